@@ -59,6 +59,17 @@ describe("a simulated program", function()
         assert.equal(0, count_wrong(with_lock, 300))
     end)
 
+    it("ends with Ctrl-C", function()
+        local schedules = 0
+        assert.error_matches(function()
+            zklock.simulate(function()
+                schedules = schedules + 1
+                error("interrupted!", 0) -- as Lua's own program raises it
+            end)
+        end, "^interrupted!$")
+        assert.equal(1, schedules)
+    end)
+
     it("sells too much without a lock (DEMO-01)", function()
         assert.is_true(count_wrong(sale(sell), 100) > 0)
     end)

@@ -2,10 +2,11 @@
 
 local misuse = require "zklock.misuse"
 local options = require "zklock.world.options"
+local search = require "zklock.world.search"
 local worlds = require "zklock.world"
 
 local ipairs, setmetatable, tostring = ipairs, setmetatable, tostring
-local concat, remove = table.concat, table.remove
+local concat = table.concat
 
 ---@class zklock.Simulation
 ---@field schedules integer
@@ -14,37 +15,6 @@ local concat, remove = table.concat, table.remove
 local Simulation = {}
 Simulation.__index = Simulation
 Simulation.__name = "zklock.simulation"
-
-
--- One schedule: the world after it.
-local function play(fn, opts, seed, story, list)
-    local world = worlds.new(fn, {
-        seed = seed, faults = opts.faults, limit = opts.limit, story = story, list = list,
-    })
-    world:run()
-    return world
-end
-
-
-local function is_same(world, problem)
-    return world.problem ~= nil and tostring(world.problem) == tostring(problem)
-end
-
-
--- Of the faults that happened those without which it would not be wrong in this way.
-local function needed(fn, opts, seed, world)
-    local list, problem = {}, world.problem
-    for i, fault in ipairs(world.happened) do list[i] = fault end
-    local told = play(fn, opts, seed, false, list)
-    if not is_same(told, problem) then return nil end
-    for i = #list, 1, -1 do
-        local fault = remove(list, i)
-        if not is_same(play(fn, opts, seed, false, list), problem) then
-            table.insert(list, i, fault)
-        end
-    end
-    return list
-end
 
 
 -- The faults, each as a line.
@@ -57,19 +27,6 @@ local function lines_of(faults)
             fault.turn)
     end
     return lines
-end
-
-
--- The same schedule again, with its story.
-local function tell(fn, opts, seed, world)
-    local list = needed(fn, opts, seed, world)
-    local told = play(fn, opts, seed, true, list)
-    return {
-        seed = seed,
-        problem = world.problem,
-        faults = lines_of(list or world.happened),
-        story = concat(told.story, "\n"),
-    }
 end
 
 
@@ -95,14 +52,16 @@ return function(fn, given)
     local opts = options.simulation(given)
     local message, code = worlds.problem_here()
     if message then return nil, message, code end
-    local self = setmetatable({ schedules = 0, wrong = 0 }, Simulation)
-    for seed = opts.first, opts.last do
-        local world = play(fn, opts, seed)
-        self.schedules = self.schedules + 1
-        if world.problem ~= nil then
-            self.wrong = self.wrong + 1
-            self.first = self.first or tell(fn, opts, seed, world)
-        end
-    end
-    return self
+    local found = search.run(fn, opts)
+    local first = found.first
+    return setmetatable({
+        schedules = found.schedules,
+        wrong = found.wrong,
+        first = first and {
+            seed = first.seed,
+            problem = first.problem,
+            faults = lines_of(first.faults),
+            story = concat(first.world.story, "\n"),
+        },
+    }, Simulation)
 end

@@ -363,6 +363,7 @@ end
 
 -- A fault that was drawn, or is told again.
 function World:inflict(fault)
+    fault.at = self:now()
     self.happened[#self.happened + 1] = fault
     inflict[fault.kind](self, self.by_name[fault.process], fault.lasts)
 end

@@ -30,20 +30,25 @@ local function with_zookeeper(words, hosts)
 end
 
 
+local function has(words, pattern)
+    for _, word in ipairs(words) do
+        if word:find(pattern) then return true end
+    end
+    return false
+end
+
+
 -- Only scenarios need a server: not a list, nor a help, nor what names one.
 local function needs_server(words)
-    for _, word in ipairs(words) do
-        if word == "--help" or word == "-h" or word == "--list" or word:find("^%-%-zookeeper") then
-            return false
-        end
-    end
-    return true
+    return not (has(words, "^%-%-help$") or has(words, "^%-h$") or has(words, "^%-%-list$")
+        or has(words, "^%-%-zookeeper"))
 end
 
 
 function seckill.run(given, out, err)
     local laboratory = require "zklock.seckill.laboratory" -- much, and not for every Lua
     local words = given.tail
+    if has(words, "^%-%-explore") then return laboratory.main(words, out, err) end
     if given.hosts then
         return laboratory.main(with_zookeeper(words, connect.hosts(given)), out, err)
     end

@@ -56,4 +56,25 @@ function barrier.wait(path, count, limit, sleep)
 end
 
 
+--- The barriers of a sale, by their names.
+---@class zklock.seckill.Places
+---@field come fun(self, name: string)
+---@field wait fun(self, name: string, count: integer, limit: number, sleep: function): boolean?
+
+local Places = {}
+Places.__index = Places
+
+function Places:come(name) barrier.come(self.folder .. "/" .. name) end
+
+function Places:wait(name, count, limit, sleep)
+    return barrier.wait(self.folder .. "/" .. name, count, limit, sleep)
+end
+
+
+--- Those of a folder.
+---@param folder string
+---@return zklock.seckill.Places
+function barrier.places(folder) return setmetatable({ folder = folder }, Places) end
+
+
 return barrier

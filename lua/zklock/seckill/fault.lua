@@ -55,6 +55,7 @@ end
 ---@class zklock.seckill.Faults
 local Faults = {}
 Faults.__index = Faults
+fault.Faults = Faults
 
 
 --- The faults that may strike in this server.

@@ -13,11 +13,13 @@ if _VERSION == "Lua 5.1" and not rawget(_G, "jit") then
 end
 
 local comparisons = require "zklock.seckill.comparison"
+local explorations = require "zklock.seckill.exploration"
 local misuse = require "zklock.misuse"
 local plans = require "zklock.seckill.plan"
 local play = require "zklock.seckill.play"
 local progress = require "zklock.seckill.progress"
 local sales = require "zklock.seckill.sale"
+local simulated = require "zklock.seckill.simulated"
 local throwaway = require "zklock.seckill.throwaway"
 
 
@@ -36,9 +38,12 @@ end
 --- Carries out a sale.
 ---@param options table
 ---@param servers zklock.seckill.Throwaway?  default: of its own
----@return zklock.seckill.Sale
+---@return zklock.seckill.Sale? sale  nil: a simulated one that there cannot be
+---@return string? message
+---@return string? code  "unsupported", "context"
 function seckill.sale(options, servers)
     local plan = plans.read(options)
+    if plan.simulated then return simulated.carry_out(plan) end
     if servers then return carry_out(plan, servers) end
     return throwaway.with(function(own) return carry_out(plan, own) end)
 end
@@ -52,10 +57,39 @@ local function with_strategy(options, strategy)
 end
 
 
+--- Carries out a simulated sale with each seed from 1 on.
+---@param options table  of seckill.sale
+---@param given { seeds: integer? }?
+---@return zklock.seckill.Exploration? exploration  nil: there cannot be such a sale
+---@return string? message
+---@return string? code  "unsupported", "context"
+function seckill.explore(options, given)
+    local plan, seeds = explorations.plan(options, given)
+    local heard, clear = progress.of_schedules(plan, seeds)
+    local ok, found, message, code = pcall(explorations.carry_out, plan, seeds, heard)
+    clear()
+    if not ok then error(found, 0) end
+    return found, message, code
+end
+
+
+local function simulate_all(plans_of_all)
+    local made = {}
+    for i, plan in ipairs(plans_of_all) do
+        local sale, message, code = simulated.carry_out(plan)
+        if not sale then return nil, message, code end
+        made[i] = sale
+    end
+    return comparisons.of(made)
+end
+
+
 --- Carries out the same sale with one strategy after the other.
 ---@param strategies string[]
 ---@param options table?
----@return zklock.seckill.Comparison
+---@return zklock.seckill.Comparison? comparison  nil: of simulated sales, one that there cannot be
+---@return string? message
+---@return string? code
 function seckill.compare(strategies, options)
     if type(strategies) ~= "table" or not strategies[1] then
         misuse.refuse("compare needs a list of strategies, as in { \"none\", \"zookeeper\" }, "
@@ -65,6 +99,7 @@ function seckill.compare(strategies, options)
     for i, strategy in ipairs(strategies) do
         all[i] = plans.read(with_strategy(options or {}, strategy))
     end
+    if all[1].simulated then return simulate_all(all) end
     return throwaway.with(function(servers)
         local made = {}
         for i, plan in ipairs(all) do made[i] = carry_out(plan, servers) end

@@ -1,6 +1,8 @@
 --- A sale of one's own on the command line: --strategy and what belongs to it make the options of
---- seckill.sale.
+--- seckill.sale; with --explore, those of seckill.explore.
 
+local comparisons = require "zklock.seckill.comparison"
+local explorations = require "zklock.seckill.exploration"
 local plans = require "zklock.seckill.plan"
 local seckill = require "zklock.seckill"
 
@@ -53,6 +55,9 @@ local OPTIONS = {
     { "timeout", "S", "Seconds for which a buyer waits for the lock (default 10).", number },
     { "fault", "TEXT", "\"stop holder at 0.5 for 3\", \"kill server 2 at 1\"; may be repeated.",
         fault },
+    { "explore", "N", "Simulate the sale in virtual time, with the seeds from 1 to N: how many "
+        .. "schedules are wrong, and the first of them. Without --fault the seed stops, kills and "
+        .. "cuts servers off, too.", number },
 }
 
 
@@ -75,11 +80,18 @@ local function words_of(text)
 end
 
 
+-- Raises if a sale's options are wrong.
+local function check(asked)
+    if not asked.seeds then return plans.read(asked.options) end
+    explorations.check(asked.options, { seeds = asked.seeds })
+end
+
+
 -- What is wrong with the options, and what is allowed; nil: nothing.
 local function complaint(asked)
     for _, strategy in ipairs(asked.strategies) do
         asked.options.strategy = strategy
-        local ok, message = pcall(plans.read, asked.options)
+        local ok, message = pcall(check, asked)
         if not ok then return (message:gsub("^[^:]+:%d+: ", "")) end
     end
     asked.options.strategy = nil
@@ -99,13 +111,39 @@ function own_sale.read(given)
         asked = asked or value ~= nil
     end
     if not asked then return nil end
-    options.faults, options.fault = options.fault, nil
+    local seeds = options.explore
+    options.faults, options.fault, options.explore = options.fault, nil, nil
     options.pause, options.hold, options.session = given.pause, given.hold, given.session
-    options.zookeeper, options.lua = given.zookeeper or os.getenv "ZK_HOSTS", given.lua
-    local sale = { strategies = words_of(options.strategy or "zookeeper"), options = options }
+    options.zookeeper = given.zookeeper or not seeds and os.getenv "ZK_HOSTS" or nil
+    options.lua = given.lua
+    local sale = {
+        strategies = words_of(options.strategy or "zookeeper"), options = options, seeds = seeds,
+    }
     local message = complaint(sale)
     if message then return nil, message end
     return sale
+end
+
+
+local function write_files(sales, files, out)
+    for kind, file in pairs(files) do
+        assert(sales[kind](sales, file))
+        out:write(("%s: %s\n"):format(kind, file))
+    end
+end
+
+
+-- The files tell the first wrong sale of each strategy.
+local function explore(asked, files, out)
+    local first = {}
+    for _, strategy in ipairs(asked.strategies) do
+        asked.options.strategy = strategy
+        local found = assert(seckill.explore(asked.options, { seeds = asked.seeds }))
+        out:write(tostring(found), "\n")
+        first[#first + 1] = found.first
+    end
+    if first[1] then write_files(comparisons.of(first), files, out) end
+    return first[1] == nil
 end
 
 
@@ -115,6 +153,7 @@ end
 ---@param out file*
 ---@return boolean right  all were
 function own_sale.run(asked, files, out)
+    if asked.seeds then return explore(asked, files, out) end
     local sales = seckill.compare(asked.strategies, asked.options)
     local right = true
     for _, sale in ipairs(sales) do
@@ -122,10 +161,7 @@ function own_sale.run(asked, files, out)
         right = right and sale.verdict == "right"
     end
     if sales[2] then out:write("\n", tostring(sales), "\n") end
-    for kind, file in pairs(files) do
-        assert(sales[kind](sales, file))
-        out:write(("%s: %s\n"):format(kind, file))
-    end
+    write_files(sales, files, out)
     return right
 end
 

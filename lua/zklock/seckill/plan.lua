@@ -2,6 +2,7 @@
 
 local dependency = require "zklock.seckill.dependency"
 local misuse = require "zklock.misuse"
+local options_of_worlds = require "zklock.world.options"
 local purchases = require "zklock.seckill.purchases"
 local seed = require "zklock.seckill.seed"
 local sorted_names = require "zklock.sorted_names"
@@ -12,7 +13,8 @@ local refuse, show = misuse.refuse, misuse.show
 
 
 local MOST_BUYERS = 1000000
-local MOST_SERVERS = 100
+local MOST_SERVERS, MOST_SIMULATED = 100, 1000
+local MOST_SECONDS = 3600
 
 
 local plan = {}
@@ -38,8 +40,9 @@ end
 local function seconds(options, name, default)
     local value = options[name]
     if value == nil then return default end
-    if type(value) ~= "number" or not (value >= 0 and value <= 3600) then
-        refuse("%s must be a number of seconds from 0 to 3600, not %s", name, show(value))
+    if type(value) ~= "number" or not (value >= 0 and value <= MOST_SECONDS) then
+        refuse("%s must be a number of seconds from 0 to %d, not %s", name, MOST_SECONDS,
+            show(value))
     end
     return value
 end
@@ -235,13 +238,53 @@ local function faults(options, servers, strategy)
 end
 
 
+-- simulated sales ------------------------------------------------------------------------------
+
+local OF_REAL_ONES = { "lua", "mysql", "redis", "zookeeper" }
+
+
+-- A simulated sale has its faults from a list, or from the seed: then `faults` has kinds of them,
+-- as that of zklock.simulate. This gives the kinds, and the list.
+local function chances(given)
+    local is_list = type(given) == "table" and (next(given) == nil or given[1] ~= nil)
+    if is_list or given == nil then return options_of_worlds.faults(), given end
+    return options_of_worlds.faults(given)
+end
+
+
+-- The options of a simulated sale as they would be of a real one, and the kinds of faults.
+local function of_world(options)
+    for _, name in ipairs(OF_REAL_ONES) do
+        if options[name] ~= nil then
+            refuse("%s is of real sales: a simulated one has no server outside of its world", name)
+        end
+    end
+    local kinds, list = chances(options.faults)
+    local changed = { store = "memory", limit = MOST_SECONDS }
+    for name, value in pairs(options) do changed[name] = value end
+    changed.faults = list
+    return changed, kinds
+end
+
+
+-- What a plan has that only the one or the other kind of sale can do.
+local function check_kind(the_plan)
+    if not the_plan.simulated then
+        if the_plan.store == "memory" then refuse "the store \"memory\" is of simulated sales" end
+        return
+    end
+    for _, each in ipairs(the_plan.faults) do
+        if each.run then refuse "a simulated sale has no faults but stops and kills" end
+    end
+end
+
+
 -- all of them -----------------------------------------------------------------------------------
 
 local KNOWN = {
     "buyers", "faults", "fenced", "hold", "limit", "lock", "lua", "mysql", "name", "parameters",
     "pause", "product", "products", "purchase", "quantity", "quiet", "redis", "seed", "servers",
-    "session",
-    "store", "strategy", "timeout", "zookeeper",
+    "session", "simulated", "store", "strategy", "timeout", "zookeeper",
 }
 
 local function check_names(options)
@@ -315,6 +358,8 @@ end
 ---@field limit number         seconds after which the sale is ended
 ---@field lua string?          interpreter for the servers
 ---@field quiet boolean        no progress is shown
+---@field simulated boolean
+---@field chances table?       of a simulated sale: kinds of faults that the seed chooses, and delay
 ---@field wishes table[]       what each buyer wants, where
 ---@field locks string[]       names
 
@@ -327,12 +372,14 @@ function plan.read(options)
             table.concat(KNOWN, ", "))
     end
     check_names(options)
+    local simulated, kinds = flag(options, "simulated", false), nil
+    if simulated then options, kinds = of_world(options) end
     local strategy = loaded(strategies.load, text(options, "strategy", "zookeeper"))
     local the_plan = {
         products = products(options),
         buyers = whole(options, "buyers", 1, MOST_BUYERS, seed.BUYERS),
         quantity = whole(options, "quantity", 1, 1000000, 1),
-        servers = whole(options, "servers", 1, MOST_SERVERS, 2),
+        servers = whole(options, "servers", 1, simulated and MOST_SIMULATED or MOST_SERVERS, 2),
         strategy = text(options, "strategy", "zookeeper"),
         store = text(options, "store", "sqlite"),
         purchase = text(options, "purchase", strategy.purchase or "plain"),
@@ -343,7 +390,8 @@ function plan.read(options)
         hold = seconds(options, "hold", 0),
         timeout = seconds(options, "timeout", 10),
         session = seconds(options, "session", 2),
-        seed = whole(options, "seed", 0, 2 ^ 31 - 1, 1),
+        seed = whole(options, "seed", simulated and 1 or 0, 2 ^ 31 - 1, 1),
+        simulated = simulated, chances = kinds,
         fenced = flag(options, "fenced", true),
         quiet = flag(options, "quiet", false),
         lua = text(options, "lua"),
@@ -352,11 +400,12 @@ function plan.read(options)
     the_plan.needs = needs_of(strategy, the_plan.parameters)
     the_plan.name = text(options, "name", the_plan.strategy)
     the_plan.faults = faults(options, the_plan.servers, strategy)
+    check_kind(the_plan)
     the_plan.wishes, the_plan.locks = wishes(options, the_plan, the_plan.products)
     the_plan.limit = seconds(options, "limit", longest(the_plan))
     loaded(stores.load, the_plan.store)
     loaded(purchases.load, the_plan.purchase)
-    if strategy.check then strategy.check(the_plan) end
+    if strategy.check and (strategy.simulated or not simulated) then strategy.check(the_plan) end
     the_plan.needs_zookeeper = strategy.needs_zookeeper or the_plan.store == "zookeeper"
     return the_plan
 end

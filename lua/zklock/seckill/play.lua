@@ -21,7 +21,7 @@ local LOOK = 0.2    -- between looks whether servers live
 local READY = 30    -- seconds within which servers must have started
 
 -- Beside this file.
-local SERVER = debug.getinfo(1, "S").source:match "^@(.*)play%.lua$" .. "server.lua"
+local SERVER = debug.getinfo(1, "S").source:match "^@(.*)play%.lua$" .. "server_process.lua"
 
 local count = 0 -- of this process's plays
 
@@ -143,23 +143,13 @@ end
 
 -- The purchases of all buyers, in their order, and what was noted.
 local function read_records(self)
-    local purchases, notes = {}, {}
-    for i, wish in ipairs(self.plan.wishes) do
-        purchases[i] = {
-            buyer = i, server = wish.server, product = wish.product, lock = wish.lock,
-            quantity = wish.quantity, outcome = "unanswered",
-        }
-    end
+    local purchases, notes = record.purchases(self.plan), {}
     local last = 0
     for number in ipairs(self.servers) do
         last = math.max(last,
             record.read(self.folder, number, self.start, purchases, notes) or 0)
     end
-    for _, purchase in ipairs(purchases) do
-        if purchase.granted and not purchase.released then
-            purchase.ended = self.servers[purchase.server].killed or last
-        end
-    end
+    record.end_holds(purchases, function(number) return self.servers[number].killed or last end)
     table.sort(notes, function(a, b) return a.at < b.at end)
     return purchases, notes, last
 end

@@ -1,10 +1,12 @@
 --- A live line of progress on the terminal, if there is one.
 
+local core = require "zklock.core"
 local record = require "zklock.seckill.record"
 local shell = require "zklock.seckill.shell"
 
 
 local CLEAR = "\r\27[K"
+local LOOK = 0.1 -- seconds between lines of many schedules
 
 
 local progress = {}
@@ -13,12 +15,17 @@ local progress = {}
 local function nothing() end
 
 
+local function is_shown(plan) return not plan.quiet and shell.succeeds "test -t 2" end
+
+local function clear() io.stderr:write(CLEAR) end
+
+
 --- What is to be called now and then during a play, and what at its end.
 ---@param plan zklock.seckill.Plan
 ---@return fun(play: zklock.seckill.Play) show
 ---@return fun() clear
 function progress.of(plan)
-    if plan.quiet or not shell.succeeds "test -t 2" then return nothing, nothing end
+    if not is_shown(plan) then return nothing, nothing end
     local counters, told = {}, 0
     local function show(play)
         for number in ipairs(play.servers) do
@@ -28,7 +35,25 @@ function progress.of(plan)
         io.stderr:write(CLEAR, ("%s: %d of %d buyers, %.1f s"):format(plan.name, told,
             plan.buyers, play:now()))
     end
-    return show, function() io.stderr:write(CLEAR) end
+    return show, clear
+end
+
+
+--- What is to be called after each schedule of a simulated sale, and what after all.
+---@param plan zklock.seckill.Plan
+---@param seeds integer
+---@return fun(found: zklock.Found) heard
+---@return fun() clear
+function progress.of_schedules(plan, seeds)
+    if not is_shown(plan) then return nothing, nothing end
+    local due = 0
+    local function heard(found)
+        if core.now() < due then return end
+        due = core.now() + LOOK
+        io.stderr:write(CLEAR, ("%s: %d of %d schedules, %d wrong"):format(plan.name,
+            found.schedules, seeds, found.wrong))
+    end
+    return heard, clear
 end
 
 

@@ -17,35 +17,41 @@ function built_in.plain(buyer)
 end
 
 
--- The part of a transaction before its end. The stock is read first: what the next holder reads
--- while this is not committed is the old stock (PIT-04).
+-- The part of a transaction before its end, and what is to be told after that. The stock is read
+-- first: what the next holder reads while this is not committed is the old stock (PIT-04).
 local function begin(buyer)
     local connection = buyer.server:new_store()
     local stock = buyer:stock()
     connection:begin()
-    buyer:buy_from(stock, function(_, order) return connection:write(order) end)
-    return connection
+    if not buyer:may_buy(stock) then return connection, "refused" end
+    local written = buyer:write(stock - buyer.quantity, function(_, order)
+        return connection:write(order)
+    end)
+    return connection, written and "sold" or "late"
+end
+
+
+local function finish(buyer, connection, outcome)
+    buyer:pause()
+    connection:commit()
+    connection:close()
+    buyer:tell(outcome)
 end
 
 
 --- The lock inside the transaction (S0 §4.3): the next holder reads the old stock.
 function built_in.release_then_commit(buyer)
     if not buyer:enter() then return end
-    local connection = begin(buyer)
+    local connection, outcome = begin(buyer)
     buyer:leave()
-    buyer:pause()
-    connection:commit()
-    connection:close()
+    finish(buyer, connection, outcome)
 end
 
 
 --- The lock around the transaction.
 function built_in.commit_then_release(buyer)
     if not buyer:enter() then return end
-    local connection = begin(buyer)
-    buyer:pause()
-    connection:commit()
-    connection:close()
+    finish(buyer, begin(buyer))
     buyer:leave()
 end
 

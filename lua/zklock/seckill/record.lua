@@ -10,9 +10,10 @@
 ---     12.421400 17 told sold
 ---     12.421500 17 note - thanks        its token, if it has the lock; and a line of text
 ---
---- Times are those of zklock's clock, which all processes of a machine share.
+--- Times are those of zklock's clock, which all processes of a machine share. (In a simulated sale
+--- nothing is written down; what happens is taken as a line of it would be.)
 
-local core = require "zklock.core"
+local here = require "zklock.here"
 
 
 ---@class zklock.seckill.Purchase
@@ -33,6 +34,7 @@ local core = require "zklock.core"
 
 
 ---@class zklock.seckill.Record
+---@field write fun(self, buyer: integer, word: string, about: any?)
 local Record = {}
 Record.__index = Record
 
@@ -60,7 +62,7 @@ local function one_line(text) return (tostring(text):gsub("[%c]+", " ")) end
 ---@param word string
 ---@param about any?
 function Record:write(buyer, word, about)
-    self.file:write(("%.6f %d %s"):format(core.now(), buyer, word),
+    self.file:write(("%.6f %d %s"):format(here.now(), buyer, word),
         about ~= nil and " " .. one_line(about) or "", "\n")
 end
 
@@ -106,6 +108,64 @@ local function note_of(at, buyer, server, about)
 end
 
 
+-- What a line says.
+local function take(purchases, notes, server, at, buyer, word, about)
+    if word == "note" then
+        notes[#notes + 1] = note_of(at, buyer, server, about)
+    else
+        apply[word](purchases[buyer], at, about)
+    end
+end
+
+
+local InMemory = {}
+InMemory.__index = InMemory
+
+function InMemory:write(buyer, word, about)
+    take(self.purchases, self.notes, self.server, here.now() - self.start, buyer, word,
+        about ~= nil and one_line(about) or "")
+end
+
+
+--- A server's record of a simulated sale, which began at that time.
+---@param purchases table<integer, zklock.seckill.Purchase>  by buyer
+---@param notes zklock.seckill.Note[]
+---@param server integer
+---@param start number
+---@return zklock.seckill.Record
+function record.in_memory(purchases, notes, server, start)
+    return setmetatable({ purchases = purchases, notes = notes, server = server, start = start },
+        InMemory)
+end
+
+
+--- The purchases of a sale, before it.
+---@param plan zklock.seckill.Plan
+---@return zklock.seckill.Purchase[]
+function record.purchases(plan)
+    local purchases = {}
+    for i, wish in ipairs(plan.wishes) do
+        purchases[i] = {
+            buyer = i, server = wish.server, product = wish.product, lock = wish.lock,
+            quantity = wish.quantity, outcome = "unanswered",
+        }
+    end
+    return purchases
+end
+
+
+--- Those that had a lock when their server ended had it until then.
+---@param purchases zklock.seckill.Purchase[]
+---@param ended fun(server: integer): number  when it did, seconds since the sale began
+function record.end_holds(purchases, ended)
+    for _, purchase in ipairs(purchases) do
+        if purchase.granted and not purchase.released then
+            purchase.ended = ended(purchase.server)
+        end
+    end
+end
+
+
 --- Reads what a server wrote into the purchases of its buyers.
 ---@param folder string
 ---@param server integer
@@ -122,11 +182,7 @@ function record.read(folder, server, start, purchases, notes)
         if at then
             at, buyer = tonumber(at) - start, tonumber(buyer)
             last = at
-            if word == "note" then
-                notes[#notes + 1] = note_of(at, buyer, server, about)
-            else
-                apply[word](purchases[buyer], at, about)
-            end
+            take(purchases, notes, server, at, buyer, word, about)
         end
     end
     file:close()

@@ -26,6 +26,8 @@ local sorted_names = require "zklock.sorted_names"
 ---@field faults zklock.seckill.Fault[]
 ---@field notes zklock.seckill.Note[]
 ---@field products table<string, { stock: integer, left: integer, ordered: integer }>
+---@field seed integer?    of a simulated sale
+---@field story string?    of a simulated sale: what happened, a line a step
 local Sale = { __name = "zklock.seckill.sale" }
 Sale.__index = Sale
 
@@ -90,6 +92,14 @@ local function judge(products, outcome)
     end
     return "right", ("%d sold and %d left of %d"):format(total.ordered, total.left, total.stock)
 end
+
+
+--- The verdict on what is left, on the orders and on what buyers were told.
+---@param plan zklock.seckill.Plan
+---@param outcome { left: table<string, integer>, orders: table[], purchases: table[] }
+---@return "right"|"wrong" verdict
+---@return string finding
+function sale.judge(plan, outcome) return judge(count_products(plan, outcome), outcome) end
 
 
 -- numbers ---------------------------------------------------------------------------------------

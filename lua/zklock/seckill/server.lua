@@ -1,28 +1,27 @@
---- A server of a sale, seen from inside. Run as
----     lua server.lua FILE NUMBER
---- with the plan of the sale in FILE, it serves its buyers, each a coroutine.
+--- A server of a sale, seen from inside: it serves its buyers, each a coroutine. It is a process,
+--- or one of a world of virtual time in a simulated sale: what differs there is handed to it.
 
 local barrier = require "zklock.seckill.barrier"
 local buyers = require "zklock.seckill.buyer"
-local core = require "zklock.core"
-local faults = require "zklock.seckill.fault"
 local is_interrupt = require "zklock.seckill.is_interrupt"
-local json_file = require "zklock.seckill.json_file"
 local purchases = require "zklock.seckill.purchases"
-local records = require "zklock.seckill.record"
 local stores = require "zklock.seckill.stores"
 local strategies = require "zklock.seckill.strategies"
 local zklock = require "zklock"
 
+local min = math.min
+local unpack = table.unpack or unpack -- luacheck: std max
 
-local LOOK = 0.005 -- seconds between looks whether all are served
+
+local GROUP = 1000 -- buyers: a call has only so many arguments
 
 
 ---@class zklock.seckill.Server
 ---@field name string       "server 1"
 ---@field number integer
----@field plan table        the sale's; see zklock.seckill.plan
----@field folder string     of the sale; all its servers share it
+---@field plan table        the sale's, with where things are; see zklock.seckill.plan
+---@field folder string?    of the sale; all its servers share it; nil in a simulated sale
+---@field places zklock.seckill.Places
 ---@field timeout number    seconds for which a buyer waits for a lock
 ---@field parameters table  the plan's, for strategies and purchases of the user's own
 ---@field strategy table
@@ -32,6 +31,25 @@ local LOOK = 0.005 -- seconds between looks whether all are served
 ---@field served integer     how many of its buyers it is done with
 local Server = {}
 Server.__index = Server
+
+
+local server = {}
+
+
+--- The server of that number.
+---@param plan table
+---@param number integer
+---@param record zklock.seckill.Record
+---@param places zklock.seckill.Places?  default: those of the sale's folder
+---@return zklock.seckill.Server
+function server.new(plan, number, record, places)
+    return setmetatable({
+        name = "server " .. number, number = number, plan = plan, folder = plan.folder,
+        timeout = plan.timeout, parameters = plan.parameters or {}, sessions = {}, served = 0,
+        record = record, places = places or barrier.places(plan.folder),
+        open_store = assert(stores.load(plan.store)).open,
+    }, Server)
+end
 
 
 --- The server's ZooKeeper session: one, which all callers share.
@@ -76,7 +94,7 @@ end
 
 --- Comes to the place of that name, for which all servers can wait.
 ---@param place string
-function Server:come(place) barrier.come(self.folder .. "/" .. place) end
+function Server:come(place) self.places:come(place) end
 
 
 --- Waits until so many have come to the place of that name, in all servers.
@@ -84,72 +102,63 @@ function Server:come(place) barrier.come(self.folder .. "/" .. place) end
 ---@param count integer
 ---@param sleep fun(seconds: number)
 function Server:wait_for(place, count, sleep)
-    assert(barrier.wait(self.folder .. "/" .. place, count, self.plan.limit, sleep))
+    assert(self.places:wait(place, count, self.plan.limit, sleep))
 end
 
 
 -- Whatever happens to one buyer is that buyer's alone, and does not go uncounted; but Ctrl-C is
 -- meant for all.
-local function serve(server, purchase, wish)
-    local buyer = buyers.new(server, wish)
+local function serve(self, purchase, wish)
+    local buyer = buyers.new(self, wish)
     local ok, problem = pcall(purchase, buyer)
     if not ok then
-        if is_interrupt(problem) then server.interrupt = problem end
         buyer:note("error: " .. tostring(problem))
         if not buyer.told then buyer:tell "error" end
     end
     if not buyer.told then buyer:tell "untold" end
     if buyer.hold then pcall(buyer.leave, buyer) end
+    self.served = self.served + 1
+    if not ok and is_interrupt(problem) then error(problem, 0) end
 end
 
 
-local function own_wishes(plan, number)
-    local wishes = {}
-    for _, wish in ipairs(plan.wishes) do
-        if wish.server == number then wishes[#wishes + 1] = wish end
+-- A task for each of its buyers.
+local function tasks_of(self, purchase)
+    local tasks = {}
+    for _, wish in ipairs(self.plan.wishes) do
+        if wish.server == self.number then
+            tasks[#tasks + 1] = function() serve(self, purchase, wish) end
+        end
     end
-    return wishes
+    return tasks
 end
 
 
-local function serve_all(server, purchase, wishes)
-    for _, wish in ipairs(wishes) do
-        if server.interrupt then error(server.interrupt, 0) end
-        coroutine.wrap(function()
-            serve(server, purchase, wish)
-            server.served = server.served + 1
-        end)()
+--- Opens what it sells with.
+function Server:open()
+    self.store = self:new_store()
+    self.strategy = strategies.open(self.plan.strategy, self)
+end
+
+
+--- Serves all of its buyers at once.
+function Server:serve()
+    local tasks = tasks_of(self, assert(purchases.load(self.plan.purchase)))
+    local groups = {}
+    for first = 1, #tasks, GROUP do
+        local last = min(first + GROUP - 1, #tasks)
+        groups[#groups + 1] = function() zklock.run(unpack(tasks, first, last)) end
     end
-    while server.served < #wishes do
-        if server.interrupt then error(server.interrupt, 0) end
-        zklock.sleep(LOOK)
-    end
+    if groups[1] then zklock.run(unpack(groups)) end
 end
 
 
-local function run(file_name, number)
-    local plan = json_file.read(file_name)
-    math.randomseed(plan.seed * 1000 + number)
-    local server = setmetatable({
-        name = "server " .. number, number = number, plan = plan, folder = plan.folder,
-        timeout = plan.timeout, parameters = plan.parameters or {}, sessions = {}, served = 0,
-        record = records.create(plan.folder, number),
-        open_store = assert(stores.load(plan.store)).open,
-    }, Server)
-    server.store = server:new_store()
-    server.strategy = strategies.open(plan.strategy, server)
-    server.faults = faults.watch(server)
-    local purchase = assert(purchases.load(plan.purchase))
-    server:come "start"
-    server:wait_for("start", plan.servers + 1, function(seconds) core.poll({}, seconds) end)
-    zklock.run(serve_all, server, purchase, own_wishes(plan, number))
-    if server.strategy.close then server.strategy:close() end
-    server.store:close()
-    for _, session in ipairs(server.sessions) do session:close() end
+--- Closes all.
+function Server:close()
+    if self.strategy.close then self.strategy:close() end
+    self.store:close()
+    for _, session in ipairs(self.sessions) do session:close() end
 end
 
 
-io.stdout:setvbuf "line"
-local ok, message = pcall(run, arg[1], tonumber(arg[2]))
-print(ok and "done" or "error " .. (tostring(message):gsub("%s+", " ")))
-os.exit(ok and 0 or 1, true)
+return server

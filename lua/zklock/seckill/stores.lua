@@ -15,6 +15,7 @@ local lua_module = require "zklock.seckill.lua_module"
 
 
 local built_in = {
+    memory = "zklock.seckill.store.memory",
     sqlite = "zklock.seckill.store.sql",
     mysql = "zklock.seckill.store.sql",
     zookeeper = "zklock.seckill.store.zookeeper",
@@ -31,6 +32,14 @@ local stores = {}
 ---@return boolean
 function stores.is_mysql(name)
     return name == "mysql" or database.is_url(name)
+end
+
+
+--- Can a simulated sale have it? Not what is on a server or in a file of the laboratory's.
+---@param name string
+---@return boolean
+function stores.is_simulated(name)
+    return name == "memory" or not (built_in[name] or database.is_url(name))
 end
 
 

@@ -14,6 +14,7 @@ local FAULTS = 1 -- of the world's random numbers
 ---@field turn integer
 ---@field after? number seconds
 ---@field lasts? number seconds
+---@field at? number when it happened, seconds since the world began
 
 local kinds = { "stop", "kill", "cut", "expire" }
 local _M = { kinds = kinds }

@@ -36,13 +36,16 @@ local function positive(value, what)
 end
 
 
-local function whole(value, what)
+--- A number of things.
+function _M.whole(value, what)
     positive(value, what)
     if value % 1 ~= 0 or value > 2 ^ 53 then
         refuse("%s must be a whole number from 1 to 2^53, not %s", what, show(value))
     end
     return value
 end
+
+local whole = _M.whole
 
 
 --- The name of a process.
@@ -79,7 +82,8 @@ end
 local names = { delay = true }
 for _, kind in ipairs(faults.kinds) do names[kind] = true end
 
-local function wishes(given)
+--- Which faults may come, and how long a packet is under way at most.
+function _M.faults(given)
     if given == nil then return { delay = DELAY } end
     known(given, "faults", names)
     local result = { delay = positive(given.delay or DELAY, "faults.delay") }
@@ -104,7 +108,7 @@ function _M.world(given)
     known(given, "the options of a world", { seed = true, faults = true, limit = true })
     return {
         seed = whole(given.seed or 1, "seed"),
-        faults = wishes(given.faults),
+        faults = _M.faults(given.faults),
         limit = limit(given.limit),
         story = true,
     }
@@ -123,7 +127,7 @@ function _M.simulation(given)
     return {
         first = first,
         last = given.seed and first or whole(given.seeds or SEEDS, "seeds"),
-        faults = wishes(given.faults),
+        faults = _M.faults(given.faults),
         limit = limit(given.limit),
     }
 end

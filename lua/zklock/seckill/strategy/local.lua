@@ -8,7 +8,7 @@ local zklock = require "zklock"
 local POLL = 0.001
 
 
-local Local = {}
+local Local = { simulated = true }
 Local.__index = Local
 
 

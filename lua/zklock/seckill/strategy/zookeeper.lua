@@ -66,7 +66,7 @@ local strategies = {}
 
 for name, new_lock in pairs(locks) do
     strategies[name] = {
-        needs_zookeeper = true,
+        needs_zookeeper = true, simulated = true,
         open = function(server)
             return setmetatable({
                 server = server, session = server:session(), new_lock = new_lock, locks = {},

@@ -1,0 +1,295 @@
+--- A sale in a world of virtual time: its servers are the world's processes, its store is in
+--- memory, and a seed chooses who goes on, and which faults come. What the servers run is what they
+--- run otherwise.
+
+local failure = require "zklock.failure"
+local fault = require "zklock.seckill.fault"
+local record = require "zklock.seckill.record"
+local sales = require "zklock.seckill.sale"
+local search = require "zklock.world.search"
+local servers = require "zklock.seckill.server"
+local stores = require "zklock.seckill.stores"
+local strategies = require "zklock.seckill.strategies"
+local worlds = require "zklock.world"
+local zklock = require "zklock"
+
+
+local HOSTS, ROOT = "memory:sale", "/sale" -- of each world
+local STEPS, STEPS_OF_A_BUYER = 1e6, 1e4    -- of a schedule, at most
+
+
+---@class zklock.seckill.SimulatedPlay
+---@field plan zklock.seckill.Plan
+---@field world zklock.World
+---@field place table
+---@field places zklock.seckill.Places
+---@field purchases zklock.seckill.Purchase[]
+---@field notes zklock.seckill.Note[]
+---@field armed table[]   faults of the plan that the next holder meets
+---@field struck zklock.seckill.Fault[]  those of the plan that happened
+local Play = {}
+Play.__index = Play
+
+
+local simulated = {}
+
+
+-- faults of the plan ----------------------------------------------------------------------------
+
+local Faults = setmetatable({}, { __index = fault.Faults })
+Faults.__index = Faults
+
+
+local function strike(play, plan, whom)
+    local world = play.world
+    local kind = plan.kill and "kill" or "stop"
+    if not world[kind](world, whom, plan.length) then return end
+    play.struck[#play.struck + 1] = {
+        at = world:now(), target = whom, kind = kind,
+        ended = plan.length and world:now() + plan.length,
+    }
+end
+
+
+--- As that of a real server: a buyer that has a lock is struck, if a fault is due.
+---@return "wakes"?
+function Faults:hit(buyer)
+    local plan = buyer.hold and table.remove(self.play.armed, 1)
+    if not plan then return end
+    strike(self.play, plan, self.server.name)
+    self.play.world:pause() -- where it does nothing any more, or goes on
+    return "wakes"
+end
+
+
+local function plan_faults(play)
+    for _, plan in ipairs(play.plan.faults) do
+        local whom = plan.stop or plan.kill
+        local function come()
+            if whom == "holder" then play.armed[#play.armed + 1] = plan
+            else strike(play, plan, whom) end
+        end
+        if plan.at == 0 and whom == "holder" then come() else play.world:at(plan.at, come) end
+    end
+end
+
+
+-- places ----------------------------------------------------------------------------------------
+
+local Places = {}
+Places.__index = Places
+
+
+local function new_places(world)
+    return setmetatable({ world = world, counts = {}, waiters = {} }, Places)
+end
+
+
+function Places:come(name)
+    local count, others = (self.counts[name] or 0) + 1, {}
+    self.counts[name] = count
+    for _, each in ipairs(self.waiters) do
+        if each.name == name and each.count <= count then self.world:wake(each.pause)
+        else others[#others + 1] = each end
+    end
+    self.waiters = others
+end
+
+
+-- Where they do not all come nothing more can happen, which the world tells.
+function Places:wait(name, count)
+    if (self.counts[name] or 0) < count then
+        local pause = self.world:new_pause()
+        self.waiters[#self.waiters + 1] = { name = name, count = count, pause = pause }
+        pause:rest()
+    end
+    return true
+end
+
+
+-- the store -------------------------------------------------------------------------------------
+
+-- A store whose writes are on their way for as long as a packet may be, during which a server can
+-- be stopped or killed, too.
+local function far_away(play, store)
+    local function travel() zklock.sleep(play.world:random() * play.plan.chances.delay) end
+    local far = {}
+    for _, name in ipairs{ "sell", "commit" } do
+        far[name] = store[name] and function(_, ...)
+            travel()
+            return store[name](store, ...)
+        end
+    end
+    return setmetatable(far, { __index = store })
+end
+
+
+-- a server --------------------------------------------------------------------------------------
+
+local function run_server(play, number)
+    local about = { zookeeper = HOSTS, root = ROOT, place = play.place }
+    local server = servers.new(setmetatable(about, { __index = play.plan }), number,
+        record.in_memory(play.purchases, play.notes, number, 0), play.places)
+    local open = server.open_store
+    server.open_store = function(...) return far_away(play, open(...)) end
+    server.faults = setmetatable({ play = play, server = server }, Faults)
+    server:open()
+    server:serve()
+    server:close()
+end
+
+
+-- what comes of it ------------------------------------------------------------------------------
+
+-- The world's faults, as those of the plan.
+local function all_faults(play)
+    local list = {}
+    for i, each in ipairs(play.struck) do list[i] = each end
+    for _, each in ipairs(play.world.happened) do
+        list[#list + 1] = {
+            at = each.at, target = each.process, kind = each.kind,
+            ended = each.lasts and each.at + each.lasts,
+        }
+    end
+    table.sort(list, function(a, b) return a.at < b.at end)
+    return list
+end
+
+
+-- When the last thing happened to a buyer.
+local function last_moment(play)
+    local last = 0
+    for _, purchase in ipairs(play.purchases) do
+        for _, at in ipairs{ purchase.asked or 0, purchase.granted or 0, purchase.written or 0,
+                             purchase.released or 0, purchase.told or 0 } do
+            last = math.max(last, at)
+        end
+    end
+    return last
+end
+
+
+-- What the store says.
+local function look(play)
+    play.left = {}
+    for product in pairs(play.plan.products) do play.left[product] = play.store:stock(product) end
+    play.orders = play.store:orders()
+end
+
+
+local function outcome_of(play)
+    local faults, last, killed = all_faults(play), last_moment(play), {}
+    for _, each in ipairs(faults) do
+        if each.kind == "kill" then killed[each.target] = each.at end
+    end
+    record.end_holds(play.purchases, function(number)
+        return killed["server " .. number] or last
+    end)
+    return {
+        purchases = play.purchases, notes = play.notes, faults = faults, seconds = last,
+        left = play.left, orders = play.orders,
+    }
+end
+
+
+-- all of it -------------------------------------------------------------------------------------
+
+local function begin(plan, world)
+    math.randomseed(world.seed)
+    local play = setmetatable({
+        plan = plan, world = world, places = new_places(world), armed = {}, struck = {},
+        purchases = record.purchases(plan), notes = {},
+        place = {
+            products = plan.products, buyers = plan.buyers, parameters = plan.parameters,
+            zookeeper = HOSTS, root = ROOT .. "/store",
+        },
+    }, Play)
+    play.store = stores.load(plan.store).create(play.place)
+    local strategy = strategies.load(plan.strategy)
+    if strategy.prepare then strategy.prepare{ locks = plan.locks, root = ROOT } end
+    for number = 1, plan.servers do
+        world:process("server " .. number, function() run_server(play, number) end)
+    end
+    plan_faults(play)
+    world:finally(function()
+        look(play)
+        local verdict, finding = sales.judge(plan, play)
+        if verdict == "wrong" then error(finding, 0) end
+    end)
+    return play
+end
+
+
+--- The sale as a program for worlds, each of which is wrong where the sale is.
+---@param plan zklock.seckill.Plan
+---@return fun(world: zklock.World)
+---@return fun(world: zklock.World): zklock.seckill.Sale sale_of  what came of it there
+---@return fun(world: zklock.World): integer sold_in  buyers who were told that they have bought
+function simulated.program(plan)
+    local plays = setmetatable({}, { __mode = "k" })
+    local function sale_of(world)
+        local play = plays[world]
+        if not play then error(world.problem, 0) end -- its store cannot be made
+        if not play.orders then look(play) end
+        local sale = sales.of(plan, outcome_of(play))
+        sale.seed, sale.story = world.seed, world.story and table.concat(world.story, "\n")
+        if world.problem ~= nil then
+            sale.verdict, sale.finding = "wrong", tostring(world.problem)
+        end
+        return sale
+    end
+    local function sold_in(world)
+        local play, sold = plays[world], 0
+        for _, purchase in ipairs(play and play.purchases or {}) do
+            if purchase.outcome == "sold" then sold = sold + 1 end
+        end
+        return sold
+    end
+    return function(world) plays[world] = begin(plan, world) end, sale_of, sold_in
+end
+
+
+--- What a world of it is made with.
+---@param plan zklock.seckill.Plan
+---@return table
+function simulated.options(plan)
+    return {
+        faults = plan.chances,
+        limit = { steps = STEPS + STEPS_OF_A_BUYER * plan.buyers, seconds = plan.limit },
+    }
+end
+
+
+--- Why it cannot be carried out: nothing, or message, code.
+---@param plan zklock.seckill.Plan
+---@return string? message
+---@return string? code  "unsupported", "context"
+function simulated.problem(plan)
+    local reason
+    if not strategies.load(plan.strategy).simulated then
+        reason = ("the strategy %s has its locks outside of the world; none, local, zookeeper, "
+            .. "zookeeper-turns, zookeeper-none, zookeeper-rw and a module of yours with "
+            .. "simulated = true have not"):format(plan.strategy)
+    elseif not stores.is_simulated(plan.store) then
+        reason = ("the store %s is outside of the world: \"memory\" is in it, and a module of "
+            .. "yours"):format(plan.store)
+    end
+    if reason then return select(2, failure("unsupported", "a simulated sale", reason)) end
+    return worlds.problem_here()
+end
+
+
+--- Carries it out.
+---@param plan zklock.seckill.Plan
+---@return zklock.seckill.Sale? sale
+---@return string? message
+---@return string? code
+function simulated.carry_out(plan)
+    local message, code = simulated.problem(plan)
+    if message then return nil, message, code end
+    local program, sale_of = simulated.program(plan)
+    return sale_of(search.play(program, simulated.options(plan), plan.seed, true))
+end
+
+
+return simulated

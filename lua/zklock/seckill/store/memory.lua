@@ -1,0 +1,144 @@
+--- The store of a simulated sale, in memory. It does what the one in SQL does: one transaction
+--- writes at a time, others read what was committed before, a statement waits up to ten seconds for
+--- the transaction of another, and that of a process that is no more is rolled back.
+
+local here = require "zklock.here"
+local zklock = require "zklock"
+
+
+local BUSY_LIMIT = 10 -- seconds
+local FIRST, LONGEST = 0.001, 0.1 -- seconds between looks
+
+
+---@class zklock.seckill.MemoryTables
+---@field stock table<string, integer>
+---@field token table<string, string>  the greatest that each product was shown, digits
+---@field orders { buyer: integer, product: string, quantity: integer }[]
+---@field writer zklock.seckill.MemoryStore?  has a transaction
+
+---@class zklock.seckill.MemoryStore
+---@field tables zklock.seckill.MemoryTables
+---@field process zklock.Process?
+---@field written zklock.seckill.Order[]  by its transaction
+local Memory = {}
+Memory.__index = Memory
+
+
+local memory = {}
+
+
+---@param place zklock.seckill.Place  the same table for all of a sale
+---@return zklock.seckill.MemoryStore
+function memory.open(place)
+    return setmetatable({ tables = place.tables, process = here.process(), written = {} }, Memory)
+end
+
+
+--- Fills in the stock.
+function memory.create(place)
+    place.tables = { stock = {}, token = {}, orders = {} }
+    for product, stock in pairs(place.products) do place.tables.stock[product] = stock end
+    return memory.open(place)
+end
+
+
+-- Tokens are digits, and compared exactly also above 2^53.
+local function is_less(token, other)
+    if #token ~= #other then return #token < #other end
+    return token < other
+end
+
+
+-- Another one's transaction; nil: there is none.
+local function writer_of(tables)
+    local writer = tables.writer
+    if writer and writer.process and writer.process.over then writer:rollback() end
+    return tables.writer
+end
+
+
+local function wait_for_writer(self)
+    local due, pause = here.now() + BUSY_LIMIT, FIRST
+    while writer_of(self.tables) do
+        if here.now() > due then error("the store is locked", 0) end
+        zklock.sleep(pause)
+        pause = math.min(2 * pause, LONGEST)
+    end
+end
+
+
+local function is_late(self, order)
+    local shown = self.tables.token[order.product]
+    return order.token ~= nil and shown ~= nil and is_less(order.token, shown)
+end
+
+
+-- The token is kept before its holder reads, so that earlier holders' late writes are refused.
+local function show(self, product, token)
+    wait_for_writer(self)
+    local shown = self.tables.token
+    if not shown[product] or is_less(shown[product], token) then shown[product] = token end
+end
+
+
+---@param product string
+---@param token string?
+---@return integer?
+function Memory:stock(product, token)
+    if token then show(self, product, token) end
+    return self.tables.stock[product]
+end
+
+
+function Memory:begin()
+    wait_for_writer(self)
+    self.tables.writer = self
+end
+
+
+---@param order zklock.seckill.Order
+---@return boolean written  false: a younger holder of the lock came before
+function Memory:write(order)
+    if is_late(self, order) then return false end
+    self.written[#self.written + 1] = order
+    return true
+end
+
+
+-- Its transaction ends.
+local function finish(self)
+    self.written = {}
+    if self.tables.writer == self then self.tables.writer = nil end
+end
+
+
+function Memory:commit()
+    local tables = self.tables
+    for _, order in ipairs(self.written) do
+        tables.stock[order.product] = order.left
+        tables.token[order.product] = order.token or tables.token[order.product]
+        tables.orders[#tables.orders + 1] = order
+    end
+    finish(self)
+end
+
+
+function Memory:rollback() finish(self) end
+
+
+--- Writes the stock and the order, both or none.
+---@param order zklock.seckill.Order
+---@return boolean written  false: a younger holder of the lock came before
+function Memory:sell(order)
+    self:begin()
+    local written = self:write(order)
+    if written then self:commit() else self:rollback() end
+    return written
+end
+
+
+function Memory:orders() return self.tables.orders end
+function Memory:close() finish(self) end
+
+
+return memory

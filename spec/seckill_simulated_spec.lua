@@ -1,0 +1,394 @@
+--- Sales in virtual time: seckill.sale{ simulated = true }, seckill.explore and --explore. What is
+--- promised in docs/seckill.md.
+
+local evidence = require "zklock.seckill.scenario.evidence"
+local files = require "spec.files"
+local is_refused = require "spec.seckill.refused"
+local rig = require "spec.rig"
+local run = require "spec.seckill.demo"
+local seckill = require "zklock.seckill"
+local zklock = require "zklock"
+
+
+-- The options, and others instead of some.
+local function with(options, others)
+    local all = {}
+    for name, value in pairs(options) do all[name] = value end
+    for name, value in pairs(others or {}) do all[name] = value end
+    return all
+end
+
+
+local SMALL = { buyers = 2, servers = 2, products = { bun = 1 } }
+
+local function sale(options) return assert(seckill.sale(with(options, { simulated = true }))) end
+
+local function explore(options, seeds)
+    local found = assert(seckill.explore(with(SMALL, options), { seeds = seeds or 200 }))
+    assert.equal(seeds or 200, found.schedules)
+    return found
+end
+
+
+-- Calls fn with a module of the user's of that name.
+local function with_module(name, module, fn, ...)
+    package.loaded[name] = module
+    local results = { pcall(fn, ...) }
+    package.loaded[name] = nil
+    if not results[1] then error(results[2], 0) end
+    return results[2]
+end
+
+
+-- A store as users write one: what is in it is in the place.
+local Shelf = {}
+Shelf.__index = Shelf
+
+function Shelf.open(place) return setmetatable({ place = place }, Shelf) end
+
+function Shelf.create(place)
+    place.shelf = { stock = {}, orders = {} }
+    for product, stock in pairs(place.products) do place.shelf.stock[product] = stock end
+    return Shelf.open(place)
+end
+
+function Shelf:stock(product) return self.place.shelf.stock[product] end
+function Shelf:orders() return self.place.shelf.orders end
+function Shelf.close() end
+
+function Shelf:sell(order)
+    self.place.shelf.stock[order.product] = order.left
+    table.insert(self.place.shelf.orders, order)
+    return true
+end
+
+
+describe("a simulated sale", function()
+    it("sells what there is and no more, and has all that other sales have", function()
+        local it_is = sale{ buyers = 20, products = { bun = 15 }, seed = 7 }
+        assert.equal("right", it_is.verdict)
+        assert.same({ 15, 5, 0, 0 }, { it_is.sold, it_is.refused, it_is.failed, it_is.left })
+        assert.is_true(evidence.tokens_grow(it_is))
+        assert.same({}, it_is.overlaps)
+        assert.equal(20, it_is.wait:count())
+        assert.is_true(it_is.seconds > 15 * 0.02 and it_is.seconds < 1)
+        assert.equal(7, it_is.seed)
+        assert.matches("server 1 +granted /sale/lock/bun, token", it_is.story)
+        assert.matches("^zookeeper: RIGHT, 15 sold and 0 left of 15\n15 sold, 5 refused, 0 failed",
+            tostring(it_is))
+    end)
+
+    it("is the same sale with the same seed, and another one with another", function()
+        local options = { buyers = 12, seed = 3, faults = { stop = true, kill = true, cut = true } }
+        local one, again = sale(options), sale(options)
+        assert.equal(one.story, again.story)
+        assert.same(one.purchases, again.purchases)
+        assert.same(one.faults, again.faults)
+        assert.not_equal(one.story, sale(with(options, { seed = 4 })).story)
+    end)
+
+    it("is wrong without a lock, and with one for each server (DEMO-01, DEMO-03)", function()
+        for _, strategy in ipairs{ "none", "local" } do
+            local it_is = sale{ strategy = strategy }
+            assert.equal("wrong", it_is.verdict)
+            assert.is_true(#it_is.overlaps > 0)
+        end
+        assert.equal("right", sale{ strategy = "local", servers = 1 }.verdict)
+    end)
+
+    it("is right with each of zklock's locks", function()
+        for _, strategy in ipairs{ "", "-turns", "-none", "-rw" } do
+            local it_is = sale{ strategy = "zookeeper" .. strategy }
+            assert.same({ "right", 10 }, { it_is.verdict, it_is.sold })
+        end
+    end)
+
+    it("refuses the late write of a holder that was stopped, as it was asked to", function()
+        local options = { faults = { { at = 0, stop = "holder", length = 30 } } }
+        local it_is = sale(options)
+        assert.same({ "right", 1 }, { it_is.verdict, it_is.failures.late })
+        local struck = it_is.faults[1]
+        assert.same({ "stop", 1 }, { struck.kind, #it_is.faults })
+        assert.near(30, struck.ended - struck.at, 1e-6)
+        assert.same({ "lost" }, { evidence.noted(it_is, "^wakes, and its hold is (%l+)$")[1][1] })
+        assert.equal("wrong", sale(with(options, { fenced = false })).verdict)
+    end)
+
+    it("ends a hold with the server that was killed, whose buyers are not answered", function()
+        local it_is = sale{ faults = { { at = 0.03, kill = "holder" } } }
+        assert.equal("right", it_is.verdict)
+        local killed = it_is.faults[1]
+        assert.equal("kill", killed.kind)
+        assert.is_true(killed.at >= 0.03)
+        assert.is_true(it_is.failures.unanswered >= 3)
+        local heir = evidence.next_after(it_is, killed.at)
+        assert.is_true(heir.granted - killed.at > 1 and heir.granted - killed.at <= 3)
+        local held = 0
+        for _, purchase in ipairs(it_is.purchases) do
+            if purchase.ended then
+                held = held + 1
+                assert.equal(killed.at, purchase.ended)
+            end
+        end
+        assert.equal(1, held)
+    end)
+
+    it("stops a server at a time", function()
+        local it_is = sale{ faults = { { at = 0.01, stop = "server 2", length = 1 } } }
+        assert.same({ { at = 0.01, ended = 1.01, kind = "stop", target = "server 2" } },
+            it_is.faults)
+        assert.equal("right", it_is.verdict)
+    end)
+
+    it("has servers without buyers, and many buyers", function()
+        assert.equal(1, sale{ buyers = 1, servers = 3 }.sold)
+        local it_is = sale{ buyers = 2500, servers = 2, pause = 0, timeout = 3600 }
+        assert.same({ 100, 2400 }, { it_is.sold, it_is.refused })
+    end)
+
+    it("has a store of the user's own, whose writes are on their way for a while", function()
+        with_module("shelf", Shelf, function()
+            local it_is = sale{ store = "shelf", pause = 0 }
+            assert.same({ "right", 10, 90 }, { it_is.verdict, it_is.sold, it_is.left })
+            for _, purchase in ipairs(it_is.purchases) do
+                assert.is_true(purchase.written > purchase.granted)
+            end
+            assert.equal("wrong", sale{ store = "shelf", strategy = "none" }.verdict)
+        end)
+    end)
+
+    it("has a strategy of the user's own that says that it can be simulated", function()
+        local strategy = { simulated = true, needs_zookeeper = true }
+        strategy.__index = strategy
+        function strategy.prepare(about) strategy.locks = about.locks end
+        function strategy.open(server)
+            return setmetatable({ session = server:session(), server = server }, strategy)
+        end
+        function strategy:enter(lock)
+            return self.session:mutex(self.server:path(lock)):acquire(self.server.timeout)
+        end
+        function strategy.leave(_, lease) lease:release() end
+        with_module("ours", strategy, function()
+            assert.same({ "right", 10 }, { sale{ strategy = "ours" }.verdict,
+                sale{ strategy = "ours" }.sold })
+            assert.equal(1, #strategy.locks)
+            strategy.simulated = nil
+            assert.equal("unsupported",
+                (select(3, seckill.sale{ simulated = true, strategy = "ours" })))
+        end)
+    end)
+
+    it("has a purchase of the user's own, which waits for others", function()
+        local function meet(buyer)
+            buyer:wait_for("here", 10)
+            buyer:note(("%d"):format(math.random(1e6)))
+            buyer:tell "refused"
+        end
+        with_module("meet", meet, function()
+            local one, again = sale{ purchase = "meet" }, sale{ purchase = "meet" }
+            assert.equal(10, one.refused)
+            assert.same(one.notes, again.notes)
+            local few = sale{ purchase = "meet", buyers = 9 }
+            assert.matches("nothing more can happen: server %d waits for others", few.finding)
+        end)
+    end)
+
+    it("is wrong when it is not over at its limit", function()
+        with_module("idle", function() zklock.sleep(1e6) end, function()
+            local it_is = sale{ purchase = "idle", limit = 5 }
+            assert.same({ "wrong", "it is not over after 5 s" }, { it_is.verdict, it_is.finding })
+        end)
+    end)
+
+    it("is wrong when a server fails, and raises what the store's making raised", function()
+        local broken = with(Shelf, { open = function() error("no shelf", 0) end })
+        with_module("broken_shelf", broken, function()
+            broken.create = function(place) return Shelf.create(place) end
+            local it_is = sale{ store = "broken_shelf" }
+            assert.same({ "wrong", "no shelf" }, { it_is.verdict, it_is.finding })
+            broken.create = function() error("no wood", 0) end
+            assert.error_matches(function() sale{ store = "broken_shelf" } end, "^no wood$")
+        end)
+    end)
+
+    it("is unsupported where locks or stock are outside of the world", function()
+        local outside = {
+            { strategy = "redlock" }, { strategy = "shared" }, { strategy = "sql-table" },
+            { strategy = "sql-optimistic" }, { store = "sqlite" }, { store = "zookeeper" },
+            { store = "mysql://root@127.0.0.1:1" },
+        }
+        for _, options in ipairs(outside) do
+            for _, fn in ipairs{ seckill.sale, seckill.explore } do
+                local none, message, code = fn(with(options, { simulated = true }))
+                assert.is_nil(none)
+                assert.equal("unsupported", code)
+                assert.matches("outside of the world", message)
+            end
+        end
+        assert.equal("unsupported",
+            (select(3, seckill.compare({ "none", "redlock" }, { simulated = true }))))
+    end)
+
+    it("says context inside of a world", function()
+        local code
+        local world = zklock.world(function(world)
+            world:process("one", function()
+                code = select(3, seckill.sale{ simulated = true })
+            end)
+        end)
+        assert(world:run())
+        assert.equal("context", code)
+    end)
+
+    it("compares strategies", function()
+        local all = seckill.compare({ "none", "zookeeper" }, { simulated = true })
+        assert.same({ "wrong", "right" }, { all[1].verdict, all[2].verdict })
+        assert.matches("\nzookeeper +right +10 ", tostring(all))
+    end)
+
+    it("refuses what is of real sales, and wrong faults", function()
+        local function refused(pattern, options)
+            is_refused(pattern, seckill.sale, with({ simulated = true }, options))
+        end
+        for _, name in ipairs{ "lua", "mysql", "redis", "zookeeper" } do
+            refused(name .. " is of real sales", { [name] = "127.0.0.1:1" })
+        end
+        refused("no faults but stops and kills", {
+            faults = { { at = 0, run = print, what = "a", where = "b" } },
+        })
+        refused('unknown option "hang" in faults; known: cut, delay, expire, kill, stop', {
+            faults = { hang = true },
+        })
+        refused("a fault has one of stop", { faults = { {} } })
+        refused("simulated must be true or false, not 1", { simulated = 1 })
+        refused("seed must be a whole number from 1", { seed = 0 })
+        is_refused('the store "memory" is of simulated sales', seckill.sale, { store = "memory" })
+        is_refused("servers must be a whole number from 1 to 100,", seckill.sale, { servers = 101 })
+    end)
+end)
+
+
+describe("many schedules of a simulated sale", function()
+    it("are all right with zklock, whatever happens", function()
+        for _, options in ipairs{ {}, { strategy = "zookeeper-turns" },
+                                  { strategy = "zookeeper-none" } } do
+            local found = explore(with(options, {
+                faults = { stop = true, kill = true, cut = true, expire = true },
+            }), 300)
+            assert.equal(0, found.wrong, tostring(found))
+            assert.is_nil(found.first)
+            assert.is_true(found.sold > 200) -- of 300
+        end
+    end)
+
+    it("are wrong without a lock", function()
+        assert.equal(200, explore{ strategy = "none" }.wrong)
+    end)
+
+    it("are wrong where the lock is released before the commit (DEMO-06)", function()
+        local options = { fenced = false, faults = {} }
+        options.purchase = "commit_then_release"
+        assert.equal(0, explore(options).wrong)
+        options.purchase = "release_then_commit"
+        assert.equal(200, explore(options).wrong)
+        options.pause = 0 -- the commit alone takes time
+        local few = explore(options, 1000).wrong
+        assert.is_true(few > 0 and few < 100)
+    end)
+
+    -- A store that was shown the next token waits for what is not committed.
+    it("are right there if the store is shown tokens, also when servers die", function()
+        for _, purchase in ipairs{ "release_then_commit", "commit_then_release" } do
+            local found = explore({ purchase = purchase }, 300)
+            assert.equal(0, found.wrong, tostring(found))
+        end
+    end)
+
+    it("tell the first wrong one, with the faults that it needs", function()
+        local found = explore({ fenced = false }, 500)
+        local first = found.first
+        assert.is_true(found.wrong > 1 and found.wrong < 100)
+        assert.same({ "wrong", "2 sold of 1: 1 more than there were" },
+            { first.verdict, first.finding })
+        assert.same({ "stop", 1 }, { first.faults[1].kind, #first.faults })
+        assert.matches("is stopped for", first.story)
+        assert.equal(2, #first.purchases)
+        local text = tostring(found)
+        assert.matches("^zookeeper: %d+ of 500 schedules wrong, %d+ sold; the first: seed %d+\n"
+            .. "zookeeper: WRONG, 2 sold of 1", text)
+        assert.is_truthy(text:find(first.story, 1, true))
+    end)
+
+    it("have that one again as a sale of its seed", function()
+        local faults = { stop = true, kill = true, cut = true } -- explore's own
+        local found = explore({ fenced = false }, 500)
+        local again = sale(with(SMALL, {
+            fenced = false, faults = faults, seed = found.first.seed,
+        }))
+        assert.same({ "wrong", found.first.finding }, { again.verdict, again.finding })
+    end)
+
+    it("write a report of it", function()
+        local name = rig.shell("mktemp"):match "%S+"
+        finally(function() os.remove(name) end)
+        assert(explore({ strategy = "none" }, 1).first:report(name))
+        assert.matches("2 sold of 1", files.read(name))
+    end)
+
+    it("end with Ctrl-C", function()
+        with_module("interrupted", function() error("interrupted!", 0) end, function()
+            assert.error_matches(function() explore{ purchase = "interrupted" } end,
+                "interrupted!")
+        end)
+    end)
+
+    it("are counted: 100, or as many as were asked for", function()
+        assert.equal(100, seckill.explore(SMALL).schedules)
+        is_refused("seeds must be a number above 0, not 0", seckill.explore, {}, { seeds = 0 })
+        is_refused('a table { seeds = how many }, without "x"', seckill.explore, {}, { x = 1 })
+        is_refused("a table { seeds = how many }, not 5", seckill.explore, {}, 5)
+        is_refused("put them into its options", seckill.explore, {}, { faults = {} })
+        is_refused("explore has the seeds from 1 on", seckill.explore, { seed = 5 })
+        is_refused("a sale has a table of options, not 1", seckill.explore, 1)
+    end)
+end)
+
+
+describe("--explore", function()
+    it("says how many schedules are wrong, and ends with 0 if none is", function()
+        local status, out = run{ "--explore", "50", "--buyers", "2" }
+        assert.same({ 0, "zookeeper: 0 of 50 schedules wrong" }, { status, out:match "^[^,]+" })
+    end)
+
+    it("tells the first wrong one of each strategy, and writes the files of these", function()
+        local name = rig.shell("mktemp"):match "%S+"
+        finally(function() os.remove(name) end)
+        local status, out = run{ "--explore", "5", "--strategy", "none,zookeeper,local",
+            "--csv", name }
+        assert.equal(1, status)
+        assert.matches("^none: 5 of 5 schedules wrong, 50 sold; the first: seed 1\nnone: WRONG",
+            out)
+        assert.matches("\nzookeeper: 0 of 5 schedules wrong, %d+ sold\n", out)
+        assert.matches("\nlocal: 5 of 5 .*\ncsv: [^\n]+\n$", out)
+        local lines = select(2, files.read(name):gsub("\n", ""))
+        assert.equal(1 + 2 * 10, lines)
+    end)
+
+    it("strikes as --fault says", function()
+        local status, out = run{ "--explore", "5", "--fault", "kill holder at 0" }
+        assert.same({ 0, "zookeeper: 0 of 5 schedules wrong" }, { status, out:match "^[^,]+" })
+    end)
+
+    it("refuses what cannot be simulated", function()
+        for pattern, more in pairs{
+            ["unsupported: .*redlock"] = { "--strategy", "redlock" },
+            ["unsupported: .*sqlite"] = { "--store", "sqlite" },
+            ["zookeeper is of real sales"] = { "--zookeeper", "127.0.0.1:1" },
+            ["seeds must be"] = { "--explore", "0.5" },
+        } do
+            local status, _, err = run{ "--explore", "5", (table.unpack or unpack)(more) }
+            assert.equal(2, status)
+            assert.matches(pattern, err)
+        end
+    end)
+end)
