@@ -44,9 +44,10 @@ local function play(scenario, market)
     if sale.verdict == "wrong" and not (lost > 0 and beside) then
         error("it is wrong, but not because a lease ended: " .. sale.finding, 0)
     end
+    -- By luck the stock is right though leases ended: then it is played again.
+    local apart = scenario.race or lost == 0 and not beside
     return {
-        right = sale.verdict == "right" and lost == 0 and not beside
-            and sale.failures.busy == 1,
+        right = sale.verdict == "right" and apart and sale.failures.busy == 1,
         finding = ("stock %d, should be %d; %d lost"):format(sale.left, seed.STOCK - WORKERS,
             lost),
         sales = { sale }, log = evidence.story(sale, "server %d"),
