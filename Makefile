@@ -48,6 +48,7 @@ RIG = $(BUILD)/rig/proxy $(BUILD)/rig/bare
 .PHONY: bench-peers bench-many bench-engines bench-worlds soak lint lint-actions
 .PHONY: format coverage install rockspec dist clean setup setup-tests build-tests
 .PHONY: test-all test-lua test-luajit
+.PHONY: test-worlds test-worlds-5.4 test-worlds-5.1
 .PHONY: test-asan test-tsan test-lua-memory test-lua-memory-5.4 test-lua-memory-5.1
 .PHONY: test-older-luas test-lua5.1 test-lua5.2 test-lua5.3
 .PHONY: test-lua-servers test-lua-links test-lua-early test-lua-late test-lua-laboratory
@@ -328,6 +329,25 @@ test-lua-memory-5.4: $(BUILD)/5.4/zklock/core.so
 
 test-lua-memory-5.1: $(BUILD)/5.1/zklock/core.so
 	$(call in-memory,5.1,$(LUAJIT))
+
+# In worlds of virtual time, by both Luas, under SEEDS seeds: specs of what a program uses, but tests
+# that need a real process, date or collector.
+IN_WORLDS = $(patsubst %,spec/%_spec.lua,condition condition_end election guard handoff kept lock \
+	locked multi queue revoke rwlock semaphore turns unfair with)
+SEEDS_OF_WORLDS ?= 1 2 3
+
+# $(call in-worlds,<build>,<lua>)
+in-worlds = @set -e; for seed in $(SEEDS_OF_WORLDS); do for spec in $(or $(SPEC),$(IN_WORLDS)); do \
+	$(call with,$(1)) ZKLOCK_LUA=$(2) ZKLOCK_SERVER=memory SEED=$$seed \
+	$(2) spec/in_world.lua --exclude-tags=nginx,server,real $$spec; done; done
+
+test-worlds: test-worlds-5.4 test-worlds-5.1
+
+test-worlds-5.4: $(BUILD)/5.4/zklock/core.so
+	$(call in-worlds,5.4,lua5.4)
+
+test-worlds-5.1: $(BUILD)/5.1/zklock/core.so
+	$(call in-worlds,5.1,$(LUAJIT))
 
 # The other Luas: what differs from these two, in a few seconds. Plain Lua 5.1 has no zklock.run.
 FOR_LUA51 = spec/each_lua_spec.lua spec/input_spec.lua

@@ -63,7 +63,7 @@ describe("queue()", function()
         assert.equal(tonumber(stat:match("ctime=(%d+)")), math.floor(since * 1000 + 0.5))
     end)
 
-    it("shows since when a contender is there, in memory, too", function()
+    it("shows since when a contender is there, in memory, too #real", function()
         hold(lock, 5)
         local made = os.time()
         local since = lock:queue()[1].since
@@ -96,7 +96,7 @@ describe("queue()", function()
         end
     end)
 
-    it("gives host:pid for an identity that was not given, and data as it was given", function()
+    it("gives host:pid for an identity that was not given, data as it was given #real", function()
         local data = "a\nb\n\nc\t\1\255 100%"
         local plain = rig.session(server.hosts):mutex(path, { data = data })
         hold(plain, 5)

@@ -6,6 +6,8 @@ local core = require "zklock.core"
 local files = require "spec.files"
 local zklock = require "zklock"
 
+local now = require("zklock.here").now
+
 local rig = {}
 local opened = {} -- sessions
 local proxies = {} -- of the test that runs
@@ -49,12 +51,12 @@ local LONG = 30 -- seconds; by default as long is waited for what comes
 --- True when condition() gives something true within `seconds`.
 -- In zklock.run, and outside, others go on meanwhile.
 function rig.eventually(condition, seconds)
-    local deadline = core.now() + (seconds or LONG)
+    local deadline = now() + (seconds or LONG)
     repeat
         local result = condition()
         if result then return result end
         zklock.sleep(0.01)
-    until core.now() > deadline
+    until now() > deadline
     return condition()
 end
 
@@ -69,9 +71,9 @@ end
 
 --- The same without a wait of zklock's: nothing is dispatched meanwhile.
 function rig.wait_apart(what, condition)
-    local deadline = core.now() + LONG
+    local deadline = now() + LONG
     while not condition() do
-        if core.now() > deadline then error("waited in vain: " .. what, 2) end
+        if now() > deadline then error("waited in vain: " .. what, 2) end
         core.poll({}, 0.01)
     end
 end
@@ -91,11 +93,13 @@ function rig.signal(name, pid)
 end
 
 
+local ROUNDED = 1e-9 -- seconds that a difference of two times may lack
+
 --- Seconds that fn(...) takes, then what it gives.
 function rig.timed(fn, ...)
-    local begin = core.now()
+    local begin = now()
     local function finish(...)
-        return core.now() - begin, ...
+        return now() - begin + ROUNDED, ...
     end
     return finish(fn(...))
 end
@@ -678,7 +682,7 @@ end
 
 --- A lock path that no other test uses; every spec file has a rig of its own.
 function rig.path()
-    return ("/spec/%d-%.0f"):format(rig.pid, core.now() * 1e9)
+    return ("/spec/%d-%.0f"):format(rig.pid, now() * 1e9)
 end
 
 

@@ -114,7 +114,7 @@ describe("a mutex of turns", function()
         assert.equal(0, #server:nodes(path))
     end)
 
-    it("has one node a process, with the name of a mutex's", function()
+    it("has one node a process, with the name of a mutex's #real", function()
         local lock = turns(a)
         local order = { tokens = {} }
         local first = take_first(lock)
@@ -326,7 +326,7 @@ describe("a mutex of turns", function()
         assert.equal("held", second:state())
     end)
 
-    it("hands over what is given up by its owner, or closed, or collected", function()
+    it("hands over what is given up by its owner, or closed, or collected #real", function()
         local lock, order = turns(a), { tokens = {} }
         lock:acquire{ timeout = 5, owner = "first" } -- collected
         local gone = {}

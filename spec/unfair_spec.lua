@@ -1,7 +1,7 @@
 -- The mutex without an order: one node of a fixed name, and whoever is quickest has it.
 -- Seeds S1, ALG-05, PIT-01, BUG-03, DEMO-17.
 
-local core = require "zklock.core"
+local now = require("zklock.here").now
 local fault = require "spec.fault.fault"
 local program = require "spec.fault.program"
 local rig = require "spec.rig"
@@ -538,10 +538,10 @@ describe("many sessions with an unfair mutex", function()
             rig.wait_for("all to wait", function()
                 return sum("waits") == count and sum("in_flight") == 0
             end)
-            creates, begin = sum("creates"), core.now()
+            creates, begin = sum("creates"), now()
             holder:release()
             rig.wait_for("a grant", function() return first end)
-            seconds = core.now() - begin
+            seconds = now() - begin
             rig.wait_for("the others' new watches", function()
                 return sum("creates") == creates + count and sum("in_flight") == 0
             end)
@@ -569,10 +569,10 @@ describe("many sessions with an unfair mutex", function()
         for _ = 1, 6 do
             local lease, begin = hold(other), nil
             local mine = wait_while(lock, { timeout = 10 }, function()
-                begin = core.now()
+                begin = now()
                 lease:release()
             end)
-            local pause = core.now() - begin
+            local pause = now() - begin
             shortest, longest = math.min(shortest, pause), math.max(longest, pause)
             released(mine)
         end

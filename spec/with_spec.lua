@@ -177,7 +177,7 @@ describe("with", function()
         memory:heal(own)
     end)
 
-    it("lets fn yield and go on, and holds meanwhile", function()
+    it("lets fn yield and go on, and holds meanwhile #real", function()
         local thread = coroutine.wrap(function()
             return lock:with(function(_, a)
                 local b = coroutine.yield(a + 1)
@@ -240,12 +240,12 @@ describe("with", function()
         ends.closed = function(thread) assert.is_true(close(thread)) end
     end
     for how, stop in pairs(ends) do
-        it(("releases when its coroutine is %s in the middle of fn"):format(how), function()
+        it(("releases when its coroutine is %s in the middle of fn #real"):format(how), function()
             stop(stop_in_fn())
             free()
         end)
 
-        it(("leaves nothing when its coroutine is %s in the middle of the wait"):format(how),
+        it(("leaves nothing when its coroutine is %s in the middle of the wait #real"):format(how),
            function()
             local holder = hold(rig.session(server.hosts):mutex(path))
             stop(stop_in_wait())

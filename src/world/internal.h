@@ -129,6 +129,7 @@ void zkl_link_send_down(struct zkl_link *link, struct packet *packet);
 void zkl_link_miss(struct zkl_link *link, struct packet *packet); /* or send it, if it can be */
 /* Its connection ends; the client notices then. */
 void zkl_link_break(struct zkl_link *link, zkl_time told_at);
+void zkl_link_tell_end(struct zkl_link *link); /* the client notices now */
 void zkl_link_go_on(struct zkl_link *link, zkl_time stopped_for);
 
 /* packet.c */

@@ -161,8 +161,8 @@ static void tell_losses(struct zkl_link *link, struct zkl_list *list) {
     }
 }
 
-/* In the order in which they were sent. */
-static void tell_end(struct zkl_link *link) {
+/* The client is entered. What was lost is told in the order in which it was sent. */
+void zkl_link_tell_end(struct zkl_link *link) {
     link->told_at = ZKL_NEVER;
     link->open_at =
         world_of(link)->now + (zkl_time)zkl_world_chance(world_of(link), (uint64_t)RETRY);
@@ -257,7 +257,7 @@ void zkl_link_carry_out(struct zkl_link *link) {
         zkl_client_round(client, world->now);
     } else {
         zkl_client_enter(client);
-        if (link->told_at == due) tell_end(link);
+        if (link->told_at == due) zkl_link_tell_end(link);
         else arrive(link);
         zkl_client_leave(client);
     }

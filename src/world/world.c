@@ -275,15 +275,20 @@ void zkl_world_kill(struct zkl_world *world, uint32_t process) {
 /* --- the network, and servers ----------------------------------------------------------------- */
 
 bool zkl_world_cut(zkl_client *client, bool silently) {
-    struct resident *resident = resident_of(client);
     struct zkl_link *link = client->link;
-    struct zkl_world *world = resident->world;
+    struct zkl_world *world = resident_of(client)->world;
     if (link->cut || zkl_client_is_closed(client)) return false;
-    zkl_time notice =
-        silently ? (zkl_time)zkl_world_chance(world, (uint64_t)link->timeout / 3 * 2) : 0;
     link->cut = true;
-    zkl_link_break(link, world->now + notice);
-    zkl_resident_refresh(resident);
+    if (silently) {
+        uint64_t notice = zkl_world_chance(world, (uint64_t)link->timeout / 3 * 2);
+        zkl_link_break(link, world->now + (zkl_time)notice);
+    } else if (link->online) {
+        zkl_client_enter(client);
+        zkl_link_break(link, ZKL_NEVER);
+        zkl_link_tell_end(link);
+        zkl_client_leave(client);
+    }
+    zkl_resident_refresh(resident_of(client));
     return true;
 }
 

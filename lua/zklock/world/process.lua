@@ -162,7 +162,10 @@ local function driver_of(self)
             self.run:start(fn)
             return true, function() return self.over end
         end,
+        -- At once, as where a coroutine registers it, or after those before it.
         call = function(fn, ...)
+            local waits = self.calling or self.calls[1]
+            if not waits and schedulers.driving() == world then return fn(...) end
             self.calls[#self.calls + 1] = { fn = fn, n = select("#", ...), ... }
         end,
         sleep = function(seconds)

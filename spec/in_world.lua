@@ -1,0 +1,20 @@
+--- Runs specs in a world of virtual time: their coroutine is a process of it, so a wait takes no
+-- time, and a seed decides how long packets are under way and which task goes on first. With
+-- ZKLOCK_SERVER=memory; what needs a real process, date or collector has the tag #real.
+--
+--   SEED=7 ZKLOCK_SERVER=memory lua5.4 spec/in_world.lua --exclude-tags=server,real FILE...
+
+local zklock = require "zklock"
+
+local SEED = tonumber(os.getenv "SEED") or 1
+
+local world = assert(zklock.world(function(world)
+    world:process("spec", function() require "busted.runner" { standalone = false } end)
+end, { seed = SEED, limit = { steps = 1e9, seconds = 1e7 } }))
+
+world.story = nil
+local ok, problem = world:run() -- busted ends the process itself, if a test failed
+if not ok then
+    io.stderr:write(("seed %d: %s\n"):format(SEED, tostring(problem)))
+    os.exit(1)
+end
