@@ -126,6 +126,18 @@ static void granting(void) {
         CHECK_IS(scene_got_own(ZKL_DONE, 1042), 0);
         CHECK_IS(s.claim.state, ZKL_FIRST);
     }
+    TEST("after a stop the parts give their places when each knows its node, not before") {
+        s.part.state = ZKL_RECOVER_LIST;
+        LISTED(s.claim.name);
+        scene_stop(T);
+        CHECK_IS(scene_got_own(ZKL_DONE, 1042), 0);
+        CHECK_IS(s.claim.state, ZKL_PROVE);
+        CHECK(s.claim.stalled);
+        CHECK_IS(part_listed(NULL), ZKL_DO_WATCH_OWN);
+        CHECK_IS(part_got(ZKL_DONE), ZKL_DO_REMOVE);
+        CHECK_IS(s.claim.state, ZKL_RETREAT);
+        CHECK_IS(scene_resume(), ZKL_DO_REMOVE);
+    }
     TEST("a part waits in its line while another is first in its own") {
         half();
         CHECK_IS(s.part.state, ZKL_WAIT);

@@ -327,6 +327,8 @@ return {
     { "clog-part", "after a stop only one part of a multi-lock gives its place up",
       at = "retreat", find = "part = part->next_part;\n    } while (part != claim);",
       replace = "part = part->next_part;\n    } while (false);" },
+    { "clog-orphan", "a part of a multi-lock gives its place up before it has found its node",
+      at = "retreat", find = "if (others_seek(claim)) {", replace = "if (false) {" },
     { "clog-answer", "a claim whose sync tells of a stop keeps its place until the next heartbeat",
       at = "proven", find = "may_enter(claim) ? stall(claim) : retreat(claim)",
       replace = "stall(claim)" },

@@ -167,9 +167,28 @@ static inline void hold(struct zkl_claim *claim) {
 
 zkl_actions zkl_batch_granted(struct zkl_claim *claim, zkl_time now); /* batch.c */
 
-/* The other parts of a multi-lock, too: as each is resumed. */
+static inline bool seeks_node(const struct zkl_claim *claim) {
+    return claim->state == ZKL_CREATE || claim->state == ZKL_RECOVER_SYNC ||
+           claim->state == ZKL_RECOVER_LIST;
+}
+
+/* Another part is still to find out whether it has a node, and which. */
+static inline bool others_seek(const struct zkl_claim *claim) {
+    const struct zkl_claim *part = claim->next_part;
+    while (part != claim && !seeks_node(part)) part = part->next_part;
+    return part != claim;
+}
+
+/*
+ * The other parts of a multi-lock, too: as each is resumed. Where one does not know its node yet,
+ * this one looks again later.
+ */
 static inline zkl_actions retreat(struct zkl_claim *claim) {
     if (claim->trying) return fail(claim, ZKL_TIMEOUT) | leave(claim);
+    if (others_seek(claim)) {
+        claim->state = ZKL_PROVE;
+        return stall(claim);
+    }
     struct zkl_claim *part = claim;
     do {
         drop_ahead(part);
