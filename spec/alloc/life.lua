@@ -24,7 +24,8 @@ local proxy = memory and { hosts = server.hosts } or rig.proxy(server.hosts)
 -- --- what is ordinary ---------------------------------------------------------------------
 
 local codes = {}
-for code in ("lost released expired connection closed interrupted no_memory"):gmatch("%S+") do
+local ordinary_codes = "lost released expired connection closed interrupted no_memory unknown"
+for code in ordinary_codes:gmatch("%S+") do
     codes[code] = true
 end
 
@@ -45,14 +46,6 @@ local function try(fn, ...)
     return ordinary(pcall(fn, ...))
 end
 
-
--- A server in memory that has carried out a write may have no memory for its answer: then it is
--- not known whether it was.
-local function try_guard(lease, writes)
-    codes.timeout = memory and true
-    try(lease.guard, lease, writes)
-    codes.timeout = nil
-end
 
 -- Has it, with the memory that it needs: again, if the session expired on a machine that stood
 -- still, or for want of memory for an event.
@@ -84,7 +77,7 @@ local function wait_for(session, what, condition)
     local deadline = core.now() + PATIENCE
     while not condition() do
         if core.now() > deadline then error("waited in vain: " .. what, 2) end
-        session:dispatch()
+        try(session.dispatch, session) -- what was not told for want of memory comes again
         session.handle:wait(0.01)
     end
 end
@@ -302,7 +295,7 @@ function chapters.multi(book)
             pcall(all.acquire, all, { timeout = 0, owner = "another" })
             pcall(all.acquire, all, { timeout = 0.05, owner = "another" })
             try(lease.check, lease, PATIENCE)
-            try_guard(lease, { { "check", "/" }, timeout = PATIENCE })
+            try(lease.guard, lease, { { "check", "/" }, timeout = PATIENCE })
             give_back(lease)
         end
     end
@@ -360,7 +353,7 @@ end
 function chapters.guard(book)
     local lease = have(book.lock)
     book.arm()
-    try_guard(lease, { { "check", "/" }, { "check", book.lock.path }, timeout = PATIENCE })
+    try(lease.guard, lease, { { "check", "/" }, { "check", book.lock.path }, timeout = PATIENCE })
     try(book.session.get, book.session, "/", PATIENCE)
     try(book.lock.revoke, book.lock, PATIENCE)
     try(lease.on_revoke, lease, print)

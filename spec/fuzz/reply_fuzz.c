@@ -120,7 +120,7 @@ zkl_time zkl_due(zkl_time timeout) {
 void zkl_lock(struct zkl_client *client) {}
 
 void zkl_unlock(struct zkl_client *client) {
-    client->announced = false;
+    zkl_threaded(client)->announced = false;
 }
 
 void zkl_condition_init(pthread_cond_t *condition) {
@@ -132,7 +132,7 @@ void zkl_condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, zkl_t
     abort();
 }
 
-void zkl_wait_until(struct zkl_client *client, pthread_cond_t *condition, zkl_time due) {
+void zkl_wait_until(struct threaded *self, pthread_cond_t *condition, zkl_time due) {
     longjmp(back, 1);
 }
 
