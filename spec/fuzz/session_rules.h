@@ -120,7 +120,7 @@ static bool is_out(const struct stake *stake, enum call_kind kind) {
 
 /* The node of this czxid is not what another claim of the session holds. */
 static void check_removed(const struct stake *stake) {
-    require(stake->claim.state == ZKL_LEAVE);
+    require(stake->claim.state == ZKL_LEAVE || stake->claim.state == ZKL_RETREAT);
     if (!is_fixed(&stake->claim)) {
         require(is_complete_name(stake->claim.name));
         return;
