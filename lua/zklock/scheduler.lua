@@ -139,6 +139,14 @@ function Run:is_within(run)
 end
 
 
+--- The outermost run around it.
+function Run:root()
+    local run = self
+    while run.outer do run = run.outer end
+    return run
+end
+
+
 function Run:start(fn, ...)
     local thread = create(fn)
     self.live, self.started = self.live + 1, self.started + 1
@@ -239,13 +247,19 @@ function Scheduler:wake(waiter)
 end
 
 
--- Lets go of a run, and of all in it: where coroutines cannot be closed, they are collected.
-function Scheduler:forget(run)
+--- Nobody who sleeps in a run is woken any more.
+function Scheduler:forget_sleepers(run)
     local others = {}
     for _, sleeper in ipairs(self.sleepers) do
         if not sleeper.run:is_within(run) then others[#others + 1] = sleeper end
     end
     self.sleepers = others
+end
+
+
+-- Lets go of a run, and of all in it: where coroutines cannot be closed, they are collected.
+function Scheduler:forget(run)
+    self:forget_sleepers(run)
     local waiters = {}
     for _, thread in ipairs(members(self.paused)) do
         local waiter = self.paused[thread]

@@ -10,7 +10,6 @@ local current_task = require "zklock.host_task"
 local failure = require "zklock.failure"
 local here = require "zklock.here"
 local key_reader = require "zklock.key"
-local members = require "zklock.members"
 local metrics = require "zklock.metrics"
 local misuse = require "zklock.misuse"
 local multi = require "zklock.multi"
@@ -18,6 +17,7 @@ local options = require "zklock.options"
 local owner_key = require "zklock.owner"
 local receiver = require "zklock.receiver"
 local sessions = require "zklock.sessions"
+local sorted_names = require "zklock.sorted_names"
 local wait = require "zklock.wait"
 
 local error, ipairs, pairs, pcall = error, ipairs, pairs, pcall
@@ -99,9 +99,7 @@ end
 
 -- What an error cut short: something had been taken out of the inbox, and was not delivered.
 local function deliver_again(self)
-    local ids = members(self.requests)
-    sort(ids)
-    for _, id in ipairs(ids) do
+    for _, id in ipairs(sorted_names(self.requests)) do
         local request = self.requests[id]
         if request and request:done() then deliver.request(self, id) end
     end
@@ -262,9 +260,8 @@ end
 
 -- Ends the waits of the owner with that text.
 function Session:interrupt_key(key)
-    local ids, count = members(self.requests), 0
-    sort(ids)
-    for _, id in ipairs(ids) do
+    local count = 0
+    for _, id in ipairs(sorted_names(self.requests)) do
         local request = self.requests[id]
         local waits = request and request.owner == key
         if waits and request:interrupt() then count = count + 1 end

@@ -1,10 +1,11 @@
---- The names that a table has, in alphabetical order.
+--- The names that a table has, or other keys, in order.
 
----@param given table<string, any>
----@return string[]
+local members = require "zklock.members"
+
+---@param given table<any, any>
+---@return any[]
 return function(given)
-    local names = {}
-    for name in pairs(given) do names[#names + 1] = name end
+    local names = members(given)
     table.sort(names)
     return names
 end

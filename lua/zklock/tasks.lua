@@ -45,8 +45,7 @@ end
 
 -- Starts fn as a task of the outermost run around.
 local function spawn(scheduler, fn)
-    local run = scheduler:run_here()
-    while run.outer do run = run.outer end
+    local run = scheduler:run_here():root()
     run:start(fn)
     return true, function() return is_over(run) end
 end

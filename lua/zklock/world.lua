@@ -13,12 +13,13 @@ local faults = require "zklock.world.faults"
 local here = require "zklock.here"
 local misuse = require "zklock.misuse"
 local options = require "zklock.world.options"
+local check_function = require("zklock.options").callback
 local receiver = require "zklock.receiver"
 local schedulers = require "zklock.scheduler"
 
 local create, resume = coroutine.create, coroutine.resume
 local error, ipairs, pairs = error, ipairs, pairs
-local select, setmetatable, tostring, type = select, setmetatable, tostring, type
+local select, setmetatable, tostring = select, setmetatable, tostring
 local huge, min = math.huge, math.min
 local concat, insert, remove, unpack = table.concat, table.insert, table.remove,
     table.unpack or unpack
@@ -90,10 +91,9 @@ local function who_waits(self)
     table.sort(waits, function(a, b) return a.number < b.number end)
     local texts = {}
     for _, waiter in ipairs(waits) do
-        local run, request = waiter.run, waiter.request
-        while run.outer do run = run.outer end
-        if not run.process.over and not waiter.woken then
-            texts[#texts + 1] = ("%s waits for %s"):format(run.process.name,
+        local process, request = waiter.run:root().process, waiter.request
+        if not process.over and not waiter.woken then
+            texts[#texts + 1] = ("%s waits for %s"):format(process.name,
                 request and (request.path or "an answer") or "others")
         end
     end
@@ -115,8 +115,7 @@ end
 
 local function process_of(entry, self)
     local run = entry.run or self.run_of[entry.thread]
-    while run.outer do run = run.outer end
-    return run.process
+    return run:root().process
 end
 
 
@@ -189,7 +188,6 @@ end
 
 
 local function finish(self)
-    if self.over then return end
     self.over = true
     for _, fn in ipairs(self.finals) do fn() end
 end
@@ -219,19 +217,11 @@ local function within(self, fn, ...)
         self.core:end_it()
         self.core = nil
     end
-    return ok
 end
 
 
 local function run(self)
     while not self.over do go_on(self) end
-end
-
-
-local function check_function(fn, what)
-    if type(fn) ~= "function" then
-        misuse.refuse("%s must be a function, not %s", what, misuse.show(fn))
-    end
 end
 
 
@@ -326,11 +316,7 @@ function inflict.kill(self, process)
     self:note(process, "is killed")
     process:end_it()
     self.core:kill(process.number)
-    local others = {}
-    for _, sleeper in ipairs(self.sleepers) do
-        if not sleeper.run:is_within(process.run) then others[#others + 1] = sleeper end
-    end
-    self.sleepers = others
+    self:forget_sleepers(process.run)
 end
 
 

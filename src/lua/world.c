@@ -1,6 +1,5 @@
 /* world.c - the box of a world of virtual time, for lua/zklock/world. */
-#include <stdlib.h>
-#include <string.h>
+#include <limits.h>
 
 #include "../world/world.h"
 #include "binding.h"
@@ -34,25 +33,16 @@ static int end(lua_State *L) {
     return 0;
 }
 
-static int push_when(lua_State *L, zkl_time time) {
-    if (time == ZKL_NEVER) lua_pushnil(L);
-    else zkl_lua_push_time(L, time);
-    return 1;
-}
-
 /* world:now() -> seconds since it began */
 static int now(lua_State *L) {
-    return push_when(L, zkl_world_now(check(L)));
-}
-
-/* world:due() -> when something happens next; nil: never */
-static int due(lua_State *L) {
-    return push_when(L, zkl_world_due(check(L)));
+    zkl_lua_push_time(L, zkl_world_now(check(L)));
+    return 1;
 }
 
 /* world:changed() -> when a server last changed something */
 static int changed(lua_State *L) {
-    return push_when(L, zkl_world_changed(check(L)));
+    zkl_lua_push_time(L, zkl_world_changed(check(L)));
+    return 1;
 }
 
 static unsigned check_stream(lua_State *L) {
@@ -189,12 +179,12 @@ static int hasten(lua_State *L) {
 
 void zkl_lua_open_world(lua_State *L) {
     static const luaL_Reg methods[] = {
-        {"advance", advance}, {"changed", changed},   {"children", children}, {"cut", cut},
-        {"delay", delay},     {"draw", draw},         {"due", due},           {"end_it", end},
-        {"expire", expire},   {"fraction", fraction}, {"go_on", go_on},       {"hasten", hasten},
-        {"heal", heal},       {"kill", kill_process}, {"name", name},         {"now", now},
-        {"number", number},   {"packet", packet},     {"reset", reset},       {"stop", stop},
-        {"__gc", end},        {NULL, NULL},
+        {"advance", advance},   {"changed", changed}, {"children", children}, {"cut", cut},
+        {"delay", delay},       {"draw", draw},       {"end_it", end},        {"expire", expire},
+        {"fraction", fraction}, {"go_on", go_on},     {"hasten", hasten},     {"heal", heal},
+        {"kill", kill_process}, {"name", name},       {"now", now},           {"number", number},
+        {"packet", packet},     {"reset", reset},     {"stop", stop},         {"__gc", end},
+        {NULL, NULL},
     };
     zkl_lua_class(L, ZKL_WORLD, methods);
 }

@@ -48,6 +48,11 @@ struct resident {
     zkl_time stopped_at, ended_at; /* ended_at: of the world */
 };
 
+/* It takes what arrives, and does its rounds. */
+static inline bool zkl_resident_runs(const struct resident *resident) {
+    return !resident->stopped && !resident->dead;
+}
+
 struct zkl_world {
     zkl_time now, delay, changed;
     uint64_t random[ZKL_WORLD_STREAMS + 1]; /* the last stream is the world's own */
@@ -118,7 +123,7 @@ void zkl_server_due(struct zkl_world *world, struct server *server); /* carries 
 void zkl_server_take(struct zkl_world *world, struct zkl_link *link, struct packet *packet);
 /* After the tree was changed. */
 void zkl_server_settle(struct zkl_world *world, struct server *server);
-/* The server hears nothing of the session from now on, or everything again. */
+/* The server hears nothing of the session from now on. */
 void zkl_server_silence(struct zkl_world *world, struct zkl_link *link);
 
 /* link.c */

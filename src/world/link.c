@@ -2,7 +2,6 @@
  * link.c - the connection of a client of a world: packets to and from the server, and what the
  * client hears of their end.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -138,11 +137,10 @@ static void cut_down(struct zkl_link *link) {
 /* A session that the client was not told of is nobody's. */
 void zkl_link_break(struct zkl_link *link, zkl_time told_at) {
     if (!link->online) return;
-    bool was_silent = link->resident->stopped || link->resident->dead;
     link->online = link->attached = false;
     cut_down(link);
     cut_up(link);
-    if (!was_silent) zkl_server_silence(world_of(link), link);
+    if (zkl_resident_runs(link->resident)) zkl_server_silence(world_of(link), link);
     if (link->opening) link->session = 0;
     link->told_at = told_at;
     zkl_resident_refresh(link->resident);
@@ -232,13 +230,9 @@ static zkl_time first_due(const struct zkl_list *list) {
     return packet ? packet->due : ZKL_NEVER;
 }
 
-static bool is_running(const struct zkl_link *link) {
-    return !link->resident->stopped && !link->resident->dead;
-}
-
 zkl_time zkl_link_due(const struct zkl_link *link) {
     zkl_time due = first_due(&link->up);
-    if (!is_running(link)) return due;
+    if (!zkl_resident_runs(link->resident)) return due;
     due = zkl_earlier(due, first_due(&link->down));
     return zkl_earlier(zkl_earlier(due, link->told_at), link->resident->client.round_due);
 }

@@ -62,7 +62,7 @@ static struct zkl_link *link_of(const struct server *server, uint64_t session) {
 /* --- sessions that it does not hear of ------------------------------------------------------- */
 
 static bool is_silent(const struct zkl_link *link) {
-    return link->resident->stopped || link->resident->dead || !link->online;
+    return !zkl_resident_runs(link->resident) || !link->online;
 }
 
 void zkl_server_silence(struct zkl_world *world, struct zkl_link *link) {

@@ -1,5 +1,4 @@
 /* world.c - time, chance, clients and processes of a world. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,8 +23,7 @@ uint64_t zkl_world_chance(struct zkl_world *world, uint64_t bound) {
 }
 
 zkl_time zkl_world_delay_of(struct zkl_world *world, const struct server *server) {
-    zkl_time delay = 1 + (zkl_time)zkl_world_chance(world, (uint64_t)world->delay);
-    return server ? delay + server->delay : delay;
+    return 1 + (zkl_time)zkl_world_chance(world, (uint64_t)world->delay) + server->delay;
 }
 
 /* --- life ------------------------------------------------------------------------------------ */
@@ -236,11 +234,6 @@ uint32_t zkl_world_advance(struct zkl_world *world, zkl_time until, size_t most)
     return take_news(world);
 }
 
-zkl_time zkl_world_due(const struct zkl_world *world) {
-    const struct zkl_due *first = zkl_agenda_first(&world->agenda);
-    return !first || first->at == ZKL_NEVER ? ZKL_NEVER : first->at - BEGIN;
-}
-
 /* --- processes ------------------------------------------------------------------------------- */
 
 void zkl_world_stop(struct zkl_world *world, uint32_t process) {
@@ -288,7 +281,6 @@ bool zkl_world_cut(zkl_client *client, bool silently) {
         zkl_link_tell_end(link);
         zkl_client_leave(client);
     }
-    zkl_resident_refresh(resident_of(client));
     return true;
 }
 
@@ -306,11 +298,11 @@ bool zkl_world_heal(zkl_client *client) {
 
 bool zkl_world_expire(zkl_client *client) {
     struct zkl_link *link = client->link;
+    struct zkl_world *world = resident_of(client)->world;
     if (!zkl_tree_alive(link->server->tree, link->session)) return false;
     zkl_tree_expire(link->server->tree, link->session);
-    resident_of(client)->world->changed = resident_of(client)->world->now;
-    zkl_server_settle(resident_of(client)->world, link->server);
-    zkl_resident_refresh(resident_of(client));
+    world->changed = world->now;
+    zkl_server_settle(world, link->server);
     return true;
 }
 
@@ -341,7 +333,7 @@ int zkl_world_children(struct zkl_world *world, const char *name, const char *pa
 static struct packet *packet_of(const struct zkl_world *world, uint32_t number, bool up) {
     struct resident *resident = world->numbered[number - 1];
     struct zkl_link *link = resident->client.link;
-    if (!up && (resident->stopped || resident->dead)) return NULL;
+    if (!up && !zkl_resident_runs(resident)) return NULL;
     return zkl_packet_first(up ? &link->up : &link->down);
 }
 

@@ -59,8 +59,6 @@ const char *zkl_world_name(const zkl_client *client);
  * or, 0, until nothing more is due by `until`, which is the time then, or `most` things were done.
  */
 uint32_t zkl_world_advance(struct zkl_world *world, zkl_time until, size_t most);
-/* When the next thing is due; ZKL_NEVER: never. */
-zkl_time zkl_world_due(const struct zkl_world *world);
 /* The nanoseconds since 1970 of a time by its clients' clocks: a world begins in 2020. */
 zkl_time zkl_world_date(zkl_time time);
 
