@@ -296,6 +296,7 @@ describe("a try of another session", function()
         hold(lock)
         settled(holder)
         assert.equal("busy", (rig.code_of(b:mutex(path, { token = "turns" }), 0)))
+        nodes(1) -- the try has left
         local node = server:nodes(path)[1]
         local function says(text)
             wait_for(text, function() return b:get(node) == text end)
