@@ -46,16 +46,13 @@ RIG = $(BUILD)/rig/proxy $(BUILD)/rig/bare
 
 .PHONY: all demo demo-http demo-engines test repl bench bench-claims bench-contended
 .PHONY: bench-peers bench-many bench-engines bench-worlds soak lint lint-actions
-.PHONY: format coverage install rockspec dist clean setup setup-tests build-tests
-.PHONY: test-all test-lua test-luajit
+.PHONY: format coverage install rockspec dist clean setup setup-tests build-tests build-all-tests
+.PHONY: test-all test-lua test-luajit test-asan test-tsan test-clock
 .PHONY: test-worlds test-worlds-5.4 test-worlds-5.1
-.PHONY: test-asan test-tsan test-lua-memory test-lua-memory-5.4 test-lua-memory-5.1
+.PHONY: test-lua-memory test-lua-memory-5.4 test-lua-memory-5.1
 .PHONY: test-older-luas test-lua5.1 test-lua5.2 test-lua5.3
-.PHONY: test-lua-servers test-lua-links test-lua-early test-lua-late test-lua-laboratory
-.PHONY: test-luajit-early test-luajit-late test-luajit-laboratory
-.PHONY: test-asan-faults test-asan-early test-asan-late
-.PHONY: test-tsan-faults test-tsan-early test-tsan-late
-.PHONY: test-command-counter test-cerberus-storm test-cerberus-model interrupts valgrind test-valgrind test-rock test-soak
+.PHONY: test-command-counter test-cerberus-storm test-cerberus-model interrupts valgrind
+.PHONY: test-valgrind test-rock test-rock-5.4 test-soak
 .DELETE_ON_ERROR:
 
 all: $(BUILD)/5.4/zklock/core.so $(BUILD)/5.1/zklock/core.so
@@ -272,16 +269,24 @@ test-all: setup-tests
 	@.ci/suite all
 
 build-tests: all $(BUILD)/5.4/heap.so $(BUILD)/5.1/heap.so \
-	$(OLDER:%=$(BUILD)/%/zklock/core.so) $(RIG) $(PEERS) \
+	$(OLDER:%=$(BUILD)/%/zklock/core.so) $(RIG)
+
+build-all-tests: build-tests $(PEERS) \
 	$(BUILD)/asan/zklock/core.so $(BUILD)/asan/lua $(BUILD)/tsan/zklock/core.so $(BUILD)/tsan/lua
 
 test-soak: $(BUILD)/5.1/zklock/core.so
 	$(call with,5.1) rig/zookeeper run -- $(LUAJIT) bench/soak.lua \
 		--cycles 10000 --tries 2000 --waits 200
 
-# $(call busted,<build>,<lua>): the specs, by one Lua, with one build
+# Tests by their tags: what `make test` takes, the rest of them, and those that run alone.
+QUICK = --exclude-tags=slow,clock
+SLOW = --tags=slow --exclude-tags=clock
+UNTIMED = --exclude-tags=clock
+CLOCK = --tags=clock
+
+# $(call busted,<build>,<lua>,<specs>): the specs, by one Lua, with one build
 busted = $(call with,$(1)) ZKLOCK_LUA=$(2) rig/zookeeper run -t 200 -- \
-	$(2) $(shell command -v busted) $(or $(SPEC),$(3),--exclude-tags=nginx)
+	$(2) $(shell command -v busted) --exclude-tags=nginx $(TAGS) $(or $(SPEC),$(3))
 
 test-lua: $(BUILD)/5.4/zklock/core.so $(BUILD)/5.4/heap.so $(RIG)
 	$(call busted,5.4,$(LUA))
@@ -298,18 +303,24 @@ test-tls: setup-tests $(BUILD)/5.4/zklock/core.so $(RIG)
 test-luajit: $(BUILD)/5.1/zklock/core.so $(BUILD)/5.1/heap.so $(RIG)
 	$(call busted,5.1,$(LUAJIT),$(JIT_SPECS))
 
-# The same in parts, each a lane of .ci/suite.
-test-lua-servers test-lua-links test-lua-early test-lua-late test-lua-laboratory: test-lua-%:
-	@$(MAKE) --no-print-directory test-lua SPEC="$($*)"
+# Parts of these, each a lane of .ci/suite: $(call part,<target>,<specs>,<tags>)
+part = +@$(MAKE) --no-print-directory $(1) SPEC="$(2)" TAGS="$(3)"
 
-test-luajit-early test-luajit-late test-luajit-laboratory: test-luajit-%:
-	@$(MAKE) --no-print-directory test-luajit SPEC="$(filter $($*),$(JIT_SPECS))"
+test-quick-%: ; $(call part,test-lua,$($*),$(QUICK))
+test-slow-%: ; $(call part,test-lua,$($*),$(SLOW))
+test-luajit-%: ; $(call part,test-luajit,$(filter $($*),$(JIT_SPECS)),$(QUICK))
+test-asan-%: ; $(call part,test-asan,$(filter $($*),$(MEMORY_SPECS)),$(UNTIMED))
+test-tsan-%: ; $(call part,test-tsan,$(filter $($*),$(THREAD_SPECS)),$(UNTIMED))
 
-test-asan-faults test-asan-early test-asan-late: test-asan-%:
-	@$(MAKE) --no-print-directory test-asan SPEC="$(filter $($*),$(MEMORY_SPECS))"
+test-memory-quick: ; $(call part,test-lua-memory-5.4 test-lua-memory-5.1,,$(QUICK))
+test-memory-slow: ; $(call part,test-lua-memory-5.4 test-lua-memory-5.1,,$(SLOW))
 
-test-tsan-faults test-tsan-early test-tsan-late: test-tsan-%:
-	@$(MAKE) --no-print-directory test-tsan SPEC="$(filter $($*),$(THREAD_SPECS))"
+test-nginx-quick: ; $(call part,test-nginx,,$(QUICK))
+test-nginx-slow: ; $(call part,test-nginx,,$(SLOW))
+
+test-clock:
+	$(call part,test-lua,,$(CLOCK))
+	$(call part,test-nginx,,$(CLOCK))
 
 # On a server in memory, by both Luas: specs whose tests, but those with the tag #server, ask for
 # nothing that only a real one has.
@@ -320,7 +331,7 @@ IN_MEMORY = $(patsubst %,spec/%_spec.lua,bell combine condition condition_end gu
 
 # $(call in-memory,<build>,<lua>,<specs>)
 in-memory = @$(call with,$(1)) ZKLOCK_LUA=$(2) ZKLOCK_SERVER=memory \
-	$(2) $(shell command -v busted) --exclude-tags=nginx,server $(or $(SPEC),$(3),$(IN_MEMORY))
+	$(2) $(shell command -v busted) --exclude-tags=nginx,server $(TAGS) $(or $(SPEC),$(3),$(IN_MEMORY))
 
 test-lua-memory: test-lua-memory-5.4 test-lua-memory-5.1 test-older-luas
 
@@ -374,6 +385,7 @@ others = $(documents) \
 # Two halves of them, by their names.
 early = $(filter $(foreach letter,a b c d e f g h i,spec/$(letter)%),$(others))
 late = $(filter-out $(early),$(others))
+specs = $(faults) $(others)
 
 # A storm over cerberus with real engines; spec/cerberus_spec.lua has a short one.
 SECONDS ?= 60
@@ -446,10 +458,10 @@ test-valgrind: $(BUILD)/5.4/zklock/core.so
 		--errors-for-leak-kinds=definite --suppressions=spec/valgrind.supp \
 		$(LUA) spec/valgrind.lua
 
-# What is installed, by LuaRocks and by make, for each Lua, and used from there.
-test-rock:
+# What is installed, by LuaRocks and by make, for each Lua or one, and used from there.
+test-rock test-rock-5.4: test-rock%:
 	folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
-		rig/zookeeper run -- rig/rock "$$folder"
+		rig/zookeeper run -- rig/rock "$$folder" $(*:-%=lua%)
 
 coverage: coverage-core
 

@@ -24,7 +24,7 @@ end
 
 
 describe("make bench-engines", function()
-    it("measures grants: how many, what they ask, and in which order", function()
+    it("measures grants: how many, what they ask, and in which order #slow", function()
         local rows = bench("--parts grants --rounds 1 --seconds 0.2 --contenders 1,8 "
             .. "--engines redis-set,sql-optimistic,sql-table,zookeeper")
         for label, requests in pairs{ ["redis-set"] = 2, ["sql-table, SQLite"] = 3,
@@ -43,7 +43,7 @@ describe("make bench-engines", function()
         assert.equal("—", rows["sql-optimistic, MariaDB"][2][6])
     end)
 
-    it("measures what the seeds claim: NUM-01, NUM-02, NUM-04", function()
+    it("measures what the seeds claim: NUM-01, NUM-02, NUM-04 #slow", function()
         local rows = bench("--parts claims --rounds 1 --seconds 0.1 --locks 200 "
             .. "--engines redis-expire,redis-set,redlock,zookeeper")
         assert.equal(2, #rows.zookeeper) -- locks of their own, many that are held
@@ -52,7 +52,7 @@ describe("make bench-engines", function()
         assert.is_true(tonumber(rows["2 of 5"][1][1]) >= 8)
     end)
 
-    it("strikes holders, servers and clocks", function()
+    it("strikes holders, servers and clocks #slow", function()
         local rows = bench("--parts faults --faults killed,promoted,clock --fault-rounds 1 "
             .. "--lease 4 --engines redis-set,sql-pessimistic,zookeeper")
         assert.matches("^%d+%.%d s", rows["sql-pessimistic"][1][1])

@@ -24,7 +24,7 @@ end
 
 describe("make bench-many", function()
     for row, who in pairs{ fifo = "zklock,LuaJIT,Curator", turns = "zklock,LuaJIT,Curator" } do
-        it("has all waiters of " .. row .. " in line, served, and out of it", function()
+        it("has all waiters of " .. row .. " in line, served, and out of it #slow", function()
             local lines = bench(("--rows %s --waiters 41 --processes 2 --clients %s")
                                 :format(row, who))
             local seen = {}
@@ -41,7 +41,7 @@ describe("make bench-many", function()
         end)
     end
 
-    it("measures locks at once, and two servers", function()
+    it("measures locks at once, and two servers #slow", function()
         local lines = bench "--rows locks,ensembles --tasks 5 --cycles 2 --threads 2,3"
         local first = named(lines[1], 2)
         assert.same({ clients.zklock.label, "5", "1.00 (1.00 to 1.00)" },
@@ -50,7 +50,7 @@ describe("make bench-many", function()
         assert.is_true(tonumber(lines[2][3][3]:match "^[%d.e-]+") > 0)
     end)
 
-    it("measures kept locks that another session wants", function()
+    it("measures kept locks that another session wants #slow", function()
         local lines = bench "--rows kept --alternations 10"
         for i = 1, 3, 2 do -- loopback, 10 ms
             assert.equal(clients.zklock.label, lines[i][2][1])

@@ -45,7 +45,7 @@ end
 
 
 describe("make bench-peers", function()
-    it("measures cycles, with each client that can do them, and keeps the figures", function()
+    it("measures cycles, with each client that can do them, and keeps the figures #slow", function()
         local path = os.tmpname()
         local lines = bench("--rows free,many,try,reentry --delays 0 --json " .. path)
         for _, name in ipairs{ "LuaJIT", "Curator", "kazoo", "go-zookeeper", "serial",
@@ -67,7 +67,7 @@ describe("make bench-peers", function()
         assert.is_not_nil(compared["against " .. path])
     end)
 
-    it("measures grants, memory, locks that are held, and an outage", function()
+    it("measures grants, memory, locks that are held, and an outage #slow", function()
         local lines = bench "--rows handoff,8x8,memory,held,outage --sessions 2 --delays 1"
         for _, name in ipairs{ "LuaJIT", "Curator", "kazoo", "go-zookeeper" } do
             assert_measured(lines, "hand-off, S = 2, 1 ms round trip", name)
@@ -79,7 +79,7 @@ describe("make bench-peers", function()
         assert.is_true(numbers(lines.outage[1][1])[1] >= 0.5)
     end)
 
-    it("measures what one process does with a lock again and again", function()
+    it("measures what one process does with a lock again and again #slow", function()
         local lines = bench "--rows kept,turns,combined --delays 0"
         for _, label in ipairs{ "kept", "one lock, 8 tasks, turns",
                                 "one lock, 64 tasks, combined" } do
@@ -88,14 +88,14 @@ describe("make bench-peers", function()
         end
     end)
 
-    it("measures a handler in nginx", function()
+    it("measures a handler in nginx #slow", function()
         local lines = bench "--rows nginx"
         for _, label in ipairs{ "nothing", "a lock of its own", "one lock for all, in order" } do
             assert.is_true(numbers(lines[label][1][2])[1] > 0, label)
         end
     end)
 
-    it("measures an ensemble", function()
+    it("measures an ensemble #slow", function()
         local lines = bench "--rows ensemble"
         assert_measured(lines, "hand-off, S = 3, ensemble", "LuaJIT")
     end)

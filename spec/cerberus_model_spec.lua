@@ -113,7 +113,7 @@ end
 
 
 describe("a safe switch keeps the locks", function()
-    it("in every order in which a task goes on until it must wait", function()
+    it("in every order in which a task goes on until it must wait #slow", function()
         local moments, ends = explore.all(shop({ plain = true, large_steps = true }, 1,
             "sql-table"), 0, all_served "sql%-table")
         assert.is_true(moments > 300 and ends > 3, moments .. " " .. ends)
@@ -136,7 +136,7 @@ describe("a safe switch keeps the locks", function()
             renews = true, expiries = 2, losses = 1, halts = 1, ticks = 6,
         },
     } do
-        it("there and back, " .. name, function()
+        it("there and back, " .. name .. " #slow", function()
             explore.some(shop(budget, 2, "sql-table", "redis-set"), WAYS, SEED,
                 all_served "redis%-set")
         end)
@@ -154,7 +154,7 @@ describe("a safe switch keeps the locks", function()
     } do
         budget.cuts, budget.work, budget.sessions = 12, 6, budget.sessions or { "switch", "locks" }
         for _, order in ipairs{ { "zookeeper", "redis-set" }, { "redis-set", "zookeeper" } } do
-            it(("from %s and back, while connections are lost: %s"):format(order[1], name),
+            it(("from %s and back, while connections are lost: %s #slow"):format(order[1], name),
                 function()
                     budget.order = order
                     explore.some(shop(budget, 2, order[2], order[1]), WAYS, SEED,
@@ -163,13 +163,13 @@ describe("a safe switch keeps the locks", function()
         end
     end
 
-    it("when whoever switches cannot decide", function()
+    it("when whoever switches cannot decide #slow", function()
         explore.some(shop({ patience = 0, expiries = 1, losses = 1, ticks = 2 }, 4,
             "sql-table", "redis-set", "sql-table", "redis-set", "sql-table"), WAYS, SEED,
             all_served "sql%-table")
     end)
 
-    it("when the first engine dies, by hand or by itself, and all else happens", function()
+    it("when the first engine dies, by hand or by itself, and all else happens #slow", function()
         explore.some(shop({
             deaths = 1, expiries = 1, losses = 1, halts = 1, ticks = 4, failover = 4,
         }, 2, "sql-table"), WAYS, SEED, all_served "sql%-table")

@@ -188,7 +188,7 @@ describe("the rules of the switch", function()
         assert.is_true(count > 1000, count)
     end)
 
-    it("let every switch come through, whatever happened, if nothing more does", function()
+    it("let every switch come through, whatever happened, if nothing more does #slow", function()
         local reached, open = {}, {}
         for key, state in pairs(states) do
             if is_settled(state) then open[#open + 1] = key end

@@ -432,7 +432,7 @@ end)
 -- --- who dies ----------------------------------------------------------------------------------
 
 describe("who died with a lock", function()
-    it("holds the switch up until the lock has ended, and not for ever", function()
+    it("holds the switch up until the lock has ended, and not for ever #slow", function()
         local it_is = service(FIRST_TWO)
         it_is.options.engines["redis-set"].lease = LIFE
         local child = it_is:holding_child()
@@ -447,7 +447,8 @@ describe("who died with a lock", function()
         end)
     end)
 
-    it("holds it up for ever if the lock has no end: sql-table; until it is removed", function()
+    it("holds it up for ever if the lock has no end: sql-table; until it is removed #slow",
+       function()
         local it_is = service{ "sql-table", "zookeeper" }
         kill(it_is:holding_child())
         local client, lock = it_is:open()
@@ -465,7 +466,7 @@ describe("who died with a lock", function()
         end)
     end)
 
-    it("is forgotten, and so is who closes: only three small nodes stay", function()
+    it("is forgotten, and so is who closes: only three small nodes stay #slow", function()
         local own = rig.server{
             environment = "JVMFLAGS=-Dznode.container.checkIntervalMs=100",
         }
@@ -502,7 +503,7 @@ describe("an engine that cannot be reached", function()
     end)
     after_each(function() own.process:kill() end)
 
-    it("is switched from: nobody is granted in between, then all by the next", function()
+    it("is switched from: nobody is granted in between, then all by the next #slow", function()
         local child = it_is:holding_child()
         own.process:signal "KILL"
         kill(child)
@@ -536,7 +537,8 @@ describe("an engine that cannot be reached", function()
     end)
 
     for _, failover in ipairs{ 0.2, false } do
-        it(failover and "is left by itself with failover" or "is not left without it", function()
+        it((failover and "is left by itself with failover" or "is not left without it") .. " #slow",
+           function()
             it_is.options.failover = failover or nil
             together(function()
                 local _, mine = it_is:open()
@@ -557,7 +559,7 @@ describe("an engine that cannot be reached", function()
         end)
     end
 
-    it("is not left by itself if it is ZooKeeper, which has the switch", function()
+    it("is not left by itself if it is ZooKeeper, which has the switch #slow", function()
         local proxy = rig.proxy(HOSTS)
         local other = service({ "zookeeper", "redis-set" }, { failover = 0.1 })
         other.options.engines.zookeeper = { zookeeper = proxy.hosts, session = SESSION }
@@ -576,7 +578,7 @@ end)
 
 
 describe("ZooKeeper that cannot be reached", function()
-    it("keeps all from being granted, and a lease that is had is lost in time", function()
+    it("keeps all from being granted, and a lease that is had is lost in time #slow", function()
         local proxy = rig.proxy(HOSTS)
         local it_is = service{ "redis-set", "redisson" }
         local _, yours = it_is:open()
@@ -663,7 +665,7 @@ describe("a lease of zookeeper whose connection is lost for a moment is suspect,
         assert.is_true(lease:release())
     end)
 
-    it("an answer that does not come does not end it", function()
+    it("an answer that does not come does not end it #slow", function()
         it_is.options.engines.zookeeper.zookeeper = HOSTS
         it_is.options.zookeeper = proxy.hosts
         local _, mine = it_is:open()
@@ -694,7 +696,8 @@ describe("an error that ends a run", function()
         collectgarbage() -- what was dropped, where coroutines cannot be closed
     end
 
-    it("breaks nothing, whenever it comes: locks are had, and a switch comes through", function()
+    it("breaks nothing, whenever it comes: locks are had, and a switch comes through #slow",
+       function()
         local it_is = service(FIRST_TWO)
         it_is.options.engines["redis-set"].lease = LIFE
         local _, mine = it_is:open()
@@ -858,7 +861,7 @@ end)
 
 
 describe("a storm of switches, stops, kills and servers that end", function()
-    it("leaves each lock with one holder, and all goes on after it", function()
+    it("leaves each lock with one holder, and all goes on after it #slow", function()
         local output = rig.shell("%s spec/cerberus_storm.lua 4 17 2>&1",
             os.getenv "ZKLOCK_LUA" or "lua5.4")
         assert.matches("\nright\n$", output)

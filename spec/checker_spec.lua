@@ -1366,7 +1366,7 @@ describe("a long history", function()
     end
 
     -- 200 000 events; with a sanitizer, which has nothing to find here, less.
-    it("of many events is checked", function()
+    it("of many events is checked #slow", function()
         local grants = program.sanitizer and 2000 or 40000
         local report = check(events_of_long(grants))
         assert.same({}, violated(report), texts(report))
@@ -1374,7 +1374,7 @@ describe("a long history", function()
     end)
 
     for _, whose in ipairs{ "holders, one after the other", "readers, all at once" } do
-        it("takes not more than n log n, of " .. whose, function()
+        it("takes not more than n log n, of " .. whose .. " #slow", function()
             if jit then jit.off() end -- luacheck: globals jit (a compiled loop counts nothing)
             local readers, report = whose:find("readers") ~= nil, nil
             local small, large = events_of_long(500, readers), events_of_long(4000, readers)

@@ -45,7 +45,7 @@ describe("a signal that closes sessions #server", function()
         is_free()
     end)
 
-    it("ends it within a second though no server answers", function()
+    it("ends it within a second though no server answers #slow", function()
         local proxy = rig.proxy_for_test(server.hosts)
         local holder = start([[assert(zklock.close_on_signal("TERM"))]], nil, proxy.hosts)
         proxy:command("blackhole")

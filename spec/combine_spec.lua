@@ -181,8 +181,8 @@ describe("combine", function()
         end)
 
         for name, others in pairs{ ["alone"] = 0, ["beside others"] = 3 } do
-            it("while it is taken: unknown at once, it may have been carried out: " .. name,
-                function()
+            it("while it is taken: unknown at once, it may have been carried out: " .. name ..
+                " #slow", function()
                     local over, done, told = false, 0, nil
                     local submit = lock:combine(function(_, items)
                         repeat zklock.sleep(0.01) until over
@@ -201,7 +201,7 @@ describe("combine", function()
                 end)
         end
 
-        it("of the last: nobody stands in line any more", function()
+        it("of the last: nobody stands in line any more #slow", function()
             local holder, submit = held_by_another(), doubling()
             local tasks, answers = submitters(submit, 300, 4)
             zklock.run(plus(tasks, function() in_line(2) end))
@@ -411,7 +411,7 @@ describe("combine", function()
     end)
 
     describe("a lease that is not held at the end", function()
-        it("is lost: the outcome is unknown, and the next batch goes on", function()
+        it("is lost: the outcome is unknown, and the next batch goes on #slow", function()
             local cause
             local submit = lock:combine(function(lease, items)
                 if cause then cause(lease) end
@@ -438,7 +438,7 @@ describe("combine", function()
             end
         end)
 
-        it("is not one that is suspect: the server is asked", function()
+        it("is not one that is suspect: the server is asked #slow", function()
             local fragile, returned = rig.fragile(server, { timeout = 20 }), false
             local submit = fragile.session:mutex(path):combine(function(lease, items)
                 fragile.cut()
@@ -455,7 +455,7 @@ describe("combine", function()
             fragile.stop()
         end)
 
-        it("is lost when the session expired", function()
+        it("is lost when the session expired #slow", function()
             local fragile = rig.fragile(server, { timeout = 3 })
             local submit = fragile.session:mutex(path):combine(function(lease, items)
                 if items[1] == "next" then return items end
@@ -557,7 +557,7 @@ describe("combine", function()
             for n = 1, 30 do assert.equal("closed", answers[n][3]) end
         end)
 
-        it('when the session expires: "expired"; a later one goes on', function()
+        it('when the session expires: "expired"; a later one goes on #slow', function()
             local fragile, holder = rig.fragile(server, { timeout = 3 }), held_by_another()
             local submit = doubling(nil, fragile.session:mutex(path))
             local tasks, answers = submitters(submit, 30)

@@ -107,7 +107,8 @@ describe("a counter in a file #server", function()
         return count
     end
 
-    it("loses no update while ten of those that hold the lock are killed or stopped", function()
+    it("loses no update while ten of those that hold the lock are killed or stopped #slow",
+       function()
         local path, file = rig.path(), files.write(folder .. "/counter", "looked 0 0\n")
         local lock = rig.session(server.hosts):mutex(path)
         local shells = {}

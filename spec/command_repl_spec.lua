@@ -157,7 +157,7 @@ describe("zklock #server", function()
 
             local ADDRESS = "127%.0%.0%.1:(%d+)\n"
 
-            it("starts a ZooKeeper of its own, which ends with it", function()
+            it("starts a ZooKeeper of its own, which ends with it #slow", function()
                 local text = prompt "print(session:state()) print(session.hosts)"
                 assert.matches("connected\n", text)
                 assert.equal(69, select(2, run("--hosts 127.0.0.1:%s run /x true",
@@ -173,7 +173,7 @@ describe("zklock #server", function()
                 assert.equal(2, select(2, text:gsub("127%.0%.0%.1:" .. port .. "\n", "")), text)
             end)
 
-            it("believes no file of a server that is gone", function()
+            it("believes no file of a server that is gone #slow", function()
                 local file = ("%s/zklock-repl-%s"):format(folder, rig.shell("id -u"):match("%d+"))
                 rig.shell("echo 127.0.0.1:1 >%s", file)
                 assert.matches("connected\n", prompt "print(session:state())")

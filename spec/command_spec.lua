@@ -140,13 +140,14 @@ describe("zklock #server", function()
             assert.same({ 0, "" }, { outcome(run("-nE0 %s false", path)) })
         end)
 
-        it("69 if no server answers", function()
+        it("69 if no server answers #slow", function()
             local status, text = outcome("--hosts 127.0.0.1:1 run %s true", rig.path())
             assert.equal(69, status)
             assert.matches("no ZooKeeper server answered", text)
         end)
 
-        it("69 for a try that nobody tells whether the lock is taken; 75 for a wait", function()
+        it("69 for a try that nobody tells whether the lock is taken; 75 for a wait #slow",
+           function()
             local link, path = rig.fragile(server, { timeout = 60 }), rig.path()
             rig.hold(link.session:mutex(path, { keep = 60 }))
             assert.same({ 75, "" }, { outcome(run("-n %s true", path)) })
@@ -383,7 +384,7 @@ describe("zklock #server", function()
         end)
 
         -- No signal of a terminal stops a group of which nobody's parent is of the same session.
-        it("and stops with a command that is stopped", function()
+        it("and stops with a command that is stopped #slow", function()
             Process.prefix = "perl -e 'setpgrp; exec @ARGV'"
             local process = start(run("%s sh -c 'echo $$; exec sleep 60'", rig.path()))
             Process.prefix = nil
@@ -401,7 +402,7 @@ describe("zklock #server", function()
 
 
     describe("the lease of run", function()
-        it("is lost: the command gets SIGTERM, and the status is 76", function()
+        it("is lost: the command gets SIGTERM, and the status is 76 #slow", function()
             local path, out = rig.path(), fresh()
             local process = start(run(
                 "%s sh -c 'trap \"echo term >%s; exit 0\" TERM; echo in; while :; do sleep 0.02; "
@@ -413,7 +414,7 @@ describe("zklock #server", function()
             assert.equal("term", said(out))
         end)
 
-        it("is lost: however long the grace is, the command has it", function()
+        it("is lost: however long the grace is, the command has it #slow", function()
             local path = rig.path()
             local process = start(run([[--grace 9999999999 %s sh -c '
                 trap "echo term; exit 0" TERM; echo in; while :; do sleep 0.02; done']], path))
@@ -423,7 +424,7 @@ describe("zklock #server", function()
             assert.equal(76, (process:finish()))
         end)
 
-        it("is lost: SIGKILL to all of the group after the grace", function()
+        it("is lost: SIGKILL to all of the group after the grace #slow", function()
             local path, out = rig.path(), fresh()
             local process = start(run([[--grace 0.2 %s sh -c '
                 trap "" TERM; sh -c "echo \$\$ >%s; while :; do sleep 0.02; done" &
@@ -476,7 +477,7 @@ describe("zklock #server", function()
             assert.equal(0, (third:finish()))
         end)
 
-        it("contends again, at the end of the line, when the lead is lost", function()
+        it("contends again, at the end of the line, when the lead is lost #slow", function()
             local path = rig.path()
             local process = start(elect("%s sh -c 'echo in $ZKLOCK_TOKEN $ZKLOCK_SESSION; "
                 .. "exec sleep 60'", path))
@@ -498,7 +499,7 @@ describe("zklock #server", function()
             trap "exit 0" USR1; echo in
             while :; do sleep 0.02; done']]
 
-        it("contends again also after the command went on after HUP, INT and TERM", function()
+        it("contends again also after the command went on after HUP, INT and TERM #slow", function()
             local path = rig.path()
             local process = start(elect("--grace 0.1 %s %s", path, IMMORTAL))
             process:find("in")
@@ -511,7 +512,7 @@ describe("zklock #server", function()
             process:find("in")
         end)
 
-        it("ends with 76 by a signal that comes while the command is ended", function()
+        it("ends with 76 by a signal that comes while the command is ended #slow", function()
             local path = rig.path()
             local process = start(elect("--grace 600 %s %s", path, IMMORTAL))
             process:find("in")
@@ -523,7 +524,8 @@ describe("zklock #server", function()
             assert.equal(76, (process:finish()))
         end)
 
-        it("ends by a signal that comes while it contends again, and no server answers", function()
+        it("ends by a signal that comes while it contends again, and no server answers #slow",
+           function()
             local path, proxy = rig.path(), rig.proxy_for_test(server.hosts)
             local process = start("--hosts %s --timeout 20 elect --grace 0.1 %s %s", proxy.hosts,
                                   path, IMMORTAL)
@@ -554,7 +556,8 @@ describe("zklock #server", function()
         local STUBBORN = [[sh -c 'trap "echo term >%s" TERM; echo $$
             while :; do sleep 0.02; done']]
 
-        it("when zklock is killed: SIGTERM, and SIGKILL before the lock is another's", function()
+        it("when zklock is killed: SIGTERM, and SIGKILL before the lock is another's #slow",
+           function()
             local path, out = rig.path(), fresh()
             local process = start("--hosts %s --timeout 8 run %s " .. STUBBORN, server.hosts, path,
                                   out)
@@ -565,7 +568,7 @@ describe("zklock #server", function()
             assert.is_false(lives(pid))
         end)
 
-        it("when zklock is stopped, before the lock is another's; status 76 later", function()
+        it("when zklock is stopped, before the lock is another's; status 76 later #slow", function()
             local path, out = rig.path(), fresh()
             local process = start("--hosts %s --timeout 8 run %s " .. STUBBORN, server.hosts, path,
                                   out)
@@ -661,7 +664,7 @@ describe("zklock #server", function()
             assert.equal("[]", select(2, of_server("ls", "/zookeeper --json")))
         end)
 
-        it("repeats it with --watch, until it is interrupted", function()
+        it("repeats it with --watch, until it is interrupted #slow", function()
             local path = rig.path()
             local process = start("--hosts %s ls --watch %s", server.hosts, "/zookeeper")
             process:find("no locks")
@@ -671,7 +674,7 @@ describe("zklock #server", function()
             assert.equal(64, (of_server("ls", "%s/", path)))
         end)
 
-        it("ends with 69 when the server does not answer any more", function()
+        it("ends with 69 when the server does not answer any more #slow", function()
             local path, proxy = rig.path(), rig.proxy_for_test(server.hosts)
             rig.used(rig.session(server.hosts):mutex(path))
             local process = start("--hosts %s --timeout 2 ls --watch %s", proxy.hosts, path)
@@ -743,7 +746,7 @@ describe("zklock #server", function()
             assert.truthy(select(2, of_server("ls", path)):find("/?x ", 1, true))
         end)
 
-        it("shows a lock that may be only kept, and breaks it", function()
+        it("shows a lock that may be only kept, and breaks it #slow", function()
             local path, session = rig.path(), rig.session(server.hosts)
             rig.released(rig.hold(session:mutex(path, { keep = 600 })))
             assert.matches("1 kept%? mutex", select(2, of_server("show", path)))
@@ -767,7 +770,7 @@ describe("zklock #server", function()
             assert.matches("polite.-\nthe holder gave way\n$", text)
         end)
 
-        it("removes the holder's node after the grace: a waiter has the lock", function()
+        it("removes the holder's node after the grace: a waiter has the lock #slow", function()
             local path = rig.path()
             local stubborn = rig.hold(rig.session(server.hosts):mutex(path))
             local other = rig.session(server.hosts):mutex(path)
@@ -858,7 +861,7 @@ describe("zklock #server", function()
             assert.matches("\nok +clock ", text)
         end)
 
-        it("says what to do about the rest, and ends with 1", function()
+        it("says what to do about the rest, and ends with 1 #slow", function()
             local status, text = outcome("--hosts %s,127.0.0.1:1 doctor %s", server.hosts,
                                          rig.path())
             assert.equal(1, status)

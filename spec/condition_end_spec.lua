@@ -32,7 +32,7 @@ describe("a wait in a condition", function()
         assert.equal("timeout", (scene:await(a, 0, nil, "me")))
     end
 
-    it("ends with its deadline, and nothing is left", function()
+    it("ends with its deadline, and nothing is left #clock", function()
         local lock, condition = scene:side(a)
         local lease = rig.hold(lock, { timeout = 5, owner = "me" })
         local seconds, _, _, code = rig.timed(condition.wait, condition, lease, 0.3)
@@ -72,7 +72,7 @@ describe("a wait in a condition", function()
                      message)
     end)
 
-    it("has one deadline for the signal and the lock", function()
+    it("has one deadline for the signal and the lock #slow", function()
         local lock, condition = scene:side(b)
         local held
         local code, lease = scene:meanwhile(a, function()
@@ -223,7 +223,7 @@ describe("a signal that is not taken", function()
         scene:nothing_left(a, b, c)
     end
 
-    it("in time goes to the next (Menagerie swallows it)", function()
+    it("in time goes to the next (Menagerie swallows it) #slow", function()
         passed_on("timeout", 6)
     end)
 
@@ -340,7 +340,7 @@ describe("a lease that has no part in a condition", function()
         refused("released", lease)
     end)
 
-    it("was lost: it wakes nobody, and says so", function()
+    it("was lost: it wakes nobody, and says so #slow", function()
         server:foreign("delete %s", server:nodes(path)[1])
         rig.wait_for("lost", function() return lease:state() == "lost" end)
         refused("lost", lease)

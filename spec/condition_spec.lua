@@ -61,7 +61,8 @@ describe("a condition", function()
     end)
 
     -- Whose release lets the signaller in has its place in the condition already.
-    it("is never missed (Menagerie): whoever has the lock next finds who waits there", function()
+    it("is never missed (Menagerie): whoever has the lock next finds who waits there #slow",
+       function()
         local lock, condition = scene:side(a)
         local other, same = scene:side(b)
         for round = 1, 40 do
@@ -192,7 +193,7 @@ describe("a condition", function()
         scene:nothing_left(a, b, c)
     end)
 
-    it("moves what is made to what consumes, and loses nothing", function()
+    it("moves what is made to what consumes, and loses nothing #slow", function()
         local COUNT, CAPACITY = 150, 2
         local store = "/store" .. path:match("[^/]*$")
         server:foreign("create %s 0", store)

@@ -206,7 +206,7 @@ describe("credentials", function()
         end)
     end
 
-    it("are given to the session that is opened after an expiry", function()
+    it("are given to the session that is opened after an expiry #slow", function()
         local proxy = rig.proxy_for_test(hosts)
         local several = "127.0.0.1:1,127.0.0.1:2," .. proxy.hosts .. chroot
         local session = rig.session(several, { auth = "digest:ann:a", acl = "creator",

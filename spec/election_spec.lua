@@ -200,7 +200,7 @@ end)
 
 
 describe("on_change", function()
-    it("tells who leads at first, and after each change", function()
+    it("tells who leads at first, and after each change #slow", function()
         zklock.run(function()
             local news, stop = news_of(b)
             wait_for("the first news", function() return #news == 1 end)

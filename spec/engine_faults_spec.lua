@@ -148,7 +148,7 @@ end)
 
 
 describe("an ensemble of ZooKeepers", function()
-    it("has another leader when its leader is killed, and serves", function()
+    it("has another leader when its leader is killed, and serves #slow", function()
         local ensemble = servers:zookeepers(3)
         local session = assert(zklock.connect(ensemble.hosts, { timeout = 30 }))
         local killed, leader = ensemble:kill_leader()
@@ -196,7 +196,7 @@ describe("a script with servers that are there to be struck", function()
         require("zklock").sleep(300)
     ]]
 
-    it("leaves nothing behind when it is killed", function()
+    it("leaves nothing behind when it is killed #slow", function()
         local folder = rig.shell("mktemp -d"):match "%S+"
         local pid = rig.shell("TMPDIR=%s setsid %s -e %s >%s/output 2>&1 </dev/null & echo $!",
             folder, LUA, shell.quote(SCRIPT), folder):match "%d+"
@@ -268,7 +268,7 @@ describe("the scenario", function()
         { "of one of three ZooKeepers that is killed is right (PIT-18)",
             "single_point", "PIT-18b", "^10 of 10 were served" },
     } do
-        it(row[1], function() finds(row[2], row[3], row[4]) end)
+        it(row[1] .. " #slow", function() finds(row[2], row[3], row[4]) end)
     end
 end)
 
@@ -287,7 +287,7 @@ describe("the sale of two buyers", function()
         assert.is_true(meeting.of_two(sale).right)
     end
 
-    it("is right if the replica has the lock before the master dies", function()
+    it("is right if the replica has the lock before the master dies #slow", function()
         local pair = servers:redis_pair()
         is_right({ strategy = "redis-set", redis = pair.address,
             parameters = { engine = { lease = 60, answer = 10 } } }, function()
@@ -298,7 +298,7 @@ describe("the sale of two buyers", function()
         pair:close()
     end)
 
-    it("is right if two masters were cut off, and no clock jumps", function()
+    it("is right if two masters were cut off, and no clock jumps #slow", function()
         local masters = servers:redis_masters(5)
         masters[4]:cut()
         masters[5]:cut()

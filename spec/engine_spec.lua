@@ -293,7 +293,8 @@ describe("a lock with a lease time", function()
         assert.equal(1, releases)
     end)
 
-    it("of redis-expire is released by whoever had it before (BUG-16, PIT-07, DEMO-18)", function()
+    it("of redis-expire is released by whoever had it before (BUG-16, PIT-07, DEMO-18) #slow",
+       function()
         local mine, yours = two("redis-expire", nil, { lease = 1 })
         local lease = assert(mine:acquire(PATIENT))
         assert(yours:acquire(PATIENT)) -- when the first one's has ended
@@ -423,7 +424,7 @@ describe("redis-expire (ALG-09)", function()
         assert.equal("timeout", code_of(open("redis-expire"):mutex(name):acquire(SOON)))
     end)
 
-    it("has the seed's life, 1000 s (CFG-12), and waits 2 s at first (CFG-11)", function()
+    it("has the seed's life, 1000 s (CFG-12), and waits 2 s at first (CFG-11) #slow", function()
         local mine, yours = two "redis-expire"
         assert(mine:acquire())
         assert.is_true(ask(redis, "ttl", mine.name) > 900)
@@ -479,7 +480,7 @@ describe("an engine whose Redis ends and comes again", function()
         end)
     end
 
-    it("does not wait for long for one that is silent", function()
+    it("does not wait for long for one that is silent #slow", function()
         local it_is = open("redis-set", { redis = server.address, answer = 0.5, lease = 0.5 })
         local lock = it_is:mutex(new_name())
         server.process:signal "STOP"
@@ -491,7 +492,8 @@ describe("an engine whose Redis ends and comes again", function()
         rig.wait_for("the lock", function() return lock:acquire(PATIENT) end)
     end)
 
-    it("is waited for no longer after an interrupt, which is raised, and is no failure", function()
+    it("is waited for no longer after an interrupt, which is raised, and is no failure #slow",
+       function()
         local child = rig.child(HOSTS, ([[
 local lock = require("zklock.engine").open("redis-set", { redis = %q, answer = 1 }):mutex "x"
 local failures = 0
@@ -540,7 +542,7 @@ describe("redisson (ALG-04, SYS-09)", function()
         assert.is_true(left > 29.9 - (core.now() - begin) and left <= 30, left) -- CFG-09: 30 s
     end)
 
-    it("is renewed by the watchdog while its holder lives", function()
+    it("is renewed by the watchdog while its holder lives #slow", function()
         local mine, yours = two("redisson", { lease = 12 })
         zklock.run(function()
             local lease = assert(mine:acquire(0))
@@ -576,7 +578,7 @@ describe("redisson (ALG-04, SYS-09)", function()
         assert.equal("lost", lease:state())
     end)
 
-    it("does not tell a holder whose renewal came too late; he must ask", function()
+    it("does not tell a holder whose renewal came too late; he must ask #slow", function()
         local lock = open("redisson", { lease = 12 }):mutex(new_name())
         zklock.run(function()
             local lease = assert(lock:acquire(0))
@@ -644,7 +646,7 @@ describe("redisson (ALG-04, SYS-09)", function()
         end)
     end)
 
-    it("is renewed in a run that begins as soon as an error has ended another one", function()
+    it("is renewed in a run that begins as soon as an error has ended another one #slow", function()
         local it_is = open("redisson", { lease = 6 })
         local function hold(fn)
             local lease = assert(it_is:mutex(new_name()):acquire(0))
@@ -809,7 +811,7 @@ describe("a fair lock of redisson", function()
         assert.is_true(open("redisson"):mutex(mine.name, { fair = true }):acquire(0):release())
     end)
 
-    it("is held up by one who died as the first in the queue, for fair_wait", function()
+    it("is held up by one who died as the first in the queue, for fair_wait #slow", function()
         local name = new_name()
         local queue, times = ("redisson_lock_queue:{%s}"):format(name),
             ("redisson_lock_timeout:{%s}"):format(name)
@@ -858,7 +860,8 @@ describe("several locks of redisson as one", function()
         assert.is_false(lease:held())
     end)
 
-    it("are released in between by who waits for one: two cannot wait for each other", function()
+    it("are released in between by who waits for one: two cannot wait for each other #slow",
+       function()
         local other = assert(yours:mutex(y):acquire(0))
         zklock.run(function()
             assert(both:acquire(3 * PATIENT))
@@ -952,7 +955,7 @@ describe("redlock (ALG-08)", function()
         lease:release()
     end)
 
-    it("is not had if asking took longer than it lasts", function()
+    it("is not had if asking took longer than it lasts #slow", function()
         local lock = open("redlock", { redis = at, lease = 0.02, fast_fail = 1 })
             :mutex(new_name())
         masters[2].process:signal "STOP"
@@ -997,7 +1000,7 @@ describe("the engine zookeeper", function()
         assert.is_true(assert(it_is:mutex("a", { fair = false }):acquire(PATIENT)):release())
     end)
 
-    it("is not well if nobody says whether its lock is taken", function()
+    it("is not well if nobody says whether its lock is taken #slow", function()
         local proxy = rig.proxy_for_test(HOSTS)
         local it_is = open("zookeeper", { zookeeper = proxy.hosts, session = 60 })
         proxy:command "blackhole"

@@ -109,7 +109,7 @@ describe("a standby", function()
         return assert((loadstring or load)(code .. "return lead"))() -- luacheck: ignore
     end
 
-    it("whose session expires asks again, and has the lock when it is its turn", function()
+    it("whose session expires asks again, and has the lock when it is its turn #slow", function()
         local session, proxy = rig.behind_proxy(server.hosts, { timeout = 3 })
         local path, lead = rig.path(), lead_of_reference()
         local held = assert(rig.session(server.hosts):mutex(path):acquire(20))

@@ -168,7 +168,7 @@ describe("a guard whose session is in trouble #server", function()
         proxy:command("flow")
     end)
 
-    it("gives lost when the session expires before it is sent", function()
+    it("gives lost when the session expires before it is sent #slow", function()
         local short = rig.session(proxy.hosts, { timeout = 3 })
         local held = assert(short:mutex(path .. "-short"):acquire(20))
         proxy:break_off(short)
@@ -181,7 +181,7 @@ describe("a guard whose session is in trouble #server", function()
         close = function() session:close() end,
         interrupt = function(writer) assert.equal(1, session:interrupt(writer)) end,
     } do
-        it("ends by " .. what .. ": what was sent is unknown", function()
+        it("ends by " .. what .. ": what was sent is unknown #slow", function()
             local writer
             proxy:command("hold multi 1")
             zklock.run(function()
@@ -194,7 +194,7 @@ describe("a guard whose session is in trouble #server", function()
         end)
     end
 
-    it("ends by close: what was not sent is closed", function()
+    it("ends by close: what was not sent is closed #slow", function()
         proxy:break_off(session)
         zklock.run(function()
             refused("closed", nil, lease:guard{ { "set", store, "9" }, timeout = 20 })

@@ -184,7 +184,7 @@ describe("a kept lock", function()
         nodes(1)
     end)
 
-    it("goes when somebody asks its holder to give way", function()
+    it("goes when somebody asks its holder to give way #slow", function()
         have_kept(kept(rig.session(server.hosts)))
         assert.equal(1, (b:mutex(path):revoke(20)))
         nodes(0)
@@ -290,7 +290,8 @@ describe("a try of another session", function()
         end
     end)
 
-    it("is told so, too, after the holder was asked to give way, by us or by Curator", function()
+    it("is told so, too, after the holder was asked to give way, by us or by Curator #slow",
+       function()
         local holder = rig.session(server.hosts)
         local lock, look = kept(holder, LONG, { data = "shop" }), b:mutex(path)
         hold(lock)
@@ -351,7 +352,7 @@ end)
 
 
 describe("a kept lock whose session is cut off", function()
-    it("is had again without a new node, once it is known that nobody waits", function()
+    it("is had again without a new node, once it is known that nobody waits #slow", function()
         local link = rig.fragile(server, { timeout = 6 })
         local lock = kept(link.session)
         local token = have_kept(lock)
@@ -364,7 +365,7 @@ describe("a kept lock whose session is cut off", function()
         link.stop()
     end)
 
-    it("is the other's that came meanwhile", function()
+    it("is the other's that came meanwhile #slow", function()
         local link = rig.fragile(server, { timeout = 6 })
         have_kept(kept(link.session))
         link.cut()
@@ -384,7 +385,7 @@ end)
 
 
 describe("kept locks of a session", function()
-    it("go, the longest idle first, before there is no room for another node", function()
+    it("go, the longest idle first, before there is no room for another node #slow", function()
         -- 255 bytes of a path: some 1 500 of them fill the half of a megabyte.
         local long = path .. "/" .. ("x"):rep(200)
         local count, first = 0, nil

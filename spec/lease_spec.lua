@@ -122,7 +122,7 @@ describe("a lease", function()
         assert.is_true(remaining > 0 and remaining <= 20 * 0.2 - DELAY, remaining)
     end)
 
-    it("is renewed while the script is busy, without dispatch (REQ-16)", function()
+    it("is renewed while the script is busy, without dispatch (REQ-16) #slow", function()
         local lease = leased{ timeout = 6 }
         local renewals, before = 0, lease:remaining()
         busy_until(function()
@@ -136,7 +136,7 @@ describe("a lease", function()
     end)
 
     -- On a machine that stands still for a second it may be: then another one is looked at.
-    it("is not suspect between two heartbeats", function()
+    it("is not suspect between two heartbeats #slow", function()
         rig.wait_for("a lease that is held all the time", function()
             local lease, told = leased{ timeout = 3 }
             rig.wait_for("three heartbeats", function() return lease.session:stats().syncs >= 3 end)
@@ -178,7 +178,7 @@ describe("a lease", function()
         assert.is_true(lease:release())
     end)
 
-    it("that the clock ended stays lost, though the session lives; its node goes (C recipe)",
+    it("that the clock ended stays lost, though the session lives; its node goes (C recipe) #slow",
        function()
         local proxy = rig.proxy_for_test(server.hosts)
         local lease, told = leased({ timeout = 3 }, proxy.hosts)
@@ -427,7 +427,8 @@ end
 
 
 describe("on_lost", function()
-    it("does not tell what was before, when a callback waited while it became lost", function()
+    it("does not tell what was before, when a callback waited while it became lost #slow",
+       function()
         local proxy = rig.proxy_for_test(server.hosts)
         local lease = hold(rig.session(proxy.hosts, { timeout = 3 }):mutex(rig.path()))
         lease:on_lost(function(_, state)

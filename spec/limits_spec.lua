@@ -225,7 +225,7 @@ describe("max_hold", function()
         end
     end)
 
-    it("is counted anew when the lock is had again after a wait in a condition", function()
+    it("is counted anew when the lock is had again after a wait in a condition #slow", function()
         zklock.run(function()
             local lock = a:mutex(path)
             local condition = lock:condition("go")

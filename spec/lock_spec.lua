@@ -108,7 +108,7 @@ describe("a wait for a mutex", function()
         return #server:nodes(path)
     end
 
-    it("ends at its deadline, and leaves nothing (REQ-02, BUG-03)", function()
+    it("ends at its deadline, and leaves nothing (REQ-02, BUG-03) #slow", function()
         local lock = rig.session(server.hosts):mutex(path)
         for _, seconds in ipairs{ 0.05, 0.3, 1.2 } do
             rig.wait_for("one that took less than twice the time", function()
@@ -133,7 +133,7 @@ describe("a wait for a mutex", function()
             proxy:break_off(session)
         end)
 
-        it("of 0 fails at once while the session is suspended", function()
+        it("of 0 fails at once while the session is suspended #clock", function()
             local took, code = rig.timed(code_of, other, 0)
             assert.equal("timeout", code)
             assert.is_true(took < 5, took)
@@ -142,7 +142,7 @@ describe("a wait for a mutex", function()
             assert.is_truthy(other:acquire(20))
         end)
 
-        it('ends with "timeout", not "connection", while the session is suspended', function()
+        it('ends with "timeout", not "connection", while it is suspended #clock', function()
             local took, code = rig.timed(code_of, other, 0.2)
             assert.equal("timeout", code)
             assert.is_true(took >= 0.2 and took < 5, took)
@@ -201,7 +201,7 @@ describe("a wait for a mutex", function()
     end)
 
     -- The heartbeat that would make it certain is seconds away.
-    it("is granted after one sync when the clock is not certain", function()
+    it("is granted after one sync when the clock is not certain #slow", function()
         local session = rig.session(server.hosts, { timeout = 60, margin = 0.01 })
         local released, granted
         zklock.run(
@@ -262,7 +262,8 @@ describe("a wait for a mutex", function()
         assert.equal(1, nodes())
     end)
 
-    it("ends when the holder's process ends without a word (REQ-08, DEMO-15) #server", function()
+    it("ends when the holder's process ends without a word (REQ-08, DEMO-15) #server #slow",
+       function()
         local other = rig.path()
         local child = rig.child(server.hosts, ([[
             local session = assert(zklock.connect(HOSTS, { timeout = 3 }))

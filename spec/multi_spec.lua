@@ -271,7 +271,7 @@ describe("a multi-lock in trouble #server", function()
         assert.equal(0, nodes())
     end)
 
-    it("ends with the session, holding or waiting", function()
+    it("ends with the session, holding or waiting #slow", function()
         local short = rig.session(proxy.hosts, { timeout = 3 })
         hold(two:mutex(path .. "/z"))
         local lease = hold(multi(short, "abc"))

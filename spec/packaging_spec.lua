@@ -115,7 +115,8 @@ end)
 
 
 describe("make install", function()
-    it("installs all below a relative DESTDIR and PREFIX, for the Lua of LUA_VERSION", function()
+    it("installs all below a relative DESTDIR and PREFIX, for the Lua of LUA_VERSION #slow",
+       function()
         local folder = ("build/install-%d"):format(rig.pid)
         finally(function() rig.shell("rm -rf %s", folder) end)
         assert.equal("", rig.shell("env -u MAKEFLAGS make -s install BUILD=%s/build CFLAGS=-O0 "
@@ -154,7 +155,7 @@ end)
 
 
 describe("the packages of `rig/packages http mysql`", function()
-    it("have all that mariadb-install-db needs", function()
+    it("have all that mariadb-install-db needs #slow", function()
         local folder = rig.shell("mktemp -d"):match("[^\n]+")
         finally(function() rig.shell("rm -rf %s", folder) end)
         local output = rig.shell("mariadb-install-db --no-defaults --user=$(id -un) "
@@ -177,7 +178,8 @@ describe("the archive of make dist", function()
         return archive, "\n" .. rig.shell("tar -tzf %s | grep -v '/$' | LC_ALL=C sort", archive)
     end
 
-    it("has the same files when it is made in git, and again from what was unpacked", function()
+    it("has the same files when it is made in git, and again from what was unpacked #slow",
+       function()
         local archive, listed = dist(".", folder .. "/first")
         for _, path in ipairs{ "Makefile", "README.md", "docs/reference.md", "src/lua/module.c",
                                "lua/zklock/init.lua", "rig/rock", ".ci/suite" } do
@@ -203,10 +205,10 @@ end)
 
 
 describe("continuous integration", function()
-    -- Those that its targets of that name run on real servers; in memory some run once more.
-    local function run_by(target)
+    -- What its lanes of that name run on real servers.
+    local function run_by(lanes)
         local specs = {}
-        for lane in rig.shell("cat .ci/suite"):gmatch(target .. "%-?%a*") do
+        for lane in rig.shell("cat .ci/suite"):gmatch("test%-" .. lanes .. "%-%a+") do
             local recipe = rig.shell("env -u MAKEFLAGS -u SPEC make -n %s", lane)
             local command = recipe:match("[^\n]*rig/zookeeper run[^\n]*") or ""
             for path in command:gmatch("%S+_spec%.lua") do specs[#specs + 1] = path end
@@ -221,8 +223,9 @@ describe("continuous integration", function()
         return specs
     end
 
-    it("runs each spec once on Lua 5.4", function()
-        assert.same(all_but "", run_by "test%-lua%f[^%a]")
+    it("runs each spec once on Lua 5.4, and its slow tests once", function()
+        assert.same(all_but "", run_by "quick")
+        assert.same(all_but "", run_by "slow")
     end)
 
     it("runs each spec once on LuaJIT, but those of faults, of TLS and of the tree", function()
@@ -230,6 +233,6 @@ describe("continuous integration", function()
         for _, name in ipairs{ "checker", "documents", "mutants", "packaging", "tls" } do
             left_out = ("%s ! -name %s_spec.lua"):format(left_out, name)
         end
-        assert.same(all_but(left_out), run_by "test%-luajit")
+        assert.same(all_but(left_out), run_by "luajit")
     end)
 end)

@@ -279,7 +279,7 @@ describe("a session that is kept in a folder #server", function()
         rig.hold(connect():mutex(path))
     end)
 
-    it("is left to the next process when it was closed without a connection", function()
+    it("is left to the next process when it was closed without a connection #slow", function()
         local proxy = rig.proxy_for_test(server.hosts)
         local session = connect{ hosts = proxy.hosts }
         rig.hold(session:mutex(path))
@@ -290,7 +290,7 @@ describe("a session that is kept in a folder #server", function()
         rig.hold(connect{ hosts = proxy.hosts }:mutex(path))
     end)
 
-    it("is replaced by the next one after an expiry", function()
+    it("is replaced by the next one after an expiry #slow", function()
         local quick = rig.shared()
         local proxy = rig.proxy_for_test(quick.hosts)
         local session = connect{ hosts = proxy.hosts, timeout = 0.4 }

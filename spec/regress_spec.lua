@@ -7,7 +7,7 @@ local zklock = require "zklock"
 describe("a session", function()
     after_each(rig.close_sessions)
 
-    it("counts by the timeout that the server gives it at a reconnect", function()
+    it("counts by the timeout that the server gives it at a reconnect #slow", function()
         local server = rig.server()
         finally(function() server:stop() end)
         local session = rig.session(server.hosts, { timeout = 10 })
@@ -63,7 +63,7 @@ describe("a session", function()
         assert.is_truthy(message:find("at most 262144 bytes", 1, true))
     end)
 
-    it("does not ask at the speed of the network when its margin is too small", function()
+    it("does not ask at the speed of the network when its margin is too small #slow", function()
         local session = rig.session(rig.shared().hosts, { margin = 1e-6 })
         assert.is_nil((session:mutex(rig.path()):acquire(1)))
         assert.is_true(session:stats().syncs < 20, session:stats().syncs)
@@ -74,7 +74,7 @@ end)
 describe("a lease", function()
     after_each(rig.close_sessions)
 
-    it("tells every handle the state as it is, also when a callback waits", function()
+    it("tells every handle the state as it is, also when a callback waits #slow", function()
         local session, proxy = rig.behind_proxy(rig.shared().hosts, { timeout = 2 })
         local lock, told = session:mutex(rig.path()), { {}, {} }
         local leases = { assert(lock:acquire(20)), assert(lock:acquire(20)) }

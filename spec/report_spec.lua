@@ -317,7 +317,7 @@ describe("the records of a history", function()
         assert.is_truthy(words.why(mutex, true):find "a fault explains each")
     end)
 
-    it("make a page", function()
+    it("make a page #slow", function()
         local seen = look{ title = "Torture", sales = {}, histories = records_of_history() }
         assert.same({}, seen.problems)
         assert.is_truthy(seen.text:find("3 histories: 1 right, 2 wrong.", 1, true))
@@ -375,7 +375,7 @@ describe("the page of a report, in Chromium,", function()
         return look{ sales = { record, sales.right(10) } }
     end)
 
-    it("is drawn without an error, and says who was right", function()
+    it("is drawn without an error, and says who was right #slow", function()
         local seen = light()
         assert.same({}, seen.problems)
         assert.equal(0, seen.loaded)
@@ -389,7 +389,7 @@ describe("the page of a report, in Chromium,", function()
         end
     end)
 
-    it("has a line for each of many sales, which leads to it", function()
+    it("has a line for each of many sales, which leads to it #slow", function()
         local records = { sales.right(3), sales.wrong(30) }
         for i = 3, 8 do records[i] = sales.right(2) end
         records[1].expect, records[3].expect = "wrong", "right"
@@ -407,7 +407,7 @@ describe("the page of a report, in Chromium,", function()
         assert.is_truthy(seen.text:find("NOT as expected: this one must be wrong.", 1, true))
     end)
 
-    it("zooms and moves, by button and by key, all pictures of a sale together", function()
+    it("zooms and moves, by button and by key, all pictures of a sale together #slow", function()
         local seen = lanes()
         assert.same({ "0.438 s to 0.563 s", "0.469 s to 0.594 s", "0.000 s to 1.000 s" },
                     seen.sales[1].spans)
@@ -416,7 +416,7 @@ describe("the page of a report, in Chromium,", function()
                     seen.sales[2].changed)
     end)
 
-    it("is light or dark, as the reader's system, and changes by a button", function()
+    it("is light or dark, as the reader's system, and changes by a button #slow", function()
         assert.same({ "light", "dark", "light" }, light().themes)
         assert.same({ "dark", "light", "dark" }, dark().themes)
     end)
@@ -436,7 +436,7 @@ describe("the page of a report, in Chromium,", function()
         end
     end)
 
-    it("paints crowds, of which each is one stretch", function()
+    it("paints crowds, of which each is one stretch #slow", function()
         local record = sales.crowd(2000)
         assert.equal(20, #record.overlaps)
         local seen = look{ sales = { record } }
@@ -466,7 +466,7 @@ describe("the page of a report, in Chromium,", function()
         assert.is_truthy(tips:find("two at once for 200 ms", 1, true))
     end)
 
-    it("shows any name as text", function()
+    it("shows any name as text #slow", function()
         local records = hostile()
         local seen = look(records)
         assert.same({}, seen.problems)
@@ -476,7 +476,7 @@ describe("the page of a report, in Chromium,", function()
         assert.equal(#records.sales[1].overlaps, #seen.sales[1].table)
     end)
 
-    it("fits a narrow screen and a wide one", function()
+    it("fits a narrow screen and a wide one #slow", function()
         local narrow = look({ sales = { sales.wrong(50), sales.refused() } }, { width = 400 })
         assert.is_true(narrow.width <= 510, narrow.width) -- Chromium has a least width
         for _, seen in ipairs{ narrow, light() } do
@@ -496,13 +496,13 @@ describe("the page of a report, in Chromium,", function()
         assert.is_nil(open:find("purchases", 1, true))
     end)
 
-    it("opens 10 000 purchases in seconds", function()
+    it("opens 10 000 purchases in seconds #slow", function()
         local seen = look{ sales = { sales.right(10000) } }
         assert.same({}, seen.problems)
         assert.is_true(seen.drawn < 15000, seen.drawn .. " ms")
     end)
 
-    it("shows a sale in which nothing was granted", function()
+    it("shows a sale in which nothing was granted #slow", function()
         local record = sales.right(3)
         for _, purchase in ipairs(record.purchases) do
             purchase.granted, purchase.released, purchase.token = nil, nil, nil

@@ -126,11 +126,12 @@ describe("the requests", function()
         return seen.getChildren
     end
 
-    it("of many that come at once are two lists for all of them, not one each", function()
+    it("of many that come at once are two lists for all of them, not one each #slow", function()
         assert.equal(2, lists_of(50))
     end)
 
-    it("of some that come at once are a list each: it is short, and spares a flight", function()
+    it("of some that come at once are a list each: it is short, and spares a flight #slow",
+       function()
         assert.equal(10, lists_of(10))
     end)
 
@@ -240,7 +241,7 @@ describe("the requests", function()
     end)
 
     -- Another waiter of the session may ask as well, if it hears before the first has its answer.
-    it("of one that had few ahead in a long line are gets, in one flight", function()
+    it("of one that had few ahead in a long line are gets, in one flight #slow", function()
         local seen = hand_over_by_many(2, 10)
         assert.is_true(seen.getData == 1 or seen.getData == 2)
         assert.same({ events = 2, getData = seen.getData, flights = 1 }, seen)
@@ -368,11 +369,11 @@ describe("the requests", function()
         end)
     end
 
-    it("of a signal are one list and one transaction, however many wait", function()
+    it("of a signal are one list and one transaction, however many wait #slow", function()
         assert_wakes_by("signal", { getChildren = 1, multi = 1, flights = 2 })
     end)
 
-    it("of a broadcast are one list, a get for each, and one transaction", function()
+    it("of a broadcast are one list, a get for each, and one transaction #slow", function()
         assert_wakes_by("broadcast", { getChildren = 1, getData = 1, multi = 1, flights = 3 })
     end)
 
@@ -382,7 +383,7 @@ describe("the requests", function()
         assert_counts{ getChildren = 1, flights = 1 }
     end)
 
-    it("of turns are those of one acquire and one release, however many it serves", function()
+    it("of turns are those of one acquire and one release, however many it serves #slow", function()
         local turns = session:mutex(lock.path, { order = "turns", batch = 3 })
         local lease = assert(turns:acquire{ timeout = 20, owner = 1 })
         assert_counts{ create2 = 1, getChildren = 1, flights = 1 }
@@ -454,7 +455,7 @@ describe("the requests", function()
         assert.same({}, proxy:seen())
     end)
 
-    it("of an idle session are none but pings", function()
+    it("of an idle session are none but pings #slow", function()
         local short = rig.session(proxy.hosts, { timeout = 3 })
         start_counting()
         rig.wait_for("pings", function() return proxy:counts().ping >= 2 end)
@@ -464,7 +465,8 @@ describe("the requests", function()
         assert.equal("connected", short:state())
     end)
 
-    it("of a holder are a heartbeat every sixth of the session timeout, and one watch", function()
+    it("of a holder are a heartbeat every sixth of the session timeout, and one watch #slow",
+       function()
         local beating = rig.session(proxy.hosts, { timeout = 3 })
         local lease = assert(beating:mutex(rig.path()):acquire(20))
         start_counting()
@@ -559,7 +561,7 @@ describe("memory", function()
         assert.is_true(grown <= most, ("grew by %.1f bytes a cycle"):format(grown))
     end
 
-    it("does not grow over 5 000 locks taken and given up", function()
+    it("does not grow over 5 000 locks taken and given up #slow", function()
         local session, path = rig.session(server.hosts, { timeout = LONG }), rig.path()
         -- No release is waited for: behind a server that is slow they would be a heap.
         assert_growth(60, 5000, function(count)
@@ -571,7 +573,7 @@ describe("memory", function()
         assert.equal(0, session:stats().watches)
     end)
 
-    it("does not grow over 1 500 waits that time out", function()
+    it("does not grow over 1 500 waits that time out #slow", function()
         local session = rig.session(server.hosts, { timeout = LONG })
         local lock = session:mutex(taken)
         assert_growth(60, 1500, function(count)

@@ -156,7 +156,7 @@ describe("lock:revoke", function()
         assert.equal(2, asks:stats().reconnects)
     end)
 
-    it("says when the server refuses, and ends in time #server", function()
+    it("says when the server refuses, and ends in time #server #clock", function()
         local owner = rig.session(server.hosts, { auth = "digest:one:pw", acl = "read" })
         hold(owner:mutex(path))
         rig.is_refused("auth", nil, two:mutex(path):revoke(5))

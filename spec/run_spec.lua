@@ -393,7 +393,7 @@ describe("callbacks during sleep", function()
 
     for name, run in pairs{ ["outside of run"] = plain, ["in run"] = in_run,
                             ["in run alone"] = in_task } do
-        it("are called " .. name .. ", of sessions in which nobody waits #server", function()
+        it("are called " .. name .. ", of sessions in which nobody waits #server #slow", function()
             local proxy, heard = rig.proxy_for_test(server.hosts), {}
             local cut = rig.session(proxy.hosts, {
                 timeout = 10, on_state = function(state) heard[state] = true end })
@@ -416,7 +416,7 @@ describe("callbacks during sleep", function()
         end)
     end
 
-    it("do not shorten the sleep, and do not end it when they fail", function()
+    it("do not shorten the sleep, and do not end it when they fail #slow", function()
         local lease, calls = rig.hold(lock), 0
         lease:on_lost(function()
             calls = calls + 1
@@ -429,7 +429,7 @@ describe("callbacks during sleep", function()
     end)
 
     for _, which in ipairs{ "the session", "another session" } do
-        it("come in a wait of " .. which .. ", too, without a dispatch by hand", function()
+        it("come in a wait of " .. which .. ", too, without a dispatch by hand #slow", function()
             local lease, states = rig.hold(lock), {}
             lease:on_lost(function(_, state) states[#states + 1] = state end)
             local waiting = which == "the session" and session or rig.session(server.hosts)

@@ -207,7 +207,7 @@ describe("a read-write lock", function()
         assert.has_error(function() a:rwlock(path, { reentrant = 1 }) end)
     end)
 
-    it("is lost to all its holders when the session expires #server", function()
+    it("is lost to all its holders when the session expires #server #slow", function()
         local session, proxy = rig.behind_proxy(server.hosts, { timeout = 3 })
         local rw, told = session:rwlock(path), {}
         for _, owner in ipairs{ "x", "y" } do
@@ -373,7 +373,7 @@ describe("a downgrade", function()
             end)
     end
 
-    it("without an answer gives timeout, and goes on #server", function()
+    it("without an answer gives timeout, and goes on #server #clock", function()
         local lease, proxy = far_writer(20)
         proxy:command("blackhole")
         local seconds, ok, _, code = rig.timed(lease.downgrade, lease, 0.2)
@@ -406,7 +406,7 @@ describe("a downgrade", function()
         end
     end)
 
-    it("in the middle of which the session ends is lost #server", function()
+    it("in the middle of which the session ends is lost #server #slow", function()
         local lease, proxy = far_writer(3)
         proxy:command("blackhole")
         rig.is_refused("lost", nil, lease:downgrade(60))
@@ -430,7 +430,7 @@ describe("a read-write lock whose numbers are exhausted", function()
         if own then own:stop() end
     end)
 
-    it("keeps readers together and writers alone, in order #server", function()
+    it("keeps readers together and writers alone, in order #server #slow", function()
         begin_at(2147483645)
         local kinds, order = { "read", "read", "write", "read", "read", "write" }, {}
         local first = hold(rw:write(), { owner = "first" })
@@ -450,7 +450,7 @@ describe("a read-write lock whose numbers are exhausted", function()
         assert.same(kinds, order)
     end)
 
-    it("is not downgraded, nor shortly before #server", function()
+    it("is not downgraded, nor shortly before #server #slow", function()
         for _, number in ipairs{ 2147483645, 2130706431 } do
             begin_at(number)
             local writes = hold(rw:write())

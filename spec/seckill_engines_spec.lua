@@ -96,7 +96,8 @@ end)
 
 
 describe("a stopped holder of an engine's lock", function()
-    it("wakes without it, and its late write makes the sale wrong: no token (Q-03)", function()
+    it("wakes without it, and its late write makes the sale wrong: no token (Q-03) #slow",
+       function()
         -- A machine may be too slow for another one to buy before the stopped one goes on.
         local it_is = rig.wait_for("another one that bought meanwhile", function()
             local it_is = sale{ strategy = "redis-set", buyers = 6, servers = 2,
@@ -112,7 +113,7 @@ describe("a stopped holder of an engine's lock", function()
         assert.matches("wakes, and its hold is lost", it_is.notes[1].line)
     end)
 
-    it("of sql-table lets nobody in meanwhile: it has no end", function()
+    it("of sql-table lets nobody in meanwhile: it has no end #slow", function()
         local it_is = sale{ strategy = "sql-table", buyers = 6, servers = 2,
             faults = { { at = 0, stop = "holder", length = 1 } } }
         assert.equal("right", it_is.verdict)

@@ -481,7 +481,7 @@ describe("a sale with modules of the user's own", function()
         complains("^server 1: the strategy ledger opens to something without enter", "ledger")
     end)
 
-    it("ends with its limit when a strategy hangs", function()
+    it("ends with its limit when a strategy hangs #slow", function()
         local limit = 1 -- longer, if the others are not served by then
         local it_is = rig.wait_for("the others served", function()
             local it_is = sale{ strategy = "moody", servers = 1, limit = limit,
@@ -514,7 +514,7 @@ describe("a fault of a sale", function()
         return bought
     end
 
-    it("stops the holder: its late write is refused, and the sale is right (DEMO-17, Q-01)",
+    it("stops the holder: its late write is refused, and the sale is right (DEMO-17, Q-01) #slow",
         function()
             local it_is = sale_that("a holder that is followed by another", is_taken_over, {
                 session = 1, buyers = 6, faults = { { at = 0, stop = "holder", length = 3 } },
@@ -528,7 +528,7 @@ describe("a fault of a sale", function()
             assert.matches("its hold is lost$", it_is.notes[1].line)
         end)
 
-    it("stops the holder: unchecked, its late write is wrong", function()
+    it("stops the holder: unchecked, its late write is wrong #slow", function()
         local it_is = sale_that("a holder that is followed by another", is_taken_over, {
             session = 1, buyers = 6, fenced = false,
             faults = { { at = 0, stop = "holder", length = 3 } },
@@ -537,7 +537,7 @@ describe("a fault of a sale", function()
         assert.equal(0, #having(it_is, "late"))
     end)
 
-    it("kills the holder: the others go on (DEMO-15)", function()
+    it("kills the holder: the others go on (DEMO-15) #slow", function()
         local it_is = sale{ session = 3, buyers = 10, faults = { { at = 0, kill = "holder" } } }
         assert.equal("right", it_is.verdict, it_is.finding)
         assert.is_true(it_is.sold >= 5)
@@ -549,7 +549,7 @@ describe("a fault of a sale", function()
         assert.equal(1, struck)
     end)
 
-    it("kills a server", function()
+    it("kills a server #slow", function()
         local it_is = sale_that("a server that has not served all", function(it_is)
             return it_is.failures.unanswered
         end, { buyers = 20, servers = 3, pause = 0.05, session = 1,
@@ -561,7 +561,7 @@ describe("a fault of a sale", function()
         assert.equal(20, it_is.sold + it_is.failed)
     end)
 
-    it("kills a server that another one has stopped", function()
+    it("kills a server that another one has stopped #slow", function()
         local it_is = sale_that("both faults", function(it_is) return it_is.faults[2] end,
             { buyers = 20, pause = 0.05, session = 3, faults = {
                 { at = 0, stop = "server 2", length = 20 }, { at = 0.3, kill = "server 2" },
@@ -668,7 +668,7 @@ describe("a script with a sale", function()
         ends_clean(script)
     end)
 
-    it("leaves nothing behind when it fails", function()
+    it("leaves nothing behind when it fails #slow", function()
         local script = start("zookeeper", "sqlite")
         rig.shell("pkill -KILL -f '%s/.*plan.json'", (script.folder:gsub("sale", "sal[e]")))
         ends_clean(script)
@@ -688,7 +688,7 @@ describe("a script with a sale", function()
         ends_clean(script)
     end)
 
-    it("removes its database from the user's own MariaDB", function()
+    it("removes its database from the user's own MariaDB #slow", function()
         local servers = throwaway.open()
         local function databases()
             local admin = database.open(servers:mysql())

@@ -595,7 +595,7 @@ describe("the laboratory's command line", function()
         assert.matches("DEMO%-04 needs a ZooKeeper.*ZK_HOSTS", err)
     end)
 
-    it("says once that no ZooKeeper answers, and runs nothing", function()
+    it("says once that no ZooKeeper answers, and runs nothing #slow", function()
         local status, out, err = run { "--only", "DEMO-01,DEMO-04", "--zookeeper", "127.0.0.1:1" }
         assert.equal(3, status)
         assert.equal("", out)
@@ -833,7 +833,7 @@ describe("the laboratory with a ZooKeeper", function()
             "was refused by the store",
             "\nDEMO%-17c .* lease lost, stock 99, should be 98 +wrong, as expected\n" },
     } do
-        it(row[1], function()
+        it(row[1] .. " #slow", function()
             if not os.getenv "ZK_HOSTS" then return pending "ZK_HOSTS is not set" end
             local waits_for_its_end = row[2] == "DEMO-15" or row[2] == "DEMO-17"
             local status, out = run{ "--only", row[2], "--verbose", "--session",

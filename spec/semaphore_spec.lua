@@ -110,7 +110,7 @@ describe("a semaphore", function()
         no_node()
     end)
 
-    it("goes on behind a big waiter that gives up, or that is interrupted", function()
+    it("goes on behind a big waiter that gives up, or that is interrupted #slow", function()
         for _, how in ipairs{ "deadline", "interrupt" } do
             local first, order = hold(one), {}
             zklock.run(function()
@@ -411,7 +411,7 @@ describe("the requests of a semaphore #server", function()
         end)
     end)
 
-    it("are for one of 40 waiters, and the next behind it, when one is released", function()
+    it("are for one of 40 waiters, and the next behind it, when one is released #slow", function()
         local all, queued, granted, go, sessions = {}, 0, 0, false, {}
         for n = 1, 3 do all[n] = hold(holder, { owner = n }) end
         for n = 1, 40 do sessions[n] = rig.session(proxy.hosts, { timeout = 60 }) end
@@ -548,7 +548,7 @@ describe("permits, when something fails, #server", function()
         watcher:stop()
     end)
 
-    it("come back when their holder's session expires", function()
+    it("come back when their holder's session expires #slow", function()
         local owner, lost = rig.session(proxy.hosts, { timeout = 3 }), nil
         local lease = hold(owner:semaphore(path, 3), { permits = 3, timeout = 5 })
         lease:on_lost(function(_, state) lost = state end)
@@ -558,7 +558,7 @@ describe("permits, when something fails, #server", function()
         assert.equal("lost", lease:state())
     end)
 
-    it("come back, and those behind go on, when a holder or a waiter is killed", function()
+    it("come back, and those behind go on, when a holder or a waiter is killed #slow", function()
         local child = rig.child(server.hosts, ([[
             local session = assert(zklock.connect(HOSTS, { timeout = 3 }))
             local gate = session:semaphore(%q, 3)

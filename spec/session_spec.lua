@@ -10,7 +10,7 @@ after_each(rig.close_sessions)
 
 
 describe("a session", function()
-    it("tells its state, id and timeout also when it is closed, without a server", function()
+    it("tells its state, id and timeout also when it is closed, without a server #clock", function()
         local proxy = rig.proxy(server.hosts)
         local session = rig.session(proxy.hosts, { timeout = 2 })
         assert.equal("connected", session:state())
@@ -80,7 +80,8 @@ describe("a session", function()
         assert.equal(1, session:stats().reconnects)
     end)
 
-    it("is not connected beside a lease that ran out while the process was stopped", function()
+    it("is not connected beside a lease that ran out while the process was stopped #slow",
+       function()
         local child = rig.child(server.hosts, ([[
             local session = assert(zklock.connect(HOSTS, { timeout = 2 }))
             local own, lease = session:id(), assert(session:mutex(%q):acquire(20))
@@ -104,7 +105,7 @@ describe("a session", function()
         child:finish()
     end)
 
-    it("tells of many changes that nobody took the latest, in order", function()
+    it("tells of many changes that nobody took the latest, in order #slow", function()
         local proxy = rig.proxy_for_test(server.hosts)
         local states = {}
         local session = rig.session(proxy.hosts, {
@@ -256,7 +257,7 @@ describe("close", function()
         assert.equal(0, select(2, child:finish()))
     end)
 
-    it("takes no longer than it may when the server is silent", function()
+    it("takes no longer than it may when the server is silent #slow", function()
         local session, proxy = rig.behind_proxy(server.hosts, { timeout = 3 })
         local lease = assert(session:mutex(rig.path()):acquire(20))
         proxy:command("blackhole")

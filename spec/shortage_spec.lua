@@ -30,7 +30,7 @@ end
 
 
 describe("without a free descriptor", function()
-    it('connect, the first wait of all, fails: "connection"; then it works', function()
+    it('connect, the first wait of all, fails: "connection"; then it works #slow', function()
         assert.equal("connection\nconnected\nheld\n", run[[
             take_all()
             local _, _, code = zklock.connect(HOSTS, { connect_timeout = 1 })
@@ -42,7 +42,7 @@ describe("without a free descriptor", function()
         ]])
     end)
 
-    it("waits, sleeps and runs go on in a session that is there", function()
+    it("waits, sleeps and runs go on in a session that is there #slow", function()
         assert.equal("held\ntimeout\nlost\nreleased\ntrue\n", run[[
             local session = assert(zklock.connect(HOSTS))
             local other = assert(zklock.connect(HOSTS)):mutex(PATH)

@@ -109,7 +109,7 @@ describe("the recipe of tokens #server", function()
     end)
 
     -- The first has its transaction open; the next one's first statement waits for the row.
-    it("loses nothing when the lock is taken from a holder that has read", function()
+    it("loses nothing when the lock is taken from a holder that has read #slow", function()
         local second = open()
         local first = open(function()
             rig.wait_for("the next holder", function() return second.shows end)

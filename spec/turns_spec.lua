@@ -278,7 +278,7 @@ describe("a mutex of turns", function()
         assert.same({ 2, 2, 3 }, places)
     end)
 
-    it("has any number of waiters in a session, which count as two nodes", function()
+    it("has any number of waiters in a session, which count as two nodes #slow", function()
         local COUNT = 20000
         local order, codes, place, bytes = {}, {}, nil, nil
         local lock = turns(a, 1024)
@@ -393,7 +393,7 @@ describe("a turn that ends otherwise", function()
         nodes(0)
     end
 
-    it("at its deadline: who waits behind it in its process has the place", function()
+    it("at its deadline: who waits behind it in its process has the place #slow", function()
         gives_its_place({ timeout = 4 }, function() end, "timeout")
     end)
 
@@ -403,7 +403,7 @@ describe("a turn that ends otherwise", function()
         end, "interrupted")
     end)
 
-    it("for one that waits for its turn: nothing is asked of the server", function()
+    it("for one that waits for its turn: nothing is asked of the server #slow", function()
         local lock = turns(a)
         local first = take_first(lock)
         local creates = a:stats().creates
@@ -495,7 +495,7 @@ describe("a turn that ends otherwise", function()
         assert.is_true(served - begun < 300, served - begun)
     end)
 
-    it("when somebody deletes its node: the holder is told, the next begins anew", function()
+    it("when somebody deletes its node: the holder is told, the next begins anew #slow", function()
         local lock, order = turns(a), { tokens = {} }
         local first = take_first(lock)
         local told
@@ -536,7 +536,7 @@ describe("a turn that ends otherwise", function()
         nodes(0)
     end)
 
-    it("with its process: the others go on #server", function()
+    it("with its process: the others go on #server #slow", function()
         local child = rig.child(server.hosts, ("local PATH = %q\n"):format(path) .. [[
             local session = assert(zklock.connect(HOSTS, { timeout = 3 }))
             local lock = session:mutex(PATH, { order = "turns" })
@@ -596,7 +596,7 @@ describe("turns without a connection #server", function()
         assert.is_true(after > before + 1)
     end)
 
-    it("end with the session: expired for who waits, lost for who holds", function()
+    it("end with the session: expired for who waits, lost for who holds #slow", function()
         local short = rig.session(proxy.hosts, { timeout = 3 })
         local lock, codes = turns(short), {}
         local first = take_first(lock)

@@ -421,7 +421,7 @@ describe("a lost reply of an unfair mutex #server", function()
         at_rest(session)
     end)
 
-    it("to a create is looked after once more, a session timeout later", function()
+    it("to a create is looked after once more, a session timeout later #slow", function()
         local brief = rig.session(proxy.hosts, { timeout = 4 })
         proxy:command("drop-reply create2 1")
         released(hold(brief:mutex(path, UNFAIR)))
@@ -454,7 +454,7 @@ end)
 
 
 describe("the holder of an unfair mutex", function()
-    it("expired, has lost; who waits has it, also in the same session #server", function()
+    it("expired, has lost; who waits has it, also in the same session #server #slow", function()
         local proxy = rig.proxy_for_test(server.hosts)
         local session, code = rig.session(proxy.hosts, { timeout = 3 }), nil
         local lease = hold(session:mutex(path, UNFAIR))
@@ -471,7 +471,8 @@ describe("the holder of an unfair mutex", function()
         assert.equal("expired", code)
     end)
 
-    it("stopped past its session knows that it lost when it wakes (DEMO-17) #server", function()
+    it("stopped past its session knows that it lost when it wakes (DEMO-17) #server #slow",
+       function()
         local holder = program.start(server.hosts, ("local PATH = %q\n"):format(path) .. [[
             local session = assert(zklock.connect(HOSTS, { timeout = 3 }))
             local lease = assert(session:mutex(PATH, { order = "none" }):acquire(20))
@@ -555,14 +556,14 @@ describe("many sessions with an unfair mutex", function()
         assert.equal(8, (herd(8, UNFAIR)))
     end)
 
-    it("come one after the other with jitter", function()
+    it("come one after the other with jitter #slow", function()
         -- The first of eight pauses of up to 4 s: 0.5 s in the mean, and never none of them.
         local creates, seconds = herd(8, { order = "none", jitter = 4 })
         assert.equal(8, creates)
         assert.is_true(seconds < 15, ("took %.2f s"):format(seconds))
     end)
 
-    it("pause before they come, for any part of the jitter", function()
+    it("pause before they come, for any part of the jitter #slow", function()
         local other = a:mutex(path, UNFAIR)
         local lock = b:mutex(path, { order = "none", jitter = 1 })
         local shortest, longest = math.huge, 0

@@ -494,7 +494,7 @@ describe("a node that may not be read", function()
         end)
     end
 
-    it("is told with message and code; that it may be read, and that it is gone, too #server",
+    it("is told with message and code; that it may be read, and that it is gone, too #server #slow",
        function()
         server:foreign("create %s secret hide %s", path, path)
         local calls = watched(session)
@@ -514,7 +514,7 @@ describe("a node that may not be read", function()
         assert.equal(7, #calls)
     end)
 
-    it("is found when it was made so, and is heard of after that #server", function()
+    it("is found when it was made so, and is heard of after that #server #slow", function()
         local calls = told_of(nil)
         local owner = rig.session(server.hosts, { auth = "digest:ann:a", acl = "creator" })
         local lease = rig.hold(owner:mutex(rig.path()))
@@ -525,7 +525,7 @@ describe("a node that may not be read", function()
         changes(calls, "create %s new", "new")
     end)
 
-    it("is not told again while nothing else is known of it #server", function()
+    it("is not told again while nothing else is known of it #server #slow", function()
         server:foreign("create %s secret hide %s", path, path)
         local calls = watched(session)
         is_refused(calls, 1)
@@ -538,7 +538,7 @@ end)
 
 
 describe("the check that comes once a session timeout", function()
-    it("is one request, and reads what did not change no more #server", function()
+    it("is one request, and reads what did not change no more #server #slow", function()
         session = rig.session(server.hosts, { timeout = 3 })
         local calls = told_of("one")
         local before = session:stats()

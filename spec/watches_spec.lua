@@ -86,7 +86,7 @@ describe("a holder, when the session may watch nothing more of others,", functio
         assert.equal(1, ends.too_many)
     end
 
-    it("hears that it is to give way", function()
+    it("hears that it is to give way #slow", function()
         when_full(function()
             local path, heard = rig.path() .. LONGER, 0
             local lease = rig.hold(session:mutex(path))
@@ -97,7 +97,7 @@ describe("a holder, when the session may watch nothing more of others,", functio
         end)
     end)
 
-    it("hears that its node was deleted", function()
+    it("hears that its node was deleted #slow", function()
         when_full(function()
             local paths, leases = { rig.path() .. LONGER, rig.path() .. LONGER }, {}
             for i, path in ipairs(paths) do leases[i] = rig.hold(session:mutex(path)) end
@@ -110,7 +110,7 @@ describe("a holder, when the session may watch nothing more of others,", functio
         end)
     end)
 
-    it("is told how much it is, and how much it may be", function()
+    it("is told how much it is, and how much it may be #slow", function()
         when_full(function()
             local stats = session:stats()
             assert.equal(LIMIT, stats.watch_bytes_limit)
@@ -128,7 +128,7 @@ describe("claims of a session behind one another", function()
     after_each(rig.close_sessions)
 
     -- They come one after the other, of both sessions in turn; each is behind one of the other.
-    it("are served in order, though not all may watch their predecessors", function()
+    it("are served in order, though not all may watch their predecessors #slow", function()
         local both = { rig.session(server.hosts), rig.session(server.hosts) }
         local path = rig.path() .. "/" .. FILL:rep(2)
         local holder = rig.hold(rig.session(server.hosts):mutex(path))
@@ -171,7 +171,7 @@ describe("a watch that no claim needs any more", function()
         return proxy:counts().removeWatches
     end
 
-    it("does not count: after 600 waits in vain on long paths the next one waits", function()
+    it("does not count: after 600 waits in vain on long paths the next one waits #slow", function()
         local second = rig.session(server.hosts, { timeout = LONG })
         for _, other in ipairs{ holder, second } do
             local paths = take(other, 300, FILL:sub(1, 900))
@@ -245,7 +245,7 @@ describe("a watch that no claim needs any more", function()
         assert.equal(1, removals())
     end)
 
-    it("is not missed by the claim that begins to wait for the node meanwhile", function()
+    it("is not missed by the claim that begins to wait for the node meanwhile #slow", function()
         local lock = session:mutex(path)
         proxy:command("delay 20")
         for _ = 1, 5 do
@@ -273,7 +273,7 @@ describe("a watch that no claim needs any more", function()
         end)
     end
 
-    it("goes when the claim ends without a connection", function()
+    it("goes when the claim ends without a connection #slow", function()
         rig.hold(holder:mutex(path))
         zklock.run(function()
             local lock = session:mutex(path)
@@ -288,7 +288,7 @@ describe("a watch that no claim needs any more", function()
     end)
 
     for _, reopen in ipairs{ true, false } do
-        it("goes with its session, reopened: " .. tostring(reopen), function()
+        it("goes with its session, reopened: " .. tostring(reopen) .. " #slow", function()
             local short, code = rig.session(proxy.hosts, { timeout = 3, reopen = reopen }), nil
             rig.hold(holder:mutex(path))
             zklock.run(function()
@@ -337,7 +337,7 @@ describe("a watch that no claim needs any more", function()
         assert.equal(0, removals())
     end)
 
-    it("goes at a heartbeat, of permits that were granted behind other holders", function()
+    it("goes at a heartbeat, of permits that were granted behind other holders #slow", function()
         local quick, leases, granted = rig.session(proxy.hosts, { timeout = 6 }), {}, nil
         for i = 1, 3 do
             leases[i] = rig.hold(holder:semaphore(path, 3), { timeout = 5, owner = i })

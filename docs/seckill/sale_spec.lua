@@ -48,7 +48,7 @@ describe("the autumn sale", function()
         assert.equal(15, sale.sold)
     end)
 
-    it("survives a server that dies while it holds the lock", function()
+    it("survives a server that dies while it holds the lock #slow", function()
         local sale = seckill.sale(with{
             strategy = "zookeeper", session = 1, faults = { { at = 0, kill = "holder" } },
         })

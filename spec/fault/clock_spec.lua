@@ -121,7 +121,7 @@ describe("the wall clock of a client", function()
     end
 
     for name, where in pairs(JUMPS) do
-        it(("may jump %s and back: a lease, its heartbeats and all deadlines go on"):format(name),
+        it(("may jump %s and back: a lease, its heartbeats, deadlines go on #slow"):format(name),
            function()
             start(8)
             local token = ask("acquire")
@@ -155,7 +155,7 @@ describe("the wall clock of a client", function()
             server:wait_for_nodes(path, 0)
         end)
 
-        it(("may jump %s during an outage: suspect, then lost, as early as ever"):format(name),
+        it(("may jump %s in an outage: suspect, then lost, as early as ever #slow"):format(name),
            function()
             start(3)
             ask("acquire")
@@ -188,7 +188,8 @@ describe("the wall clock of a server", function()
     end
 
     for name, where in pairs(JUMPS) do
-        it(("may jump %s and back: nobody expires, and the dead still do"):format(name), function()
+        it(("may jump %s and back: nobody expires, and the dead still do #slow"):format(name),
+       function()
             local TIMEOUT = 4
             local holder, waiter = rig.child(own.hosts, [[
                 local session = assert(zklock.connect(HOSTS, { timeout = 4 }))

@@ -345,7 +345,8 @@ end)
 
 
 describe("a session that expires", function()
-    it("while one waits: expired, which is no signal (Menagerie), and wakes nobody", function()
+    it("while one waits: expired, which is no signal (Menagerie), and wakes nobody #slow",
+       function()
         local session = rig.session(proxy.hosts, { timeout = 3 })
         local result, state, second, told
         zklock.run(function()
@@ -370,7 +371,7 @@ describe("a session that expires", function()
         assert.equal("timeout", (scene:await(session, 0)))
     end)
 
-    it("of a process that was stopped: it knows when it goes on", function()
+    it("of a process that was stopped: it knows when it goes on #slow", function()
         local child = rig.child(server.hosts, ("local PATH = %q\n"):format(path) .. [[
             local session = assert(zklock.connect(HOSTS, { timeout = 3 }))
             local lock = session:mutex(PATH)

@@ -125,12 +125,13 @@ describe("a holder that is cut off together with its server", function()
 
     for _, how in ipairs{ "reset", "silence" } do
         for _, timeout in ipairs{ 2, 4 } do
-            it(("is suspect before another has the lock: a follower, %s, %.1f s"):format(
+            it(("is suspect before another has the lock #slow: a follower, %s, %.1f s"):format(
                 how, timeout), function()
                 is_suspect_before_another_has_it(follower(), how, timeout)
             end)
         end
-        it(("is suspect before another has the lock: the leader itself, %s"):format(how), function()
+        it(("is suspect #slow before another has the lock: the leader itself, %s"):format(how),
+       function()
             is_suspect_before_another_has_it(leader(), how, 2.5)
         end)
     end
@@ -169,7 +170,7 @@ describe("a holder that may go to another server", function()
     end
 
     for how, what in pairs{ reset = "is cut off", silence = "falls silent" } do
-        it("keeps the lease when its follower " .. what, function()
+        it("keeps the lease when its follower " .. what .. " #slow", function()
             local n = follower()
             keeps_it_when(function() ensemble:isolate(n, how) end, ensemble:host(n))
         end)
@@ -187,7 +188,7 @@ describe("a holder that may go to another server", function()
         end, ensemble:host(old))
     end)
 
-    it("keeps the lease through the death of a leader and of the next one", function()
+    it("keeps the lease through the death of a leader and of the next one #slow", function()
         keeps_it_when(function(look)
             for _ = 1, 2 do
                 local dead = leader()
@@ -231,7 +232,7 @@ describe("a line of waiters", function()
         are_in_line(lock, 0)
     end
 
-    it("is granted in order of arrival when the leader dies while they wait", function()
+    it("is granted in order of arrival when the leader dies while they wait #slow", function()
         is_granted_in_order(function(lease, order, release)
             local token, dead = lease:token_string(), leader()
             ensemble:kill(dead)
@@ -245,7 +246,7 @@ describe("a line of waiters", function()
         end)
     end)
 
-    it("is granted in order of arrival when the leader dies with the release", function()
+    it("is granted in order of arrival when the leader dies with the release #slow", function()
         local dead = leader()
         is_granted_in_order(function(_, _, release)
             release()
@@ -292,7 +293,7 @@ describe("a waiter whose server is cut off", function()
         return results, ended
     end
 
-    it("ends its wait at the deadline, also when it hears nothing", function()
+    it("ends its wait at the deadline, also when it hears nothing #clock", function()
         line_up(20)
         local results = run(1.5, function(results)
             ensemble:isolate(n, "silence")
@@ -325,7 +326,7 @@ describe("a waiter whose server is cut off", function()
         assert.is_true(results.third.lease.token > results.waiter.lease.token)
     end)
 
-    it("is told expired, and the one behind it has the lock, when it does not", function()
+    it("is told expired, and the one behind it has the lock, when it does not #slow", function()
         line_up(3)
         local results, ended = run(60, function(results)
             ensemble:isolate(n)

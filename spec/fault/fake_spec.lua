@@ -67,7 +67,7 @@ describe("a server that", function()
         assert.equal(0.1, rig.session(fake.hosts):timeout())
     end)
 
-    it("grants 0 ms to a session that it has given up is tried at times, and lived with later",
+    it("grants 0 ms to a session that it gave up is tried at times, and lived with later #slow",
        function()
         local session = rig.session(fake.hosts)
         fake:command("grant 0")
@@ -99,7 +99,8 @@ describe("a server that", function()
         assert.equal("", (assert(session:get("/", 5))))
     end
 
-    it("refuses a session is tried with another, and believed a session timeout later", function()
+    it("refuses a session is tried with another, and believed a session timeout later #slow",
+       function()
         fake:command("grant 2000")
         local session = rig.session(fake.hosts)
         local id, begin = session:id(), core.now()
@@ -119,7 +120,7 @@ describe("a server that", function()
         assert.are_not.equal(id, session:id())
     end)
 
-    it("takes a session again that it refused keeps it, and nothing else", function()
+    it("takes a session again that it refused keeps it, and nothing else #slow", function()
         fake:command("grant 6000")
         local session = rig.session(fake.hosts)
         local id = session:id()
@@ -129,7 +130,7 @@ describe("a server that", function()
         is_taken_again(session, id)
     end)
 
-    it("says nothing to anybody keeps the session, however long", function()
+    it("says nothing to anybody keeps the session, however long #slow", function()
         fake:command("grant 1000")
         local session = rig.session(fake.hosts, { timeout = 4 })
         local id = session:id()
@@ -139,7 +140,7 @@ describe("a server that", function()
         is_taken_again(session, id)
     end)
 
-    it("refuses a session is not believed while it answers nobody", function()
+    it("refuses a session is not believed while it answers nobody #slow", function()
         fake:command("grant 1000")
         local session = rig.session(fake.hosts, { timeout = 4 })
         fake:command("deaf")
@@ -150,7 +151,8 @@ describe("a server that", function()
         rig.wait_for("expired", function() return session:stats().expiries == 1 end)
     end)
 
-    it('refuses credentials is told as "auth", also when its first answer was lost', function()
+    it('refuses credentials is told as "auth", also when its first answer was lost #slow',
+       function()
         fake:command("distrust 0.2")
         local proxy = rig.proxy_for_test(fake.hosts)
         proxy:command("drop-reply auth 1")
@@ -163,7 +165,7 @@ describe("a server that", function()
         refused()
     end)
 
-    it("ends every session at once is asked for a new one at times only", function()
+    it("ends every session at once is asked for a new one at times only #slow", function()
         local session = rig.session(fake.hosts)
         fake:command("error -112")
         assert.equal("expired", select(3, session:get("/", 5)))
@@ -181,7 +183,7 @@ end)
 
 
 describe("a server that has moved to another address", function()
-    it("is found again, by its name, with a new session", function()
+    it("is found again, by its name, with a new session #slow", function()
         local library, address = program.library("resolver"), os.tmpname()
         local old = rig.servant("perl spec/fault/fake.pl")
         local port = old:greet()

@@ -69,7 +69,7 @@ after_each(rig.close_sessions)
 
 
 describe("a process that keeps a lock", function()
-    it("and is stopped for longer than its session lives has it no more", function()
+    it("and is stopped for longer than its session lives has it no more #slow", function()
         local child = keeper(TIMEOUT, [[
             io.read()
             local got, _, code = lock:acquire(0)
@@ -111,7 +111,7 @@ describe("a process that keeps a lock", function()
         server:wait_for_nodes(path, 0)
     end)
 
-    it("and is killed delays the others by a session timeout, and no more", function()
+    it("and is killed delays the others by a session timeout, and no more #slow", function()
         local child = keeper(TIMEOUT, "io.read()")
         child:signal("KILL")
         released(is_had_within(TIMEOUT))
@@ -168,7 +168,7 @@ describe("the node of a kept lock", function()
         released(lease)
     end)
 
-    it("deleted while there is no connection is no lock", function()
+    it("deleted while there is no connection is no lock #slow", function()
         local lock, token = have_kept(session)
         proxy:break_off(session)
         server:foreign("delete %s", server:nodes(path)[1])
@@ -217,7 +217,7 @@ describe("the node of a kept lock", function()
         released(is_had_within(0))
     end)
 
-    it("is forgotten with its session, and the lock had by the next one", function()
+    it("is forgotten with its session, and the lock had by the next one #slow", function()
         local quick, cut = rig.behind_proxy(server.hosts, { timeout = TIMEOUT })
         local lock, token = have_kept(quick)
         fault.expire(cut, quick)
@@ -229,7 +229,7 @@ end)
 
 
 describe("a server that is restarted while a lock is kept", function()
-    it("still has it, and the keeper hears of others", function()
+    it("still has it, and the keeper hears of others #slow", function()
         server = rig.server()
         local session = rig.session(server.hosts)
         local lock, token = have_kept(session)
@@ -297,7 +297,7 @@ describe("the time to keep a lock", function()
         server:wait_for_nodes(path, 0)
     end)
 
-    it("begins anew with each release", function()
+    it("begins anew with each release #slow", function()
         local lock, token = have_kept(session, { keep = 0.5 })
         for i = 1, 6 do
             zklock.sleep(0.1)

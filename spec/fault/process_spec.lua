@@ -63,7 +63,8 @@ describe("signals", function()
     }
 
     for name, wait in pairs(WAITS) do
-        it(("interrupt %s at once, and no node is left (BUG-06) #server"):format(name), function()
+        it(("interrupt %s at once, and no node is left (BUG-06) #server #slow"):format(name),
+       function()
             local proxy = rig.proxy_for_test(server.hosts)
             local holder, path = rig.session(server.hosts), rig.path()
             local lease = assert(holder:mutex(path):acquire(20))
@@ -466,7 +467,7 @@ describe("descriptors", function()
         rig.wait_for("descriptors closed", function() return select(2, entries("fd")) <= before end)
     end)
 
-    it("and threads are all given back when a session expires and reopens #server", function()
+    it("and threads are all given back when a session expires and reopens #server #slow", function()
         local session, proxy = rig.behind_proxy(server.hosts, { timeout = 0.6 })
         local function count(what) return (select(2, entries(what))) end
         local lock = session:mutex(rig.path())
@@ -486,7 +487,7 @@ end)
 
 
 describe("output", function()
-    it("is silent in use, outage, expiry, refusal and close #server", function()
+    it("is silent in use, outage, expiry, refusal and close #server #slow", function()
         local proxy, path = rig.proxy_for_test(server.hosts), rig.path()
         local child = program.start(proxy.hosts, ([[
             local PATH = %q
@@ -531,7 +532,7 @@ describe("a server that is stopped #server", function()
     teardown(function() own:stop() end)
     after_each(function() own:resume() end)
 
-    it("delays close by 5 s at most, and no wait beyond its deadline (kazoo)", function()
+    it("delays close by 5 s at most, and no wait beyond its deadline (kazoo) #slow", function()
         local session = rig.session(own.hosts, { timeout = 20 })
         local held, other = session:mutex(rig.path()), session:mutex(rig.path())
         local lease = assert(held:acquire(20))
@@ -547,7 +548,7 @@ describe("a server that is stopped #server", function()
         assert.equal("closed", session:state())
     end)
 
-    it("does not keep waiters from being woken by close, at once", function()
+    it("does not keep waiters from being woken by close, at once #slow", function()
         local session = rig.session(own.hosts, { timeout = 20 })
         local path = rig.path()
         local lease = assert(session:mutex(path):acquire(20))
@@ -567,7 +568,7 @@ describe("a server that is stopped #server", function()
     end)
 
     for name, ending in pairs(ENDINGS) do
-        it(("delays the end of a process by %s by about 1 s at most"):format(name), function()
+        it(("delays the end of a process by %s by 1 s at most #clock"):format(name), function()
             local child = program.start(own.hosts, ([[
                 local session = assert(zklock.connect(HOSTS, { timeout = 20 }))
                 local lease = assert(session:mutex(%q):acquire(20))
@@ -629,7 +630,7 @@ describe("the end of a process", function()
         collectgarbage() collectgarbage() zklock.sleep(0.8) require("os").exit(0)]], 0)
 
     for _, signal in ipairs{ "TERM", "KILL" } do
-        it(("by SIG%s releases all locks within the session timeout and a tick (DEMO-15, Q-04) " ..
+        it(("by SIG%s releases all locks within timeout and tick #clock (DEMO-15, Q-04) " ..
             "#server"):format(signal), function()
             local path = rig.path()
             local child = start(path, TIMEOUT, "zklock.sleep(60)")
@@ -666,11 +667,11 @@ describe("the end of a process", function()
         server:wait_for_nodes("/spec/mayhem", 0)
     end
 
-    it("is survived with everything under way, thirty times over", function()
+    it("is survived with everything under way, thirty times over #slow", function()
         survives(30, { "exit", "collect", "end" })
     end)
 
-    it("is clean in valgrind's eyes", function()
+    it("is clean in valgrind's eyes #slow", function()
         if program.sanitizer or jit then return end -- luacheck: globals jit
         survives(2, { "exit", "end" }, {
             prefix = "valgrind -q --error-exitcode=99 --suppressions=spec/valgrind.supp" })

@@ -131,7 +131,8 @@ describe("a lost reply", function()
         leaves_nothing(function() times_out(0, lock.acquire, lock, 0) end)
     end)
 
-    it("to a heartbeat makes the lease suspect, then held again, with the same token", function()
+    it("to a heartbeat makes the lease suspect, then held again, with the same token #slow",
+       function()
         local beating = rig.session(proxy.hosts, { timeout = 6 })
         local lease = assert(beating:mutex(lock.path):acquire(20))
         local token, told = lease.token, {}
@@ -147,7 +148,7 @@ describe("a lost reply", function()
         assert.equal(1, #server:nodes(lock.path))
     end)
 
-    it("to a check, or to a look at the queue: it is asked again", function()
+    it("to a check, or to a look at the queue: it is asked again #slow", function()
         local lease = assert(lock:acquire(20))
         for count, loss in ipairs{ "drop-reply sync 1", "drop-reply getData 1",
                                    "drop-request getData 1" } do
@@ -216,7 +217,8 @@ describe("a lost reply", function()
         server:wait_for_nodes(lock.path, 0)
     end)
 
-    it("to a create that lands after its connection was given up: the node is removed", function()
+    it("to a create that lands after its connection was given up: the node is removed #slow",
+       function()
         local brief = rig.session(proxy.hosts, { timeout = 2 })
         proxy:command("hold create2 1")
         local other = brief:mutex(lock.path)
@@ -247,7 +249,7 @@ describe("a lost reply", function()
     end)
 
     -- Nobody uses the path any more, so no other list would show what landed meanwhile.
-    it("to a create is looked after once more, a session timeout later", function()
+    it("to a create is looked after once more, a session timeout later #slow", function()
         local brief = rig.session(proxy.hosts, { timeout = 4 })
         proxy:command("drop-reply create2 1")
         assert.is_true(assert(brief:mutex(lock.path):acquire(20)):release{ wait = 20 })
@@ -303,7 +305,7 @@ describe("a storm of faults", function()
         end
     end
 
-    it("leaves one holder at a time, growing tokens, and nothing behind", function()
+    it("leaves one holder at a time, growing tokens, and nothing behind #slow", function()
         local path, seed = rig.path(), os.time() % 100000
         local log = { held = {}, token = 0, grants = 0 }
         local running, sessions = true, {}
@@ -352,7 +354,8 @@ describe("a server that goes away", function()
         link:command("accept")
     end
 
-    it("for a while, stopped: a waiter keeps its place (PIT-03, Curator, zk-ruby-54)", function()
+    it("for a while, stopped: a waiter keeps its place (PIT-03, Curator, zk-ruby-54) #slow",
+       function()
         local holder = rig.session(own.hosts, { timeout = 20 })
         local session, last = rig.session(own.hosts, { timeout = 9 }), nil
         local lock = session:mutex(rig.path())
@@ -383,7 +386,7 @@ describe("a server that goes away", function()
         assert.same({ "first", "second" }, order)
     end)
 
-    it("killed and started again: the session, the lease and the line live on", function()
+    it("killed and started again: the session, the lease and the line live on #slow", function()
         local session = rig.session(link.hosts, { timeout = 30 })
         local waiter = rig.session(link.hosts, { timeout = 30 })
         local lock = session:mutex(rig.path())
@@ -407,7 +410,8 @@ describe("a server that goes away", function()
         assert.equal(0, session:stats().expiries)
     end)
 
-    it("a try then fails at once, a wait at its deadline, a check at its own (Curator)", function()
+    it("a try then fails at once, a wait at its deadline, a check at its own (Curator) #slow",
+       function()
         local session = rig.session(link.hosts, { timeout = 30 })
         local lock, other = session:mutex(rig.path()), session:mutex(rig.path())
         local lease = assert(lock:acquire(20))
@@ -440,7 +444,7 @@ describe("a create that is stuck in one server of an ensemble (CURATOR-264)", fu
         end
     end
 
-    it("and lands when its session has moved on: one node, and none in the end", function()
+    it("and lands when its session has moved on: one node, and none in the end #slow", function()
         local session, at
         repeat -- a leader that stops would be deposed, which is another story
             -- On a busy machine a shorter one may expire before it has moved on.
@@ -474,7 +478,7 @@ end)
 
 
 describe("a session that expires", function()
-    it("loses its leases, ends its waits with expired, and lives on " ..
+    it("loses its leases, ends its waits with expired, and lives on #slow " ..
        "(PIT-02, BUG-13, kazoo, C recipe, etcd-19597)", function()
         local told, codes = {}, {}
         local session = rig.session(proxy.hosts, { timeout = 3 })
@@ -504,7 +508,7 @@ describe("a session that expires", function()
         assert.equal(0, #server:nodes(held.path))
     end)
 
-    it("and an outage and a reconnect leave no node, no waiter and no watch", function()
+    it("and an outage and a reconnect leave no node, no waiter and no watch #slow", function()
         local before = server:watches()
         local session = rig.session(proxy.hosts, { timeout = 3 })
         local lock = session:mutex(rig.path())
@@ -530,7 +534,7 @@ describe("a session that expires", function()
     end)
 
     for _, kind in ipairs{ "opened anew", "left alone" } do
-        it(("and is %s ends what is asked, and watches nothing"):format(kind), function()
+        it(("and is %s ends what is asked, and watches nothing #slow"):format(kind), function()
             local reopen = kind == "opened anew"
             local session = rig.session(proxy.hosts, { timeout = 3, reopen = reopen })
             local lock, checked, looked = session:mutex(rig.path()), nil, nil
@@ -551,7 +555,8 @@ end)
 
 
 describe("a holder that stops", function()
-    it("past its session knows that it lost when it wakes (DEMO-17, PIT-09, Q-01, Q-03)", function()
+    it("past its session knows that it lost when it wakes (DEMO-17, PIT-09, Q-01, Q-03) #slow",
+       function()
         local path, woken = rig.path(), os.tmpname()
         os.remove(woken)
         finally(function() os.remove(woken) end)
@@ -598,7 +603,7 @@ describe("a foreign hand", function()
     end
 
     for _, when in ipairs{ "at once", "after heartbeats" } do
-        it(("that deletes the holder's node %s: the lease is lost"):format(when), function()
+        it(("that deletes the holder's node %s: the lease is lost #slow"):format(when), function()
             local told = {}
             lease:on_lost(function(_, state) told[#told + 1] = state end)
             if when ~= "at once" then
@@ -614,7 +619,7 @@ describe("a foreign hand", function()
         end)
     end
 
-    it("that deletes the holder's node: the next in line is granted, once", function()
+    it("that deletes the holder's node: the next in line is granted, once #slow", function()
         zklock.run(function()
             local mine = assert(other:mutex(lock.path):acquire(20))
             assert.is_true(mine.token > lease.token)

@@ -123,7 +123,7 @@ describe("after the end of its session", function()
         return path, tonumber(fault.czxid(server, path))
     end
 
-    it("CURATOR-604: a waiter does not adopt its node of the session before", function()
+    it("CURATOR-604: a waiter does not adopt its node of the session before #slow", function()
         local theirs = assert(other:mutex(lock.path):acquire(20))
         local code, name
         zklock.run(function()
@@ -144,7 +144,7 @@ describe("after the end of its session", function()
         assert.is_true(assert(lock:acquire(20)).token > token)
     end)
 
-    it("CURATOR-604, zk-ruby-34: a holder neither adopts nor deletes a node of its old name",
+    it("CURATOR-604, zk-ruby-34: a holder neither adopts nor deletes a node of its old name #slow",
        function()
         local lease = assert(lock:acquire(20))
         local name = assert(lock:queue(20))[1].name
@@ -158,7 +158,7 @@ describe("after the end of its session", function()
         assert.is_true(assert(lock:acquire(20)).token > token)
     end)
 
-    it("CURATOR-206: nothing says held, nothing is re-entered, and a release frees nobody",
+    it("CURATOR-206: nothing says held, nothing is re-entered, and a release frees nobody #slow",
        function()
         local lease = assert(lock:acquire{ timeout = 5, owner = "me" })
         expire()
@@ -171,7 +171,7 @@ describe("after the end of its session", function()
         assert.equal(1, nodes())
     end)
 
-    it("kazoo-282, go-zookeeper: the lock object is as good as new", function()
+    it("kazoo-282, go-zookeeper: the lock object is as good as new #slow", function()
         local lease = assert(lock:acquire(20))
         expire()
         for _ = 1, 2 do
@@ -182,7 +182,7 @@ describe("after the end of its session", function()
         assert.equal("lost", lease:state())
     end)
 
-    it("Menagerie: one expired wait does not break the object, and leaves no node", function()
+    it("Menagerie: one expired wait does not break the object, and leaves no node #slow", function()
         local theirs, code = assert(other:mutex(lock.path):acquire(20)), nil
         zklock.run(function() code = select(3, lock:acquire(30)) end, function()
             in_line(2)
@@ -237,7 +237,7 @@ end)
 
 
 describe("without a connection", function()
-    it("CURATOR-678: a release returns at once, and is made good later", function()
+    it("CURATOR-678: a release returns at once, and is made good later #clock", function()
         local lease = assert(lock:acquire(20))
         fault.suspend(proxy, session)
         local seconds, released = rig.timed(lease.release, lease)
@@ -268,7 +268,7 @@ end)
 describe("the time of a wait", function()
     -- Those ahead give up one after the other, from the last to the first: more slowly than a
     -- machine may be, so that a time that is counted anew is far from one that is not.
-    it("kazoo, Menagerie: is not counted anew when a predecessor goes", function()
+    it("kazoo, Menagerie: is not counted anew when a predecessor goes #slow", function()
         local theirs = assert(other:mutex(lock.path):acquire(20))
         local COUNT, APART, TIMEOUT, seconds = 5, 1.5, 2, nil
         rig.run(COUNT, function(i)

@@ -41,7 +41,7 @@ describe("when no thread is to be had", function()
 
     -- The keeper's, the worker's, and libzookeeper's two.
     for count = 0, 3 do
-        it(("but %d, connect says connection and why, and works when there are more"):format(count),
+        it(("but %d, connect says connection and why, and works with more #slow"):format(count),
            function()
             local child = start(rig.shared().hosts, ([[
                 allow(%d)
@@ -74,7 +74,7 @@ describe("when no thread is to be had", function()
     end)
 
     for count = 0, 2 do
-        it(("but %d, a session that expired is opened anew when there are more"):format(count),
+        it(("but %d, an expired session is opened anew when there are more #slow"):format(count),
            function()
             local fake = rig.servant("perl spec/fault/fake.pl")
             finally(function() fake:stop() end)

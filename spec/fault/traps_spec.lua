@@ -31,7 +31,7 @@ describe("trap 1: name resolution that fails", function()
         os.remove(broken)
     end)
 
-    it("costs no heartbeat, no lease and no reconnect after connect", function()
+    it("costs no heartbeat, no lease and no reconnect after connect #slow", function()
         local path = rig.path()
         local child = program.start(proxy.hosts:gsub("^127.0.0.1", "localhost"), ([[
             local PATH = %q
@@ -101,7 +101,7 @@ describe("trap 2: an even number of addresses", function()
     for _, order in ipairs{ "dead,live", "live,dead", "dead,dead,dead,live",
                             "dead,dead,live,dead", "dead,live,dead,dead",
                             "live,dead,dead,dead" } do
-        it(("does not keep a session from the live one of %s, ever"):format(order), function()
+        it(("does not keep a session from the live one of %s, ever #slow"):format(order), function()
             local live
             local hosts = order:gsub("%a+", function(word)
                 local each = rig.proxy_for_test(server.hosts)
@@ -130,7 +130,7 @@ describe("trap 3: a follower that is cut off from its leader (Curator, kazoo)", 
     teardown(function() ensemble:stop() end)
     after_each(function() for n = 1, 3 do ensemble:resume(n) end end)
 
-    it("does not keep a lease alive: it is suspect, then lost, by the clock", function()
+    it("does not keep a lease alive: it is suspect, then lost, by the clock #slow", function()
         local TIMEOUT, follower = 3, ensemble:leader() % 3 + 1
         local hosts = ensemble:host(follower)
         local session = rig.session(hosts, { timeout = TIMEOUT })
@@ -206,7 +206,8 @@ describe("trap 4: completions that are lost at close", function()
         return ends
     end
 
-    it("end every waiter all the same, at once, in twenty closes of 200 operations", function()
+    it("end every waiter all the same, at once, in twenty closes of 200 operations #slow",
+       function()
         local closed = 0
         for round = 1, 20 do
             local ends = close_under_load(server.hosts, 20, round > 10 and function()
@@ -217,7 +218,7 @@ describe("trap 4: completions that are lost at close", function()
         assert.is_true(closed > 0, "none was under way")
     end)
 
-    it("end every waiter when no reply arrives at all", function()
+    it("end every waiter when no reply arrives at all #slow", function()
         local ends = close_under_load(proxy.hosts, 4, nil, function()
             proxy:command("halfopen")
         end)
@@ -290,11 +291,11 @@ describe("trap 5: what is asked for while a session expires", function()
         assert.equal(0, #server:nodes(path))
     end
 
-    it("is answered, each and all, before, during and after", function()
+    it("is answered, each and all, before, during and after #slow", function()
         ask_while_it_expires(rig.wait_for)
     end)
 
-    it("is answered, too, when more is asked for before its end is heard of", function()
+    it("is answered, too, when more is asked for before its end is heard of #slow", function()
         ask_while_it_expires(rig.wait_apart)
     end)
 end)
@@ -314,7 +315,7 @@ describe("traps 6 and 7: a session with many long paths", function()
     teardown(function() own:stop() end)
 
     -- Waits that timed out do not count, those in line do; leases take what is left for nodes.
-    it("is refused more watches than it could set again, and reconnects", function()
+    it("is refused more watches than it could set again, and reconnects #slow", function()
         local COUNT = 230
         local path = rig.path()
         local session = rig.session(link.hosts, { timeout = 20 })
@@ -368,7 +369,7 @@ describe("traps 6 and 7: a session with many long paths", function()
         own:wait_for_nodes(path, 2 * COUNT) -- of the holders
     end)
 
-    it("is refused more nodes than the log can bear, and the server starts again", function()
+    it("is refused more nodes than the log can bear, and the server starts again #slow", function()
         local path = rig.path()
         local session = rig.session(link.hosts, { timeout = 6 })
         local leases, code = {}, nil
@@ -414,7 +415,7 @@ describe("trap 8: containers (Curator, kazoo-563)", function()
         rig.wait_for("all reaped", function() return not fault.czxid(own, path) end)
     end
 
-    it("are what parents are made as, never in a multi, and go when empty", function()
+    it("are what parents are made as, never in a multi, and go when empty #slow", function()
         local session, link = rig.behind_proxy(own.hosts, { timeout = 10 })
         local lock = session:mutex(rig.path() .. "/a/b")
         for _ = 1, 3 do
@@ -427,7 +428,7 @@ describe("trap 8: containers (Curator, kazoo-563)", function()
         assert.equal(0, link:counts().multi)
     end)
 
-    it("that are reaped all the time cost no acquire and no waiter", function()
+    it("that are reaped all the time cost no acquire and no waiter #slow", function()
         local session, other = rig.session(own.hosts), rig.session(own.hosts)
         local path, token, finish = rig.path() .. "/a/b", 0, core.now() + 2
         local function contend(mine)
@@ -465,7 +466,7 @@ describe("trap 9: a counter at its end (Q-02, PIT-22, Curator, kazoo-730, go-zk-
     setup(function() own = rig.server_at(PATH, 2147483640) end)
     teardown(function() own:stop() end)
 
-    it("grants to one at a time, in order, with growing tokens, over and past it", function()
+    it("grants to one at a time, in order, with growing tokens, over and past it #slow", function()
         local SESSIONS, EACH, COUNT = 4, 4, 15
         local alone, last, grants, locks = rig.alone(), 0, 0, {}
         for i = 1, SESSIONS do
@@ -487,6 +488,7 @@ describe("trap 9: a counter at its end (Q-02, PIT-22, Curator, kazoo-730, go-zk-
 
     it("shows a queue in order, and its end is reached", function()
         local holder, session = rig.session(own.hosts), rig.session(own.hosts)
+        for _ = 1, 8 do rig.released(rig.hold(holder:mutex(PATH))) end -- to the counter's end
         local lease = assert(holder:mutex(PATH):acquire(20))
         local order = {}
         rig.run(6, function(i)
@@ -515,7 +517,7 @@ end)
 
 -- Session events go to every distinct context, with a search for duplicates: O(n^2).
 describe("trap 10: two thousand waits", function()
-    it("and a reconnect stall neither the session nor the line", function()
+    it("and a reconnect stall neither the session nor the line #slow", function()
         local COUNT, PATHS = 2000, 100
         local session = rig.session(proxy.hosts, { timeout = 20 })
         local holder = rig.session(server.hosts, { timeout = 20 })

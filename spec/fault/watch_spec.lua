@@ -73,7 +73,7 @@ describe("a watch", function()
     for name, outage in pairs(outages) do
         for what, change in pairs(changes) do
             local count = change.told and "once that" or "nothing when"
-            it(("tells %s the node %s meanwhile: %s"):format(count, what, name), function()
+            it(("tells %s the node %s meanwhile: %s #slow"):format(count, what, name), function()
                 if change.before then server:foreign(change.before, path) end
                 local news = { change.before and "old" or "none" }
                 local calls = watched(session)
@@ -194,7 +194,8 @@ end)
 
 
 describe("a watch of a session that expires", function()
-    it("tells in the next session what changed, and goes on; the watch counts meanwhile", function()
+    it("tells in the next session what changed, and goes on; the watch counts meanwhile #slow",
+       function()
         local session = rig.session(proxy.hosts, { timeout = 3 })
         server:foreign("create %s old", path)
         local calls = watched(session)
@@ -209,7 +210,7 @@ describe("a watch of a session that expires", function()
         assert.equal(bytes, session:stats().watch_bytes)
     end)
 
-    it("does not tell again what did not change", function()
+    it("does not tell again what did not change #slow", function()
         local session = rig.session(proxy.hosts, { timeout = 3 })
         server:foreign("create %s old", path)
         local calls, stop = watched(session)
@@ -228,7 +229,7 @@ describe("a watch of a session that expires", function()
         rig.wait_for("one watch less", function() return server:watches() <= before - 1 end)
     end)
 
-    it("ends with a session that is not opened anew; another is refused", function()
+    it("ends with a session that is not opened anew; another is refused #slow", function()
         local session = rig.session(proxy.hosts, { timeout = 3, reopen = false })
         local calls, stop = watched(session)
         told(session, calls, "none")
@@ -260,7 +261,8 @@ describe("a watch of a server that stops", function()
         told(session, calls, "old", "new", "none")
     end)
 
-    it("tells what is there when it is back without its data, also by the same zxid", function()
+    it("tells what is there when it is back without its data, also by the same zxid #slow",
+       function()
         -- Each time the node is the first thing that is made, in a session that is the first.
         local function begin(data)
             fault.wipe(own)

@@ -53,7 +53,7 @@ describe("a server that comes back without its data", function()
         return session
     end
 
-    it("ends the session: what is held is lost, what waits is told expired, and all goes on",
+    it("ends the session: what is held is lost, what waits is told expired, and all goes on #slow",
        function()
         local states = {}
         local session = open{
@@ -88,7 +88,7 @@ describe("a server that comes back without its data", function()
         assert.equal(2, sessions(server), "nothing else is left")
     end)
 
-    it("ends the session for good with reopen = false", function()
+    it("ends the session for good with reopen = false #slow", function()
         local session = open{ reopen = false }
         wipe()
         fault.state_is(session, "expired")
@@ -96,7 +96,7 @@ describe("a server that comes back without its data", function()
         has_sessions(server, 0)
     end)
 
-    it("once more, while the session is doubted, ends it", function()
+    it("once more, while the session is doubted, ends it #slow", function()
         local session = open{ timeout = 4 }
         wipe()
         has_sessions(server, 1) -- a probe
@@ -108,7 +108,7 @@ describe("a server that comes back without its data", function()
         has_sessions(server, 1)
     end)
 
-    it("has the session's credentials given to the next one", function()
+    it("has the session's credentials given to the next one #slow", function()
         local session = open{ auth = "digest:ann:a", acl = "creator" }
         local path = "/ann-" .. session:id() .. "/lock"
         wipe()
@@ -142,14 +142,14 @@ describe("a server that comes back without its data", function()
         nothing_is_left(before)
     end
 
-    it("does not delay close, which leaves nothing", function() closes(0, 4) end)
+    it("does not delay close, which leaves nothing #slow", function() closes(0, 4) end)
 
     -- Half of the time of close() is for a connection, in which the nodes would be deleted.
-    it("has close wait for a session that has nodes, within its bound", function()
+    it("has close wait for a session that has nodes, within its bound #slow", function()
         closes(2, 12, function(session) rig.hold(session:mutex("/held/lock")) end)
     end)
 
-    it("leaves nothing of a session that is collected meanwhile", function()
+    it("leaves nothing of a session that is collected meanwhile #slow", function()
         local before = threads()
         local session = assert(zklock.connect(server.hosts, { timeout = 6 }))
         use(session)
@@ -162,7 +162,7 @@ describe("a server that comes back without its data", function()
         nothing_is_left(before)
     end)
 
-    it("does not let the probe leak into programs that are started", function()
+    it("does not let the probe leak into programs that are started #slow", function()
         server:ask("ruok")
         local before = fault.inherited()
         probing()
@@ -184,7 +184,7 @@ describe("a server that comes back without its data", function()
     }
 
     for name, ending in pairs(ENDS) do
-        it("does no harm by " .. name .. " while there is a probe", function()
+        it("does no harm by " .. name .. " while there is a probe #slow", function()
             local child = program.start(server.hosts, [[
                 local system = require "spec.fault.program".system()
                 local session = assert(zklock.connect(HOSTS, { timeout = 6 }))
@@ -234,7 +234,7 @@ describe("an outage of several session timeouts", function()
         return session
     end
 
-    it("of a single server that is down ends no waiter, and leaves no probe", function()
+    it("of a single server that is down ends no waiter, and leaves no probe #slow", function()
         local server = rig.server()
         finally(function() server:stop() end)
         is_waited_through(server, 8, function()
@@ -245,7 +245,7 @@ describe("an outage of several session timeouts", function()
         has_sessions(server, 2)
     end)
 
-    it("of an ensemble without a quorum ends no waiter, and leaves no probe", function()
+    it("of an ensemble without a quorum ends no waiter, and leaves no probe #slow", function()
         local ensemble = rig.server{ n = 3 }
         finally(function() ensemble:stop() end)
         is_waited_through(ensemble, 8, function()

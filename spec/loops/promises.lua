@@ -238,7 +238,8 @@ return function(loop, it, before_each, after_each)
         nothing_left()
     end)
 
-    it("calls callbacks inside a wait; one of them that waits itself is told not to", function()
+    it("calls callbacks inside a wait; one of them that waits itself is told not to #slow",
+       function()
         local holder, positions, states, code = held_by_another(), {}, {}, nil
         local lost = rig.hold(session:mutex(rig.path()))
         lost:on_lost(function(_, state)
@@ -278,7 +279,8 @@ return function(loop, it, before_each, after_each)
         nothing_left()
     end)
 
-    it("is blocked by zklock.sleep and zklock.run; callbacks come, and waiters go on", function()
+    it("is blocked by zklock.sleep and zklock.run; callbacks come, and waiters go on #slow",
+       function()
         for _, block in ipairs{ zklock.sleep, function(seconds)
             zklock.run(function() zklock.sleep(seconds) end)
         end } do
@@ -311,7 +313,7 @@ return function(loop, it, before_each, after_each)
         assert.equal(1, #server:nodes(path))
     end)
 
-    it('tells all waiters when the session expires: "expired"; later calls go on', function()
+    it('tells all waiters when the session expires: "expired"; later calls go on #slow', function()
         local fragile, codes = rig.fragile(server, { timeout = 3 }), {}
         local short = fragile.session:mutex(path)
         local holder = held_by_another()
@@ -329,7 +331,7 @@ return function(loop, it, before_each, after_each)
         nothing_left()
     end)
 
-    it("combines what its coroutines want; each is told by its deadline", function()
+    it("combines what its coroutines want; each is told by its deadline #slow", function()
         local holder, over, arrived, sizes, late = held_by_another(), false, 0, {}, nil
         local submit = lock:combine(function(_, items)
             sizes[#sizes + 1] = #items

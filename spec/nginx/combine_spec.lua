@@ -110,7 +110,7 @@ describe("combine in nginx #nginx", function()
         contenders(0)
     end)
 
-    it("tells each by its deadline, before it is taken and after", function()
+    it("tells each by its deadline, before it is taken and after #clock", function()
         start()
         local lease = held_elsewhere()
         local answer = host:get("/combine?timeout=0.3&path=" .. path)
@@ -152,7 +152,7 @@ describe("combine in nginx #nginx", function()
         assert.equal(10, #batches())
     end)
 
-    it("goes on when nginx did not run its timer, with those that wait", function()
+    it("goes on when nginx did not run its timer, with those that wait #slow", function()
         local narrow = nginx.start{ http = "lua_max_running_timers 2;" }
         narrow:get("/session")
         narrow:get("/long_timer?seconds=3")

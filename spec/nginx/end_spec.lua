@@ -33,7 +33,7 @@ describe("an end in nginx #nginx", function()
 
     describe("of a light thread that waits", function()
         local ways = {
-            ["its client goes"] = "-a 4 /with?path=",
+            ["its client goes #slow"] = "-a 4 /with?path=",
             ["another one exits"] = "/sibling_exits?path=",
             ["another one kills it"] = "/killed?path=",
         }
@@ -63,7 +63,7 @@ describe("an end in nginx #nginx", function()
             end)
         end
 
-        it("in a request that goes on, too", function()
+        it("in a request that goes on, too #slow", function()
             start()
             local lease = rig.hold(lock)
             local begun = host:begin("/killed?stay=8&path=" .. path)
@@ -80,7 +80,7 @@ describe("an end in nginx #nginx", function()
             nginx.finish(begun)
         end)
 
-        it("at the moment when it is woken, or holds", function()
+        it("at the moment when it is woken, or holds #slow", function()
             start{ location = RELEASE }
             for _ = 1, 20 do
                 local lease = rig.hold(lock)
@@ -183,7 +183,7 @@ describe("an end in nginx #nginx", function()
             end)
         end)
 
-        it("by a crash under load: others go on within the session timeout", function()
+        it("by a crash under load: others go on within the session timeout #slow", function()
             start()
             local lease, begun = load(3)
             local worker = host:workers()[1]

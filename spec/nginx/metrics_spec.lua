@@ -69,7 +69,7 @@ describe("the metrics of an nginx #nginx", function()
                                          host.dir))
     end)
 
-    it("are read by Prometheus, which tells quantiles and rates of them", function()
+    it("are read by Prometheus, which tells quantiles and rates of them #slow", function()
         host = nginx.example()
         start_prometheus()
         local function tells(text, expected)

@@ -9,7 +9,7 @@
 
 test-nginx: $(BUILD)/5.1/zklock/core.so $(RIG)
 	$(call with,5.1) ZKLOCK_LUA=$(LUAJIT) rig/zookeeper run -t 200 -- \
-		$(LUAJIT) $(shell command -v busted) $(if $(SPEC),$(SPEC),spec/nginx)
+		$(LUAJIT) $(shell command -v busted) $(TAGS) $(or $(SPEC),spec/nginx)
 
 bench-nginx: setup-tests
 	@$(MAKE) --no-print-directory -s $(BUILD)/5.1/zklock/core.so $(RIG)

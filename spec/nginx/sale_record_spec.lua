@@ -109,7 +109,7 @@ describe("the record of a sale over HTTP #nginx", function()
         end
     end)
 
-    it("has what a server held before it was killed, and when that was", function()
+    it("has what a server held before it was killed, and when that was #slow", function()
         local _, told = play("HTTP-05", { session = 4 })
         assert.same({}, told.overlaps)
         assert.equal(1, #told.faults)
@@ -167,7 +167,7 @@ describe("the record of a sale over HTTP #nginx", function()
         assert.is_true(second.told > second.asked)
     end)
 
-    it("has a hold for each batch when purchases are combined, and none overlap", function()
+    it("has a hold for each batch when purchases are combined, and none overlap #slow", function()
         local _, told = play("HTTP-11", { session = 4 })
         assert.same({}, told.overlaps)
         assert.equal("right", told.verdict)
@@ -180,7 +180,7 @@ describe("the record of a sale over HTTP #nginx", function()
         end
     end)
 
-    it("has numbers of its own for who says none, and no two have the same", function()
+    it("has numbers of its own for who says none, and no two have the same #slow", function()
         local _, told = play "HTTP-08"
         assert.same({}, told.overlaps)
         assert.equal(told.ordered[seed.PRODUCT], told.sold)

@@ -96,7 +96,8 @@ describe("the sale over HTTP #nginx", function()
         end
     end
 
-    it("answers 200 or 409, nothing else, while both servers are reloaded five times", function()
+    it("answers 200 or 409, nothing else, while both servers are reloaded five times #slow",
+       function()
         open{ servers = 2, stock = 1000000, timeout = 15 }
         local statuses, ends, tasks = {}, false, {}
         for i = 1, 200 do
@@ -211,7 +212,8 @@ describe("the sale over HTTP #nginx", function()
             assert.equal(200, (request(one, ONE)))
         end)
 
-        it("with 504 when it was taken and its time is over: it may be carried out", function()
+        it("with 504 when it was taken and its time is over: it may be carried out #slow",
+           function()
             local one = open{ strategy = "combined", timeout = 0.5, pause = 1.5 }
             local status, answer = request(one, ONE)
             assert.same({ 504, "unknown" }, { status, answer.error })
@@ -241,7 +243,7 @@ describe("the sale over HTTP #nginx", function()
             assert.is_true(workers <= 2) -- one hold of each worker
         end)
 
-        it("with 503 as long as there is no ZooKeeper", function()
+        it("with 503 as long as there is no ZooKeeper #slow", function()
             local one = open{ zookeeper = "127.0.0.1:1", start = true }
             local answer
             rig.wait_for("an answer", function()
@@ -275,7 +277,7 @@ describe("the sale over HTTP #nginx", function()
             return status, body
         end
 
-        it("when a server is killed that holds the lock, which is free then", function()
+        it("when a server is killed that holds the lock, which is free then #slow", function()
             local one = open{ pause = 30, session = 3 }
             local status, problem = meanwhile(one, function() one:kill() end)
             assert.same({ nil, "lost" }, { status, problem })
@@ -283,7 +285,7 @@ describe("the sale over HTTP #nginx", function()
             assert.same({ 100, 0 }, { left(), ordered() })
         end)
 
-        it("when a server is killed in the middle of a batch: it is sold as a whole, or not",
+        it("when a server is killed in the middle of a batch: it is sold as a whole, or not #slow",
             function()
                 local one = open{ strategy = "combined", pause = 30, session = 3 }
                 local status, problem = meanwhile(one, function() one:kill() end)
@@ -292,7 +294,7 @@ describe("the sale over HTTP #nginx", function()
                 assert.same({ 100, 0 }, { left(), ordered() })
             end)
 
-        it("when a ZooKeeper server is killed in the middle of a combined sale", function()
+        it("when a ZooKeeper server is killed in the middle of a combined sale #slow", function()
             local ensemble = rig.server{ n = 3 }
             local leader = rig.wait_for("a leader", function() return ensemble:leader() end)
             open{ strategy = "combined", servers = 2, pause = 0.005, session = 8,
@@ -342,7 +344,7 @@ describe("the sale over HTTP #nginx", function()
             { "zookeeper", "its node is deleted", 503 },
             { "combined", "its node is deleted", 504 },
         } do
-            it(("when a holder is stopped and %s: %s"):format(row[2], row[1]), function()
+            it(("when a holder is stopped and %s: %s #slow"):format(row[2], row[1]), function()
                 local one = open{ strategy = row[1], pause = 5, session = 3, timeout = 30 }
                 local token, read
                 local status, body = meanwhile(one, function()
@@ -372,19 +374,19 @@ describe("the sale over HTTP #nginx", function()
                 "HTTP-03", "10 sold and 9%d left of 100 +wrong, as expected" },
             { "right with zklock on two servers",
                 "HTTP-04", "10 sold, 90 left +right" },
-            { "right when a server is killed in the middle",
+            { "right when a server is killed in the middle #slow",
                 "HTTP-05", "100 sold, 0 left, %d+ answers lost +right" },
             { "wrong for 200 connections without a lock",
                 "HTTP-06", "%d+ sold and %-?%d+ left of 400 +wrong, as expected" },
-            { "wrong for 200 connections with a local lock",
+            { "wrong for 200 connections with a local lock #slow",
                 "HTTP-07", "%d+ sold and %-?%d+ left of 400 +wrong, as expected" },
             { "right for 200 connections with zklock: no more is sold than there is",
                 "HTTP-08", "%d+ sold, %d+ left +right" },
-            { "right for 200 connections with zklock, the servers in turns",
+            { "right for 200 connections with zklock, the servers in turns #slow",
                 "HTTP-09", "%d+ sold, %d+ left +right" },
-            { "right for 200 connections, combined: a hold is many purchases",
+            { "right for 200 connections, combined: a hold is many purchases #slow",
                 "HTTP-10", "%d+ sold, %d+ left +right" },
-            { "right when a server is killed in the middle, combined",
+            { "right when a server is killed in the middle, combined #slow",
                 "HTTP-11", "100 sold, 0 left, %d+ answers lost +right" },
         } do
             it(row[1], function()

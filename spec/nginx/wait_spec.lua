@@ -75,7 +75,8 @@ describe("in nginx #nginx", function()
             assert.equal("held", host:get("/with?timeout=0&path=" .. path).body)
         end)
 
-        it("of with, whose lock is lost meanwhile, says so, and what its function gave", function()
+        it("of with, whose lock is lost meanwhile, says so, and what its function gave #slow",
+           function()
             host = nginx.start()
             local begun = host:begin("1 /lose?path=" .. path)
             rig.wait_for("it holds", function()
@@ -150,7 +151,7 @@ describe("in nginx #nginx", function()
     end)
 
     describe("connect", function()
-        it("does not hold up the worker, nor do slow names", function()
+        it("does not hold up the worker, nor do slow names #clock", function()
             local library = program.library("worker")
             host = nginx.start{
                 environment = "SLOW_NAMES=1 LD_PRELOAD=" .. library,
@@ -289,7 +290,7 @@ describe("in nginx #nginx", function()
         for i = 2, 10 do assert.is_true(tokens[i] > tokens[i - 1]) end
     end)
 
-    it("close takes a second at most, and does not hold up the worker", function()
+    it("close takes a second at most, and does not hold up the worker #clock", function()
         local own = rig.server()
         host = nginx.start{ environment = "ZK_HOSTS=" .. own.hosts }
         host:get("/keep?path=" .. rig.path())
@@ -324,7 +325,7 @@ describe("in nginx #nginx", function()
         shows("none 4")
     end)
 
-    it("a session that expires is opened anew; callbacks run, and may wait", function()
+    it("a session that expires is opened anew; callbacks run, and may wait #slow", function()
         local proxy = rig.proxy(server.hosts)
         host = nginx.start{ environment = "ZK_HOSTS=" .. proxy.hosts }
         local function ask(what)
