@@ -2,11 +2,13 @@
 -- waiting for a condition with a deadline. Everything that is started here ends
 -- with this process, however it ends.
 
+local apart = require "spec.apart"
 local core = require "zklock.core"
 local files = require "spec.files"
+local here = require "zklock.here"
 local zklock = require "zklock"
 
-local now = require("zklock.here").now
+local now = here.now
 
 local rig = {}
 local opened = {} -- sessions
@@ -69,12 +71,19 @@ function rig.wait_for(what, condition, seconds)
 end
 
 
---- The same without a wait of zklock's: nothing is dispatched meanwhile.
+--- Sleeps, and nothing is dispatched meanwhile.
+function rig.sleep_apart(seconds)
+    if not here.world() then return core.poll({}, seconds) end
+    apart(function() zklock.sleep(seconds) end)
+end
+
+
+--- The same as wait_for() without a wait of zklock's: nothing is dispatched meanwhile.
 function rig.wait_apart(what, condition)
     local deadline = now() + LONG
     while not condition() do
         if now() > deadline then error("waited in vain: " .. what, 2) end
-        core.poll({}, 0.01)
+        rig.sleep_apart(0.01)
     end
 end
 
@@ -249,10 +258,10 @@ end
 --- What another client does: the writes that a guard has.
 function Memory:foreign(command, ...)
     local writes = writes_of(command:format(...))
-    local lease = rig.hold(rig.session(self.hosts):mutex("/spec/foreign"))
-    local done, message = lease:guard(writes)
-    assert(lease:release())
-    assert(done, message)
+    apart(function()
+        local lock = rig.session(self.hosts):mutex("/spec/foreign") -- it keeps the tree
+        assert(lock:with(20, function(lease) assert(lease:guard(writes)) end))
+    end)
     local path = writes[#writes][2]
     return path, path:match("[^/]*$")
 end

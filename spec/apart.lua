@@ -1,0 +1,34 @@
+--- apart(fn): what happens while nothing is dispatched to the caller. In a world of virtual time
+-- fn() runs in a process of its own, and the caller's does nothing until it has ended; what happened
+-- to that one meanwhile is told at its next wait. Elsewhere it is a call.
+
+local here = require "zklock.here"
+
+local count = 0
+
+
+local function go_on(world, process)
+    local unheard = process.unheard
+    for _, entry in ipairs(process.held) do world:add(entry) end
+    process.held, process.unheard = {}, {}
+    world:at(world:now(), function()
+        for _, session in ipairs(unheard) do process:hear(session) end
+    end)
+end
+
+
+return function(fn)
+    local world, process = here.world(), here.process()
+    if not world then return fn() end
+    local pause, ok, problem = world:new_pause(), nil, nil
+    process.stopped = true
+    count = count + 1
+    world:process("apart " .. count, function()
+        ok, problem = pcall(fn)
+        process.stopped = false
+        world:wake(pause)
+    end)
+    pause:rest()
+    go_on(world, process)
+    if not ok then error(problem, 0) end
+end
