@@ -472,13 +472,40 @@ C_FILES = $(SOURCES) $(HEADERS) $(wildcard rig/*.[ch] bench/*.c \
 	spec/core/*.[ch] spec/sim/*.[ch] spec/fuzz/*.[ch] spec/alloc/*.c spec/fault/*.c \
 	spec/memory/*.[ch] spec/cost/*.c)
 
-lint: lint-actions
-	clang-format --dry-run --Werror $(C_FILES)
-	clang-tidy --quiet --warnings-as-errors='*' $(filter src/%.c,$(C_FILES)) -- \
-		$(CSTD) -I/usr/include/lua5.4 -I$(ZOOKEEPER_INCDIR)
+CHECKED_LUA = bin/zklock $(shell find lua spec bench docs examples types -name '*.lua')
+
+# What was found to be well stays so until it changes.
+LINT = $(BUILD)/lint
+
+lint: lint-actions $(LINT)/format $(LINT)/luacheck $(LINT)/cppcheck $(SOURCES:%=$(LINT)/%.tidy)
+
+# $(call changed,<its settings>,<all>): of all, what changed; with the settings all did
+changed = $(if $(filter $(1),$?),$(2),$?)
+
+$(LINT)/format: .clang-format $(C_FILES)
+	clang-format --dry-run --Werror $(call changed,$<,$(C_FILES))
+	@mkdir -p $(@D) && touch $@
+
+$(LINT)/luacheck: .luacheckrc $(CHECKED_LUA)
+	luacheck --quiet $(call changed,$<,$(CHECKED_LUA))
+	@mkdir -p $(@D) && touch $@
+
+$(LINT)/cppcheck: $(SOURCES) $(HEADERS) $(wildcard rig/*.[ch])
+	@mkdir -p $@.files
 	cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr --enable=warning,portability \
-		--suppress=missingIncludeSystem src rig/*.c
-	luacheck --quiet lua bin/zklock spec bench docs examples types
+		--suppress=missingIncludeSystem --cppcheck-build-dir=$@.files src rig/*.c
+	@touch $@
+
+# The headers of each source are in its .d.
+SEEN_BY_TIDY = $(CSTD) -I/usr/include/lua5.4 -I$(ZOOKEEPER_INCDIR)
+
+$(LINT)/%.tidy: % .clang-tidy
+	@mkdir -p $(@D)
+	clang-tidy --quiet --warnings-as-errors='*' $< -- $(SEEN_BY_TIDY)
+	@$(CC) $(SEEN_BY_TIDY) -MM -MP -MT $@ -MF $(LINT)/$*.d $<
+	@touch $@
+
+-include $(wildcard $(LINT)/src/*/*.d)
 
 # What a claim asks for is carried out in one place, for whoever drives a session: src/session.
 lint-actions:

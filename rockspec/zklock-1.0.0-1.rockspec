@@ -31,6 +31,11 @@ external_dependencies = {
    },
 }
 
+test = {
+   type = "command",
+   command = "make test",
+}
+
 build = {
    type = "builtin",
    copy_directories = { "docs", "examples", "types" },

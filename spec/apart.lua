@@ -1,6 +1,6 @@
 --- apart(fn): what happens while nothing is dispatched to the caller. In a world of virtual time
--- fn() runs in a process of its own, and the caller's does nothing until it has ended; what happened
--- to that one meanwhile is told at its next wait. Elsewhere it is a call.
+-- fn() runs in a process of its own, and the caller's does nothing until it has ended; what
+-- happened to that one meanwhile is told at its next wait. Elsewhere it is a call.
 
 local here = require "zklock.here"
 
