@@ -284,9 +284,11 @@ SLOW = --tags=slow --exclude-tags=clock
 UNTIMED = --exclude-tags=clock
 CLOCK = --tags=clock
 
+BUSTED = $(shell command -v busted) --helper=spec/failed.lua
+
 # $(call busted,<build>,<lua>,<specs>): the specs, by one Lua, with one build
-busted = $(call with,$(1)) ZKLOCK_LUA=$(2) rig/zookeeper run -t 200 -- \
-	$(2) $(shell command -v busted) --exclude-tags=nginx $(TAGS) $(or $(SPEC),$(3))
+busted = $(call with,$(1)) ZKLOCK_LUA=$(2) ZKLOCK_TARGET=$@ rig/zookeeper run -t 200 -- \
+	$(2) $(BUSTED) --exclude-tags=nginx $(TAGS) $(or $(SPEC),$(3))
 
 test-lua: $(BUILD)/5.4/zklock/core.so $(BUILD)/5.4/heap.so $(RIG)
 	$(call busted,5.4,$(LUA))
@@ -297,8 +299,8 @@ TLS_SPECS = $(patsubst %,spec/%_spec.lua,session lock connect regress expiry lea
 .PHONY: test-tls
 
 test-tls: setup-tests $(BUILD)/5.4/zklock/core.so $(RIG)
-	$(call with,5.4) ZKLOCK_LUA=$(LUA) rig/zookeeper run -t 200 -- rig/tls \
-		$(LUA) $(shell command -v busted) $(or $(SPEC),$(TLS_SPECS))
+	$(call with,5.4) ZKLOCK_LUA=$(LUA) ZKLOCK_TARGET=$@ rig/zookeeper run -t 200 -- rig/tls \
+		$(LUA) $(BUSTED) $(or $(SPEC),$(TLS_SPECS))
 
 test-luajit: $(BUILD)/5.1/zklock/core.so $(BUILD)/5.1/heap.so $(RIG)
 	$(call busted,5.1,$(LUAJIT),$(JIT_SPECS))
@@ -330,8 +332,8 @@ IN_MEMORY = $(patsubst %,spec/%_spec.lua,bell combine condition condition_end gu
 	spec/fault/process_spec.lua $(wildcard spec/loops/*_spec.lua)
 
 # $(call in-memory,<build>,<lua>,<specs>)
-in-memory = @$(call with,$(1)) ZKLOCK_LUA=$(2) ZKLOCK_SERVER=memory \
-	$(2) $(shell command -v busted) --exclude-tags=nginx,server $(TAGS) $(or $(SPEC),$(3),$(IN_MEMORY))
+in-memory = @$(call with,$(1)) ZKLOCK_LUA=$(2) ZKLOCK_SERVER=memory ZKLOCK_TARGET=$@ \
+	$(2) $(BUSTED) --exclude-tags=nginx,server $(TAGS) $(or $(SPEC),$(3),$(IN_MEMORY))
 
 test-lua-memory: test-lua-memory-5.4 test-lua-memory-5.1 test-older-luas
 

@@ -13,6 +13,7 @@ local now = here.now
 local rig = {}
 local opened = {} -- sessions
 local proxies = {} -- of the test that runs
+local folders = { os.getenv "ZK_DIR" } -- of the servers that were started
 
 local LUA = os.getenv("ZKLOCK_LUA") or "lua5.4"
 local PROXY = os.getenv("ZKLOCK_PROXY") or "build/rig/proxy"
@@ -188,7 +189,20 @@ function rig.server(options)
     local self = setmetatable({}, Server)
     self.dir = assert(output:match("dir='([^']*)'"), "no server: " .. output)
     self.hosts = output:match("hosts='([^']*)'")
+    folders[#folders + 1] = self.dir
     return self
+end
+
+
+--- The logs of the servers that run.
+function rig.server_logs()
+    local logs = {}
+    for _, folder in ipairs(folders) do
+        for log in rig.shell("ls %s/[1-9]/log 2>/dev/null", folder):gmatch "[^\n]+" do
+            logs[#logs + 1] = log
+        end
+    end
+    return logs
 end
 
 

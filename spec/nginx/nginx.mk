@@ -8,8 +8,8 @@
 .PHONY: test-nginx bench-nginx
 
 test-nginx: $(BUILD)/5.1/zklock/core.so $(RIG)
-	$(call with,5.1) ZKLOCK_LUA=$(LUAJIT) rig/zookeeper run -t 200 -- \
-		$(LUAJIT) $(shell command -v busted) $(TAGS) $(or $(SPEC),spec/nginx)
+	$(call with,5.1) ZKLOCK_LUA=$(LUAJIT) ZKLOCK_TARGET=$@ rig/zookeeper run -t 200 -- \
+		$(LUAJIT) $(BUSTED) $(TAGS) $(or $(SPEC),spec/nginx)
 
 bench-nginx: setup-tests
 	@$(MAKE) --no-print-directory -s $(BUILD)/5.1/zklock/core.so $(RIG)

@@ -1,0 +1,46 @@
+--- A helper of busted: tells at the end, of each test that failed, how to run it alone, and where
+-- the logs of its servers are. ZKLOCK_TARGET names the target of make that runs these specs.
+
+local busted = require "busted"
+
+local LOGS = (os.getenv "BUILD" or "build") .. "/logs"
+
+local failed = {}
+
+
+-- Keeps the logs of the servers that run while the test fails: they go with them.
+local function keep_logs(name)
+    local rig = package.loaded["spec.rig"]
+    local kept = {}
+    for _, log in ipairs(rig and rig.server_logs() or {}) do
+        local copy = ("%s/%s-%d.log"):format(LOGS, name, #kept + 1)
+        os.execute(("mkdir -p %s && cp '%s' %s"):format(LOGS, log, copy))
+        kept[#kept + 1] = copy
+    end
+    return kept
+end
+
+
+local function remember(element)
+    local spec = element.trace.short_src:gsub("^%./", "")
+    local line = element.trace.currentline
+    failed[#failed + 1] = {
+        spec = spec,
+        filter = element.name:gsub("[^%w ]", "."), -- a pattern, in quotes of the shell
+        logs = keep_logs(spec:gsub("%.lua$", ""):gsub("/", "-") .. "-" .. line),
+    }
+    return nil, true
+end
+
+busted.subscribe({ "failure", "it" }, remember)
+busted.subscribe({ "error", "it" }, remember)
+
+
+busted.subscribe({ "exit" }, function()
+    for _, test in ipairs(failed) do
+        print(("\nagain: make %s SPEC=\"%s --filter='%s'\""):format(
+              os.getenv "ZKLOCK_TARGET", test.spec, test.filter))
+        for _, log in ipairs(test.logs) do print("log:   " .. log) end
+    end
+    return nil, true
+end)
