@@ -13,7 +13,7 @@ local few = {}
 local function play(scenario, market, attempt)
     local options = {
         products = { ["lockId_111"] = STOCK }, buyers = BUYERS, servers = 2,
-        strategy = "zookeeper", session = math.max(5, market.options.session),
+        strategy = "zookeeper",
     }
     for name, value in pairs(scenario.sale) do options[name] = value end
     options.timeout = options.timeout * 5 ^ (attempt - 1)

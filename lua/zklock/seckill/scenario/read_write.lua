@@ -17,9 +17,7 @@ local evidence = require "zklock.seckill.scenario.evidence"
 
 local WORKERS, TASKS, STOCK = 8, 16, 3
 
--- The seed's (S1), seconds.
-local SESSION = 5
-local TIMEOUT = 2
+local TIMEOUT = 2 -- the seed's (S1), seconds
 
 local LONG = 60 -- seconds, for a second attempt
 
@@ -114,7 +112,6 @@ local function play(scenario, market, attempt)
     local sale = market:sale{
         products = { ["lockId_111"] = STOCK }, buyers = TASKS, servers = WORKERS,
         strategy = "zookeeper-rw", fenced = false,
-        session = math.max(SESSION, market.options.session),
         timeout = attempt == 1 and scenario.timeout or LONG,
         purchase = "zklock.seckill.scenario.purchase.read_write",
         parameters = { side = scenario.side },

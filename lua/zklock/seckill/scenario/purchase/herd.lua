@@ -39,7 +39,8 @@ local function wait_for_successor(buyer, lock, token)
 end
 
 
--- What the end of the first made of this one.
+-- What the end of the first made of this one. True: it has the lock; the others may have it after
+-- that, and do not wait for it any more.
 local function count(buyer, lock, all)
     local session = buyer.server:session()
     local function is_quiet() return session:stats().in_flight == 0 end
@@ -54,26 +55,27 @@ local function count(buyer, lock, all)
     end)
     wait_for_successor(buyer, lock, token)
     wait_until(is_quiet)
-    local after = session:stats()
+    local after, has_it = session:stats(), buyer.hold ~= nil
     buyer:note(LINE:format(after.events - before.events, after.creates - before.creates,
         created_at and ("after %.3f s"):format(created_at) or "stood still"))
     buyer:wait_for("counted", all - 1)
+    return has_it
 end
 
 
+-- A process that was stopped is told that it waits before it asks for a node.
 local function wait(buyer, all)
-    local queued = false
+    local queued, session = false, buyer.server:session()
     buyer:wait_for("held", all)
     zklock.run(function()
         buyer:enter{ on_queued = function() queued = true end }
     end, function()
-        wait_until(function() return queued end)
-        count(buyer, buyer.strategy:lock(buyer.lock), all)
-        if buyer.hold then
+        wait_until(function() return queued and session:stats().creates > 0 end)
+        if count(buyer, buyer.strategy:lock(buyer.lock), all) then
             buyer:try_to_buy()
             buyer:leave()
         end
-        buyer.server:session():close() -- ends the wait
+        session:close() -- ends the wait
     end)
 end
 
