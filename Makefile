@@ -345,8 +345,9 @@ test-lua-memory-5.1: $(BUILD)/5.1/zklock/core.so
 
 # In worlds of virtual time, by both Luas, under SEEDS seeds: specs of what a program uses, but tests
 # that need a real process, date or collector.
-IN_WORLDS = $(patsubst %,spec/%_spec.lua,condition condition_end election guard handoff kept lock \
-	locked multi queue revoke rwlock semaphore turns unfair with)
+IN_WORLDS = $(patsubst %,spec/%_spec.lua,combine condition condition_end drain election guard handoff \
+	kept limits lock locked metrics multi owner queue revoke run rwlock semaphore turns unfair \
+	watch with)
 SEEDS_OF_WORLDS ?= 1 2 3
 
 # $(call in-worlds,<build>,<lua>)

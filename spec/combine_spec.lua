@@ -61,7 +61,7 @@ describe("combine", function()
     end
 
     describe("a batch", function()
-        it("is all that came while the lock was not free, in order of arrival", function()
+        it("is all that came while the lock was not free, in order of arrival #real", function()
             local holder, submit, calls = held_by_another(), doubling()
             local tasks, answers = submitters(submit, 20)
             zklock.run(plus(tasks, function() holder:release() end))
@@ -104,7 +104,7 @@ describe("combine", function()
             nothing_left()
         end)
 
-        it("is of one item where nothing runs beside the caller, in its own coroutine", function()
+        it("is of one item where nothing runs beside the caller, in its coroutine #real", function()
             local thread
             local submit = lock:combine(function(_, items)
                 thread = coroutine.running()
@@ -182,7 +182,7 @@ describe("combine", function()
 
         for name, others in pairs{ ["alone"] = 0, ["beside others"] = 3 } do
             it("while it is taken: unknown at once, it may have been carried out: " .. name ..
-                " #slow", function()
+                " #real #slow", function()
                     local over, done, told = false, 0, nil
                     local submit = lock:combine(function(_, items)
                         repeat zklock.sleep(0.01) until over
@@ -263,7 +263,7 @@ describe("combine", function()
             end)
         end
 
-        it("is busy at once when so many items wait, which go on to wait", function()
+        it("is busy at once when so many items wait, which go on to wait #real", function()
             local holder, submit, calls = held_by_another(), doubling{ max_waiters = 2 }
             local tasks, answers = submitters(submit, 4)
             zklock.run(plus(tasks, function()
@@ -581,7 +581,7 @@ describe("combine", function()
             for n = 1, 3 do assert.equal("conflict", answers[n][3]) end
         end)
 
-        it("and an owner that is interrupted alone", function()
+        it("and an owner that is interrupted alone #real", function()
             local holder, submit, thread, code = held_by_another(), doubling(), nil, nil
             zklock.run(function()
                 thread = coroutine.running()
@@ -598,7 +598,7 @@ describe("combine", function()
 
     describe("a submitter that is dropped", function()
         if close then
-            it("takes its item along, and nobody else's", function()
+            it("takes its item along, and nobody else's #real", function()
                 local holder, submit, calls = held_by_another(), doubling()
                 local thread
                 zklock.run(function()
@@ -627,7 +627,7 @@ describe("combine", function()
             nothing_left()
         end)
 
-        it("with its run in the middle of a batch gives the lock up", function()
+        it("with its run in the middle of a batch gives the lock up #real", function()
             local inside = false
             local submit = lock:combine(function(_, items)
                 inside = true
@@ -663,7 +663,7 @@ describe("combine", function()
         end)
     end)
 
-    describe("a driver of the user's", function()
+    describe("a driver of the user's #real", function()
         -- A loop of coroutines: whoever waits is resumed again and again.
         local function loop(spawns)
             local threads = {}

@@ -105,7 +105,7 @@ describe("an owner", function()
         end
     end)
 
-    it("is the coroutine that runs, where none is given (REQ-01)", function()
+    it("is the coroutine that runs, where none is given (REQ-01) #real", function()
         local mine = hold(lock)
         local code, inner
         local thread = coroutine.create(function()
@@ -121,7 +121,7 @@ describe("an owner", function()
         assert.equal("held", inner:state())
     end)
 
-    it("given by value is one owner in every coroutine", function()
+    it("given by value is one owner in every coroutine #real", function()
         local leases = {}
         for i = 1, 100 do
             coroutine.wrap(function()
@@ -262,7 +262,7 @@ describe("release_all", function()
         assert.is_true(got[2]:release{ wait = 5 })
     end)
 
-    it("means the running coroutine where none is given", function()
+    it("means the running coroutine where none is given #real", function()
         local mine = assert(session:mutex(rig.path()):acquire(20))
         coroutine.wrap(function()
             local theirs = assert(session:mutex(rig.path()):acquire(20))

@@ -703,9 +703,12 @@ function rig.wait_while(lock, arg, during)
 end
 
 
+local paths = 0
+
 --- A lock path that no other test uses; every spec file has a rig of its own.
 function rig.path()
-    return ("/spec/%d-%.0f"):format(rig.pid, now() * 1e9)
+    paths = paths + 1
+    return ("/spec/%d-%.0f-%d"):format(rig.pid, now() * 1e9, paths)
 end
 
 

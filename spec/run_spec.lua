@@ -42,14 +42,16 @@ describe("run", function()
         return order
     end
 
-    it("lets 1000 coroutines have the lock, once each, in order of arrival (REQ-06)", function()
+    it("lets 1000 coroutines have the lock, once each, in order of arrival (REQ-06) #real",
+       function()
         rig.used(lock)
         assert.same(in_order(1000), order_of(1000))
         rig.wait_for("nothing left", function() return session:stats().claims == 0 end)
         assert.same({}, lock:queue())
     end)
 
-    it("lets them have it in order of arrival also when nobody used the path before", function()
+    it("lets them have it in order of arrival also when nobody used the path before #real",
+       function()
         assert.same(in_order(500), order_of(500))
     end)
 
@@ -70,7 +72,8 @@ describe("run", function()
     end)
 
     -- Of 1000 that wait for their turns: stacks, and what there is for each wait.
-    it("has less than 3 kB of Lua for one that waits, its coroutine too; 2 in LuaJIT", function()
+    it("has less than 3 kB of Lua for one that waits, its coroutine too; 2 in LuaJIT #real",
+       function()
         local COUNT, MOST = 1000, rawget(_G, "jit") and 2 or 3
         local turns = session:mutex(rig.path(), { order = "turns" })
         local other = rig.hold(rig.session(server.hosts):mutex(turns.path, { order = "turns" }))
@@ -301,7 +304,7 @@ describe("run", function()
         end)
     end
 
-    it("may be called again, also after an error and in any coroutine", function()
+    it("may be called again, also after an error and in any coroutine #real", function()
         for _ = 1, 3 do
             assert.is_false(pcall(zklock.run, function() zklock.sleep(0) error("x") end))
             local inside = coroutine.wrap(function()
@@ -446,7 +449,7 @@ describe("callbacks during sleep", function()
 end)
 
 
-describe("a driver of one's own", function()
+describe("a driver of one's own #real", function()
     local function nothing_left()
         rig.wait_for("nothing left", function() return session:stats().claims == 0 end)
         assert.same({}, server:nodes(path))

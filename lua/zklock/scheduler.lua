@@ -30,6 +30,7 @@ local _M = {}
 ---@field paused table thread -> its pause
 ---@field run_of table thread -> its run
 ---@field runs table the runs that have not ended, as a set
+---@field bury_at number when to look for tasks that others closed
 ---@field made integer how many pauses and runs there have been
 local Scheduler = {}
 Scheduler.__index = Scheduler
@@ -106,6 +107,7 @@ function Pause:close()
     if not thread then return end
     self.scheduler.paused[thread] = nil
     self.thread = false
+    if not self.woken then self.scheduler.bury_at = 0 end -- its task may have been closed
 end
 
 Pause.__close = Pause.close
