@@ -1,0 +1,68 @@
+--- checks.lua - what may catch a drawn mutant: parts of the suite, by their price.
+--
+-- Each has its specs and `command`, which runs some of them in a tree. The lists of specs are the
+-- Makefile's, by way of mutants.mk.
+
+local shell = require "spec.mutants.shell"
+
+local checks = {}
+
+
+local function list_of(name)
+    local list = {}
+    for spec in assert(os.getenv(name), name):gmatch("%S+") do list[#list + 1] = spec end
+    return list
+end
+
+
+local ALL = list_of "ALL_SPECS"
+local BUSTED = [["$(command -v busted)" --exclude-tags=%s]]
+local IN_MEMORY = "env ZKLOCK_SERVER=memory "
+local ON_SERVER = "rig/zookeeper run -t 200 -- "
+
+-- In the order of their prices.
+for _, check in ipairs{
+    { name = "worlds", specs = list_of "IN_WORLDS", one_by_one = true,
+      run = "env ZKLOCK_SERVER=memory SEED=1 lua5.4 spec/in_world.lua " ..
+            "--exclude-tags=nginx,server,real" },
+    { name = "memory", specs = list_of "IN_MEMORY",
+      run = IN_MEMORY .. "lua5.4 " .. BUSTED:format "nginx,server,slow,clock" },
+    { name = "luajit", specs = list_of "IN_MEMORY", traces = "memory", abi = "5.1",
+      run = IN_MEMORY .. "luajit " .. BUSTED:format "nginx,server,slow,clock" },
+    { name = "server", specs = ALL,
+      run = ON_SERVER .. "lua5.4 " .. BUSTED:format "nginx,slow,clock" },
+    { name = "slow", specs = ALL,
+      run = ON_SERVER .. "lua5.4 " .. BUSTED:format "nginx" .. " --tags=slow,clock" },
+} do
+    checks[#checks + 1] = check
+    checks[check.name] = check
+end
+
+
+-- The tree's own zklock.
+local function environment(check)
+    local abi = check.abi or "5.4"
+    return ([[env LUA_PATH="lua/?.lua;lua/?/init.lua;./?.lua;;" LUA_CPATH="build/%s/?.so;;" ]] ..
+            "ZKLOCK_LUA=%s "):format(abi, abi == "5.4" and "lua5.4" or "luajit")
+end
+
+
+--- The command that runs specs in a tree: `words` are more of busted's options, `seconds` the time
+-- that it may take, a minute of it the processor's in each process.
+function checks.command(check, tree, specs, words, seconds)
+    return ("cd %s && ulimit -S -t 60 && %stimeout -k 5 %d nice %s --no-keep-going -o TAP %s %s")
+        :format(tree, environment(check), seconds, check.run, words, table.concat(specs, " "))
+end
+
+
+--- busted's options for tests, by their names.
+function checks.filters(tests)
+    local words = {}
+    for _, name in ipairs(tests) do
+        words[#words + 1] = shell.quote("--filter=^" .. name:gsub("%p", "%%%0") .. "$")
+    end
+    return table.concat(words, " ")
+end
+
+
+return checks
