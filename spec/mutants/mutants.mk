@@ -30,7 +30,7 @@ mutants-twentieth:
 
 COUNT ?= 150
 DRAW ?= 1
-CHECKS ?= worlds memory luajit server slow
+CHECKS ?= worlds memory luajit server nginx slow slow-nginx
 
 mutants-drawn: $(BUILD)/5.4/zklock/core.so $(BUILD)/5.1/zklock/core.so $(BUILD)/5.4/heap.so $(RIG)
 	@BUILD=$(abspath $(BUILD)) CC="$(CC)" ZOOKEEPER_INCDIR=$(ZOOKEEPER_INCDIR) LIBS="$(LIBS)" \
