@@ -1,7 +1,7 @@
 --- drawn.lua - small changes of lua/zklock and src/lua, drawn by a seed: which part of the suite
 -- catches each.
 --
---   lua5.4 spec/mutants/drawn.lua COUNT SEED [number ...]      from the top of the tree, by mutants.mk
+--   lua5.4 spec/mutants/drawn.lua COUNT SEED [number ...]    from the top of the tree, by mutants.mk
 --
 -- A mutant is one change of places.lua in code that loads or compiles then; its name is its number
 -- in the draw. Parts of the suite (checks.lua) judge it one after the other, until one fails: of
@@ -103,8 +103,8 @@ end
 
 -- A sum of all that traces depend on.
 local function sum()
-    return shell.must("find * -path build -prune -o -path spec/mutants -prune -o -type f -print0 | " ..
-                      "LC_ALL=C sort -z | xargs -0 cat | cksum")
+    return shell.must("find * -path build -prune -o -path spec/mutants -prune -o -type f " ..
+                      "-print0 | LC_ALL=C sort -z | xargs -0 cat | cksum")
 end
 
 
@@ -186,7 +186,8 @@ local function runs_of(check, place)
 end
 
 
-local SIGNALS = { [124] = "no end in time", [137] = "no end in time", [152] = "a minute of the processor" }
+local SIGNALS = { [124] = "no end in time", [137] = "no end in time",
+                  [152] = "a minute of the processor" }
 
 -- What failed, if anything: the test's name, its file, and why.
 local function failure_of(output, status)
@@ -206,7 +207,8 @@ end
 
 
 local function run(check, tree, specs, words)
-    local output, status = shell.run("%s", checks.command(check, tree, specs, words,
+    local output, status = shell.run("%s", checks.command(check, tree, specs,
+                                                          "--no-keep-going " .. words,
                                                           SECONDS[check.name] or 900))
     return failure_of(output, status), output
 end

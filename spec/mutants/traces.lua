@@ -7,6 +7,7 @@ local shell = require "spec.mutants.shell"
 local traces = {}
 
 local SEGMENTS = 500 -- trace.c's
+local LOAD = "local load = package.loadlib('%s/trace.so', 'luaopen_trace') if load then load() end"
 
 
 local function file_of(folder, check, spec)
@@ -39,13 +40,10 @@ function traces.make(tree, folder, index, check, spec)
     local file = file_of(folder, check, spec)
     shell.must("truncate -s %d %s", 8 + SEGMENTS * index.lines, file)
     local begin = shell.now()
-    local command = checks.command(check, tree, { spec }, "--helper=spec/mutants/trace.lua", 900)
-        :gsub("%-%-no%-keep%-going", ""):gsub("ulimit %-S %-t 60", "true")
-    local output = shell.run([[TRACE=%s TRACE_FILES=%s/trace/files LUA_INIT_5_4=%s; export TRACE ]] ..
-                             "TRACE_FILES LUA_INIT_5_4; %s", file, folder,
-                             shell.quote(("local load = package.loadlib(%q, 'luaopen_trace') " ..
-                                          "if load then load() end"):format(folder .. "/trace.so")),
-                             command)
+    local variables = ("TRACE=%s TRACE_FILES=%s/trace/files LUA_INIT_5_4=%s"):format(
+        file, folder, shell.quote(LOAD:format(folder)))
+    local output = shell.run("export %s; %s", variables, checks.command(
+        check, tree, { spec }, "--keep-going --helper=spec/mutants/trace.lua", 900))
     files.write(file .. ".log", output)
     files.write(file .. ".seconds", ("%.1f\n"):format(shell.now() - begin))
 end
@@ -69,7 +67,8 @@ local function read_trace(file, lines)
         for name in (files.read(file .. ".tests") or ""):gmatch("([^\n]*)\n") do
             tests[#tests + 1] = name
         end
-        read[file] = tests[1] and { bytes = read_bytes(file, (#tests + 1) * lines), tests = tests } or false
+        read[file] = tests[1] and { bytes = read_bytes(file, (#tests + 1) * lines),
+                                    tests = tests } or false
     end
     return read[file]
 end
