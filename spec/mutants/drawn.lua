@@ -1,7 +1,7 @@
 --- drawn.lua - small changes of lua/zklock and src/lua, drawn by a seed: which part of the suite
 -- catches each.
 --
---   lua5.4 spec/mutants/drawn.lua COUNT SEED [number ...]    from the top of the tree, by mutants.mk
+--   lua5.4 spec/mutants/drawn.lua COUNT SEED [number ...]   from the top, by mutants.mk
 --
 -- A mutant is one change of places.lua in code that loads or compiles then; its name is its number
 -- in the draw. Parts of the suite (checks.lua) judge it one after the other, until one fails: of
