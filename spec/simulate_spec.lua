@@ -483,6 +483,12 @@ describe("a world", function()
         assert.matches("over", tostring(world))
     end)
 
+    it("has no choice left when its processes have ended", function()
+        local world = assert(zklock.world(function(world) world:process("p", function() end) end))
+        world:choose(1)
+        assert.same({}, world:choices())
+    end)
+
     it("lets one choose which packet arrives", function()
         local world = assert(zklock.world(function(world)
             for n = 1, 2 do

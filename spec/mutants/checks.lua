@@ -56,7 +56,7 @@ end
 --- The command that runs specs in a tree: `words` are more of busted's options, `seconds` the time
 -- that it may take, a minute of it the processor's in each process.
 function checks.command(check, tree, specs, words, seconds)
-    return ("cd %s && ulimit -S -t 60 && %stimeout -k 5 %d nice %s -o TAP %s %s")
+    return ("cd %s && ulimit -S -t 60 && %stimeout -k 5 %d %s -o TAP %s %s")
         :format(tree, environment(check), seconds, check.run, words, table.concat(specs, " "))
 end
 
