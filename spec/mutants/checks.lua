@@ -63,11 +63,12 @@ function checks.command(check, tree, specs, words, seconds)
 end
 
 
---- busted's options for tests, by their names.
-function checks.filters(tests)
+--- busted's options for tests, by their names; option: --filter if left out.
+function checks.filters(tests, option)
     local words = {}
     for _, name in ipairs(tests) do
-        words[#words + 1] = shell.quote("--filter=^" .. name:gsub("%p", "%%%0") .. "$")
+        words[#words + 1] = shell.quote(("%s=^%s$"):format(option or "--filter",
+                                                           (name:gsub("%p", "%%%0"))))
     end
     return table.concat(words, " ")
 end

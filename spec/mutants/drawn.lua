@@ -214,22 +214,37 @@ local function run(check, tree, specs, words)
 end
 
 
--- Whether a failure is the mutant's: its test fails again, and passes without.
-local function is_proven(check, tree, failed)
-    if not failed.test or not failed.spec then return true end
-    local words = checks.filters{ failed.test }
-    return run(check, tree, { failed.spec }, words) and
-           not run(check, BASE, { failed.spec }, words)
+local function runs_nothing(output)
+    return output:find "1%.%.0%s" or output:find "0 successes / 0 failures / 0 errors"
 end
 
 
+-- Whether a failure is the mutant's: its test, or the spec if it is none of a test, fails again,
+-- and passes without.
+local function is_proven(check, tree, failed)
+    if not failed.test or not failed.spec then return true end
+    local words = checks.filters{ failed.test }
+    local again, output = run(check, tree, { failed.spec }, words)
+    if not again and runs_nothing(output) then
+        words = ""
+        again = run(check, tree, { failed.spec }, words)
+    end
+    return again and not run(check, BASE, { failed.spec }, words)
+end
+
+
+local UNPROVEN = 5 -- failures after which a check gives up
+
 local function is_caught(check, place, tree)
     for _, each in ipairs(runs_of(check, place)) do
-        local failed, output = run(check, tree, each[1], each[2])
-        if failed then
+        local words = each[2]
+        for _ = 1, UNPROVEN do
+            local failed, output = run(check, tree, each[1], words)
+            if not failed then break end
             files.write(("%s/%s-%s.log"):format(FOLDER, place.name, check.name), output)
             failed.spec = failed.spec or each[1][1]
-            if check.one_by_one or is_proven(check, tree, failed) then return failed end
+            if is_proven(check, tree, failed) then return failed end
+            words = words .. " " .. checks.filters({ failed.test }, "--filter-out")
         end
     end
 end
