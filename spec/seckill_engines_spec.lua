@@ -1,5 +1,6 @@
 --- Sales with the engines' locks as strategies: docs/engines.md.
 
+local cerberus_strategy = require "zklock.seckill.strategy.cerberus"
 local connections = require "zklock.engine.redis"
 local database = require "zklock.seckill.database"
 local engines = require "spec.engines"
@@ -7,6 +8,7 @@ local evidence = require "zklock.seckill.scenario.evidence"
 local is_refused = require "spec.seckill.refused"
 local rig = require "spec.rig"
 local seckill = require "zklock.seckill"
+local switch = require "zklock.seckill.engines.scenario.switch"
 local throwaway = require "zklock.seckill.throwaway"
 local zklock = require "zklock"
 
@@ -185,6 +187,32 @@ describe("a sale with a switch", function()
             assert.is_true(fault.ended > fault.at)
         end)
     end
+
+    it("needs no servers that its engines have", function()
+        local function needs(options)
+            return cerberus_strategy.needs({ ["sql-table"] = { database = true } },
+                { engine = { order = { "sql-table" }, engines = { ["sql-table"] = options } } })
+        end
+        assert.same({ switch = true, database = true }, needs{})
+        assert.same({ switch = true }, needs{ sqlite = "locks.db" })
+    end)
+
+    it("is wrong when the sale is, when two have the lock, or when it is not switched (DEMO-21)",
+        function()
+            local function judge(about, beside)
+                local it_is = { verdict = "right", left = 80, overlaps = {}, notes = {} }
+                for i, name in ipairs{ "redis-set", "zookeeper" } do
+                    it_is.notes[i] = { line = "by " .. name }
+                end
+                for name, value in pairs(about) do it_is[name] = value end
+                return switch.scenarios[2].judge(it_is, {}, beside).right
+            end
+            assert.is_true(judge({}, false))
+            assert.is_false(judge({ verdict = "wrong" }, false))
+            assert.is_false(judge({ overlaps = { {} } }, false))
+            assert.is_false(judge({ notes = { { line = "by redis-set" } } }, false))
+            assert.is_false(judge({}, true))
+        end)
 
     it("uses the servers that it names, and leaves nothing there", function()
         local address = servers:redis(1)
