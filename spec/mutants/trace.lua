@@ -3,9 +3,17 @@
 
 local busted = require "busted"
 
+local SETUP = 499 -- the last segment
+
 local set_segment = _G.TRACE_SEGMENT
 local tests, count = assert(io.open(os.getenv "TRACE" .. ".tests", "w")), 0
 tests:setvbuf "no"
+
+
+local function before_all()
+    set_segment(SETUP)
+    return nil, true
+end
 
 
 -- What comes before a test is the test's.
@@ -28,6 +36,6 @@ local function begin_test(element)
 end
 
 
-busted.subscribe({ "describe", "start" }, before_test)
+busted.subscribe({ "describe", "start" }, before_all)
 busted.subscribe({ "test", "end" }, before_test)
 busted.subscribe({ "test", "start" }, begin_test)

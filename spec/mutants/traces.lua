@@ -51,26 +51,34 @@ end
 
 local read = {} -- of each file
 
-local function read_bytes(file, count)
+local function read_bytes(file, first, count)
     local trace = assert(io.open(file, "rb"))
-    trace:seek("set", 8)
+    trace:seek("set", 8 + first)
     local bytes = trace:read(count)
     trace:close()
     return bytes
 end
 
 
--- The bytes of a trace and the names of its tests; nil if there is none.
+-- The bytes of a trace, those of what is done for several tests, and the names of its tests; nil
+-- if there is none.
 local function read_trace(file, lines)
     if read[file] == nil then
         local tests = {}
         for name in (files.read(file .. ".tests") or ""):gmatch("([^\n]*)\n") do
             tests[#tests + 1] = name
         end
-        read[file] = tests[1] and { bytes = read_bytes(file, (#tests + 1) * lines),
-                                    tests = tests } or false
+        read[file] = tests[1] and {
+            bytes = read_bytes(file, 0, (#tests + 1) * lines), tests = tests,
+            setup = read_bytes(file, (SEGMENTS - 1) * lines, lines),
+        } or false
     end
     return read[file]
+end
+
+
+local function has(bytes, first, last)
+    return bytes:sub(first + 1, last + 1):find("\1", 1, true)
 end
 
 
@@ -78,24 +86,21 @@ end
 local function executing(trace, lines, first, last)
     local tests = {}
     for n, name in ipairs(trace.tests) do
-        local at = n * lines
-        if trace.bytes:sub(at + first + 1, at + last + 1):find("\1", 1, true) then
-            tests[#tests + 1] = name
-        end
+        if has(trace.bytes, n * lines + first, n * lines + last) then tests[#tests + 1] = name end
     end
     return tests
 end
 
 
---- The names of a spec's tests that execute any of the lines from..to of a file; of lines that are
--- executed when the file is loaded, those that execute anything in it.
+--- The names of a spec's tests that execute any of the lines from..to of a file: all, if what is
+-- done for several does; of lines that are executed when the file is loaded, those that execute
+-- anything in it.
 function traces.tests(folder, index, check, spec, file, from, to)
     local trace, first = read_trace(file_of(folder, check, spec), index.lines), index[file]
     if not trace then return {} end
+    if has(trace.setup, first + from, first + to) then return trace.tests end
     local tests = executing(trace, index.lines, first + from, first + to)
-    if tests[1] or not trace.bytes:sub(first + from + 1, first + to + 1):find("\1", 1, true) then
-        return tests
-    end
+    if tests[1] or not has(trace.bytes, first + from, first + to) then return tests end
     tests = executing(trace, index.lines, first, first + index.length[file])
     return tests[1] and tests or trace.tests
 end
