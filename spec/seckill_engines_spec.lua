@@ -6,6 +6,7 @@ local database = require "zklock.seckill.database"
 local engines = require "spec.engines"
 local evidence = require "zklock.seckill.scenario.evidence"
 local is_refused = require "spec.seckill.refused"
+local place = require "zklock.seckill.place"
 local rig = require "spec.rig"
 local seckill = require "zklock.seckill"
 local switch = require "zklock.seckill.engines.scenario.switch"
@@ -150,6 +151,21 @@ describe("the servers that a sale names", function()
         local connection = database.open(url)
         assert.same({}, connection:rows "SHOW DATABASES LIKE 'zklock%'")
         connection:close()
+    end)
+
+    it("are left to the reaper, too, if the store is a user's own", function()
+        local function is_guarded(about)
+            local guarded = false
+            about.folder = servers.reaper.folder
+            place.guard(about, "spec.seckill.forgetful", {
+                later = function() guarded = true end,
+            })
+            return guarded
+        end
+        assert.is_true(is_guarded{ redis = "127.0.0.1:1" })
+        assert.is_true(is_guarded{ switch = "/switch" })
+        assert.is_true(is_guarded{ database = "mysql://a@b/c" })
+        assert.is_false(is_guarded{ database = "locks.db" })
     end)
 
     it("that are not there are named", function()
