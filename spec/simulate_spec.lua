@@ -248,6 +248,7 @@ describe("the first wrong seed", function()
         local first = simulate(with_lock, { seeds = 1000, faults = ALL }).first
         assert.matches("stop server %d for %d+%.%d+ s", table.concat(first.faults, "\n"))
         assert.matches("is stopped for", first.story)
+        assert.matches("wants /locks/bun", first.story)
         local again = simulate(with_lock, { seed = first.seed, faults = ALL })
         assert.equal(1, again.schedules)
         assert.same(first, again.first)
