@@ -112,7 +112,7 @@ end
 
 
 describe("the text of a report", function()
-    it("has a sign for each byte that is no UTF-8: cut off, too long, a surrogate, beyond", function()
+    it("has a sign for each byte that is no UTF-8: cut off, long, a surrogate, beyond", function()
         local good = "a\194\169\224\160\128\237\159\191\240\144\128\128\244\143\191\191"
         assert.equal(good, utf8.clean(good))
         for _, bad in ipairs{

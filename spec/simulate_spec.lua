@@ -328,6 +328,25 @@ end)
 
 
 describe("a process of a world", function()
+    it("that is cut off is healed once", function()
+        local state
+        local world = assert(zklock.world(function(world)
+            world:process("server", function()
+                local session = assert(zklock.connect("memory:shop", { timeout = 10 }))
+                local lease = assert(session:mutex("/locks/bun"):acquire())
+                zklock.sleep(20)
+                state = lease:state()
+            end)
+            world:at(1, function() assert.is_true(world:cut "server") end)
+            world:at(4, function()
+                assert.is_true(world:heal "server")
+                assert.is_false(world:heal "server")
+            end)
+        end))
+        assert(world:run())
+        assert.equal("held", state)
+    end)
+
     it("that is killed runs no line more, and its session expires", function()
         local closed, granted_at = false, nil
         local world = assert(zklock.world(function(world)
