@@ -100,8 +100,7 @@ function traces.tests(folder, index, check, spec, file, from, to)
     if not trace then return {} end
     if has(trace.setup, first + from, first + to) then return trace.tests end
     local tests = executing(trace, index.lines, first + from, first + to)
-    if tests[1] then return (#tests <= 3 or os.getenv "WIDE") and trace.tests or tests end
-    if not has(trace.bytes, first + from, first + to) then return tests end
+    if tests[1] or not has(trace.bytes, first + from, first + to) then return tests end
     tests = executing(trace, index.lines, first, first + index.length[file])
     return tests[1] and tests or trace.tests
 end
