@@ -61,6 +61,8 @@ describe("the options of an engine", function()
         refused("retries must be a whole number", "sql-optimistic", { sqlite = "a", retries = -1 })
         refused("index must be true or false", "sql-pessimistic", { mysql = "a", index = "name" })
         refused("needs zookeeper = ", "zookeeper", {})
+        refused("failover needs safe = true", "cerberus",
+            { order = { "redis-set" }, zookeeper = "127.0.0.1:1", failover = 1 })
     end)
 
     it("are the seeds' if nothing is said (CFG-06, CFG-09 to CFG-13)", function()
