@@ -143,7 +143,7 @@ end
 
 -- --- the judge --------------------------------------------------------------------------
 
-local SECONDS = { worlds = 100, memory = 300, luajit = 300 }
+local SECONDS = { memory = 600, luajit = 600 }
 local index
 
 -- The specs of a check that execute the place, the quickest first, and of all of them the tests.
