@@ -470,7 +470,7 @@ coverage: coverage-core
 
 C_FILES = $(SOURCES) $(HEADERS) $(wildcard rig/*.[ch] bench/*.c \
 	spec/core/*.[ch] spec/sim/*.[ch] spec/fuzz/*.[ch] spec/alloc/*.c spec/fault/*.c \
-	spec/memory/*.[ch] spec/cost/*.c)
+	spec/memory/*.[ch] spec/cost/*.c spec/mutants/*.c)
 
 lint: lint-actions
 	clang-format --dry-run --Werror $(C_FILES)

@@ -28,7 +28,7 @@ static struct {
 static struct {
     size_t segment;
     char executed[];
-} *trace;
+} * trace;
 
 static size_t count, lines;
 
