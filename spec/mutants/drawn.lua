@@ -114,7 +114,7 @@ local function copy()
     if files.read(FOLDER .. "/sum") == sum() then return end
     shell.must("rm -rf %s && mkdir -p %s/build", FOLDER, BASE)
     shell.must("tar -c --exclude=./build --exclude=./.git . | tar -x -C %s", BASE)
-    shell.must("cp -rp build/5.4 build/5.1 build/rig %s/build", BASE)
+    shell.must("cd %s && cp -rp 5.4 5.1 rig %s/build", os.getenv "BUILD", BASE)
     shell.must("%s -shared -o %s/trace.so spec/mutants/trace.c", COMPILE:gsub("%-fvis%S+", ""),
                FOLDER)
     for _, file in ipairs(objects()) do
