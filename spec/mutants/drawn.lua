@@ -175,6 +175,8 @@ local function runs_of(check, place)
     local specs, tests = check.specs, {}
     if check.without then
         if is_one_of(place.file, check.without) then return {} end
+    elseif check.alone and check.alone[place.file] then
+        specs = check.alone[place.file]
     elseif not place.is_c then
         specs, tests = executing(check, place)
     end
