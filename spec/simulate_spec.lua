@@ -556,6 +556,7 @@ describe("a world", function()
         refused("unknown option \"seds\"", zklock.simulate, none, { seds = 1 })
         refused("seeds must be a whole number", zklock.simulate, none, { seeds = 0.5 })
         refused("not both", zklock.simulate, none, { seeds = 1, seed = 1 })
+        refused("must be a table, not 1", zklock.simulate, none, { limit = 1 })
         refused("unknown option \"fire\" in faults", zklock.simulate, none,
                 { faults = { fire = true } })
         refused("stop.longest must be a number above 0", zklock.simulate, none,
