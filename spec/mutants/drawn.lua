@@ -322,7 +322,9 @@ local function main(count, seed, names)
         tsv:write(what, "\t", kind, "\t", by, "\n")
         print(what .. "\n    " .. kind .. "  " .. one_line(by))
         if kind == "-" then survivors[#survivors + 1] = name else caught = caught + 1 end
+        rows[name] = nil
     end
+    if next(rows) then error("no result of " .. next(rows), 0) end
     table.sort(survivors, function(a, b) return tonumber(a) < tonumber(b) end)
     print(("\n%d caught, %d survived: %s"):format(caught, #survivors,
                                                 table.concat(survivors, " ")))
