@@ -473,7 +473,7 @@ coverage: coverage-core
 
 C_FILES = $(SOURCES) $(HEADERS) $(wildcard rig/*.[ch] bench/*.c \
 	spec/core/*.[ch] spec/sim/*.[ch] spec/fuzz/*.[ch] spec/alloc/*.c spec/fault/*.c \
-	spec/memory/*.[ch] spec/cost/*.c)
+	spec/memory/*.[ch] spec/cost/*.c spec/mutants/*.c)
 
 CHECKED_LUA = bin/zklock $(shell find lua spec bench docs examples types -name '*.lua')
 

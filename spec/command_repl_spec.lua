@@ -67,13 +67,14 @@ describe("zklock #server", function()
             local text = session("--hosts memory:repl", table.concat({
                 'lock = session:mutex "/repl"', 'lock:acquire("x")', "queue()", "lock:acquir(1)",
                 'session:mutex("/a"):relese()', "lease = lock:acquire(1)", "lease:relaese()",
-                'zklock.conect("x")', "sesion:close()", "lease:nothing_like_it()",
+                'zklock.conect("x")', "sesion:close()", 'session:mitax("/a")',
+                "lease:nothing_like_it()",
             }, "\n"))
             for _, said in ipairs{
                 'stdin:1: acquire takes seconds or a table of options, not "x"\n',
                 "stdin:1: a lock path must be a string, not nil\n", ": did you mean acquire?\n",
                 ": did you mean release?\n", ": did you mean connect?\n",
-                ": did you mean session?\n",
+                ": did you mean session?\n", ": did you mean mutex?\n",
             } do
                 assert.is_truthy(text:find(said, 1, true), said .. text)
             end

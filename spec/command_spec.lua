@@ -182,6 +182,7 @@ describe("zklock #server", function()
                 ["run -n -w 1 " .. path .. " true"] = "-n",
                 ["run -s -x " .. path .. " true"] = "-x",
                 ["run -w soon " .. path .. " true"] = "number of seconds",
+                ["run -w 1e999 " .. path .. " true"] = "number of seconds",
                 ["run -E 256 " .. path .. " true"] = "exit status",
                 ["run --permits 3/2 " .. path .. " true"] = "k/n",
                 ["run -c true " .. path .. " true"] = "twice",

@@ -61,6 +61,8 @@ describe("the options of an engine", function()
         refused("retries must be a whole number", "sql-optimistic", { sqlite = "a", retries = -1 })
         refused("index must be true or false", "sql-pessimistic", { mysql = "a", index = "name" })
         refused("needs zookeeper = ", "zookeeper", {})
+        refused("failover needs safe = true", "cerberus",
+            { order = { "redis-set" }, zookeeper = "127.0.0.1:1", failover = 1 })
     end)
 
     it("are the seeds' if nothing is said (CFG-06, CFG-09 to CFG-13)", function()
@@ -458,6 +460,15 @@ describe("redis-timestamp", function()
         assert.equal("held", lease:state())
         assert.equal("lost", code_of(lease:release()))
         assert.equal("timeout", code_of(mine:acquire(SOON))) -- it is nobody's, to its end
+    end)
+end)
+
+
+describe("a connection to a Redis", function()
+    it("lets Ctrl-C through", function()
+        local connection = connections.new("127.0.0.1:1", PATIENT)
+        local function stop() error("interrupted!", 0) end
+        assert.same({ false, "interrupted!" }, { pcall(connection.use, connection, stop) })
     end)
 end)
 

@@ -176,8 +176,9 @@ describe("metrics()", function()
         rig.used(session:mutex(rig.path(), { metrics = name }))
         local text = zklock.metrics{ worker = 3, zone = "x" }
         local label = 'lock="' .. name:gsub('[\\"]', "\\%0") .. '"'
-        local labels = '{worker="3",zone="x",' .. label .. "}"
-        assert.equal(1, sample(text, "zklock_lock_wait_seconds_count" .. labels))
+        local labels = '{worker="3",zone="x",' .. label
+        assert.equal(1, sample(text, "zklock_lock_wait_seconds_count" .. labels .. "}"))
+        assert.equal(1, sample(text, "zklock_lock_wait_seconds_bucket" .. labels .. ',le="+Inf"}'))
         assert.is_number(sample(text, 'zklock_losses_total{worker="3",zone="x"}'))
     end)
 

@@ -1,7 +1,9 @@
---- Mutants: where the defect of a row goes, and which rows are refused.
+--- Mutants: where the defect of a row goes, which rows are refused, and where a source can be
+-- changed mechanically.
 
 local files = require "spec.files"
 local mutant = require "spec.mutants.mutant"
+local places = require "spec.mutants.places"
 local shell = require "spec.mutants.shell"
 
 local base, folder = mutant.BASE, nil
@@ -142,4 +144,41 @@ it("each row of the tables is a defect of the tree as it is", function()
         if not sources then refusals[#refusals + 1] = why end
     end
     assert.same({}, refusals)
+end)
+
+
+describe("a place to change", function()
+    -- The text with each of its changes, one after the other.
+    local function changes(text, is_c)
+        local list = {}
+        for i, place in ipairs(places.of(text, is_c)) do
+            list[i] = text:sub(1, place.first - 1) .. place.change .. text:sub(place.last + 1)
+        end
+        return list
+    end
+
+    it("is a comparison, a connective, a constant or a negation", function()
+        assert.same({ "x = a ~= 1 and not b", "x = a == 2 and not b", "x = a == 1 or not b",
+                      "x = a == 1 and  b" }, changes "x = a == 1 and not b")
+        assert.same({ "x = a <= b || !true;", "x = a < b && !true;", "x = a < b || true;",
+                      "x = a < b || !false;" }, changes("x = a < b || !true;", true))
+    end)
+
+    it("is a call that is a statement", function()
+        assert.same({ "local a = f(b)\n\nc = d" }, changes "local a = f(b)\ng.h(a):i{}\nc = d")
+        assert.same({ "if (a) ;\nb = g(a);" }, changes("if (a) f(a);\nb = g(a);", true))
+        assert.same({}, changes "local function f(a) end f(a).b = c")
+    end)
+
+    it("is what is returned", function()
+        assert.same({ "if a then return nil end" },
+                    changes "if a then return b, function() if c then d = e end end end")
+        assert.same({ "return 0;" }, changes("return a(b);", true))
+        assert.same({}, changes "do return end return nil")
+    end)
+
+    it("is in no comment, text, assert or line of the preprocessor", function()
+        assert.same({}, changes "-- 1\n--[[ 1\n]] a = '1' .. [=[1]] ]=] assert(a == f(1))")
+        assert.same({}, changes("#define A \\\n 1\n/* 1 */ a = '1'; // 1\nassert(a == 1);", true))
+    end)
 end)

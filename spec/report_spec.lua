@@ -9,6 +9,7 @@ local report = require "zklock.seckill.report"
 local rig = require "spec.rig"
 local sales = require "spec.report.sales"
 local uplot = require "zklock.seckill.report.uplot"
+local utf8 = require "zklock.seckill.report.utf8"
 local words = require "zklock.seckill.report.words"
 
 local folder
@@ -108,6 +109,21 @@ local function round(value)
         if type(inner) == "table" then round(setmetatable(inner, nil)) end
     end
 end
+
+
+describe("the text of a report", function()
+    it("has a sign for each byte that is no UTF-8: cut off, long, a surrogate, beyond", function()
+        local good = "a\194\169\224\160\128\237\159\191\240\144\128\128\244\143\191\191"
+        assert.equal(good, utf8.clean(good))
+        for _, bad in ipairs{
+            "\128", "\194", "\194A", "\193\191", "\224\159\191", "\237\160\128", "\224\160\192",
+            "\240\143\191\191", "\244\144\128\128",
+        } do
+            assert.not_equal(bad, utf8.clean(bad))
+            assert.equal("\239\191\189", utf8.clean(bad):sub(1, 3))
+        end
+    end)
+end)
 
 
 describe("a report as JSON", function()

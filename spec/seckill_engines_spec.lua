@@ -1,12 +1,15 @@
 --- Sales with the engines' locks as strategies: docs/engines.md.
 
+local cerberus_strategy = require "zklock.seckill.strategy.cerberus"
 local connections = require "zklock.engine.redis"
 local database = require "zklock.seckill.database"
 local engines = require "spec.engines"
 local evidence = require "zklock.seckill.scenario.evidence"
 local is_refused = require "spec.seckill.refused"
+local place = require "zklock.seckill.place"
 local rig = require "spec.rig"
 local seckill = require "zklock.seckill"
+local switch = require "zklock.seckill.engines.scenario.switch"
 local throwaway = require "zklock.seckill.throwaway"
 local zklock = require "zklock"
 
@@ -150,6 +153,21 @@ describe("the servers that a sale names", function()
         connection:close()
     end)
 
+    it("are left to the reaper, too, if the store is a user's own", function()
+        local function is_guarded(about)
+            local guarded = false
+            about.folder = servers.reaper.folder
+            place.guard(about, "spec.seckill.forgetful", {
+                later = function() guarded = true end,
+            })
+            return guarded
+        end
+        assert.is_true(is_guarded{ redis = "127.0.0.1:1" })
+        assert.is_true(is_guarded{ switch = "/switch" })
+        assert.is_true(is_guarded{ database = "mysql://a@b/c" })
+        assert.is_false(is_guarded{ database = "locks.db" })
+    end)
+
     it("that are not there are named", function()
         assert.error_matches(function()
             sale{ strategy = "redis-set", redis = "127.0.0.1:1", servers = 1 }
@@ -185,6 +203,32 @@ describe("a sale with a switch", function()
             assert.is_true(fault.ended > fault.at)
         end)
     end
+
+    it("needs no servers that its engines have", function()
+        local function needs(options)
+            return cerberus_strategy.needs({ ["sql-table"] = { database = true } },
+                { engine = { order = { "sql-table" }, engines = { ["sql-table"] = options } } })
+        end
+        assert.same({ switch = true, database = true }, needs{})
+        assert.same({ switch = true }, needs{ sqlite = "locks.db" })
+    end)
+
+    it("is wrong when the sale is, when two have the lock, or when it is not switched (DEMO-21)",
+        function()
+            local function judge(about, beside)
+                local it_is = { verdict = "right", left = 80, overlaps = {}, notes = {} }
+                for i, name in ipairs{ "redis-set", "zookeeper" } do
+                    it_is.notes[i] = { line = "by " .. name }
+                end
+                for name, value in pairs(about) do it_is[name] = value end
+                return switch.scenarios[2].judge(it_is, {}, beside).right
+            end
+            assert.is_true(judge({}, false))
+            assert.is_false(judge({ verdict = "wrong" }, false))
+            assert.is_false(judge({ overlaps = { {} } }, false))
+            assert.is_false(judge({ notes = { { line = "by redis-set" } } }, false))
+            assert.is_false(judge({}, true))
+        end)
 
     it("uses the servers that it names, and leaves nothing there", function()
         local address = servers:redis(1)

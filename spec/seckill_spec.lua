@@ -23,6 +23,7 @@ local runner = require "zklock.seckill.runner"
 local seed = require "zklock.seckill.seed"
 local shell = require "zklock.seckill.shell"
 local sql = require "zklock.seckill.store.sql"
+local turns = require "zklock.seckill.scenario.turns"
 local vanished = require "zklock.seckill.scenario.vanished"
 
 
@@ -690,6 +691,22 @@ describe("the verdict on other scenarios", function()
             assert.is_false(next_at(3.2, { sold = 2 }).right)
             assert.has_error(function() next_at(0.15) end, "nobody had the lock after that")
         end)
+
+    it("is wrong when a turn, or the sale, is (DEMO-09)", function()
+        local function second_at(at, about)
+            local sale = sale_of{ { "a", 1, 2, "1" }, { "a", at, at + 1, "2" } }
+            for i, line in ipairs{ "got the lock", "released", "got the lock", "released" } do
+                local n = i < 3 and 1 or 2
+                sale.notes[i] = {
+                    at = n == 1 and i or at + i - 3, buyer = n, server = n, line = line, token = n,
+                }
+            end
+            sale.verdict = "right"
+            return judge(turns.scenarios[1], numbers(sale, about or {})).right
+        end
+        assert.is_true(second_at(2.5))
+        assert.is_false(second_at(2.5, { verdict = "wrong", finding = "two had it" }))
+    end)
 
     it("proves nothing when no predecessor vanished (DEMO-16)", function()
         local function sum(...)

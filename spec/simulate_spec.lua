@@ -248,6 +248,7 @@ describe("the first wrong seed", function()
         local first = simulate(with_lock, { seeds = 1000, faults = ALL }).first
         assert.matches("stop server %d for %d+%.%d+ s", table.concat(first.faults, "\n"))
         assert.matches("is stopped for", first.story)
+        assert.matches("wants /locks/bun", first.story)
         local again = simulate(with_lock, { seed = first.seed, faults = ALL })
         assert.equal(1, again.schedules)
         assert.same(first, again.first)
@@ -327,6 +328,25 @@ end)
 
 
 describe("a process of a world", function()
+    it("that is cut off is healed once", function()
+        local state
+        local world = assert(zklock.world(function(world)
+            world:process("server", function()
+                local session = assert(zklock.connect("memory:shop", { timeout = 10 }))
+                local lease = assert(session:mutex("/locks/bun"):acquire())
+                zklock.sleep(20)
+                state = lease:state()
+            end)
+            world:at(1, function() assert.is_true(world:cut "server") end)
+            world:at(4, function()
+                assert.is_true(world:heal "server")
+                assert.is_false(world:heal "server")
+            end)
+        end))
+        assert(world:run())
+        assert.equal("held", state)
+    end)
+
     it("that is killed runs no line more, and its session expires", function()
         local closed, granted_at = false, nil
         local world = assert(zklock.world(function(world)
@@ -483,6 +503,12 @@ describe("a world", function()
         assert.matches("over", tostring(world))
     end)
 
+    it("has no choice left when its processes have ended", function()
+        local world = assert(zklock.world(function(world) world:process("p", function() end) end))
+        world:choose(1)
+        assert.same({}, world:choices())
+    end)
+
     it("lets one choose which packet arrives", function()
         local world = assert(zklock.world(function(world)
             for n = 1, 2 do
@@ -530,6 +556,7 @@ describe("a world", function()
         refused("unknown option \"seds\"", zklock.simulate, none, { seds = 1 })
         refused("seeds must be a whole number", zklock.simulate, none, { seeds = 0.5 })
         refused("not both", zklock.simulate, none, { seeds = 1, seed = 1 })
+        refused("must be a table, not 1", zklock.simulate, none, { limit = 1 })
         refused("unknown option \"fire\" in faults", zklock.simulate, none,
                 { faults = { fire = true } })
         refused("stop.longest must be a number above 0", zklock.simulate, none,

@@ -6,6 +6,9 @@
 #   make mutants-twentieth                 a twentieth of them, in `make test`; which one depends on
 #                                          the sources
 #   make mutants MUTANTS="BUG-12 no-sync"  these only
+#   make mutants-drawn COUNT=150 DRAW=7    as many small changes of lua/zklock and src/lua, drawn by
+#                                          a seed: which part of the suite catches each
+#                                          (drawn.lua); CHECKS="worlds memory": these parts only
 #
 # run.lua has the rest of the usage. A mutant's tree, its build and what caught it stay
 # in build/mutants/<name>.
@@ -14,7 +17,7 @@ MUTANTS ?=
 mutants-run = BUILD=$(BUILD) CC="$(CC)" ZOOKEEPER_INCDIR=$(ZOOKEEPER_INCDIR) LIBS="$(LIBS)" \
 	$(LUA) spec/mutants/run.lua
 
-.PHONY: mutants mutants-core mutants-twentieth
+.PHONY: mutants mutants-core mutants-twentieth mutants-drawn
 
 mutants: $(BUILD)/rig/proxy
 	@$(mutants-run) $(MUTANTS)
@@ -24,3 +27,12 @@ mutants-core:
 
 mutants-twentieth:
 	@$(mutants-run) --twentieth
+
+COUNT ?= 150
+DRAW ?= 1
+CHECKS ?= worlds memory luajit server nginx slow slow-nginx
+
+mutants-drawn: $(BUILD)/5.4/zklock/core.so $(BUILD)/5.1/zklock/core.so $(BUILD)/5.4/heap.so $(RIG)
+	@BUILD=$(abspath $(BUILD)) CC="$(CC)" ZOOKEEPER_INCDIR=$(ZOOKEEPER_INCDIR) LIBS="$(LIBS)" \
+		IN_WORLDS="$(IN_WORLDS)" IN_MEMORY="$(IN_MEMORY)" ALL_SPECS="$(specs) $(laboratory)" \
+		CHECKS="$(CHECKS)" $(LUA) spec/mutants/drawn.lua $(COUNT) $(DRAW) $(MUTANTS)

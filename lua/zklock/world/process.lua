@@ -6,7 +6,7 @@ local here = require "zklock.here"
 local schedulers = require "zklock.scheduler"
 local sessions = require "zklock.sessions"
 
-local select, setmetatable, tostring = select, setmetatable, tostring
+local select, setmetatable = select, setmetatable
 local max = math.max
 local remove, unpack = table.remove, table.unpack or unpack
 
@@ -209,11 +209,6 @@ function Process.new(world, number, name, fn)
     self.run.process = self
     self.run:start(fn)
     return self
-end
-
-
-function Process:__tostring()
-    return ("process %s"):format(tostring(self.name))
 end
 
 

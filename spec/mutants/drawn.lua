@@ -1,0 +1,353 @@
+--- drawn.lua - small changes of lua/zklock and src/lua, drawn by a seed: which part of the suite
+-- catches each.
+--
+--   lua5.4 spec/mutants/drawn.lua COUNT SEED [number ...]   from the top, by mutants.mk
+--
+-- A mutant is one change of places.lua in code that loads or compiles then; its name is its number
+-- in the draw. Parts of the suite (checks.lua) judge it one after the other, until one fails: of
+-- each the tests that execute the changed line (traces.lua); of a change in C all tests.
+-- A test that fails is asked again, and asked of the tree as it is: it must fail, and pass.
+-- Mutants and traces stay in build/mutants/drawn, and the verdicts in table.tsv there.
+
+local checks = require "spec.mutants.checks"
+local files = require "spec.files"
+local places = require "spec.mutants.places"
+local shell = require "spec.mutants.shell"
+local traces = require "spec.mutants.traces"
+
+local FOLDER = os.getenv "BUILD" .. "/mutants/drawn"
+local BASE = FOLDER .. "/base" -- the tree as it is
+local JOBS = os.getenv "JOBS" or 2 -- at a time
+local COMPILE = "%s -std=c11 -D_GNU_SOURCE -O0 -g1 -w -fPIC -fvisibility=hidden " ..
+                "-I/usr/include/lua5.4 -I" .. os.getenv "ZOOKEEPER_INCDIR" .. " "
+COMPILE = COMPILE:format(os.getenv "CC")
+
+
+-- --- the draw -----------------------------------------------------------------------------
+
+-- Numbers below n by Park and Miller's generator, the same on each Lua.
+local function generator(seed)
+    local state = seed % 2147483646 + 1
+    return function(n)
+        state = state * 16807 % 2147483647
+        return state % n + 1
+    end
+end
+
+
+-- All places of the tree as it is, each with its `file`.
+local function all_places()
+    local list = {}
+    for file in shell.must("cd %s && { find lua/zklock -name '*.lua'; ls src/lua/*.c; } | " ..
+                           "LC_ALL=C sort", BASE):gmatch("%S+") do
+        for _, place in ipairs(places.of(files.read(BASE .. "/" .. file), file:find("%.c$"))) do
+            list[#list + 1] = place
+            place.file, place.is_c, place.number = file, file:find("%.c$") ~= nil, #list
+        end
+    end
+    return list
+end
+
+
+local function changed(place)
+    local text = files.read(BASE .. "/" .. place.file)
+    return text:sub(1, place.first - 1) .. place.change .. text:sub(place.last + 1)
+end
+
+
+local function is_valid(place)
+    local path = files.write(FOLDER .. "/valid" .. (place.is_c and ".c" or ".lua"), changed(place))
+    local command = "luac5.4 -p "
+    if place.is_c then command = COMPILE .. "-I" .. BASE .. "/src/lua -fsyntax-only " end
+    local _, status = shell.run("%s", command .. path)
+    return status == 0
+end
+
+
+local function draw(count, seed)
+    local list, drawn, random = all_places(), {}, generator(seed)
+    while #drawn < count and list[1] do
+        local place = table.remove(list, random(#list))
+        if is_valid(place) then
+            drawn[#drawn + 1] = place
+            place.name = tostring(#drawn)
+        end
+    end
+    return drawn
+end
+
+
+-- --- trees ------------------------------------------------------------------------------
+
+local function objects()
+    local list = {}
+    for file in shell.must("cd %s && ls src/*/*.c", BASE):gmatch("%S+") do
+        list[#list + 1] = file
+    end
+    return list
+end
+
+
+local function link(tree, object_of)
+    local list = {}
+    for _, file in ipairs(objects()) do list[#list + 1] = object_of(file) end
+    shell.must("cd %s/build/5.4/zklock && %s -shared -o new.so %s %s && mv new.so core.so", tree,
+               os.getenv "CC", table.concat(list, " "), os.getenv "LIBS")
+end
+
+
+local function base_object(file)
+    return ("%s/%s.o"):format(FOLDER, (file:gsub("/", ",")))
+end
+
+
+-- A sum of all that traces depend on.
+local function sum()
+    return shell.must("find * -path build -prune -o -path spec/mutants -prune -o -type f " ..
+                      "-print0 | LC_ALL=C sort -z | xargs -0 cat | cksum")
+end
+
+
+-- Copies the tree as it is, if it is not the one that was copied last. From here on nobody looks at
+-- the original, which may change.
+local function copy()
+    if files.read(FOLDER .. "/sum") == sum() then return end
+    shell.must("rm -rf %s && mkdir -p %s/build", FOLDER, BASE)
+    shell.must("tar -c --exclude=./build --exclude=./.git . | tar -x -C %s", BASE)
+    shell.must("cd %s && cp -rp 5.4 5.1 rig %s/build", os.getenv "BUILD", BASE)
+    shell.must("%s -shared -o %s/trace.so spec/mutants/trace.c", COMPILE:gsub("%-fvis%S+", ""),
+               FOLDER)
+    for _, file in ipairs(objects()) do
+        shell.must("%s -c -o %s %s/%s", COMPILE, base_object(file), BASE, file)
+    end
+    link(BASE, base_object)
+    files.write(FOLDER .. "/sum", sum())
+end
+
+
+-- Makes the tree of a mutant: all other files are the base's.
+local function make(place)
+    local tree = FOLDER .. "/" .. place.name
+    local path = tree .. "/" .. place.file
+    shell.must("rm -rf %s && cp -al %s %s && rm %s", tree, BASE, tree, path)
+    files.write(path, changed(place))
+    if place.is_c then
+        shell.must("%s -c -o %s/mutant.o %s", COMPILE, tree, path)
+        link(tree, function(file)
+            return file == place.file and tree .. "/mutant.o" or base_object(file)
+        end)
+    end
+    return tree
+end
+
+
+-- --- the judge --------------------------------------------------------------------------
+
+local SECONDS = { memory = 600, luajit = 600 }
+local index
+
+-- The specs of a check that execute the place, the quickest first, and of all of them the tests.
+local function executing(check, place)
+    local specs, tests = {}, {}
+    for _, spec in ipairs(check.specs) do
+        local found = traces.tests(FOLDER, index, check, spec, place.file, place.line,
+                                   place.last_line)
+        if found[1] then specs[#specs + 1] = spec end
+        for _, name in ipairs(found) do tests[#tests + 1] = name end
+    end
+    table.sort(specs, function(a, b)
+        return traces.seconds(FOLDER, check, a) < traces.seconds(FOLDER, check, b)
+    end)
+    return specs, tests
+end
+
+
+local function is_one_of(file, patterns)
+    for _, pattern in ipairs(patterns) do
+        if file:find("^" .. pattern) then return true end
+    end
+    return false
+end
+
+
+-- The runs of a check that may catch a mutant, each { specs, words }.
+local function runs_of(check, place)
+    local specs, tests = check.specs, {}
+    if check.without then
+        if is_one_of(place.file, check.without) then return {} end
+    elseif check.alone and check.alone[place.file] then
+        specs = check.alone[place.file]
+    elseif not place.is_c then
+        specs, tests = executing(check, place)
+    end
+    if not specs[1] or place.is_c and check.abi then return {} end -- Lua 5.4's module is changed
+    if not check.one_by_one then return { { specs, checks.filters(tests) } } end
+    local runs = {}
+    for i, spec in ipairs(specs) do runs[i] = { { spec }, "" } end
+    return runs
+end
+
+
+local SIGNALS = { [124] = "no end in time", [137] = "no end in time",
+                  [152] = "a minute of the processor" }
+
+-- What failed, if anything: the test's name, its file, and why.
+local function failure_of(output, status)
+    if status == 0 then return end
+    local name, why = ("\n" .. output):match("\nnot ok %d* ?%-? ?([^\n]*)\n(.*)")
+    local file = why and why:match("# (%S+_spec%.lua) @")
+    local text = why and why:match("Failure message: ([^\n]*)") or
+                 why and why:match("rror message: ([^\n]*)")
+    local by = SIGNALS[status] or name or ("exit status %d: %s"):format(status, output:sub(-200))
+    return { by = by, spec = file, test = name, why = text or "" }
+end
+
+
+local function one_line(text)
+    return (text:gsub("%s+", " "):sub(1, 150))
+end
+
+
+local function run(check, tree, specs, words)
+    local output, status = shell.run("%s", checks.command(check, tree, specs,
+                                                          "--no-keep-going " .. words,
+                                                          SECONDS[check.name] or 900))
+    return failure_of(output, status), output
+end
+
+
+local function runs_nothing(output)
+    return output:find "1%.%.0%s" or output:find "0 successes / 0 failures / 0 errors"
+end
+
+
+-- Whether a failure is the mutant's: its test, or the spec if it is none of a test, fails again,
+-- and passes without.
+local function is_proven(check, tree, failed)
+    if not failed.test or not failed.spec then return true end
+    local words = checks.filters{ failed.test }
+    local again, output = run(check, tree, { failed.spec }, words)
+    if not again and runs_nothing(output) then
+        words = ""
+        again = run(check, tree, { failed.spec }, words)
+    end
+    return again and not run(check, BASE, { failed.spec }, words)
+end
+
+
+local UNPROVEN = 5 -- failures after which a check gives up
+
+local function is_caught(check, place, tree)
+    for _, each in ipairs(runs_of(check, place)) do
+        local words = each[2]
+        for _ = 1, UNPROVEN do
+            local failed, output = run(check, tree, each[1], words)
+            if not failed then break end
+            files.write(("%s/%s-%s.log"):format(FOLDER, place.name, check.name), output)
+            failed.spec = failed.spec or each[1][1]
+            if is_proven(check, tree, failed) then return failed end
+            words = words .. " " .. checks.filters({ failed.test }, "--filter-out")
+        end
+    end
+end
+
+
+-- Prints name, what caught it ("-": nothing) and by which spec and test.
+local function judge(place)
+    local tree = make(place)
+    local caught, by = "-", ""
+    for name in os.getenv("CHECKS"):gmatch("%S+") do
+        local failed = is_caught(checks[name], place, tree)
+        if failed then
+            caught, by = name, ("%s\t%s\t%s"):format(failed.spec, one_line(failed.by),
+                                                    one_line(failed.why))
+            break
+        end
+    end
+    shell.must("rm -rf %s", tree)
+    print(("%s\t%s\t%s"):format(place.name, caught, by))
+end
+
+
+-- --- all --------------------------------------------------------------------------------
+
+-- Each name is the last word of a command; JOBS at a time. Its lines.
+local function each(names, words)
+    files.write(FOLDER .. "/names", table.concat(names, "\n") .. "\n")
+    return assert(io.popen(("xargs -a %s/names -P %s -L 1 %s %s %s"):format(
+        FOLDER, JOBS, "lua5.4", arg[0], words))):lines()
+end
+
+
+local function make_traces()
+    local missing = {}
+    for name in os.getenv("CHECKS"):gmatch("%S+") do
+        local check = checks[name]
+        for _, spec in ipairs(check.without and {} or check.specs) do
+            if not check.traces and traces.seconds(FOLDER, check, spec) == 0 then
+                missing[#missing + 1] = name .. " " .. spec
+            end
+        end
+    end
+    if missing[1] then for _ in each(missing, "--trace") do end end
+end
+
+
+local function chosen(drawn, names)
+    if not names[1] then return drawn end
+    local list = {}
+    for _, name in ipairs(names) do list[#list + 1] = assert(drawn[tonumber(name)], name) end
+    return list
+end
+
+
+local function main(count, seed, names)
+    shell.must("mkdir -p %s", FOLDER)
+    copy()
+    index = traces.index(BASE, FOLDER)
+    make_traces()
+    local list, survivors, caught = chosen(draw(count, seed), names), {}, 0
+    local words, rows = {}, {}
+    for i, place in ipairs(list) do
+        words[i] = place.name .. " " .. place.number
+        rows[place.name] = place
+    end
+    local tsv = assert(io.open(FOLDER .. "/table.tsv", "w"))
+    tsv:setvbuf "line"
+    for line in each(words, "--judge") do
+        local name, kind, by = line:match("^(%d+)\t([^\t]*)\t(.*)")
+        local place = rows[name]
+        local what = ("%s\t%s:%d\t%s -> %s"):format(name, place.file, place.line,
+            one_line(place.text), place.change == "" and "(nothing)" or place.change)
+        tsv:write(what, "\t", kind, "\t", by, "\n")
+        print(what .. "\n    " .. kind .. "  " .. one_line(by))
+        if kind == "-" then survivors[#survivors + 1] = name else caught = caught + 1 end
+        rows[name] = nil
+    end
+    if next(rows) then error("no result of " .. next(rows), 0) end
+    table.sort(survivors, function(a, b) return tonumber(a) < tonumber(b) end)
+    print(("\n%d caught, %d survived: %s"):format(caught, #survivors,
+                                                table.concat(survivors, " ")))
+    return #survivors == 0
+end
+
+
+-- Does what a process of each() is to do.
+local function work(what, one, other)
+    index = traces.index(BASE, FOLDER)
+    if what == "--trace" then
+        traces.make(BASE, FOLDER, index, checks[one], other)
+    else
+        local place = all_places()[tonumber(other)]
+        place.name = one
+        judge(place)
+    end
+end
+
+
+io.stdout:setvbuf "line"
+if arg[1]:find("^%-%-") then
+    work(table.unpack(arg))
+else
+    os.exit(main(tonumber(arg[1]), tonumber(arg[2]), { table.unpack(arg, 3) }))
+end

@@ -1,0 +1,41 @@
+--- trace.lua - a helper of busted: tells trace.c which test runs. The names of the tests are the
+-- lines of $TRACE.tests.
+
+local busted = require "busted"
+
+local SETUP = 499 -- the last segment
+
+local set_segment = _G.TRACE_SEGMENT
+local tests, count = assert(io.open(os.getenv "TRACE" .. ".tests", "w")), 0
+tests:setvbuf "no"
+
+
+local function before_all()
+    set_segment(SETUP)
+    return nil, true
+end
+
+
+-- What comes before a test is the test's.
+local function before_test()
+    set_segment(count + 1)
+    return nil, true
+end
+
+
+local function begin_test(element)
+    local names = {}
+    while element and element.descriptor ~= "file" do
+        table.insert(names, 1, element.name)
+        element = busted.parent(element)
+    end
+    count = count + 1
+    set_segment(count)
+    tests:write((table.concat(names, " "):gsub("\n", " ")), "\n")
+    return nil, true
+end
+
+
+busted.subscribe({ "describe", "start" }, before_all)
+busted.subscribe({ "test", "end" }, before_test)
+busted.subscribe({ "test", "start" }, begin_test)
