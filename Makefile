@@ -48,7 +48,7 @@ RIG = $(BUILD)/rig/proxy $(BUILD)/rig/bare
 .PHONY: bench-peers bench-many bench-engines bench-worlds soak lint lint-actions
 .PHONY: format coverage install rockspec dist clean setup setup-tests build-tests build-all-tests
 .PHONY: test-all test-lua test-luajit test-asan test-tsan test-clock
-.PHONY: test-worlds test-worlds-5.4 test-worlds-5.1
+.PHONY: test-worlds test-worlds-5.4 test-worlds-5.1 test-worlds-asan
 .PHONY: test-lua-memory test-lua-memory-5.4 test-lua-memory-5.1
 .PHONY: test-older-luas test-lua5.1 test-lua5.2 test-lua5.3
 .PHONY: test-command-counter test-cerberus-storm test-cerberus-model interrupts valgrind
@@ -269,10 +269,9 @@ test-all: setup-tests
 	@.ci/suite all
 
 build-tests: all $(BUILD)/5.4/heap.so $(BUILD)/5.1/heap.so \
-	$(OLDER:%=$(BUILD)/%/zklock/core.so) $(RIG)
+	$(OLDER:%=$(BUILD)/%/zklock/core.so) $(RIG) $(BUILD)/asan/zklock/core.so $(BUILD)/asan/lua
 
-build-all-tests: build-tests $(PEERS) \
-	$(BUILD)/asan/zklock/core.so $(BUILD)/asan/lua $(BUILD)/tsan/zklock/core.so $(BUILD)/tsan/lua
+build-all-tests: build-tests $(PEERS) $(BUILD)/tsan/zklock/core.so $(BUILD)/tsan/lua
 
 test-soak: $(BUILD)/5.1/zklock/core.so
 	$(call with,5.1) rig/zookeeper run -- $(LUAJIT) bench/soak.lua \
@@ -343,25 +342,29 @@ test-lua-memory-5.4: $(BUILD)/5.4/zklock/core.so
 test-lua-memory-5.1: $(BUILD)/5.1/zklock/core.so
 	$(call in-memory,5.1,$(LUAJIT))
 
-# In worlds of virtual time, by both Luas, under SEEDS seeds: specs of what a program uses, but tests
-# that need a real process, date or collector.
+# In worlds of virtual time: specs of what a program uses, but tests that need a real process, date
+# or collector. Under three seeds, or SEEDS of them, or SEED alone.
 IN_WORLDS = $(patsubst %,spec/%_spec.lua,combine condition condition_end drain election guard handoff \
 	kept limits lock locked metrics multi owner queue revoke run rwlock semaphore turns unfair \
 	watch with)
-SEEDS_OF_WORLDS ?= 1 2 3
+WORLDS = $(or $(SEED),$(shell seq $(if $(filter file,$(origin SEEDS)),3,$(SEEDS))))
 
-# $(call in-worlds,<build>,<lua>)
-in-worlds = @set -e; for seed in $(SEEDS_OF_WORLDS); do for spec in $(or $(SPEC),$(IN_WORLDS)); do \
-	$(call with,$(1)) ZKLOCK_LUA=$(2) ZKLOCK_SERVER=memory SEED=$$seed \
-	$(2) spec/in_world.lua --exclude-tags=nginx,server,real $$spec; done; done
+# $(call in-worlds,<build>,<lua>,<variables>)
+in-world = SEED=$$seed $(2) spec/in_world.lua --helper=spec/failed.lua --exclude-tags=nginx,server,real
+in-worlds = @set -e; export ZKLOCK_SERVER=memory ZKLOCK_TARGET=$@ $(call with,$(1)) $(3); \
+	for seed in $(WORLDS); do $(if $(SPEC),$(in-world) $(SPEC), \
+		for spec in $(IN_WORLDS); do $(in-world) $$spec; done); done
 
-test-worlds: test-worlds-5.4 test-worlds-5.1
+test-worlds: test-worlds-5.4 test-worlds-5.1 test-worlds-asan
 
 test-worlds-5.4: $(BUILD)/5.4/zklock/core.so
 	$(call in-worlds,5.4,lua5.4)
 
 test-worlds-5.1: $(BUILD)/5.1/zklock/core.so
 	$(call in-worlds,5.1,$(LUAJIT))
+
+test-worlds-asan: $(BUILD)/asan/zklock/core.so $(BUILD)/asan/lua
+	$(call in-worlds,asan,$(BUILD)/asan/lua,$(asan))
 
 # The other Luas: what differs from these two, in a few seconds. Plain Lua 5.1 has no zklock.run.
 FOR_LUA51 = spec/each_lua_spec.lua spec/input_spec.lua
@@ -441,9 +444,10 @@ $(BUILD)/tsan/lua: rig/lua.c
 	$(call interpreter,-fsanitize=thread)
 
 # Leaks are valgrind's to find: what Lua and libzookeeper keep to the end is not ours.
+asan = ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1
+
 test-asan: $(BUILD)/asan/zklock/core.so $(BUILD)/asan/lua $(RIG)
-	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
-		$(call busted,asan,$(BUILD)/asan/lua,$(MEMORY_SPECS))
+	$(asan) $(call busted,asan,$(BUILD)/asan/lua,$(MEMORY_SPECS))
 
 # libzookeeper is not instrumented, but what it does by way of the C library is seen.
 test-tsan: $(BUILD)/tsan/zklock/core.so $(BUILD)/tsan/lua $(RIG)

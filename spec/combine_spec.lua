@@ -523,7 +523,7 @@ describe("combine", function()
     end)
 
     describe("a submitter that holds the lock", function()
-        it("enters it again, with its own item alone", function()
+        it("enters it again, with its own item alone #real", function()
             local submit, calls = doubling()
             zklock.run(function()
                 lock:with(5, function(lease)

@@ -5,6 +5,8 @@ local busted = require "busted"
 
 local LOGS = (os.getenv "BUILD" or "build") .. "/logs"
 
+local SEED = os.getenv "ZKLOCK_SERVER" == "memory" and os.getenv "SEED" -- of a world
+
 local failed = {}
 
 
@@ -38,8 +40,8 @@ busted.subscribe({ "error", "it" }, remember)
 
 busted.subscribe({ "exit" }, function()
     for _, test in ipairs(failed) do
-        print(("\nagain: make %s SPEC=\"%s --filter='%s'\""):format(
-              os.getenv "ZKLOCK_TARGET", test.spec, test.filter))
+        print(("\nagain: make %s%s SPEC=\"%s --filter='%s'\""):format(os.getenv "ZKLOCK_TARGET",
+              SEED and " SEED=" .. SEED or "", test.spec, test.filter))
         for _, log in ipairs(test.logs) do print("log:   " .. log) end
     end
     return nil, true
