@@ -481,8 +481,10 @@ C_FILES = $(SOURCES) $(HEADERS) $(wildcard rig/*.[ch] bench/*.c \
 
 CHECKED_LUA = bin/zklock $(shell find lua spec bench docs examples types -name '*.lua')
 
-# What was found to be well stays so until it changes.
+# What was found to be well stays so until it changes: each stamp has the time when the look began.
 LINT = $(BUILD)/lint
+begin = @mkdir -p $(@D) && touch $@.begun
+well = @mv $@.begun $@
 
 lint: lint-actions $(LINT)/format $(LINT)/luacheck $(LINT)/cppcheck $(SOURCES:%=$(LINT)/%.tidy)
 
@@ -490,29 +492,41 @@ lint: lint-actions $(LINT)/format $(LINT)/luacheck $(LINT)/cppcheck $(SOURCES:%=
 changed = $(if $(filter $(1),$?),$(2),$?)
 
 $(LINT)/format: .clang-format $(C_FILES)
+	$(begin)
 	clang-format --dry-run --Werror $(call changed,$<,$(C_FILES))
-	@mkdir -p $(@D) && touch $@
+	$(well)
 
 $(LINT)/luacheck: .luacheckrc $(CHECKED_LUA)
+	$(begin)
 	luacheck --quiet $(call changed,$<,$(CHECKED_LUA))
-	@mkdir -p $(@D) && touch $@
+	$(well)
 
-$(LINT)/cppcheck: $(SOURCES) $(HEADERS) $(wildcard rig/*.[ch])
-	@mkdir -p $@.files
-	cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr --enable=warning,portability \
-		--suppress=missingIncludeSystem --cppcheck-build-dir=$@.files src rig/*.c
-	@touch $@
-
-# The headers of each source are in its .d.
+CPPCHECK = cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr \
+	--enable=warning,portability --suppress=missingIncludeSystem
+TIDY = clang-tidy --quiet --warnings-as-errors="*"
 SEEN_BY_TIDY = $(CSTD) -I/usr/include/lua5.4 -I$(ZOOKEEPER_INCDIR)
 
-$(LINT)/%.tidy: % .clang-tidy
-	@mkdir -p $(@D)
-	clang-tidy --quiet --warnings-as-errors='*' $< -- $(SEEN_BY_TIDY)
+$(LINT)/cppcheck: $(SOURCES) $(HEADERS) $(wildcard rig/*.[ch]) $(LINT)/flags
+	$(begin)
+	@mkdir -p $@.files
+	$(CPPCHECK) --cppcheck-build-dir=$@.files src rig/*.c
+	$(well)
+
+# The headers of each source are in its .d.
+$(LINT)/%.tidy: % .clang-tidy $(LINT)/flags
+	$(begin)
+	$(TIDY) $< -- $(SEEN_BY_TIDY)
 	@$(CC) $(SEEN_BY_TIDY) -MM -MP -MT $@ -MF $(LINT)/$*.d $<
-	@touch $@
+	$(well)
 
 -include $(wildcard $(LINT)/src/*/*.d)
+
+# Written only when they are others.
+.PHONY: lint-flags
+$(LINT)/flags: lint-flags
+	@mkdir -p $(@D)
+	@echo '$(CPPCHECK) $(TIDY) $(SEEN_BY_TIDY)' | cmp -s - $@ || \
+		echo '$(CPPCHECK) $(TIDY) $(SEEN_BY_TIDY)' >$@
 
 # What a claim asks for is carried out in one place, for whoever drives a session: src/session.
 lint-actions:
