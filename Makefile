@@ -34,6 +34,10 @@ BINDIR ?= $(PREFIX)/bin
 MANDIR ?= $(PREFIX)/share/man
 BUILD ?= build
 
+# Sorted and written alike for whoever runs it; and users of Debian have no path to its servers.
+export LC_ALL = C.UTF-8
+export PATH := $(PATH):/usr/sbin
+
 WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Werror
 CSTD = -std=c11 -D_GNU_SOURCE
 LIBS = $(addprefix -L,$(ZOOKEEPER_LIBDIR)) -lzookeeper_mt -lpthread -ldl

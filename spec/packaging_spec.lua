@@ -204,6 +204,15 @@ describe("the archive of make dist", function()
 end)
 
 
+describe("make", function()
+    it("runs all in one locale, and with the servers of Debian", function()
+        assert.equal("C.UTF-8 /usr/bin:/bin:/usr/sbin\n", rig.shell(
+            "env -u MAKEFLAGS PATH=/usr/bin:/bin LC_ALL=de_DE.UTF-8 make -s "
+            .. "--eval 'here: ; @echo $$LC_ALL $$PATH' here"))
+    end)
+end)
+
+
 describe("continuous integration", function()
     -- What its lanes of that name run on real servers.
     local function run_by(lanes)
