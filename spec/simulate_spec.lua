@@ -440,6 +440,13 @@ end)
 
 
 describe("a world", function()
+    it("is wrong with an error that is nil, too", function()
+        local world = assert(zklock.world(function(world)
+            world:process("p", function() error() end) -- luacheck: ignore
+        end))
+        assert.same({ nil, "an error that is nil" }, { world:run() })
+    end)
+
     it("has servers of its own, which end with it", function()
         for _ = 1, 2 do
             assert.equal(0, #alone(function()

@@ -78,6 +78,7 @@ end
 --- The schedule is wrong.
 function World:fail(problem, process)
     if self.problem ~= nil then return end
+    if problem == nil then problem = "an error that is nil" end
     self.problem = problem
     self.over = true
     if process then self:note(process, "fails: %s", tostring(problem)) end
