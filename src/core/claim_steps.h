@@ -167,15 +167,10 @@ static inline void hold(struct zkl_claim *claim) {
 
 zkl_actions zkl_batch_granted(struct zkl_claim *claim, zkl_time now); /* batch.c */
 
-static inline bool seeks_node(const struct zkl_claim *claim) {
-    return claim->state == ZKL_CREATE || claim->state == ZKL_RECOVER_SYNC ||
-           claim->state == ZKL_RECOVER_LIST;
-}
-
 /* Another part is still to find out whether it has a node, and which. */
 static inline bool others_seek(const struct zkl_claim *claim) {
     const struct zkl_claim *part = claim->next_part;
-    while (part != claim && !seeks_node(part)) part = part->next_part;
+    while (part != claim && !is_entering(part)) part = part->next_part;
     return part != claim;
 }
 
