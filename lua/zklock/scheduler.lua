@@ -19,6 +19,8 @@ local error, ipairs = error, ipairs
 local select, setmetatable = select, setmetatable
 local insert, sort = table.insert, table.sort
 
+local SLICE = 0.1 -- seconds, between looks for tasks that others closed
+
 local _M = {}
 
 ---@class zklock.Scheduler
@@ -346,6 +348,15 @@ function Scheduler:bury()
 end
 
 
+--- The same, if it is time to look for them. False: it is not.
+function Scheduler:bury_when_due(time)
+    if time < self.bury_at then return false end
+    self.bury_at = time + SLICE
+    self:bury()
+    return true
+end
+
+
 local NOTHING = { n = 0 }
 
 --- A run inside `outer`; `waiter` is woken when it has ended.
@@ -382,6 +393,7 @@ function _M.init(self, outer)
     self.run_of = weak_keys()
     self.runs = {}
     self.made = 0
+    self.bury_at = 0
     return self
 end
 

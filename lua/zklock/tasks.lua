@@ -15,14 +15,11 @@ local unpack = table.unpack or unpack
 local driving, is_over = schedulers.driving, schedulers.is_over
 local now = core.now
 
-local SLICE = 0.1 -- seconds, between looks for tasks that were closed
-
 local _M = {}
 
 ---@class zklock.Tasks: zklock.Scheduler
 ---@field driver table
 ---@field spare? table the list that was ready before, empty
----@field bury_at number
 local Tasks = setmetatable({}, { __index = schedulers.Scheduler })
 Tasks.__index = Tasks
 
@@ -72,9 +69,7 @@ function Tasks:look()
     end
     local time = now()
     self:wake_sleepers(time)
-    if time < self.bury_at then return end
-    self.bury_at = time + SLICE
-    self:bury()
+    self:bury_when_due(time)
 end
 
 
@@ -100,7 +95,7 @@ end
 
 
 local function new_scheduler(outer)
-    local self = schedulers.init(setmetatable({ bury_at = 0 }, Tasks), outer)
+    local self = schedulers.init(setmetatable({}, Tasks), outer)
     self.driver = {
         wait = function(_, request, deadline) return self:wait(request, deadline) end,
         spawn = function(fn) return spawn(self, fn) end,

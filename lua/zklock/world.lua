@@ -28,8 +28,6 @@ local concat, insert, remove, unpack = table.concat, table.insert, table.remove,
 -- choices, the program's.
 local WHO, HOW, OWN = 0, 2, 3
 
-local SLICE = 0.1 -- seconds, between looks for tasks that others closed
-
 local ROUNDED = 2e-9 -- seconds that a number of nanoseconds may lack
 
 local QUIET = 2 -- session timeouts without a transaction, until nothing can be expected any more
@@ -165,11 +163,7 @@ end
 -- Time goes on.
 local function advance(self, most)
     local due, limit = next_moment(self), self.limit.seconds
-    if self:now() >= self.bury_at then
-        self.bury_at = self:now() + SLICE
-        self:bury()
-        if self.ready[1] then return end
-    end
+    if self:bury_when_due(self:now()) and self.ready[1] then return end
     local patience = QUIET * self.longest
     local number = self.core:advance(min(due, self:now() + patience), most)
     local now = self:now()
@@ -531,7 +525,6 @@ local function new(fn, opts)
         steps = 0,
         over = false,
         live = 0, -- processes
-        bury_at = 0,
         story = opts.story and {} or nil,
         no_driver = {
             refusal = refuse_wait,
