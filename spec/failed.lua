@@ -3,6 +3,8 @@
 
 local busted = require "busted"
 
+local full_name = require("busted.outputHandlers.base")().getFullName
+
 local LOGS = (os.getenv "BUILD" or "build") .. "/logs"
 
 local SEED = os.getenv "ZKLOCK_SERVER" == "memory" and os.getenv "SEED" -- of a world
@@ -25,13 +27,7 @@ end
 
 -- The full name, as a filter for this test alone: a pattern, in quotes of the shell.
 local function filter_of(test)
-    local names = { test.name }
-    local parent = busted.parent(test)
-    while parent.descriptor ~= "file" do
-        table.insert(names, 1, parent.name or parent.descriptor)
-        parent = busted.parent(parent)
-    end
-    return " --filter='^" .. table.concat(names, " "):gsub("[^%w ]", ".") .. "'"
+    return " --filter='^" .. full_name(test):gsub("[^%w ]", ".") .. "'"
 end
 
 

@@ -3,6 +3,8 @@
 
 local busted = require "busted"
 
+local full_name = require("busted.outputHandlers.base")().getFullName
+
 local SETUP = 499 -- the last segment
 
 local set_segment = _G.TRACE_SEGMENT
@@ -24,14 +26,9 @@ end
 
 
 local function begin_test(element)
-    local names = {}
-    while element and element.descriptor ~= "file" do
-        table.insert(names, 1, element.name)
-        element = busted.parent(element)
-    end
     count = count + 1
     set_segment(count)
-    tests:write((table.concat(names, " "):gsub("\n", " ")), "\n")
+    tests:write((full_name(element):gsub("\n", " ")), "\n")
     return nil, true
 end
 
