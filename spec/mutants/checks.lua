@@ -9,9 +9,7 @@ local checks = {}
 
 
 local function list_of(name)
-    local list = {}
-    for spec in assert(os.getenv(name), name):gmatch("%S+") do list[#list + 1] = spec end
-    return list
+    return shell.words(assert(os.getenv(name), name))
 end
 
 

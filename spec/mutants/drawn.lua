@@ -89,18 +89,14 @@ end
 
 -- --- trees ------------------------------------------------------------------------------
 
-local function objects()
-    local list = {}
-    for file in shell.must("cd %s && ls src/*/*.c", BASE):gmatch("%S+") do
-        list[#list + 1] = file
-    end
-    return list
+local function sources()
+    return shell.words(shell.must("cd %s && ls src/*/*.c", BASE))
 end
 
 
 local function link(tree, object_of)
     local list = {}
-    for _, file in ipairs(objects()) do list[#list + 1] = object_of(file) end
+    for _, file in ipairs(sources()) do list[#list + 1] = object_of(file) end
     shell.must("cd %s/build/5.4/zklock && %s -shared -o new.so %s %s && mv new.so core.so", tree,
                os.getenv "CC", table.concat(list, " "), os.getenv "LIBS")
 end
@@ -127,7 +123,7 @@ local function copy()
     shell.must("cd %s && cp -rp 5.4 5.1 rig %s/build", os.getenv "BUILD", BASE)
     shell.must("%s -shared -o %s/trace.so spec/mutants/trace.c", COMPILE:gsub("%-fvis%S+", ""),
                FOLDER)
-    for _, file in ipairs(objects()) do
+    for _, file in ipairs(sources()) do
         shell.must("%s -c -o %s %s/%s", COMPILE, base_object(file), BASE, file)
     end
     link(BASE, base_object)

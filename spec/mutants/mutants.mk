@@ -3,8 +3,8 @@
 #   make mutants                           those of core.lua, zookeeper.lua, memory.lua and world.lua
 #   make mutants-core                      those that need no spec and no server, of src/core and
 #                                          of the tree in memory: two minutes
-#   make mutants-twentieth                 a twentieth of them, in `make test`; which one depends on
-#                                          the sources
+#   make mutants-twentieth                 a twentieth of them, in `make test-all`; which one depends
+#                                          on the sources
 #   make mutants MUTANTS="BUG-12 no-sync"  these only
 #   make mutants-drawn COUNT=150 DRAW=7    as many small changes of lua/zklock and src/lua, drawn by
 #                                          a seed: which part of the suite catches each

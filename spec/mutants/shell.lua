@@ -26,6 +26,14 @@ function shell.must(command, ...)
 end
 
 
+--- The words of a text, in a list.
+function shell.words(text)
+    local words = {}
+    for word in text:gmatch("%S+") do words[#words + 1] = word end
+    return words
+end
+
+
 --- Seconds since any fixed point.
 function shell.now()
     return tonumber((shell.run("date +%%s.%%N")))

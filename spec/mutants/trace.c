@@ -2,8 +2,7 @@
  *
  *   TRACE        a file of bytes, one for each line of TRACE_FILES and each segment of the spec;
  *                segment 0 is what happens before its tests, the last one what its tests need.
- *                Shared with all child processes, so
- *                what one that is killed has executed is there
+ *                Shared with all child processes, so what one that is killed has executed is there
  *   TRACE_FILES  lines "first name", in the order of bytes: the number of the byte before the one
  *                of its first line
  *

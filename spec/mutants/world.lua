@@ -5,7 +5,7 @@ local function by(...)
     return { spec = "spec/simulate_spec.lua", tests = { ... }, in_memory = true }
 end
 
-local rows = {
+return {
 
     -- --- processes --------------------------------------------------------------------------
 
@@ -59,5 +59,3 @@ local rows = {
       at = "zkl_agenda_set", find = "else if (at > before) sink(agenda, due);",
       catch = by("is what deadlines go by", "is what a session expires by") },
 }
-
-return rows
