@@ -344,9 +344,9 @@ test-lua-memory-5.1: $(BUILD)/5.1/zklock/core.so
 
 # In worlds of virtual time: specs of what a program uses, but tests that need a real process, date
 # or collector. Under three seeds, or SEEDS of them, or SEED alone.
-IN_WORLDS = $(patsubst %,spec/%_spec.lua,combine condition condition_end drain each_lua election \
-	guard handoff input kept lease limits lock locked metrics multi owner queue revoke run \
-	rwlock semaphore session timeout turns unfair watch with)
+IN_WORLDS = $(patsubst %,spec/%_spec.lua,combine condition condition_end drain each_lua \
+	election expiry guard handoff input kept lease limits lock locked metrics multi owner \
+	queue regress revoke run rwlock semaphore session timeout turns unfair watch watches with)
 WORLDS = $(or $(SEED),$(shell seq $(if $(filter file,$(origin SEEDS)),3,$(SEEDS))))
 
 # $(call in-worlds,<build>,<lua>,<variables>)
