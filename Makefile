@@ -353,7 +353,8 @@ WORLDS = $(or $(SEED),$(shell seq \
 
 # $(call in-worlds,<build>,<lua>,<variables>): whatever ends a world, it is told how it comes again
 in-world = SEED=$$seed $(1) spec/in_world.lua --helper=spec/failed.lua \
-	--exclude-tags=nginx,server,real $(2) || { status=$$?; echo "seed $$seed: make $@ SEED=$$seed SPEC=\"$(2)\"" >&2; exit $$status; }
+	--exclude-tags=nginx,server,real $(2) || { status=$$?; \
+	echo "seed $$seed: make $@ SEED=$$seed SPEC=\"$(2)\"" >&2; exit $$status; }
 in-worlds = @export ZKLOCK_SERVER=memory ZKLOCK_TARGET=$@ $(call with,$(1)) $(3); \
 	for seed in $(WORLDS); do $(if $(SPEC),$(call in-world,$(2),$(SPEC)), \
 		for spec in $(IN_WORLDS); do $(call in-world,$(2),$$spec); done); done
