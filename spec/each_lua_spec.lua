@@ -62,7 +62,7 @@ describe("each Lua", function()
         local other, _, code = lock:acquire{ owner = "another", timeout = 0.1 }
         assert.is_nil(other)
         assert.equal("timeout", code)
-        assert.is_true(here.now() - begun >= 0.1 - 1e-9)
+        assert.is_true(here.now() - begun >= 0.1 - rig.ROUNDED)
         assert.equal("seen", lock:queue()[1].data)
         assert.equal(lease.token, lock:queue()[1].token)
     end)

@@ -7,8 +7,6 @@ local zklock = require "zklock"
 local server = rig.shared()
 
 
-local ROUNDED = 1e-9 -- seconds that a difference of two times may lack
-
 local hold, code_of = rig.hold, rig.code_of
 
 after_each(rig.close_sessions)
@@ -99,7 +97,7 @@ describe("a lease", function()
         local begin, before = here.now(), lease:remaining()
         zklock.sleep(0.05)
         local after = lease:remaining()
-        assert.is_true(after <= before - 0.05 + ROUNDED, after)
+        assert.is_true(after <= before - 0.05 + rig.ROUNDED, after)
         assert.is_true(lease:check(20))
         local now = lease:remaining()
         assert.is_true(now > before - (here.now() - begin), now) -- more than without the check
@@ -112,7 +110,7 @@ describe("a lease", function()
         assert.equal(1, #assert(lock:queue(20)))
         assert.equal("busy", code_of(lock, { timeout = 0, owner = "another" }))
         local after = lease:remaining()
-        assert.is_true(after > 0 and after <= before - 0.05 + ROUNDED, after)
+        assert.is_true(after > 0 and after <= before - 0.05 + rig.ROUNDED, after)
     end)
 
     it("counts from when a check was asked for, not from its answer (Q-03)", function()

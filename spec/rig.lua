@@ -103,13 +103,14 @@ function rig.signal(name, pid)
 end
 
 
-local ROUNDED = 1e-9 -- seconds that a difference of two times may lack
+--- Seconds that a difference of two times may lack.
+rig.ROUNDED = 2e-9
 
 --- Seconds that fn(...) takes, then what it gives.
 function rig.timed(fn, ...)
     local begin = now()
     local function finish(...)
-        return now() - begin + ROUNDED, ...
+        return now() - begin + rig.ROUNDED, ...
     end
     return finish(fn(...))
 end

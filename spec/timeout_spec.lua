@@ -5,8 +5,6 @@ local here = require "zklock.here"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
-local ROUNDED = 1e-8 -- seconds that a sum of two times may lack
-
 local PATH = "/locks/a"
 
 -- What takes a timeout: it is given all that it is called with, and the timeout.
@@ -65,9 +63,10 @@ for name, call in pairs(calls) do
             it("is " .. form, function()
                 local before = here.now()
                 local due, code = wait_of(timeout)
-                local most = here.world() and before or here.now()
+                local latest = here.world() and before or here.now()
                 assert.equal(here.world() and "timeout" or "interrupted", code)
-                assert.is_true(due >= before + 7 - ROUNDED and due <= most + 7 + ROUNDED, due)
+                assert.is_true(due - before >= 7 - rig.ROUNDED, due - before)
+                assert.is_true(due - latest <= 7 + rig.ROUNDED, due - latest)
             end)
         end
 
