@@ -34,6 +34,10 @@ BINDIR ?= $(PREFIX)/bin
 MANDIR ?= $(PREFIX)/share/man
 BUILD ?= build
 
+# Sorted and written alike for whoever runs it; and users of Debian have no path to its servers.
+export LC_ALL = C.UTF-8
+export PATH := $(PATH):/usr/sbin
+
 WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Werror
 CSTD = -std=c11 -D_GNU_SOURCE
 LIBS = $(addprefix -L,$(ZOOKEEPER_LIBDIR)) -lzookeeper_mt -lpthread -ldl
@@ -427,15 +431,15 @@ interrupts:
 # What is Lua's alone has nothing for a sanitizer. Faults are the core's matter: Lua 5.4 looks on,
 # and ThreadSanitizer; AddressSanitizer at those of replies, conditions and processes.
 LUA_SPECS = $(laboratory) \
-	$(patsubst %,spec/%_spec.lua,command_counter command_repl documents each_lua examples interrupt \
-		misuse mutants packaging shortage tls types)
+	$(patsubst %,spec/%_spec.lua,command_counter command_repl documents each_lua examples failed \
+		interrupt misuse mutants packaging shortage tls types)
 C_SPECS = $(filter-out $(LUA_SPECS),$(wildcard spec/*_spec.lua spec/fault/*_spec.lua))
 THREAD_SPECS = $(filter-out $(patsubst %,spec/fault/%_spec.lua,malformed clock rivals),$(C_SPECS))
 MEMORY_SPECS = $(filter-out $(patsubst %,spec/fault/%_spec.lua,ensemble clock traps rivals),$(C_SPECS))
 # The benchmarks, and what else is of the tests or of the tree, run on Lua 5.4; TLS is one matter
 # for all.
 JIT_SPECS = $(filter-out spec/bench_%_spec.lua \
-	$(patsubst %,spec/%_spec.lua,checker documents mutants packaging tls),$(wildcard \
+	$(patsubst %,spec/%_spec.lua,checker documents failed mutants packaging tls),$(wildcard \
 	spec/*_spec.lua spec/loops/*_spec.lua docs/*/*_spec.lua))
 
 # $(call interpreter,<flags>): rig/lua.c, built with the same sanitizer as the module
@@ -486,8 +490,10 @@ C_FILES = $(SOURCES) $(HEADERS) $(wildcard rig/*.[ch] bench/*.c \
 
 CHECKED_LUA = bin/zklock $(shell find lua spec bench docs examples types -name '*.lua')
 
-# What was found to be well stays so until it changes.
+# What was found to be well stays so until it changes: each stamp has the time when the look began.
 LINT = $(BUILD)/lint
+begin = @mkdir -p $(@D) && touch $@.begun
+well = @mv $@.begun $@
 
 lint: lint-actions $(LINT)/format $(LINT)/luacheck $(LINT)/cppcheck $(SOURCES:%=$(LINT)/%.tidy)
 
@@ -495,29 +501,41 @@ lint: lint-actions $(LINT)/format $(LINT)/luacheck $(LINT)/cppcheck $(SOURCES:%=
 changed = $(if $(filter $(1),$?),$(2),$?)
 
 $(LINT)/format: .clang-format $(C_FILES)
+	$(begin)
 	clang-format --dry-run --Werror $(call changed,$<,$(C_FILES))
-	@mkdir -p $(@D) && touch $@
+	$(well)
 
 $(LINT)/luacheck: .luacheckrc $(CHECKED_LUA)
+	$(begin)
 	luacheck --quiet $(call changed,$<,$(CHECKED_LUA))
-	@mkdir -p $(@D) && touch $@
+	$(well)
 
-$(LINT)/cppcheck: $(SOURCES) $(HEADERS) $(wildcard rig/*.[ch])
-	@mkdir -p $@.files
-	cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr --enable=warning,portability \
-		--suppress=missingIncludeSystem --cppcheck-build-dir=$@.files src rig/*.c
-	@touch $@
-
-# The headers of each source are in its .d.
+CPPCHECK = cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr \
+	--enable=warning,portability --suppress=missingIncludeSystem
+TIDY = clang-tidy --quiet --warnings-as-errors="*"
 SEEN_BY_TIDY = $(CSTD) -I/usr/include/lua5.4 -I$(ZOOKEEPER_INCDIR)
 
-$(LINT)/%.tidy: % .clang-tidy
-	@mkdir -p $(@D)
-	clang-tidy --quiet --warnings-as-errors='*' $< -- $(SEEN_BY_TIDY)
+$(LINT)/cppcheck: $(SOURCES) $(HEADERS) $(wildcard rig/*.[ch]) $(LINT)/flags
+	$(begin)
+	@mkdir -p $@.files
+	$(CPPCHECK) --cppcheck-build-dir=$@.files src rig/*.c
+	$(well)
+
+# The headers of each source are in its .d.
+$(LINT)/%.tidy: % .clang-tidy $(LINT)/flags
+	$(begin)
+	$(TIDY) $< -- $(SEEN_BY_TIDY)
 	@$(CC) $(SEEN_BY_TIDY) -MM -MP -MT $@ -MF $(LINT)/$*.d $<
-	@touch $@
+	$(well)
 
 -include $(wildcard $(LINT)/src/*/*.d)
+
+# Written only when they are others.
+.PHONY: lint-flags
+$(LINT)/flags: lint-flags
+	@mkdir -p $(@D)
+	@echo '$(CPPCHECK) $(TIDY) $(SEEN_BY_TIDY)' | cmp -s - $@ || \
+		echo '$(CPPCHECK) $(TIDY) $(SEEN_BY_TIDY)' >$@
 
 # What a claim asks for is carried out in one place, for whoever drives a session: src/session.
 lint-actions:

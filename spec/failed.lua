@@ -23,24 +23,44 @@ local function keep_logs(name)
 end
 
 
-local function remember(element)
-    local spec = element.trace.short_src:gsub("^%./", "")
-    local line = element.trace.currentline
+-- The full name, as a filter for this test alone: a pattern, in quotes of the shell.
+local function filter_of(test)
+    local names = { test.name }
+    local parent = busted.parent(test)
+    while parent.descriptor ~= "file" do
+        table.insert(names, 1, parent.name or parent.descriptor)
+        parent = busted.parent(parent)
+    end
+    return " --filter='^" .. table.concat(names, " "):gsub("[^%w ]", ".") .. "'"
+end
+
+
+-- What fails before its tests are known is run with all of its file.
+local function file_of(element)
+    while element.descriptor ~= "file" do element = busted.parent(element) end
+    return element.name
+end
+
+
+local function remember(element, _, _, trace)
+    if not element.descriptor or element.descriptor == "output" then return nil, true end
+    local spec = file_of(element):gsub("^%./", "")
+    local line = (element.trace or trace).currentline or 0 -- a file's
     failed[#failed + 1] = {
         spec = spec,
-        filter = element.name:gsub("[^%w ]", "."), -- a pattern, in quotes of the shell
+        filter = element.descriptor == "it" and filter_of(element) or "",
         logs = keep_logs(spec:gsub("%.lua$", ""):gsub("/", "-") .. "-" .. line),
     }
     return nil, true
 end
 
-busted.subscribe({ "failure", "it" }, remember)
-busted.subscribe({ "error", "it" }, remember)
+busted.subscribe({ "failure" }, remember)
+busted.subscribe({ "error" }, remember)
 
 
 busted.subscribe({ "exit" }, function()
     for _, test in ipairs(failed) do
-        print(("\nagain: make %s%s SPEC=\"%s --filter='%s'\""):format(os.getenv "ZKLOCK_TARGET",
+        print(("\nagain: make %s%s SPEC=\"%s%s\""):format(os.getenv "ZKLOCK_TARGET",
               SEED and " SEED=" .. SEED or "", test.spec, test.filter))
         for _, log in ipairs(test.logs) do print("log:   " .. log) end
     end

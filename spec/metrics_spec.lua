@@ -182,6 +182,22 @@ describe("metrics()", function()
         assert.is_number(sample(text, 'zklock_losses_total{worker="3",zone="x"}'))
     end)
 
+    it("has points in its numbers, also in a program whose locale has commas", function()
+        local session = rig.session(server.hosts)
+        rig.used(session:mutex(rig.path()))
+        local format = string.format
+        finally(function() string.format = format end) -- luacheck: ignore 122
+        function string.format(form, ...) -- luacheck: ignore 122
+            local text = format(form, ...)
+            return form:find "%%%.%d+g$" and text:gsub("%.", ",") or text
+        end
+        local text = zklock.metrics{ zone = 0.5 }
+        assert.is_number(sample(text, 'zklock_wait_seconds_bucket{zone="0.5",le="6.4e-05"}'))
+        for line in text:gmatch "[^\n]+" do
+            if not line:find "^#" then assert.matches("%} [%d.e+-]+$", line) end
+        end
+    end)
+
     it("refuses labels that are its own, or none", function()
         rig.blames("label", function() zklock.metrics{ lock = "x" } end)
         rig.blames("label", function() zklock.metrics{ ["a-b"] = "x" } end)

@@ -8,7 +8,7 @@ local sorted_names = require "zklock.sorted_names"
 
 local concat = table.concat
 local format = string.format
-local ipairs, pairs, setmetatable = ipairs, pairs, setmetatable
+local ipairs, pairs, setmetatable, type = ipairs, pairs, setmetatable, type
 
 -- Requests by kind, as stats() names them.
 local REQUESTS = { create = "creates", set = "sets", delete = "deletes", list = "lists",
@@ -49,6 +49,13 @@ local function quote(value)
     return '"' .. value:gsub('[\\"\n]', { ["\\"] = "\\\\", ['"'] = '\\"', ["\n"] = "\\n" }) .. '"'
 end
 
+
+-- With a point, also where the program has a locale with a comma.
+local function number(form, value)
+    return (form:format(value):gsub("[^%w+-]+", "."))
+end
+
+
 ---@class zklock.MetricsText
 ---@field lines string[]
 ---@field labels string those of every sample, as text; "" or with a comma at the end
@@ -68,14 +75,15 @@ function Text:sample(name, labels, value)
     local all = self.labels .. (labels or "")
     all = all:gsub(",$", "")
     if all ~= "" then all = "{" .. all .. "}" end
-    self.lines[#self.lines + 1] = format("zklock_%s%s %.17g", name, all, value)
+    self.lines[#self.lines + 1] = format("zklock_%s%s %s", name, all, number("%.17g", value))
 end
 
 
 function Text:histogram(name, labels, histogram)
     local before = labels and labels .. "," or ""
     for _, bucket in ipairs(histogram.buckets) do
-        self:sample(name .. "_bucket", format('%sle="%.10g"', before, bucket.le), bucket.count)
+        self:sample(name .. "_bucket", format('%sle="%s"', before, number("%.10g", bucket.le)),
+                    bucket.count)
     end
     self:sample(name .. "_bucket", before .. 'le="+Inf"', histogram.count)
     self:sample(name .. "_sum", labels, histogram.sum)
@@ -144,7 +152,9 @@ end
 local function labels_of(given)
     local labels = {}
     for _, name in ipairs(sorted_names(given)) do
-        labels[#labels + 1] = format("%s=%s,", name, quote(given[name]))
+        local value = given[name]
+        if type(value) == "number" then value = number("%.14g", value) end
+        labels[#labels + 1] = format("%s=%s,", name, quote(value))
     end
     return concat(labels)
 end

@@ -429,8 +429,8 @@ function _M.labels(given)
             refuse("a label of metrics must be a name of letters, digits and _, other than " ..
                    "%s, not %s", concat(sorted_names(OWN_LABELS), ", "), show(name))
         end
-        labels[name] = type(value) == "number" and ("%.14g"):format(value) or value
-        check.label(labels[name], "the label " .. name)
+        if type(value) ~= "number" then check.label(value, "the label " .. name) end
+        labels[name] = value
     end
     return labels
 end

@@ -25,24 +25,29 @@ COMPILE = COMPILE:format(os.getenv "CC")
 
 -- --- the draw -----------------------------------------------------------------------------
 
--- Numbers below n by Park and Miller's generator, the same on each Lua.
-local function generator(seed)
+-- A number of 31 bits for the seed and a text, the same on each Lua.
+local function rank(seed, text)
     local state = seed % 2147483646 + 1
-    return function(n)
-        state = state * 16807 % 2147483647
-        return state % n + 1
-    end
+    for i = 1, #text do state = (state * 16807 + text:byte(i)) % 2147483647 end
+    return state
 end
 
 
--- All places of the tree as it is, each with its `file`.
+-- All places of the tree as it is, each with its `file`, and with `what`, which names it also in
+-- another tree: its line, the change, and how many such there are up to it.
 local function all_places()
-    local list = {}
+    local list, seen = {}, {}
     for file in shell.must("cd %s && { find lua/zklock -name '*.lua'; ls src/lua/*.c; } | " ..
                            "LC_ALL=C sort", BASE):gmatch("%S+") do
-        for _, place in ipairs(places.of(files.read(BASE .. "/" .. file), file:find("%.c$"))) do
+        local text = files.read(BASE .. "/" .. file)
+        for _, place in ipairs(places.of(text, file:find("%.c$"))) do
             list[#list + 1] = place
-            place.file, place.is_c, place.number = file, file:find("%.c$") ~= nil, #list
+            place.file, place.is_c = file, file:find("%.c$") ~= nil
+            local line = text:sub(1, place.first - 1):match("[^\n]*$") .. "\n" ..
+                         text:match("[^\n]*", place.first)
+            local what = ("%s\n%s\n%s\n"):format(file, line, place.change)
+            seen[what] = (seen[what] or 0) + 1
+            place.what, place.number = what .. seen[what], #list
         end
     end
     return list
@@ -65,9 +70,14 @@ end
 
 
 local function draw(count, seed)
-    local list, drawn, random = all_places(), {}, generator(seed)
-    while #drawn < count and list[1] do
-        local place = table.remove(list, random(#list))
+    local list, drawn = all_places(), {}
+    for _, place in ipairs(list) do place.rank = rank(seed, place.what) end
+    table.sort(list, function(a, b)
+        if a.rank ~= b.rank then return a.rank < b.rank end
+        return a.number < b.number
+    end)
+    for _, place in ipairs(list) do
+        if #drawn == count then break end
         if is_valid(place) then
             drawn[#drawn + 1] = place
             place.name = tostring(#drawn)

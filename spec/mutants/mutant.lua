@@ -1,6 +1,6 @@
 --- mutant.lua - a copy of the tree with one defect in it.
 --
--- A mutant is a row of core.lua, zookeeper.lua or memory.lua:
+-- A mutant is a row of core.lua, zookeeper.lua, memory.lua or world.lua:
 --
 --   { "BUG-07", "names are compared as text",  its tree is build/mutants/BUG-07; what is wrong
 --     at = "compare",                          a function, macro, table or struct: place.lua
@@ -31,7 +31,7 @@ end
 --- The rows of all tables, in order and by name; each has `name` and `what`, too.
 function mutant.rows()
     local rows = {}
-    for _, file in ipairs{ "core", "zookeeper", "memory" } do
+    for _, file in ipairs{ "core", "zookeeper", "memory", "world" } do
         for _, row in ipairs(require("spec.mutants." .. file)) do
             row.name, row.what = row[1], row[2]
             assert(row.name:match("^[%w-]+$"), "a bad name: " .. row.name)

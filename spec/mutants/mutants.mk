@@ -1,6 +1,6 @@
 # mutants.mk - defects put back into src/, one at a time: the checks must catch each.
 #
-#   make mutants                           those of core.lua, zookeeper.lua and memory.lua
+#   make mutants                           those of core.lua, zookeeper.lua, memory.lua and world.lua
 #   make mutants-core                      those that need no spec and no server, of src/core and
 #                                          of the tree in memory: two minutes
 #   make mutants-twentieth                 a twentieth of them, in `make test`; which one depends on

@@ -29,7 +29,7 @@ COST_FLAGS = -std=c11 -D_GNU_SOURCE -O2 -g1 -w -Ispec/core
 COST = $(patsubst src/%.c,cost/%.o,$(wildcard src/core/*.c src/session/*.c))
 TREE = $(addprefix memory/src/,node.o path.o table.o transaction.o tree.o watches.o)
 MODULE = $(patsubst src/%.c,zklock/%.o,\
-	$(wildcard $(patsubst %,src/%/*.c,core session shell zookeeper memory lua)))
+	$(wildcard $(patsubst %,src/%/*.c,core session shell zookeeper memory world lua)))
 
 .PHONY: units
 units: $(patsubst spec/core/%.c,unit/%,$(wildcard spec/core/*_test.c))

@@ -1,0 +1,63 @@
+--- world.lua - defects of src/world, simulated clients and servers. mutant.lua says what a row is,
+-- catch.lua how one is caught.
+
+local function by(...)
+    return { spec = "spec/simulate_spec.lua", tests = { ... }, in_memory = true }
+end
+
+local rows = {
+
+    -- --- processes --------------------------------------------------------------------------
+
+    { "world-stopped-lives", "the session of a process that is stopped does not expire",
+      at = "zkl_world_stop",
+      find = "if (each->client.link->online) zkl_server_silence(world, each->client.link);",
+      catch = by "is what a session expires by" },
+    { "world-killed-lives", "a process that is killed connects again",
+      at = "zkl_world_kill", find = "each->dead = true;",
+      catch = by "that is killed runs no line more, and its session expires" },
+
+    -- --- the network ------------------------------------------------------------------------
+
+    { "world-healed-twice", "what is not cut is healed",
+      at = "zkl_world_heal", find = "if (!link->cut) return false;",
+      catch = by "that is cut off is healed once" },
+    { "world-cut-twice", "what is cut off is cut off once more",
+      at = "zkl_world_cut", find = "link->cut || ", catch = by "has faults of its servers" },
+    { "world-no-answer", "a request that was lost with its connection is never told so",
+      at = "zkl_link_tell_end", find = "tell_losses(link, &link->dropped);",
+      catch = by "never does when the store is shown the token" },
+    { "world-one-pace", "all packets take the same time",
+      at = "zkl_world_delay_of",
+      find = "(zkl_time)zkl_world_chance(world, (uint64_t)world->delay)", replace = "0",
+      catch = by "is another schedule than another seed's" },
+    { "world-no-delay", "a server answers at once, whatever delay it has",
+      at = "zkl_world_delay_of", find = " + server->delay",
+      catch = by "has faults of its servers" },
+    { "world-not-hastened", "a packet that is chosen waits for its time",
+      at = "zkl_world_hasten", find = "if (packet) packet->due = world->now;",
+      catch = by "lets one choose which packet arrives" },
+
+    -- --- servers ----------------------------------------------------------------------------
+
+    { "world-expired-silently", "a client whose session was ended is not told",
+      at = "tell_expired",
+      find = "if (link->attached) zkl_link_break(link, world->now + zkl_world_delay_of(world, " ..
+        "link->server));", catch = by "has faults of its servers" },
+    { "world-totals", "the totals of a world are nobody's",
+      at = "zkl_world_totals",
+      find = "zkl_totals_add(totals, zkl_client_enter(&each->client)); " ..
+        "zkl_client_leave(&each->client);", catch = by "counts its own sessions alone" },
+
+    -- --- what is due ------------------------------------------------------------------------
+
+    { "world-due-late", "what is due before that above it in the heap stays below",
+      at = "zkl_agenda_set", find = "if (at < before) rise(agenda, due);",
+      replace = "if (at < before) sink(agenda, due);",
+      catch = by("is what deadlines go by", "is what a session expires by") },
+    { "world-due-early", "what is put off stays at the top of the heap",
+      at = "zkl_agenda_set", find = "else if (at > before) sink(agenda, due);",
+      catch = by("is what deadlines go by", "is what a session expires by") },
+}
+
+return rows
