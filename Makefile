@@ -347,17 +347,21 @@ test-lua-memory-5.1: $(BUILD)/5.1/zklock/core.so
 	$(call in-memory,5.1,$(LUAJIT))
 
 # In worlds of virtual time: specs of what a program uses, but tests that need a real process, date
-# or collector. Under three seeds, or SEEDS of them, or SEED alone.
-IN_WORLDS = $(patsubst %,spec/%_spec.lua,combine condition condition_end drain election guard handoff \
-	kept limits lock locked metrics multi owner queue revoke run rwlock semaphore turns unfair \
-	watch with)
-WORLDS = $(or $(SEED),$(shell seq $(if $(filter file,$(origin SEEDS)),3,$(SEEDS))))
+# or collector. Under three seeds (ASan: one), or SEEDS of them, or SEED alone.
+IN_WORLDS = $(patsubst %,spec/%_spec.lua,combine condition condition_end drain each_lua \
+	election expiry guard handoff input kept lease limits lock locked metrics multi owner \
+	queue regress revoke run rwlock semaphore session timeout turns unfair watch watches with)
+WORLDS_BY_DEFAULT = 3
+WORLDS = $(or $(SEED),$(shell seq \
+	$(if $(filter file,$(origin SEEDS)),$(WORLDS_BY_DEFAULT),$(SEEDS))))
 
-# $(call in-worlds,<build>,<lua>,<variables>)
-in-world = SEED=$$seed $(2) spec/in_world.lua --helper=spec/failed.lua --exclude-tags=nginx,server,real
-in-worlds = @set -e; export ZKLOCK_SERVER=memory ZKLOCK_TARGET=$@ $(call with,$(1)) $(3); \
-	for seed in $(WORLDS); do $(if $(SPEC),$(in-world) $(SPEC), \
-		for spec in $(IN_WORLDS); do $(in-world) $$spec; done); done
+# $(call in-worlds,<build>,<lua>,<variables>): whatever ends a world, it is told how it comes again
+in-world = SEED=$$seed $(1) spec/in_world.lua --helper=spec/failed.lua \
+	--exclude-tags=nginx,server,real $(2) || { status=$$?; \
+	echo "seed $$seed: make $@ SEED=$$seed SPEC=\"$(2)\"" >&2; exit $$status; }
+in-worlds = @export ZKLOCK_SERVER=memory ZKLOCK_TARGET=$@ $(call with,$(1)) $(3); \
+	for seed in $(WORLDS); do $(if $(SPEC),$(call in-world,$(2),$(SPEC)), \
+		for spec in $(IN_WORLDS); do $(call in-world,$(2),$$spec); done); done
 
 test-worlds: test-worlds-5.4 test-worlds-5.1 test-worlds-asan
 
@@ -367,6 +371,7 @@ test-worlds-5.4: $(BUILD)/5.4/zklock/core.so
 test-worlds-5.1: $(BUILD)/5.1/zklock/core.so
 	$(call in-worlds,5.1,$(LUAJIT))
 
+test-worlds-asan: WORLDS_BY_DEFAULT = 1
 test-worlds-asan: $(BUILD)/asan/zklock/core.so $(BUILD)/asan/lua
 	$(call in-worlds,asan,$(BUILD)/asan/lua,$(asan))
 

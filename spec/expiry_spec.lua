@@ -12,13 +12,14 @@ describe("an expired session (PIT-02, BUG-13)", function()
 
     -- One expiry for all tests: two sessions, each holds one lock and waits for another.
     setup(function()
-        local proxy = rig.proxy_for_test(server.hosts)
         local busy = rig.path()
         holder = rig.hold(rig.session(server.hosts):mutex(busy))
+        local fragile = {}
         local function open(n, reopen)
             states[n], told[n] = {}, {}
-            local session = rig.session(proxy.hosts, { timeout = 5, reopen = reopen,
+            fragile[n] = rig.fragile(server, { timeout = 5, reopen = reopen,
                 on_state = function(state) table.insert(states[n], state) end })
+            local session = fragile[n].session
             lost[n] = assert(session:mutex(rig.path()):acquire(20))
             lost[n]:on_lost(function(_, state) table.insert(told[n], state) end)
             return session
@@ -30,9 +31,9 @@ describe("an expired session (PIT-02, BUG-13)", function()
             function() waited[2] = rig.code_of(final:mutex(busy), 60) end,
             function()
                 rig.wait_for("both wait", function() return #server:nodes(busy) == 3 end)
-                proxy:command("blackhole")
+                for n = 1, 2 do fragile[n].cut() end
                 rig.wait_for("expired", function() return #server:nodes(busy) == 1 end)
-                proxy:command("flow")
+                for n = 1, 2 do fragile[n].heal() end
             end)
         rig.wait_for("connected anew", function() return states[1][#states[1]] == "connected" end)
     end)
@@ -118,8 +119,7 @@ describe("a standby", function()
             lease = assert(lead(session:mutex(path)))
         end, function()
             server:wait_for_nodes(path, 2)
-            proxy:command("refuse")
-            proxy:command("cut")
+            proxy:break_off(session)
             server:wait_for_nodes(path, 1)
             proxy:command("accept")
             server:wait_for_nodes(path, 2)

@@ -7,7 +7,7 @@ local zklock = require "zklock"
 describe("a session", function()
     after_each(rig.close_sessions)
 
-    it("counts by the timeout that the server gives it at a reconnect #slow", function()
+    it("counts by the timeout that the server gives it at a reconnect #server #slow", function()
         local server = rig.server()
         finally(function() server:stop() end)
         local session = rig.session(server.hosts, { timeout = 10 })
@@ -74,7 +74,7 @@ end)
 describe("a lease", function()
     after_each(rig.close_sessions)
 
-    it("tells every handle the state as it is, also when a callback waits #slow", function()
+    it("tells every handle the state as it is, also when a callback waits #server #slow", function()
         local session, proxy = rig.behind_proxy(rig.shared().hosts, { timeout = 2 })
         local lock, told = session:mutex(rig.path()), { {}, {} }
         local leases = { assert(lock:acquire(20)), assert(lock:acquire(20)) }
@@ -97,7 +97,7 @@ describe("a lease", function()
         proxy:command("flow")
     end)
 
-    it("that was released while a check waited is released, not lost", function()
+    it("that was released while a check waited is released, not lost #server", function()
         local proxy = rig.proxy_for_test(rig.shared().hosts)
         local lock = rig.session(proxy.hosts, { timeout = 10 }):mutex(rig.path())
         local lease, code = assert(lock:acquire(20)), nil
@@ -146,7 +146,7 @@ describe("zklock.run", function()
         assert.is_true(held:release())
     end)
 
-    it("wakes a sleeper no sooner than it asked for, however others yield", function()
+    it("wakes a sleeper no sooner than it asked for, however others yield #real", function()
         local begin, woke = core.now(), nil
         zklock.run(
             function() zklock.sleep(0.1) woke = core.now() end,

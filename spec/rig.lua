@@ -103,13 +103,14 @@ function rig.signal(name, pid)
 end
 
 
-local ROUNDED = 1e-9 -- seconds that a difference of two times may lack
+--- Seconds that a difference of two times may lack.
+rig.ROUNDED = 2e-9
 
 --- Seconds that fn(...) takes, then what it gives.
 function rig.timed(fn, ...)
     local begin = now()
     local function finish(...)
-        return now() - begin + ROUNDED, ...
+        return now() - begin + rig.ROUNDED, ...
     end
     return finish(fn(...))
 end
@@ -476,9 +477,35 @@ function rig.proxy(hosts)
 end
 
 
+-- What a server in memory does in place of a proxy: it cuts connections, its answers are late.
+local MemoryProxy = {}
+MemoryProxy.__index = MemoryProxy
+
+
+local function memory_proxy(hosts)
+    return setmetatable({ hosts = hosts, memory = zklock.memory(hosts:match "^memory:(.*)$"),
+                          cut = {} }, MemoryProxy)
+end
+
+
+function MemoryProxy:command(text, ...)
+    local verb, number = text:format(...):match("^(%l+) ?(%d*)$")
+    if verb == "delay" then return self.memory:delay(tonumber(number) / 1000) end
+    if verb ~= "accept" then needs_server("a proxy's " .. verb) end
+    for _, session in ipairs(self.cut) do self.memory:heal(session) end
+    self.cut = {}
+end
+
+
+function MemoryProxy:pass()
+    self:command("accept")
+    self:command("delay 0")
+end
+
+
 --- A proxy that rig.close_sessions() stops, behind the sessions.
 function rig.proxy_for_test(hosts)
-    proxies[#proxies + 1] = rig.proxy(hosts)
+    proxies[#proxies + 1] = rig.in_memory and memory_proxy(hosts) or rig.proxy(hosts)
     return proxies[#proxies]
 end
 
@@ -524,6 +551,13 @@ end
 function Proxy:break_off(session)
     self:command("refuse")
     self:command("cut")
+    rig.wait_apart("suspended", function() return session:state() == "suspended" end)
+end
+
+
+function MemoryProxy:break_off(session)
+    self.memory:cut(session)
+    self.cut[#self.cut + 1] = session
     rig.wait_apart("suspended", function() return session:state() == "suspended" end)
 end
 
@@ -644,7 +678,7 @@ end
 --- Ends what the test opened: sessions, leases, proxies.
 function rig.close_sessions()
     for _, proxy in ipairs(proxies) do
-        if running[proxy] then proxy:pass() end
+        if running[proxy] or rig.in_memory then proxy:pass() end
     end
     for _, session in ipairs(opened) do session:close() end
     for _, proxy in ipairs(proxies) do Servant.stop(proxy) end

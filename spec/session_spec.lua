@@ -10,7 +10,8 @@ after_each(rig.close_sessions)
 
 
 describe("a session", function()
-    it("tells its state, id and timeout also when it is closed, without a server #clock", function()
+    it("tells its state, id and timeout also when it is closed, without a server #server #clock",
+       function()
         local proxy = rig.proxy(server.hosts)
         local session = rig.session(proxy.hosts, { timeout = 2 })
         assert.equal("connected", session:state())
@@ -68,8 +69,7 @@ describe("a session", function()
         local session = rig.session(proxy.hosts, {
             timeout = 10, on_state = function(state) states[#states + 1] = state end })
         rig.wait_for("connected", function() return states[1] end)
-        proxy:command("refuse")
-        proxy:command("cut")
+        proxy:break_off(session)
         rig.wait_for("suspended", function() return states[2] end)
         assert.equal("suspended", session:state())
         proxy:command("accept")
@@ -80,7 +80,8 @@ describe("a session", function()
         assert.equal(1, session:stats().reconnects)
     end)
 
-    it("is not connected beside a lease that ran out while the process was stopped #slow",
+    it("is not connected beside a lease that ran out while the process was stopped " ..
+       "#server #slow",
        function()
         local child = rig.child(server.hosts, ([[
             local session = assert(zklock.connect(HOSTS, { timeout = 2 }))
@@ -105,7 +106,7 @@ describe("a session", function()
         child:finish()
     end)
 
-    it("tells of many changes that nobody took the latest, in order #slow", function()
+    it("tells of many changes that nobody took the latest, in order #server #slow", function()
         local proxy = rig.proxy_for_test(server.hosts)
         local states = {}
         local session = rig.session(proxy.hosts, {
@@ -133,7 +134,7 @@ describe("a session", function()
         assert.is_truthy(session:mutex(rig.path()):acquire(20))
     end)
 
-    it("opens and closes 20 times and leaves no descriptor, thread or session", function()
+    it("opens and closes 20 times and leaves no descriptor, thread or session #server", function()
         local function in_use(kind)
             return tonumber(rig.shell("ls /proc/%d/%s | wc -l", rig.pid, kind))
         end
@@ -235,7 +236,7 @@ describe("close", function()
         assert.is_true(seconds < 10, seconds)
     end)
 
-    it("while the connection is lost waits for it, to give up in order", function()
+    it("while the connection is lost waits for it, to give up in order #server", function()
         local proxy = rig.proxy_for_test(server.hosts)
         local path = rig.path()
         local child = rig.child(proxy.hosts, ([[
@@ -257,7 +258,7 @@ describe("close", function()
         assert.equal(0, select(2, child:finish()))
     end)
 
-    it("takes no longer than it may when the server is silent #slow", function()
+    it("takes no longer than it may when the server is silent #server #slow", function()
         local session, proxy = rig.behind_proxy(server.hosts, { timeout = 3 })
         local lease = assert(session:mutex(rig.path()):acquire(20))
         proxy:command("blackhole")
@@ -285,7 +286,7 @@ describe("close", function()
 end)
 
 
-describe("fd and dispatch", function()
+describe("fd and dispatch #real", function()
     --- Lets a coroutine wait as any event loop would: it yields, and goes on by on_done.
     local function yielding()
         zklock.driver{ wait = function(_, request)

@@ -447,6 +447,21 @@ describe("a world", function()
         assert.same({ nil, "an error that is nil" }, { world:run() })
     end)
 
+    it("calls no callback of a lease that one before it has stopped", function()
+        local told = {}
+        alone(function()
+            local session = assert(zklock.connect("memory:shop", { timeout = 4 }))
+            local lease = assert(session:mutex("/locks/bun"):acquire())
+            local stop
+            lease:on_lost(function() stop() end)
+            stop = lease:on_lost(function() told.stopped = true end)
+            lease:on_lost(function() told.last = true end)
+            zklock.memory("shop"):expire(session)
+            zklock.sleep(2)
+        end)
+        assert.same({ last = true }, told)
+    end)
+
     it("has servers of its own, which end with it", function()
         for _ = 1, 2 do
             assert.equal(0, #alone(function()

@@ -155,7 +155,7 @@ describe("claims of a session behind one another", function()
 end)
 
 
-describe("a watch that no claim needs any more", function()
+describe("a watch that no claim needs any more #server", function()
     local session, proxy, holder, path, before
 
     before_each(function()

@@ -171,6 +171,12 @@ end
 Lease.__close = methods.close
 
 
+-- Where the host comes to the callback: one before it may have stopped it, or newer news be there.
+local function call(self, callbacks, callback, news)
+    if callback.fn and callbacks.news == news then callback.fn(self, news) end
+end
+
+
 -- Calls each callback that was not told this yet, in their order; `quiet` is no news. A callback
 -- may register another, stop one, or wait: then newer news may have been told to all.
 local function tell(self, callbacks, news, quiet)
@@ -181,7 +187,7 @@ local function tell(self, callbacks, news, quiet)
         if callbacks.news ~= news then return end
         if callback.fn and callback.told ~= news then
             callback.told = news
-            if news ~= quiet then self.session:call(callback.fn, self, news) end
+            if news ~= quiet then self.session:call(call, self, callbacks, callback, news) end
         end
     end
 end
