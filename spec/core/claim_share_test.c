@@ -16,7 +16,7 @@ enum { TOLD = ZKL_DO_WATCH_AHEAD | ZKL_DO_WATCH_OWN | ZKL_DO_QUEUED };
 /* The claim's node as a writer, and as the reader that it becomes. */
 static const char *node(enum zkl_kind kind) {
     static char name[2 * ZKL_NAME_SIZE];
-    zkl_name_prefix(name, kind, SESSION, s.claim.nonce);
+    zkl_name_prefix(name, kind, SESSION, s.claim.node.nonce);
     snprintf(name + strlen(name), ZKL_NAME_SIZE, "%010d", 42);
     return name;
 }
@@ -26,30 +26,31 @@ static const char *node(enum zkl_kind kind) {
 static void readers(void) {
     TEST("a reader passes over readers") {
         scene_reach_as(ZKL_READ, ZKL_LIST, ZKL_NEVER);
-        CHECK_IS(LISTED(READER40, READER41, s.claim.name, BEHIND), ZKL_DO_GRANT);
+        CHECK_IS(LISTED(READER40, READER41, s.claim.node.name, BEHIND), ZKL_DO_GRANT);
     }
     TEST("a reader waits for the nearest writer or mutex, however many readers are between") {
         static const char *const ahead[] = {WRITER39, MUTEX39};
         for (size_t i = 0; i < 2; i++) {
             scene_reach_as(ZKL_READ, ZKL_LIST, ZKL_NEVER);
-            CHECK_IS(LISTED("lock-0000000007", ahead[i], READER40, READER41, s.claim.name), TOLD);
+            CHECK_IS(LISTED("lock-0000000007", ahead[i], READER40, READER41, s.claim.node.name),
+                     TOLD);
             CHECK_TEXT(s.claim.ahead->name, ahead[i]);
         }
     }
     TEST("a reader is let in when the writer goes, with the readers still there") {
         scene_reach_as(ZKL_READ, ZKL_LIST, ZKL_NEVER);
-        LISTED(WRITER39, READER40, s.claim.name);
+        LISTED(WRITER39, READER40, s.claim.node.name);
         CHECK_IS(scene_ahead_deleted(), ZKL_DO_LIST); /* it may have left a reader */
-        CHECK_IS(LISTED("__READ__0000000039", READER40, s.claim.name), ZKL_DO_GRANT);
+        CHECK_IS(LISTED("__READ__0000000039", READER40, s.claim.node.name), ZKL_DO_GRANT);
         scene_reach_as(ZKL_READ, ZKL_LIST, ZKL_NEVER);
-        LISTED(MUTEX39, READER40, s.claim.name);
+        LISTED(MUTEX39, READER40, s.claim.node.name);
         CHECK_IS(scene_ahead_deleted(), ZKL_DO_GRANT);
     }
     TEST("a writer and a mutex wait for everybody ahead, readers too") {
         static const enum zkl_kind kinds[] = {ZKL_WRITE, ZKL_MUTEX};
         for (size_t i = 0; i < 2; i++) {
             scene_reach_as(kinds[i], ZKL_LIST, ZKL_NEVER);
-            CHECK_IS(LISTED(READER40, READER41, s.claim.name), TOLD);
+            CHECK_IS(LISTED(READER40, READER41, s.claim.node.name), TOLD);
             CHECK_TEXT(s.claim.ahead->name, READER41);
             CHECK_IS(scene_ahead_deleted(), ZKL_DO_WATCH_AHEAD);
             CHECK_TEXT(s.claim.ahead->name, READER40);
@@ -58,13 +59,13 @@ static void readers(void) {
     }
     TEST("past the end of the counter, too, readers pass over readers only") {
         scene_reach_as(ZKL_READ, ZKL_LIST, ZKL_NEVER);
-        LISTED("a-lock-2147483647", "b__READ__2147483647", s.claim.name);
+        LISTED("a-lock-2147483647", "b__READ__2147483647", s.claim.node.name);
         scene_ranked("a-lock-2147483647", ZKL_DONE, 7);
         CHECK_IS(scene_ranked("b__READ__2147483647", ZKL_DONE, 8), TOLD);
         CHECK_TEXT(s.claim.ahead->name, "a-lock-2147483647");
         CHECK_IS(scene_ahead_deleted(), ZKL_DO_GRANT);
         scene_reach_as(ZKL_WRITE, ZKL_LIST, ZKL_NEVER);
-        LISTED("b__READ__2147483647", s.claim.name, "c__READ__2147483647");
+        LISTED("b__READ__2147483647", s.claim.node.name, "c__READ__2147483647");
         scene_ranked("b__READ__2147483647", ZKL_DONE, 8);
         CHECK_IS(scene_ranked("c__READ__2147483647", ZKL_DONE, 2000), TOLD);
     }
@@ -75,7 +76,7 @@ static void tries(void) {
         scene_reach_as(ZKL_READ, ZKL_TRY, ZKL_NEVER);
         CHECK_IS(LISTED(READER40, READER41), ZKL_DO_CREATE | ZKL_DO_LIST);
         scene_created(42, 1042);
-        CHECK_IS(LISTED(READER40, READER41, s.claim.name), ZKL_DO_GRANT);
+        CHECK_IS(LISTED(READER40, READER41, s.claim.node.name), ZKL_DO_GRANT);
     }
     TEST("a reader's try does not pass a writer that waits") {
         scene_reach_as(ZKL_READ, ZKL_TRY, ZKL_NEVER);
@@ -86,7 +87,7 @@ static void tries(void) {
         scene_reach_as(ZKL_READ, ZKL_TRY, ZKL_NEVER);
         LISTED(READER40);
         scene_created(42, 1042);
-        CHECK_IS(LISTED(READER40, WRITER, s.claim.name), ZKL_DO_FAIL | ZKL_DO_REMOVE);
+        CHECK_IS(LISTED(READER40, WRITER, s.claim.node.name), ZKL_DO_FAIL | ZKL_DO_REMOVE);
     }
     TEST("a writer's try, and a mutex's, does not take what readers hold") {
         static const enum zkl_kind kinds[] = {ZKL_WRITE, ZKL_MUTEX};
@@ -141,7 +142,7 @@ static void asking(void) {
                      {ZKL_MUTEX, 42, false}};
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
             scene_open(cases[i].kind, ZKL_NEVER, false);
-            s.claim.sequence = cases[i].sequence;
+            s.claim.node.sequence = cases[i].sequence;
             CHECK_CASE("kind %d, number %" PRId32, (int)cases[i].kind, cases[i].sequence);
             CHECK_IS(zkl_claim_may_downgrade(&s.claim), cases[i].may);
         }
@@ -151,14 +152,14 @@ static void asking(void) {
 
 static void answered(void) {
     TEST("done: it is a reader, with the writer's number and token") {
-        s.claim.own_watched = true;
+        s.claim.node.watched = true;
         CHECK_IS(scene_shared(ZKL_DONE), ZKL_DO_DOWNGRADED);
         CHECK_IS(s.claim.state, ZKL_HELD);
         CHECK_IS(s.claim.kind, ZKL_READ);
         CHECK_IS(s.claim.refusal, ZKL_OK);
-        CHECK_IS(s.claim.czxid, 1042);
-        CHECK_IS(s.claim.sequence, 42);
-        CHECK_TEXT(s.claim.name, node(ZKL_READ));
+        CHECK_IS(s.claim.node.czxid, 1042);
+        CHECK_IS(s.claim.node.sequence, 42);
+        CHECK_TEXT(s.claim.node.name, node(ZKL_READ));
         CHECK(!zkl_claim_may_downgrade(&s.claim));
         CHECK_IS(scene_beat(), ZKL_DO_WATCH_OWN); /* the new node */
         CHECK_IS(scene_release(), ZKL_DO_REMOVE);
@@ -166,26 +167,26 @@ static void answered(void) {
     TEST("the line does not know the reader yet: a list comes before the next grant") {
         zkl_claim_start(scene_add(&s.second, ZKL_WRITE));
         zkl_claim_created(&s.second, ZKL_DONE, ZKL_OK, scene_name_of(&s.second, 43), 1043);
-        LINE(s.claim.name, s.second.name);
+        LINE(s.claim.node.name, s.second.node.name);
         zkl_claim_listed(&s.second, ZKL_DONE, ZKL_OK, s.now);
         struct zkl_contender *writer = zkl_contender_hold(s.second.ahead);
         scene_shared(ZKL_DONE);
         CHECK(!zkl_line_find(&s.line, writer->name) && s.line.incomplete);
         CHECK_IS(zkl_claim_ahead_deleted(&s.second, writer, s.now), ZKL_DO_LIST);
-        LINE(s.claim.name, s.second.name);
+        LINE(s.claim.node.name, s.second.node.name);
         CHECK(zkl_claim_listed(&s.second, ZKL_DONE, ZKL_OK, s.now) & ZKL_DO_WATCH_AHEAD);
-        CHECK_TEXT(s.second.ahead->name, s.claim.name);
+        CHECK_TEXT(s.second.ahead->name, s.claim.node.name);
         CHECK(!zkl_line_orphan(&s.line, SESSION));
         zkl_contender_drop(writer);
     }
     TEST("refused: it stays a writer, says why, and may ask again") {
-        s.claim.own_watched = true;
+        s.claim.node.watched = true;
         CHECK_IS(scene_shared(ZKL_REFUSED), ZKL_DO_DOWNGRADED);
         CHECK_IS(s.claim.state, ZKL_HELD);
         CHECK_IS(s.claim.kind, ZKL_WRITE);
         CHECK_IS(s.claim.refusal, ZKL_AUTH);
-        CHECK_TEXT(s.claim.name, node(ZKL_WRITE));
-        CHECK(zkl_line_find(&s.line, s.claim.name) && !s.line.incomplete);
+        CHECK_TEXT(s.claim.node.name, node(ZKL_WRITE));
+        CHECK(zkl_line_find(&s.line, s.claim.node.name) && !s.line.incomplete);
         CHECK_IS(scene_beat(), ZKL_DO_WATCH_OWN); /* events were ignored */
         CHECK_IS(scene_share(), ZKL_DO_DOWNGRADE);
         CHECK_IS(s.claim.refusal, ZKL_OK);
@@ -221,7 +222,7 @@ static void answered(void) {
         CHECK_IS(scene_shared(ZKL_REFUSED), 0);
         CHECK_IS(scene_resume(), ZKL_DO_DOWNGRADE);
         CHECK_IS(scene_shared(ZKL_DONE), ZKL_DO_REMOVE);
-        CHECK_TEXT(s.claim.name, node(ZKL_READ));
+        CHECK_TEXT(s.claim.node.name, node(ZKL_READ));
     }
     TEST("a reply that nobody waits for does nothing") {
         for (int state = ZKL_NEW; state <= ZKL_GONE; state++) {
@@ -247,7 +248,7 @@ static void given_up(void) {
             CHECK(!zkl_claim_holds(&s.claim) && !s.claim.wanted);
             CHECK_IS(s.claim.state, ZKL_DOWNGRADE);
             CHECK_IS(scene_shared(replies[i]), ZKL_DO_REMOVE);
-            CHECK_TEXT(s.claim.name, node(kinds[i]));
+            CHECK_TEXT(s.claim.node.name, node(kinds[i]));
             CHECK_IS(scene_removed(ZKL_DONE), ZKL_DO_FORGET);
             CHECK_IS(s.losses + s.shared, 0);
         }
@@ -260,7 +261,7 @@ static void given_up(void) {
         CHECK_IS(scene_shared(ZKL_UNKNOWN), 0);
         CHECK_IS(scene_beat(), ZKL_DO_DOWNGRADE);
         CHECK_IS(scene_shared(ZKL_DONE), ZKL_DO_REMOVE);
-        CHECK_TEXT(s.claim.name, node(ZKL_READ));
+        CHECK_TEXT(s.claim.node.name, node(ZKL_READ));
     }
     TEST("without a connection the removal waits for it") {
         scene_release();
@@ -283,7 +284,7 @@ static void interrupted(void) {
         CHECK_IS(s.losses, 1);
     }
     TEST("the writer's node is to go: its events and gets say nothing") {
-        s.claim.own_watched = true;
+        s.claim.node.watched = true;
         CHECK_IS(scene_own_deleted(), 0);
         CHECK_IS(scene_own_changed(), 0);
         CHECK_IS(scene_got_own(ZKL_ABSENT, 0) | scene_got_own(ZKL_REFUSED, 0), 0);
@@ -296,7 +297,7 @@ static void interrupted(void) {
         scene_reach_as(ZKL_WRITE, ZKL_TRY, ZKL_NEVER);
         LISTED("config");
         scene_created(42, 1042);
-        LISTED(s.claim.name);
+        LISTED(s.claim.node.name);
         CHECK_IS(scene_share(), ZKL_DO_DOWNGRADE);
         CHECK_IS(scene_cut(), 0);
         scene_shared(ZKL_UNKNOWN);

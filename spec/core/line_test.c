@@ -15,9 +15,9 @@ static void open_mutex(void) {
 
 /* A claim of the scene's session that has node `sequence`, seen by the newest list. */
 static struct zkl_claim *placed(int32_t sequence, int64_t czxid) {
-    s.claim.sequence = sequence;
-    s.claim.czxid = czxid;
-    s.claim.listed = s.line.serial;
+    s.claim.node.sequence = sequence;
+    s.claim.node.czxid = czxid;
+    s.claim.node.listed = s.line.serial;
     return &s.claim;
 }
 
@@ -250,7 +250,7 @@ static void repeated(void) {
     TEST("nobody is asked for its czxid twice at once") {
         scene_enter(ZKL_MUTEX);
         scene_created(42, 1042);
-        CHECK_IS(LISTED(LIMITED, s.claim.name, AHEAD, LIMITED, AHEAD), ZKL_DO_RANK);
+        CHECK_IS(LISTED(LIMITED, s.claim.node.name, AHEAD, LIMITED, AHEAD), ZKL_DO_RANK);
         struct zkl_contender *first = zkl_line_unranked(&s.line, &s.claim, NULL);
         struct zkl_contender *second = zkl_line_unranked(&s.line, &s.claim, first);
         CHECK(first && second && first != second);
@@ -264,13 +264,13 @@ static void orphans(void) {
         const char *own = scene_name(42);
         LINE(AHEAD, own, BEHIND);
         CHECK(!zkl_line_orphan(&s.line, SESSION));
-        CHECK(zkl_line_find_nonce(&s.line, SESSION, s.claim.nonce) != NULL);
-        CHECK(!zkl_line_find_nonce(&s.line, SESSION, s.claim.nonce + 1));
-        CHECK(!zkl_line_find_nonce(&s.line, SESSION + 1, s.claim.nonce));
-        s.claim.nonce += 7;
+        CHECK(zkl_line_find_nonce(&s.line, SESSION, s.claim.node.nonce) != NULL);
+        CHECK(!zkl_line_find_nonce(&s.line, SESSION, s.claim.node.nonce + 1));
+        CHECK(!zkl_line_find_nonce(&s.line, SESSION + 1, s.claim.node.nonce));
+        s.claim.node.nonce += 7;
         LINE(AHEAD, scene_name(44), BEHIND);
         CHECK(!zkl_line_orphan(&s.line, SESSION));
-        s.claim.nonce += 7;
+        s.claim.node.nonce += 7;
         const struct zkl_contender *orphan = zkl_line_orphan(&s.line, SESSION);
         CHECK(!orphan); /* it was ours when it was first seen */
         LINE(AHEAD, "_c_10000000-0000-0abc-0000-000000000063-lock-0000000050");
@@ -294,7 +294,7 @@ static void orphans(void) {
         CHECK(zkl_line_has_others(&s.line, SESSION));
         scene_enter(ZKL_MUTEX);
         scene_created(42, 1042);
-        LINE(s.claim.name);
+        LINE(s.claim.node.name);
         CHECK(!zkl_line_has_others(&s.line, SESSION));
         s.line.changed = true;
         CHECK(zkl_line_has_others(&s.line, SESSION));

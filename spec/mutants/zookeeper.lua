@@ -176,7 +176,7 @@ return {
     { "own-watch-ignored", "the event of the own node is dropped",
       at = "zkl_stake_event",
       find = [[
-        if (strcmp(claim->name, name) == 0) zkl_stake_perform(stake, own_event(stake, event));
+        if (strcmp(claim->node.name, name) == 0) zkl_stake_perform(stake, own_event(stake, event));
         else]],
       catch = by("fault/replies", "that deletes the holder's node after heartbeats") },
     { "one-parent", "of missing parents only the last is made",
@@ -250,7 +250,7 @@ return {
       "a lease that became a reader's is taken for lost when its old node is gone",
       at = "zkl_stake_absent",
       find = [[
-    if (claim->state == ZKL_DOWNGRADE || strcmp(last_segment(node), claim->name) != 0)
+    if (claim->state == ZKL_DOWNGRADE || strcmp(last_segment(node), claim->node.name) != 0)
         return false;]],
       replace = "(void)node;",
       catch = by("guard", "follows a writer that becomes a reader") },
@@ -358,7 +358,8 @@ return {
       at = "place_in_turns", find = "place + path->stakes - seen - 1", replace = "place",
       catch = by("turns", "tells who waits his place in the process, or in line") },
     { "turns-token", "the token is the node's, for all who have it one after the other",
-      at = "zkl_multi_grant", find = "zkl_claim_token(&part->claim)", replace = "part->claim.czxid",
+      at = "zkl_multi_grant",
+      find = "zkl_claim_token(&part->claim)", replace = "part->claim.node.czxid",
       catch = by("turns", "has tokens of 1024 a node") },
     { "turns-close", "at close the lock is handed on to those who are about to be told",
       at = "end_new", find = "claim->state == ZKL_NEW", replace = "claim->state == ZKL_GONE",

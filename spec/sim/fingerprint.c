@@ -113,17 +113,17 @@ static void mix_queue(struct queue *queue, zkl_time now, bool requests) {
 static void mix_claim(const struct zkl_claim *claim, zkl_time now) {
     mix((uint64_t)claim->state << 16 | (uint64_t)claim->code << 8 | claim->refusal);
     mix(claim->kind);
-    mix((uint64_t)(claim->wanted | claim->stalled << 1 | claim->doubted << 2 |
-                   claim->announced << 3 | claim->own_watched << 4 | claim->unsettled << 5 |
+    mix((uint64_t)(claim->wanted | claim->stalled << 1 | claim->node.doubted << 2 |
+                   claim->announced << 3 | claim->node.watched << 4 | claim->unsettled << 5 |
                    claim->pausing << 6 | claim->awaits_parts << 7 | claim->waits << 8 |
                    claim->left << 9 | claim->settled << 10 | claim->heir << 11 | claim->ends << 12 |
-                   claim->asks << 13 | claim->counting << 14 | claim->marked << 15));
-    mix((uint64_t)(uint32_t)claim->batch << 32 | (uint32_t)claim->served);
+                   claim->asks << 13 | claim->counting << 14 | claim->node.marked << 15));
+    mix((uint64_t)(uint32_t)claim->batch << 32 | (uint32_t)claim->node.served);
     mix((uint64_t)(uint32_t)claim->permits << 32 | (uint32_t)claim->limit);
     mix((uint64_t)claim->heard << 3 | (uint64_t)claim->found << 2 | claim->heading << 1 |
         claim->unseen);
-    mix((uint64_t)claim->czxid);
-    mix((uint64_t)claim->listed << 32 | claim->ranks);
+    mix((uint64_t)claim->node.czxid);
+    mix((uint64_t)claim->node.listed << 32 | claim->ranks);
     mix((uint64_t)claim->headed << 1 | claim->recheck);
     mix(claim->rounds);
     mix((uint64_t)claim->epoch);
@@ -132,8 +132,8 @@ static void mix_claim(const struct zkl_claim *claim, zkl_time now) {
     mix((uint64_t)claim->crowd);
     mix((uint64_t)claim->keep);
     if (claim->batch < 0) mix_time(claim->since, now);
-    if (claim->batch < 0) mix_time(claim->turn_began, now);
-    mix_text(claim->name);
+    if (claim->batch < 0) mix_time(claim->node.turn_began, now);
+    mix_text(claim->node.name);
     if (claim->ahead) mix_text(claim->ahead->name);
     if (claim->lookahead) mix_text(claim->lookahead->name);
     mix(claim->looking);

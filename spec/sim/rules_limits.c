@@ -49,12 +49,12 @@ static bool is_taken(const struct client *client, const struct zkl_claim *claim,
 static bool is_name_taken(const struct client *client, const struct zkl_claim *claim) {
     const struct item *answer = client->hears;
     const struct node *node = answer ? node_at(ZKL_NAME_FIXED, answer->view) : NULL;
-    return node && node->born != claim->czxid;
+    return node && node->born != claim->node.czxid;
 }
 
 static bool is_robbed(const struct zkl_claim *claim) {
     bool fixed = zkl_kind_is_fixed(claim->kind);
-    const struct node *own = fixed ? node_of(claim) : node_find(claim->name);
+    const struct node *own = fixed ? node_of(claim) : node_find(claim->node.name);
     return own && !alive(own);
 }
 

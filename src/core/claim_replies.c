@@ -13,15 +13,15 @@ void zkl_claim_parents(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_c
 
 static void own(struct zkl_claim *claim, const char *name) {
     struct zkl_name parsed;
-    strncpy(claim->name, name, sizeof claim->name - 1);
-    claim->sequence = zkl_name_parse(name, &parsed) ? parsed.sequence : ZKL_SEQUENCE_LIMIT;
+    strncpy(claim->node.name, name, sizeof claim->node.name - 1);
+    claim->node.sequence = zkl_name_parse(name, &parsed) ? parsed.sequence : ZKL_SEQUENCE_LIMIT;
 }
 
 static zkl_actions create_answered(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
                                    const char *name, int64_t czxid) {
     if (reply != ZKL_DONE) return not_created(claim, reply, why, zkl_claim_enter);
     own(claim, name);
-    claim->czxid = czxid;
+    claim->node.czxid = czxid;
     claim->refusal = ZKL_OK;
     if (claim->waits) return zkl_waiter_began(claim);
     if (!claim->wanted) return leave(claim);
@@ -81,16 +81,16 @@ static zkl_actions seek_listed(struct zkl_claim *claim, enum zkl_reply reply, en
         return reply == ZKL_REFUSED && claim->wanted ? fail(claim, why) : 0;
     }
     if (reply == ZKL_DONE)
-        found = zkl_line_find_nonce(claim->line, claim->common->session, claim->nonce);
+        found = zkl_line_find_nonce(claim->line, claim->common->session, claim->node.nonce);
     if (!found && claim->wanted)
         return is_part(claim) ? zkl_claim_requeue(claim) : zkl_claim_enter(claim);
     if (!found) return gone(claim);
     own(claim, found->name);
-    claim->listed = claim->line->serial;
+    claim->node.listed = claim->line->serial;
     if (claim->waits) return zkl_waiter_began(claim);
     if (!claim->wanted) return leave(claim);
     claim->state = ZKL_RECOVER_STAT;
-    claim->own_watched = true;
+    claim->node.watched = true;
     return ZKL_DO_WATCH_OWN;
 }
 
@@ -99,7 +99,7 @@ static zkl_actions own_listed(struct zkl_claim *claim, enum zkl_reply reply, enu
                               zkl_time now) {
     switch (reply) {
     case ZKL_DONE:
-        claim->listed = claim->line->serial;
+        claim->node.listed = claim->line->serial;
         claim->recheck = false;
         claim->unseen = claim->kind == ZKL_PERMIT && zkl_permits_unseen(claim->line, claim);
         return zkl_claim_advance(claim, now);
@@ -140,9 +140,9 @@ zkl_actions zkl_claim_synced(struct zkl_claim *claim, enum zkl_reply reply, zkl_
 /* The node that was found is ours if the server says so. */
 static zkl_actions known(struct zkl_claim *claim, int64_t czxid, uint64_t owner, zkl_time now) {
     bool listed = claim->state == ZKL_RECOVER_STAT;
-    if (!listed && (claim->state != ZKL_LIST || claim->czxid)) return 0;
+    if (!listed && (claim->state != ZKL_LIST || claim->node.czxid)) return 0;
     if (owner != claim->common->session) return zkl_claim_requeue(claim);
-    claim->czxid = czxid;
+    claim->node.czxid = czxid;
     return listed ? zkl_claim_advance(claim, now) : 0;
 }
 
@@ -172,7 +172,7 @@ zkl_actions zkl_claim_got_own(struct zkl_claim *claim, enum zkl_reply reply, enu
         return 0; /* it cannot be watched; the lease clock still guards it */
     case ZKL_UNKNOWN: break;
     }
-    claim->own_watched = false;
+    claim->node.watched = false;
     bool waits = claim->state == ZKL_WAIT || claim->state == ZKL_FIRST;
     return waits || claim->state == ZKL_RECOVER_STAT ? stall(claim) : 0;
 }
@@ -264,8 +264,8 @@ zkl_actions zkl_claim_ranked(struct zkl_claim *claim, struct zkl_contender *cont
 static void become_reader(struct zkl_claim *claim) {
     char name[ZKL_NAME_SIZE];
     forget_own(claim);
-    zkl_name_downgrade(name, claim->name);
-    memcpy(claim->name, name, sizeof name);
+    zkl_name_downgrade(name, claim->node.name);
+    memcpy(claim->node.name, name, sizeof name);
     claim->kind = ZKL_READ;
 }
 
@@ -287,7 +287,7 @@ zkl_actions zkl_claim_downgraded(struct zkl_claim *claim, enum zkl_reply reply, 
     }
     if (!claim->wanted) return leave(claim);
     claim->state = ZKL_HELD;
-    claim->own_watched = false; /* the next heartbeat's */
+    claim->node.watched = false; /* the next heartbeat's */
     return ZKL_DO_DOWNGRADED;
 }
 
@@ -311,7 +311,7 @@ zkl_actions zkl_claim_marked(struct zkl_claim *claim, enum zkl_reply reply) {
 
 /* An heir that does not hold yet looks once more when it does; a stalled mark is repeated. */
 zkl_actions zkl_claim_unmarked(struct zkl_claim *claim) {
-    if (claim->state != ZKL_HELD) claim->own_watched = false;
+    if (claim->state != ZKL_HELD) claim->node.watched = false;
     if (claim->state != ZKL_HELD || claim->stalled) return 0;
     return zkl_claim_tires(claim) ? stall(claim) : ZKL_DO_MARK;
 }
@@ -338,7 +338,7 @@ zkl_actions zkl_claim_own_changed(struct zkl_claim *claim) {
     if (claim->waits) return zkl_claim_signalled(claim);
     bool has_node = claim->state == ZKL_HELD || claim->state == ZKL_KEPT;
     if (!is_in_line(claim) && !has_node) return 0;
-    claim->own_watched = true;
+    claim->node.watched = true;
     return ZKL_DO_WATCH_OWN;
 }
 

@@ -21,9 +21,14 @@ static inline void drop_ahead(struct zkl_claim *claim) {
     claim->looking = false;
 }
 
+/* It has no node any more, or makes another one. */
+static inline void forget_node(struct zkl_claim *claim) {
+    claim->node = (struct zkl_node){.doubted = claim->node.doubted};
+}
+
 /* The own node is gone for certain; the line need not wait for the next list. */
 static inline void forget_own(struct zkl_claim *claim) {
-    struct zkl_contender *own = zkl_line_find(claim->line, claim->name);
+    struct zkl_contender *own = zkl_line_find(claim->line, claim->node.name);
     if (own) zkl_line_forget(claim->line, own);
 }
 
@@ -37,7 +42,7 @@ static inline zkl_actions make_way(const struct zkl_claim *claim) {
 
 /* Its node says that it may be kept: an heir of such a node may not keep it itself. */
 static inline bool has_keeping_node(const struct zkl_claim *claim) {
-    return claim->nonce & ZKL_NONCE_KEEPS;
+    return claim->node.nonce & ZKL_NONCE_KEEPS;
 }
 
 /* Its node may go to another claim of the session. */
@@ -140,7 +145,7 @@ static inline bool all_are(const struct zkl_claim *claim, enum zkl_claim_state s
 static inline bool all_have_nodes(const struct zkl_claim *claim) {
     const struct zkl_claim *part = claim;
     do {
-        if (!zkl_line_find(part->line, part->name)) return false;
+        if (!zkl_line_find(part->line, part->node.name)) return false;
         part = part->next_part;
     } while (part != claim);
     return true;
@@ -148,8 +153,8 @@ static inline bool all_have_nodes(const struct zkl_claim *claim) {
 
 /* It is not told of its end before it holds, unless it watches. */
 static inline zkl_actions watch_own(struct zkl_claim *claim) {
-    if (claim->own_watched) return 0;
-    claim->own_watched = true;
+    if (claim->node.watched) return 0;
+    claim->node.watched = true;
     return ZKL_DO_WATCH_OWN;
 }
 
@@ -232,7 +237,7 @@ static inline zkl_actions not_created(struct zkl_claim *claim, enum zkl_reply re
         return (claim->wanted ? fail(claim, why) : 0) | gone(claim);
     case ZKL_UNKNOWN:
         claim->state = ZKL_RECOVER_SYNC;
-        claim->stalled = claim->doubted = true;
+        claim->stalled = claim->node.doubted = true;
         return ZKL_DO_DOUBT;
     }
     return 0;

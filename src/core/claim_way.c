@@ -24,10 +24,8 @@ static zkl_actions gather(struct zkl_claim *claim) {
 /* A node of an earlier attempt is nobody's. */
 zkl_actions zkl_claim_rest(struct zkl_claim *claim) {
     forget_own(claim);
+    forget_node(claim);
     claim->state = ZKL_NEW;
-    claim->nonce = 0;
-    claim->czxid = 0;
-    claim->name[0] = '\0';
     return stall(claim);
 }
 
@@ -41,15 +39,13 @@ zkl_actions zkl_claim_enter(struct zkl_claim *claim) {
     drop_ahead(claim);
     if (zkl_claim_tires(claim)) return zkl_claim_rest(claim);
     claim->state = ZKL_CREATE;
-    claim->stalled = claim->heir = claim->own_watched = claim->unseen = false;
-    claim->recheck = claim->contended = claim->marked = false;
-    claim->czxid = 0;
-    claim->served = 0;
-    claim->nonce = ++claim->common->nonces | nonce_bits(claim);
-    zkl_name_prefix(claim->name, claim->kind, claim->common->session, claim->nonce);
+    claim->stalled = claim->heir = claim->unseen = claim->recheck = false;
+    forget_node(claim);
+    claim->node.nonce = ++claim->common->nonces | nonce_bits(claim);
+    zkl_name_prefix(claim->node.name, claim->kind, claim->common->session, claim->node.nonce);
     if (claim->kind == ZKL_PERMIT)
-        zkl_name_permits(claim->name, claim->permits, claim->limit, claim->common->session,
-                         claim->nonce);
+        zkl_name_permits(claim->node.name, claim->permits, claim->limit, claim->common->session,
+                         claim->node.nonce);
     if (is_part(claim)) return gather(claim);
     return claim->waits ? ZKL_DO_CREATE : ZKL_DO_CREATE | ZKL_DO_LIST;
 }
@@ -97,12 +93,12 @@ static zkl_actions wait_for(struct zkl_claim *claim, struct zkl_contender *ahead
     claim->state = ZKL_WAIT;
     bool behind_others = ahead->session != claim->common->session;
     if (behind_others) claim->line->gave_way = false;
-    claim->contended = claim->contended || behind_others;
+    claim->node.contended = claim->node.contended || behind_others;
     claim->heading = false;
     claim->ahead = zkl_contender_hold(ahead);
-    if (!claim->own_watched) actions |= ZKL_DO_WATCH_OWN;
+    if (!claim->node.watched) actions |= ZKL_DO_WATCH_OWN;
     if (!claim->trying) actions |= announce(claim);
-    claim->own_watched = claim->announced = true;
+    claim->node.watched = claim->announced = true;
     return actions | zkl_lookahead_watch(claim);
 }
 
@@ -153,16 +149,17 @@ static bool may_be_let_in(const struct zkl_claim *claim, const struct zkl_conten
 
 /* A list that another claim asked for may have shown that the own node is gone. */
 static zkl_actions advance(struct zkl_claim *claim, zkl_time now) {
-    struct zkl_contender *own = zkl_line_find(claim->line, claim->name);
+    struct zkl_contender *own = zkl_line_find(claim->line, claim->node.name);
     drop_ahead(claim);
     claim->stalled = false;
     if (!own) return zkl_claim_requeue(claim);
-    if (!claim->czxid) {
+    if (!claim->node.czxid) {
         claim->state = ZKL_RECOVER_STAT;
         return watch_own(claim);
     }
-    own->czxid = claim->czxid;                                 /* need not be asked for */
-    if (claim->counting && claim->czxid > ZKL_BATCH_CZXID_MAX) /* no token of it would be true */
+    own->czxid = claim->node.czxid; /* need not be asked for */
+    if (claim->counting &&
+        claim->node.czxid > ZKL_BATCH_CZXID_MAX) /* no token of it would be true */
         return fail(claim, ZKL_UNSUPPORTED) | leave(claim);
     if (claim->line->incomplete || zkl_claim_rechecks_by_list(claim))
         return zkl_claim_list_again(claim);

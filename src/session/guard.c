@@ -64,7 +64,7 @@ static bool check_own(struct guard *guard, const struct stakes *stakes) {
     for (size_t i = 0; i < guard->checks; i++) {
         const struct stake *stake = zkl_stakes_at(stakes, i);
         free((char *)guard->ops[i].path);
-        guard->ops[i].path = zkl_path_join(stake->path->text, stake->claim.name);
+        guard->ops[i].path = zkl_path_join(stake->path->text, stake->claim.node.name);
         if (!guard->ops[i].path) return false;
     }
     return true;

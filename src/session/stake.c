@@ -345,7 +345,8 @@ static enum zkl_code end_of(struct stake *stake) {
 /* The mark stays, whatever is written later. */
 void zkl_stake_take_data(struct stake *stake, const struct answer *answer) {
     bool fixed = zkl_kind_is_fixed(stake->claim.kind); /* it may be another's by this name */
-    if (answer->reply != ZKL_DONE || (fixed && answer->stat->czxid != stake->claim.czxid)) return;
+    if (answer->reply != ZKL_DONE || (fixed && answer->stat->czxid != stake->claim.node.czxid))
+        return;
     stake->version = answer->stat->version;
     if (stake->revoked || answer->size <= 0) return;
     stake->revoked = zkl_data_asks(answer->text, (size_t)answer->size);

@@ -43,7 +43,7 @@ static void create_one(struct stake *stake) {
     bool fixed = zkl_kind_is_fixed(stake->claim.kind);
     struct call *call = call_for(stake, CALL_CREATE, NULL);
     if (call)
-        zkl_call_create(call, stake->path->text, stake->claim.name, stake->data,
+        zkl_call_create(call, stake->path->text, stake->claim.node.name, stake->data,
                         fixed ? ZKL_EPHEMERAL : ZKL_SEQUENTIAL);
 }
 
@@ -82,17 +82,17 @@ static void create_parents(struct stake *stake) {
 static void remove_node(struct stake *stake) {
     struct call *call = call_for(stake, CALL_REMOVE, NULL);
     int32_t version = stake->claim.waits && !stake->claim.settled ? 0 : -1;
-    if (call) zkl_call_delete(call, stake->path->text, stake->claim.name, version);
+    if (call) zkl_call_delete(call, stake->path->text, stake->claim.node.name, version);
     if (stake->claim.state == ZKL_RETREAT) zkl_multi_retreat(stake);
 }
 
 void zkl_stake_downgrade(struct stake *stake) {
     char name[ZKL_NAME_SIZE];
-    zkl_name_downgrade(name, stake->claim.name);
+    zkl_name_downgrade(name, stake->claim.node.name);
     const struct zkl_op ops[] = {
         {ZKL_OP_CREATE, ZKL_EPHEMERAL, 0, zkl_path_join(stake->path->text, name), stake->data,
          strlen(stake->data)},
-        {ZKL_OP_DELETE, 0, stake->version, zkl_path_join(stake->path->text, stake->claim.name),
+        {ZKL_OP_DELETE, 0, stake->version, zkl_path_join(stake->path->text, stake->claim.node.name),
          NULL, 0},
     };
     zkl_stake_transact(stake, CALL_DOWNGRADE, ops, 2);
@@ -101,13 +101,13 @@ void zkl_stake_downgrade(struct stake *stake) {
 /* Somebody wrote into the own node: what it was, and once more. */
 void zkl_stake_revise(struct stake *stake) {
     struct call *call = call_for(stake, CALL_REVISE, NULL);
-    if (call) zkl_call_get(call, stake->path->text, stake->claim.name);
+    if (call) zkl_call_get(call, stake->path->text, stake->claim.node.name);
 }
 
 /* What the node is to say; it stays until the answer, and one is out at a time. NULL: no memory. */
 static const char *data_to_mark(struct stake *stake) {
     const char *data = stake->revoked ? ZKL_REVOKE_DATA : stake->data;
-    if (!stake->claim.marked) return data;
+    if (!stake->claim.node.marked) return data;
     free(stake->marked_data);
     stake->marked_data = malloc(strlen(data) + sizeof ZKL_HELD_WORD);
     return stake->marked_data ? strcat(strcpy(stake->marked_data, data), ZKL_HELD_WORD) : NULL;
@@ -117,7 +117,7 @@ void zkl_stake_mark(struct stake *stake) {
     const char *data = data_to_mark(stake);
     struct call *call = data ? call_for(stake, CALL_MARK, NULL) : NULL;
     if (!data) starve(stake, CALL_MARK);
-    if (call) zkl_call_set(call, stake->path->text, stake->claim.name, data, stake->version);
+    if (call) zkl_call_set(call, stake->path->text, stake->claim.node.name, data, stake->version);
 }
 
 /*
@@ -198,8 +198,8 @@ static void watch_own(struct stake *stake) {
     struct call *call = call_for(stake, CALL_GET_OWN, NULL);
     if (!call) return;
     if (claim->state == ZKL_RECOVER_SYNC && !claim->wanted)
-        zkl_call_get(call, stake->path->text, claim->name);
-    else zkl_call_watch(call, stake->path->text, claim->name);
+        zkl_call_get(call, stake->path->text, claim->node.name);
+    else zkl_call_watch(call, stake->path->text, claim->node.name);
 }
 
 /*
@@ -219,7 +219,7 @@ static size_t own_ahead(const struct zkl_claim *claim) {
     for (const struct zkl_claim *each = claim->line->claims; each; each = each->next) {
         if (zkl_claims_wait_from(each)) break;
         bool in_line = each->state >= ZKL_LIST && each->state <= ZKL_DOWNGRADE;
-        if (in_line && each->sequence < claim->sequence && ++count == WATCHING) break;
+        if (in_line && each->node.sequence < claim->node.sequence && ++count == WATCHING) break;
     }
     return count;
 }

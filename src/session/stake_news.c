@@ -154,7 +154,7 @@ static zkl_actions answer_own(struct stake *stake, const struct answer *answer) 
     if (fixed) zkl_stake_take_data(stake, answer); /* from now on the claim knows its node */
     if (stat && fixed) zkl_stake_look_for_fixed_orphan(stake->path, stake->session, stat);
     if (stat && stat->version > 0) did |= zkl_claim_signalled(&stake->claim);
-    if (stat && stake->claim.marked && !says_held(answer) && !is_marking(stake))
+    if (stat && stake->claim.node.marked && !says_held(answer) && !is_marking(stake))
         did |= zkl_claim_unmarked(&stake->claim);
     return did;
 }
@@ -200,7 +200,7 @@ struct stake *zkl_stake_of(struct zkl_session *session, const char *node) {
     struct path *path = path_of(session, node);
     struct zkl_claim *claim = path ? path->line.claims : NULL;
     for (; claim && !zkl_claims_wait_from(claim); claim = claim->next)
-        if (strcmp(claim->name, name) == 0) return (struct stake *)claim;
+        if (strcmp(claim->node.name, name) == 0) return (struct stake *)claim;
     return NULL;
 }
 
@@ -289,7 +289,8 @@ static zkl_actions ahead_event(struct stake *stake, struct zkl_contender *ahead,
 
 bool zkl_stake_absent(struct stake *stake, const char *node) {
     struct zkl_claim *claim = &stake->claim;
-    if (claim->state == ZKL_DOWNGRADE || strcmp(last_segment(node), claim->name) != 0) return false;
+    if (claim->state == ZKL_DOWNGRADE || strcmp(last_segment(node), claim->node.name) != 0)
+        return false;
     zkl_stake_perform(stake, zkl_claim_own_deleted(claim));
     return true;
 }
@@ -314,7 +315,7 @@ void zkl_stake_event(struct zkl_session *session, enum zkl_node_event event, con
         struct zkl_contender *ahead;
         if (zkl_claims_wait_from(claim)) break;
         next = claim->next;
-        if (strcmp(claim->name, name) == 0) zkl_stake_perform(stake, own_event(stake, event));
+        if (strcmp(claim->node.name, name) == 0) zkl_stake_perform(stake, own_event(stake, event));
         else if ((ahead = watched(claim, name)))
             zkl_stake_perform(stake, ahead_event(stake, ahead, event, now));
         else if (claim->state == ZKL_WAIT && claim->heading)
