@@ -28,6 +28,9 @@
 
 #include "core/permits.h"
 #include "session/call.h" /* to look, never to change */
+#include "session/internal.h"
+#include "session/lease.h"
+#include "session/watcher.h"
 
 enum { USERS = 6, WATCHERS = 2, LOCKS = 2, SENT = 1024, PATH = 256 };
 

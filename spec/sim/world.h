@@ -16,6 +16,9 @@
 #include <string.h>
 
 #include "../../src/session/call.h" /* to look, never to change */
+#include "../../src/session/internal.h"
+#include "../../src/session/lease.h"
+#include "../../src/session/watcher.h"
 
 enum {
     CLIENTS = 8,

@@ -418,7 +418,10 @@ zkl_actions zkl_claim_ahead_changed(struct zkl_claim *claim, struct zkl_contende
 /* Of line->kept: line->changed. */
 zkl_actions zkl_claim_contended(struct zkl_claim *kept, zkl_time now);
 /* To ZKL_DO_WATCH_LOOKAHEAD: it is not watched. The claim looks when its predecessor goes. */
-void zkl_claim_overlook(struct zkl_claim *claim);
+static inline void zkl_claim_overlook(struct zkl_claim *claim) {
+    zkl_contender_drop(claim->lookahead);
+    claim->lookahead = NULL;
+}
 
 /* --- connection and time -------------------------------------------------------------- */
 /* The connection is back in the same session, or a stalled claim may try again. */

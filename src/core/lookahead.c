@@ -25,11 +25,6 @@ zkl_actions zkl_lookahead_again(struct zkl_claim *claim) {
     return missing ? zkl_lookahead_watch(claim) : 0;
 }
 
-void zkl_claim_overlook(struct zkl_claim *claim) {
-    zkl_contender_drop(claim->lookahead);
-    claim->lookahead = NULL;
-}
-
 /* All that the newest list has before the predecessor may be gone, too. */
 static zkl_actions look(struct zkl_claim *claim) {
     claim->recheck = !claim->line->incomplete;

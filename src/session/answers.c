@@ -8,8 +8,11 @@
 #include <assert.h>
 #include <string.h>
 
-#include "request.h"
-#include "stake.h"
+#include "answers.h"
+#include "guard.h"
+#include "internal.h"
+#include "query.h"
+#include "stake_news.h"
 #include "watcher.h"
 
 /* --- what an answer means -------------------------------------------------------------------- */

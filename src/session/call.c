@@ -5,6 +5,10 @@
 #include <string.h>
 
 #include "call.h"
+#include "internal.h"
+#include "request.h"
+#include "stake.h"
+#include "watcher.h"
 
 struct call *zkl_call_new(struct zkl_session *session, enum call_kind kind, struct stake *stake,
                           struct zkl_request *request) {

@@ -2,7 +2,9 @@
 #ifndef ZKL_SESSION_CALL_H
 #define ZKL_SESSION_CALL_H
 
-#include "records.h"
+#include "../core/line.h"
+#include "reply.h"
+#include "session.h"
 
 enum call_kind {
     CALL_PARENT, /* create of a missing parent */
@@ -59,20 +61,6 @@ struct call {
     bool unsent;                     /* answered as that when those before it are answered */
 };
 
-/* What a server's answer looks like to the part that asked; see zkl_reply_sift(). */
-struct answer {
-    int rc; /* enum zkl_error */
-    enum zkl_reply reply;
-    enum zkl_code why; /* REFUSED: the code for the user */
-    const char *text;  /* data, or the path that a single create made */
-    int size;          /* of data */
-    const struct zkl_stat *stat;
-    const char *const *names;
-    int count; /* of them */
-    const struct zkl_result *results;
-    zkl_time now;
-};
-
 struct call *zkl_call_new(struct zkl_session *session, enum call_kind kind, struct stake *stake,
                           struct zkl_request *request); /* NULL: out of memory */
 /* These put it into the queue. It is about parent, or parent/name. */
@@ -100,10 +88,5 @@ void zkl_call_unlink(struct call *call);      /* out of the queue */
 void zkl_call_free(struct call *call);
 /* Which operation the server refused, from 0; the count: it does not say. */
 size_t zkl_call_refused(const struct call *call, const struct answer *answer);
-
-/* reply.c: leaves of an answer what may be believed. */
-void zkl_reply_sift(const struct call *call, struct answer *answer);
-/* answers.c: none will be answered, so each is, as unknown. */
-void zkl_call_answer_all(struct zkl_session *session);
 
 #endif

@@ -4,7 +4,9 @@
  */
 #include <string.h>
 
-#include "stake.h"
+#include "condition.h"
+#include "internal.h"
+#include "stake_actions.h"
 
 static struct stake *partner_of(const struct stake *stake) {
     return (struct stake *)stake->claim.partner;

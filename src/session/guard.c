@@ -9,8 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "request.h"
-#include "stake.h"
+#include "guard.h"
+#include "lease.h"
+#include "query.h"
+#include "signal.h"
+#include "stake_news.h"
 
 const char *const zkl_op_names[] = {[ZKL_OP_SET] = "set",
                                     [ZKL_OP_CREATE] = "create",

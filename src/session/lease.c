@@ -3,8 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "request.h"
-#include "stake.h"
+#include "internal.h"
+#include "kept.h"
+#include "lease.h"
+#include "meter.h"
+#include "stake_actions.h"
 
 /* --- acquire --------------------------------------------------------------------------- */
 
@@ -273,6 +276,18 @@ static enum zkl_code end_of(const zkl_lease *lease) {
 
 static zkl_session *session_of(const zkl_lease *lease) {
     return zkl_stakes_at(&lease->stakes, 0)->session;
+}
+
+zkl_lease *zkl_request_lease(zkl_request *request) {
+    zkl_lease *lease = request->lease ? calloc(1, sizeof *lease) : NULL;
+    if (!lease || !zkl_stakes_copy(&lease->stakes, &request->stakes)) {
+        free(lease);
+        return NULL;
+    }
+    zkl_hold_move(zkl_stakes_at(&lease->stakes, 0), &request->hold, &lease->hold);
+    request->lease = false;
+    lease->kind = request->lease_kind;
+    return lease;
 }
 
 struct zkl_request *zkl_request_of(const zkl_lease *lease, enum request_kind kind,

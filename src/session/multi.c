@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stake.h"
+#include "internal.h"
+#include "multi.h"
+#include "stake_actions.h"
 
 /* --- the ring --------------------------------------------------------------------------- */
 

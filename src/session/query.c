@@ -7,8 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "request.h"
-#include "stake.h"
+#include "guard.h"
+#include "internal.h"
+#include "lease.h"
+#include "query.h"
+#include "signal.h"
+#include "stake_actions.h"
+#include "stake_news.h"
 
 /*
  * A part of the answer was lost: all of it is asked again, a moment after the last of the

@@ -23,6 +23,8 @@
 #include <string.h>
 
 #include "call.h"
+#include "internal.h"
+#include "stake.h"
 
 /* libzookeeper's own word for it. */
 #define NOT_UNDERSTOOD ZKL_ERROR_MARSHALLING

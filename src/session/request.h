@@ -1,46 +1,93 @@
-/* request.h - what users ask for and wait for, and their handles on what was granted. */
+/* request.h - what users ask for and wait for: how it begins, and how it ends. */
 #ifndef ZKL_SESSION_REQUEST_H
 #define ZKL_SESSION_REQUEST_H
 
-#include "call.h"
+#include "events.h"
+#include "hold.h"
+#include "stakes.h"
 
-/* --- request.c: deadlines, and the end with the session -----------------------------------------
+enum request_kind {
+    REQUEST_READY,
+    REQUEST_ACQUIRE,
+    REQUEST_CHECK,
+    REQUEST_DOWNGRADE,
+    REQUEST_WAIT,
+    REQUEST_RELEASE,
+    REQUEST_QUEUE,
+    REQUEST_GUARD,
+    REQUEST_SIGNAL,
+    REQUEST_REVOKE,
+    REQUEST_BREAK,
+    REQUEST_GET,
+    REQUEST_CHILDREN,
+    REQUEST_PAUSE,
+    REQUEST_DRAIN
+};
+
+/* It is asked while the lease stands: one that is lost answers it. */
+static inline bool zkl_request_needs_lease(enum request_kind kind) {
+    return kind == REQUEST_CHECK || kind == REQUEST_GUARD || kind == REQUEST_SIGNAL;
+}
+
+struct zkl_request {
+    struct zkl_session *session;
+    struct zkl_request *next, **link; /* in session->requests, until done */
+    struct zkl_request *next_leaving; /* in stake->leaving */
+    struct news done_news, queued_news;
+    struct stakes stakes; /* ACQUIRE, CHECK, DOWNGRADE, WAIT, RELEASE, GUARD, SIGNAL */
+    char *path;           /* QUEUE, REVOKE, BREAK, GET, CHILDREN, SIGNAL */
+    enum zkl_kind asked;  /* QUEUE: the kind of the lock that asks */
+    bool brief;           /* SIGNAL: only what names tell of the queue */
+    struct guard *guard;  /* GUARD; SIGNAL: the writes, after the queue */
+    bool all;             /* SIGNAL: not only the first */
+    size_t listed;        /* SIGNAL: of the queue, those that were looked at */
+    size_t signalled;     /* SIGNAL: waiters that have one by it */
+    unsigned effects;     /* GUARD, SIGNAL: transactions sent, and not known to have none */
+    char *data;           /* GET: of the node, with `size` bytes; CHILDREN: the names */
+    size_t size;
+    int32_t version; /* GET: of the data; BREAK: the one expected */
+    char *found;     /* ZKL_CONFLICT: what the path is used for, if known; else NULL */
+    struct zkl_queued *queue;
+    size_t queued, position;
+    struct hold hold; /* ACQUIRE: of the handle, until that is taken */
+    zkl_time begun, deadline;
+    struct zkl_meter *meter; /* ACQUIRE: of the lock's name, or NULL */
+    uint64_t id;
+    unsigned references; /* the caller's, the list's, the inbox's, calls */
+    unsigned calls;      /* requests out for it */
+    int error;           /* the server's error code behind `code` */
+    enum request_kind kind;
+    enum zkl_code code;
+    enum zkl_kind lease_kind;
+    bool done;
+    bool lease;      /* a handle of lease_kind is there to be taken */
+    bool quiet;      /* ACQUIRE: its user does not ask for its place */
+    bool again;      /* ACQUIRE: its owner had the lock already */
+    zkl_time ask_at; /* a part of its answer was lost: when to ask again; query.c */
+};
+
+/* What a guard writes, if its lease's nodes are there. */
+struct guard {
+    size_t checks, count; /* of the ops; the first of them check the own nodes */
+    size_t refused;       /* which of the others, from 1; 0: none */
+    struct zkl_op ops[];
+};
+
+/* Why the session takes none; ZKL_OK: it does. */
+enum zkl_code zkl_request_refusal(const struct zkl_session *session);
+struct zkl_request *zkl_request_new(struct zkl_session *session, enum request_kind kind,
+                                    zkl_time timeout);
+void zkl_request_forget_queue(struct zkl_request *request); /* QUEUE */
+void zkl_request_finish(struct zkl_request *request, enum zkl_code code, int error);
+/*
+ * Ends it with ZKL_CONFLICT: `where` there is a lock of this kind already; `number`: the limit
+ * of its permits; of a mutex an enum mutex_use.
  */
+enum mutex_use { USE_FIFO, USE_COUNTING, USE_TURNS };
+void zkl_request_conflict(struct zkl_request *request, const char *where, enum zkl_kind kind,
+                          int32_t number);
 
-zkl_time zkl_request_due(const struct zkl_session *session); /* the first of them */
-void zkl_request_overdue(struct zkl_session *session);
-void zkl_request_fail_all(struct zkl_session *session, enum zkl_code code);
-
-/* --- lease.c: about handles ----------------------------------------------------------------------
- */
-
-/* About a lease; done already, if it has ended. */
-struct zkl_request *zkl_request_of(const zkl_lease *lease, enum request_kind kind,
-                                   zkl_time timeout);
-void zkl_lease_give_up_all(const struct stakes *stakes, enum zkl_kind kind);
-
-/* --- query.c: requests that only ask -------------------------------------------------------------
- */
-
-void zkl_query_begin(struct zkl_request *request); /* unless it takes none */
-void zkl_query_again(struct zkl_request *request); /* in a moment */
-void zkl_query_start_all(struct zkl_session *session);
-void zkl_query_answer(struct call *call, const struct answer *answer);
-
-/* --- guard.c: writes that are carried out only while a lease's node exists ----------------------
- */
-
-/* To fill in, as many ops as `count` says; each has its path and data. NULL: out of memory. */
-struct guard *zkl_guard_new(size_t checks, size_t count);
-void zkl_guard_remove(struct guard *guard, size_t op);
-void zkl_guard_send(struct zkl_request *request);
-void zkl_guard_answer(struct call *call, const struct answer *answer);
-
-/* --- signal.c: signals to the waiters in a condition ---------------------------------------------
- */
-
-/* The list is there, or a write was carried out. */
-void zkl_signal_next(struct zkl_request *request);
-void zkl_signal_written(struct zkl_request *request, enum zkl_code code, int error);
+void zkl_guard_free(struct guard *guard);
+void zkl_op_forget(const struct zkl_op *op); /* its path and data */
 
 #endif

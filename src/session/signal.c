@@ -9,8 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "request.h"
-#include "stake.h"
+#include "guard.h"
+#include "lease.h"
+#include "query.h"
+#include "signal.h"
 
 /* Writes in one transaction. */
 #ifndef SIGNALS_AT_ONCE

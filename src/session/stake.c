@@ -3,7 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "children.h"
+#include "condition.h"
+#include "internal.h"
+#include "meter.h"
+#include "multi.h"
+#include "request.h"
 #include "stake.h"
+#include "stake_actions.h"
+#include "steps.h"
 
 /* --- life ------------------------------------------------------------------------------ */
 
@@ -164,6 +172,16 @@ void zkl_stake_await_end(struct zkl_request *request) {
     zkl_request_finish(request, ZKL_OK, 0);
 }
 
+void zkl_stakes_drained(struct zkl_session *session) {
+    const struct stake *stake = session->stakes;
+    while (stake && !stake->claim.wanted) stake = stake->next;
+    if (!session->draining || stake) return;
+    for (struct zkl_request *request = session->requests, *next; request; request = next) {
+        next = request->next;
+        if (request->kind == REQUEST_DRAIN) zkl_request_finish(request, ZKL_OK, 0);
+    }
+}
+
 void zkl_stake_forget(struct stake *stake) {
     struct zkl_session *session = stake->session;
     assert(stake->claim.state == ZKL_GONE && stake->granted_at == 0);
@@ -192,7 +210,7 @@ void zkl_stake_forget(struct stake *stake) {
     zkl_stake_resume_postponed(session, stake->path);
     stake->path = NULL;
     zkl_stake_unref(stake);
-    zkl_session_drained(session);
+    zkl_stakes_drained(session);
 }
 
 /* --- what the user is told --------------------------------------------------------------- */

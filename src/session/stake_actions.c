@@ -3,7 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stake.h"
+#include "children.h"
+#include "condition.h"
+#include "internal.h"
+#include "kept.h"
+#include "multi.h"
+#include "stake_actions.h"
 
 /* --- requests ------------------------------------------------------------------------------ */
 

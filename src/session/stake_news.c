@@ -1,7 +1,12 @@
 /* stake_news.c - feeds the claim machine replies and watch events. */
 #include <string.h>
 
-#include "stake.h"
+#include "children.h"
+#include "condition.h"
+#include "internal.h"
+#include "multi.h"
+#include "stake_actions.h"
+#include "stake_news.h"
 
 /* --- replies --------------------------------------------------------------------------------- */
 

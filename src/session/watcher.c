@@ -15,13 +15,35 @@
  * its version alone a node that was made again looks like the old one, and after the loss of all
  * data so may its zxids.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "internal.h"
+#include "request.h"
 #include "watcher.h"
 
 /* Before the next look, after an answer that was lost. */
 #define PAUSE (ZKL_SECOND / 10)
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+static void forget_reading(struct reading *reading) {
+    free(reading->data);
+    *reading = (struct reading){0};
+}
+
+void zkl_watcher_ref(struct zkl_watcher *watcher) {
+    watcher->references++;
+}
+
+void zkl_watcher_unref(struct zkl_watcher *watcher) {
+    assert(watcher->references > 0);
+    if (--watcher->references > 0) return;
+    forget_reading(&watcher->seen);
+    forget_reading(&watcher->told);
+    free(watcher);
+}
 
 /* --- readings ---------------------------------------------------------------------------- */
 
@@ -158,7 +180,7 @@ static void see(struct zkl_watcher *watcher, const struct answer *answer) {
         look_again(watcher, PAUSE);
         return;
     }
-    zkl_reading_forget(&watcher->seen);
+    forget_reading(&watcher->seen);
     watcher->seen = reading;
     if (watcher->untold || !equal(&reading, &watcher->told)) post(watcher);
 }
@@ -229,12 +251,12 @@ uint64_t zkl_watcher_id(const zkl_watcher *watcher) {
 /* What was seen is what is to be told, unless it is what was told last. */
 static void turn_to_seen(struct zkl_watcher *watcher) {
     if (watcher->seen.known && !equal(&watcher->seen, &watcher->told)) {
-        zkl_reading_forget(&watcher->told);
+        forget_reading(&watcher->told);
         watcher->told = watcher->seen;
         watcher->untold = true;
     } else {
         if (watcher->seen.known) watcher->told.aversion = watcher->seen.aversion;
-        zkl_reading_forget(&watcher->seen);
+        forget_reading(&watcher->seen);
     }
     watcher->seen = (struct reading){0};
 }

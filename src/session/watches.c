@@ -25,6 +25,8 @@
 
 #include "../core/hash.h"
 #include "call.h"
+#include "internal.h"
+#include "stake.h"
 
 /* --- the table ------------------------------------------------------------------------------ */
 
