@@ -209,13 +209,16 @@ static void mix_call(const struct zkl_session *session, const struct call *call,
 
 static void mix_request_of(const struct zkl_session *session, const struct zkl_request *request,
                            zkl_time now) {
-    mix((uint64_t)request->kind << 2 | request->done << 1 | request->lease);
+    mix((uint64_t)request->kind << 2 | request->done << 1 |
+        (zkl_request_contends(request) && request->lease));
     mix((uint64_t)request->code << 32 | request->calls);
     mix_time(request->deadline, now);
     mix(request->ask_at ? (uint64_t)(request->ask_at - now) : 1);
     mix_stakes(session, &request->stakes);
-    for (size_t i = 0; i < request->queued; i++) mix_text(request->queue[i].name);
-    mix((uint64_t)request->listed << 32 | request->signalled);
+    if (zkl_request_has_queue(request)) {
+        for (size_t i = 0; i < request->queued; i++) mix_text(request->queue[i].name);
+        mix((uint64_t)request->listed << 32 | request->signalled);
+    }
     mix(request->effects);
     if (request->guard) mix(request->guard->refused);
 }

@@ -4,16 +4,12 @@
 #include "lease.h"
 #include "stake_actions.h"
 
-/* Its user hears from its claim. */
-static bool contends(const struct zkl_request *request) {
-    return request->kind == REQUEST_ACQUIRE || request->kind == REQUEST_WAIT;
-}
-
 /* Ends a request before its answer. */
 void zkl_request_cancel(zkl_request *request, enum zkl_code why) {
     if (request->done) return;
     struct stake *stake = zkl_stakes_at(&request->stakes, 0);
-    if (contends(request)) zkl_stake_perform(stake, zkl_claim_cancel(&stake->claim, why));
+    if (zkl_request_contends(request))
+        zkl_stake_perform(stake, zkl_claim_cancel(&stake->claim, why));
     else zkl_request_finish(request, why, 0);
 }
 
@@ -44,7 +40,7 @@ static enum zkl_code verdict(const struct zkl_request *request, enum zkl_code co
 
 /* Its user hears from its claim, or from the caller who ends the pause. */
 static bool goes_on(const struct zkl_request *request, enum zkl_code code) {
-    return contends(request) || (request->kind == REQUEST_PAUSE && code == ZKL_EXPIRED);
+    return zkl_request_contends(request) || (request->kind == REQUEST_PAUSE && code == ZKL_EXPIRED);
 }
 
 void zkl_request_fail_all(struct zkl_session *session, enum zkl_code code) {
@@ -61,12 +57,17 @@ static void unpost(struct zkl_request *request, struct news *news) {
     zkl_request_unref(request);
 }
 
-void zkl_request_drop(zkl_request *request) {
-    zkl_request_cancel(request, ZKL_INTERRUPTED);
+/* A grant that nobody takes is given up. */
+static void leave_lease(struct zkl_request *request) {
     zkl_hold_end(zkl_stakes_at(&request->stakes, 0), &request->hold);
     if (request->lease) zkl_lease_give_up_all(&request->stakes, request->lease_kind);
     request->lease = false;
     unpost(request, &request->queued_news);
+}
+
+void zkl_request_drop(zkl_request *request) {
+    zkl_request_cancel(request, ZKL_INTERRUPTED);
+    if (zkl_request_contends(request)) leave_lease(request);
     unpost(request, &request->done_news);
     zkl_request_unref(request);
 }

@@ -279,7 +279,8 @@ static zkl_session *session_of(const zkl_lease *lease) {
 }
 
 zkl_lease *zkl_request_lease(zkl_request *request) {
-    zkl_lease *lease = request->lease ? calloc(1, sizeof *lease) : NULL;
+    bool granted = zkl_request_contends(request) && request->lease;
+    zkl_lease *lease = granted ? calloc(1, sizeof *lease) : NULL;
     if (!lease || !zkl_stakes_copy(&lease->stakes, &request->stakes)) {
         free(lease);
         return NULL;

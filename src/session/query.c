@@ -355,8 +355,8 @@ static zkl_request *ask_of(zkl_session *session, enum request_kind kind, const c
                            enum zkl_kind asked, int32_t version, zkl_time timeout) {
     struct zkl_request *request = zkl_request_new(session, kind, timeout);
     if (!request) return NULL;
-    request->asked = asked;
-    request->version = version;
+    if (kind == REQUEST_QUEUE) request->asked = asked;
+    if (kind == REQUEST_BREAK) request->version = version;
     request->path = strdup(path);
     if (request->path) zkl_query_begin(request);
     else zkl_request_finish(request, ZKL_NO_MEMORY, 0);

@@ -87,16 +87,20 @@ void zkl_request_forget_queue(struct zkl_request *request) {
     request->queued = 0;
 }
 
+static bool has_data(const struct zkl_request *request) {
+    return request->kind == REQUEST_GET || request->kind == REQUEST_CHILDREN;
+}
+
 void zkl_request_unref(struct zkl_request *request) {
     assert(request->references > 0);
     if (--request->references > 0) return;
     give_number(request->session, request->id);
-    zkl_request_forget_queue(request);
+    if (zkl_request_has_queue(request)) zkl_request_forget_queue(request);
+    if (zkl_request_contends(request)) free(request->found);
+    if (has_data(request)) free(request->data);
     zkl_stakes_drop(&request->stakes);
     free(request->path);
-    free(request->data);
     zkl_guard_free(request->guard);
-    free(request->found);
     free(request);
 }
 
@@ -147,18 +151,21 @@ enum zkl_code zkl_request_code(const zkl_request *request) {
 }
 
 const char *zkl_request_detail(const zkl_request *request) {
-    return request->found ? request->found : zkl_error_words(request->error);
+    bool found = zkl_request_contends(request) && request->found;
+    return found ? request->found : zkl_error_words(request->error);
 }
 
 const char *zkl_request_data(const zkl_request *request, size_t *size, int32_t *version) {
-    *size = request->size;
-    *version = request->version;
-    return request->data;
+    bool has = has_data(request);
+    *size = has ? request->size : 0;
+    *version = has ? request->version : 0;
+    return has ? request->data : NULL;
 }
 
 const struct zkl_queued *zkl_request_queue(const zkl_request *request, size_t *count) {
-    *count = request->queued;
-    return request->queue;
+    bool has = zkl_request_has_queue(request);
+    *count = has ? request->queued : 0;
+    return has ? request->queue : NULL;
 }
 
 /* --- one that only takes time ------------------------------------------------------------------

@@ -32,39 +32,58 @@ static inline bool zkl_request_needs_lease(enum request_kind kind) {
 struct zkl_request {
     struct zkl_session *session;
     struct zkl_request *next, **link; /* in session->requests, until done */
-    struct zkl_request *next_leaving; /* in stake->leaving */
-    struct news done_news, queued_news;
-    struct stakes stakes; /* ACQUIRE, CHECK, DOWNGRADE, WAIT, RELEASE, GUARD, SIGNAL */
-    char *path;           /* QUEUE, REVOKE, BREAK, GET, CHILDREN, SIGNAL */
-    enum zkl_kind asked;  /* QUEUE: the kind of the lock that asks */
-    bool brief;           /* SIGNAL: only what names tell of the queue */
-    struct guard *guard;  /* GUARD; SIGNAL: the writes, after the queue */
-    bool all;             /* SIGNAL: not only the first */
-    size_t listed;        /* SIGNAL: of the queue, those that were looked at */
-    size_t signalled;     /* SIGNAL: waiters that have one by it */
-    unsigned effects;     /* GUARD, SIGNAL: transactions sent, and not known to have none */
-    char *data;           /* GET: of the node, with `size` bytes; CHILDREN: the names */
-    size_t size;
-    int32_t version; /* GET: of the data; BREAK: the one expected */
-    char *found;     /* ZKL_CONFLICT: what the path is used for, if known; else NULL */
-    struct zkl_queued *queue;
-    size_t queued, position;
-    struct hold hold; /* ACQUIRE: of the handle, until that is taken */
-    zkl_time begun, deadline;
-    struct zkl_meter *meter; /* ACQUIRE: of the lock's name, or NULL */
+    struct news done_news;
     uint64_t id;
-    unsigned references; /* the caller's, the list's, the inbox's, calls */
-    unsigned calls;      /* requests out for it */
-    int error;           /* the server's error code behind `code` */
+    zkl_time begun, deadline;
     enum request_kind kind;
     enum zkl_code code;
-    enum zkl_kind lease_kind;
+    int error; /* the server's error code behind `code` */
     bool done;
-    bool lease;      /* a handle of lease_kind is there to be taken */
-    bool quiet;      /* ACQUIRE: its user does not ask for its place */
-    bool again;      /* ACQUIRE: its owner had the lock already */
-    zkl_time ask_at; /* a part of its answer was lost: when to ask again; query.c */
+    unsigned references;  /* the caller's, the list's, the inbox's, calls */
+    unsigned calls;       /* requests out for it */
+    zkl_time ask_at;      /* a part of its answer was lost: when to ask again; query.c */
+    struct stakes stakes; /* ACQUIRE, CHECK, DOWNGRADE, WAIT, RELEASE, GUARD, SIGNAL */
+    char *path;           /* QUEUE, REVOKE, BREAK, GET, CHILDREN, SIGNAL */
+    struct guard *guard;  /* GUARD; SIGNAL: the writes, after the queue */
+    unsigned effects;     /* GUARD, SIGNAL: transactions sent, and not known to have none */
+    union {
+        struct { /* ACQUIRE, WAIT: zkl_request_contends() */
+            struct news queued_news;
+            size_t position;
+            struct hold hold;        /* of the handle, until that is taken */
+            struct zkl_meter *meter; /* of the lock's name, or NULL */
+            char *found;             /* ZKL_CONFLICT: what the path is used for, or NULL */
+            enum zkl_kind lease_kind;
+            bool lease; /* a handle of lease_kind is there to be taken */
+            bool quiet; /* its user does not ask for its place */
+            bool again; /* its owner had the lock already */
+        };
+        struct { /* QUEUE, SIGNAL: zkl_request_has_queue() */
+            struct zkl_queued *queue;
+            size_t queued;
+            enum zkl_kind asked; /* the kind of the lock that asks */
+            bool brief;          /* only what names tell of the queue */
+            bool all;            /* SIGNAL: not only the first */
+            size_t listed;       /* SIGNAL: of the queue, those that were looked at */
+            size_t signalled;    /* SIGNAL: waiters that have one by it */
+        };
+        struct {        /* GET, CHILDREN, BREAK */
+            char *data; /* of the node, with `size` bytes; CHILDREN: the names */
+            size_t size;
+            int32_t version; /* of the data; BREAK: the one expected */
+        };
+        struct zkl_request *next_leaving; /* RELEASE: in stake->leaving */
+    };
 };
+
+/* Its user hears from its claim. */
+static inline bool zkl_request_contends(const struct zkl_request *request) {
+    return request->kind == REQUEST_ACQUIRE || request->kind == REQUEST_WAIT;
+}
+
+static inline bool zkl_request_has_queue(const struct zkl_request *request) {
+    return request->kind == REQUEST_QUEUE || request->kind == REQUEST_SIGNAL;
+}
 
 /* What a guard writes, if its lease's nodes are there. */
 struct guard {

@@ -119,5 +119,5 @@ zkl_request *zkl_signal(zkl_lease *lease, const char *folder, bool all, zkl_time
 }
 
 size_t zkl_request_signalled(const zkl_request *request) {
-    return request->signalled;
+    return request->kind == REQUEST_SIGNAL ? request->signalled : 0;
 }
