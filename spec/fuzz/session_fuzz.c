@@ -37,7 +37,7 @@ static void send_all(void) {
     while (zkl_session_next_rpc(w.session, &sent.id, &sent.rpc)) {
         const struct call *call = call_of(sent.id);
         require(connected() && sent.rpc.path && w.count < SENT);
-        if (call->stake && !w.session->closing) check_stakes_rpc(call, &sent.rpc);
+        if (zkl_call_stake(call) && !w.session->closing) check_stakes_rpc(call, &sent.rpc);
         if (byte() < 0xfa) *nth(w.count++) = sent;
         else zkl_session_unsent(w.session, sent.id);
     }
@@ -316,7 +316,7 @@ static bool is_kept(const struct stake *stake) {
 /* Only an answer that says so makes a reader of a writer, and of its number it says nothing. */
 static void answer(const struct sent *sent, int error) {
     const struct call *call = call_of(sent->id);
-    const struct stake *stake = call->stake;
+    const struct stake *stake = zkl_call_stake(call);
     struct zkl_claim before = stake ? stake->claim : (struct zkl_claim){0};
     bool says_so =
         call->kind == CALL_DOWNGRADE && (error == ZKL_ERROR_NONE || error == ZKL_ERROR_NODE_EXISTS);

@@ -111,7 +111,7 @@ static const char *name_in(const char *path) {
 /* Of the kind, for the stake; any stake's: NULL. */
 static unsigned count_out(const struct stake *stake, enum call_kind kind) {
     unsigned count = 0;
-    EACH_CALL(call) count += call->kind == kind && (!stake || call->stake == stake);
+    EACH_CALL(call) count += call->kind == kind && (!stake || zkl_call_stake(call) == stake);
     return count;
 }
 
@@ -254,7 +254,7 @@ static bool watches_own(const struct stake *stake) {
 /* Or has asked to, perhaps without a connection. */
 static bool watches(const struct stake *stake, const struct zkl_contender *contender) {
     EACH_CALL(call) {
-        bool asks = call->stake == stake && call->kind == CALL_GET_AHEAD;
+        bool asks = zkl_call_stake(call) == stake && call->kind == CALL_GET_AHEAD;
         if (asks && call->contender == contender) return true;
     }
     return will_tell(watch_at(stake->path->text, contender->name));

@@ -93,7 +93,7 @@ static bool is_short(const struct call *call) {
 /* Perhaps for the next connection. False: the library does not take it. */
 static bool send(struct client *client, uint64_t id, const struct zkl_rpc *rpc) {
     const struct call *call = call_of(client, id);
-    const struct zkl_claim *claim = call->stake ? &call->stake->claim : NULL;
+    const struct zkl_claim *claim = zkl_call_stake(call) ? &call->stake->claim : NULL;
     const struct shadow *shadow = claim ? shadow_of(client, claim) : NULL;
     if (client->expiring || is_unknown_watch(client, rpc) || is_short(call)) return false;
     struct item item = {.what = REQUEST,

@@ -198,13 +198,15 @@ static void mix_stake(const struct stake *stake, zkl_time now) {
 }
 
 static void mix_call(const struct zkl_session *session, const struct call *call, zkl_time now) {
+    const struct stake *stake = zkl_call_stake(call);
+    bool looks = call->kind >= CALL_LOOK_SYNC && call->kind <= CALL_LOOK;
     mix((uint64_t)call->kind << 3 | call->watching << 2 | call->unsent << 1 |
-        (call->listed != NULL));
-    mix(place_of(session, call->stake) << 1 | (call->request != NULL));
+        (stake && call->listed));
+    mix(place_of(session, stake) << 1 | (zkl_call_request(call) != NULL));
     mix_text(call->node ? call->node : "");
-    mix_text(call->contender ? call->contender->name : "");
+    mix_text(stake && call->contender ? call->contender->name : "");
     mix_time(call->issued, now);
-    if (call->look_at) mix_time(call->look_at, now);
+    if (looks && call->look_at) mix_time(call->look_at, now);
 }
 
 static void mix_request_of(const struct zkl_session *session, const struct zkl_request *request,

@@ -247,7 +247,7 @@ void user_signal(struct client *client, struct wish *wish) {
 unsigned user_signal_sent(const struct client *client, const struct call *call) {
     if (call->kind != CALL_GUARD) return 0;
     EACH_WISH(client, wish) {
-        if (wish->doing != SIGNALS || wish->deed != call->request) continue;
+        if (wish->doing != SIGNALS || wish->deed != zkl_call_request(call)) continue;
         world.signals[wish->signal].open++;
         return wish->signal;
     }

@@ -46,20 +46,40 @@ struct call {
     uint64_t id;
     enum call_kind kind;
     struct zkl_rpc rpc;
-    struct zkl_op op; /* of a WRITE */
+    struct zkl_op op;   /* of a WRITE */
+    struct zkl_op *ops; /* of a MULTI, with their paths, if it owns them; else NULL */
     zkl_time issued;
-    struct stake *stake;             /* counted, or NULL */
-    struct zkl_contender *contender; /* counted, or NULL */
-    struct zkl_request *request;     /* counted, or NULL */
-    struct zkl_watcher *watcher;     /* counted, or NULL */
-    struct path *listed;             /* LIST: counted in its `lists`; NULL: never sent */
-    size_t index;                    /* QUEUE_GET: which entry; CHECK_GET: which stake */
-    char *node;                      /* what the request is about; NULL: out of memory */
-    struct zkl_op *ops;              /* of a MULTI, with their paths, if it owns them; else NULL */
-    zkl_time look_at;                /* RECOVER_SYNC...: what path->look_at was set to with it */
-    bool watching;                   /* a watch on it is set, if the answer comes */
-    bool unsent;                     /* answered as that when those before it are answered */
+    char *node;    /* what the request is about; NULL: out of memory */
+    bool watching; /* a watch on it is set, if the answer comes */
+    bool unsent;   /* answered as that when those before it are answered */
+    union {        /* what asked for it, counted; and of that, what about */
+        struct {   /* to REMOVE */
+            struct stake *stake;
+            struct zkl_contender *contender; /* counted, or NULL */
+            struct path *listed;             /* LIST: counted in its `lists`; NULL: never sent */
+        };
+        struct { /* READY to GUARD */
+            struct zkl_request *request;
+            size_t index; /* QUEUE_GET: which entry; CHECK_GET: which stake */
+        };
+        struct zkl_watcher *watcher; /* WATCHER_EXISTS, WATCHER_GET */
+        zkl_time look_at;            /* LOOK_SYNC to LOOK: what path->look_at was set to with it */
+    };
 };
+
+/* What asked for it; NULL: something else did. */
+static inline struct stake *zkl_call_stake(const struct call *call) {
+    return call->kind <= CALL_REMOVE ? call->stake : NULL;
+}
+
+static inline struct zkl_request *zkl_call_request(const struct call *call) {
+    return call->kind >= CALL_READY && call->kind <= CALL_GUARD ? call->request : NULL;
+}
+
+static inline struct zkl_watcher *zkl_call_watcher(const struct call *call) {
+    bool its = call->kind == CALL_WATCHER_EXISTS || call->kind == CALL_WATCHER_GET;
+    return its ? call->watcher : NULL;
+}
 
 struct call *zkl_call_new(struct zkl_session *session, enum call_kind kind, struct stake *stake,
                           struct zkl_request *request); /* NULL: out of memory */

@@ -144,7 +144,8 @@ static bool says_held(const struct answer *answer) {
 /* The write that marks the own node, or the look for which it is to be repeated, is out. */
 static bool is_marking(const struct stake *stake) {
     const struct call *call = stake->session->calls;
-    while (call && (call->stake != stake || (call->kind != CALL_MARK && call->kind != CALL_REVISE)))
+    while (call && (zkl_call_stake(call) != stake ||
+                    (call->kind != CALL_MARK && call->kind != CALL_REVISE)))
         call = call->next;
     return call != NULL;
 }
@@ -234,7 +235,7 @@ void zkl_stake_answer(const struct call *call, const struct answer *answer) {
 /* Has it sent a request that is not answered? */
 static bool is_waiting(const struct stake *stake) {
     const struct call *call = stake->session->calls;
-    while (call && call->stake != stake) call = call->next;
+    while (call && zkl_call_stake(call) != stake) call = call->next;
     return call != NULL;
 }
 
