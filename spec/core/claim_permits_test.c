@@ -106,9 +106,9 @@ static void conflicts(void) {
             reach(ZKL_LIST);
             CHECK_IS(LISTED(rows[i].ahead, s.claim.node.name), ZKL_DO_FAIL | ZKL_DO_REMOVE);
             CHECK_IS(s.claim.code, ZKL_CONFLICT);
-            CHECK(s.claim.found);
-            CHECK_IS(s.claim.found_kind, rows[i].kind);
-            CHECK_IS(s.claim.found_limit, rows[i].limit);
+            CHECK(s.claim.stranger);
+            CHECK_IS(s.claim.stranger->kind, rows[i].kind);
+            CHECK_IS(s.claim.stranger->limit, rows[i].limit);
         }
     }
     TEST("a try that finds one writes nothing") {

@@ -185,6 +185,7 @@ struct zkl_claim {
                                     reference */
     struct zkl_contender *lookahead; /* WAIT: the predecessor of `ahead`, which is watched, too
                                         (lookahead.c); a reference, or NULL */
+    struct zkl_contender *stranger;  /* failed with ZKL_CONFLICT: of another use; a reference */
     int64_t heard;          /* PERMIT: zxid of the newest mark that a list was asked after */
     zkl_time deadline;      /* for the grant; KEPT: for the next one; ZKL_NEVER: none */
     zkl_time keep;          /* so long its node stays after it; 0: it does not */
@@ -199,8 +200,6 @@ struct zkl_claim {
                                waits behind any number */
     int32_t batch;          /* of a turn, when it ends for others: grants, or ZKL_BATCH_BY_TIME; 0:
                                it takes no turns */
-    int32_t found_limit;    /* `found`: of the contender in the way */
-    enum zkl_kind found_kind; /* likewise */
     enum zkl_kind kind;
     enum zkl_claim_state state;
     enum zkl_code code;    /* why it failed, or ZKL_LOST */
@@ -218,7 +217,6 @@ struct zkl_claim {
     bool pausing;          /* NEW: until zkl_claim_wake() */
     bool heading;          /* WAIT: each ahead is watched, `ahead` is only one of them */
     bool looking;          /* WAIT: a list, or gets, are out, for its lookahead went */
-    bool found;            /* failed with ZKL_CONFLICT, for a contender of another use */
     bool ends;             /* HELD: its turn ends with it */
     bool asks;    /* KEPT, or HELD by a node that may be kept: it is to be known whether others
                      wait; a list is out, or it is stalled */

@@ -43,7 +43,7 @@ zkl_actions zkl_claim_created(struct zkl_claim *claim, enum zkl_reply reply, enu
 
 /* TRY: free if there are permits left behind all others. */
 static zkl_actions try_permits(struct zkl_claim *claim) {
-    const struct zkl_contender *stranger = zkl_permits_stranger(claim->line, claim);
+    struct zkl_contender *stranger = zkl_permits_stranger(claim->line, claim);
     if (stranger) return zkl_claim_conflict(claim, stranger) | gone(claim);
     if (!zkl_permits_fit(claim->line, claim)) return fail(claim, ZKL_BUSY) | gone(claim);
     return zkl_claim_enter(claim);

@@ -254,7 +254,7 @@ bool zkl_claim_rechecks_by_list(struct zkl_claim *claim);
 /* Finds its place in the line, as far as that is known. Its lookahead is watched already. */
 zkl_actions zkl_claim_advance(struct zkl_claim *claim, zkl_time now);
 /* Somebody uses the path for something else. */
-zkl_actions zkl_claim_conflict(struct zkl_claim *claim, const struct zkl_contender *stranger);
+zkl_actions zkl_claim_conflict(struct zkl_claim *claim, struct zkl_contender *stranger);
 
 /* --- lookahead.c: transitions of a claim in WAIT ----------------------------------------- */
 

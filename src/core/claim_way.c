@@ -105,10 +105,8 @@ static zkl_actions wait_for(struct zkl_claim *claim, struct zkl_contender *ahead
 /* --- permits ---------------------------------------------------------------------------- */
 
 /* Somebody uses the path for something else. */
-zkl_actions zkl_claim_conflict(struct zkl_claim *claim, const struct zkl_contender *stranger) {
-    claim->found = true;
-    claim->found_kind = stranger->kind;
-    claim->found_limit = stranger->limit;
+zkl_actions zkl_claim_conflict(struct zkl_claim *claim, struct zkl_contender *stranger) {
+    claim->stranger = zkl_contender_hold(stranger);
     return fail(claim, ZKL_CONFLICT);
 }
 
@@ -122,7 +120,7 @@ static zkl_actions wait_for_any(struct zkl_claim *claim) {
 }
 
 static zkl_actions advance_permits(struct zkl_claim *claim, zkl_time now) {
-    const struct zkl_contender *stranger = zkl_permits_stranger(claim->line, claim);
+    struct zkl_contender *stranger = zkl_permits_stranger(claim->line, claim);
     if (stranger) return zkl_claim_conflict(claim, stranger) | leave(claim);
     if (zkl_permits_fit(claim->line, claim)) {
         zkl_actions actions = admit(claim, now);

@@ -226,8 +226,9 @@ void zkl_stake_failed(struct stake *stake) {
     struct zkl_request *request = stake->request;
     zkl_stake_hold_ends(stake, ZKL_STEP_RELEASED); /* it was away */
     zkl_condition_failed(stake);
-    if (request && claim->found)
-        zkl_request_conflict(request, "it is used as", claim->found_kind, claim->found_limit);
+    if (request && claim->stranger)
+        zkl_request_conflict(request, "it is used as", claim->stranger->kind,
+                             claim->stranger->limit);
     zkl_stake_finish(stake, claim->code);
     post_notice(stake); /* it may be lost, for the handles that had it before */
     zkl_multi_failed(stake);
