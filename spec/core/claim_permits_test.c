@@ -72,11 +72,11 @@ static void places(void) {
     TEST("one permit too many, and it heads: it watches each that is ahead") {
         CHECK_IS(LISTED(ONE40, ONE41, s.claim.node.name), HEADS);
         CHECK_IS(s.claim.state, ZKL_WAIT);
-        CHECK(s.claim.heading);
+        CHECK(s.claim.headed);
     }
     TEST("who is behind one that does not fit watches that one only") {
         CHECK_IS(LISTED(ONE40, ALL41, s.claim.node.name), BEHIND_ONE);
-        CHECK(!s.claim.heading);
+        CHECK(!s.claim.headed);
         CHECK_TEXT(s.claim.ahead->name, ALL41);
     }
     TEST("a small request behind a big one that waits, waits, though it would fit") {
@@ -223,7 +223,7 @@ static void behind(void) {
     TEST("the mark of the one before makes it list; then it heads") {
         CHECK_IS(changed(ALL41), ZKL_DO_LIST);
         CHECK_IS(LISTED(ALL41, s.claim.node.name), ZKL_DO_HOLDERS);
-        CHECK(s.claim.heading);
+        CHECK(s.claim.headed);
         CHECK_IS(s.queued, 1);
     }
     TEST("a mark that came before the watch is seen by the get, once") {

@@ -301,7 +301,7 @@ static void check_asked(const struct zkl_claim *was, zkl_actions did) {
     }
     if (did & ZKL_DO_WATCH_OWN) CHECK(complete(is->node.name) && is->node.watched);
     if (did & ZKL_DO_WATCH_AHEAD) CHECK(is->state == ZKL_WAIT && is->ahead);
-    if (did & ZKL_DO_HOLDERS) CHECK(is->state == ZKL_WAIT && is->heading);
+    if (did & ZKL_DO_HOLDERS) CHECK(is->state == ZKL_WAIT && is->headed);
     if (did & ZKL_DO_MARK)
         CHECK(is->state == ZKL_HELD && (is->kind == ZKL_PERMIT || is->node.marked));
     if (did & ZKL_DO_RANK) CHECK(zkl_line_unranked(&s.line, is, NULL) != NULL);

@@ -263,7 +263,7 @@ static bool watches(const struct stake *stake, const struct zkl_contender *conte
 /* The nearest; a claim that heads watches others as well: any, for a later list may have another
  * order. */
 static bool watches_ahead(const struct stake *stake) {
-    if (!stake->claim.heading) return watches(stake, stake->claim.ahead);
+    if (!stake->claim.headed) return watches(stake, stake->claim.ahead);
     const struct want *want = stake->wants;
     while (want && !will_tell(want->watch)) want = want->next;
     return want || is_out(stake, CALL_GET_AHEAD);

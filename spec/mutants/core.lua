@@ -16,7 +16,7 @@ return {
       also = { { find = "ahead_gone(claim, contender, now)",
                  replace = "ahead_gone(claim, claim->ahead, now)" } } },
     { "walk", "whoever was ahead is asked for one after the other, a round trip each",
-      at = "ahead_gone", find = "claim->recheck = !claim->heading;" },
+      at = "ahead_gone", find = "claim->recheck = !claim->headed;" },
     { "look-at-nobody", "a waiting claim does not watch its predecessor's predecessor",
       at = "zkl_lookahead_watch", find = "return ZKL_DO_WATCH_LOOKAHEAD;", replace = "return 0;" },
     { "look-once", "a claim that has looked ahead looks no further",
@@ -91,7 +91,7 @@ return {
     { "BUG-12", "the predecessor is gone: granted without a look who else is ahead",
       at = "ahead_gone",
       find = [[
-    claim->recheck = !claim->heading;
+    claim->recheck = !claim->headed;
     return zkl_claim_advance(claim, now);]],
       replace = "return admit(claim, now);" },
     { "BUG-13-waiter", "a waiter is not told that its session expired",
@@ -445,7 +445,7 @@ return {
     { "mark-once", "a mark whose reply is lost is not repeated",
       at = "zkl_claim_marked", find = "reply == ZKL_UNKNOWN ? stall(claim) : 0", replace = "0" },
     { "mark-before-watch", "a mark that came before the watch is not seen",
-      at = "zkl_claim_ahead_marked", find = "claim->heading || zxid <= claim->heard",
+      at = "zkl_claim_ahead_marked", find = "claim->headed || zxid <= claim->heard",
       replace = "zxid > 0" },
     { "mark-again", "one mark is answered with one list after the other",
       at = "zkl_claim_ahead_marked", find = "claim->heard = zxid;" },
@@ -465,12 +465,12 @@ return {
     { "head-forgets", "who heads does not watch a holder again that wrote to its node",
       at = "watch_again", find = "if (!contender)" },
     { "head-asks-one-again", "who heads asks again for one holder only when gets were lost",
-      at = "zkl_claim_resume", find = "if (claim->heading) return zkl_claim_advance(claim, now);" },
+      at = "zkl_claim_resume", find = "if (claim->headed) return zkl_claim_advance(claim, now);" },
     { "head-unranked", "who heads counts those ahead whose czxids it does not know as nobody",
       at = "still_waits",
-      find = "if (!claim->heading || zkl_line_unranked(claim->line, claim, NULL)) return false;",
+      find = "if (!claim->headed || zkl_line_unranked(claim->line, claim, NULL)) return false;",
       replace = [[
-    if (!claim->heading) return false;
+    if (!claim->headed) return false;
     claim->line->exhausted = false;]] },
     { "head-off-by-one", "who is behind exactly as many permits as there are does not head",
       at = "zkl_permits_head", find = "<= claim->limit", replace = "< claim->limit" },

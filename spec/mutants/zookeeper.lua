@@ -309,7 +309,7 @@ return {
     -- --- permits ------------------------------------------------------------------------
 
     { "deaf-head", "who heads hears of the nearest holder only",
-      at = "zkl_stake_event", find = "claim->state == ZKL_WAIT && claim->heading",
+      at = "zkl_stake_event", find = "claim->state == ZKL_WAIT && claim->headed",
       replace = "false",
       catch = by("semaphore", "are a watch on each holder for the first") },
     { "late-watch", "a mark that came before the watch is not seen",

@@ -120,8 +120,8 @@ static void mix_claim(const struct zkl_claim *claim, zkl_time now) {
                    claim->asks << 13 | claim->counting << 14 | claim->node.marked << 15));
     mix((uint64_t)(uint32_t)claim->batch << 32 | (uint32_t)claim->node.served);
     mix((uint64_t)(uint32_t)claim->permits << 32 | (uint32_t)claim->limit);
-    mix((uint64_t)claim->heard << 3 | (uint64_t)(claim->stranger != NULL) << 2 | claim->heading << 1 |
-        claim->unseen);
+    mix((uint64_t)claim->heard << 3 | (uint64_t)(claim->stranger != NULL) << 2 |
+        (claim->headed != 0) << 1 | claim->unseen);
     mix((uint64_t)claim->node.czxid);
     mix((uint64_t)claim->node.listed << 32 | claim->ranks);
     mix((uint64_t)claim->headed << 1 | claim->recheck);

@@ -336,7 +336,7 @@ void rules_on_downgraded(const struct client *client, const struct wish *wish, e
 void rules_on_end_ahead(const struct client *client, const struct zkl_claim *claim,
                         const struct zkl_contender *ahead, zxid at) {
     struct shadow *shadow = shadow_of(client, claim);
-    bool waits = claim->state == ZKL_WAIT && claim->ahead == ahead && !claim->heading;
+    bool waits = claim->state == ZKL_WAIT && claim->ahead == ahead && !claim->headed;
     if (shadow && waits) shadow->told = at;
 }
 
@@ -629,7 +629,7 @@ static void check_permits(const struct client *client, const struct zkl_claim *c
     if (!nearest) return;
     require(nearest->watched & bit_of(client), "a claim that waits watches the nearest");
     if (taken > own->limit || world.setting.refusals) return;
-    require(claim->heading, "the first claim that does not fit knows it");
+    require(claim->headed, "the first claim that does not fit knows it");
     EACH_NODE(node) {
         bool ahead =
             alive(node) && node->contender && node->place < own->place && node->line == own->line;

@@ -175,7 +175,7 @@ zkl_actions zkl_claim_resume(struct zkl_claim *claim, zkl_time now) {
     case ZKL_FIRST: return admit(claim, now);
     case ZKL_WAIT: {
         if (claim->waits) return watch_own(claim);
-        if (claim->heading) return zkl_claim_advance(claim, now);
+        if (claim->headed) return zkl_claim_advance(claim, now);
         zkl_actions own_too = claim->node.watched ? 0 : ZKL_DO_WATCH_OWN;
         claim->node.watched = true;
         return ZKL_DO_WATCH_AHEAD | own_too | zkl_lookahead_again(claim);

@@ -192,7 +192,8 @@ struct zkl_claim {
     zkl_time since;         /* of one that takes turns: it waits */
     zkl_time hold_until;    /* HELD, DOWNGRADE: then it is lost; ZKL_NEVER: not by that */
     uint32_t epoch;         /* HELD: of the lease clock at the grant */
-    uint32_t headed;        /* serial of the list by which it is `heading` */
+    uint32_t headed;        /* WAIT: serial of the list by which it heads: each ahead is watched,
+                               `ahead` is only one of them; 0: it does not */
     uint32_t ranks;         /* gets for czxids that are out */
     uint32_t rounds;        /* attempts and lists since the last heartbeat or watch event */
     int32_t permits, limit; /* PERMIT; else 0 */
@@ -215,7 +216,6 @@ struct zkl_claim {
     bool recheck;          /* its predecessor went: others ahead may be gone, too */
     bool announced;        /* DO_QUEUED was given */
     bool pausing;          /* NEW: until zkl_claim_wake() */
-    bool heading;          /* WAIT: each ahead is watched, `ahead` is only one of them */
     bool looking;          /* WAIT: a list, or gets, are out, for its lookahead went */
     bool ends;             /* HELD: its turn ends with it */
     bool asks;    /* KEPT, or HELD by a node that may be kept: it is to be known whether others

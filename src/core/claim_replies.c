@@ -192,7 +192,7 @@ static bool looks_ahead_to(const struct zkl_claim *claim, const struct zkl_conte
 /* A claim that heads awaits all that precede it. */
 static bool awaits(const struct zkl_claim *claim, const struct zkl_contender *contender) {
     if (claim->state != ZKL_WAIT) return false;
-    return claim->ahead == contender || (claim->heading && may_precede(claim, contender));
+    return claim->ahead == contender || (claim->headed && may_precede(claim, contender));
 }
 
 /*
@@ -200,7 +200,7 @@ static bool awaits(const struct zkl_claim *claim, const struct zkl_contender *co
  * unless a list that came since shows more.
  */
 static bool still_waits(const struct zkl_claim *claim) {
-    if (!claim->heading || zkl_line_unranked(claim->line, claim, NULL)) return false;
+    if (!claim->headed || zkl_line_unranked(claim->line, claim, NULL)) return false;
     return claim->headed == claim->line->serial && !zkl_permits_fit(claim->line, claim);
 }
 
@@ -213,7 +213,7 @@ static zkl_actions ahead_gone(struct zkl_claim *claim, struct zkl_contender *con
         zkl_lookahead_await(claim);
         return 0;
     }
-    claim->recheck = !claim->heading; /* a claim that heads watches each */
+    claim->recheck = !claim->headed; /* a claim that heads watches each */
     return zkl_claim_advance(claim, now);
 }
 
@@ -297,7 +297,7 @@ zkl_actions zkl_claim_downgraded(struct zkl_claim *claim, enum zkl_reply reply, 
  */
 zkl_actions zkl_claim_ahead_marked(struct zkl_claim *claim, struct zkl_contender *contender,
                                    int64_t zxid) {
-    if (!awaits(claim, contender) || claim->heading || zxid <= claim->heard) return 0;
+    if (!awaits(claim, contender) || claim->headed || zxid <= claim->heard) return 0;
     claim->heard = zxid;
     return zkl_claim_list_again(claim);
 }
@@ -363,7 +363,7 @@ zkl_actions zkl_claim_ahead_changed(struct zkl_claim *claim, struct zkl_contende
     if (looks_ahead_to(claim, contender)) return ZKL_DO_WATCH_LOOKAHEAD;
     if (!awaits(claim, contender)) return 0;
     claim->rounds = 0;
-    if (claim->heading) return watch_again(claim, contender);
+    if (claim->headed) return watch_again(claim, contender);
     if (claim->kind == ZKL_PERMIT) return zkl_claim_list_again(claim);
     return ZKL_DO_WATCH_AHEAD; /* the event used the watch up */
 }

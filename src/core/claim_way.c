@@ -94,7 +94,7 @@ static zkl_actions wait_for(struct zkl_claim *claim, struct zkl_contender *ahead
     bool behind_others = ahead->session != claim->common->session;
     if (behind_others) claim->line->gave_way = false;
     claim->node.contended = claim->node.contended || behind_others;
-    claim->heading = false;
+    claim->headed = 0;
     claim->ahead = zkl_contender_hold(ahead);
     if (!claim->node.watched) actions |= ZKL_DO_WATCH_OWN;
     if (!claim->trying) actions |= announce(claim);
@@ -114,7 +114,6 @@ zkl_actions zkl_claim_conflict(struct zkl_claim *claim, struct zkl_contender *st
 static zkl_actions wait_for_any(struct zkl_claim *claim) {
     zkl_actions actions = wait_for(claim, zkl_line_ahead(claim->line, claim));
     if (claim->state != ZKL_WAIT) return actions;
-    claim->heading = true;
     claim->headed = claim->line->serial;
     return (actions & ~(zkl_actions)ZKL_DO_WATCH_AHEAD) | ZKL_DO_HOLDERS;
 }

@@ -152,7 +152,7 @@ bool zkl_line_replace(struct zkl_line *line, const char *const *names, size_t co
     drop_all(line->contenders, line->count);
     line->contenders = list;
     line->count = filled;
-    line->serial++;
+    if (++line->serial == 0) line->serial = 1; /* 0: no list */
     line->exhausted = numbers_exhausted(line);
     line->incomplete = false;
     return true;

@@ -238,7 +238,7 @@ static zkl_actions postpone(struct stake *stake) {
 
 static zkl_actions watch_ahead(struct stake *stake) {
     struct zkl_claim *claim = &stake->claim;
-    if (!claim->heading) zkl_watches_narrow(stake, false);
+    if (!claim->headed) zkl_watches_narrow(stake, false);
     size_t ahead = own_ahead(claim);
     if (ahead == WATCHING) return postpone(stake);
     if (!may_watch(stake, claim->ahead->name))

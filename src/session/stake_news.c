@@ -324,7 +324,7 @@ void zkl_stake_event(struct zkl_session *session, enum zkl_node_event event, con
         if (strcmp(claim->node.name, name) == 0) zkl_stake_perform(stake, own_event(stake, event));
         else if ((ahead = watched(claim, name)))
             zkl_stake_perform(stake, ahead_event(stake, ahead, event, now));
-        else if (claim->state == ZKL_WAIT && claim->heading)
+        else if (claim->state == ZKL_WAIT && claim->headed)
             zkl_stake_perform(stake, ahead_event(stake, about, event, now));
     }
     zkl_contender_drop(about);
