@@ -281,13 +281,13 @@ static void two_behind_a_writer(void) {
 
 /* 42 is removed: 43 is the next, and must look whether the writer left a reader. */
 static void first_gives_up(void) {
-    struct zkl_contender *gone = zkl_contender_hold(s.second.ahead);
+    struct zkl_contender *gone = zkl_contender_ref(s.second.ahead);
     scene_removed(ZKL_DONE);
     zkl_line_forget(&s.line, gone);
     zkl_actions did = zkl_claim_ahead_deleted(&s.second, gone, s.now);
     CHECK(!(did & ZKL_DO_GRANT));
     CHECK(did & (ZKL_DO_LIST | ZKL_DO_WATCH_AHEAD));
-    zkl_contender_drop(gone);
+    zkl_contender_unref(gone);
 }
 
 static void downgrades(void) {

@@ -354,12 +354,12 @@ static void trying(void) {
     }
     TEST("who is no try goes on waiting, and so does a try that waits for another one") {
         ask();
-        struct zkl_contender *ahead = zkl_contender_hold(s.claim.ahead);
+        struct zkl_contender *ahead = zkl_contender_ref(s.claim.ahead);
         CHECK_IS(scene_did(zkl_claim_told_held(&s.claim, NULL)), 0);
         s.claim.trying = false;
         CHECK_IS(scene_did(zkl_claim_told_held(&s.claim, ahead)), 0);
         s.claim.trying = true;
-        zkl_contender_drop(ahead);
+        zkl_contender_unref(ahead);
     }
     TEST("behind two, behind another's, or behind its own session's it does not") {
         const char *own;

@@ -76,10 +76,10 @@ static void orphans(void) {
         CHECK(!zkl_line_orphan(&s.line, SESSION));
         LINE(late, s.claim.node.name);
         CHECK(!zkl_line_orphan(&s.line, SESSION));
-        struct zkl_contender *ahead = zkl_contender_hold(s.claim.ahead);
+        struct zkl_contender *ahead = zkl_contender_ref(s.claim.ahead);
         CHECK_IS(zkl_claim_removed(&s.second, ZKL_DONE), ZKL_DO_FORGET);
         CHECK_IS(zkl_claim_ahead_deleted(&s.claim, ahead, s.now), ZKL_DO_GRANT);
-        zkl_contender_drop(ahead);
+        zkl_contender_unref(ahead);
     }
     TEST("an orphan found without a connection is removed when it is back") {
         scene_open(ZKL_MUTEX, ZKL_NEVER, false);

@@ -142,26 +142,26 @@ static void granting(void) {
         half();
         CHECK_IS(s.part.state, ZKL_WAIT);
         CHECK_IS(s.claim.state, ZKL_FIRST);
-        struct zkl_contender *ahead = zkl_contender_hold(s.part.ahead);
+        struct zkl_contender *ahead = zkl_contender_ref(s.part.ahead);
         CHECK_IS(zkl_claim_ahead_deleted(&s.part, ahead, s.now), ZKL_DO_GRANT);
-        zkl_contender_drop(ahead);
+        zkl_contender_unref(ahead);
         CHECK(zkl_claim_holds(&s.claim));
     }
     TEST("a part that proves the clock first is as good") {
         half();
-        struct zkl_contender *ahead = zkl_contender_hold(s.part.ahead);
+        struct zkl_contender *ahead = zkl_contender_ref(s.part.ahead);
         s.now += T * 6 / 10;
         CHECK_IS(zkl_claim_ahead_deleted(&s.part, ahead, s.now), ZKL_DO_SYNC);
-        zkl_contender_drop(ahead);
+        zkl_contender_unref(ahead);
         scene_prove();
         CHECK_IS(zkl_claim_synced(&s.part, ZKL_DONE, s.now), ZKL_DO_GRANT);
     }
     TEST("a part of a multi-lock that lost a part is never granted") {
         half();
         scene_cancel(ZKL_INTERRUPTED);
-        struct zkl_contender *ahead = zkl_contender_hold(s.part.ahead);
+        struct zkl_contender *ahead = zkl_contender_ref(s.part.ahead);
         CHECK(!(zkl_claim_ahead_deleted(&s.part, ahead, s.now) & ZKL_DO_GRANT));
-        zkl_contender_drop(ahead);
+        zkl_contender_unref(ahead);
     }
 }
 
@@ -182,20 +182,20 @@ static void ending(void) {
     TEST("a part whose node a later list lacks grants nothing: the last part fails (BUG-11)") {
         half();
         LINE(BEHIND); /* another claim's list, of the line in which the first part is first */
-        struct zkl_contender *ahead = zkl_contender_hold(s.part.ahead);
+        struct zkl_contender *ahead = zkl_contender_ref(s.part.ahead);
         CHECK_IS(zkl_claim_ahead_deleted(&s.part, ahead, s.now), ZKL_DO_FAIL | ZKL_DO_REMOVE);
         CHECK_IS(s.part.code, ZKL_LOST);
-        zkl_contender_drop(ahead);
+        zkl_contender_unref(ahead);
     }
     TEST("a part that was first, and may not watch its node any more, fails") {
         CHECK_IS(scene_got_own(ZKL_REFUSED, 0), ZKL_DO_FAIL | ZKL_DO_REMOVE);
         CHECK_IS(s.claim.code, ZKL_AUTH);
     }
     TEST("nor does it wait to be first") {
-        struct zkl_contender *ahead = zkl_contender_hold(s.part.ahead);
+        struct zkl_contender *ahead = zkl_contender_ref(s.part.ahead);
         s.now += T * 6 / 10;
         CHECK_IS(zkl_claim_ahead_deleted(&s.part, ahead, s.now), ZKL_DO_SYNC);
-        zkl_contender_drop(ahead);
+        zkl_contender_unref(ahead);
         CHECK_IS(zkl_claim_got_own(&s.part, ZKL_REFUSED, ZKL_AUTH, 0, 0, s.now),
                  ZKL_DO_FAIL | ZKL_DO_REMOVE);
     }

@@ -169,7 +169,7 @@ static void answered(void) {
         zkl_claim_created(&s.second, ZKL_DONE, ZKL_OK, scene_name_of(&s.second, 43), 1043);
         LINE(s.claim.node.name, s.second.node.name);
         zkl_claim_listed(&s.second, ZKL_DONE, ZKL_OK, s.now);
-        struct zkl_contender *writer = zkl_contender_hold(s.second.ahead);
+        struct zkl_contender *writer = zkl_contender_ref(s.second.ahead);
         scene_shared(ZKL_DONE);
         CHECK(!zkl_line_find(&s.line, writer->name) && s.line.incomplete);
         CHECK_IS(zkl_claim_ahead_deleted(&s.second, writer, s.now), ZKL_DO_LIST);
@@ -177,7 +177,7 @@ static void answered(void) {
         CHECK(zkl_claim_listed(&s.second, ZKL_DONE, ZKL_OK, s.now) & ZKL_DO_WATCH_AHEAD);
         CHECK_TEXT(s.second.ahead->name, s.claim.node.name);
         CHECK(!zkl_line_orphan(&s.line, SESSION));
-        zkl_contender_drop(writer);
+        zkl_contender_unref(writer);
     }
     TEST("refused: it stays a writer, says why, and may ask again") {
         s.claim.node.watched = true;

@@ -153,10 +153,10 @@ static zkl_actions reply_event(int event, enum zkl_reply reply) {
 
 static zkl_actions deleted(struct zkl_contender *contender) {
     zkl_actions did;
-    zkl_contender_hold(contender);
+    zkl_contender_ref(contender);
     zkl_line_forget(&s.line, contender);
     did = zkl_claim_ahead_deleted(&s.claim, contender, s.now);
-    zkl_contender_drop(contender);
+    zkl_contender_unref(contender);
     return did;
 }
 

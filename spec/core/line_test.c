@@ -73,24 +73,24 @@ static void lists(void) {
         CHECK(!s.other->listed);
         zkl_line_forget(&s.line, s.other);
         CHECK_IS(s.line.count, 1);
-        struct zkl_contender *behind = zkl_contender_hold(s.line.contenders[0]);
+        struct zkl_contender *behind = zkl_contender_ref(s.line.contenders[0]);
         s.line.opened = true;
         zkl_line_clear(&s.line);
         CHECK(!behind->listed && !s.line.opened);
         zkl_line_forget(&s.line, behind);
         CHECK_IS(s.line.count, 0);
-        zkl_contender_drop(behind);
+        zkl_contender_unref(behind);
         zkl_line_clear(&s.line);
         CHECK_TEXT(s.other->name, AHEAD);
     }
     TEST("none of the old list is listed but what the new one has") {
         LINE(AHEAD, "lock-0000000042", BEHIND);
         struct zkl_contender *old[3];
-        for (int i = 0; i < 3; i++) old[i] = zkl_contender_hold(s.line.contenders[i]);
+        for (int i = 0; i < 3; i++) old[i] = zkl_contender_ref(s.line.contenders[i]);
         LINE("lock-0000000042");
         for (int i = 0; i < 3; i++) {
             CHECK_IS(old[i]->listed, i == 1);
-            zkl_contender_drop(old[i]);
+            zkl_contender_unref(old[i]);
         }
     }
     TEST("what was forgotten is not in the line, and is forgotten once") {

@@ -86,7 +86,7 @@ static inline void scene_detach(struct zkl_claim *claim) {
 }
 
 static inline void scene_close(void) {
-    zkl_contender_drop(s.other);
+    zkl_contender_unref(s.other);
     scene_detach(&s.second);
     scene_detach(&s.third);
     scene_detach(&s.claim);
@@ -160,7 +160,7 @@ static inline zkl_actions scene_create_fails(enum zkl_reply reply, enum zkl_code
 static inline void scene_line(const char *const *names, size_t count) {
     CHECK(zkl_line_replace(&s.line, names, count));
     if (!s.other && s.line.count && s.line.contenders[0]->session != SESSION)
-        s.other = zkl_contender_hold(s.line.contenders[0]);
+        s.other = zkl_contender_ref(s.line.contenders[0]);
 }
 
 static inline zkl_actions scene_listed(const char *const *names, size_t count) {
@@ -194,18 +194,18 @@ static inline zkl_actions scene_got_ahead(enum zkl_reply reply) {
 }
 
 static inline zkl_actions scene_ranked(const char *name, enum zkl_reply reply, int64_t czxid) {
-    struct zkl_contender *contender = zkl_contender_hold(zkl_line_find(&s.line, name));
+    struct zkl_contender *contender = zkl_contender_ref(zkl_line_find(&s.line, name));
     zkl_actions did = zkl_claim_ranked(&s.claim, contender, reply, czxid, s.now);
-    zkl_contender_drop(contender);
+    zkl_contender_unref(contender);
     return scene_did(did);
 }
 
 /* The watch on the contender ahead reports that it was deleted. */
 static inline zkl_actions scene_ahead_deleted(void) {
-    struct zkl_contender *ahead = zkl_contender_hold(s.claim.ahead);
+    struct zkl_contender *ahead = zkl_contender_ref(s.claim.ahead);
     zkl_line_forget(&s.line, ahead);
     zkl_actions did = zkl_claim_ahead_deleted(&s.claim, ahead, s.now);
-    zkl_contender_drop(ahead);
+    zkl_contender_unref(ahead);
     return scene_did(did);
 }
 

@@ -37,7 +37,7 @@ void zkl_claim_detach(struct zkl_claim *claim) {
     else claim->line->claims_end = claim->link;
     claim->line->tries -= claim->trying;
     drop_ahead(claim);
-    zkl_contender_drop(claim->stranger);
+    zkl_contender_unref(claim->stranger);
     keep_no_more(claim);
     if (claim->partner) claim->partner->partner = NULL;
     struct zkl_claim *before = claim;

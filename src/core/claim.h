@@ -417,7 +417,7 @@ zkl_actions zkl_claim_ahead_changed(struct zkl_claim *claim, struct zkl_contende
 zkl_actions zkl_claim_contended(struct zkl_claim *kept, zkl_time now);
 /* To ZKL_DO_WATCH_LOOKAHEAD: it is not watched. The claim looks when its predecessor goes. */
 static inline void zkl_claim_overlook(struct zkl_claim *claim) {
-    zkl_contender_drop(claim->lookahead);
+    zkl_contender_unref(claim->lookahead);
     claim->lookahead = NULL;
 }
 

@@ -353,7 +353,7 @@ zkl_actions zkl_claim_ahead_deleted(struct zkl_claim *claim, struct zkl_contende
 /* Of a claim that heads: one of those that it watches. */
 static zkl_actions watch_again(struct zkl_claim *claim, struct zkl_contender *contender) {
     if (!contender) return 0;
-    zkl_contender_hold(contender);
+    zkl_contender_ref(contender);
     drop_ahead(claim);
     claim->ahead = contender;
     return ZKL_DO_WATCH_AHEAD;

@@ -15,7 +15,7 @@ static inline bool connected(const struct zkl_claim *claim) {
 }
 
 static inline void drop_ahead(struct zkl_claim *claim) {
-    zkl_contender_drop(claim->ahead);
+    zkl_contender_unref(claim->ahead);
     claim->ahead = NULL;
     zkl_claim_overlook(claim);
     claim->looking = false;

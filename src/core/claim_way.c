@@ -95,7 +95,7 @@ static zkl_actions wait_for(struct zkl_claim *claim, struct zkl_contender *ahead
     if (behind_others) claim->line->gave_way = false;
     claim->node.contended = claim->node.contended || behind_others;
     claim->headed = 0;
-    claim->ahead = zkl_contender_hold(ahead);
+    claim->ahead = zkl_contender_ref(ahead);
     if (!claim->node.watched) actions |= ZKL_DO_WATCH_OWN;
     if (!claim->trying) actions |= announce(claim);
     claim->node.watched = claim->announced = true;
@@ -106,7 +106,7 @@ static zkl_actions wait_for(struct zkl_claim *claim, struct zkl_contender *ahead
 
 /* Somebody uses the path for something else. */
 zkl_actions zkl_claim_conflict(struct zkl_claim *claim, struct zkl_contender *stranger) {
-    claim->stranger = zkl_contender_hold(stranger);
+    claim->stranger = zkl_contender_ref(stranger);
     return fail(claim, ZKL_CONFLICT);
 }
 
@@ -172,9 +172,9 @@ static zkl_actions advance(struct zkl_claim *claim, zkl_time now) {
 }
 
 zkl_actions zkl_claim_advance(struct zkl_claim *claim, zkl_time now) {
-    struct zkl_contender *watched = claim->lookahead ? zkl_contender_hold(claim->lookahead) : NULL;
+    struct zkl_contender *watched = claim->lookahead ? zkl_contender_ref(claim->lookahead) : NULL;
     zkl_actions actions = advance(claim, now);
     if (watched && claim->ahead == watched) actions &= ~(zkl_actions)ZKL_DO_WATCH_AHEAD;
-    zkl_contender_drop(watched);
+    zkl_contender_unref(watched);
     return actions;
 }

@@ -125,7 +125,7 @@ static zkl_actions bequeath(struct zkl_claim *claim) {
     const struct zkl_contender *own = zkl_line_find(claim->line, claim->node.name);
     if (!own) return gone(claim);
     struct zkl_contender *heir = next_heir(claim, own);
-    if (heir) zkl_contender_hold(heir);
+    if (heir) zkl_contender_ref(heir);
     drop_ahead(claim);
     claim->ahead = heir;
     if (heir) return ZKL_DO_FORWARD;

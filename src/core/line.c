@@ -7,12 +7,12 @@
 
 /* --- contenders ----------------------------------------------------------------------- */
 
-struct zkl_contender *zkl_contender_hold(struct zkl_contender *contender) {
+struct zkl_contender *zkl_contender_ref(struct zkl_contender *contender) {
     contender->references++;
     return contender;
 }
 
-void zkl_contender_drop(struct zkl_contender *contender) {
+void zkl_contender_unref(struct zkl_contender *contender) {
     if (contender && --contender->references == 0) free(contender);
 }
 
@@ -110,7 +110,7 @@ static bool collect(struct zkl_line *line, struct zkl_contender **list, size_t *
     for (size_t i = 0; i < count; i++) {
         if (!zkl_name_parse(names[i], &parsed)) continue;
         struct zkl_contender *contender = find(line, parsed.sequence, names[i]);
-        if (contender) zkl_contender_hold(contender);
+        if (contender) zkl_contender_ref(contender);
         else contender = contender_new(names[i], &parsed, line->serial + 1);
         if (!contender) return false;
         list[(*filled)++] = contender;
@@ -119,7 +119,7 @@ static bool collect(struct zkl_line *line, struct zkl_contender **list, size_t *
 }
 
 static void drop_all(struct zkl_contender **list, size_t count) {
-    for (size_t i = 0; i < count; i++) zkl_contender_drop(list[i]);
+    for (size_t i = 0; i < count; i++) zkl_contender_unref(list[i]);
     free(list);
 }
 
@@ -128,7 +128,7 @@ static size_t drop_repeated(struct zkl_contender **list, size_t count) {
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
         if (kept > 0 && strcmp(list[kept - 1]->name, list[i]->name) == 0)
-            zkl_contender_drop(list[i]);
+            zkl_contender_unref(list[i]);
         else list[kept++] = list[i];
     }
     return kept;
@@ -166,7 +166,7 @@ void zkl_line_forget(struct zkl_line *line, struct zkl_contender *contender) {
             (line->count - at) * sizeof(struct zkl_contender *));
     contender->listed = false;
     if (contender->kind == ZKL_WRITE) line->incomplete = true;
-    zkl_contender_drop(contender);
+    zkl_contender_unref(contender);
 }
 
 void zkl_line_clear(struct zkl_line *line) {

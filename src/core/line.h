@@ -143,7 +143,7 @@ enum zkl_orphan {
 enum zkl_orphan zkl_line_fixed_orphan(const struct zkl_line *line, uint64_t session, uint64_t owner,
                                       int64_t czxid);
 
-struct zkl_contender *zkl_contender_hold(struct zkl_contender *contender);
-void zkl_contender_drop(struct zkl_contender *contender);
+struct zkl_contender *zkl_contender_ref(struct zkl_contender *contender);
+void zkl_contender_unref(struct zkl_contender *contender);
 
 #endif

@@ -39,7 +39,7 @@ void zkl_call_free(struct call *call) {
     if (zkl_call_watcher(call)) zkl_watcher_unref(call->watcher);
     if (zkl_call_stake(call)) {
         zkl_stake_unref(call->stake);
-        zkl_contender_drop(call->contender);
+        zkl_contender_unref(call->contender);
     }
     free_ops(call->ops, call->rpc.count);
     free(call->node);

@@ -26,7 +26,7 @@ static struct call *call_for(struct stake *stake, enum call_kind kind,
                              struct zkl_contender *contender) {
     struct call *call = stake->starved ? NULL : zkl_call_new(stake->session, kind, stake, NULL);
     if (!call) starve(stake, kind);
-    else if (contender) call->contender = zkl_contender_hold(contender);
+    else if (contender) call->contender = zkl_contender_ref(contender);
     return call;
 }
 
@@ -261,7 +261,7 @@ static void watch_lookahead(struct stake *stake) {
     free(node);
     zkl_watches_narrow(stake, false);
     if (call) {
-        call->contender = zkl_contender_hold(claim->lookahead);
+        call->contender = zkl_contender_ref(claim->lookahead);
         zkl_call_watch(call, stake->path->text, claim->lookahead->name);
     } else if (!watched) zkl_claim_overlook(claim);
 }

@@ -315,7 +315,7 @@ void zkl_stake_event(struct zkl_session *session, enum zkl_node_event event, con
     zkl_time now = session->now;
     if (!path) return;
     struct zkl_contender *about = zkl_line_find(&path->line, name);
-    if (about) zkl_contender_hold(about);
+    if (about) zkl_contender_ref(about);
     for (struct zkl_claim *claim = path->line.claims, *next; claim; claim = next) {
         struct stake *stake = (struct stake *)claim;
         struct zkl_contender *ahead;
@@ -327,5 +327,5 @@ void zkl_stake_event(struct zkl_session *session, enum zkl_node_event event, con
         else if (claim->state == ZKL_WAIT && claim->headed)
             zkl_stake_perform(stake, ahead_event(stake, about, event, now));
     }
-    zkl_contender_drop(about);
+    zkl_contender_unref(about);
 }
