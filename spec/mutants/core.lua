@@ -25,7 +25,7 @@ return {
     { "look-twice", "a claim whose predecessor goes during its look asks once more",
       at = "ahead_gone", find = "if (claim->looking) {", replace = "if (0) {" },
     { "look-for-ever", "a server that contradicts itself is asked as fast as it answers",
-      at = "zkl_lookahead_gone", find = "|| zkl_claim_tires(claim)" },
+      at = "zkl_lookahead_gone", find = "|| zkl_claim_asks_too_often(claim)" },
     { "look-incomplete", "a look trusts a list that may lack a reader with a writer's number",
       at = "look", find = "claim->recheck = !claim->line->incomplete;",
       replace = "claim->recheck = true;" },
@@ -841,7 +841,7 @@ return {
 size_t drop_repeated(struct zkl_contender **list, size_t count);
 size_t drop_repeated(]] } } },
     { "never-tires", "an attempt that came to nothing is followed by the next at once, for ever",
-      at = "zkl_claim_tires", find = "return ++claim->rounds > ZKL_ROUNDS;",
+      at = "zkl_claim_asks_too_often", find = "return ++claim->rounds > ZKL_ROUNDS;",
       replace = "return ++claim->rounds == 0;" },
 
     -- --- an owner's handles -----------------------------------------------------------

@@ -234,7 +234,7 @@ struct zkl_claim {
  */
 #define ZKL_ROUNDS 16
 
-static inline bool zkl_claim_tires(struct zkl_claim *claim) {
+static inline bool zkl_claim_asks_too_often(struct zkl_claim *claim) {
     return ++claim->rounds > ZKL_ROUNDS;
 }
 

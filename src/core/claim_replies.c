@@ -313,7 +313,7 @@ zkl_actions zkl_claim_marked(struct zkl_claim *claim, enum zkl_reply reply) {
 zkl_actions zkl_claim_unmarked(struct zkl_claim *claim) {
     if (claim->state != ZKL_HELD) claim->node.watched = false;
     if (claim->state != ZKL_HELD || claim->stalled) return 0;
-    return zkl_claim_tires(claim) ? stall(claim) : ZKL_DO_MARK;
+    return zkl_claim_asks_too_often(claim) ? stall(claim) : ZKL_DO_MARK;
 }
 
 zkl_actions zkl_claim_removed(struct zkl_claim *claim, enum zkl_reply reply) {

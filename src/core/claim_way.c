@@ -37,7 +37,7 @@ static uint64_t nonce_bits(const struct zkl_claim *claim) {
 
 zkl_actions zkl_claim_enter(struct zkl_claim *claim) {
     drop_ahead(claim);
-    if (zkl_claim_tires(claim)) return zkl_claim_rest(claim);
+    if (zkl_claim_asks_too_often(claim)) return zkl_claim_rest(claim);
     claim->state = ZKL_CREATE;
     claim->stalled = claim->heir = claim->unseen = claim->recheck = false;
     forget_node(claim);
@@ -134,7 +134,7 @@ static zkl_actions advance_permits(struct zkl_claim *claim, zkl_time now) {
 zkl_actions zkl_claim_list_again(struct zkl_claim *claim) {
     drop_ahead(claim);
     claim->state = ZKL_LIST;
-    claim->stalled = zkl_claim_tires(claim);
+    claim->stalled = zkl_claim_asks_too_often(claim);
     return claim->stalled ? 0 : ZKL_DO_LIST;
 }
 

@@ -38,7 +38,7 @@ static zkl_actions look(struct zkl_claim *claim) {
 zkl_actions zkl_lookahead_gone(struct zkl_claim *claim) {
     zkl_line_forget(claim->line, claim->lookahead);
     zkl_claim_overlook(claim);
-    return claim->line->exhausted || zkl_claim_tires(claim) ? 0 : look(claim);
+    return claim->line->exhausted || zkl_claim_asks_too_often(claim) ? 0 : look(claim);
 }
 
 /*

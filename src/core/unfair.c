@@ -72,13 +72,13 @@ zkl_actions zkl_unfair_start(struct zkl_claim *claim) {
     forget_node(claim);
     claim->pausing = false;
     claim->stalled = !connected(claim) || !may_enter(claim) || zkl_unfair_follows(claim) ||
-                     zkl_claim_tires(claim);
+                     zkl_claim_asks_too_often(claim);
     if (!claim->stalled) return enter(claim);
     return connected(claim) && !claim->trying ? announce(claim) : 0;
 }
 
 zkl_actions zkl_unfair_enter(struct zkl_claim *claim) {
-    if (!zkl_claim_tires(claim)) return enter(claim);
+    if (!zkl_claim_asks_too_often(claim)) return enter(claim);
     claim->state = ZKL_NEW;
     forget_node(claim);
     return stall(claim);
