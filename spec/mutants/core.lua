@@ -135,7 +135,7 @@ return {
       find = "if (reply == ZKL_DONE || reply == ZKL_ABSENT)",
       replace = "if (reply != ZKL_REFUSED)" },
     { "kazoo-leak-B", "a found node is given up by another name than its own, and stays",
-      at = "seek_listed", find = "own(claim, found->name);" },
+      at = "recovery_listed", find = "own(claim, found->name);" },
     { "go-zookeeper-self-orphan",
       "a create whose reply is lost is reported as failed, and its node forgotten",
       at = "not_created",
@@ -195,9 +195,9 @@ return {
 
     { "list-without-create", "the list that came with a lost create counts as the look after it",
       at = "zkl_claim_listed",
-      find = "case ZKL_RECOVER_LIST: return seek_listed(claim, reply, why);", replace = [[
+      find = "case ZKL_RECOVER_LIST: return recovery_listed(claim, reply, why);", replace = [[
     case ZKL_RECOVER_SYNC:
-    case ZKL_RECOVER_LIST: return seek_listed(claim, reply, why);]] },
+    case ZKL_RECOVER_LIST: return recovery_listed(claim, reply, why);]] },
     { "no-sync", "no sync before a lost create is looked for: a server that lags hides it",
       at = "zkl_claim_resume", find = "case ZKL_RECOVER_SYNC: return ZKL_DO_SYNC | ZKL_DO_LIST;",
       replace = "case ZKL_RECOVER_SYNC: claim->state = ZKL_RECOVER_LIST; return ZKL_DO_LIST;" },
@@ -234,7 +234,7 @@ return {
       at = "zkl_claim_cancel", find = "case ZKL_RECOVER_LIST:",
       replace = "case ZKL_RECOVER_LIST: return fail(claim, why) | gone(claim);" },
     { "found-unranked", "a node that was found takes its place before the czxids are known",
-      at = "seek_listed", find = "claim->node.listed = claim->line->serial;" },
+      at = "recovery_listed", find = "claim->node.listed = claim->line->serial;" },
     { "old-refusal", "a refusal of parents that did not matter ends a later attempt",
       at = "create_answered", find = "claim->refusal = ZKL_OK;" },
     { "stale-news", "what is learned of a former predecessor counts for the present one",
@@ -454,7 +454,7 @@ return {
       at = "zkl_permits_unseen",
       find = "last->sequence <= claim->node.sequence", replace = "last" },
     { "mark-unseen-by-list", "who was granted by its list before its czxid was known tells nobody",
-      at = "seek_listed", find = "claim->state = ZKL_RECOVER_STAT;",
+      at = "recovery_listed", find = "claim->state = ZKL_RECOVER_STAT;",
       replace = [[
     claim->state = ZKL_RECOVER_STAT;
     claim->unseen = true;]] },

@@ -234,7 +234,7 @@ return {
 
     { "exists-is-refused",
       "a downgrade that was carried out before is taken for one that is refused",
-      at = "answer_share", find = "answer->rc == ZKL_ERROR_NODE_EXISTS ? ZKL_DONE :",
+      at = "answer_downgrade", find = "answer->rc == ZKL_ERROR_NODE_EXISTS ? ZKL_DONE :",
       catch = by("rwlock", "whose request or reply is lost is made, once") },
 
     -- --- guard and revoke -------------------------------------------------------------

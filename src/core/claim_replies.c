@@ -73,7 +73,8 @@ static zkl_actions try_listed(struct zkl_claim *claim, enum zkl_reply reply, enu
 }
 
 /* RECOVER_LIST: the list follows a sync, so a node that is not in it was not created. */
-static zkl_actions seek_listed(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why) {
+static zkl_actions recovery_listed(struct zkl_claim *claim, enum zkl_reply reply,
+                                   enum zkl_code why) {
     struct zkl_contender *found = NULL;
     if (reply == ZKL_UNKNOWN || reply == ZKL_REFUSED) {
         claim->state = ZKL_RECOVER_SYNC;
@@ -119,7 +120,7 @@ zkl_actions zkl_claim_listed(struct zkl_claim *claim, enum zkl_reply reply, enum
                              zkl_time now) {
     switch (claim->state) {
     case ZKL_TRY: return try_listed(claim, reply, why);
-    case ZKL_RECOVER_LIST: return seek_listed(claim, reply, why);
+    case ZKL_RECOVER_LIST: return recovery_listed(claim, reply, why);
     case ZKL_LIST: return own_listed(claim, reply, why, now);
     case ZKL_FORWARD: return zkl_waiter_listed(claim, reply);
     case ZKL_WAIT: return zkl_lookahead_looked(claim, reply);

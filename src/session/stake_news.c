@@ -95,7 +95,7 @@ static struct path *path_of(struct zkl_session *session, const char *node) {
     return *name ? zkl_path_find(session, node, (size_t)(name - 1 - node)) : NULL;
 }
 
-static zkl_actions answer_share(struct stake *stake, const struct answer *answer) {
+static zkl_actions answer_downgrade(struct stake *stake, const struct answer *answer) {
     enum zkl_reply reply = answer->rc == ZKL_ERROR_NODE_EXISTS ? ZKL_DONE : answer->reply;
     if (answer->rc != ZKL_ERROR_BAD_VERSION)
         return zkl_claim_downgraded(&stake->claim, reply, answer->why);
@@ -191,7 +191,7 @@ static zkl_actions feed(const struct call *call, const struct answer *answer) {
     case CALL_RANK:
         return zkl_claim_ranked(claim, call->contender, answer->reply, stat ? stat->czxid : 0,
                                 answer->now);
-    case CALL_DOWNGRADE: return answer_share(call->stake, answer);
+    case CALL_DOWNGRADE: return answer_downgrade(call->stake, answer);
     case CALL_WAIT: return zkl_condition_waited(call, answer);
     case CALL_FORWARD: return zkl_condition_forwarded(call, answer);
     case CALL_REVISE: return answer_revise(call->stake, answer);
