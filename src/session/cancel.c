@@ -51,9 +51,9 @@ void zkl_request_fail_all(struct zkl_session *session, enum zkl_code code) {
 }
 
 /* Nobody will ask what this note is about. */
-static void unpost(struct zkl_request *request, struct news *news) {
-    if (!news->posted) return;
-    zkl_events_remove(request->session, news);
+static void unpost(struct zkl_request *request, struct note *note) {
+    if (!note->posted) return;
+    zkl_events_remove(request->session, note);
     zkl_request_unref(request);
 }
 
@@ -62,12 +62,12 @@ static void leave_lease(struct zkl_request *request) {
     zkl_hold_end(zkl_stakes_at(&request->stakes, 0), &request->hold);
     if (request->lease) zkl_lease_give_up_all(&request->stakes, request->lease_kind);
     request->lease = false;
-    unpost(request, &request->queued_news);
+    unpost(request, &request->queued_note);
 }
 
 void zkl_request_drop(zkl_request *request) {
     zkl_request_cancel(request, ZKL_INTERRUPTED);
     if (zkl_request_contends(request)) leave_lease(request);
-    unpost(request, &request->done_news);
+    unpost(request, &request->done_note);
     zkl_request_unref(request);
 }

@@ -7,23 +7,23 @@
 #include "events.h"
 #include "internal.h"
 
-void zkl_events_post(struct zkl_session *session, struct news *news, enum zkl_event_kind kind) {
-    if (news->posted) return;
-    news->posted = true;
-    news->kind = kind;
-    news->next = NULL;
-    news->link = session->inbox_end;
-    *session->inbox_end = news;
-    session->inbox_end = &news->next;
+void zkl_events_post(struct zkl_session *session, struct note *note, enum zkl_event_kind kind) {
+    if (note->posted) return;
+    note->posted = true;
+    note->kind = kind;
+    note->next = NULL;
+    note->link = session->inbox_end;
+    *session->inbox_end = note;
+    session->inbox_end = &note->next;
     session->news = true;
 }
 
-void zkl_events_remove(struct zkl_session *session, struct news *news) {
-    if (!news->posted) return;
-    *news->link = news->next;
-    if (news->next) news->next->link = news->link;
-    else session->inbox_end = news->link;
-    news->posted = false;
+void zkl_events_remove(struct zkl_session *session, struct note *note) {
+    if (!note->posted) return;
+    *note->link = note->next;
+    if (note->next) note->next->link = note->link;
+    else session->inbox_end = note->link;
+    note->posted = false;
 }
 
 void zkl_events_post_state(struct zkl_session *session, enum zkl_session_state state) {

@@ -21,32 +21,32 @@ bool zkl_session_has_news(zkl_session *session) {
 
 /* Takes the first note out and describes it. */
 static void take(struct zkl_session *session, struct zkl_event *event) {
-    struct news *news = session->inbox;
+    struct note *note = session->inbox;
     struct zkl_request *request;
     struct stake *stake;
     struct zkl_watcher *watcher;
-    event->kind = news->kind;
-    zkl_events_remove(session, news);
-    switch (news->kind) {
+    event->kind = note->kind;
+    zkl_events_remove(session, note);
+    switch (note->kind) {
     case ZKL_EVENT_REQUEST:
-        request = CONTAINER(news, struct zkl_request, done_news);
+        request = CONTAINER(note, struct zkl_request, done_note);
         event->id = request->id;
         zkl_request_unref(request);
         break;
     case ZKL_EVENT_QUEUED:
-        request = CONTAINER(news, struct zkl_request, queued_news);
+        request = CONTAINER(note, struct zkl_request, queued_note);
         event->id = request->id;
         event->position = request->position;
         zkl_request_unref(request);
         break;
     case ZKL_EVENT_LEASE:
-        stake = CONTAINER(news, struct stake, notice);
+        stake = CONTAINER(note, struct stake, notice);
         event->id = stake->id;
         event->phase = stake->phase;
         zkl_stake_unref(stake);
         break;
     case ZKL_EVENT_WATCHER:
-        watcher = CONTAINER(news, struct zkl_watcher, news);
+        watcher = CONTAINER(note, struct zkl_watcher, note);
         event->id = watcher->id;
         zkl_watcher_unref(watcher);
         break;

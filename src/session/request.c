@@ -114,7 +114,7 @@ void zkl_request_finish(struct zkl_request *request, enum zkl_code code, int err
     *request->link = request->next;
     if (request->next) request->next->link = request->link;
     /* The list's reference becomes the inbox's. */
-    zkl_events_post(request->session, &request->done_news, ZKL_EVENT_REQUEST);
+    zkl_events_post(request->session, &request->done_note, ZKL_EVENT_REQUEST);
 }
 
 void zkl_request_conflict(struct zkl_request *request, const char *where, enum zkl_kind kind,

@@ -32,7 +32,7 @@ static inline bool zkl_request_needs_lease(enum request_kind kind) {
 struct zkl_request {
     struct zkl_session *session;
     struct zkl_request *next, **link; /* in session->requests, until done */
-    struct news done_news;
+    struct note done_note;
     uint64_t id;
     zkl_time begun, deadline;
     enum request_kind kind;
@@ -48,7 +48,7 @@ struct zkl_request {
     unsigned effects;     /* GUARD, SIGNAL: transactions sent, and not known to have none */
     union {
         struct { /* ACQUIRE, WAIT: zkl_request_contends() */
-            struct news queued_news;
+            struct note queued_note;
             size_t position;
             struct hold hold;        /* of the handle, until that is taken */
             struct zkl_meter *meter; /* of the lock's name, or NULL */

@@ -318,7 +318,7 @@ void zkl_stake_queued(struct stake *stake) {
     if (!request || request->quiet || request->position) return;
     request->position = place(stake);
     zkl_request_ref(request);
-    zkl_events_post(stake->session, &request->queued_news, ZKL_EVENT_QUEUED);
+    zkl_events_post(stake->session, &request->queued_note, ZKL_EVENT_QUEUED);
 }
 
 void zkl_stake_notice(struct stake *stake, enum zkl_phase phase) {

@@ -19,7 +19,7 @@ struct stake {
     struct zkl_request *request;                /* the acquire that waits for it, or NULL */
     struct zkl_request *leaving;                /* the releases that wait for it to be gone */
     struct zkl_request *downgrading; /* the downgrade that waits for it to be a reader, or NULL */
-    struct news notice;              /* its phase changed */
+    struct note notice;              /* its phase changed */
     enum zkl_phase phase;            /* as last told */
     int32_t version;                 /* of the own node's data, as last seen */
     bool counted;                    /* its node is in session->node_bytes */

@@ -79,14 +79,14 @@ static bool take(struct reading *reading, const struct answer *answer) {
 /* --- life ---------------------------------------------------------------------------------- */
 
 static void post(struct zkl_watcher *watcher) {
-    if (watcher->news.posted) return;
+    if (watcher->note.posted) return;
     zkl_watcher_ref(watcher);
-    zkl_events_post(watcher->session, &watcher->news, ZKL_EVENT_WATCHER);
+    zkl_events_post(watcher->session, &watcher->note, ZKL_EVENT_WATCHER);
 }
 
 static void unpost(struct zkl_watcher *watcher) {
-    if (!watcher->news.posted) return;
-    zkl_events_remove(watcher->session, &watcher->news);
+    if (!watcher->note.posted) return;
+    zkl_events_remove(watcher->session, &watcher->note);
     zkl_watcher_unref(watcher);
 }
 
