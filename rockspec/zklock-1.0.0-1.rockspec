@@ -119,7 +119,7 @@ build = {
             "src/session/signal.c",
             "src/session/stake.c",
             "src/session/stake_actions.c",
-            "src/session/stake_news.c",
+            "src/session/stake_feed.c",
             "src/session/stakes.c",
             "src/session/steps.c",
             "src/session/totals.c",

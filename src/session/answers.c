@@ -12,7 +12,7 @@
 #include "guard.h"
 #include "internal.h"
 #include "query.h"
-#include "stake_news.h"
+#include "stake_feed.h"
 #include "watcher.h"
 
 /* --- what an answer means -------------------------------------------------------------------- */

@@ -9,7 +9,7 @@
 #include "internal.h"
 #include "kept.h"
 #include "query.h"
-#include "stake_news.h"
+#include "stake_feed.h"
 #include "steps.h"
 #include "watcher.h"
 

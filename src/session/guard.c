@@ -13,7 +13,7 @@
 #include "lease.h"
 #include "query.h"
 #include "signal.h"
-#include "stake_news.h"
+#include "stake_feed.h"
 
 const char *const zkl_op_names[] = {[ZKL_OP_SET] = "set",
                                     [ZKL_OP_CREATE] = "create",

@@ -13,7 +13,7 @@
 #include "query.h"
 #include "signal.h"
 #include "stake_actions.h"
-#include "stake_news.h"
+#include "stake_feed.h"
 
 /*
  * A part of the answer was lost: all of it is asked again, a moment after the last of the

@@ -128,7 +128,7 @@ void zkl_stake_mark(struct stake *stake) {
 /*
  * A claim that enters has a list behind its create, which names all that are in line. Among many
  * of its session, while a list is out, it has none: the first of them whose create is answered asks
- * for one, for all that have a node by then (stake_news.c). That is a flight more for claims that
+ * for one, for all that have a node by then (stake_feed.c). That is a flight more for claims that
  * wait for others of the session in any case. Of claims that may hold beside one another each has
  * its own list.
  */

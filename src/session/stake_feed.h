@@ -1,6 +1,6 @@
-/* stake_news.h - feeds a claim what was heard. */
-#ifndef ZKL_SESSION_STAKE_NEWS_H
-#define ZKL_SESSION_STAKE_NEWS_H
+/* stake_feed.h - feeds a claim what was heard. */
+#ifndef ZKL_SESSION_STAKE_FEED_H
+#define ZKL_SESSION_STAKE_FEED_H
 
 #include "call.h"
 #include "stake.h"

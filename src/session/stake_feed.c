@@ -1,4 +1,4 @@
-/* stake_news.c - feeds the claim machine replies and watch events. */
+/* stake_feed.c - feeds the claim machine replies and watch events. */
 #include <string.h>
 
 #include "children.h"
@@ -6,7 +6,7 @@
 #include "internal.h"
 #include "multi.h"
 #include "stake_actions.h"
-#include "stake_news.h"
+#include "stake_feed.h"
 
 /* --- replies --------------------------------------------------------------------------------- */
 
