@@ -669,7 +669,7 @@ return {
       at = "zkl_batch_granted", find = "make_way(claim) | tell_held(claim)",
       replace = "tell_held(claim)" },
     { "batch-stranded", "who follows one that fails or leaves is not told",
-      at = "make_way_in_batch", find = "shares(claim)", replace = "false" },
+      at = "make_way_in_batch", find = "may_pass_on(claim)", replace = "false" },
     { "batch-yield-late", "who yields hands its node on all the same",
       at = "zkl_claim_yield", find = "claim->ends = true;" },
     { "batch-token-czxid", "all grants of a node have one token",

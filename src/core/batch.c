@@ -227,7 +227,8 @@ static bool has_held(const struct zkl_claim *claim) {
 /* A holder has a node to give, unless a list that was asked for lacks it. */
 static bool may_hand_over(const struct zkl_claim *claim, zkl_time now) {
     if (!has_held(claim)) return claim->batch != 0;
-    return shares(claim) && !is_over(claim, now) && zkl_line_find(claim->line, claim->node.name);
+    return may_pass_on(claim) && !is_over(claim, now) &&
+           zkl_line_find(claim->line, claim->node.name);
 }
 
 /* The first that waits, unless one that came before it has a node of its own. */
@@ -346,7 +347,7 @@ zkl_actions zkl_batch_tick(struct zkl_claim *claim, zkl_time now) {
 
 zkl_actions zkl_claim_yield(struct zkl_claim *claim) {
     if (claim->state == ZKL_KEPT) return zkl_batch_end(claim);
-    if (claim->state != ZKL_HELD || !shares(claim)) return 0;
+    if (claim->state != ZKL_HELD || !may_pass_on(claim)) return 0;
     claim->ends = true;
     return make_way(claim);
 }

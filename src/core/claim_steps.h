@@ -46,7 +46,7 @@ static inline bool has_keeping_node(const struct zkl_claim *claim) {
 }
 
 /* Its node may go to another claim of the session. */
-static inline bool shares(const struct zkl_claim *claim) {
+static inline bool may_pass_on(const struct zkl_claim *claim) {
     return claim->batch != 0 || claim->keep > 0 || has_keeping_node(claim);
 }
 
@@ -62,13 +62,13 @@ static inline zkl_actions gone(struct zkl_claim *claim) {
     claim->state = ZKL_GONE;
     claim->wanted = false;
     if (claim->waits) return ZKL_DO_FORGET | ZKL_DO_TELL_PARTNER;
-    bool followed = zkl_kind_is_fixed(claim->kind) || shares(claim);
+    bool followed = zkl_kind_is_fixed(claim->kind) || may_pass_on(claim);
     return followed ? ZKL_DO_FORGET | make_way(claim) : ZKL_DO_FORGET;
 }
 
 /* The next one of the batch need not wait for this one. */
 static inline zkl_actions make_way_in_batch(const struct zkl_claim *claim) {
-    return shares(claim) ? make_way(claim) : 0;
+    return may_pass_on(claim) ? make_way(claim) : 0;
 }
 
 /* The node exists and nobody wants it. */
@@ -214,7 +214,7 @@ static inline zkl_actions admit(struct zkl_claim *claim, zkl_time now) {
     if (is_part(claim) && !all_are(claim, ZKL_FIRST)) return watch_own(claim);
     if (is_part(claim) && !all_have_nodes(claim)) return fail(claim, ZKL_LOST) | leave(claim);
     hold(claim);
-    return ZKL_DO_GRANT | (shares(claim) ? zkl_batch_granted(claim, now) : 0);
+    return ZKL_DO_GRANT | (may_pass_on(claim) ? zkl_batch_granted(claim, now) : 0);
 }
 
 static inline zkl_actions lose(struct zkl_claim *claim) {

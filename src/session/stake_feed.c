@@ -111,14 +111,14 @@ static zkl_actions answer_mark(struct stake *stake, const struct answer *answer)
 }
 
 static zkl_actions answer_revise(struct stake *stake, const struct answer *answer) {
-    bool shares = stake->claim.state == ZKL_DOWNGRADE;
+    bool downgrades = stake->claim.state == ZKL_DOWNGRADE;
     zkl_stake_take_data(stake, answer);
     bool tired = answer->reply == ZKL_DONE && zkl_claim_asks_too_often(&stake->claim);
     enum zkl_reply reply = tired ? ZKL_UNKNOWN : answer->reply;
     if (reply != ZKL_DONE)
-        return shares ? zkl_claim_downgraded(&stake->claim, reply, answer->why)
-                      : zkl_claim_marked(&stake->claim, reply);
-    if (shares) zkl_stake_downgrade(stake);
+        return downgrades ? zkl_claim_downgraded(&stake->claim, reply, answer->why)
+                          : zkl_claim_marked(&stake->claim, reply);
+    if (downgrades) zkl_stake_downgrade(stake);
     else zkl_stake_mark(stake);
     return 0;
 }

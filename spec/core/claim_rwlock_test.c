@@ -1,5 +1,5 @@
 /*
- * claim_share_test.c - readers and writers: which pass which, what a try takes, and a
+ * claim_rwlock_test.c - readers and writers: which pass which, what a try takes, and a
  * writer that becomes a reader. While that is asked for it holds; afterwards exactly one
  * node of it is there, and its claim knows which.
  */
@@ -101,7 +101,7 @@ static void tries(void) {
 /* --- a writer becomes a reader -------------------------------------------------------------- */
 
 static void asking(void) {
-    TEST("a writer that shares asks once, and holds meanwhile") {
+    TEST("a writer that downgrades asks once, and holds meanwhile") {
         scene_reach_as(ZKL_WRITE, ZKL_HELD, ZKL_NEVER);
         CHECK_IS(scene_share(), ZKL_DO_DOWNGRADE);
         CHECK_IS(s.claim.state, ZKL_DOWNGRADE);
@@ -127,7 +127,7 @@ static void asking(void) {
             CHECK_IS(s.claim.state, state);
         }
     }
-    TEST("only a writer shares, and with a number far from the end of the counter") {
+    TEST("only a writer downgrades, and with a number far from the end of the counter") {
         static const struct {
             enum zkl_kind kind;
             int32_t sequence;
@@ -239,7 +239,7 @@ static void answered(void) {
 
 /* The node that is there is removed, under its own name. */
 static void given_up(void) {
-    TEST("what is given up while it shares is removed once its name is known") {
+    TEST("what is given up while it downgrades is removed once its name is known") {
         static const enum zkl_reply replies[] = {ZKL_DONE, ZKL_REFUSED};
         static const enum zkl_kind kinds[] = {ZKL_READ, ZKL_WRITE};
         for (size_t i = 0; i < 2; i++) {
@@ -293,7 +293,7 @@ static void interrupted(void) {
         CHECK_IS(s.claim.state, ZKL_DOWNGRADE);
         CHECK_IS(scene_shared(ZKL_DONE), ZKL_DO_DOWNGRADED);
     }
-    TEST("a try that became a holder shares, and outlasts a cut") {
+    TEST("a try that became a holder downgrades, and outlasts a cut") {
         scene_reach_as(ZKL_WRITE, ZKL_TRY, ZKL_NEVER);
         LISTED("config");
         scene_created(42, 1042);
