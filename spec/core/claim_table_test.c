@@ -252,7 +252,7 @@ static void check_turns(const struct zkl_claim *was, zkl_actions did) {
     const struct zkl_claim *is = &s.claim, *heir = &s.part;
     bool left = leads(was) && !leads(is) && is->state != ZKL_NEW; /* there it is still the first */
     if (left && s.common.clock.connected) CHECK(did & ZKL_DO_FOLLOW);
-    if (!heir->heir || was->state == ZKL_GONE) return;
+    if (!heir->inherited || was->state == ZKL_GONE) return;
     CHECK(left && is->state == ZKL_GONE && !(did & NETWORK));
     CHECK_TEXT(heir->node.name, was->node.name);
     CHECK(heir->node.nonce == was->node.nonce && heir->node.czxid == was->node.czxid);
@@ -283,7 +283,7 @@ static void check_told(const struct zkl_claim *was, zkl_actions did) {
     if (!zkl_claim_holds(was) && !is->waits)
         CHECK_IS(was->wanted && !is->wanted, (did & ZKL_DO_FAIL) != 0);
     if (was->state == ZKL_GONE) CHECK(!did && is->state == ZKL_GONE);
-    if (did & ZKL_DO_FORGET && !s.part.heir) CHECK(!zkl_line_find(&s.line, is->node.name));
+    if (did & ZKL_DO_FORGET && !s.part.inherited) CHECK(!zkl_line_find(&s.line, is->node.name));
     CHECK(s.grants <= 1 && s.fails <= 1 && s.losses <= 1 && s.queued <= 1);
     CHECK(s.grants + s.fails <= 1);
     CHECK_IS(s.forgets, is->state == ZKL_GONE);

@@ -116,8 +116,9 @@ static void mix_claim(const struct zkl_claim *claim, zkl_time now) {
     mix((uint64_t)(claim->wanted | claim->stalled << 1 | claim->node.doubted << 2 |
                    claim->announced << 3 | claim->node.watched << 4 | claim->unsettled << 5 |
                    claim->pausing << 6 | claim->awaits_parts << 7 | claim->waits << 8 |
-                   claim->left << 9 | claim->settled << 10 | claim->heir << 11 | claim->ends << 12 |
-                   claim->asks << 13 | claim->counting << 14 | claim->node.marked << 15));
+                   claim->left << 9 | claim->settled << 10 | claim->inherited << 11 |
+                   claim->ends << 12 | claim->asks << 13 | claim->counting << 14 |
+                   claim->node.marked << 15));
     mix((uint64_t)(uint32_t)claim->batch << 32 | (uint32_t)claim->node.served);
     mix((uint64_t)(uint32_t)claim->permits << 32 | (uint32_t)claim->limit);
     mix((uint64_t)claim->heard << 3 | (uint64_t)(claim->stranger != NULL) << 2 |

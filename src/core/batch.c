@@ -250,7 +250,7 @@ static void hand_over(const struct zkl_claim *claim, struct zkl_claim *heir) {
     heir->node.served += held;
     heir->node.watched = false;
     heir->state = held && connected(claim) ? ZKL_FIRST : ZKL_LIST;
-    heir->stalled = heir->heir = true;
+    heir->stalled = heir->inherited = true;
 }
 
 /* --- a node that stays ------------------------------------------------------------------------ */

@@ -155,7 +155,7 @@ zkl_actions zkl_claim_downgrade(struct zkl_claim *claim) {
 
 zkl_actions zkl_claim_resume(struct zkl_claim *claim, zkl_time now) {
     if (!claim->stalled) return claim->state == ZKL_WAIT ? zkl_lookahead_again(claim) : 0;
-    claim->stalled = claim->heir = false;
+    claim->stalled = claim->inherited = false;
     zkl_actions unfair = zkl_kind_is_fixed(claim->kind) ? zkl_unfair_resume(claim) : 0;
     if (unfair) return unfair;
     switch (claim->state) {

@@ -218,13 +218,13 @@ struct zkl_claim {
     bool pausing;          /* NEW: until zkl_claim_wake() */
     bool looking;          /* WAIT: a list, or gets, are out, for its lookahead went */
     bool ends;             /* HELD: its turn ends with it */
-    bool asks;    /* KEPT, or HELD by a node that may be kept: it is to be known whether others
-                     wait; a list is out, or it is stalled */
-    bool heir;    /* its node was another's, and that is all that it knows of it */
-    bool unseen;  /* nobody can have seen it wait: zkl_permits_unseen() */
-    bool waits;   /* it is a waiter of a condition */
-    bool left;    /* of a waiter: the lock's node is gone */
-    bool settled; /* of a waiter: its signal was taken, or nobody is to have it */
+    bool asks;      /* KEPT, or HELD by a node that may be kept: it is to be known whether others
+                       wait; a list is out, or it is stalled */
+    bool inherited; /* its node was another's, and that is all that it knows of it */
+    bool unseen;    /* nobody can have seen it wait: zkl_permits_unseen() */
+    bool waits;     /* it is a waiter of a condition */
+    bool left;      /* of a waiter: the lock's node is gone */
+    bool settled;   /* of a waiter: its signal was taken, or nobody is to have it */
 };
 
 /*
@@ -240,7 +240,7 @@ static inline bool zkl_claim_asks_too_often(struct zkl_claim *claim) {
 
 /* Of a claim that waits for another one of the session. */
 static inline bool zkl_claim_follows(const struct zkl_claim *claim) {
-    return claim->wanted && (claim->state == ZKL_NEW || claim->heir);
+    return claim->wanted && (claim->state == ZKL_NEW || claim->inherited);
 }
 
 /*

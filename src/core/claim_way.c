@@ -39,7 +39,7 @@ zkl_actions zkl_claim_enter(struct zkl_claim *claim) {
     drop_ahead(claim);
     if (zkl_claim_asks_too_often(claim)) return zkl_claim_rest(claim);
     claim->state = ZKL_CREATE;
-    claim->stalled = claim->heir = claim->unseen = claim->recheck = false;
+    claim->stalled = claim->inherited = claim->unseen = claim->recheck = false;
     forget_node(claim);
     claim->node.nonce = ++claim->common->nonces | nonce_bits(claim);
     zkl_name_prefix(claim->node.name, claim->kind, claim->common->session, claim->node.nonce);

@@ -114,7 +114,7 @@ zkl_actions zkl_claim_taken(struct zkl_claim *claim) {
 }
 
 /* RECOVER_LIST: the get follows a sync, so it tells of the node after all that was in doubt. */
-static zkl_actions sought(struct zkl_claim *claim, bool ours, int64_t czxid, zkl_time now) {
+static zkl_actions recovery_got(struct zkl_claim *claim, bool ours, int64_t czxid, zkl_time now) {
     bool own = ours && (claim->node.czxid ? czxid == claim->node.czxid
                                           : is_free_for(claim->line, claim, czxid));
     claim->node.watched = true;
@@ -128,7 +128,7 @@ static zkl_actions sought(struct zkl_claim *claim, bool ours, int64_t czxid, zkl
 /* The name is in use. */
 static zkl_actions found(struct zkl_claim *claim, int64_t czxid, uint64_t owner, zkl_time now) {
     bool ours = owner == claim->common->session;
-    if (claim->state == ZKL_RECOVER_LIST) return sought(claim, ours, czxid, now);
+    if (claim->state == ZKL_RECOVER_LIST) return recovery_got(claim, ours, czxid, now);
     if (claim->state != ZKL_PROVE && claim->state != ZKL_HELD) return 0;
     if (ours && czxid == claim->node.czxid) return 0;
     bool tried = claim->state == ZKL_PROVE && claim->trying;
