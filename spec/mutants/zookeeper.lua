@@ -171,7 +171,7 @@ return {
       catch = by("watches", "costs no request when what it waits for comes") },
     { "kept-watch-uncounted",
       "a watcher's watch does not count while it is not set: there may be no room later",
-      at = "is_counted", find = "watch->keepers ||",
+      at = "is_counted", find = "watch->pins ||",
       catch = by("fault/watch", "that is begun without a connection") },
     { "own-watch-ignored", "the event of the own node is dropped",
       at = "zkl_stake_event",

@@ -12,7 +12,7 @@ void zkl_path_unwatch(struct zkl_session *session, struct path *path) {
     struct watch *watch = path->children;
     path->children = NULL;
     path->line.children = ZKL_UNWATCHED;
-    if (watch) zkl_watches_unkeep(session, watch);
+    if (watch) zkl_watches_unpin(session, watch);
 }
 
 /* A turn that nobody tells of others ends after its batch. */
@@ -31,7 +31,7 @@ bool zkl_path_watch(struct path *path, struct stake *stake) {
     struct zkl_session *session = stake->session;
     char *children = zkl_path_join("", path->text);
     bool room = children && zkl_stake_make_room(session, children);
-    path->children = room ? zkl_watches_keep(&session->watches, children) : NULL;
+    path->children = room ? zkl_watches_pin(&session->watches, children) : NULL;
     struct call *call = path->children ? zkl_call_new(session, CALL_LIST, stake, NULL) : NULL;
     bool enough = call || (children && !room);
     free(children);

@@ -176,7 +176,7 @@ struct zkl_stats {
     uint64_t events;         /* of watches, received */
     size_t in_flight;        /* requests without an answer yet */
     size_t claims;           /* contenders of this session, from the acquire until they are gone */
-    size_t watches;          /* node watches set, asked for, or kept for a watcher */
+    size_t watches;          /* node watches set, asked for, or pinned by a watcher */
     size_t watch_bytes;      /* of watched paths of others' nodes, limited to ZKL_WATCHES_MAX */
     size_t paths;            /* bytes of ephemeral paths, there or to be made, to ZKL_PATHS_MAX */
     uint64_t watch_removals; /* requests sent */

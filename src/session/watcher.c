@@ -95,7 +95,7 @@ static void end(struct zkl_watcher *watcher) {
     watcher->open = false;
     *watcher->link = watcher->next;
     if (watcher->next) watcher->next->link = watcher->link;
-    zkl_watches_unkeep(watcher->session, watcher->watch);
+    zkl_watches_unpin(watcher->session, watcher->watch);
     watcher->watch = NULL;
     unpost(watcher);
 }
@@ -203,7 +203,7 @@ void zkl_watcher_answer(const struct call *call, const struct answer *answer) {
 }
 
 void zkl_watcher_event(struct zkl_session *session, const char *node) {
-    const struct watch *watch = zkl_watches_kept(&session->watches, node);
+    const struct watch *watch = zkl_watches_pinned(&session->watches, node);
     for (struct zkl_watcher *each = session->watchers; watch && each; each = each->next) {
         if (each->watch != watch) continue;
         look_again(each, 0);
@@ -220,7 +220,7 @@ static struct zkl_watcher *new_watcher(struct zkl_session *session, const char *
     if (*why == ZKL_OK && !zkl_watches_may(&session->watches, path)) *why = ZKL_TOO_MANY;
     if (*why != ZKL_OK) return NULL;
     struct zkl_watcher *watcher = calloc(1, sizeof *watcher);
-    struct watch *watch = watcher ? zkl_watches_keep(&session->watches, path) : NULL;
+    struct watch *watch = watcher ? zkl_watches_pin(&session->watches, path) : NULL;
     if (!watch) {
         free(watcher);
         return NULL;

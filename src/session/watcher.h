@@ -21,7 +21,7 @@ struct zkl_watcher {
     struct zkl_session *session;
     struct zkl_watcher *next, **link; /* in session->watchers, while `open` */
     bool open;                        /* neither dropped, nor the session closing */
-    struct watch *watch;              /* of its path; kept while `open` */
+    struct watch *watch;              /* of its path; pinned while `open` */
     struct note note;                 /* there may be something to tell */
     struct reading seen;              /* since it was asked last what there is to tell */
     struct reading told;              /* the last that was told, or is being told */
