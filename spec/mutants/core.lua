@@ -733,7 +733,7 @@ return {
     { "kept-restraint-short", "a restraint is as long as the one before",
       at = "is_restrained", find = "2 * restraint->length", replace = "restraint->length" },
     { "kept-forgetful", "what a session had to give back is forgotten with the path",
-      at = "recall", find = "path->line.restraint = memory->restraint;", replace = ";",
+      at = "recall", find = "path->line.restraint = last->restraint;", replace = ";",
       catch = { spec = "spec/kept_spec.lua",
                 tests = { "a kept lock is not kept for a while when it was given back and is " ..
                           "wanted again soon" } } },

@@ -257,8 +257,8 @@ static void mix_zk(struct zkl_session *session, zkl_time now) {
     mix_time(session->busy_since, now);
     if (!world.setting.plain) mix(session->random);
     while ((path = zkl_path_next(session, path))) mix_path(path, now);
-    for (int i = 0; i < MEMORIES; i++)
-        if (session->memories[i].path) mix_restraint(&session->memories[i].restraint, now);
+    for (int i = 0; i < REMEMBERED; i++)
+        if (session->remembered[i].path) mix_restraint(&session->remembered[i].restraint, now);
     for (const struct stake *stake = session->stakes; stake; stake = stake->next)
         mix_stake(stake, now);
     for (const struct call *call = session->calls; call; call = call->next)

@@ -32,7 +32,7 @@ struct zkl_session {
     zkl_time last_beat;
 
     struct path *paths[PATH_BUCKETS], *idle_paths;
-    struct memory memories[MEMORIES];
+    struct remembered remembered[REMEMBERED];
     struct stake *stakes, **stakes_end; /* in order of arrival */
     bool starving;                      /* one of them was starved */
     struct stake *fed;                  /* the one that is fed an event after this one */

@@ -20,21 +20,20 @@ struct path *zkl_path_find(struct zkl_session *session, const char *text, size_t
 /* --- what is remembered of it -------------------------------------------------------------------
  */
 
-static struct memory *place(struct zkl_session *session, const struct path *path) {
-    return &session->memories[zkl_hash(path->text, path->length) % MEMORIES];
+static struct remembered *place(struct zkl_session *session, const struct path *path) {
+    return &session->remembered[zkl_hash(path->text, path->length) % REMEMBERED];
 }
 
 static void recall(struct zkl_session *session, struct path *path) {
-    const struct memory *memory = place(session, path);
-    if (memory->path == zkl_hash(path->text, path->length))
-        path->line.restraint = memory->restraint;
+    const struct remembered *last = place(session, path);
+    if (last->path == zkl_hash(path->text, path->length)) path->line.restraint = last->restraint;
 }
 
 static void remember(struct zkl_session *session, const struct path *path) {
     const struct zkl_restraint *restraint = &path->line.restraint;
     if (restraint->gave_back || restraint->length)
         *place(session, path) =
-            (struct memory){zkl_hash(path->text, path->length), path->line.restraint};
+            (struct remembered){zkl_hash(path->text, path->length), path->line.restraint};
 }
 
 /* --- in use -------------------------------------------------------------------------------------

@@ -29,12 +29,12 @@ struct path {
 };
 
 /* What is remembered of a path that is not in use; of two in one place the latest. */
-struct memory {
+struct remembered {
     uint32_t path; /* its hash */
     struct zkl_restraint restraint;
 };
 
-enum { MEMORIES = 64 };
+enum { REMEMBERED = 64 };
 
 #ifndef PATH_BUCKETS
 #define PATH_BUCKETS 256
