@@ -2,8 +2,7 @@
 #include "rules.h"
 #include "verdict.h"
 
-/* --- what a list showed ------------------------------------------------------------------------
- */
+/* --- what a list showed ----------------------------------------------------------------------- */
 
 /* Of one number are the two nodes of a downgrade. */
 static bool is_before(const struct node *node, const struct node *other) {

@@ -8,8 +8,7 @@
  */
 #include "claim_steps.h"
 
-/* --- by nodes ----------------------------------------------------------------------------------
- */
+/* --- by nodes --------------------------------------------------------------------------------- */
 
 /* Of the contenders this one, behind `permits` of those before it, is no waiter. */
 static bool holds(const struct zkl_line *line, size_t at, int64_t permits) {
@@ -33,8 +32,7 @@ static size_t waiting_ahead(const struct zkl_claim *claim) {
     return ahead - holders(claim->line, ahead);
 }
 
-/* --- without a node ----------------------------------------------------------------------------
- */
+/* --- without a node --------------------------------------------------------------------------- */
 
 static bool is_waiting(const struct zkl_claim *claim) {
     bool waits = claim->state != ZKL_IN_CONDITION && !zkl_claim_holds(claim);

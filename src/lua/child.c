@@ -30,8 +30,7 @@ static struct child *check_child(lua_State *L) {
     return luaL_checkudata(L, 1, CHILD_BOX);
 }
 
-/* --- signals -----------------------------------------------------------------------------------
- */
+/* --- signals ---------------------------------------------------------------------------------- */
 
 static int caught[2] = {-1, -1}; /* a pipe: a byte for each */
 
@@ -60,8 +59,7 @@ static void catch_all(void) {
     sigaction(SIGPIPE, &ignored, NULL);
 }
 
-/* --- the beginning -----------------------------------------------------------------------------
- */
+/* --- the beginning ---------------------------------------------------------------------------- */
 
 /* Forks; `pair` is the minder's and ours. 0, or an errno value. */
 static int fork_minder(struct child *child, int pair[2], char *const *argv, const char *path) {
@@ -114,8 +112,7 @@ int zkl_lua_child(lua_State *L) {
     return error ? zkl_lua_fail(L, strerror(error)) : 1;
 }
 
-/* --- orders ------------------------------------------------------------------------------------
- */
+/* --- orders ----------------------------------------------------------------------------------- */
 
 /* Does not wait: a minder that is stopped reads nothing. */
 static void order(const struct child *child, const struct zkl_order *text) {
@@ -182,8 +179,7 @@ static int suspend(lua_State *L) {
     return 0;
 }
 
-/* --- news --------------------------------------------------------------------------------------
- */
+/* --- news ------------------------------------------------------------------------------------- */
 
 /* child:wait(descriptor or nil, seconds): until there is news, or the descriptor is readable */
 static int wait_for_news(lua_State *L) {

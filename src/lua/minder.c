@@ -41,8 +41,7 @@ static void report(const struct minder *self, enum zkl_report_kind kind, int num
     if (self->socket >= 0) send(self->socket, &text, sizeof text, MSG_NOSIGNAL);
 }
 
-/* --- the terminal ------------------------------------------------------------------------------
- */
+/* --- the terminal ----------------------------------------------------------------------------- */
 
 /* SIGTTOU is blocked: any process of the session may do it. */
 static void give_terminal(const struct minder *self, pid_t from, pid_t to) {
@@ -70,8 +69,7 @@ static bool wants_terminal(const struct minder *self) {
     return isatty(STDOUT_FILENO) || reads_without_signal();
 }
 
-/* --- the command -------------------------------------------------------------------------------
- */
+/* --- the command ------------------------------------------------------------------------------ */
 
 _Noreturn static void become(const struct minder *self, const struct zkl_order *order,
                              pid_t minder) {
@@ -142,8 +140,7 @@ static void collect(struct minder *self) {
     }
 }
 
-/* --- limits ------------------------------------------------------------------------------------
- */
+/* --- limits ----------------------------------------------------------------------------------- */
 
 /* What was begun is not taken back; it may be wanted sooner. */
 static void limit(struct minder *self, zkl_time term_at, zkl_time kill_at) {
@@ -201,8 +198,7 @@ static zkl_time due(const struct minder *self) {
     return self->terminated ? self->kill_at : self->term_at;
 }
 
-/* --- orders ------------------------------------------------------------------------------------
- */
+/* --- orders ----------------------------------------------------------------------------------- */
 
 static void obey(struct minder *self, const struct zkl_order *order) {
     switch (order->kind) {

@@ -145,8 +145,7 @@ static void complete(struct call *call, struct answer answer) {
     zkl_call_free(call);
 }
 
-/* --- there and back ----------------------------------------------------------------------------
- */
+/* --- there and back --------------------------------------------------------------------------- */
 
 /* Those that could not be sent, and are first now. */
 static void answer_unsent(struct zkl_session *session) {

@@ -17,8 +17,7 @@ struct path *zkl_path_find(struct zkl_session *session, const char *text, size_t
     return NULL;
 }
 
-/* --- what is remembered of it -------------------------------------------------------------------
- */
+/* --- what is remembered of it ----------------------------------------------------------------- */
 
 static struct remembered *place(struct zkl_session *session, const struct path *path) {
     return &session->remembered[zkl_hash(path->text, path->length) % REMEMBERED];
@@ -36,8 +35,7 @@ static void remember(struct zkl_session *session, const struct path *path) {
             (struct remembered){zkl_hash(path->text, path->length), path->line.restraint};
 }
 
-/* --- in use -------------------------------------------------------------------------------------
- */
+/* --- in use ----------------------------------------------------------------------------------- */
 
 struct path *zkl_path_use(struct zkl_session *session, const char *text) {
     size_t length = strlen(text);

@@ -168,8 +168,7 @@ const struct zkl_queued *zkl_request_queue(const zkl_request *request, size_t *c
     return has ? request->queue : NULL;
 }
 
-/* --- one that only takes time ------------------------------------------------------------------
- */
+/* --- one that only takes time ----------------------------------------------------------------- */
 
 zkl_request *zkl_pause(zkl_session *session, zkl_time timeout) {
     struct zkl_request *request = zkl_request_new(session, REQUEST_PAUSE, timeout);
