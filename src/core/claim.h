@@ -177,54 +177,63 @@ struct zkl_node {
 struct zkl_claim {
     struct zkl_common *common;
     struct zkl_line *line;
-    struct zkl_node node;
     struct zkl_claim *next, **link; /* in line->claims */
-    struct zkl_claim *next_part;    /* of a multi-lock, in a ring; itself: it is no part */
-    struct zkl_claim *partner;      /* of a lock's claim its waiter, and of that the lock's */
+
+    /* What its user wants. */
+    enum zkl_kind kind;
+    int32_t permits, limit; /* PERMIT; else 0 */
+    int32_t batch;     /* of a turn, when it ends for others: grants, or ZKL_BATCH_BY_TIME; 0: it
+                          takes no turns */
+    zkl_time keep;     /* so long its node stays after it; 0: it does not */
+    zkl_time deadline; /* for the grant; KEPT: for the next one; ZKL_NEVER: none */
+    int32_t crowd;     /* not yet told to wait: it fails where so many wait already; 0: it waits
+                          behind any number */
+    bool counting;     /* its token counts the grants of its node: as of all with a batch */
+    bool trying;       /* must not queue: ZKL_BUSY once an answer shows a contender in its way,
+                          ZKL_TIMEOUT if none does */
+    bool waits;        /* it is a waiter of a condition: `partner` is the lock's claim */
+    bool wanted;       /* its user still waits for it or holds it */
+
+    /* How far it has come. */
+    bool stalled;      /* its request failed; zkl_claim_resume() asks again */
+    bool announced;    /* DO_QUEUED was given */
+    bool awaits_parts; /* CREATE, of a multi-lock: its create waits for those of the other parts */
+    bool pausing;      /* NEW, of ZKL_UNFAIR: until zkl_claim_wake() */
+    bool unsettled;    /* DOWNGRADE: a transaction of it stayed unknown */
+    enum zkl_claim_state state;
+    enum zkl_code code;    /* why it failed, or ZKL_LOST */
+    enum zkl_code refusal; /* why its parents could not be made, why it stays a writer, or cannot
+                              wait */
+    uint32_t rounds;       /* attempts and lists since the last heartbeat or watch event */
+    struct zkl_node node;
+
+    /* Who is ahead. */
+    uint32_t ranks;              /* gets for czxids that are out */
     struct zkl_contender *ahead; /* WAIT: which is watched; FORWARD: which shall have the signal; a
                                     reference */
     struct zkl_contender *lookahead; /* WAIT: the predecessor of `ahead`, which is watched, too
                                         (lookahead.c); a reference, or NULL */
     struct zkl_contender *stranger;  /* failed with ZKL_CONFLICT: of another use; a reference */
-    int64_t heard;          /* PERMIT: zxid of the newest mark that a list was asked after */
-    zkl_time deadline;      /* for the grant; KEPT: for the next one; ZKL_NEVER: none */
-    zkl_time keep;          /* so long its node stays after it; 0: it does not */
-    zkl_time since;         /* of one that takes turns: it waits */
-    zkl_time hold_until;    /* HELD, DOWNGRADE: then it is lost; ZKL_NEVER: not by that */
-    uint32_t epoch;         /* HELD: of the lease clock at the grant */
-    uint32_t headed;        /* WAIT: serial of the list by which it heads: each ahead is watched,
-                               `ahead` is only one of them; 0: it does not */
-    uint32_t ranks;         /* gets for czxids that are out */
-    uint32_t rounds;        /* attempts and lists since the last heartbeat or watch event */
-    int32_t permits, limit; /* PERMIT; else 0 */
-    int32_t crowd;          /* not yet told to wait: it fails where so many wait already; 0: it
-                               waits behind any number */
-    int32_t batch;          /* of a turn, when it ends for others: grants, or ZKL_BATCH_BY_TIME; 0:
-                               it takes no turns */
-    enum zkl_kind kind;
-    enum zkl_claim_state state;
-    enum zkl_code code;    /* why it failed, or ZKL_LOST */
-    enum zkl_code refusal; /* why its parents could not be made, why it stays a writer, or
-                              cannot wait */
-    bool trying;           /* must not queue: ZKL_BUSY once an answer shows a contender in its
-                              way, ZKL_TIMEOUT if none does */
-    bool counting;         /* its token counts the grants of its node: as of all with a batch */
-    bool wanted;           /* its user still waits for it or holds it */
-    bool stalled;          /* its request failed; zkl_claim_resume() asks again */
-    bool awaits_parts;     /* CREATE: its create waits for those of the other parts */
-    bool unsettled;        /* DOWNGRADE: a transaction of it stayed unknown */
-    bool recheck;          /* its predecessor went: others ahead may be gone, too */
-    bool announced;        /* DO_QUEUED was given */
-    bool pausing;          /* NEW: until zkl_claim_wake() */
-    bool looking;          /* WAIT: a list, or gets, are out, for its lookahead went */
-    bool ends;             /* HELD: its turn ends with it */
-    bool asks;      /* KEPT, or HELD by a node that may be kept: it is to be known whether others
-                       wait; a list is out, or it is stalled */
-    bool inherited; /* its node was another's, and that is all that it knows of it */
-    bool unseen;    /* nobody can have seen it wait: zkl_permits_unseen() */
-    bool waits;     /* it is a waiter of a condition */
-    bool left;      /* of a waiter: the lock's node is gone */
-    bool settled;   /* of a waiter: its signal was taken, or nobody is to have it */
+    int64_t heard;   /* PERMIT: zxid of the newest mark that a list was asked after */
+    uint32_t headed; /* WAIT: serial of the list by which it heads: each ahead is watched, `ahead`
+                        is only one of them; 0: it does not */
+    bool recheck;    /* its predecessor went: others ahead may be gone, too */
+    bool looking;    /* WAIT: a list, or gets, are out, for its lookahead went */
+    bool unseen;     /* PERMIT: nobody can have seen it wait: zkl_permits_unseen() */
+    bool inherited;  /* its node was another's, and that is all that it knows of it */
+
+    /* Its grant. */
+    uint32_t epoch;      /* HELD: of the lease clock at the grant */
+    bool ends;           /* HELD: its turn ends with it */
+    bool asks;           /* KEPT, or HELD by a node that may be kept: it is to be known whether
+                            others wait; a list is out, or it is stalled */
+    bool left;           /* of a waiter: the lock's node is gone */
+    bool settled;        /* of a waiter: its signal was taken, or nobody is to have it */
+    zkl_time hold_until; /* HELD, DOWNGRADE: then it is lost; ZKL_NEVER: not by that */
+    zkl_time since;      /* of one that takes turns: it waits */
+
+    struct zkl_claim *next_part; /* of a multi-lock, in a ring; itself: it is no part */
+    struct zkl_claim *partner;   /* of a lock's claim its waiter, and of that the lock's */
 };
 
 /*
