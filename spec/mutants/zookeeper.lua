@@ -376,7 +376,7 @@ return {
       at = "is_same_use", find = "&& !claim->batch == !options->batch",
       catch = by("turns", "where the session uses the path in another order") },
     { "turns-conflict-text", "who is refused for a path's turns is told of another order",
-      at = "number_of", find = "if (claim->batch) return USE_TURNS;",
+      at = "use_by", find = "if (claim->batch) use = ZKL_USE_TURNS;",
       catch = by("turns", "where the session uses the path in another order") },
     { "turns-late", "who was handed the lock is told at the next heartbeat",
       at = "resume_followers", find = "zkl_claim_follows(claim)",

@@ -64,10 +64,11 @@ static bool is_same_use(const struct zkl_claim *claim, const struct zkl_acquire_
            claim->counting == counting;
 }
 
-static int32_t number_of(const struct zkl_claim *claim) {
-    if (claim->kind == ZKL_PERMIT) return claim->limit;
-    if (claim->batch) return USE_TURNS;
-    return claim->counting ? USE_COUNTING : USE_FIFO;
+static struct zkl_conflict use_by(const struct zkl_claim *claim) {
+    enum zkl_use use = zkl_use_of(claim->kind);
+    if (claim->counting) use = ZKL_USE_COUNTING;
+    if (claim->batch) use = ZKL_USE_TURNS;
+    return (struct zkl_conflict){.use = use, .limit = claim->limit, .ours = true};
 }
 
 /*
@@ -79,7 +80,7 @@ static bool is_mixed(struct zkl_request *request, const struct path *path,
     const struct zkl_claim *claim = path ? path->line.claims : NULL;
     while (claim && !claim->wanted) claim = claim->next;
     if (!claim || is_same_use(claim, options)) return false;
-    zkl_request_conflict(request, "this session uses it as", claim->kind, number_of(claim));
+    zkl_request_end_by(request, use_by(claim));
     return true;
 }
 

@@ -1,9 +1,6 @@
 /* request.c - what users ask for and wait for: how it begins and ends, and what it tells. */
 #include <assert.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "internal.h"
 #include "meter.h"
@@ -96,7 +93,6 @@ void zkl_request_unref(struct zkl_request *request) {
     if (--request->references > 0) return;
     give_number(request->session, request->id);
     if (zkl_request_has_queue(request)) zkl_request_forget_queue(request);
-    if (zkl_request_contends(request)) free(request->found);
     if (has_data(request)) free(request->data);
     zkl_stakes_drop(&request->stakes);
     free(request->path);
@@ -117,21 +113,17 @@ void zkl_request_finish(struct zkl_request *request, enum zkl_code code, int err
     zkl_events_post(request->session, &request->done_note, ZKL_EVENT_REQUEST);
 }
 
-void zkl_request_conflict(struct zkl_request *request, const char *where, enum zkl_kind kind,
-                          int32_t number) {
-    static const char *const uses[] = {[ZKL_UNFAIR] = "a mutex with order = \"none\"",
-                                       [ZKL_READ] = "a read-write lock",
-                                       [ZKL_WRITE] = "a read-write lock"};
-    static const char *const mutexes[] = {[USE_FIFO] = "a mutex with order = \"fifo\"",
-                                          [USE_COUNTING] = "a mutex with token = \"turns\"",
-                                          [USE_TURNS] = "a mutex with order = \"turns\""};
-    const size_t size = 96;
-    request->found = malloc(size);
-    if (request->found && kind == ZKL_PERMIT)
-        snprintf(request->found, size, "%s a semaphore of %" PRId32 " permits", where, number);
-    else if (request->found)
-        snprintf(request->found, size, "%s %s", where,
-                 kind == ZKL_MUTEX ? mutexes[number] : uses[kind]);
+enum zkl_use zkl_use_of(enum zkl_kind kind) {
+    static const enum zkl_use uses[] = {[ZKL_MUTEX] = ZKL_USE_FIFO,
+                                        [ZKL_UNFAIR] = ZKL_USE_UNFAIR,
+                                        [ZKL_READ] = ZKL_USE_READ_WRITE,
+                                        [ZKL_WRITE] = ZKL_USE_READ_WRITE,
+                                        [ZKL_PERMIT] = ZKL_USE_SEMAPHORE};
+    return uses[kind];
+}
+
+void zkl_request_end_by(struct zkl_request *request, struct zkl_conflict conflict) {
+    request->conflict = conflict;
     zkl_request_finish(request, ZKL_CONFLICT, 0);
 }
 
@@ -151,8 +143,11 @@ enum zkl_code zkl_request_code(const zkl_request *request) {
 }
 
 const char *zkl_request_detail(const zkl_request *request) {
-    bool found = zkl_request_contends(request) && request->found;
-    return found ? request->found : zkl_error_words(request->error);
+    return zkl_error_words(request->error);
+}
+
+struct zkl_conflict zkl_request_conflict(const zkl_request *request) {
+    return zkl_request_contends(request) ? request->conflict : (struct zkl_conflict){0};
 }
 
 const char *zkl_request_data(const zkl_request *request, size_t *size, int32_t *version) {

@@ -50,9 +50,9 @@ struct zkl_request {
         struct { /* ACQUIRE, WAIT: zkl_request_contends() */
             struct note queued_note;
             size_t position;
-            struct hold hold;        /* of the handle, until that is taken */
-            struct zkl_meter *meter; /* of the lock's name, or NULL */
-            char *found;             /* ZKL_CONFLICT: what the path is used for, or NULL */
+            struct hold hold;             /* of the handle, until that is taken */
+            struct zkl_meter *meter;      /* of the lock's name, or NULL */
+            struct zkl_conflict conflict; /* ZKL_CONFLICT */
             enum zkl_kind lease_kind;
             bool lease; /* a handle of lease_kind is there to be taken */
             bool quiet; /* its user does not ask for its place */
@@ -98,13 +98,8 @@ struct zkl_request *zkl_request_new(struct zkl_session *session, enum request_ki
                                     zkl_time timeout);
 void zkl_request_forget_queue(struct zkl_request *request); /* QUEUE */
 void zkl_request_finish(struct zkl_request *request, enum zkl_code code, int error);
-/*
- * Ends it with ZKL_CONFLICT: `where` there is a lock of this kind already; `number`: the limit
- * of its permits; of a mutex an enum mutex_use.
- */
-enum mutex_use { USE_FIFO, USE_COUNTING, USE_TURNS };
-void zkl_request_conflict(struct zkl_request *request, const char *where, enum zkl_kind kind,
-                          int32_t number);
+void zkl_request_end_by(struct zkl_request *request, struct zkl_conflict conflict);
+enum zkl_use zkl_use_of(enum zkl_kind kind); /* of one whose tokens do not count */
 
 void zkl_guard_free(struct guard *guard);
 void zkl_op_forget(const struct zkl_op *op); /* its path and data */

@@ -361,9 +361,26 @@ zkl_request *zkl_pause(zkl_session *session, zkl_time timeout);
 uint64_t zkl_request_id(const zkl_request *request); /* small: used again when it was dropped */
 bool zkl_request_done(const zkl_request *request);
 enum zkl_code zkl_request_code(const zkl_request *request); /* when done */
-const char *zkl_request_detail(const zkl_request *request); /* what was found, or the server's
-                                                         reason, or NULL */
-zkl_lease *zkl_request_lease(zkl_request *request);         /* takes it; NULL: none or taken */
+const char *zkl_request_detail(const zkl_request *request); /* the server's reason, or NULL */
+
+/* What a path is used for already. */
+enum zkl_use {
+    ZKL_USE_UNKNOWN,
+    ZKL_USE_FIFO,     /* a mutex */
+    ZKL_USE_COUNTING, /* a mutex whose tokens are those of turns */
+    ZKL_USE_TURNS,
+    ZKL_USE_UNFAIR,
+    ZKL_USE_READ_WRITE,
+    ZKL_USE_SEMAPHORE
+};
+struct zkl_conflict {
+    enum zkl_use use;
+    int32_t limit; /* SEMAPHORE */
+    bool ours;     /* by this session */
+};
+struct zkl_conflict zkl_request_conflict(const zkl_request *request); /* after ZKL_CONFLICT */
+
+zkl_lease *zkl_request_lease(zkl_request *request); /* takes it; NULL: none or taken */
 const struct zkl_queued *zkl_request_queue(const zkl_request *request, size_t *count);
 const char *zkl_request_data(const zkl_request *request, size_t *size,
                              int32_t *version);         /* get's, children's */

@@ -221,14 +221,16 @@ static void post_notice(struct stake *stake) {
     zkl_events_post(stake->session, &stake->notice, ZKL_EVENT_LEASE);
 }
 
+static struct zkl_conflict use_by(const struct zkl_contender *stranger) {
+    return (struct zkl_conflict){.use = zkl_use_of(stranger->kind), .limit = stranger->limit};
+}
+
 void zkl_stake_failed(struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
     struct zkl_request *request = stake->request;
     zkl_stake_hold_ends(stake, ZKL_STEP_RELEASED); /* it was away */
     zkl_condition_failed(stake);
-    if (request && claim->stranger)
-        zkl_request_conflict(request, "it is used as", claim->stranger->kind,
-                             claim->stranger->limit);
+    if (request && claim->stranger) zkl_request_end_by(request, use_by(claim->stranger));
     zkl_stake_finish(stake, claim->code);
     post_notice(stake); /* it may be lost, for the handles that had it before */
     zkl_multi_failed(stake);
