@@ -60,6 +60,16 @@ build = {
    },
    modules = {
       ["zklock"] = "lua/zklock/init.lua",
+      ["zklock.child"] = { -- which the command alone loads
+         sources = {
+            "src/child/child.c",
+            "src/child/minder.c",
+            "src/lua/values.c",
+            "src/shell/now.c",
+         },
+         defines = { "NDEBUG", "_GNU_SOURCE" },
+         libraries = { "pthread" },
+      },
       ["zklock.core"] = {
          sources = {
             "src/core/batch.c",
@@ -76,14 +86,13 @@ build = {
             "src/core/permits.c",
             "src/core/unfair.c",
             "src/lua/binding.c",
-            "src/lua/child.c",
             "src/lua/lease.c",
             "src/lua/memory.c",
-            "src/lua/minder.c",
             "src/lua/module.c",
             "src/lua/request.c",
             "src/lua/session.c",
             "src/lua/totals.c",
+            "src/lua/values.c",
             "src/lua/watcher.c",
             "src/lua/world.c",
             "src/memory/chroot.c",
@@ -124,6 +133,7 @@ build = {
             "src/shell/bell.c",
             "src/shell/client.c",
             "src/shell/inbox.c",
+            "src/shell/now.c",
             "src/shell/process.c",
             "src/shell/thread.c",
             "src/shell/threads.c",
