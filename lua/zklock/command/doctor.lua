@@ -5,7 +5,7 @@ local connect = require "zklock.command.connect"
 local core = require "zklock.core"
 local options = require "zklock.options"
 local printable = require "zklock.command.printable"
-local shell = require "zklock.seckill.shell"
+local shell = require "zklock.system.shell"
 local status = require "zklock.command.status"
 local zklock = require "zklock"
 

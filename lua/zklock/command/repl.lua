@@ -2,9 +2,9 @@
 
 local common_server = require "zklock.command.common_server"
 local connect = require "zklock.command.connect"
-local interpreter = require "zklock.seckill.interpreter"
+local interpreter = require "zklock.system.interpreter"
 local options = require "zklock.options"
-local shell = require "zklock.seckill.shell"
+local shell = require "zklock.system.shell"
 local status = require "zklock.command.status"
 
 local ipairs, pcall, require = ipairs, pcall, require

@@ -1,6 +1,6 @@
 --- The plan of a sale: the options of `seckill.sale`, checked, with what was left out filled in.
 
-local dependency = require "zklock.seckill.dependency"
+local dependency = require "zklock.system.dependency"
 local misuse = require "zklock.misuse"
 local options_of_worlds = require "zklock.world.options"
 local purchases = require "zklock.seckill.purchases"
