@@ -437,14 +437,14 @@ interrupts:
 # and ThreadSanitizer; AddressSanitizer at those of replies, conditions and processes.
 LUA_SPECS = $(laboratory) \
 	$(patsubst %,spec/%_spec.lua,command_counter command_repl documents each_lua examples failed \
-		interrupt misuse mutants packaging shortage tls types)
+		house interrupt misuse mutants packaging shortage tls types)
 C_SPECS = $(filter-out $(LUA_SPECS),$(wildcard spec/*_spec.lua spec/fault/*_spec.lua))
 THREAD_SPECS = $(filter-out $(patsubst %,spec/fault/%_spec.lua,malformed clock rivals),$(C_SPECS))
 MEMORY_SPECS = $(filter-out $(patsubst %,spec/fault/%_spec.lua,ensemble clock traps rivals),$(C_SPECS))
 # The benchmarks, and what else is of the tests or of the tree, run on Lua 5.4; TLS is one matter
 # for all.
 JIT_SPECS = $(filter-out spec/bench_%_spec.lua \
-	$(patsubst %,spec/%_spec.lua,checker documents failed mutants packaging tls),$(wildcard \
+	$(patsubst %,spec/%_spec.lua,checker documents failed house mutants packaging tls),$(wildcard \
 	spec/*_spec.lua spec/loops/*_spec.lua docs/*/*_spec.lua))
 
 # $(call interpreter,<flags>): rig/lua.c, built with the same sanitizer as the module
