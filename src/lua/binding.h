@@ -29,6 +29,8 @@ extern const char *const zkl_lua_state_names[ZKL_SESSION_CLOSED + 1]; /* of sess
 
 /* Registers the metatables. */
 void zkl_lua_open_session(lua_State *L);
+void zkl_lua_open_news(lua_State *L);    /* methods of sessions */
+void zkl_lua_open_acquire(lua_State *L); /* likewise */
 void zkl_lua_open_request(lua_State *L);
 void zkl_lua_open_lease(lua_State *L);
 void zkl_lua_open_watcher(lua_State *L);
@@ -82,7 +84,8 @@ int zkl_lua_drop(lua_State *L, const char *name, void (*drop)(void *held));
 /* The same by the collector, which nothing in a world of virtual time depends on. */
 int zkl_lua_collect(lua_State *L, const char *name, void (*drop)(void *held));
 
-zkl_client *zkl_lua_check_client(lua_State *L, int index); /* a session's */
+zkl_client *zkl_lua_check_client(lua_State *L, int index);   /* a session's */
+zkl_client *zkl_lua_check_threaded(lua_State *L, int index); /* of one that has threads */
 
 /* Pushes an empty box for a request, and enters the client. */
 zkl_session *zkl_lua_begin(lua_State *L, zkl_client *client);

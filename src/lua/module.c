@@ -212,6 +212,8 @@ int luaopen_zklock_core(lua_State *L) {
     check_build(L);
     count_state(L);
     zkl_lua_open_session(L);
+    zkl_lua_open_news(L);
+    zkl_lua_open_acquire(L);
     zkl_lua_open_request(L);
     zkl_lua_open_lease(L);
     zkl_lua_open_watcher(L);

@@ -19,6 +19,11 @@ int zkl_lua_fail(lua_State *L, const char *why) {
     return 2;
 }
 
+int zkl_lua_field(lua_State *L, int table, const char *name) {
+    lua_getfield(L, table, name);
+    return lua_gettop(L);
+}
+
 size_t zkl_lua_length(lua_State *L, int index) {
 #if LUA_VERSION_NUM >= 502
     return lua_rawlen(L, index);

@@ -23,6 +23,9 @@ void zkl_lua_set_functions(lua_State *L, const luaL_Reg *functions);
 
 int zkl_lua_fail(lua_State *L, const char *why); /* returns nil, why */
 
+/* Pushes a field of the table at that index; returns where it is. */
+int zkl_lua_field(lua_State *L, int table, const char *name);
+
 /* Of a list. */
 size_t zkl_lua_length(lua_State *L, int index);
 
