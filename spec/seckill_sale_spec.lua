@@ -245,7 +245,8 @@ describe("the options of a sale", function()
     local function refused(options, pattern) is_refused(pattern, seckill.sale, options) end
 
     it("are known by their names, which are listed", function()
-        refused({ byers = 10 }, "no option \"byers\": there are buyers, .*zookeeper")
+        refused({ byers = 10 }, "unknown option \"byers\" in the options of a sale; known: "
+            .. "buyers, .*zookeeper")
         refused("ten", "a table of options, not \"ten\"")
     end)
 

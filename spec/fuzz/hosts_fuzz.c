@@ -1,6 +1,6 @@
 /*
  * hosts_fuzz.c - libFuzzer on connect strings, by the way that zklock.connect takes: first
- * lua/zklock/options.lua, then src/zookeeper/hosts.c. What must hold for any text:
+ * lua/zklock/hosts.lua, then src/zookeeper/hosts.c. What must hold for any text:
  *
  *   - it is refused with a message that shows the form or names the chroot, or split into
  *     hosts and chroot without a byte lost;

@@ -2,8 +2,8 @@
 
 local common_server = require "zklock.command.common_server"
 local connect = require "zklock.command.connect"
+local hosts_of = require "zklock.hosts"
 local interpreter = require "zklock.system.interpreter"
-local options = require "zklock.options"
 local shell = require "zklock.system.shell"
 local status = require "zklock.command.status"
 
@@ -63,7 +63,7 @@ end
 
 function repl.run(given)
     if given.hosts then
-        connect.checked(options.hosts, given.hosts)
+        connect.checked(hosts_of.split, given.hosts)
         return read(given, given.hosts)
     end
     return common_server.with(function(hosts) return read(given, hosts) end)
