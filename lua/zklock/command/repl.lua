@@ -1,6 +1,5 @@
 --- zklock repl: Lua at a prompt, with a session.
 
-local common_server = require "zklock.command.common_server"
 local connect = require "zklock.command.connect"
 local hosts_of = require "zklock.hosts"
 local interpreter = require "zklock.system.interpreter"
@@ -66,6 +65,7 @@ function repl.run(given)
         connect.checked(hosts_of.split, given.hosts)
         return read(given, given.hosts)
     end
+    local common_server = require "zklock.command.common_server" -- which other verbs do not need
     return common_server.with(function(hosts) return read(given, hosts) end)
 end
 
