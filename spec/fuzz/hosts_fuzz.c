@@ -181,7 +181,7 @@ static lua_State *start(void) {
     lua_State *L = lua_with_lines("return 0");
     luaL_requiref(L, "zklock.core", luaopen_zklock_core, 0);
     lua_settop(L, 0);
-    if (!luaL_dostring(L, "return require('zklock.options').hosts")) return L;
+    if (!luaL_dostring(L, "return require('zklock.hosts').split")) return L;
     fprintf(stderr, "%s\n", lua_tostring(L, -1));
     abort();
 }
