@@ -2,9 +2,9 @@
 --- the user who starts it. It ends with the reaper.
 
 local core = require "zklock.core"
-local database = require "zklock.seckill.database"
-local process = require "zklock.seckill.process"
-local shell = require "zklock.seckill.shell"
+local database = require "zklock.engine.database"
+local process = require "zklock.system.process"
+local shell = require "zklock.system.shell"
 local zklock = require "zklock"
 
 
@@ -51,11 +51,11 @@ end
 
 
 --- Starts one, on the data that are there if it ran before; gives its URL.
----@param reaper zklock.seckill.Reaper
+---@param reaper zklock.system.Reaper
 ---@param options { name: string?, durable: boolean? }?  name: of its folder; durable: it waits for
 ---its disk
 ---@return string url
----@return zklock.seckill.Process process
+---@return zklock.system.Process process
 function mariadb.start(reaper, options)
     if shell.succeeds "! command -v mariadbd >/dev/null" then
         error("no MariaDB could be started: apt install mariadb-server, or give mysql = "

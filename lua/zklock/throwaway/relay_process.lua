@@ -2,7 +2,7 @@
 --- clients at the one port and commands at the other, and ends with the connection for commands.
 --- What passes is little, so one side waits until the other has taken it.
 
-local dependency = require "zklock.seckill.dependency"
+local dependency = require "zklock.system.dependency"
 
 local socket = dependency.load "socket"
 
@@ -10,7 +10,7 @@ local socket = dependency.load "socket"
 local CHUNK = 8192
 
 
----@class zklock.seckill.RelayProcess
+---@class zklock.throwaway.RelayProcess
 ---@field door table       where clients come
 ---@field control table    where commands come
 ---@field host string?     where it leads to; nil: nowhere

@@ -1,10 +1,10 @@
 --- Throwaway ZooKeepers: one, or an ensemble of three, started by zookeeper.sh, which ends them
 --- when this process is no more.
 
-local clocks = require "zklock.seckill.clock"
-local dependency = require "zklock.seckill.dependency"
-local shell = require "zklock.seckill.shell"
-local wait_for = require "zklock.seckill.wait_for"
+local clocks = require "zklock.throwaway.clock"
+local dependency = require "zklock.system.dependency"
+local shell = require "zklock.system.shell"
+local wait_for = require "zklock.throwaway.wait_for"
 local zklock = require "zklock"
 
 
@@ -16,11 +16,11 @@ local ANSWER = 10
 local SCRIPT = debug.getinfo(1, "S").source:match "^@(.*)zookeeper%.lua$" .. "zookeeper.sh"
 
 
----@class zklock.seckill.ZooKeeper
+---@class zklock.throwaway.ZooKeeper
 ---@field hosts string     addresses, with commas
 ---@field addresses string[]
 ---@field folder string
----@field clock zklock.seckill.Clock?
+---@field clock zklock.throwaway.Clock?
 local ZooKeeper = {}
 ZooKeeper.__index = ZooKeeper
 
@@ -53,9 +53,9 @@ end
 
 
 --- Starts one, or three.
----@param reaper zklock.seckill.Reaper
+---@param reaper zklock.system.Reaper
 ---@param options { servers: 1|3|nil, clock: boolean? }?  clock: it has one that can jump
----@return zklock.seckill.ZooKeeper
+---@return zklock.throwaway.ZooKeeper
 function zookeeper.start(reaper, options)
     options = options or {}
     local clock = options.clock and clocks.new(reaper) or nil

@@ -2,9 +2,9 @@
 --- on, or none. Clients find a new master by it as by an address that moves; a replica is cut off
 --- by it from its master.
 
-local dependency = require "zklock.seckill.dependency"
-local interpreter = require "zklock.seckill.interpreter"
-local process = require "zklock.seckill.process"
+local dependency = require "zklock.system.dependency"
+local interpreter = require "zklock.system.interpreter"
+local process = require "zklock.system.process"
 
 
 local LIMIT = 600 -- seconds, after which it is ended in any case
@@ -14,9 +14,9 @@ local ANSWER = 10
 local PROGRAM = debug.getinfo(1, "S").source:match "^@(.*)relay%.lua$" .. "relay_process.lua"
 
 
----@class zklock.seckill.Relay
+---@class zklock.throwaway.Relay
 ---@field address string  "127.0.0.1:PORT"
----@field process zklock.seckill.Process
+---@field process zklock.system.Process
 ---@field control table   a socket
 local Relay = {}
 Relay.__index = Relay
@@ -26,9 +26,9 @@ local relay = {}
 
 
 --- Starts one that leads to this server.
----@param reaper zklock.seckill.Reaper
+---@param reaper zklock.system.Reaper
 ---@param address string  "HOST:PORT"
----@return zklock.seckill.Relay
+---@return zklock.throwaway.Relay
 function relay.start(reaper, address)
     local running = process.start("relay", interpreter.words(nil, PROGRAM), LIMIT, reaper)
     local port, control_port = running:expect "ready":match "^(%d+) (%d+)$"

@@ -2,7 +2,7 @@
 --- whatever way, it kills the processes that are left, runs what is to be run then, and removes
 --- the folder. So nothing stays behind after Ctrl-C, an error or kill -9.
 
-local shell = require "zklock.seckill.shell"
+local shell = require "zklock.system.shell"
 
 local popen = io.popen
 
@@ -28,9 +28,9 @@ rm -rf -- "$0"
 ]]
 
 
----@class zklock.seckill.Reaper
+---@class zklock.system.Reaper
 ---@field folder string  a new folder; goes with the reaper
----@field held table<string, zklock.seckill.Process>  by pid
+---@field held table<string, zklock.system.Process>  by pid
 local Reaper = {}
 Reaper.__index = Reaper
 
@@ -38,7 +38,7 @@ Reaper.__index = Reaper
 local reaper = {}
 
 
----@return zklock.seckill.Reaper
+---@return zklock.system.Reaper
 function reaper.open()
     local folder = shell.first_line 'mktemp -d "${TMPDIR:-/tmp}/zklock-seckill.XXXXXX"'
     if not folder then error("cannot make a temporary folder", 0) end
@@ -53,7 +53,7 @@ end
 --- A process was started: it must not outlive this one. What this process has of it is kept until
 --- its end: to collect it as garbage would be to wait for that.
 ---@param pid string
----@param process zklock.seckill.Process?
+---@param process zklock.system.Process?
 function Reaper:hold(pid, process)
     self.held[pid] = process
     self.pipe:write("+ ", pid, "\n")

@@ -1,12 +1,12 @@
---- A process of a scenario, seen from the demo: it is started, says one word
---- and its arguments a line, and can be killed, stopped and continued.
+--- A process, seen from the one that starts it: it says one word and its arguments a line, and can
+--- be killed, stopped and continued.
 
-local shell = require "zklock.seckill.shell"
+local shell = require "zklock.system.shell"
 
 local popen = io.popen
 
 
----@class zklock.seckill.Process
+---@class zklock.system.Process
 ---@field name string
 ---@field pid string
 local Process = {}
@@ -34,8 +34,8 @@ end
 ---@param name string        for messages
 ---@param words string[]     the program and its arguments
 ---@param limit integer      seconds after which it is ended
----@param reaper zklock.seckill.Reaper
----@return zklock.seckill.Process
+---@param reaper zklock.system.Reaper
+---@return zklock.system.Process
 function process.start(name, words, limit, reaper)
     local pipe = assert(popen(command_line(words, limit), "r"))
     local self = setmetatable({ name = name, pipe = pipe, reaper = reaper }, Process)

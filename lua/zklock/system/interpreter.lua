@@ -1,6 +1,6 @@
 --- The interpreter that runs this: servers of a sale are run by the same.
 
-local shell = require "zklock.seckill.shell"
+local shell = require "zklock.system.shell"
 
 
 local START = "package.path, package.cpath = %q, %q arg = { [0] = %q%s } dofile(arg[0])"

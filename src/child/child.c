@@ -1,6 +1,7 @@
 /*
- * child.c - the child box: a command that runs in a process group of its own, and the signals of
- * this process, for `zklock run`. Its minder (minder.h) is between.
+ * child.c - the module zklock.child, which the command line alone loads: a command that runs in a
+ * process group of its own, and the signals of this process, for `zklock run`. Its minder
+ * (minder.h) is between.
  *
  * A process has one at most: its handlers of signals are the process's.
  */
@@ -15,7 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "binding.h"
+#include "../lua/values.h"
+#include "../shell/now.h"
 #include "minder.h"
 
 #define CHILD_BOX "zklock.child"
@@ -89,8 +91,8 @@ static int start(struct child *child, char *const *argv, const char *path) {
     return error;
 }
 
-/* core.child({ word, ... }, path) -> child; nil, reason. Before a session is opened. */
-int zkl_lua_child(lua_State *L) {
+/* child.start({ word, ... }, path) -> child; nil, reason. Before a session is opened. */
+static int start_minder(lua_State *L) {
     luaL_checktype(L, 1, LUA_TTABLE);
     const char *path = luaL_checkstring(L, 2);
     size_t count = zkl_lua_length(L, 1);
@@ -249,11 +251,20 @@ static int drop(lua_State *L) {
     return 0;
 }
 
-void zkl_lua_open_child(lua_State *L) {
+ZKL_LUA_EXPORT int luaopen_zklock_child(lua_State *L);
+
+int luaopen_zklock_child(lua_State *L) {
+    static const luaL_Reg functions[] = {{"start", start_minder}, {NULL, NULL}};
     static const luaL_Reg methods[] = {
         {"kill", kill_all}, {"launch", launch},  {"limit", limit},     {"next", next_news},
         {"resume", resume}, {"signal", pass_on}, {"suspend", suspend}, {"wait", wait_for_news},
         {"__gc", drop},     {NULL, NULL},
     };
-    zkl_lua_class(L, CHILD_BOX, methods);
+    luaL_newmetatable(L, CHILD_BOX);
+    zkl_lua_set_functions(L, methods);
+    lua_pushvalue(L, -1);
+    lua_setfield(L, -2, "__index");
+    lua_newtable(L);
+    zkl_lua_set_functions(L, functions);
+    return 1;
 }

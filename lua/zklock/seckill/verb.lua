@@ -1,4 +1,4 @@
---- zklock seckill: the command line of the flash-sale laboratory.
+--- zklock seckill: the command line of the flash-sale laboratory, which the command loads last.
 
 local connect = require "zklock.command.connect"
 
@@ -17,8 +17,8 @@ function seckill.describe(parser)
 end
 
 
---- Declares what the laboratory reads itself, for shells to complete.
-function seckill.describe_laboratory(parser)
+--- Declares what the laboratory reads itself, for shells to complete: not by every Lua.
+function seckill.describe_tail(parser)
     require("zklock.seckill.options").describe(parser, require "zklock.seckill.environment")
 end
 
@@ -53,7 +53,7 @@ function seckill.run(given, out, err)
         return laboratory.main(with_zookeeper(words, connect.hosts(given)), out, err)
     end
     if not needs_server(words) then return laboratory.main(words, out, err) end
-    return require("zklock.seckill.throwaway").with(function(servers)
+    return require("zklock.throwaway").with(function(servers)
         return laboratory.main(with_zookeeper(words, servers:zookeeper()), out, err)
     end)
 end

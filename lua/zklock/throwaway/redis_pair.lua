@@ -6,20 +6,20 @@
 ---     pair:kill_master()
 ---     pair:promote()          -- the replica is the master, and has what came to it
 
-local redis = require "zklock.seckill.redis"
-local relays = require "zklock.seckill.relay"
-local wait_for = require "zklock.seckill.wait_for"
+local redis = require "zklock.throwaway.redis"
+local relays = require "zklock.throwaway.relay"
+local wait_for = require "zklock.throwaway.wait_for"
 
 
 local READY = 30 -- seconds
 
 
----@class zklock.seckill.RedisPair
+---@class zklock.throwaway.RedisPair
 ---@field address string  where clients find the master
----@field master zklock.seckill.Redis
----@field replica zklock.seckill.Redis
----@field door zklock.seckill.Relay  from clients to the master
----@field link zklock.seckill.Relay  from the replica to the master
+---@field master zklock.throwaway.Redis
+---@field replica zklock.throwaway.Redis
+---@field door zklock.throwaway.Relay  from clients to the master
+---@field link zklock.throwaway.Relay  from the replica to the master
 local Pair = {}
 Pair.__index = Pair
 
@@ -44,8 +44,8 @@ end
 
 
 --- Starts one. The replica has all that the master has.
----@param reaper zklock.seckill.Reaper
----@return zklock.seckill.RedisPair
+---@param reaper zklock.system.Reaper
+---@return zklock.throwaway.RedisPair
 function redis_pair.start(reaper)
     local master, link, replica = start_servers(reaper)
     local self = setmetatable({

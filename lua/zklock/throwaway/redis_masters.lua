@@ -1,16 +1,16 @@
 --- Independent Redis masters, as redlock has them. Each can be cut off from its clients, and has a
 --- wall clock of its own that can jump.
 
-local clocks = require "zklock.seckill.clock"
-local redis = require "zklock.seckill.redis"
-local relays = require "zklock.seckill.relay"
+local clocks = require "zklock.throwaway.clock"
+local redis = require "zklock.throwaway.redis"
+local relays = require "zklock.throwaway.relay"
 
 
----@class zklock.seckill.RedisMaster
+---@class zklock.throwaway.RedisMaster
 ---@field address string  where clients find it
----@field server zklock.seckill.Redis
----@field relay zklock.seckill.Relay
----@field clock zklock.seckill.Clock
+---@field server zklock.throwaway.Redis
+---@field relay zklock.throwaway.Relay
+---@field clock zklock.throwaway.Clock
 local Master = {}
 Master.__index = Master
 
@@ -38,7 +38,7 @@ function Master:time() return tonumber(redis.ask(self.server.address, "time")[1]
 function Master:keys() return redis.keys(self.server.address) end
 
 
----@class zklock.seckill.RedisMasters  a list of them
+---@class zklock.throwaway.RedisMasters  a list of them
 ---@field addresses string  "HOST:PORT,HOST:PORT"
 local Masters = {}
 Masters.__index = Masters
@@ -67,9 +67,9 @@ end
 
 
 --- Starts so many.
----@param reaper zklock.seckill.Reaper
+---@param reaper zklock.system.Reaper
 ---@param count integer
----@return zklock.seckill.RedisMasters
+---@return zklock.throwaway.RedisMasters
 function redis_masters.start(reaper, count)
     local self, addresses = setmetatable({}, Masters), {}
     for i = 1, count do

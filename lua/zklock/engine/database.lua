@@ -1,13 +1,13 @@
---- A connection to the laboratory's database: an SQLite file, or MariaDB by URL,
+--- A connection to an SQL database: an SQLite file, or MariaDB by URL,
 ---
 ---     mysql://USER:PASSWORD@HOST:PORT/NAME
 ---     mysql://USER:PASSWORD@localhost/NAME?socket=PATH
 ---
---- It blocks the process while a statement runs. That is why the laboratory's
---- statements are short, and why it is no example of database access in nginx.
+--- It blocks the process while a statement runs. That is why statements by it are short, and why
+--- it is no example of database access in nginx.
 
 local core = require "zklock.core"
-local dependency = require "zklock.seckill.dependency"
+local dependency = require "zklock.system.dependency"
 local zklock = require "zklock"
 
 
@@ -19,7 +19,7 @@ local BUSY_LIMIT = 10
 local FOUND_ROWS = 2
 
 
----@class zklock.seckill.Database
+---@class zklock.engine.Database
 ---@field where string
 ---@field path string  the same
 local Database = {}
@@ -65,7 +65,7 @@ local function decoded(text)
 end
 
 
----@class zklock.seckill.Address
+---@class zklock.engine.Address
 ---@field user string
 ---@field password string
 ---@field host string
@@ -75,7 +75,7 @@ end
 
 --- The parts of a URL; nil: it is none.
 ---@param url string
----@return zklock.seckill.Address?
+---@return zklock.engine.Address?
 function database.parts(url)
     local user, password, host, rest = url:match "^mysql://([^:@/]*):?([^@/]*)@([^/?]+)(.*)$"
     if not user then return nil end
@@ -122,7 +122,7 @@ end
 
 --- Opens a database that exists, or an SQLite file.
 ---@param where string
----@return zklock.seckill.Database
+---@return zklock.engine.Database
 function database.open(where)
     local dialect = database.is_url(where) and mysql or sqlite
     local environment, connection, problem = dialect.connect(where)

@@ -1,5 +1,5 @@
---- Lua modules that the laboratory needs and the library does not. They are
---- loaded when they are used, and a user that lacks one is told what to install.
+--- Lua modules that engines, the command line and the laboratory need, and the library does not.
+--- They are loaded when they are used, and a user that lacks one is told what to install.
 
 local packages = {
     argparse = { debian = "lua-argparse", rock = "argparse" },

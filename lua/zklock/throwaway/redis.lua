@@ -3,11 +3,11 @@
 
 local connections = require "zklock.engine.redis"
 local core = require "zklock.core"
-local dependency = require "zklock.seckill.dependency"
+local dependency = require "zklock.system.dependency"
 local engine_options = require "zklock.engine.options"
 local failure = require "zklock.engine.failure"
-local process = require "zklock.seckill.process"
-local shell = require "zklock.seckill.shell"
+local process = require "zklock.system.process"
+local shell = require "zklock.system.shell"
 local zklock = require "zklock"
 
 
@@ -27,9 +27,9 @@ exec "$program" --port "$port" --bind 127.0.0.1 --dir "$0" --dbfilename "$port.r
 local redis = {}
 
 
----@class zklock.seckill.Redis
+---@class zklock.throwaway.Redis
 ---@field address string  "127.0.0.1:PORT"
----@field process zklock.seckill.Process
+---@field process zklock.system.Process
 
 
 -- A port by chance, below the range of ephemeral ports: no connection takes it while the server is
@@ -82,9 +82,9 @@ end
 
 
 --- Starts one.
----@param reaper zklock.seckill.Reaper
+---@param reaper zklock.system.Reaper
 ---@param options { port: string?, program: string?, arguments: string[]? }?  default: a free port
----@return zklock.seckill.Redis
+---@return zklock.throwaway.Redis
 function redis.start(reaper, options)
     options = options or {}
     local port = options.port

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../shell/client.h"
+#include "../shell/now.h"
 #include "minder.h"
 
 #define NOT_FOUND 127 /* as a shell has it */
