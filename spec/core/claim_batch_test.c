@@ -594,7 +594,7 @@ static void quanta(void) {
         for (int i = 0; i < 10; i++) {
             zkl_time less = i * ZKL_SECOND / 40, most = ZKL_QUANTUM_MAX - ZKL_QUANTUM_MIN;
             hold_by_time();
-            s.line.haste = less < most ? less : most;
+            s.line.shortened = less < most ? less : most;
             s.now += ZKL_QUANTUM_MAX;
             CHECK_IS(scene_release(), ZKL_DO_REMOVE | ZKL_DO_FOLLOW);
             resume(&s.second);
@@ -602,7 +602,7 @@ static void quanta(void) {
             LINE(s.second.node.name);
             zkl_claim_listed(&s.second, ZKL_DONE, ZKL_OK, s.now);
             less += ZKL_SECOND / 40;
-            CHECK_IS(s.line.haste, less < most ? less : most);
+            CHECK_IS(s.line.shortened, less < most ? less : most);
         }
     }
     TEST("not when another session was ahead meanwhile, or none waited") {
@@ -619,25 +619,25 @@ static void quanta(void) {
             zkl_claim_listed(&s.second, ZKL_DONE, ZKL_OK, s.now);
             if (others) zkl_claim_got_ahead(&s.second, s.second.ahead, ZKL_ABSENT, ZKL_OK, s.now);
             CHECK_IS(s.second.state, ZKL_HELD);
-            CHECK_IS(s.line.haste, 0);
+            CHECK_IS(s.line.shortened, 0);
         }
     }
     TEST("it is a twentieth longer when one of the session waited for more than a second") {
         hold_by_time();
-        s.line.haste = ZKL_SECOND / 10;
+        s.line.shortened = ZKL_SECOND / 10;
         scene_release();
         s.now += ZKL_SECOND;
         resume(&s.second);
-        CHECK_IS(s.line.haste, ZKL_SECOND / 10);
+        CHECK_IS(s.line.shortened, ZKL_SECOND / 10);
         hold_by_time();
-        s.line.haste = ZKL_SECOND * 7 / 100;
+        s.line.shortened = ZKL_SECOND * 7 / 100;
         s.second.since = s.third.since = s.now - ZKL_SECOND - 1;
         scene_release();
         resume(&s.second);
-        CHECK_IS(s.line.haste, ZKL_SECOND * 2 / 100);
+        CHECK_IS(s.line.shortened, ZKL_SECOND * 2 / 100);
         zkl_claim_release(&s.second, s.now);
         resume(&s.third);
-        CHECK_IS(s.line.haste, 0);
+        CHECK_IS(s.line.shortened, 0);
     }
 }
 

@@ -8,13 +8,13 @@
 #define FIRST "_c_11111111-2222-3333-4444-555555555555-lock-0000000040"
 #define READER(number) "_c_11111111-2222-3333-4444-555555555555-__READ__00000000" number
 
-static void open_minding(enum zkl_kind kind, int32_t crowd) {
+static void open_minding(enum zkl_kind kind, int32_t max_waiters) {
     scene_open(kind, ZKL_NEVER, false);
-    s.claim.crowd = crowd;
+    s.claim.max_waiters = max_waiters;
 }
 
-static void enter_minding(enum zkl_kind kind, int32_t crowd) {
-    open_minding(kind, crowd);
+static void enter_minding(enum zkl_kind kind, int32_t max_waiters) {
+    open_minding(kind, max_waiters);
     scene_start();
     scene_created(42, 1042);
 }
@@ -67,11 +67,11 @@ static void by_claims(void) {
         scene_created(42, 1042);
         LISTED(FIRST, s.claim.node.name);
         scene_add(&s.second, ZKL_MUTEX);
-        s.second.crowd = 1;
+        s.second.max_waiters = 1;
         CHECK_IS(zkl_claim_start(&s.second), ZKL_DO_FAIL | ZKL_DO_FORGET);
         CHECK_IS(s.second.code, ZKL_BUSY);
         scene_add(&s.third, ZKL_MUTEX);
-        s.third.crowd = 2;
+        s.third.max_waiters = 2;
         CHECK_IS(zkl_claim_start(&s.third), ZKL_DO_CREATE | ZKL_DO_LIST);
     }
     TEST("in turns the nodes of others count, too") {
@@ -82,7 +82,7 @@ static void by_claims(void) {
         LISTED(s.claim.node.name, BEHIND);
         scene_add(&s.second, ZKL_MUTEX);
         zkl_claim_batch(&s.second, ZKL_BATCH_BY_TIME, s.now);
-        s.second.crowd = 1;
+        s.second.max_waiters = 1;
         CHECK_IS(zkl_claim_start(&s.second) & ZKL_DO_FAIL, ZKL_DO_FAIL);
         CHECK_IS(s.second.code, ZKL_BUSY);
     }

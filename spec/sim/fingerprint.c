@@ -130,7 +130,7 @@ static void mix_claim(const struct zkl_claim *claim, zkl_time now) {
     mix((uint64_t)claim->epoch);
     mix_time(claim->deadline, now);
     mix_time(claim->hold_until, now);
-    mix((uint64_t)claim->crowd);
+    mix((uint64_t)claim->max_waiters);
     mix((uint64_t)claim->keep);
     if (claim->batch < 0) mix_time(claim->since, now);
     if (claim->batch < 0) mix_time(claim->node.turn_began, now);
@@ -150,7 +150,7 @@ static void mix_line(const struct zkl_line *line, zkl_time now) {
     mix((uint64_t)(line->exhausted | line->incomplete << 1 | line->opened << 2 |
                    (unsigned)line->children << 3 | line->changed << 5 | line->gave_way << 6));
     mix(line->serial);
-    mix((uint64_t)line->haste);
+    mix((uint64_t)line->shortened);
     mix_restraint(&line->restraint, now);
     for (size_t i = 0; i < line->count; i++) {
         mix_text(line->contenders[i]->name);

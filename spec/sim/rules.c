@@ -185,7 +185,8 @@ static bool is_true(const struct client *client, const struct wish *wish, enum z
     case ZKL_LOST: return (is_joint(wish) || wish->doing == WAITS) && lost_its_place(wish);
     case ZKL_CONFLICT: return wish->kind == ZKL_PERMIT && was_in_conflict(wish);
     case ZKL_TOO_MANY: return world.setting.room > 0;
-    case ZKL_BUSY: return wish->crowd > 0 || wish->trying; /* rules_on_busy(), rules_on_try() */
+    case ZKL_BUSY:
+        return wish->max_waiters > 0 || wish->trying; /* rules_on_busy(), rules_on_try() */
     case ZKL_RELEASED: return wish->parted;
     default: return code == wish->cancelled && wish->cancelled != ZKL_OK;
     }

@@ -95,7 +95,7 @@ static struct zkl_acquire_options put(const struct client *client, const struct 
         .batch = desire.batch,
         .counting = desire.counting,
         .keep = desire.keep,
-        .crowd = (int32_t)wish->crowd,
+        .max_waiters = (int32_t)wish->max_waiters,
         .max_hold = wish->max_hold,
         .permits = desire.permits,
         .limit = desire.limit};
@@ -117,7 +117,7 @@ static struct wish *new_wish(struct client *client, struct desire desire, zkl_ti
                           .keeps = desire.keep > 0,
                           .trying = trying,
                           .deadline = deadline_of(client, timeout)};
-    if (world.setting.limits) wish->crowd = choose(3);
+    if (world.setting.limits) wish->max_waiters = choose(3);
     if (world.setting.limits && choose(3) == 2) wish->max_hold = TIMEOUT / 4 * (1 + choose(4));
     client->wished++;
     client_now(client);

@@ -98,7 +98,7 @@ static bool others_wait(const struct zkl_claim *claim) {
 static bool is_served(const struct zkl_claim *claim, zkl_time now) {
     if (claim->batch == 0 || claim->state == ZKL_KEPT) return true;
     if (claim->batch > 0) return claim->node.served + 1 >= claim->batch;
-    return now - claim->node.turn_began >= ZKL_QUANTUM_MAX - claim->line->haste;
+    return now - claim->node.turn_began >= ZKL_QUANTUM_MAX - claim->line->shortened;
 }
 
 /* One grant more would have the token of another node. */
@@ -145,8 +145,9 @@ enum { LONGER = ZKL_SECOND / 20, SHORTER = ZKL_SECOND / 40 };
 
 static void adapt(struct zkl_line *line, bool waited, bool in_vain) {
     const zkl_time most = ZKL_QUANTUM_MAX - ZKL_QUANTUM_MIN;
-    if (waited) line->haste -= line->haste < LONGER ? line->haste : LONGER;
-    if (in_vain) line->haste = line->haste + SHORTER > most ? most : line->haste + SHORTER;
+    if (waited) line->shortened -= line->shortened < LONGER ? line->shortened : LONGER;
+    if (in_vain)
+        line->shortened = line->shortened + SHORTER > most ? most : line->shortened + SHORTER;
 }
 
 /* With a list that came after its node. */

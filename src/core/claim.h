@@ -182,17 +182,17 @@ struct zkl_claim {
     /* What its user wants. */
     enum zkl_kind kind;
     int32_t permits, limit; /* PERMIT; else 0 */
-    int32_t batch;     /* of a turn, when it ends for others: grants, or ZKL_BATCH_BY_TIME; 0: it
-                          takes no turns */
-    zkl_time keep;     /* so long its node stays after it; 0: it does not */
-    zkl_time deadline; /* for the grant; KEPT: for the next one; ZKL_NEVER: none */
-    int32_t crowd;     /* not yet told to wait: it fails where so many wait already; 0: it waits
-                          behind any number */
-    bool counting;     /* its token counts the grants of its node: as of all with a batch */
-    bool trying;       /* must not queue: ZKL_BUSY once an answer shows a contender in its way,
-                          ZKL_TIMEOUT if none does */
-    bool waits;        /* it is a waiter of a condition: `partner` is the lock's claim */
-    bool wanted;       /* its user still waits for it or holds it */
+    int32_t batch;       /* of a turn, when it ends for others: grants, or ZKL_BATCH_BY_TIME; 0: it
+                            takes no turns */
+    zkl_time keep;       /* so long its node stays after it; 0: it does not */
+    zkl_time deadline;   /* for the grant; KEPT: for the next one; ZKL_NEVER: none */
+    int32_t max_waiters; /* not yet told to wait: it fails where so many wait already; 0: it waits
+                      behind any number */
+    bool counting;       /* its token counts the grants of its node: as of all with a batch */
+    bool trying;         /* must not queue: ZKL_BUSY once an answer shows a contender in its way,
+                            ZKL_TIMEOUT if none does */
+    bool waits;          /* it is a waiter of a condition: `partner` is the lock's claim */
+    bool wanted;         /* its user still waits for it or holds it */
 
     /* How far it has come. */
     bool stalled;      /* its request failed; zkl_claim_resume() asks again */

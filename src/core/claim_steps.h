@@ -93,7 +93,7 @@ static inline zkl_actions fail(struct zkl_claim *claim, enum zkl_code why) {
 static inline zkl_actions announce(struct zkl_claim *claim) {
     if (claim->announced) return 0;
     claim->announced = true;
-    claim->crowd = 0;
+    claim->max_waiters = 0;
     return ZKL_DO_QUEUED;
 }
 
@@ -165,7 +165,7 @@ static inline void hold(struct zkl_claim *claim) {
         part->state = ZKL_HELD;
         part->epoch = claim->common->clock.epoch;
         part->hold_until = ZKL_NEVER;
-        part->crowd = 0; /* it comes back from a condition, however many wait */
+        part->max_waiters = 0; /* it comes back from a condition, however many wait */
         part = part->next_part;
     } while (part != claim);
 }

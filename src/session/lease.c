@@ -173,7 +173,7 @@ static void check_options(const struct zkl_acquire_options *options) {
                                        : options->permits == 0 && options->limit == 0);
     assert(options->batch >= ZKL_BATCH_BY_TIME && options->batch <= ZKL_BATCH_MAX);
     assert(options->batch == 0 || options->kind == ZKL_MUTEX);
-    assert(options->crowd >= 0 && options->max_hold >= 0);
+    assert(options->max_waiters >= 0 && options->max_hold >= 0);
     assert(options->keep == 0 || (options->keep > 0 && options->kind == ZKL_MUTEX));
     (void)options;
 }

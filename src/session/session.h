@@ -259,7 +259,8 @@ struct zkl_acquire_options {
     zkl_time keep;   /* MUTEX: the node stays for so long after the last release; 0: it goes */
     int32_t permits; /* PERMIT: 1 to limit; each acquire is a grant of its own */
     int32_t limit;   /* PERMIT: of the semaphore */
-    int32_t crowd;   /* ZKL_BUSY at once if so many wait already; 0: it waits behind any number */
+    int32_t
+        max_waiters;   /* ZKL_BUSY at once if so many wait already; 0: it waits behind any number */
     zkl_time max_hold; /* the grant is lost so long after it, and its node goes; 0: it is not */
     bool quiet;        /* no event tells that it waits in line */
     size_t meter;      /* zkl_session_name_meter()'s; 0: none but the session's; not of several */

@@ -105,7 +105,7 @@ struct stake *zkl_stake_new(struct zkl_session *session, struct path *path,
     zkl_claim_batch(&stake->claim, options->batch, session->now);
     if (options->counting) zkl_claim_count(&stake->claim);
     if (options->keep) zkl_claim_keep(&stake->claim, options->keep, session->now);
-    stake->claim.crowd = options->crowd;
+    stake->claim.max_waiters = options->max_waiters;
     stake->path = path;
     stake->jitter = options->jitter;
     stake->meter = zkl_meter_of(session, options->meter);
