@@ -42,9 +42,11 @@ WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wmissing-prototypes -Wstrict-proto
 CSTD = -std=c11 -D_GNU_SOURCE
 LIBS = $(addprefix -L,$(ZOOKEEPER_LIBDIR)) -lzookeeper_mt -lpthread -ldl
 
+# Of zklock.core, and of zklock.child, which the command line alone loads.
 FOLDERS = core session shell zookeeper memory world lua
 SOURCES = $(wildcard $(FOLDERS:%=src/%/*.c))
-HEADERS = $(wildcard $(FOLDERS:%=src/%/*.h))
+CHILD_SOURCES = $(wildcard src/child/*.c) src/lua/values.c src/shell/now.c
+HEADERS = $(wildcard src/*/*.h)
 LUA_FILES = $(shell find lua -name '*.lua')
 RIG = $(BUILD)/rig/proxy $(BUILD)/rig/bare
 
@@ -62,45 +64,49 @@ RIG = $(BUILD)/rig/proxy $(BUILD)/rig/bare
 all: $(BUILD)/5.4/zklock/core.so $(BUILD)/5.1/zklock/core.so
 
 
-# --- the module -----------------------------------------------------------------
-
-# $(call module,<include folder>,<flags>)
-module = mkdir -p $(@D) && $(CC) $(CSTD) $(WARNINGS) $(CFLAGS) $(2) -fPIC -fvisibility=hidden \
-	-I$(1) -I$(ZOOKEEPER_INCDIR) -shared -o $@ $(SOURCES) $(LDFLAGS) $(LIBS)
-
-$(BUILD)/5.4/zklock/core.so: $(SOURCES) $(HEADERS)
-	$(call module,/usr/include/lua5.4)
-
-$(BUILD)/5.1/zklock/core.so: $(SOURCES) $(HEADERS)
-	$(call module,$(LUAJIT_INCDIR))
-
-# Debian's other Luas.
-$(BUILD)/lua5.%/zklock/core.so: $(SOURCES) $(HEADERS)
-	$(call module,/usr/include/lua5.$*,-O0)
-
-$(BUILD)/asan/zklock/core.so: $(SOURCES) $(HEADERS)
-	$(call module,/usr/include/lua5.4,-O1 -fno-omit-frame-pointer \
-		-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined)
-
-$(BUILD)/tsan/zklock/core.so: $(SOURCES) $(HEADERS)
-	$(call module,/usr/include/lua5.4,-O1 -fno-omit-frame-pointer -fsanitize=thread)
-
-# One for each Lua that is installed for: without the asserts, as LuaRocks builds it. All other
-# builds have them.
-INSTALL = $(BUILD)/install/$(LUA_VERSION)/$(LUA_INCDIR)/zklock/core.so
-
-# Another compiler than ours may have more to say.
-$(INSTALL): WARNINGS := $(filter-out -Werror,$(WARNINGS))
-$(INSTALL): $(SOURCES) $(HEADERS)
-	$(call module,$(LUA_INCDIR),-DNDEBUG)
+# --- the modules ----------------------------------------------------------------
 
 comma = ,
+OLDER = lua5.1 lua5.2 lua5.3
+
+FLAGS_5.4 = -I/usr/include/lua5.4
+FLAGS_5.1 = -I$(LUAJIT_INCDIR)
+# Debian's other Luas.
+$(foreach lua,$(OLDER),$(eval FLAGS_$(lua) = -I/usr/include/$(lua) -O0))
+FLAGS_asan = $(FLAGS_5.4) -O1 -fno-omit-frame-pointer \
+	-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined
+FLAGS_tsan = $(FLAGS_5.4) -O1 -fno-omit-frame-pointer -fsanitize=thread
+
+# $(call modules,<folder>,<flags>): core.so, and with it child.so
+define modules
+$(1)/zklock/core.so: $(SOURCES) $(HEADERS) | $(1)/zklock/child.so
+	$$(call module,$(2),$(SOURCES),$(LIBS))
+
+$(1)/zklock/child.so: $(CHILD_SOURCES) $(HEADERS)
+	$$(call module,$(2),$(CHILD_SOURCES),-lpthread)
+endef
+
+# $(call module,<flags>,<sources>,<libraries>)
+module = mkdir -p $(@D) && $(CC) $(CSTD) $(WARNINGS) $(CFLAGS) $(1) -fPIC -fvisibility=hidden \
+	-I$(ZOOKEEPER_INCDIR) -shared -o $@ $(2) $(LDFLAGS) $(3)
+
+$(foreach build,5.4 5.1 $(OLDER) asan tsan,\
+	$(eval $(call modules,$(BUILD)/$(build),$$(FLAGS_$(build)))))
+
+# Those for each Lua that is installed for: without the asserts, as LuaRocks builds them. All other
+# builds have them.
+INSTALL = $(BUILD)/install/$(LUA_VERSION)/$(LUA_INCDIR)
+INSTALLED_C = $(INSTALL)/zklock/core.so $(INSTALL)/zklock/child.so
+
+# Another compiler than ours may have more to say.
+$(INSTALLED_C): WARNINGS := $(filter-out -Werror,$(WARNINGS))
+$(eval $(call modules,$(INSTALL),-I$(LUA_INCDIR) -DNDEBUG))
 
 # Below lua: modules, and what they read.
 INSTALLED = $(shell cd lua && find zklock ! -type d)
 
-install: $(INSTALL)
-	install -D -m 755 $< $(DESTDIR)$(LIBDIR)/zklock/core.so
+install: $(INSTALLED_C)
+	install -D -m 755 -t $(DESTDIR)$(LIBDIR)/zklock $(INSTALLED_C)
 	set -e; for file in $(INSTALLED); do install -D -m 644 lua/$$file $(DESTDIR)$(LUADIR)/$$file; done
 	install -d $(DESTDIR)$(BINDIR)
 	sed '1s,env lua$$,env $(LUA),' bin/zklock >$(DESTDIR)$(BINDIR)/zklock
@@ -187,7 +193,6 @@ demo-engines:
 
 # The build that $(LUA) can load.
 ABI = $(if $(findstring jit,$(LUA)),5.1,$(if $(filter $(OLDER),$(LUA)),$(LUA),5.4))
-OLDER = lua5.1 lua5.2 lua5.3
 
 repl: setup
 	@$(MAKE) --no-print-directory -s $(BUILD)/$(ABI)/zklock/core.so
@@ -432,14 +437,14 @@ interrupts:
 # and ThreadSanitizer; AddressSanitizer at those of replies, conditions and processes.
 LUA_SPECS = $(laboratory) \
 	$(patsubst %,spec/%_spec.lua,command_counter command_repl documents each_lua examples failed \
-		interrupt misuse mutants packaging shortage tls types)
+		house interrupt misuse mutants packaging shortage tls types)
 C_SPECS = $(filter-out $(LUA_SPECS),$(wildcard spec/*_spec.lua spec/fault/*_spec.lua))
 THREAD_SPECS = $(filter-out $(patsubst %,spec/fault/%_spec.lua,malformed clock rivals),$(C_SPECS))
 MEMORY_SPECS = $(filter-out $(patsubst %,spec/fault/%_spec.lua,ensemble clock traps rivals),$(C_SPECS))
 # The benchmarks, and what else is of the tests or of the tree, run on Lua 5.4; TLS is one matter
 # for all.
 JIT_SPECS = $(filter-out spec/bench_%_spec.lua \
-	$(patsubst %,spec/%_spec.lua,checker documents failed mutants packaging tls),$(wildcard \
+	$(patsubst %,spec/%_spec.lua,checker documents failed house mutants packaging tls),$(wildcard \
 	spec/*_spec.lua spec/loops/*_spec.lua docs/*/*_spec.lua))
 
 # $(call interpreter,<flags>): rig/lua.c, built with the same sanitizer as the module
@@ -484,7 +489,8 @@ coverage: coverage-core
 
 # --- style -----------------------------------------------------------------------------
 
-C_FILES = $(SOURCES) $(HEADERS) $(wildcard rig/*.[ch] bench/*.c \
+C_SOURCES = $(wildcard src/*/*.c)
+C_FILES = $(C_SOURCES) $(HEADERS) $(wildcard rig/*.[ch] bench/*.c \
 	spec/core/*.[ch] spec/sim/*.[ch] spec/fuzz/*.[ch] spec/alloc/*.c spec/fault/*.c \
 	spec/memory/*.[ch] spec/cost/*.c spec/mutants/*.c)
 
@@ -495,7 +501,7 @@ LINT = $(BUILD)/lint
 begin = @mkdir -p $(@D) && touch $@.begun
 well = @mv $@.begun $@
 
-lint: lint-actions $(LINT)/format $(LINT)/luacheck $(LINT)/cppcheck $(SOURCES:%=$(LINT)/%.tidy)
+lint: lint-actions $(LINT)/format $(LINT)/luacheck $(LINT)/cppcheck $(C_SOURCES:%=$(LINT)/%.tidy)
 
 # $(call changed,<its settings>,<all>): of all, what changed; with the settings all did
 changed = $(if $(filter $(1),$?),$(2),$?)
@@ -515,7 +521,7 @@ CPPCHECK = cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr \
 TIDY = clang-tidy --quiet --warnings-as-errors="*"
 SEEN_BY_TIDY = $(CSTD) -I/usr/include/lua5.4 -I$(ZOOKEEPER_INCDIR)
 
-$(LINT)/cppcheck: $(SOURCES) $(HEADERS) $(wildcard rig/*.[ch]) $(LINT)/flags
+$(LINT)/cppcheck: $(C_SOURCES) $(HEADERS) $(wildcard rig/*.[ch]) $(LINT)/flags
 	$(begin)
 	@mkdir -p $@.files
 	$(CPPCHECK) --cppcheck-build-dir=$@.files src rig/*.c

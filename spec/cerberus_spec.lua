@@ -5,7 +5,7 @@ local core = require "zklock.core"
 local engine = require "zklock.engine"
 local engines = require "spec.engines"
 local is_refused = require "spec.seckill.refused"
-local redis_servers = require "zklock.seckill.redis"
+local redis_servers = require "zklock.throwaway.redis"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
@@ -165,14 +165,14 @@ describe("the options of cerberus", function()
         refused("no engine \"redis\": there are cerberus, redis%-expire", with{
             order = { "redis" },
         })
-        refused("no option \"leese\" in the options of redis%-set", with{
+        refused("unknown option \"leese\" in the options of redis%-set", with{
             engines = { ["redis-set"] = { leese = 1 } },
         })
         refused("needs redis = \"HOST:PORT\"", with{ engines = {} })
         refused("failover needs safe = true", with{ failover = 1, safe = false })
         refused("safe must be true or false", with{ safe = "yes" })
-        refused("no option \"root_path\" in the options of cerberus: there are engines, failover, "
-            .. "order, root, safe, session, zookeeper", with{ root_path = "/a" })
+        refused("unknown option \"root_path\" in the options of cerberus; known: engines, "
+            .. "failover, order, root, safe, session, zookeeper", with{ root_path = "/a" })
     end)
 
     it("cannot have an order with an engine that no lock can be switched to", function()
@@ -191,7 +191,7 @@ describe("the options of cerberus", function()
         assert.error_matches(function() client:switch("zookeeper", -1) end,
             "timeout must be a number of seconds")
         assert.error_matches(function() client:switch("zookeeper", { wait = 1 }) end,
-            'no option "wait" in the options of switch: there are timeout')
+            'unknown option "wait" in the options of switch; known: timeout')
         assert.is_true(client:switch("zookeeper", { timeout = 10 }))
         assert.equal("unsupported", code_of(alone("redis-set"):switch "zookeeper"))
     end)

@@ -888,6 +888,21 @@ describe("zklock #server", function()
     end)
 
 
+    it("loads no laboratory and no engine for other verbs, the library no starter of commands",
+       function()
+        local script = files.write(fresh(), [[
+            require "zklock"
+            print(package.loaded["zklock.child"], require("zklock.core").child)
+            arg, os.exit = { "--hosts", arg[1], "ls", "/none" }, function() end
+            dofile "bin/zklock"
+            for name in pairs(package.loaded) do
+                local room = name:match "^zklock%.(%l+)%."
+                if room == "seckill" or room == "engine" or room == "throwaway" then print(name) end
+            end]])
+        assert.matches("^nil\tnil\n[^\n]+ no such node [^\n]+\nzklock.seckill.verb\n$",
+                       rig.shell("%s %s %s 2>&1", LUA, script, server.hosts))
+    end)
+
     it("has help with an example for each verb, and completion of all verbs and options", function()
         local _, bash = outcome("completion bash")
         local _, zsh = outcome("completion zsh")

@@ -4,12 +4,12 @@
 local checked = require "zklock.engine.checked"
 local connections = require "zklock.engine.redis"
 local core = require "zklock.core"
-local database = require "zklock.seckill.database"
+local database = require "zklock.engine.database"
 local engine = require "zklock.engine"
 local engines = require "spec.engines"
 local files = require "spec.files"
 local is_refused = require "spec.seckill.refused"
-local redis_servers = require "zklock.seckill.redis"
+local redis_servers = require "zklock.throwaway.redis"
 local rig = require "spec.rig"
 local socket = require "socket"
 local zklock = require "zklock"
@@ -42,8 +42,8 @@ describe("the options of an engine", function()
 
     it("are known by their names, which are listed", function()
         refused("no engine \"redis\": there are cerberus, redis%-expire, .*zookeeper", "redis")
-        refused("no option \"reddis\" in the options of redis%-set: there are answer, lease, poll, "
-            .. "redis", "redis-set", { reddis = redis })
+        refused("unknown option \"reddis\" in the options of redis%-set; known: answer, lease, "
+            .. "poll, redis", "redis-set", { reddis = redis })
     end)
 
     it("are refused when they make no sense, and what is allowed is said", function()
@@ -88,7 +88,7 @@ describe("the options of an engine", function()
     it("of a lock are known, too", function()
         local it_is = open "redis-set"
         assert.error_matches(function() it_is:mutex("a", { fare = true }) end,
-            "no option \"fare\" in the options of mutex: there are fair, lease")
+            "unknown option \"fare\" in the options of mutex; known: fair, lease")
         assert.error_matches(function() it_is:mutex "" end, "the name of a lock must be a string")
         assert.error_matches(function() it_is.mutex "a" end, "call it with a colon")
     end)

@@ -4,7 +4,7 @@ local block = require "zklock.driver.block"
 local engine = require "zklock.engine"
 local rig = require "spec.rig"
 local seckill = require "zklock.seckill"
-local throwaway = require "zklock.seckill.throwaway"
+local throwaway = require "zklock.throwaway"
 local zklock = require "zklock"
 
 local LONG = ("x"):rep(300000)

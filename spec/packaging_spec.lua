@@ -32,7 +32,7 @@ describe("the rockspec", function()
             assert.equal(path, modules[name])
             modules[name] = nil
         end
-        modules["zklock.core"] = nil
+        modules["zklock.core"], modules["zklock.child"] = nil, nil
         assert.same({}, modules)
     end)
 
@@ -48,9 +48,10 @@ describe("the rockspec", function()
     end)
 
     it("lists every C source", function()
-        local sources = rockspec().build.modules["zklock.core"].sources
-        table.sort(sources)
-        assert.same(files("src -name '*.c'"), sources)
+        local all = rockspec().build.modules
+        local core, child = all["zklock.core"].sources, all["zklock.child"].sources
+        assert.same(files("src -name '*.c' ! -path 'src/child/*'"), core)
+        assert.same(files("src/child/*.c src/lua/values.c src/shell/now.c"), child)
     end)
 
     it("installs the command", function()
@@ -96,7 +97,9 @@ describe("the asserts of the sources", function()
     end
 
     it("are not in what is installed", function()
-        assert.equal("NDEBUG", rockspec().build.modules["zklock.core"].defines[1])
+        for _, name in ipairs{ "zklock.core", "zklock.child" } do
+            assert.equal("NDEBUG", rockspec().build.modules[name].defines[1])
+        end
         assert.truthy(commands("install DESTDIR=/nowhere"):find("-DNDEBUG", 1, true))
     end)
 
@@ -123,7 +126,8 @@ describe("make install", function()
             .. "DESTDIR=%s/ PREFIX=usr LUA_VERSION=5.3 2>&1", folder, folder))
         assert.equal(rig.shell("cd lua && find zklock ! -type d | sort"),
                      rig.shell("cd %s/usr/share/lua/5.3 && find * ! -type d | sort", folder))
-        assert.equal("zklock/core.so\n", rig.shell("cd %s/usr/lib/lua/5.3 && ls */*", folder))
+        assert.equal("zklock/child.so\nzklock/core.so\n",
+                     rig.shell("cd %s/usr/lib/lua/5.3 && ls */*", folder))
         assert.equal("#!/usr/bin/env lua5.3\n", rig.shell("head -1 %s/usr/bin/zklock", folder))
         assert.equal("zklock.1\n", rig.shell("ls %s/usr/share/man/man1", folder))
     end)
@@ -239,7 +243,8 @@ describe("continuous integration", function()
 
     it("runs each spec once on LuaJIT, but those of faults, of TLS and of the tree", function()
         local left_out = "! -path 'spec/fault/*' ! -name 'bench_*'"
-        for _, name in ipairs{ "checker", "documents", "failed", "mutants", "packaging", "tls" } do
+        for _, name in ipairs{ "checker", "documents", "failed", "house", "mutants", "packaging",
+                               "tls" } do
             left_out = ("%s ! -name %s_spec.lua"):format(left_out, name)
         end
         assert.same(all_but(left_out), run_by "luajit")

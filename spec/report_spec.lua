@@ -9,7 +9,7 @@ local report = require "zklock.seckill.report"
 local rig = require "spec.rig"
 local sales = require "spec.report.sales"
 local uplot = require "zklock.seckill.report.uplot"
-local utf8 = require "zklock.seckill.report.utf8"
+local utf8 = require "zklock.system.utf8"
 local words = require "zklock.seckill.report.words"
 
 local folder

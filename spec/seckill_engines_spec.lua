@@ -2,7 +2,7 @@
 
 local cerberus_strategy = require "zklock.seckill.strategy.cerberus"
 local connections = require "zklock.engine.redis"
-local database = require "zklock.seckill.database"
+local database = require "zklock.engine.database"
 local engines = require "spec.engines"
 local evidence = require "zklock.seckill.scenario.evidence"
 local is_refused = require "spec.seckill.refused"
@@ -10,7 +10,7 @@ local place = require "zklock.seckill.place"
 local rig = require "spec.rig"
 local seckill = require "zklock.seckill"
 local switch = require "zklock.seckill.engines.scenario.switch"
-local throwaway = require "zklock.seckill.throwaway"
+local throwaway = require "zklock.throwaway"
 local zklock = require "zklock"
 
 local HOSTS = os.getenv "ZK_HOSTS"
@@ -258,7 +258,7 @@ describe("the options of a sale with an engine's lock", function()
 
     it("are checked before anything is started", function()
         refused({ strategy = "redis-set", parameters = { engine = { leese = 1 } } },
-            "no option \"leese\" in parameters.engine of redis%-set: there are ")
+            "unknown option \"leese\" in parameters.engine of redis%-set; known: ")
         refused({ strategy = "redis-set", parameters = { engine = { lease = -1 } } },
             "lease must be a number of seconds")
         refused({ strategy = "redis-set", redis = "localhost" }, "redis must be \"HOST:PORT")
@@ -275,12 +275,12 @@ describe("the options of a sale with an engine's lock", function()
             for option, value in pairs(more or {}) do options[option] = value end
             return options
         end
-        refused(cerberus{ ordre = { "a" } }, "no option \"ordre\" in parameters.engine of "
-            .. "cerberus: there are engines, failover, order, session")
+        refused(cerberus{ ordre = { "a" } }, "unknown option \"ordre\" in parameters.engine of "
+            .. "cerberus; known: engines, failover, order, session")
         refused(cerberus{ order = "redis-set" }, "order must be a list of names of engines")
         refused(cerberus{ order = { "redis" } }, "no engine \"redis\": there are")
         refused(cerberus{ engines = { redisson = {} } }, "engines has \"redisson\"")
-        refused(cerberus{ engines = { ["redis-set"] = { leese = 1 } } }, "no option \"leese\"")
+        refused(cerberus{ engines = { ["redis-set"] = { leese = 1 } } }, "unknown option \"leese\"")
         refused(cerberus({}, { redis = "a:1,b:1" }), "of 1 servers, one for each engine")
         refused(cerberus({}, { strategy = "cerberus", parameters = { engine = { failover = 1 } } }),
             "failover needs safe = true")

@@ -1,9 +1,9 @@
 --- The pieces of the sale over HTTP that need no server. spec/nginx/sale_spec.lua has the rest.
 
-local database = require "zklock.seckill.database"
+local database = require "zklock.engine.database"
 local distributions = require "zklock.seckill.distribution"
 local latency = require "zklock.seckill.http.latency"
-local reapers = require "zklock.seckill.reaper"
+local reapers = require "zklock.system.reaper"
 local sale = require "zklock.seckill.http.sale"
 local seed = require "zklock.seckill.seed"
 local sql = require "zklock.seckill.store.sql"

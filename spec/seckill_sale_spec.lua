@@ -1,7 +1,7 @@
 --- Sales scripted in Lua: `require "zklock.seckill"`. What is promised in docs/seckill.md.
 
 local core = require "zklock.core"
-local database = require "zklock.seckill.database"
+local database = require "zklock.engine.database"
 local distributions = require "zklock.seckill.distribution"
 local fairness = require "zklock.seckill.fairness"
 local files = require "spec.files"
@@ -11,8 +11,8 @@ local is_refused = require "spec.seckill.refused"
 local rig = require "spec.rig"
 local seckill = require "zklock.seckill"
 local seed = require "zklock.seckill.seed"
-local shell = require "zklock.seckill.shell"
-local throwaway = require "zklock.seckill.throwaway"
+local shell = require "zklock.system.shell"
+local throwaway = require "zklock.throwaway"
 local zklock = require "zklock"
 
 package.path = "spec/seckill/?.lua;docs/seckill/?.lua;" .. package.path
@@ -245,7 +245,8 @@ describe("the options of a sale", function()
     local function refused(options, pattern) is_refused(pattern, seckill.sale, options) end
 
     it("are known by their names, which are listed", function()
-        refused({ byers = 10 }, "no option \"byers\": there are buyers, .*zookeeper")
+        refused({ byers = 10 }, "unknown option \"byers\" in the options of a sale; known: "
+            .. "buyers, .*zookeeper")
         refused("ten", "a table of options, not \"ten\"")
     end)
 

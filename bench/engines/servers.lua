@@ -3,11 +3,11 @@
 -- throwaway, on this machine, and end with it.
 
 local connections = require "zklock.engine.redis"
-local database = require "zklock.seckill.database"
+local database = require "zklock.engine.database"
 local engine_options = require "zklock.engine.options"
-local mariadb = require "zklock.seckill.mariadb"
+local mariadb = require "zklock.throwaway.mariadb"
 local rig = require "spec.rig"
-local throwaway = require "zklock.seckill.throwaway"
+local throwaway = require "zklock.throwaway"
 
 local MASTERS = 5
 local ANSWER = 5 -- seconds

@@ -8,14 +8,14 @@
 --
 -- and may have `lua_of_waiter`: by engine, the Lua that runs who waits; its clock is the stage's.
 
-local clocks = require "zklock.seckill.clock"
+local clocks = require "zklock.throwaway.clock"
 local core = require "zklock.core"
-local database = require "zklock.seckill.database"
+local database = require "zklock.engine.database"
 local engine_options = require "zklock.engine.options"
-local mariadb = require "zklock.seckill.mariadb"
-local redis = require "zklock.seckill.redis"
+local mariadb = require "zklock.throwaway.mariadb"
+local redis = require "zklock.throwaway.redis"
 local rig = require "spec.rig"
-local throwaway = require "zklock.seckill.throwaway"
+local throwaway = require "zklock.throwaway"
 
 local LUA = os.getenv("ZKLOCK_LUA") or "lua5.4"
 local TICK = 200  -- milliseconds

@@ -3,6 +3,7 @@
 
 local core = require "zklock.core"
 local failure = require "zklock.failure"
+local hosts_of = require "zklock.hosts"
 local memory = require "zklock.memory"
 local metrics = require "zklock.metrics"
 local options = require "zklock.options"
@@ -24,7 +25,7 @@ local _M = { _NAME = "zklock", _VERSION = "1.0.0" }
 ---@return string? message
 ---@return string? code "connection", "auth", "no_node" or "unsupported"
 function _M.connect(hosts, opts)
-    return Session.connect(options.hosts(hosts), options.connect(opts))
+    return Session.connect(hosts_of.split(hosts), options.connect(opts))
 end
 
 

@@ -6,6 +6,7 @@ local misuse = require "zklock.misuse"
 local options = require "zklock.options"
 local receiver = require "zklock.receiver"
 local wait = require "zklock.wait"
+local writes_of = require "zklock.writes"
 
 local ipairs, pcall, setmetatable = ipairs, pcall, setmetatable
 local remove = table.remove
@@ -105,7 +106,7 @@ end
 ---@return string? code "unknown": it may have been carried out; after any other nothing is written
 function methods:guard(writes)
     local session = self.session
-    local list, timeout = options.guard(writes)
+    local list, timeout = writes_of(writes)
     if session:forked() then return failure("forked", self.path) end
     local refusal, code = wait.refusal(session)
     if refusal then return nil, refusal, code end

@@ -33,6 +33,20 @@ Lock.__index = Lock
 Lock.__name = "zklock.lock"
 
 
+local USES = {
+    fifo = 'a mutex with order = "fifo"', turns = 'a mutex with order = "turns"',
+    none = 'a mutex with order = "none"', counting = 'a mutex with token = "turns"',
+    rwlock = "a read-write lock", semaphore = "a semaphore of %d permits",
+}
+
+
+-- What the path is used for, as far as that is known.
+local function describe(use, limit, ours)
+    if not use then return nil end
+    return (ours and "this session uses it as " or "it is used as ") .. USES[use]:format(limit)
+end
+
+
 local function take(handle, owner, lock, timeout)
     local lease, code, detail = handle:lease()
     if lease then return Lease.new(lock, lease, owner) end
@@ -41,6 +55,7 @@ local function take(handle, owner, lock, timeout)
         detail = tried and "nobody said whether it is taken" or ("waited %g s"):format(timeout)
     end
     if code == "busy" and not tried then detail = "as many wait as max_waiters allows" end
+    if code == "conflict" then detail = describe(handle:conflict()) or detail end
     if code == "no_node" then detail = "the chroot does not exist" end
     return failure(code, lock.path, detail)
 end

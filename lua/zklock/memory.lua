@@ -4,6 +4,7 @@
 local core = require "zklock.core"
 local failure = require "zklock.failure"
 local here = require "zklock.here"
+local hosts = require "zklock.hosts"
 local misuse = require "zklock.misuse"
 local options = require "zklock.options"
 local receiver = require "zklock.receiver"
@@ -92,5 +93,5 @@ receiver(Memory, Memory, "memory")
 
 
 return function(name)
-    return setmetatable({ name = options.server(name) }, Memory)
+    return setmetatable({ name = hosts.server(name) }, Memory)
 end

@@ -6,11 +6,14 @@
 -- what is told of it.
 
 local Process = require "zklock.world.process"
+local choices = require "zklock.world.choices"
 local core = require "zklock.core"
 local coroutines = require "zklock.coroutines"
 local failure = require "zklock.failure"
 local faults = require "zklock.world.faults"
+local go_on = require("zklock.world.loop").go_on
 local here = require "zklock.here"
+local inflict = require "zklock.world.inflict"
 local misuse = require "zklock.misuse"
 local options = require "zklock.world.options"
 local check_function = require("zklock.options").callback
@@ -20,17 +23,9 @@ local schedulers = require "zklock.scheduler"
 local create, resume = coroutine.create, coroutine.resume
 local error, ipairs, pairs = error, ipairs, pairs
 local select, setmetatable, tostring = select, setmetatable, tostring
-local huge, min = math.huge, math.min
-local concat, insert, remove, unpack = table.concat, table.insert, table.remove,
-    table.unpack or unpack
+local insert = table.insert
 
--- Of the world's random numbers: who runs next, faults (see zklock.world.faults), the tests'
--- choices, the program's.
-local WHO, HOW, OWN = 0, 2, 3
-
-local ROUNDED = 2e-9 -- seconds that a number of nanoseconds may lack
-
-local QUIET = 2 -- session timeouts without a transaction, until nothing can be expected any more
+local OWN = 3 -- of the world's random numbers: the tests' choices, the program's
 
 ---@class zklock.World: zklock.Scheduler
 ---@field core userdata
@@ -80,122 +75,6 @@ function World:fail(problem, process)
     self.problem = problem
     self.over = true
     if process then self:note(process, "fails: %s", tostring(problem)) end
-end
-
-
--- What each process waits for that has not ended.
-local function who_waits(self)
-    local waits = {}
-    for _, waiter in pairs(self.paused) do waits[#waits + 1] = waiter end
-    table.sort(waits, function(a, b) return a.number < b.number end)
-    local texts = {}
-    for _, waiter in ipairs(waits) do
-        local process, request = waiter.run:root().process, waiter.request
-        if not process.over and not waiter.woken then
-            texts[#texts + 1] = ("%s waits for %s"):format(process.name,
-                request and (request.path or "an answer") or "others")
-        end
-    end
-    return concat(texts, ", ")
-end
-
-
--- Nothing is to come: no sleep, no deadline, no event, no fault.
-local function is_quiet(self)
-    if self.sleepers[1] or self.events[1] or self.faults:due() < huge then return false end
-    for _, waiter in pairs(self.paused) do
-        if waiter.due and waiter.due < huge then return false end
-    end
-    return true
-end
-
-
--- --- what comes next ----------------------------------------------------------------------
-
-local function process_of(entry, self)
-    local run = entry.run or self.run_of[entry.thread]
-    return run:root().process
-end
-
-
--- Goes on with that one of the coroutines that are ready.
-local function turn(self, place)
-    local ready = self.ready
-    local entry = ready[place]
-    ready[place] = ready[#ready]
-    ready[#ready] = nil
-    if not entry.thread then return end -- its wait has ended otherwise
-    local process = process_of(entry, self)
-    if process.over then return end
-    if not process.stopped then self.faults:before(process) end
-    if process.over then return end
-    if process.stopped then
-        process.held[#process.held + 1] = entry
-        return
-    end
-    local arguments = entry.arguments
-    entry.woken = true
-    if arguments then process:resume(entry.thread, unpack(arguments, 1, arguments.n))
-    else process:resume(entry.thread) end
-end
-
-
--- What is due by now.
-local function look(self)
-    local now, events = self:now() + ROUNDED, self.events
-    self:wake_sleepers(now)
-    while events[1] and events[#events].at <= now do
-        local event = remove(events)
-        event.fn()
-    end
-    self.faults:look(now)
-end
-
-
--- The moment at which something is due here, or at which it is to be seen whether anything is.
-local function next_moment(self)
-    local sleeper, event = self.sleepers[#self.sleepers], self.events[#self.events]
-    local due = min(sleeper and sleeper.due or huge, event and event.at or huge)
-    return min(due, self.faults:due(), self.limit.seconds)
-end
-
-
--- Time goes on.
-local function advance(self, most)
-    local due, limit = next_moment(self), self.limit.seconds
-    if self:bury_when_due(self:now()) and self.ready[1] then return end
-    local patience = QUIET * self.longest
-    local number = self.core:advance(min(due, self:now() + patience), most)
-    local now = self:now()
-    if number ~= 0 then
-        local session = self.sessions[number]
-        if session then session.process:hear(session) end
-    elseif now + ROUNDED >= limit then
-        self:fail(("it is not over after %g s"):format(limit))
-    elseif now + ROUNDED >= due then look(self)
-    elseif not most and now - self.core:changed() >= patience and is_quiet(self) then
-        self:bury()
-        if not self.ready[1] and self.live > 0 then
-            self:fail("nothing more can happen: " .. who_waits(self))
-        end
-    end
-end
-
-
-local function finish(self)
-    self.over = true
-    for _, fn in ipairs(self.finals) do fn() end
-end
-
-
--- One thing.
-local function go_on(self, place, most)
-    self.steps = self.steps + 1
-    if self.steps > self.limit.steps then
-        self:fail(("it is not over after %d steps"):format(self.limit.steps))
-    elseif self.ready[1] then turn(self, place or self.core:draw(WHO, #self.ready))
-    elseif self.live > 0 or self.events[1] then advance(self, most)
-    else finish(self) end
 end
 
 
@@ -251,7 +130,7 @@ end
 
 
 -- Calls fn() then.
-local function schedule(self, at, fn)
+function World:schedule(at, fn)
     local events = self.events
     local place = #events + 1
     while place > 1 and events[place - 1].at <= at do place = place - 1 end
@@ -264,7 +143,7 @@ end
 function World:at(time, fn)
     options.moment(time)
     check_function(fn, "what happens at a time")
-    schedule(self, time, fn)
+    self:schedule(time, fn)
 end
 
 
@@ -289,56 +168,6 @@ local function find(self, name)
     local process = self.by_name[name]
     if not process then misuse.refuse("there is no process %s", misuse.show(name)) end
     return process
-end
-
-
-local inflict = {}
-
-function inflict.stop(self, process, seconds)
-    process.stopped = true
-    self.core:stop(process.number)
-    self:note(process, "is stopped for %g s", seconds)
-    schedule(self, self:now() + seconds, function()
-        if process.over then return end
-        self:note(process, "goes on")
-        self.core:go_on(process.number)
-        process:go_on()
-    end)
-end
-
-
-function inflict.kill(self, process)
-    self:note(process, "is killed")
-    process:end_it()
-    self.core:kill(process.number)
-    self:forget_sleepers(process.run)
-end
-
-
-function inflict.heal(self, process)
-    local done = false
-    for _, session in ipairs(process.sessions) do
-        done = self.core:heal(session.handle) or done
-    end
-    if done then self:note(process, "has a network again") end
-    return done
-end
-
-
-function inflict.cut(self, process, seconds)
-    local silently = self.core:draw(HOW, 2) == 1
-    self:note(process, "is cut off%s", seconds and (" for %g s"):format(seconds) or "")
-    for _, session in ipairs(process.sessions) do self.core:cut(session.handle, silently) end
-    if not seconds then return end
-    schedule(self, self:now() + seconds, function()
-        if not process.over then inflict.heal(self, process) end
-    end)
-end
-
-
-function inflict.expire(self, process)
-    self:note(process, "has its sessions ended by the server")
-    for _, session in ipairs(process.sessions) do self.core:expire(session.handle) end
 end
 
 
@@ -395,40 +224,6 @@ end
 
 
 -- --- one thing at a time ------------------------------------------------------------------
-
--- What can come next: { text, fn }.
-local function choices(self)
-    local list = {}
-    for place, entry in ipairs(self.ready) do
-        local process = entry.thread and process_of(entry, self)
-        if process and not process.over and not process.stopped then
-            list[#list + 1] = {
-                text = process.name .. " goes on",
-                fn = function() go_on(self, place) end,
-            }
-        end
-    end
-    for number, session in ipairs(self.sessions) do
-        for _, up in ipairs{ true, false } do
-            local text = self.core:packet(number, up)
-            if text then
-                list[#list + 1] = {
-                    text = ("%s %s server: %s"):format(session.process.name,
-                        up and "to the" or "from the", text),
-                    fn = function()
-                        self.core:hasten(number, up)
-                        advance(self, 1)
-                    end,
-                }
-            end
-        end
-    end
-    if self.live > 0 or self.events[1] then
-        list[#list + 1] = { text = "time goes on", fn = function() advance(self, 1) end }
-    end
-    return list
-end
-
 
 --- What can come next, in words.
 ---@return string[]

@@ -58,14 +58,14 @@ static void reach_first(int32_t batch) {
 
 /* The claim has the other one's place, and nothing of it is asked yet. */
 static void check_heir(const struct zkl_claim *heir, const struct zkl_claim *of, int32_t served) {
-    CHECK_TEXT(heir->name, of->name);
-    CHECK_IS(heir->nonce, of->nonce);
-    CHECK_IS(heir->czxid, of->czxid);
-    CHECK_IS(heir->sequence, of->sequence);
-    CHECK_IS(heir->listed, of->listed);
-    CHECK_IS(heir->doubted, of->doubted);
-    CHECK_IS(heir->served, served);
-    CHECK(heir->stalled && zkl_claim_follows(heir) && !heir->own_watched);
+    CHECK_TEXT(heir->node.name, of->node.name);
+    CHECK_IS(heir->node.nonce, of->node.nonce);
+    CHECK_IS(heir->node.czxid, of->node.czxid);
+    CHECK_IS(heir->node.sequence, of->node.sequence);
+    CHECK_IS(heir->node.listed, of->node.listed);
+    CHECK_IS(heir->node.doubted, of->node.doubted);
+    CHECK_IS(heir->node.served, served);
+    CHECK(heir->stalled && zkl_claim_follows(heir) && !heir->node.watched);
     CHECK(of->state == ZKL_GONE && !of->wanted && !of->ahead && !zkl_claim_follows(of));
 }
 
@@ -191,11 +191,11 @@ static void not_following(void) {
 
 static void handing_over(void) {
     TEST("who holds hands its node to the next, which holds without a request") {
-        s.claim.own_watched = true;
+        s.claim.node.watched = true;
         CHECK_IS(scene_release(), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
         check_heir(&s.second, &s.claim, 1);
         CHECK_IS(s.second.state, ZKL_FIRST);
-        CHECK(zkl_line_find(&s.line, s.second.name));
+        CHECK(zkl_line_find(&s.line, s.second.node.name));
         CHECK_IS(resume(&s.second), ZKL_DO_GRANT);
         CHECK_IS(s.second.state, ZKL_HELD);
         CHECK(!s.second.stalled && !zkl_claim_follows(&s.second));
@@ -211,12 +211,12 @@ static void handing_over(void) {
         CHECK_IS(resume(&s.third), ZKL_DO_GRANT);
         CHECK_IS(zkl_claim_release(&s.third, s.now), ZKL_DO_REMOVE);
         CHECK_IS(zkl_claim_removed(&s.third, ZKL_DONE), ZKL_DO_FORGET);
-        CHECK(!zkl_line_find(&s.line, s.third.name));
+        CHECK(!zkl_line_find(&s.line, s.third.node.name));
     }
     TEST("the heir answers for the node: it is no orphan") {
         reach_first(3);
         LINE(AHEAD);
-        LINE(s.second.name);
+        LINE(s.second.node.name);
         CHECK(!zkl_line_orphan(&s.line, SESSION));
     }
     TEST("when the clock is not certain the heir proves first that the session lives") {
@@ -229,8 +229,8 @@ static void handing_over(void) {
     }
     TEST("what landed late is looked for by the one who removes the node") {
         hold(2);
-        s.claim.doubted = true; /* as after RECOVER_SYNC */
-        LINE(s.claim.name, BEHIND);
+        s.claim.node.doubted = true; /* as after RECOVER_SYNC */
+        LINE(s.claim.node.name, BEHIND);
         CHECK_IS(scene_release(), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
         check_heir(&s.second, &s.claim, 1);
         resume(&s.second);
@@ -247,21 +247,21 @@ static void handing_over(void) {
 
 static void without_connection(void) {
     TEST("released without a connection, the heir lists before it holds") {
-        s.claim.doubted = true;
+        s.claim.node.doubted = true;
         scene_cut();
         CHECK_IS(scene_release(), ZKL_DO_FORGET);
         check_heir(&s.second, &s.claim, 1);
         s.common.clock.connected = true;
         CHECK_IS(resume(&s.second), ZKL_DO_LIST);
         CHECK_IS(resume(&s.third), 0);
-        LINE(s.second.name);
+        LINE(s.second.node.name);
         CHECK_IS(zkl_claim_listed(&s.second, ZKL_DONE, ZKL_OK, s.now), ZKL_DO_GRANT);
         CHECK_IS(zkl_claim_token(&s.second), 1042 * ZKL_BATCH_MAX + 1);
     }
     TEST("released without a connection, with no heir, nothing is asked for yet") {
         reach(ZKL_HELD, 1);
-        s.claim.doubted = true;
-        LINE(s.claim.name, BEHIND);
+        s.claim.node.doubted = true;
+        LINE(s.claim.node.name, BEHIND);
         follow(&s.second);
         scene_cut();
         CHECK_IS(scene_release(), 0);
@@ -282,8 +282,8 @@ static void without_connection(void) {
         resume(&s.second);
         LINE(AHEAD);
         CHECK_IS(zkl_claim_listed(&s.second, ZKL_DONE, ZKL_OK, s.now), ENTERS);
-        CHECK_IS(s.second.served, 0);
-        CHECK(s.second.nonce != s.claim.nonce);
+        CHECK_IS(s.second.node.served, 0);
+        CHECK(s.second.node.nonce != s.claim.node.nonce);
         CHECK_IS(resume(&s.third), 0);
     }
 }
@@ -293,19 +293,19 @@ static void without_connection(void) {
 static void turn_ends(void) {
     TEST("with the last grant of a turn the next one enters, behind whoever came") {
         hold(2);
-        LINE(s.claim.name, BEHIND);
+        LINE(s.claim.node.name, BEHIND);
         scene_release();
         CHECK_IS(resume(&s.second), ZKL_DO_GRANT | ZKL_DO_FOLLOW);
         CHECK_IS(resume(&s.third), ENTERS);
         CHECK_IS(zkl_claim_release(&s.second, s.now), ZKL_DO_REMOVE);
-        CHECK(s.third.nonce != s.second.nonce && !s.third.served);
+        CHECK(s.third.node.nonce != s.second.node.nonce && !s.third.node.served);
     }
     TEST("a batch of one hands nothing on, if others wait") {
         begin(1);
         scene_start();
         scene_created(42, 1042);
         CHECK_IS(follow(&s.second), ZKL_DO_QUEUED);
-        CHECK_IS(LISTED(s.claim.name, BEHIND), ZKL_DO_GRANT | ZKL_DO_FOLLOW);
+        CHECK_IS(LISTED(s.claim.node.name, BEHIND), ZKL_DO_GRANT | ZKL_DO_FOLLOW);
         CHECK_IS(resume(&s.second), ENTERS);
         follow(&s.third);
         CHECK_IS(scene_release(), ZKL_DO_REMOVE | ZKL_DO_FOLLOW);
@@ -323,8 +323,8 @@ static void turn_ends(void) {
     }
     TEST("other nodes of the session are nobody else") {
         hold(1);
-        s.second.nonce = s.claim.nonce + 1;
-        LINE(s.claim.name, scene_name_of(&s.second, 43));
+        s.second.node.nonce = s.claim.node.nonce + 1;
+        LINE(s.claim.node.name, scene_name_of(&s.second, 43));
         s.line.children = ZKL_WATCHED;
         CHECK_IS(scene_release(), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
     }
@@ -332,7 +332,7 @@ static void turn_ends(void) {
         begin(2);
         scene_start();
         scene_created(42, 1042);
-        LISTED(AHEAD, s.claim.name);
+        LISTED(AHEAD, s.claim.node.name);
         follow(&s.second);
         follow(&s.third);
         CHECK_IS(scene_ahead_deleted(), ZKL_DO_GRANT);
@@ -343,7 +343,7 @@ static void turn_ends(void) {
         begin(1);
         scene_start();
         scene_created(42, 1042);
-        LISTED(AHEAD, s.claim.name);
+        LISTED(AHEAD, s.claim.node.name);
         follow(&s.second);
         CHECK_IS(scene_ahead_deleted(), ZKL_DO_GRANT | ZKL_DO_WATCH_CHILDREN);
     }
@@ -351,17 +351,17 @@ static void turn_ends(void) {
         begin(2);
         scene_start();
         scene_created(42, 1042);
-        LISTED(AHEAD, s.claim.name);
+        LISTED(AHEAD, s.claim.node.name);
         CHECK_IS(scene_own_deleted(), ENTERS);
         scene_created(43, 1043);
-        CHECK_IS(LISTED(s.claim.name), ZKL_DO_GRANT);
+        CHECK_IS(LISTED(s.claim.node.name), ZKL_DO_GRANT);
         follow(&s.second);
         follow(&s.third);
         scene_release();
         CHECK_IS(resume(&s.second), ZKL_DO_GRANT | ZKL_DO_WATCH_CHILDREN);
         reach(ZKL_HELD, ZKL_BATCH_BY_TIME);
-        s.claim.contended = true;
-        s.claim.served = 1;
+        s.claim.node.contended = true;
+        s.claim.node.served = 1;
         follow(&s.second);
         s.now += ZKL_QUANTUM_MAX;
         CHECK_IS(scene_release(), ZKL_DO_WATCH_CHILDREN);
@@ -370,7 +370,7 @@ static void turn_ends(void) {
         for (int batch = 1; batch <= 2; batch++) {
             for (int listed = 0; listed < 2; listed++) {
                 hold(batch);
-                if (listed) LINE(s.claim.name, BEHIND);
+                if (listed) LINE(s.claim.node.name, BEHIND);
                 else s.line.changed = true;
                 zkl_actions goes_on = ZKL_DO_FORGET | ZKL_DO_FOLLOW;
                 zkl_actions ends = ZKL_DO_REMOVE | ZKL_DO_FOLLOW;
@@ -384,7 +384,7 @@ static void turn_ends(void) {
         scene_created(42, 1042);
         follow(&s.second);
         s.line.changed = true;
-        CHECK_IS(LISTED(s.claim.name), ZKL_DO_GRANT | ZKL_DO_WATCH_CHILDREN);
+        CHECK_IS(LISTED(s.claim.node.name), ZKL_DO_GRANT | ZKL_DO_WATCH_CHILDREN);
         CHECK(!s.line.changed);
         s.line.changed = true;
         CHECK_IS(scene_release(), ZKL_DO_REMOVE | ZKL_DO_FOLLOW);
@@ -392,7 +392,7 @@ static void turn_ends(void) {
     TEST("a node has no more grants than it has tokens, whoever waits") {
         hold(1);
         s.line.children = ZKL_WATCHED;
-        s.claim.served = ZKL_BATCH_MAX - 2;
+        s.claim.node.served = ZKL_BATCH_MAX - 2;
         scene_release();
         CHECK_IS(resume(&s.second), ZKL_DO_GRANT | ZKL_DO_FOLLOW);
         CHECK_IS(zkl_claim_token(&s.second), 1043 * ZKL_BATCH_MAX - 1);
@@ -400,7 +400,7 @@ static void turn_ends(void) {
         CHECK_IS(zkl_claim_release(&s.second, s.now), ZKL_DO_REMOVE);
         CHECK_IS(zkl_claim_created(&s.third, ZKL_DONE, ZKL_OK, scene_name_of(&s.third, 43), 1043),
                  0);
-        LINE(s.third.name);
+        LINE(s.third.node.name);
         CHECK_IS(zkl_claim_listed(&s.third, ZKL_DONE, ZKL_OK, s.now), ZKL_DO_GRANT);
         CHECK_IS(zkl_claim_token(&s.third), 1043 * ZKL_BATCH_MAX);
     }
@@ -408,7 +408,7 @@ static void turn_ends(void) {
         begin(1);
         scene_start();
         scene_created(42, 1042);
-        CHECK_IS(LISTED(s.claim.name), ZKL_DO_GRANT);
+        CHECK_IS(LISTED(s.claim.node.name), ZKL_DO_GRANT);
         CHECK_IS(scene_release(), ZKL_DO_REMOVE);
         CHECK_IS(scene_removed(ZKL_DONE), ZKL_DO_FORGET);
     }
@@ -418,7 +418,7 @@ static void turn_ends(void) {
         CHECK(zkl_line_replace(&s.line, NULL, 0)); /* as that try saw it */
         CHECK_IS(zkl_claim_listed(&s.second, ZKL_DONE, ZKL_OK, s.now), ENTERS);
         zkl_claim_created(&s.second, ZKL_DONE, ZKL_OK, scene_name_of(&s.second, 43), 1043);
-        LINE(s.claim.name, s.second.name);
+        LINE(s.claim.node.name, s.second.node.name);
         follow(&s.third);
         CHECK_IS(scene_release(), ZKL_DO_REMOVE | ZKL_DO_FOLLOW);
         CHECK_IS(resume(&s.third), 0);
@@ -459,17 +459,17 @@ static void watching(void) {
         begin(1);
         scene_start();
         scene_created(42, 1042);
-        CHECK_IS(LISTED(s.claim.name), ZKL_DO_GRANT);
+        CHECK_IS(LISTED(s.claim.node.name), ZKL_DO_GRANT);
         reach(ZKL_HELD, 2);
         CHECK_IS(follow(&s.second), ZKL_DO_QUEUED);
         CHECK_IS(s.line.children, ZKL_UNWATCHED);
     }
     TEST("nor when others wait as it is") {
         reach(ZKL_HELD, 1);
-        LINE(s.claim.name, BEHIND);
+        LINE(s.claim.node.name, BEHIND);
         CHECK_IS(follow(&s.second), ZKL_DO_QUEUED);
         s.line.changed = true;
-        LINE(s.claim.name);
+        LINE(s.claim.node.name);
         CHECK_IS(follow(&s.third), ZKL_DO_QUEUED);
     }
 }
@@ -505,7 +505,7 @@ static void lingering(void) {
     TEST("if others wait, or there is no answer, it is removed") {
         for (int reply = ZKL_DONE; reply <= ZKL_UNKNOWN; reply++) {
             linger();
-            if (reply == ZKL_DONE) LINE(s.claim.name, BEHIND);
+            if (reply == ZKL_DONE) LINE(s.claim.node.name, BEHIND);
             CHECK_IS(answer((enum zkl_reply)reply), ZKL_DO_REMOVE | ZKL_DO_FOLLOW);
             CHECK_IS(resume(&s.second), ENTERS);
             CHECK_IS(answer(ZKL_DONE), 0);
@@ -514,7 +514,7 @@ static void lingering(void) {
     }
     TEST("if none of the session waits any more, too; and what landed late is looked for") {
         linger();
-        s.claim.doubted = true;
+        s.claim.node.doubted = true;
         zkl_claim_cancel(&s.second, ZKL_TIMEOUT);
         zkl_claim_cancel(&s.third, ZKL_TIMEOUT);
         CHECK_IS(answer(ZKL_DONE), ZKL_DO_REMOVE | ZKL_DO_LIST);
@@ -560,7 +560,7 @@ static void hold_by_time(void) {
     scene_created(42, 1042);
     follow(&s.second);
     follow(&s.third);
-    CHECK_IS(LISTED(s.claim.name, BEHIND), ZKL_DO_GRANT);
+    CHECK_IS(LISTED(s.claim.node.name, BEHIND), ZKL_DO_GRANT);
 }
 
 static void quanta(void) {
@@ -582,7 +582,7 @@ static void quanta(void) {
     }
     TEST("where nobody else is known to wait, its node stays once, and goes on") {
         hold_by_time();
-        LINE(s.claim.name);
+        LINE(s.claim.node.name);
         s.now += ZKL_QUANTUM_MAX;
         CHECK_IS(scene_release(), ZKL_DO_WATCH_CHILDREN);
         CHECK_IS(answer(ZKL_DONE), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
@@ -594,50 +594,50 @@ static void quanta(void) {
         for (int i = 0; i < 10; i++) {
             zkl_time less = i * ZKL_SECOND / 40, most = ZKL_QUANTUM_MAX - ZKL_QUANTUM_MIN;
             hold_by_time();
-            s.line.haste = less < most ? less : most;
+            s.line.shortened = less < most ? less : most;
             s.now += ZKL_QUANTUM_MAX;
             CHECK_IS(scene_release(), ZKL_DO_REMOVE | ZKL_DO_FOLLOW);
             resume(&s.second);
             zkl_claim_created(&s.second, ZKL_DONE, ZKL_OK, scene_name_of(&s.second, 43), 1043);
-            LINE(s.second.name);
+            LINE(s.second.node.name);
             zkl_claim_listed(&s.second, ZKL_DONE, ZKL_OK, s.now);
             less += ZKL_SECOND / 40;
-            CHECK_IS(s.line.haste, less < most ? less : most);
+            CHECK_IS(s.line.shortened, less < most ? less : most);
         }
     }
     TEST("not when another session was ahead meanwhile, or none waited") {
         for (int others = 0; others < 2; others++) {
             hold_by_time();
             s.now += ZKL_QUANTUM_MAX;
-            if (!others) LINE(s.claim.name);
+            if (!others) LINE(s.claim.node.name);
             if (!others) zkl_claim_yield(&s.claim);
             scene_release();
             resume(&s.second);
             zkl_claim_created(&s.second, ZKL_DONE, ZKL_OK, scene_name_of(&s.second, 43), 1043);
-            if (others) LINE(AHEAD, s.second.name);
-            else LINE(s.second.name);
+            if (others) LINE(AHEAD, s.second.node.name);
+            else LINE(s.second.node.name);
             zkl_claim_listed(&s.second, ZKL_DONE, ZKL_OK, s.now);
             if (others) zkl_claim_got_ahead(&s.second, s.second.ahead, ZKL_ABSENT, ZKL_OK, s.now);
             CHECK_IS(s.second.state, ZKL_HELD);
-            CHECK_IS(s.line.haste, 0);
+            CHECK_IS(s.line.shortened, 0);
         }
     }
     TEST("it is a twentieth longer when one of the session waited for more than a second") {
         hold_by_time();
-        s.line.haste = ZKL_SECOND / 10;
+        s.line.shortened = ZKL_SECOND / 10;
         scene_release();
         s.now += ZKL_SECOND;
         resume(&s.second);
-        CHECK_IS(s.line.haste, ZKL_SECOND / 10);
+        CHECK_IS(s.line.shortened, ZKL_SECOND / 10);
         hold_by_time();
-        s.line.haste = ZKL_SECOND * 7 / 100;
+        s.line.shortened = ZKL_SECOND * 7 / 100;
         s.second.since = s.third.since = s.now - ZKL_SECOND - 1;
         scene_release();
         resume(&s.second);
-        CHECK_IS(s.line.haste, ZKL_SECOND * 2 / 100);
+        CHECK_IS(s.line.shortened, ZKL_SECOND * 2 / 100);
         zkl_claim_release(&s.second, s.now);
         resume(&s.third);
-        CHECK_IS(s.line.haste, 0);
+        CHECK_IS(s.line.shortened, 0);
     }
 }
 
@@ -699,7 +699,7 @@ static void giving_up(void) {
                  ZKL_DO_FAIL | ZKL_DO_FORGET | ZKL_DO_FOLLOW);
         check_heir(&s.third, &s.second, 1);
         CHECK_IS(resume(&s.third), ZKL_DO_LIST);
-        LINE(s.third.name);
+        LINE(s.third.node.name);
         CHECK_IS(zkl_claim_listed(&s.third, ZKL_DONE, ZKL_OK, s.now), ZKL_DO_GRANT);
     }
     TEST("a place that was handed on in the last turn of a batch is no turn more") {
@@ -713,7 +713,7 @@ static void giving_up(void) {
         follow(&s.second);
         scene_cancel(ZKL_TIMEOUT);
         resume(&s.second);
-        LINE(AHEAD, s.second.name);
+        LINE(AHEAD, s.second.node.name);
         CHECK_IS(zkl_claim_listed(&s.second, ZKL_DONE, ZKL_OK, s.now),
                  ZKL_DO_WATCH_OWN | ZKL_DO_WATCH_AHEAD);
     }
@@ -785,10 +785,10 @@ static void tokens(void) {
             begin(i < 2 ? ZKL_BATCH_MAX : 0);
             scene_start();
             scene_created(42, ZKL_BATCH_CZXID_MAX + (i > 0));
-            zkl_actions did = LISTED(s.claim.name);
+            zkl_actions did = LISTED(s.claim.node.name);
             CHECK_IS(did, i == 1 ? ZKL_DO_FAIL | ZKL_DO_REMOVE : ZKL_DO_GRANT);
             CHECK_IS(s.claim.code, i == 1 ? ZKL_UNSUPPORTED : ZKL_OK);
-            s.claim.served = ZKL_BATCH_MAX - 1;
+            s.claim.node.served = ZKL_BATCH_MAX - 1;
             if (i == 0) CHECK_IS(zkl_claim_token(&s.claim), INT64_MAX);
         }
     }
@@ -798,7 +798,7 @@ static void tokens(void) {
             zkl_claim_count(&s.claim);
             scene_start();
             scene_created(42, i == 0 ? 1042 : ZKL_BATCH_CZXID_MAX + 1);
-            zkl_actions did = LISTED(s.claim.name);
+            zkl_actions did = LISTED(s.claim.node.name);
             CHECK_IS(did, i == 0 ? ZKL_DO_GRANT : ZKL_DO_FAIL | ZKL_DO_REMOVE);
             if (i == 0) CHECK_IS(zkl_claim_token(&s.claim), 1042 * ZKL_BATCH_MAX);
         }

@@ -81,7 +81,7 @@ static void afterwards(void) {
         scene_enter(ZKL_MUTEX);
         scene_cancel(ZKL_TIMEOUT);
         CHECK_IS(scene_created(42, 1042), ZKL_DO_REMOVE);
-        CHECK_IS(LISTED(s.claim.name), 0);
+        CHECK_IS(LISTED(s.claim.node.name), 0);
         CHECK_IS(scene_removed(ZKL_DONE), ZKL_DO_FORGET);
         CHECK_IS(s.line.count, 0);
         CHECK_IS(s.fails, 1);

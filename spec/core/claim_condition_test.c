@@ -24,7 +24,7 @@ static zkl_actions give_up(void) {
 /* The lock's claim, which entered, is first in line. */
 static zkl_actions lock_granted(void) {
     zkl_claim_created(&s.part, ZKL_DONE, ZKL_OK, scene_name_of(&s.part, 9), 1099);
-    const char *names[] = {s.part.name};
+    const char *names[] = {s.part.node.name};
     CHECK(zkl_line_replace(&s.part_line, names, 1));
     return zkl_claim_listed(&s.part, ZKL_DONE, ZKL_OK, s.now);
 }
@@ -43,18 +43,18 @@ static void beginning(void) {
     }
     TEST("a missing folder is made, and the transaction sent again") {
         begun();
-        uint64_t nonce = s.claim.nonce;
+        uint64_t nonce = s.claim.node.nonce;
         CHECK_IS(scene_create_fails(ZKL_ABSENT, ZKL_NO_NODE), ZKL_DO_PARENTS | ZKL_DO_CREATE);
-        CHECK(s.claim.nonce > nonce);
+        CHECK(s.claim.node.nonce > nonce);
     }
     TEST("what is refused leaves the lock as it was, watched again") {
         begun();
-        s.part.own_watched = true;
+        s.part.node.watched = true;
         CHECK_IS(scene_create_fails(ZKL_REFUSED, ZKL_AUTH), ZKL_DO_TELL_PARTNER | ZKL_DO_FORGET);
         CHECK_IS(scene_turn(), ZKL_DO_STAYED);
         CHECK_IS(s.part.state, ZKL_HELD);
         CHECK_IS(s.part.refusal, ZKL_AUTH);
-        CHECK_IS(s.part.czxid, 1007);
+        CHECK_IS(s.part.node.czxid, 1007);
         CHECK_IS(zkl_claim_beat(&s.part, s.now), ZKL_DO_WATCH_OWN);
     }
     TEST("so does a folder that cannot be made") {
@@ -99,9 +99,9 @@ static void unknown(void) {
     }
     TEST("if it is not there the transaction is sent again, with another name") {
         scene_reach_waiter(ZKL_RECOVER_LIST, ZKL_NEVER);
-        uint64_t nonce = s.claim.nonce;
+        uint64_t nonce = s.claim.node.nonce;
         CHECK_IS(LISTED(AHEAD), ZKL_DO_CREATE);
-        CHECK(s.claim.nonce > nonce);
+        CHECK(s.claim.node.nonce > nonce);
     }
     TEST("refused then, the lock is given up: the first may have been carried out") {
         for (int parents = 0; parents < 2; parents++) {
@@ -138,14 +138,14 @@ static void unknown(void) {
     }
     TEST("a node that lands late is removed, but a signal in it is passed on") {
         scene_reach_waiter(ZKL_WAIT, ZKL_NEVER);
-        LINE("_c_10000000-0000-0abc-0000-0000000000ff-lock-0000000041", s.claim.name);
+        LINE("_c_10000000-0000-0abc-0000-0000000000ff-lock-0000000041", s.claim.node.name);
         struct zkl_contender *orphan = zkl_line_orphan(&s.line, SESSION);
         scene_add(&s.second, ZKL_MUTEX);
         CHECK_IS(zkl_claim_adopt(&s.second, orphan), ZKL_DO_REMOVE);
         CHECK(s.second.waits && !s.second.settled);
         CHECK_IS(zkl_claim_removed(&s.second, ZKL_REFUSED), ZKL_DO_LIST);
         CHECK_IS(zkl_claim_listed(&s.second, ZKL_DONE, ZKL_OK, s.now), ZKL_DO_FORWARD);
-        CHECK_TEXT(s.second.ahead->name, s.claim.name);
+        CHECK_TEXT(s.second.ahead->name, s.claim.node.name);
     }
 }
 
@@ -155,19 +155,19 @@ static void signals(void) {
     TEST("a signal has the lock's claim enter again, with a new node") {
         for (int by_event = 0; by_event < 2; by_event++) {
             scene_reach_waiter(ZKL_WAIT, ZKL_NEVER);
-            uint64_t nonce = s.part.nonce;
+            uint64_t nonce = s.part.node.nonce;
             CHECK_IS(scene_did(by_event ? scene_own_changed() : zkl_claim_signalled(&s.claim)),
                      ZKL_DO_TELL_PARTNER);
             CHECK_IS(s.claim.state, ZKL_SIGNALLED);
             CHECK_IS(scene_turn(), ZKL_DO_CREATE | ZKL_DO_LIST);
-            CHECK(s.part.nonce > nonce);
+            CHECK(s.part.node.nonce > nonce);
             CHECK_IS(zkl_claim_signalled(&s.claim) | scene_own_changed(), 0);
         }
     }
     TEST("the waiter's node is there until the lock is had again, then it goes") {
         scene_reach_waiter(ZKL_SIGNALLED, ZKL_NEVER);
         CHECK_IS(lock_granted(), ZKL_DO_GRANT);
-        CHECK_IS(s.part.czxid, 1099);
+        CHECK_IS(s.part.node.czxid, 1099);
         CHECK_IS(scene_release(), ZKL_DO_REMOVE);
         CHECK(s.claim.settled);
         CHECK(!s.part.partner);
@@ -230,7 +230,7 @@ static void early(void) {
         give_up();
         CHECK_IS(scene_removed(ZKL_REFUSED), ZKL_DO_LIST);
         CHECK_IS(s.claim.state, ZKL_FORWARD);
-        CHECK_IS(LISTED(AHEAD, s.claim.name, SECOND, THIRD), ZKL_DO_FORWARD);
+        CHECK_IS(LISTED(AHEAD, s.claim.node.name, SECOND, THIRD), ZKL_DO_FORWARD);
         CHECK_TEXT(s.claim.ahead->name, SECOND);
         CHECK_IS(scene_did(zkl_claim_forwarded(&s.claim, ZKL_DONE, false)),
                  ZKL_DO_TELL_PARTNER | ZKL_DO_FORGET);
@@ -239,7 +239,7 @@ static void early(void) {
         static const enum zkl_reply replies[] = {ZKL_ABSENT, ZKL_REFUSED};
         for (size_t i = 0; i < 2; i++) {
             scene_reach_waiter(ZKL_FORWARD, ZKL_NEVER);
-            LISTED(s.claim.name, SECOND, THIRD);
+            LISTED(s.claim.node.name, SECOND, THIRD);
             CHECK_IS(scene_did(zkl_claim_forwarded(&s.claim, replies[i], true)), ZKL_DO_FORWARD);
             CHECK_TEXT(s.claim.ahead->name, THIRD);
             CHECK_IS(scene_did(zkl_claim_forwarded(&s.claim, replies[i], true)), ZKL_DO_REMOVE);
@@ -250,7 +250,7 @@ static void early(void) {
     }
     TEST("if nobody is behind the signal goes with the node") {
         scene_reach_waiter(ZKL_FORWARD, ZKL_NEVER);
-        CHECK_IS(LISTED(AHEAD, s.claim.name), ZKL_DO_REMOVE);
+        CHECK_IS(LISTED(AHEAD, s.claim.node.name), ZKL_DO_REMOVE);
         CHECK(s.claim.settled);
         scene_reach_waiter(ZKL_FORWARD, ZKL_NEVER);
         CHECK_IS(scene_list_fails(ZKL_REFUSED, ZKL_AUTH), ZKL_DO_REMOVE);
@@ -258,17 +258,17 @@ static void early(void) {
     }
     TEST("when numbers tell no order everybody is asked") {
         scene_reach_waiter(ZKL_FORWARD, ZKL_NEVER);
-        CHECK_IS(LISTED(AHEAD, s.claim.name, LIMITED), ZKL_DO_FORWARD);
+        CHECK_IS(LISTED(AHEAD, s.claim.node.name, LIMITED), ZKL_DO_FORWARD);
         CHECK_TEXT(s.claim.ahead->name, AHEAD);
         CHECK_IS(scene_did(zkl_claim_forwarded(&s.claim, ZKL_REFUSED, true)), ZKL_DO_FORWARD);
         CHECK_TEXT(s.claim.ahead->name, LIMITED);
     }
     TEST("a transaction whose reply is lost is sent again while the own node is there") {
         scene_reach_waiter(ZKL_FORWARD, ZKL_NEVER);
-        LISTED(s.claim.name, SECOND);
+        LISTED(s.claim.node.name, SECOND);
         CHECK_IS(scene_did(zkl_claim_forwarded(&s.claim, ZKL_UNKNOWN, false)), 0);
         CHECK_IS(scene_resume(), ZKL_DO_LIST);
-        CHECK_IS(LISTED(s.claim.name, SECOND), ZKL_DO_FORWARD);
+        CHECK_IS(LISTED(s.claim.node.name, SECOND), ZKL_DO_FORWARD);
         CHECK_IS(scene_did(zkl_claim_forwarded(&s.claim, ZKL_ABSENT, false)),
                  ZKL_DO_TELL_PARTNER | ZKL_DO_FORGET);
         scene_reach_waiter(ZKL_FORWARD, ZKL_NEVER);

@@ -17,9 +17,9 @@ static void entering(void) {
         scene_open(ZKL_MUTEX, ZKL_NEVER, false);
         CHECK_IS(scene_start(), ZKL_DO_CREATE | ZKL_DO_LIST);
         CHECK_IS(scene_created(42, 1042), 0);
-        CHECK_IS(LISTED(s.claim.name, BEHIND), ZKL_DO_GRANT);
+        CHECK_IS(LISTED(s.claim.node.name, BEHIND), ZKL_DO_GRANT);
         CHECK_IS(s.claim.state, ZKL_HELD);
-        CHECK_IS(s.claim.czxid, 1042);
+        CHECK_IS(s.claim.node.czxid, 1042);
         CHECK_IS(s.claim.epoch, s.common.clock.epoch);
     }
     TEST("a list counts only if its own create succeeded") {
@@ -35,14 +35,14 @@ static void entering(void) {
     }
     TEST("a missing path is made, and the create repeated under a new nonce") {
         scene_enter(ZKL_MUTEX);
-        uint64_t nonce = s.claim.nonce;
+        uint64_t nonce = s.claim.node.nonce;
         CHECK_IS(scene_create_fails(ZKL_ABSENT, ZKL_NO_NODE),
                  ZKL_DO_PARENTS | ZKL_DO_CREATE | ZKL_DO_LIST);
-        CHECK(s.claim.nonce != nonce);
+        CHECK(s.claim.node.nonce != nonce);
         CHECK_IS(scene_list_fails(ZKL_ABSENT, ZKL_NO_NODE), 0); /* of the first flight */
         zkl_claim_parents(&s.claim, ZKL_DONE, ZKL_OK);
         scene_created(0, 7);
-        CHECK_IS(LISTED(s.claim.name), ZKL_DO_GRANT);
+        CHECK_IS(LISTED(s.claim.node.name), ZKL_DO_GRANT);
     }
     TEST("of several refusals the first is the reason: it is the topmost parent's") {
         static const enum zkl_reply replies[] = {ZKL_REFUSED, ZKL_ABSENT};
@@ -88,7 +88,7 @@ static void tries(void) {
         scene_reach(ZKL_TRY);
         CHECK_IS(LISTED("config"), ZKL_DO_CREATE | ZKL_DO_LIST);
         scene_created(42, 1042);
-        CHECK_IS(LISTED(s.claim.name), ZKL_DO_GRANT);
+        CHECK_IS(LISTED(s.claim.node.name), ZKL_DO_GRANT);
         scene_reach(ZKL_TRY);
         CHECK_IS(scene_list_fails(ZKL_ABSENT, ZKL_NO_NODE),
                  ZKL_DO_PARENTS | ZKL_DO_CREATE | ZKL_DO_LIST);
@@ -97,7 +97,7 @@ static void tries(void) {
         scene_reach(ZKL_TRY);
         LISTED("config");
         scene_created(42, 1042);
-        CHECK_IS(LISTED(AHEAD, s.claim.name), ZKL_DO_FAIL | ZKL_DO_REMOVE);
+        CHECK_IS(LISTED(AHEAD, s.claim.node.name), ZKL_DO_FAIL | ZKL_DO_REMOVE);
         CHECK_IS(s.claim.code, ZKL_BUSY);
         CHECK_IS(scene_removed(ZKL_DONE), ZKL_DO_FORGET);
         CHECK_IS(s.queued, 0);
@@ -106,7 +106,7 @@ static void tries(void) {
         scene_reach(ZKL_TRY);
         LISTED("config");
         scene_created(INT32_MAX, 1042);
-        CHECK_IS(LISTED(LIMITED, s.claim.name), ZKL_DO_RANK);
+        CHECK_IS(LISTED(LIMITED, s.claim.node.name), ZKL_DO_RANK);
         CHECK_IS(scene_ranked(LIMITED, ZKL_DONE, 1000), ZKL_DO_FAIL | ZKL_DO_REMOVE);
         CHECK_IS(s.claim.code, ZKL_BUSY);
     }
@@ -122,34 +122,34 @@ static void tries(void) {
 
 static void waiting(void) {
     TEST("a claim watches the nearest contender ahead, and its own node (PIT-01)") {
-        CHECK_IS(LISTED("lock-0000000007", WRITER, s.claim.name, BEHIND),
+        CHECK_IS(LISTED("lock-0000000007", WRITER, s.claim.node.name, BEHIND),
                  ZKL_DO_WATCH_AHEAD | ZKL_DO_WATCH_OWN | ZKL_DO_QUEUED);
         CHECK_TEXT(s.claim.ahead->name, WRITER);
     }
     TEST("foreign children and those behind keep nobody waiting") {
-        CHECK_IS(LISTED("ex0000000001", s.claim.name, "-foreign", BEHIND), ZKL_DO_GRANT);
+        CHECK_IS(LISTED("ex0000000001", s.claim.node.name, "-foreign", BEHIND), ZKL_DO_GRANT);
     }
     TEST("the second in line is granted when the first goes, without a request") {
         scene_reach(ZKL_WAIT);
         CHECK_IS(scene_got_own(ZKL_DONE, 1042) | scene_got_ahead(ZKL_DONE), 0);
         CHECK_IS(scene_ahead_deleted(), ZKL_DO_GRANT);
-        CHECK(!s.claim.ahead && s.claim.own_watched);
+        CHECK(!s.claim.ahead && s.claim.node.watched);
     }
     TEST("a predecessor that vanished before it was watched is no matter (PIT-08, Q-05)") {
         scene_reach(ZKL_WAIT);
         CHECK_IS(scene_got_ahead(ZKL_ABSENT), ZKL_DO_GRANT);
     }
     TEST("a predecessor that was only waiting lets nobody in (BUG-12)") {
-        LISTED("lock-0000000007", AHEAD, s.claim.name);
+        LISTED("lock-0000000007", AHEAD, s.claim.node.name);
         CHECK_IS(scene_ahead_deleted(), 0); /* it is watched already: lookahead_test.c */
         CHECK_TEXT(s.claim.ahead->name, "lock-0000000007");
         CHECK_IS(s.queued, 1);
         CHECK_IS(scene_ahead_deleted(), ZKL_DO_GRANT);
     }
     TEST("behind two that may be gone there is one look at both, not a walk") {
-        LISTED("lock-0000000006", "lock-0000000007", AHEAD, s.claim.name);
+        LISTED("lock-0000000006", "lock-0000000007", AHEAD, s.claim.node.name);
         CHECK_IS(scene_ahead_deleted(), ZKL_DO_LIST);
-        CHECK_IS(LISTED(s.claim.name), ZKL_DO_GRANT);
+        CHECK_IS(LISTED(s.claim.node.name), ZKL_DO_GRANT);
     }
     TEST("in a long line the look at a few is gets in one flight, and all gone is a grant") {
         scene_long_line(2, 6);
@@ -190,15 +190,15 @@ static void waiting(void) {
         CHECK_IS(scene_resume(), ZKL_DO_LIST);
     }
     TEST("behind a writer there is always a list: it may have left a reader behind") {
-        LISTED(WRITER, s.claim.name);
+        LISTED(WRITER, s.claim.node.name);
         CHECK_IS(scene_ahead_deleted(), ZKL_DO_LIST);
         CHECK_IS(s.claim.state, ZKL_LIST);
-        CHECK_IS(LISTED("__READ__0000000041", s.claim.name), ZKL_DO_WATCH_AHEAD);
+        CHECK_IS(LISTED("__READ__0000000041", s.claim.node.name), ZKL_DO_WATCH_AHEAD);
         CHECK_IS(scene_ahead_deleted(), ZKL_DO_GRANT);
         scene_reach(ZKL_LIST);
-        LISTED(WRITER, s.claim.name);
+        LISTED(WRITER, s.claim.node.name);
         CHECK_IS(scene_got_ahead(ZKL_ABSENT), ZKL_DO_LIST);
-        CHECK_IS(LISTED(s.claim.name), ZKL_DO_GRANT);
+        CHECK_IS(LISTED(s.claim.node.name), ZKL_DO_GRANT);
     }
     TEST("a changed node of one's own is watched again, wherever its claim is") {
         for (int state = ZKL_RECOVER_STAT; state <= ZKL_HELD; state++) {
@@ -215,7 +215,7 @@ static void waiting(void) {
         CHECK_IS(s.claim.state, ZKL_WAIT);
     }
     TEST("news of a contender further ahead wakes nobody (PIT-01)") {
-        LISTED("lock-0000000006", "lock-0000000007", AHEAD, s.claim.name); /* s.other is 6 */
+        LISTED("lock-0000000006", "lock-0000000007", AHEAD, s.claim.node.name); /* s.other is 6 */
         CHECK_IS(zkl_claim_ahead_changed(&s.claim, s.other), 0);
         CHECK_IS(zkl_claim_got_ahead(&s.claim, s.other, ZKL_ABSENT, ZKL_OK, s.now), 0);
         CHECK_IS(zkl_claim_got_ahead(&s.claim, s.other, ZKL_REFUSED, ZKL_AUTH, s.now), 0);
@@ -230,11 +230,11 @@ static void waiting(void) {
     }
     TEST("a waiter whose node is removed queues again at the end, never a grant (BUG-11)") {
         scene_reach(ZKL_WAIT);
-        uint64_t nonce = s.claim.nonce;
+        uint64_t nonce = s.claim.node.nonce;
         CHECK_IS(scene_own_deleted(), ZKL_DO_CREATE | ZKL_DO_LIST);
-        CHECK(s.claim.nonce != nonce && !s.claim.czxid && !s.claim.ahead);
+        CHECK(s.claim.node.nonce != nonce && !s.claim.node.czxid && !s.claim.ahead);
         scene_created(44, 1044);
-        CHECK_IS(LISTED(BEHIND, s.claim.name), ZKL_DO_WATCH_AHEAD | ZKL_DO_WATCH_OWN);
+        CHECK_IS(LISTED(BEHIND, s.claim.node.name), ZKL_DO_WATCH_AHEAD | ZKL_DO_WATCH_OWN);
         CHECK_IS(s.queued, 1);
     }
     TEST("nor does a list that another claim asked for: it lacks the own node (BUG-11)") {
@@ -263,7 +263,7 @@ static void waiting(void) {
     TEST("a list without the own node queues again, never a grant (BUG-11)") {
         CHECK_IS(LISTED("config"), ZKL_DO_CREATE | ZKL_DO_LIST);
         scene_reach(ZKL_LIST);
-        LINE(s.claim.name); /* an older list, another claim's */
+        LINE(s.claim.node.name); /* an older list, another claim's */
         CHECK_IS(scene_list_fails(ZKL_ABSENT, ZKL_NO_NODE), ZKL_DO_CREATE | ZKL_DO_LIST);
     }
 }
@@ -271,23 +271,23 @@ static void waiting(void) {
 /* The claim, 42, waits for WRITER, and the second one, 43, for the claim. */
 static void two_behind_a_writer(void) {
     scene_reach(ZKL_LIST);
-    LISTED(WRITER, s.claim.name);
+    LISTED(WRITER, s.claim.node.name);
     scene_follow(&s.second);
     zkl_claim_created(&s.second, ZKL_DONE, ZKL_OK, scene_name_of(&s.second, 43), 1043);
-    LINE(WRITER, s.claim.name, s.second.name);
+    LINE(WRITER, s.claim.node.name, s.second.node.name);
     zkl_claim_listed(&s.second, ZKL_DONE, ZKL_OK, s.now);
     CHECK_IS(s.second.state, ZKL_WAIT);
 }
 
 /* 42 is removed: 43 is the next, and must look whether the writer left a reader. */
 static void first_gives_up(void) {
-    struct zkl_contender *gone = zkl_contender_hold(s.second.ahead);
+    struct zkl_contender *gone = zkl_contender_ref(s.second.ahead);
     scene_removed(ZKL_DONE);
     zkl_line_forget(&s.line, gone);
     zkl_actions did = zkl_claim_ahead_deleted(&s.second, gone, s.now);
     CHECK(!(did & ZKL_DO_GRANT));
     CHECK(did & (ZKL_DO_LIST | ZKL_DO_WATCH_AHEAD));
-    zkl_contender_drop(gone);
+    zkl_contender_unref(gone);
 }
 
 static void downgrades(void) {
@@ -320,8 +320,8 @@ static void counters(void) {
         CHECK_IS(s.line.count, 1);
     }
     TEST("a place is taken only when the last czxid has come") {
-        s.claim.sequence = -5;
-        CHECK_IS(LISTED("lock--000000007", "lock--000000006", "lock-0000000001", s.claim.name),
+        s.claim.node.sequence = -5;
+        CHECK_IS(LISTED("lock--000000007", "lock--000000006", "lock-0000000001", s.claim.node.name),
                  ZKL_DO_RANK);
         CHECK_IS(s.claim.ranks, 3);
         CHECK_IS(scene_ranked("lock--000000006", ZKL_DONE, 30), 0);
@@ -330,7 +330,7 @@ static void counters(void) {
         CHECK_TEXT(s.claim.ahead->name, "lock--000000006");
     }
     TEST("a czxid that was lost is asked for again, one that is known is not") {
-        LISTED(LIMITED, "a-lock-2147483647", s.claim.name);
+        LISTED(LIMITED, "a-lock-2147483647", s.claim.node.name);
         CHECK_IS(scene_ranked(LIMITED, ZKL_UNKNOWN, 0), 0);
         CHECK_IS(scene_ranked("a-lock-2147483647", ZKL_DONE, 5), 0);
         CHECK(s.claim.stalled);
@@ -346,14 +346,14 @@ static void counters(void) {
         CHECK(scene_resume() & ZKL_DO_WATCH_AHEAD);
     }
     TEST("a czxid that may not be read fails the claim; replies after that are harmless") {
-        LISTED(LIMITED, "a-lock-2147483647", s.claim.name);
+        LISTED(LIMITED, "a-lock-2147483647", s.claim.node.name);
         CHECK_IS(scene_ranked(LIMITED, ZKL_REFUSED, 0), ZKL_DO_FAIL | ZKL_DO_REMOVE);
         CHECK_IS(scene_ranked("a-lock-2147483647", ZKL_ABSENT, 0), 0);
         CHECK_IS(s.claim.ranks, 0);
     }
     TEST("a line that runs past the end while a claim waits still hands off in order") {
-        LISTED("lock-0000000007", AHEAD, s.claim.name);
-        LINE("lock-0000000007", AHEAD, s.claim.name, LIMITED, "a-lock-2147483647");
+        LISTED("lock-0000000007", AHEAD, s.claim.node.name);
+        LINE("lock-0000000007", AHEAD, s.claim.node.name, LIMITED, "a-lock-2147483647");
         CHECK_IS(scene_ahead_deleted(), ZKL_DO_RANK);
         CHECK_IS(s.claim.ranks, 1); /* those after its own list are behind */
         CHECK(scene_ranked("lock-0000000007", ZKL_DONE, 7) & ZKL_DO_WATCH_AHEAD);

@@ -18,7 +18,7 @@ static void hold(zkl_time keep) {
     begin(keep);
     scene_start();
     scene_created(42, 1042);
-    CHECK_IS(LISTED(s.claim.name), ZKL_DO_GRANT | ZKL_DO_WATCH_CHILDREN);
+    CHECK_IS(LISTED(s.claim.node.name), ZKL_DO_GRANT | ZKL_DO_WATCH_CHILDREN);
     CHECK_IS(s.line.children, ZKL_WATCH_ASKED);
 }
 
@@ -56,7 +56,7 @@ static zkl_actions contend(void) {
 
 /* Its node does not say that it is held, and was to. */
 static zkl_actions unmark(struct zkl_claim *claim) {
-    CHECK(claim->marked);
+    CHECK(claim->node.marked);
     return scene_did(zkl_claim_unmarked(claim));
 }
 
@@ -70,14 +70,14 @@ static void hold_marked_before_second(void) {
     zkl_claim_batch(&s.claim, 3, s.now);
     scene_start();
     scene_created(42, 1042);
-    LISTED(s.claim.name);
-    LINE(s.claim.name, BEHIND);
+    LISTED(s.claim.node.name);
+    LINE(s.claim.node.name, BEHIND);
     CHECK_IS(answer(ZKL_DONE), ZKL_DO_MARK);
     scene_add(&s.second, ZKL_MUTEX);
     zkl_claim_keep(&s.second, KEEP, s.now);
     zkl_claim_batch(&s.second, 3, s.now);
     zkl_claim_start(&s.second);
-    LINE(s.claim.name);
+    LINE(s.claim.node.name);
 }
 
 static void check_taken(struct zkl_claim *claim) {
@@ -85,7 +85,7 @@ static void check_taken(struct zkl_claim *claim) {
     CHECK_IS(s.claim.state, ZKL_GONE);
     CHECK_IS(resume(claim), ZKL_DO_GRANT);
     CHECK_IS(zkl_claim_token(claim), 1042 * ZKL_BATCH_MAX + 1);
-    CHECK_TEXT(claim->name, s.claim.name);
+    CHECK_TEXT(claim->node.name, s.claim.node.name);
 }
 
 static void taking(void) {
@@ -131,7 +131,7 @@ static void taking(void) {
     TEST("a node has as many grants as tokens") {
         hold(KEEP);
         answer(ZKL_DONE);
-        s.claim.served = ZKL_BATCH_MAX - 1;
+        s.claim.node.served = ZKL_BATCH_MAX - 1;
         CHECK_IS(scene_release(), ZKL_DO_REMOVE);
     }
     TEST("with turns it is kept when the turn has nobody any more, and goes on with it") {
@@ -139,7 +139,7 @@ static void taking(void) {
         zkl_claim_batch(&s.claim, 3, s.now);
         scene_start();
         scene_created(42, 1042);
-        CHECK_IS(LISTED(s.claim.name), ZKL_DO_GRANT | ZKL_DO_WATCH_CHILDREN);
+        CHECK_IS(LISTED(s.claim.node.name), ZKL_DO_GRANT | ZKL_DO_WATCH_CHILDREN);
         answer(ZKL_DONE);
         CHECK_IS(scene_release(), ZKL_DO_KEEP);
         scene_add(&s.second, ZKL_MUTEX);
@@ -163,12 +163,12 @@ static void saying_in_turns(void) {
     TEST("an heir that hears before it holds that the word was erased looks once more when it "
          "does") {
         hold_marked_before_second();
-        s.claim.doubted = true;
+        s.claim.node.doubted = true;
         scene_cut();
         CHECK_IS(scene_release(), ZKL_DO_FORGET);
         s.common.clock.connected = true;
         CHECK_IS(resume(&s.second), ZKL_DO_LIST);
-        LINE(s.second.name);
+        LINE(s.second.node.name);
         scene_run(T * 2 / 3);
         CHECK_IS(zkl_claim_listed(&s.second, ZKL_DONE, ZKL_OK, s.now), ZKL_DO_SYNC);
         CHECK_IS(zkl_claim_own_changed(&s.second), ZKL_DO_WATCH_OWN);
@@ -199,7 +199,7 @@ static void asking(void) {
             hold(KEEP);
             scene_release();
             come(&s.second, false);
-            if (reply == ZKL_DONE) LINE(s.claim.name, BEHIND);
+            if (reply == ZKL_DONE) LINE(s.claim.node.name, BEHIND);
             CHECK_IS(answer((enum zkl_reply)reply), ZKL_DO_REMOVE | ZKL_DO_FOLLOW);
             CHECK_IS(resume(&s.second), ENTERS);
         }
@@ -239,15 +239,15 @@ static void ending(void) {
         CHECK_IS(contend(), 0);
         CHECK_IS(scene_release(), ZKL_DO_REMOVE);
         hold(KEEP);
-        LINE(s.claim.name, BEHIND);
+        LINE(s.claim.node.name, BEHIND);
         CHECK_IS(answer(ZKL_DONE), ZKL_DO_MARK);
         CHECK_IS(scene_release(), ZKL_DO_REMOVE);
     }
     TEST("a node that says that it is held is not kept, though the others have gone") {
         hold(KEEP);
-        LINE(s.claim.name, BEHIND);
+        LINE(s.claim.node.name, BEHIND);
         answer(ZKL_DONE);
-        LINE(s.claim.name);
+        LINE(s.claim.node.name);
         CHECK_IS(scene_release(), ZKL_DO_REMOVE);
     }
     TEST("what erases the word is answered with the word, some times between two beats") {
@@ -294,7 +294,7 @@ static void ending(void) {
         CHECK_IS(scene_cancel(ZKL_RELEASED), ZKL_DO_REMOVE);
         CHECK_IS(s.fails, 0);
         keep();
-        s.claim.doubted = true;
+        s.claim.node.doubted = true;
         CHECK_IS(scene_cancel(ZKL_RELEASED), ZKL_DO_REMOVE | ZKL_DO_LIST);
     }
     TEST("a node that is gone is nobody's: the next claim enters") {
@@ -332,7 +332,7 @@ static void ask(void) {
     try_it();
     CHECK_IS(LISTED(KEPT_NODE), ENTERS);
     scene_created(42, 1042);
-    CHECK_IS(LISTED(KEPT_NODE, s.claim.name), ZKL_DO_WATCH_AHEAD | ZKL_DO_WATCH_OWN);
+    CHECK_IS(LISTED(KEPT_NODE, s.claim.node.name), ZKL_DO_WATCH_AHEAD | ZKL_DO_WATCH_OWN);
 }
 
 static void trying(void) {
@@ -354,12 +354,12 @@ static void trying(void) {
     }
     TEST("who is no try goes on waiting, and so does a try that waits for another one") {
         ask();
-        struct zkl_contender *ahead = zkl_contender_hold(s.claim.ahead);
+        struct zkl_contender *ahead = zkl_contender_ref(s.claim.ahead);
         CHECK_IS(scene_did(zkl_claim_told_held(&s.claim, NULL)), 0);
         s.claim.trying = false;
         CHECK_IS(scene_did(zkl_claim_told_held(&s.claim, ahead)), 0);
         s.claim.trying = true;
-        zkl_contender_drop(ahead);
+        zkl_contender_unref(ahead);
     }
     TEST("behind two, behind another's, or behind its own session's it does not") {
         const char *own;
@@ -381,7 +381,7 @@ static void trying(void) {
         LISTED(KEPT_NODE);
         scene_created(42, 1042);
         const char *between = "_c_11111111-2222-3333-0000-000000000009-lock-0000000041";
-        CHECK_IS(LISTED(OTHERS, between, s.claim.name), ZKL_DO_FAIL | ZKL_DO_REMOVE);
+        CHECK_IS(LISTED(OTHERS, between, s.claim.node.name), ZKL_DO_FAIL | ZKL_DO_REMOVE);
     }
 }
 
@@ -413,7 +413,7 @@ static void restraint(void) {
         contend();
         CHECK_IS(s.line.restraint.gave_back, s.now);
         hold(KEEP);
-        LINE(s.claim.name, BEHIND);
+        LINE(s.claim.node.name, BEHIND);
         scene_release();
         CHECK_IS(s.line.restraint.gave_back, s.now);
     }
@@ -425,9 +425,9 @@ static void restraint(void) {
             if (i == 0) s.claim.deadline = s.now;
             if (i == 0) scene_tick(0);
             if (i == 1) scene_cancel(ZKL_RELEASED);
-            if (i == 2) s.claim.served = ZKL_BATCH_MAX - 1;
+            if (i == 2) s.claim.node.served = ZKL_BATCH_MAX - 1;
             if (i == 3) s.claim.keep = 0;
-            if (i == 3) LINE(s.claim.name, BEHIND);
+            if (i == 3) LINE(s.claim.node.name, BEHIND);
             if (i >= 2) scene_release();
             CHECK_IS(s.claim.state, ZKL_LEAVE);
             CHECK_IS(s.line.restraint.gave_back, 0);
@@ -441,7 +441,7 @@ static void restraint(void) {
         zkl_claim_keep(&s.claim, KEEP, s.now);
         scene_start();
         scene_created(42, 1042);
-        CHECK_IS(LISTED(s.claim.name), ZKL_DO_GRANT);
+        CHECK_IS(LISTED(s.claim.node.name), ZKL_DO_GRANT);
         CHECK_IS(zkl_claim_token(&s.claim), 1042 * ZKL_BATCH_MAX);
         CHECK_IS(scene_release(), ZKL_DO_REMOVE);
     }

@@ -8,13 +8,13 @@
 #define FIRST "_c_11111111-2222-3333-4444-555555555555-lock-0000000040"
 #define READER(number) "_c_11111111-2222-3333-4444-555555555555-__READ__00000000" number
 
-static void open_minding(enum zkl_kind kind, int32_t crowd) {
+static void open_minding(enum zkl_kind kind, int32_t max_waiters) {
     scene_open(kind, ZKL_NEVER, false);
-    s.claim.crowd = crowd;
+    s.claim.max_waiters = max_waiters;
 }
 
-static void enter_minding(enum zkl_kind kind, int32_t crowd) {
-    open_minding(kind, crowd);
+static void enter_minding(enum zkl_kind kind, int32_t max_waiters) {
+    open_minding(kind, max_waiters);
     scene_start();
     scene_created(42, 1042);
 }
@@ -28,35 +28,35 @@ static void check_busy(zkl_actions did) {
 static void by_nodes(void) {
     TEST("as many wait as it does not put up with: its node goes; the holder does not wait") {
         enter_minding(ZKL_MUTEX, 1);
-        check_busy(LISTED(FIRST, SECOND, s.claim.name));
+        check_busy(LISTED(FIRST, SECOND, s.claim.node.name));
         enter_minding(ZKL_MUTEX, 2);
-        LISTED(FIRST, SECOND, s.claim.name);
+        LISTED(FIRST, SECOND, s.claim.node.name);
         CHECK_IS(s.claim.state, ZKL_WAIT);
         enter_minding(ZKL_MUTEX, 1);
-        LISTED(FIRST, s.claim.name, BEHIND);
+        LISTED(FIRST, s.claim.node.name, BEHIND);
         CHECK_IS(s.claim.state, ZKL_WAIT);
     }
     TEST("readers that hold do not wait, one behind a writer does") {
         enter_minding(ZKL_WRITE, 1);
-        LISTED(READER("39"), READER("40"), s.claim.name);
+        LISTED(READER("39"), READER("40"), s.claim.node.name);
         CHECK_IS(s.claim.state, ZKL_WAIT);
         enter_minding(ZKL_WRITE, 1);
-        check_busy(LISTED(FIRST, READER("41"), s.claim.name));
+        check_busy(LISTED(FIRST, READER("41"), s.claim.node.name));
     }
     TEST("holders of permits do not wait, what does not fit does") {
         enter_minding(ZKL_PERMIT, 1);
-        LISTED(HOLDER, s.claim.name);
+        LISTED(HOLDER, s.claim.node.name);
         CHECK_IS(s.claim.state, ZKL_WAIT);
         enter_minding(ZKL_PERMIT, 1);
         check_busy(LISTED("_c_11111111-2222-3333-4444-555555555555-permit-2-of-3-0000000040",
-                          HOLDER, s.claim.name));
+                          HOLDER, s.claim.node.name));
     }
     TEST("a claim that was told to wait is not sent away") {
         enter_minding(ZKL_MUTEX, 2);
-        LISTED(FIRST, SECOND, s.claim.name);
+        LISTED(FIRST, SECOND, s.claim.node.name);
         scene_own_deleted();
         scene_created(44, 1044);
-        LISTED(FIRST, SECOND, BEHIND, s.claim.name);
+        LISTED(FIRST, SECOND, BEHIND, s.claim.node.name);
         CHECK_IS(s.claim.state, ZKL_WAIT);
     }
 }
@@ -65,13 +65,13 @@ static void by_claims(void) {
     TEST("where so many of the session wait it asks no server") {
         scene_enter(ZKL_MUTEX);
         scene_created(42, 1042);
-        LISTED(FIRST, s.claim.name);
+        LISTED(FIRST, s.claim.node.name);
         scene_add(&s.second, ZKL_MUTEX);
-        s.second.crowd = 1;
+        s.second.max_waiters = 1;
         CHECK_IS(zkl_claim_start(&s.second), ZKL_DO_FAIL | ZKL_DO_FORGET);
         CHECK_IS(s.second.code, ZKL_BUSY);
         scene_add(&s.third, ZKL_MUTEX);
-        s.third.crowd = 2;
+        s.third.max_waiters = 2;
         CHECK_IS(zkl_claim_start(&s.third), ZKL_DO_CREATE | ZKL_DO_LIST);
     }
     TEST("in turns the nodes of others count, too") {
@@ -79,10 +79,10 @@ static void by_claims(void) {
         zkl_claim_batch(&s.claim, ZKL_BATCH_BY_TIME, s.now);
         scene_start();
         scene_created(42, 1042);
-        LISTED(s.claim.name, BEHIND);
+        LISTED(s.claim.node.name, BEHIND);
         scene_add(&s.second, ZKL_MUTEX);
         zkl_claim_batch(&s.second, ZKL_BATCH_BY_TIME, s.now);
-        s.second.crowd = 1;
+        s.second.max_waiters = 1;
         CHECK_IS(zkl_claim_start(&s.second) & ZKL_DO_FAIL, ZKL_DO_FAIL);
         CHECK_IS(s.second.code, ZKL_BUSY);
     }

@@ -18,13 +18,13 @@ static void creates(void) {
     }
     TEST("a node that was found is taken, after the server said whose it is") {
         scene_reach(ZKL_RECOVER_LIST);
-        uint64_t nonce = s.claim.nonce;
+        uint64_t nonce = s.claim.node.nonce;
         CHECK_IS(LISTED(AHEAD, scene_name(42)), ZKL_DO_WATCH_OWN);
         CHECK_IS(s.claim.state, ZKL_RECOVER_STAT);
-        CHECK_IS(s.claim.sequence, 42);
+        CHECK_IS(s.claim.node.sequence, 42);
         CHECK_IS(scene_got_own(ZKL_DONE, 1042), ZKL_DO_WATCH_AHEAD | ZKL_DO_QUEUED);
-        CHECK_IS(s.claim.czxid, 1042);
-        CHECK(s.claim.nonce == nonce);
+        CHECK_IS(s.claim.node.czxid, 1042);
+        CHECK(s.claim.node.nonce == nonce);
         CHECK_IS(scene_ahead_deleted(), ZKL_DO_GRANT);
     }
     TEST("past the end of the counter a node that was found waits for czxids, too (Q-02)") {
@@ -35,10 +35,10 @@ static void creates(void) {
     }
     TEST("a node of another session is not taken, whatever its name says") {
         scene_reach(ZKL_RECOVER_STAT);
-        uint64_t nonce = s.claim.nonce;
+        uint64_t nonce = s.claim.node.nonce;
         CHECK_IS(scene_did(zkl_claim_got_own(&s.claim, ZKL_DONE, ZKL_OK, 1042, SESSION + 1, s.now)),
                  ZKL_DO_CREATE | ZKL_DO_LIST);
-        CHECK(s.claim.nonce != nonce);
+        CHECK(s.claim.node.nonce != nonce);
     }
     TEST("a list before the sync is answered finds nothing and denies nothing") {
         scene_reach(ZKL_RECOVER_SYNC);
@@ -67,25 +67,25 @@ static void orphans(void) {
         strcpy(late, scene_name(42));
         LISTED("config"); /* not there yet: a new attempt */
         scene_created(43, 1043);
-        CHECK(LISTED(late, s.claim.name) & ZKL_DO_WATCH_AHEAD);
+        CHECK(LISTED(late, s.claim.node.name) & ZKL_DO_WATCH_AHEAD);
         struct zkl_contender *orphan = zkl_line_orphan(&s.line, SESSION);
         CHECK(orphan && strcmp(orphan->name, late) == 0);
         scene_add(&s.second, ZKL_MUTEX);
         CHECK_IS(zkl_claim_adopt(&s.second, orphan), ZKL_DO_REMOVE);
-        CHECK_TEXT(s.second.name, late);
+        CHECK_TEXT(s.second.node.name, late);
         CHECK(!zkl_line_orphan(&s.line, SESSION));
-        LINE(late, s.claim.name);
+        LINE(late, s.claim.node.name);
         CHECK(!zkl_line_orphan(&s.line, SESSION));
-        struct zkl_contender *ahead = zkl_contender_hold(s.claim.ahead);
+        struct zkl_contender *ahead = zkl_contender_ref(s.claim.ahead);
         CHECK_IS(zkl_claim_removed(&s.second, ZKL_DONE), ZKL_DO_FORGET);
         CHECK_IS(zkl_claim_ahead_deleted(&s.claim, ahead, s.now), ZKL_DO_GRANT);
-        zkl_contender_drop(ahead);
+        zkl_contender_unref(ahead);
     }
     TEST("an orphan found without a connection is removed when it is back") {
         scene_open(ZKL_MUTEX, ZKL_NEVER, false);
-        s.claim.nonce = 99;
+        s.claim.node.nonce = 99;
         const char *name = scene_name(42);
-        s.claim.nonce = 0;
+        s.claim.node.nonce = 0;
         LINE(name);
         s.common.clock.connected = false;
         CHECK_IS(scene_did(zkl_claim_adopt(&s.claim, zkl_line_orphan(&s.line, SESSION))), 0);
@@ -98,9 +98,9 @@ static void orphans(void) {
         scene_reach(ZKL_RECOVER_LIST);
         LISTED("config");
         scene_created(43, 1043);
-        CHECK_IS(LISTED(s.claim.name), ZKL_DO_GRANT);
+        CHECK_IS(LISTED(s.claim.node.name), ZKL_DO_GRANT);
         CHECK_IS(scene_release(), ZKL_DO_REMOVE | ZKL_DO_LIST);
-        CHECK_IS(LISTED(s.claim.name), 0);
+        CHECK_IS(LISTED(s.claim.node.name), 0);
         CHECK_IS(scene_removed(ZKL_DONE), ZKL_DO_FORGET);
     }
 }
@@ -157,9 +157,9 @@ static void stalls(void) {
     }
     TEST("nor does it hold up a claim that has gone on to read czxids") {
         scene_reach(ZKL_LIST);
-        LISTED("lock-0000000007", AHEAD, s.claim.name);
+        LISTED("lock-0000000007", AHEAD, s.claim.node.name);
         scene_got_own(ZKL_UNKNOWN, 0);
-        LINE("lock-0000000007", AHEAD, s.claim.name, LIMITED);
+        LINE("lock-0000000007", AHEAD, s.claim.node.name, LIMITED);
         CHECK_IS(scene_ahead_deleted(), ZKL_DO_RANK);
         CHECK(scene_ranked("lock-0000000007", ZKL_DONE, 7) & ZKL_DO_WATCH_AHEAD);
     }
@@ -171,7 +171,7 @@ static void stalls(void) {
         CHECK(s.claim.state == ZKL_NEW && s.claim.stalled && s.claim.wanted);
         CHECK_IS(scene_beat(), ZKL_DO_CREATE | ZKL_DO_LIST);
         scene_created(42, 1042);
-        CHECK(LISTED(s.claim.name) & ZKL_DO_GRANT);
+        CHECK(LISTED(s.claim.node.name) & ZKL_DO_GRANT);
     }
     TEST("nor do lists that lack the own node") {
         scene_enter(ZKL_MUTEX);
@@ -197,8 +197,8 @@ static void stalls(void) {
         uint64_t last = 0;
         scene_enter(ZKL_MUTEX);
         for (int i = 0; i < 100; i++) {
-            CHECK(s.claim.nonce > last);
-            last = s.claim.nonce;
+            CHECK(s.claim.node.nonce > last);
+            last = s.claim.node.nonce;
             scene_beat();
             if (i % 2) {
                 scene_create_fails(ZKL_ABSENT, ZKL_NO_NODE);

@@ -25,7 +25,7 @@ static zkl_actions part_created(void) {
 }
 
 static zkl_actions part_listed(const char *ahead) {
-    const char *names[] = {s.part.name, ahead};
+    const char *names[] = {s.part.node.name, ahead};
     CHECK(zkl_line_replace(&s.part_line, names, ahead ? 2 : 1));
     return zkl_claim_listed(&s.part, ZKL_DONE, ZKL_OK, s.now);
 }
@@ -46,7 +46,7 @@ static void entered(void) {
 /* The first part is first in line, the second waits behind somebody. */
 static void half(void) {
     entered();
-    LISTED(s.claim.name);
+    LISTED(s.claim.node.name);
     scene_got_own(ZKL_DONE, 1042);
     part_listed("lock-0000000003");
     part_got(ZKL_DONE);
@@ -66,11 +66,11 @@ static void entering(void) {
     TEST("missing parents are made, and the creates sent again, once") {
         scene_start();
         zkl_claim_start(&s.part);
-        uint64_t nonce = s.claim.nonce;
+        uint64_t nonce = s.claim.node.nonce;
         CHECK_IS(scene_create_fails(ZKL_ABSENT, ZKL_NO_NODE), ZKL_DO_PARENTS);
         CHECK_IS(zkl_claim_created(&s.part, ZKL_ABSENT, ZKL_NO_NODE, NULL, 0),
                  ZKL_DO_PARENTS | ZKL_DO_CREATE);
-        CHECK(s.claim.nonce > nonce);
+        CHECK(s.claim.node.nonce > nonce);
     }
     TEST("a part that follows another claim keeps the others back") {
         zkl_claim_init(&s.second, &s.common, &s.part_line, ZKL_MUTEX, ZKL_NEVER, false);
@@ -104,7 +104,7 @@ static void entering(void) {
 
 static void granting(void) {
     TEST("all are granted with the last that is first in line, with one token") {
-        CHECK_IS(LISTED(s.claim.name), 0); /* whose czxid is not known yet */
+        CHECK_IS(LISTED(s.claim.node.name), 0); /* whose czxid is not known yet */
         CHECK_IS(s.claim.state, ZKL_RECOVER_STAT);
         CHECK_IS(scene_got_own(ZKL_DONE, 1042), 0);
         CHECK_IS(s.claim.state, ZKL_FIRST);
@@ -112,23 +112,23 @@ static void granting(void) {
         part_listed(NULL);
         CHECK_IS(part_got(ZKL_DONE), ZKL_DO_GRANT);
         CHECK(zkl_claim_holds(&s.claim) && zkl_claim_holds(&s.part));
-        CHECK_IS(s.claim.czxid, s.part.czxid);
+        CHECK_IS(s.claim.node.czxid, s.part.node.czxid);
         CHECK_IS(s.claim.epoch, s.common.clock.epoch);
     }
     TEST("a get that is answered before the list counts too") {
         CHECK_IS(scene_got_own(ZKL_DONE, 1042), 0);
-        CHECK_IS(LISTED(s.claim.name), 0);
+        CHECK_IS(LISTED(s.claim.node.name), 0);
         CHECK_IS(s.claim.state, ZKL_FIRST);
     }
     TEST("a get that was lost is asked again") {
         CHECK_IS(scene_got_own(ZKL_UNKNOWN, 0), 0);
-        CHECK_IS(LISTED(s.claim.name), ZKL_DO_WATCH_OWN);
+        CHECK_IS(LISTED(s.claim.node.name), ZKL_DO_WATCH_OWN);
         CHECK_IS(scene_got_own(ZKL_DONE, 1042), 0);
         CHECK_IS(s.claim.state, ZKL_FIRST);
     }
     TEST("after a stop the parts give their places when each knows its node, not before") {
         s.part.state = ZKL_RECOVER_LIST;
-        LISTED(s.claim.name);
+        LISTED(s.claim.node.name);
         scene_stop(T);
         CHECK_IS(scene_got_own(ZKL_DONE, 1042), 0);
         CHECK_IS(s.claim.state, ZKL_PROVE);
@@ -142,26 +142,26 @@ static void granting(void) {
         half();
         CHECK_IS(s.part.state, ZKL_WAIT);
         CHECK_IS(s.claim.state, ZKL_FIRST);
-        struct zkl_contender *ahead = zkl_contender_hold(s.part.ahead);
+        struct zkl_contender *ahead = zkl_contender_ref(s.part.ahead);
         CHECK_IS(zkl_claim_ahead_deleted(&s.part, ahead, s.now), ZKL_DO_GRANT);
-        zkl_contender_drop(ahead);
+        zkl_contender_unref(ahead);
         CHECK(zkl_claim_holds(&s.claim));
     }
     TEST("a part that proves the clock first is as good") {
         half();
-        struct zkl_contender *ahead = zkl_contender_hold(s.part.ahead);
+        struct zkl_contender *ahead = zkl_contender_ref(s.part.ahead);
         s.now += T * 6 / 10;
         CHECK_IS(zkl_claim_ahead_deleted(&s.part, ahead, s.now), ZKL_DO_SYNC);
-        zkl_contender_drop(ahead);
+        zkl_contender_unref(ahead);
         scene_prove();
         CHECK_IS(zkl_claim_synced(&s.part, ZKL_DONE, s.now), ZKL_DO_GRANT);
     }
     TEST("a part of a multi-lock that lost a part is never granted") {
         half();
         scene_cancel(ZKL_INTERRUPTED);
-        struct zkl_contender *ahead = zkl_contender_hold(s.part.ahead);
+        struct zkl_contender *ahead = zkl_contender_ref(s.part.ahead);
         CHECK(!(zkl_claim_ahead_deleted(&s.part, ahead, s.now) & ZKL_DO_GRANT));
-        zkl_contender_drop(ahead);
+        zkl_contender_unref(ahead);
     }
 }
 
@@ -182,20 +182,20 @@ static void ending(void) {
     TEST("a part whose node a later list lacks grants nothing: the last part fails (BUG-11)") {
         half();
         LINE(BEHIND); /* another claim's list, of the line in which the first part is first */
-        struct zkl_contender *ahead = zkl_contender_hold(s.part.ahead);
+        struct zkl_contender *ahead = zkl_contender_ref(s.part.ahead);
         CHECK_IS(zkl_claim_ahead_deleted(&s.part, ahead, s.now), ZKL_DO_FAIL | ZKL_DO_REMOVE);
         CHECK_IS(s.part.code, ZKL_LOST);
-        zkl_contender_drop(ahead);
+        zkl_contender_unref(ahead);
     }
     TEST("a part that was first, and may not watch its node any more, fails") {
         CHECK_IS(scene_got_own(ZKL_REFUSED, 0), ZKL_DO_FAIL | ZKL_DO_REMOVE);
         CHECK_IS(s.claim.code, ZKL_AUTH);
     }
     TEST("nor does it wait to be first") {
-        struct zkl_contender *ahead = zkl_contender_hold(s.part.ahead);
+        struct zkl_contender *ahead = zkl_contender_ref(s.part.ahead);
         s.now += T * 6 / 10;
         CHECK_IS(zkl_claim_ahead_deleted(&s.part, ahead, s.now), ZKL_DO_SYNC);
-        zkl_contender_drop(ahead);
+        zkl_contender_unref(ahead);
         CHECK_IS(zkl_claim_got_own(&s.part, ZKL_REFUSED, ZKL_AUTH, 0, 0, s.now),
                  ZKL_DO_FAIL | ZKL_DO_REMOVE);
     }
@@ -236,7 +236,7 @@ static void ending(void) {
     TEST("a part that is released leaves, whatever the others do") {
         entered();
         scene_got_own(ZKL_DONE, 1042);
-        LISTED(s.claim.name);
+        LISTED(s.claim.node.name);
         part_got(ZKL_DONE);
         CHECK_IS(part_listed(NULL), ZKL_DO_GRANT);
         CHECK_IS(scene_own_deleted(), ZKL_DO_LOSE | ZKL_DO_FORGET);

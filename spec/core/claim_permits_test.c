@@ -31,13 +31,13 @@ static void list_is_out(void) {
 /* Two others hold one each: the claim does not fit, and is the first that waits. */
 static void head(void) {
     reach(ZKL_LIST);
-    LISTED(ONE40, ONE41, s.claim.name);
+    LISTED(ONE40, ONE41, s.claim.node.name);
 }
 
 /* One holds; the claim is behind another one that waits, for all. */
 static void follow_one(void) {
     reach(ZKL_LIST);
-    LISTED(ONE39, ALL41, s.claim.name);
+    LISTED(ONE39, ALL41, s.claim.node.name);
 }
 
 /* An event or a reply about a contender by its name; NULL: one that is not in the line. */
@@ -65,32 +65,32 @@ static zkl_actions marked(const char *name, int64_t zxid) {
 
 static void places(void) {
     TEST("a claim holds while the permits ahead and its own are no more than the limit") {
-        CHECK_IS(LISTED(s.claim.name), ZKL_DO_GRANT);
+        CHECK_IS(LISTED(s.claim.node.name), ZKL_DO_GRANT);
         reach(ZKL_LIST);
-        CHECK_IS(LISTED(ONE41, s.claim.name), ZKL_DO_GRANT);
+        CHECK_IS(LISTED(ONE41, s.claim.node.name), ZKL_DO_GRANT);
     }
     TEST("one permit too many, and it heads: it watches each that is ahead") {
-        CHECK_IS(LISTED(ONE40, ONE41, s.claim.name), HEADS);
+        CHECK_IS(LISTED(ONE40, ONE41, s.claim.node.name), HEADS);
         CHECK_IS(s.claim.state, ZKL_WAIT);
-        CHECK(s.claim.heading);
+        CHECK(s.claim.headed);
     }
     TEST("who is behind one that does not fit watches that one only") {
-        CHECK_IS(LISTED(ONE40, ALL41, s.claim.name), BEHIND_ONE);
-        CHECK(!s.claim.heading);
+        CHECK_IS(LISTED(ONE40, ALL41, s.claim.node.name), BEHIND_ONE);
+        CHECK(!s.claim.headed);
         CHECK_TEXT(s.claim.ahead->name, ALL41);
     }
     TEST("a small request behind a big one that waits, waits, though it would fit") {
         s.claim.permits = 1;
-        CHECK_IS(LISTED(ONE40, ALL41, s.claim.name), BEHIND_ONE);
+        CHECK_IS(LISTED(ONE40, ALL41, s.claim.node.name), BEHIND_ONE);
     }
     TEST("who comes behind counts for nothing") {
-        CHECK(LISTED(ONE41, s.claim.name, ONE43) & ZKL_DO_GRANT);
+        CHECK(LISTED(ONE41, s.claim.node.name, ONE43) & ZKL_DO_GRANT);
     }
     TEST("permits are counted beyond 31 bits") {
         s.claim.permits = 1;
         s.claim.limit = INT32_MAX;
         CHECK_IS(LISTED(PERMIT("40", "2147483647-of-2147483647", "0000000040"),
-                        PERMIT("41", "2147483647-of-2147483647", "0000000041"), s.claim.name),
+                        PERMIT("41", "2147483647-of-2147483647", "0000000041"), s.claim.node.name),
                  BEHIND_ONE);
     }
 }
@@ -104,11 +104,11 @@ static void conflicts(void) {
     TEST("another limit or another kind ahead is a conflict, and leaves no node") {
         for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
             reach(ZKL_LIST);
-            CHECK_IS(LISTED(rows[i].ahead, s.claim.name), ZKL_DO_FAIL | ZKL_DO_REMOVE);
+            CHECK_IS(LISTED(rows[i].ahead, s.claim.node.name), ZKL_DO_FAIL | ZKL_DO_REMOVE);
             CHECK_IS(s.claim.code, ZKL_CONFLICT);
-            CHECK(s.claim.found);
-            CHECK_IS(s.claim.found_kind, rows[i].kind);
-            CHECK_IS(s.claim.found_limit, rows[i].limit);
+            CHECK(s.claim.stranger);
+            CHECK_IS(s.claim.stranger->kind, rows[i].kind);
+            CHECK_IS(s.claim.stranger->limit, rows[i].limit);
         }
     }
     TEST("a try that finds one writes nothing") {
@@ -119,12 +119,12 @@ static void conflicts(void) {
         }
     }
     TEST("one behind is its own matter") {
-        CHECK(LISTED(s.claim.name, BEHIND) & ZKL_DO_GRANT);
+        CHECK(LISTED(s.claim.node.name, BEHIND) & ZKL_DO_GRANT);
     }
     TEST("a mutex, a reader and a writer wait for a permit ahead") {
         for (enum zkl_kind kind = ZKL_MUTEX; kind <= ZKL_WRITE; kind++) {
             scene_reach_as(kind, ZKL_LIST, ZKL_NEVER);
-            CHECK_IS(LISTED(ONE40, HOLDER, s.claim.name), BEHIND_ONE);
+            CHECK_IS(LISTED(ONE40, HOLDER, s.claim.node.name), BEHIND_ONE);
             CHECK_IS(changed(HOLDER), ZKL_DO_WATCH_AHEAD);
             CHECK_IS(deleted(HOLDER), ZKL_DO_WATCH_AHEAD);
             CHECK_IS(deleted(ONE40), ZKL_DO_GRANT);
@@ -144,7 +144,7 @@ static void tries(void) {
         reach(ZKL_TRY);
         LISTED(ONE40);
         scene_created(42, 1042);
-        CHECK_IS(LISTED(ONE40, ALL41, s.claim.name), ZKL_DO_FAIL | ZKL_DO_REMOVE);
+        CHECK_IS(LISTED(ONE40, ALL41, s.claim.node.name), ZKL_DO_FAIL | ZKL_DO_REMOVE);
         CHECK_IS(s.claim.code, ZKL_BUSY);
     }
 }
@@ -162,7 +162,7 @@ static void heads(void) {
     TEST("a holder's end that is not enough asks for nothing: the others are watched") {
         reach(ZKL_LIST);
         s.claim.permits = 3;
-        LISTED(ONE39, ONE40, ONE41, s.claim.name);
+        LISTED(ONE39, ONE40, ONE41, s.claim.node.name);
         CHECK_IS(deleted(ONE40), 0);
         CHECK_IS(deleted(ONE39), 0);
         CHECK_IS(deleted(ONE41), ZKL_DO_GRANT | ZKL_DO_MARK);
@@ -186,12 +186,12 @@ static void heads(void) {
         CHECK(!s.claim.stalled);
     }
     TEST("another claim's list has shown the holder's end before its event comes") {
-        LINE(ONE41, s.claim.name);
+        LINE(ONE41, s.claim.node.name);
         CHECK_IS(deleted(NULL), ZKL_DO_GRANT | ZKL_DO_MARK);
     }
     TEST("news of a contender behind, which another claim waits for, is not its matter") {
         reach(ZKL_LIST);
-        LISTED(ONE40, ONE41, s.claim.name, ONE43);
+        LISTED(ONE40, ONE41, s.claim.node.name, ONE43);
         CHECK_IS(changed(ONE43), 0);
         CHECK_TEXT(s.claim.ahead->name, ONE41);
         CHECK_IS(got(ONE43, ZKL_REFUSED), 0);
@@ -199,7 +199,7 @@ static void heads(void) {
         CHECK_IS(deleted(ONE40), ZKL_DO_GRANT | ZKL_DO_MARK);
     }
     TEST("a newer list that shows more ahead has it watch all of them") {
-        LINE(ONE39, ONE40, ONE41, s.claim.name);
+        LINE(ONE39, ONE40, ONE41, s.claim.node.name);
         CHECK_IS(deleted(ONE40), ZKL_DO_HOLDERS);
         CHECK_IS(deleted(ONE39), ZKL_DO_GRANT | ZKL_DO_MARK);
     }
@@ -222,27 +222,27 @@ static void heads(void) {
 static void behind(void) {
     TEST("the mark of the one before makes it list; then it heads") {
         CHECK_IS(changed(ALL41), ZKL_DO_LIST);
-        CHECK_IS(LISTED(ALL41, s.claim.name), ZKL_DO_HOLDERS);
-        CHECK(s.claim.heading);
+        CHECK_IS(LISTED(ALL41, s.claim.node.name), ZKL_DO_HOLDERS);
+        CHECK(s.claim.headed);
         CHECK_IS(s.queued, 1);
     }
     TEST("a mark that came before the watch is seen by the get, once") {
         CHECK_IS(got(ALL41, ZKL_DONE), 0);
         CHECK_IS(marked(ALL41, 2000), ZKL_DO_LIST);
-        CHECK_IS(LISTED(ONE39, ALL41, s.claim.name), ZKL_DO_WATCH_AHEAD); /* a stranger's */
+        CHECK_IS(LISTED(ONE39, ALL41, s.claim.node.name), ZKL_DO_WATCH_AHEAD); /* a stranger's */
         CHECK_IS(marked(ALL41, 2000), 0);
         CHECK_IS(s.claim.state, ZKL_WAIT);
         CHECK_IS(marked(ALL41, 2001), ZKL_DO_LIST);
     }
     TEST("the end of the one before brings it behind the next, or to the head, or in") {
         reach(ZKL_LIST);
-        LISTED(ONE39, ALL40, ALL41, s.claim.name);
+        LISTED(ONE39, ALL40, ALL41, s.claim.node.name);
         CHECK_IS(deleted(ALL41), ZKL_DO_LIST); /* the others may be gone, too */
-        CHECK_IS(LISTED(ONE39, ALL40, s.claim.name), ZKL_DO_WATCH_AHEAD);
+        CHECK_IS(LISTED(ONE39, ALL40, s.claim.node.name), ZKL_DO_WATCH_AHEAD);
         CHECK_TEXT(s.claim.ahead->name, ALL40);
         CHECK_IS(deleted(ALL40), ZKL_DO_GRANT | ZKL_DO_MARK);
         reach(ZKL_LIST);
-        LISTED(ONE39, ONE40, ALL41, s.claim.name);
+        LISTED(ONE39, ONE40, ALL41, s.claim.node.name);
         CHECK_IS(deleted(ALL41), ZKL_DO_HOLDERS);
     }
     TEST("the end of another than the one before is not its matter") {
@@ -262,10 +262,10 @@ static void grant_late(void) {
 
 static void marks(void) {
     TEST("who is granted by its first list, with nobody behind, marks nothing") {
-        CHECK_IS(LISTED(ONE41, s.claim.name), ZKL_DO_GRANT);
+        CHECK_IS(LISTED(ONE41, s.claim.node.name), ZKL_DO_GRANT);
     }
     TEST("with somebody behind it marks: that one may have seen it wait") {
-        CHECK_IS(LISTED(ONE41, s.claim.name, ONE43), ZKL_DO_GRANT | ZKL_DO_MARK);
+        CHECK_IS(LISTED(ONE41, s.claim.node.name, ONE43), ZKL_DO_GRANT | ZKL_DO_MARK);
     }
     TEST("so it does after a create whose reply was lost: the list is older than the grant") {
         reach(ZKL_RECOVER_STAT);
@@ -275,7 +275,7 @@ static void marks(void) {
     TEST("the last in line, when a list shows that it is, marks nothing") {
         follow_one();
         CHECK_IS(changed(ALL41), ZKL_DO_LIST);
-        CHECK_IS(LISTED(s.claim.name), ZKL_DO_GRANT);
+        CHECK_IS(LISTED(s.claim.node.name), ZKL_DO_GRANT);
     }
     TEST(
         "a mark whose reply is lost is repeated, at each beat and reconnect, until it is certain") {
@@ -298,7 +298,7 @@ static void marks(void) {
 
 static void exhausted(void) {
     TEST("where numbers are exhausted czxids tell who is ahead, and who is the nearest") {
-        CHECK_IS(LISTED(LIMIT_ONE, LIMIT_TWO, s.claim.name), ZKL_DO_RANK);
+        CHECK_IS(LISTED(LIMIT_ONE, LIMIT_TWO, s.claim.node.name), ZKL_DO_RANK);
         scene_ranked(LIMIT_ONE, ZKL_DONE, 1000);
         CHECK_IS(scene_ranked(LIMIT_TWO, ZKL_DONE, 990), HEADS);
         CHECK_TEXT(s.claim.ahead->name, LIMIT_ONE);
@@ -306,13 +306,13 @@ static void exhausted(void) {
         CHECK_IS(deleted(LIMIT_TWO), ZKL_DO_GRANT | ZKL_DO_MARK);
     }
     TEST("who ranks as behind is passed over, and told: it may have seen the claim wait") {
-        LISTED(LIMIT_ONE, LIMIT_TWO, s.claim.name);
+        LISTED(LIMIT_ONE, LIMIT_TWO, s.claim.node.name);
         scene_ranked(LIMIT_ONE, ZKL_DONE, 1000);
         CHECK_IS(scene_ranked(LIMIT_TWO, ZKL_DONE, 1050), ZKL_DO_GRANT | ZKL_DO_MARK);
     }
     TEST("who heads when the counter ends asks for czxids before it is granted") {
         head();
-        LINE(ONE40, ONE41, s.claim.name, LIMIT_ONE);
+        LINE(ONE40, ONE41, s.claim.node.name, LIMIT_ONE);
         CHECK_IS(changed(ONE41), ZKL_DO_WATCH_AHEAD);
         CHECK_IS(deleted(ONE40), ZKL_DO_RANK);
         CHECK_IS(scene_ranked(ONE41, ZKL_DONE, 1000), ZKL_DO_GRANT | ZKL_DO_MARK);

@@ -68,7 +68,7 @@ static void suspension(void) {
         scene_reach(ZKL_TRY);
         LISTED("config");
         scene_created(42, 1042);
-        LISTED(s.claim.name);
+        LISTED(s.claim.node.name);
         CHECK_IS(scene_cut(), 0); /* it holds: that is no try any more */
         CHECK_IS(s.claim.state, ZKL_HELD);
     }
@@ -84,7 +84,7 @@ static void suspension(void) {
         scene_cut();
         scene_resume();
         CHECK_IS(scene_ahead_deleted(), ZKL_DO_LIST);
-        CHECK_IS(LISTED(s.claim.name), ZKL_DO_GRANT);
+        CHECK_IS(LISTED(s.claim.node.name), ZKL_DO_GRANT);
         scene_reach(ZKL_WAIT);
         scene_cut();
         scene_resume();
@@ -97,7 +97,7 @@ static void suspension(void) {
         CHECK_IS(scene_ahead_deleted(), ZKL_DO_LIST);
         CHECK_IS(scene_list_fails(ZKL_UNKNOWN, ZKL_OK), 0);
         CHECK_IS(scene_resume(), ZKL_DO_LIST);
-        CHECK_IS(LISTED(s.claim.name), ZKL_DO_GRANT);
+        CHECK_IS(LISTED(s.claim.node.name), ZKL_DO_GRANT);
     }
 }
 
@@ -105,7 +105,7 @@ static void lease(void) {
     TEST("no grant without a certain clock: a sync comes first (Q-03)") {
         scene_reach(ZKL_LIST);
         s.now += T / 2;
-        CHECK_IS(LISTED(s.claim.name), ZKL_DO_SYNC);
+        CHECK_IS(LISTED(s.claim.node.name), ZKL_DO_SYNC);
         CHECK_IS(s.claim.state, ZKL_PROVE);
         CHECK_IS(scene_synced(ZKL_DONE), ZKL_DO_GRANT);
         scene_reach(ZKL_WAIT);
@@ -164,13 +164,13 @@ static void lease(void) {
         scene_listed(NULL, 0);
         scene_created(42, 1042);
         scene_stop(T);
-        CHECK_IS(LISTED(s.claim.name), ZKL_DO_FAIL | ZKL_DO_REMOVE);
+        CHECK_IS(LISTED(s.claim.node.name), ZKL_DO_FAIL | ZKL_DO_REMOVE);
         CHECK_IS(s.claim.code, ZKL_TIMEOUT);
     }
     TEST("all parts of a multi-lock give their places, and begin anew together") {
         scene_reach_first(ZKL_MUTEX, ZKL_NEVER);
         scene_stop(T);
-        const char *names[] = {s.part.name};
+        const char *names[] = {s.part.node.name};
         CHECK(zkl_line_replace(&s.part_line, names, 1));
         CHECK_IS(zkl_claim_listed(&s.part, ZKL_DONE, ZKL_OK, s.now), 0);
         CHECK_IS(zkl_claim_got_own(&s.part, ZKL_DONE, ZKL_OK, 1007, SESSION, s.now), ZKL_DO_REMOVE);

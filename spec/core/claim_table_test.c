@@ -56,7 +56,7 @@ static void reach_heir(zkl_time deadline) {
     follow();
     zkl_claim_start(&s.part);
     zkl_claim_created(&s.part, ZKL_DONE, ZKL_OK, scene_name_of(&s.part, 42), 1042);
-    LINE(s.part.name);
+    LINE(s.part.node.name);
     zkl_claim_listed(&s.part, ZKL_DONE, ZKL_OK, s.now);
     zkl_claim_batch(&s.claim, 3, s.now);
     zkl_claim_release(&s.part, s.now);
@@ -84,7 +84,7 @@ static void build(int state, int setting) {
         reach_turns((enum zkl_claim_state)state, deadline);
     else scene_reach_as(kind_in(state, setting), (enum zkl_claim_state)state, deadline);
     if (state == ZKL_IN_CONDITION) s.grants = 0; /* there may be a second one */
-    if (state == ZKL_WAIT) s.claim.own_watched = true;
+    if (state == ZKL_WAIT) s.claim.node.watched = true;
     if (setting == STALLED) scene_stall();
     if (setting == UNWANTED) give_up();
     if (setting == CUT) s.common.clock.connected = false;
@@ -92,7 +92,7 @@ static void build(int state, int setting) {
     if (!s.other) { /* somebody to have news of */
         const char *ahead = setting == AS_PERMIT ? HOLDER : AHEAD;
         LINE(ahead);
-        if (s.claim.name[0]) LINE(ahead, s.claim.name);
+        if (s.claim.node.name[0]) LINE(ahead, s.claim.node.name);
     }
 }
 
@@ -153,10 +153,10 @@ static zkl_actions reply_event(int event, enum zkl_reply reply) {
 
 static zkl_actions deleted(struct zkl_contender *contender) {
     zkl_actions did;
-    zkl_contender_hold(contender);
+    zkl_contender_ref(contender);
     zkl_line_forget(&s.line, contender);
     did = zkl_claim_ahead_deleted(&s.claim, contender, s.now);
-    zkl_contender_drop(contender);
+    zkl_contender_unref(contender);
     return did;
 }
 
@@ -189,7 +189,7 @@ static zkl_actions happen(int event, enum zkl_reply reply) {
     case AHEAD_DELETED: return deleted(ahead);
     case AHEAD_CHANGED: return zkl_claim_ahead_changed(claim, ahead);
     case AHEAD_MARKED: return zkl_claim_ahead_marked(claim, ahead, 2000);
-    case UNMARKED: return claim->marked ? zkl_claim_unmarked(claim) : 0;
+    case UNMARKED: return claim->node.marked ? zkl_claim_unmarked(claim) : 0;
     case OTHER_DELETED: return deleted(s.other);
     case OTHER_CHANGED: return zkl_claim_ahead_changed(claim, s.other);
     case RESUME: s.common.clock.connected = true; return zkl_claim_resume(claim, s.now);
@@ -217,7 +217,7 @@ static bool complete(const char *name) {
 static void check_shared(const struct zkl_claim *was, const struct zkl_claim *is, zkl_actions did) {
     bool answered = was->state == ZKL_DOWNGRADE && is->state == ZKL_HELD;
     CHECK_IS(answered, (did & ZKL_DO_DOWNGRADED) != 0);
-    if (answered) CHECK(was->wanted && is->wanted && is->czxid == was->czxid);
+    if (answered) CHECK(was->wanted && is->wanted && is->node.czxid == was->node.czxid);
     if (answered) CHECK_IS(is->kind == ZKL_READ, is->refusal == ZKL_OK);
     if (is->kind != was->kind) CHECK(was->state == ZKL_DOWNGRADE && is->kind == ZKL_READ);
 }
@@ -226,7 +226,7 @@ static void check_shared(const struct zkl_claim *was, const struct zkl_claim *is
 static void check_stayed(const struct zkl_claim *was, const struct zkl_claim *is, zkl_actions did) {
     bool stayed = was->state == ZKL_IN_CONDITION && is->state == ZKL_HELD;
     CHECK_IS(stayed, (did & ZKL_DO_STAYED) != 0);
-    if (stayed) CHECK(was->wanted && is->wanted && is->czxid == was->czxid);
+    if (stayed) CHECK(was->wanted && is->wanted && is->node.czxid == was->node.czxid);
 }
 
 /* A waiter has no user; what ends it matters to its lock's claim. */
@@ -252,12 +252,12 @@ static void check_turns(const struct zkl_claim *was, zkl_actions did) {
     const struct zkl_claim *is = &s.claim, *heir = &s.part;
     bool left = leads(was) && !leads(is) && is->state != ZKL_NEW; /* there it is still the first */
     if (left && s.common.clock.connected) CHECK(did & ZKL_DO_FOLLOW);
-    if (!heir->heir || was->state == ZKL_GONE) return;
+    if (!heir->inherited || was->state == ZKL_GONE) return;
     CHECK(left && is->state == ZKL_GONE && !(did & NETWORK));
-    CHECK_TEXT(heir->name, was->name);
-    CHECK(heir->nonce == was->nonce && heir->czxid == was->czxid);
+    CHECK_TEXT(heir->node.name, was->node.name);
+    CHECK(heir->node.nonce == was->node.nonce && heir->node.czxid == was->node.czxid);
     bool held = was->state == ZKL_HELD || was->state == ZKL_KEPT;
-    CHECK_IS(heir->served, was->served + held);
+    CHECK_IS(heir->node.served, was->node.served + held);
     CHECK_IS(heir->state == ZKL_FIRST, held && s.common.clock.connected);
 }
 
@@ -267,7 +267,7 @@ static void check_told(const struct zkl_claim *was, zkl_actions did) {
     zkl_actions granted = did & (ZKL_DO_GRANT | ZKL_DO_STAYED);
     if (did & ZKL_DO_GRANT) {
         CHECK(is->state == ZKL_HELD && was->state != ZKL_HELD && was->wanted);
-        CHECK(is->czxid != 0 && is->epoch == clock->epoch);
+        CHECK(is->node.czxid != 0 && is->epoch == clock->epoch);
         CHECK_IS(zkl_clock_phase(clock, is->epoch, s.now), ZKL_PHASE_HELD);
         CHECK(!(did & (ZKL_DO_FAIL | ZKL_DO_LOSE)));
     }
@@ -283,7 +283,7 @@ static void check_told(const struct zkl_claim *was, zkl_actions did) {
     if (!zkl_claim_holds(was) && !is->waits)
         CHECK_IS(was->wanted && !is->wanted, (did & ZKL_DO_FAIL) != 0);
     if (was->state == ZKL_GONE) CHECK(!did && is->state == ZKL_GONE);
-    if (did & ZKL_DO_FORGET && !s.part.heir) CHECK(!zkl_line_find(&s.line, is->name));
+    if (did & ZKL_DO_FORGET && !s.part.inherited) CHECK(!zkl_line_find(&s.line, is->node.name));
     CHECK(s.grants <= 1 && s.fails <= 1 && s.losses <= 1 && s.queued <= 1);
     CHECK(s.grants + s.fails <= 1);
     CHECK_IS(s.forgets, is->state == ZKL_GONE);
@@ -294,21 +294,22 @@ static void check_asked(const struct zkl_claim *was, zkl_actions did) {
     if (is->state == ZKL_GONE) CHECK(!(did & (NETWORK | ZKL_DO_DOUBT)));
     if (did & ZKL_DO_CREATE) {
         CHECK(is->state == ZKL_CREATE && is->wanted && (is->waits || did & ZKL_DO_LIST));
-        CHECK(is->nonce > was->nonce && !is->czxid && !complete(is->name));
+        CHECK(is->node.nonce > was->node.nonce && !is->node.czxid && !complete(is->node.name));
     } else {
         bool rests = was->state == ZKL_RETREAT && is->state == ZKL_NEW;
-        CHECK(is->nonce == (rests ? 0 : was->nonce) && !(did & ZKL_DO_PARENTS));
+        CHECK(is->node.nonce == (rests ? 0 : was->node.nonce) && !(did & ZKL_DO_PARENTS));
     }
-    if (did & ZKL_DO_WATCH_OWN) CHECK(complete(is->name) && is->own_watched);
+    if (did & ZKL_DO_WATCH_OWN) CHECK(complete(is->node.name) && is->node.watched);
     if (did & ZKL_DO_WATCH_AHEAD) CHECK(is->state == ZKL_WAIT && is->ahead);
-    if (did & ZKL_DO_HOLDERS) CHECK(is->state == ZKL_WAIT && is->heading);
-    if (did & ZKL_DO_MARK) CHECK(is->state == ZKL_HELD && (is->kind == ZKL_PERMIT || is->marked));
+    if (did & ZKL_DO_HOLDERS) CHECK(is->state == ZKL_WAIT && is->headed);
+    if (did & ZKL_DO_MARK)
+        CHECK(is->state == ZKL_HELD && (is->kind == ZKL_PERMIT || is->node.marked));
     if (did & ZKL_DO_RANK) CHECK(zkl_line_unranked(&s.line, is, NULL) != NULL);
     if (did & ZKL_DO_REMOVE)
-        CHECK((is->state == ZKL_LEAVE || is->state == ZKL_RETREAT) && complete(is->name));
+        CHECK((is->state == ZKL_LEAVE || is->state == ZKL_RETREAT) && complete(is->node.name));
     if (did & ZKL_DO_DOWNGRADE) CHECK(is->state == ZKL_DOWNGRADE && zkl_claim_may_downgrade(is));
     if (did & ZKL_DO_DOUBT)
-        CHECK(was->state == ZKL_CREATE && is->state == ZKL_RECOVER_SYNC && is->doubted);
+        CHECK(was->state == ZKL_CREATE && is->state == ZKL_RECOVER_SYNC && is->node.doubted);
 }
 
 static void check_state(void) {
@@ -324,7 +325,7 @@ static void check_state(void) {
     if (is->state == ZKL_KEPT) CHECK(s.line.kept == is);
     if (s.line.kept == is) CHECK(is->state == ZKL_KEPT || is->state == ZKL_HELD);
     if (is->state >= ZKL_LIST && is->state <= ZKL_DOWNGRADE)
-        CHECK((is->czxid || is->waits) && complete(is->name));
+        CHECK((is->node.czxid || is->waits) && complete(is->node.name));
 }
 
 /*

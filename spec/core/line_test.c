@@ -15,9 +15,9 @@ static void open_mutex(void) {
 
 /* A claim of the scene's session that has node `sequence`, seen by the newest list. */
 static struct zkl_claim *placed(int32_t sequence, int64_t czxid) {
-    s.claim.sequence = sequence;
-    s.claim.czxid = czxid;
-    s.claim.listed = s.line.serial;
+    s.claim.node.sequence = sequence;
+    s.claim.node.czxid = czxid;
+    s.claim.node.listed = s.line.serial;
     return &s.claim;
 }
 
@@ -73,24 +73,24 @@ static void lists(void) {
         CHECK(!s.other->listed);
         zkl_line_forget(&s.line, s.other);
         CHECK_IS(s.line.count, 1);
-        struct zkl_contender *behind = zkl_contender_hold(s.line.contenders[0]);
+        struct zkl_contender *behind = zkl_contender_ref(s.line.contenders[0]);
         s.line.opened = true;
         zkl_line_clear(&s.line);
         CHECK(!behind->listed && !s.line.opened);
         zkl_line_forget(&s.line, behind);
         CHECK_IS(s.line.count, 0);
-        zkl_contender_drop(behind);
+        zkl_contender_unref(behind);
         zkl_line_clear(&s.line);
         CHECK_TEXT(s.other->name, AHEAD);
     }
     TEST("none of the old list is listed but what the new one has") {
         LINE(AHEAD, "lock-0000000042", BEHIND);
         struct zkl_contender *old[3];
-        for (int i = 0; i < 3; i++) old[i] = zkl_contender_hold(s.line.contenders[i]);
+        for (int i = 0; i < 3; i++) old[i] = zkl_contender_ref(s.line.contenders[i]);
         LINE("lock-0000000042");
         for (int i = 0; i < 3; i++) {
             CHECK_IS(old[i]->listed, i == 1);
-            zkl_contender_drop(old[i]);
+            zkl_contender_unref(old[i]);
         }
     }
     TEST("what was forgotten is not in the line, and is forgotten once") {
@@ -250,7 +250,7 @@ static void repeated(void) {
     TEST("nobody is asked for its czxid twice at once") {
         scene_enter(ZKL_MUTEX);
         scene_created(42, 1042);
-        CHECK_IS(LISTED(LIMITED, s.claim.name, AHEAD, LIMITED, AHEAD), ZKL_DO_RANK);
+        CHECK_IS(LISTED(LIMITED, s.claim.node.name, AHEAD, LIMITED, AHEAD), ZKL_DO_RANK);
         struct zkl_contender *first = zkl_line_unranked(&s.line, &s.claim, NULL);
         struct zkl_contender *second = zkl_line_unranked(&s.line, &s.claim, first);
         CHECK(first && second && first != second);
@@ -264,13 +264,13 @@ static void orphans(void) {
         const char *own = scene_name(42);
         LINE(AHEAD, own, BEHIND);
         CHECK(!zkl_line_orphan(&s.line, SESSION));
-        CHECK(zkl_line_find_nonce(&s.line, SESSION, s.claim.nonce) != NULL);
-        CHECK(!zkl_line_find_nonce(&s.line, SESSION, s.claim.nonce + 1));
-        CHECK(!zkl_line_find_nonce(&s.line, SESSION + 1, s.claim.nonce));
-        s.claim.nonce += 7;
+        CHECK(zkl_line_find_nonce(&s.line, SESSION, s.claim.node.nonce) != NULL);
+        CHECK(!zkl_line_find_nonce(&s.line, SESSION, s.claim.node.nonce + 1));
+        CHECK(!zkl_line_find_nonce(&s.line, SESSION + 1, s.claim.node.nonce));
+        s.claim.node.nonce += 7;
         LINE(AHEAD, scene_name(44), BEHIND);
         CHECK(!zkl_line_orphan(&s.line, SESSION));
-        s.claim.nonce += 7;
+        s.claim.node.nonce += 7;
         const struct zkl_contender *orphan = zkl_line_orphan(&s.line, SESSION);
         CHECK(!orphan); /* it was ours when it was first seen */
         LINE(AHEAD, "_c_10000000-0000-0abc-0000-000000000063-lock-0000000050");
@@ -294,7 +294,7 @@ static void orphans(void) {
         CHECK(zkl_line_has_others(&s.line, SESSION));
         scene_enter(ZKL_MUTEX);
         scene_created(42, 1042);
-        LINE(s.claim.name);
+        LINE(s.claim.node.name);
         CHECK(!zkl_line_has_others(&s.line, SESSION));
         s.line.changed = true;
         CHECK(zkl_line_has_others(&s.line, SESSION));

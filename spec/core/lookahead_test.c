@@ -9,8 +9,8 @@
 
 /* The claim, 42, waits for AHEAD, and looks ahead to the last of these. */
 #define REACH(...)                                                                                 \
-    (scene_reach(ZKL_LIST), s.claim.own_watched = s.claim.announced = true,                        \
-     LISTED(__VA_ARGS__, AHEAD, s.claim.name))
+    (scene_reach(ZKL_LIST), s.claim.node.watched = s.claim.announced = true,                       \
+     LISTED(__VA_ARGS__, AHEAD, s.claim.node.name))
 
 /* The watch of its lookahead tells that it was deleted. */
 static zkl_actions lookahead_deleted(void) {
@@ -33,11 +33,11 @@ static void watching(void) {
         static const enum zkl_kind kinds[] = {ZKL_WRITE, ZKL_MUTEX};
         for (size_t i = 0; i < 2; i++) {
             scene_reach_as(kinds[i], ZKL_LIST, ZKL_NEVER);
-            CHECK(!(LISTED(FIRST, ahead[i], s.claim.name) & ZKL_DO_WATCH_LOOKAHEAD));
+            CHECK(!(LISTED(FIRST, ahead[i], s.claim.node.name) & ZKL_DO_WATCH_LOOKAHEAD));
             CHECK(!s.claim.lookahead);
         }
         scene_reach_as(ZKL_PERMIT, ZKL_LIST, ZKL_NEVER);
-        LISTED("permit-1-of-3-0000000039", "permit-2-of-3-0000000040", HOLDER, s.claim.name);
+        LISTED("permit-1-of-3-0000000039", "permit-2-of-3-0000000040", HOLDER, s.claim.node.name);
         CHECK(!s.claim.lookahead);
     }
     TEST("a lookahead that changed is watched again: the event used the watch up (PIT-05)") {
@@ -91,13 +91,13 @@ static void looking(void) {
         scene_long_line(9, 0);
         CHECK_IS(lookahead_deleted(), ZKL_DO_LIST);
         CHECK_IS(s.claim.state, ZKL_WAIT);
-        CHECK_IS(LISTED(AHEAD, s.claim.name), 0);
+        CHECK_IS(LISTED(AHEAD, s.claim.node.name), 0);
         CHECK_IS(scene_ahead_deleted(), ZKL_DO_GRANT);
     }
     TEST("a list that shows another one before the predecessor has it watched") {
         scene_long_line(9, 0);
         lookahead_deleted();
-        CHECK_IS(LISTED(FIRST, AHEAD, s.claim.name), ZKL_DO_WATCH_LOOKAHEAD);
+        CHECK_IS(LISTED(FIRST, AHEAD, s.claim.node.name), ZKL_DO_WATCH_LOOKAHEAD);
         CHECK_TEXT(s.claim.lookahead->name, FIRST);
     }
     TEST("in a long line gets tell, of all but the predecessor") {
@@ -113,7 +113,7 @@ static void looking(void) {
     TEST("a writer among them may have left a reader with its number: a list tells") {
         REACH(FIRST, "__WRIT__0000000008");
         CHECK_IS(lookahead_deleted(), ZKL_DO_LIST);
-        CHECK_IS(LISTED("__READ__0000000008", AHEAD, s.claim.name), ZKL_DO_WATCH_LOOKAHEAD);
+        CHECK_IS(LISTED("__READ__0000000008", AHEAD, s.claim.node.name), ZKL_DO_WATCH_LOOKAHEAD);
     }
     TEST("so does a get of one of them that is gone") {
         REACH("lock-0000000000", "__WRIT__0000000001", FIRST, "lock-0000000043", "lock-0000000044",
@@ -121,7 +121,7 @@ static void looking(void) {
         CHECK_IS(lookahead_deleted(), ZKL_DO_RANK);
         scene_ranked("lock-0000000000", ZKL_ABSENT, 0);
         CHECK_IS(scene_ranked("__WRIT__0000000001", ZKL_ABSENT, 0), ZKL_DO_LIST);
-        CHECK_IS(LISTED("__READ__0000000001", AHEAD, s.claim.name), ZKL_DO_WATCH_LOOKAHEAD);
+        CHECK_IS(LISTED("__READ__0000000001", AHEAD, s.claim.node.name), ZKL_DO_WATCH_LOOKAHEAD);
     }
     TEST("a server that contradicts itself is not asked for ever") {
         int asked = 0;
@@ -130,7 +130,7 @@ static void looking(void) {
             zkl_actions did = got_lookahead(ZKL_ABSENT);
             if (did & ZKL_DO_LIST)
                 did |= LISTED(FIRST, SECOND, "lock-0000000009", "lock-0000000010", AHEAD,
-                              s.claim.name);
+                              s.claim.node.name);
             asked += did != 0;
         }
         CHECK(asked > 1 && asked <= ZKL_ROUNDS);
@@ -144,12 +144,12 @@ static void overtaken(void) {
         lookahead_deleted();
         CHECK_IS(scene_ahead_deleted(), 0);
         CHECK_IS(s.claim.state, ZKL_LIST);
-        CHECK_IS(LISTED(FIRST, s.claim.name), ZKL_DO_WATCH_AHEAD);
+        CHECK_IS(LISTED(FIRST, s.claim.node.name), ZKL_DO_WATCH_AHEAD);
         CHECK_IS(s.grants, 0);
         scene_long_line(9, 0);
         lookahead_deleted();
         scene_got_ahead(ZKL_ABSENT);
-        CHECK_IS(LISTED(s.claim.name), ZKL_DO_GRANT);
+        CHECK_IS(LISTED(s.claim.node.name), ZKL_DO_GRANT);
     }
     TEST("nor if the look is gets: the last of them decides") {
         scene_long_line(3, 12);

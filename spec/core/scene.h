@@ -86,7 +86,7 @@ static inline void scene_detach(struct zkl_claim *claim) {
 }
 
 static inline void scene_close(void) {
-    zkl_contender_drop(s.other);
+    zkl_contender_unref(s.other);
     scene_detach(&s.second);
     scene_detach(&s.third);
     scene_detach(&s.claim);
@@ -137,8 +137,8 @@ static inline void scene_enter(enum zkl_kind kind) {
 static inline const char *scene_name_of(const struct zkl_claim *claim, int32_t sequence) {
     static char name[2 * ZKL_NAME_SIZE];
     uint64_t session = claim->common->session;
-    if (claim->kind != ZKL_PERMIT) zkl_name_prefix(name, claim->kind, session, claim->nonce);
-    else zkl_name_permits(name, claim->permits, claim->limit, session, claim->nonce);
+    if (claim->kind != ZKL_PERMIT) zkl_name_prefix(name, claim->kind, session, claim->node.nonce);
+    else zkl_name_permits(name, claim->permits, claim->limit, session, claim->node.nonce);
     snprintf(name + strlen(name), ZKL_NAME_SIZE, "%010" PRId32, sequence);
     return name;
 }
@@ -160,7 +160,7 @@ static inline zkl_actions scene_create_fails(enum zkl_reply reply, enum zkl_code
 static inline void scene_line(const char *const *names, size_t count) {
     CHECK(zkl_line_replace(&s.line, names, count));
     if (!s.other && s.line.count && s.line.contenders[0]->session != SESSION)
-        s.other = zkl_contender_hold(s.line.contenders[0]);
+        s.other = zkl_contender_ref(s.line.contenders[0]);
 }
 
 static inline zkl_actions scene_listed(const char *const *names, size_t count) {
@@ -194,18 +194,18 @@ static inline zkl_actions scene_got_ahead(enum zkl_reply reply) {
 }
 
 static inline zkl_actions scene_ranked(const char *name, enum zkl_reply reply, int64_t czxid) {
-    struct zkl_contender *contender = zkl_contender_hold(zkl_line_find(&s.line, name));
+    struct zkl_contender *contender = zkl_contender_ref(zkl_line_find(&s.line, name));
     zkl_actions did = zkl_claim_ranked(&s.claim, contender, reply, czxid, s.now);
-    zkl_contender_drop(contender);
+    zkl_contender_unref(contender);
     return scene_did(did);
 }
 
 /* The watch on the contender ahead reports that it was deleted. */
 static inline zkl_actions scene_ahead_deleted(void) {
-    struct zkl_contender *ahead = zkl_contender_hold(s.claim.ahead);
+    struct zkl_contender *ahead = zkl_contender_ref(s.claim.ahead);
     zkl_line_forget(&s.line, ahead);
     zkl_actions did = zkl_claim_ahead_deleted(&s.claim, ahead, s.now);
-    zkl_contender_drop(ahead);
+    zkl_contender_unref(ahead);
     return scene_did(did);
 }
 
@@ -284,7 +284,7 @@ static inline void scene_open_waiter(void) {
     zkl_claim_init(&s.part, &s.common, &s.part_line, ZKL_MUTEX, ZKL_NEVER, false);
     zkl_claim_start(&s.part);
     zkl_claim_created(&s.part, ZKL_DONE, ZKL_OK, scene_name_of(&s.part, 7), 1007);
-    const char *names[] = {s.part.name};
+    const char *names[] = {s.part.node.name};
     CHECK(zkl_line_replace(&s.part_line, names, 1));
     zkl_claim_listed(&s.part, ZKL_DONE, ZKL_OK, s.now);
     CHECK_IS(s.part.state, ZKL_HELD);
@@ -325,7 +325,7 @@ static inline void scene_reach_first(enum zkl_kind kind, zkl_time deadline) {
     zkl_claim_start(&s.part);
     scene_created(42, 0);
     zkl_claim_created(&s.part, ZKL_DONE, ZKL_OK, scene_name_of(&s.part, 7), 0);
-    LISTED(s.claim.name);
+    LISTED(s.claim.node.name);
     scene_got_own(ZKL_DONE, 1042);
 }
 
@@ -366,9 +366,9 @@ static inline void scene_reach_as(enum zkl_kind kind, enum zkl_claim_state state
     if (state == ZKL_LIST) return;
     if (state == ZKL_PROVE) scene_run(T * 6 / 10);
     if (state == ZKL_RETREAT) scene_stop(T * 6 / 10);
-    if (state == ZKL_RANK) LISTED(LIMITED, s.claim.name);
-    else if (state == ZKL_WAIT) LISTED(ahead, s.claim.name);
-    else LISTED(s.claim.name);
+    if (state == ZKL_RANK) LISTED(LIMITED, s.claim.node.name);
+    else if (state == ZKL_WAIT) LISTED(ahead, s.claim.node.name);
+    else LISTED(s.claim.node.name);
     if (state == ZKL_DOWNGRADE) scene_share();
     if (state == ZKL_IN_CONDITION) scene_await(deadline);
     if (state == ZKL_KEPT && kind == ZKL_MUTEX) scene_keep(10 * ZKL_SECOND);
@@ -397,7 +397,7 @@ static inline void scene_long_line(int ahead, int behind) {
     }
     scene_reach(ZKL_LIST);
     names[count++] = AHEAD;
-    names[count++] = s.claim.name;
+    names[count++] = s.claim.node.name;
     scene_listed(names, count);
     CHECK_TEXT(s.claim.ahead->name, AHEAD);
 }

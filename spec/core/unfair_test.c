@@ -55,9 +55,9 @@ static void taking(void) {
     TEST("it is one create of the fixed name, and its reply the grant") {
         scene_open(ZKL_UNFAIR, ZKL_NEVER, false);
         CHECK_IS(scene_start(), ZKL_DO_CREATE);
-        CHECK_IS(strcmp(s.claim.name, "lock"), 0);
+        CHECK_IS(strcmp(s.claim.node.name, "lock"), 0);
         CHECK_IS(placed(1042), ZKL_DO_GRANT);
-        CHECK_IS(s.claim.czxid, 1042);
+        CHECK_IS(s.claim.node.czxid, 1042);
         CHECK_IS(scene_release(), ZKL_DO_REMOVE);
         CHECK_IS(scene_removed(ZKL_DONE), ZKL_DO_FORGET);
     }
@@ -135,7 +135,7 @@ static void lost_replies(void) {
         CHECK_IS(scene_resume(), ZKL_DO_SYNC | ZKL_DO_WATCH_OWN);
         CHECK_IS(scene_synced(ZKL_DONE), 0);
         CHECK_IS(got(ZKL_DONE, 1042, SESSION), ZKL_DO_GRANT);
-        CHECK_IS(s.claim.czxid, 1042);
+        CHECK_IS(s.claim.node.czxid, 1042);
         CHECK_IS(scene_release(), ZKL_DO_REMOVE); /* no list: it would not tell whose node */
     }
     TEST("a get before the sync is answered finds nothing and denies nothing") {
@@ -153,7 +153,7 @@ static void lost_replies(void) {
         REACH(ZKL_RECOVER_LIST);
         CHECK_IS(got(ZKL_DONE, 1042, FOREIGN), ZKL_DO_QUEUED);
         CHECK_IS(s.claim.state, ZKL_WAIT);
-        CHECK(s.claim.own_watched);
+        CHECK(s.claim.node.watched);
         CHECK_IS(deleted(), ZKL_DO_PAUSE);
     }
     TEST("the search may be lost, or refused: then the claim fails, and it goes on") {
@@ -226,7 +226,7 @@ static void losing(void) {
                 CHECK_IS(other ? got(ZKL_DONE, 1043, FOREIGN) : deleted(),
                          trying ? ZKL_DO_FAIL | ZKL_DO_FORGET : ZKL_DO_CREATE);
                 if (trying) CHECK_IS(s.claim.code, other ? ZKL_BUSY : ZKL_TIMEOUT);
-                else CHECK_IS(s.claim.czxid, 0);
+                else CHECK_IS(s.claim.node.czxid, 0);
             }
         }
     }
@@ -394,25 +394,25 @@ static void check_step(const struct zkl_claim *was, zkl_actions did) {
     CHECK_IS(did & never, 0);
     CHECK(!is->ahead && is->state != ZKL_TRY && is->state != ZKL_RECOVER_STAT &&
           is->state != ZKL_LIST && is->state != ZKL_RANK && is->state != ZKL_DOWNGRADE);
-    if (did & ZKL_DO_CREATE) CHECK(is->state == ZKL_CREATE && is->wanted && is->czxid == 0);
+    if (did & ZKL_DO_CREATE) CHECK(is->state == ZKL_CREATE && is->wanted && is->node.czxid == 0);
     if (did & ZKL_DO_REMOVE)
-        CHECK((is->state == ZKL_LEAVE || is->state == ZKL_RETREAT) && is->czxid != 0);
-    if (did & ZKL_DO_REMOVE && was->czxid) CHECK_IS(is->czxid, was->czxid);
-    if (did & ZKL_DO_WATCH_OWN) CHECK(is->own_watched || is->state == ZKL_RECOVER_SYNC);
-    if (did & ZKL_DO_GRANT) CHECK(is->state == ZKL_HELD && was->wanted && is->czxid != 0);
+        CHECK((is->state == ZKL_LEAVE || is->state == ZKL_RETREAT) && is->node.czxid != 0);
+    if (did & ZKL_DO_REMOVE && was->node.czxid) CHECK_IS(is->node.czxid, was->node.czxid);
+    if (did & ZKL_DO_WATCH_OWN) CHECK(is->node.watched || is->state == ZKL_RECOVER_SYNC);
+    if (did & ZKL_DO_GRANT) CHECK(is->state == ZKL_HELD && was->wanted && is->node.czxid != 0);
     if (did & ZKL_DO_GRANT) CHECK(was->state >= ZKL_CREATE && was->state != ZKL_WAIT);
     CHECK_IS(zkl_claim_holds(is) && !zkl_claim_holds(was), (did & ZKL_DO_GRANT) != 0);
     if (did & ZKL_DO_LOSE) CHECK(zkl_claim_holds(was) && is->code == ZKL_LOST);
     if (did & ZKL_DO_FAIL) CHECK(was->wanted && !is->wanted && is->code != ZKL_OK);
     if (did & ZKL_DO_PAUSE) CHECK(is->state == ZKL_NEW && is->pausing && !is->stalled);
     if (did & ZKL_DO_DOUBT)
-        CHECK(was->state == ZKL_CREATE && is->state == ZKL_RECOVER_SYNC && is->doubted);
+        CHECK(was->state == ZKL_CREATE && is->state == ZKL_RECOVER_SYNC && is->node.doubted);
     CHECK(s.grants <= 1 && s.fails <= 1 && s.losses <= 1 && s.queued <= 1);
     CHECK(s.grants + s.fails <= 1);
     CHECK_IS(s.forgets, is->state == ZKL_GONE);
     if (is->state == ZKL_PROVE || is->state == ZKL_HELD || is->state == ZKL_LEAVE)
-        CHECK(is->czxid != 0 && strcmp(is->name, "lock") == 0);
-    if (is->state == ZKL_WAIT || is->state == ZKL_NEW) CHECK(is->wanted && is->czxid == 0);
+        CHECK(is->node.czxid != 0 && strcmp(is->node.name, "lock") == 0);
+    if (is->state == ZKL_WAIT || is->state == ZKL_NEW) CHECK(is->wanted && is->node.czxid == 0);
 }
 
 static void every_pair(enum zkl_claim_state state, int setting) {

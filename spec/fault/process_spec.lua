@@ -388,8 +388,8 @@ end)
 describe("a command whose lock is not certain any more", function()
     it("does not outlive the process that would look again, though it ignores SIGTERM", function()
         local owner = program.start(server.hosts, [[
-            local core = require "zklock.core"
-            local child = core.child({ "sh", "-c", "trap '' TERM; echo $$; exec sleep 600" }, "/")
+            local words = { "sh", "-c", "trap '' TERM; echo $$; exec sleep 600" }
+            local child = require("zklock.child").start(words, "/")
             child:limit(600, 600, 0)
             child:launch("1", "1", 600)
             child:wait(nil, 600)

@@ -26,7 +26,7 @@ $(BUILD)/fuzz/session_fuzz: FUZZ_SOURCES = $(wildcard src/core/*.c src/session/*
 	-DPATH_BUCKETS=2 -DWATCH_BUCKETS=16
 $(BUILD)/fuzz/hosts_fuzz: FUZZ_SOURCES = $(SOURCES) $(LIBS) -lm -llua5.4 \
 	-Wl,--wrap=getaddrinfo,--wrap=freeaddrinfo
-$(BUILD)/fuzz/reply_fuzz: FUZZ_SOURCES = $(filter-out src/shell/thread.c \
+$(BUILD)/fuzz/reply_fuzz: FUZZ_SOURCES = $(filter-out src/shell/now.c src/shell/thread.c \
 	src/zookeeper/descriptors.c,$(wildcard $(patsubst %,src/%/*.c,core session shell zookeeper))) \
 	-ldl
 $(BUILD)/fuzz/options_fuzz: FUZZ_SOURCES = $(SOURCES) $(LIBS) -lm -llua5.4

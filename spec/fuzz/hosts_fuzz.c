@@ -1,6 +1,6 @@
 /*
  * hosts_fuzz.c - libFuzzer on connect strings, by the way that zklock.connect takes: first
- * lua/zklock/options.lua, then src/zookeeper/hosts.c. What must hold for any text:
+ * lua/zklock/hosts.lua, then src/zookeeper/hosts.c. What must hold for any text:
  *
  *   - it is refused with a message that shows the form or names the chroot, or split into
  *     hosts and chroot without a byte lost;
@@ -181,7 +181,7 @@ static lua_State *start(void) {
     lua_State *L = lua_with_lines("return 0");
     luaL_requiref(L, "zklock.core", luaopen_zklock_core, 0);
     lua_settop(L, 0);
-    if (!luaL_dostring(L, "return require('zklock.options').hosts")) return L;
+    if (!luaL_dostring(L, "return require('zklock.hosts').split")) return L;
     fprintf(stderr, "%s\n", lua_tostring(L, -1));
     abort();
 }

@@ -2,8 +2,10 @@
 -- judge(call, ...) raises when a promise is broken.
 
 local Session = require "zklock.session"
+local hosts = require "zklock.hosts"
 local options = require "zklock.options"
 local owner_key = require "zklock.owner"
+local writes = require "zklock.writes"
 
 local to_time = ... -- seconds as C takes them; UBSan watches
 
@@ -20,14 +22,14 @@ local user = {
     release = "options.release(...)",
     timeout = "options.timeout(..., 1)",
     path = "options.path(...)",
-    hosts = "options.hosts(...)",
+    hosts = "hosts.split(...)",
     callback = 'options.callback(..., "the argument")',
-    guard = "options.guard(...)",
+    guard = "writes(...)",
     permits = "options.permits(..., 10)",
 }
 
 for call, text in pairs(user) do
-    local env = { options = options, session = session }
+    local env = { hosts = hosts, options = options, session = session, writes = writes }
     local body = "local result, message, code = " .. text .. " return result, message, code"
     user[call] = assert(load(body, "@user.lua", "t", env))
 end

@@ -1,9 +1,9 @@
 /*
  * reply_fuzz.c - libFuzzer on what a server says: all of src/zookeeper, src/shell,
- * src/session and src/core as it ships, but for threads and time (thread.c, descriptors.c), with a
- * libzookeeper of its own below that keeps each request, and answers it with any code, path, list,
- * data, Stat and results, true or not, also such as the real one does not let through. Users do
- * what they may meanwhile: acquire, try, give up, ask, guard, watch, wait in conditions;
+ * src/session and src/core as it ships, but for threads and time (thread.c, now.c, descriptors.c),
+ * with a libzookeeper of its own below that keeps each request, and answers it with any code, path,
+ * list, data, Stat and results, true or not, also such as the real one does not let through. Users
+ * do what they may meanwhile: acquire, try, give up, ask, guard, watch, wait in conditions;
  * connections are lost, sessions expire.
  *
  * What must hold:

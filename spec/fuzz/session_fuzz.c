@@ -37,7 +37,7 @@ static void send_all(void) {
     while (zkl_session_next_rpc(w.session, &sent.id, &sent.rpc)) {
         const struct call *call = call_of(sent.id);
         require(connected() && sent.rpc.path && w.count < SENT);
-        if (call->stake && !w.session->closing) check_stakes_rpc(call, &sent.rpc);
+        if (zkl_call_stake(call) && !w.session->closing) check_stakes_rpc(call, &sent.rpc);
         if (byte() < 0xfa) *nth(w.count++) = sent;
         else zkl_session_unsent(w.session, sent.id);
     }
@@ -178,7 +178,7 @@ static int64_t pick_fixed_czxid(const char *path, uint8_t from) {
     EACH_STAKE(stake) {
         size_t length = stake->path->length;
         bool here = strncmp(path, stake->path->text, length) == 0 && path[length] == '/';
-        if (here && stake->claim.czxid && skip-- == 1) return stake->claim.czxid;
+        if (here && stake->claim.node.czxid && skip-- == 1) return stake->claim.node.czxid;
     }
     return ++w.zxid;
 }
@@ -189,7 +189,8 @@ static int64_t pick_czxid(const char *path, uint8_t from) {
     if (strcmp(name, ZKL_NAME_FIXED) == 0) return pick_fixed_czxid(path, from);
     EACH_STAKE(stake) {
         const struct zkl_contender *contender = zkl_line_find(&stake->path->line, name);
-        if (strcmp(stake->claim.name, name) == 0 && stake->claim.czxid) return stake->claim.czxid;
+        if (strcmp(stake->claim.node.name, name) == 0 && stake->claim.node.czxid)
+            return stake->claim.node.czxid;
         if (contender && contender->czxid) return contender->czxid;
     }
     return from % 2 ? 1 + from : ++w.zxid;
@@ -236,8 +237,8 @@ static void pick_names(struct names *names, const char *path) {
     EACH_STAKE(stake) {
         const struct zkl_claim *claim = &stake->claim;
         if (strcmp(stake->path->text, path) != 0 || byte() >= 0xd0) continue;
-        if (is_complete_name(claim->name)) add_name(names, claim->name, "");
-        else if (claim->nonce) add_attempt(names, claim, claim->nonce);
+        if (is_complete_name(claim->node.name)) add_name(names, claim->node.name, "");
+        else if (claim->node.nonce) add_attempt(names, claim, claim->node.nonce);
         if (others >= 0xf0) add_attempt(names, claim, w.session->common.nonces - byte() % 4);
     }
     for (int i = 0; i < others % 4; i++) add_name(names, strangers[byte() % STRANGERS], "");
@@ -315,14 +316,14 @@ static bool is_kept(const struct stake *stake) {
 /* Only an answer that says so makes a reader of a writer, and of its number it says nothing. */
 static void answer(const struct sent *sent, int error) {
     const struct call *call = call_of(sent->id);
-    const struct stake *stake = call->stake;
+    const struct stake *stake = zkl_call_stake(call);
     struct zkl_claim before = stake ? stake->claim : (struct zkl_claim){0};
     bool says_so =
         call->kind == CALL_DOWNGRADE && (error == ZKL_ERROR_NONE || error == ZKL_ERROR_NODE_EXISTS);
     answer_with(sent, error);
     if (before.kind != ZKL_WRITE || !is_kept(stake) || stake->claim.kind != ZKL_READ) return;
-    require(says_so && stake->claim.czxid == before.czxid);
-    require(stake->claim.sequence == before.sequence);
+    require(says_so && stake->claim.node.czxid == before.node.czxid);
+    require(stake->claim.node.sequence == before.node.sequence);
 }
 
 /* The connection is there, in the same session or in a new one. */

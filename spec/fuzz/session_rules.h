@@ -28,6 +28,9 @@
 
 #include "core/permits.h"
 #include "session/call.h" /* to look, never to change */
+#include "session/internal.h"
+#include "session/lease.h"
+#include "session/watcher.h"
 
 enum { USERS = 6, WATCHERS = 2, LOCKS = 2, SENT = 1024, PATH = 256 };
 
@@ -108,7 +111,7 @@ static const char *name_in(const char *path) {
 /* Of the kind, for the stake; any stake's: NULL. */
 static unsigned count_out(const struct stake *stake, enum call_kind kind) {
     unsigned count = 0;
-    EACH_CALL(call) count += call->kind == kind && (!stake || call->stake == stake);
+    EACH_CALL(call) count += call->kind == kind && (!stake || zkl_call_stake(call) == stake);
     return count;
 }
 
@@ -122,22 +125,22 @@ static bool is_out(const struct stake *stake, enum call_kind kind) {
 static void check_removed(const struct stake *stake) {
     require(stake->claim.state == ZKL_LEAVE || stake->claim.state == ZKL_RETREAT);
     if (!is_fixed(&stake->claim)) {
-        require(is_complete_name(stake->claim.name));
+        require(is_complete_name(stake->claim.node.name));
         return;
     }
-    require(stake->claim.czxid != 0 && strcmp(stake->claim.name, ZKL_NAME_FIXED) == 0);
+    require(stake->claim.node.czxid != 0 && strcmp(stake->claim.node.name, ZKL_NAME_FIXED) == 0);
     EACH_STAKE(other) {
         bool holds = is_fixed(&other->claim) && zkl_claim_holds(&other->claim);
         if (other != stake && other->path == stake->path && holds)
-            require(other->claim.czxid != stake->claim.czxid);
+            require(other->claim.node.czxid != stake->claim.node.czxid);
     }
 }
 
 /* One of a fixed name at a time: else their nodes could not be told apart. */
 static void check_created(const struct stake *stake, const char *path) {
     const struct zkl_claim *claim = &stake->claim;
-    require(claim->state == ZKL_CREATE && claim->czxid == 0);
-    require(strcmp(name_in(path), claim->name) == 0 && !is_complete_name(claim->name));
+    require(claim->state == ZKL_CREATE && claim->node.czxid == 0);
+    require(strcmp(name_in(path), claim->node.name) == 0 && !is_complete_name(claim->node.name));
     if (!is_fixed(claim)) return;
     EACH_CALL(call) {
         bool create = call->kind == CALL_CREATE && is_fixed(&call->stake->claim);
@@ -154,7 +157,7 @@ static void check_stakes_rpc(const struct call *call, const struct zkl_rpc *rpc)
     case CALL_CREATE_ALL:
     case CALL_WAIT: check_created(stake, rpc->path); break;
     case CALL_REMOVE: check_removed(stake); break;
-    case CALL_GET_OWN: require(is_fixed(claim) || is_complete_name(claim->name)); break;
+    case CALL_GET_OWN: require(is_fixed(claim) || is_complete_name(claim->node.name)); break;
     case CALL_LIST: require(!is_fixed(claim)); break;
     case CALL_GET_AHEAD:
     case CALL_RANK: require(call->contender && !is_fixed(claim)); break;
@@ -163,7 +166,7 @@ static void check_stakes_rpc(const struct call *call, const struct zkl_rpc *rpc)
         break;
     case CALL_FORWARD: require(claim->state == ZKL_FORWARD && claim->waits && claim->ahead); break;
     case CALL_MARK:
-        require(claim->state == ZKL_HELD && (claim->kind == ZKL_PERMIT || claim->marked));
+        require(claim->state == ZKL_HELD && (claim->kind == ZKL_PERMIT || claim->node.marked));
         break;
     default: break;
     }
@@ -174,15 +177,15 @@ static void check_stakes_rpc(const struct call *call, const struct zkl_rpc *rpc)
 /* Ahead of the claim and in its way by line.h's order, as far as it is known. */
 static bool is_ahead(const struct zkl_claim *claim, const struct zkl_contender *contender) {
     if (!zkl_kinds_exclude(claim->kind, contender->kind)) return false;
-    if (claim->line->exhausted) return contender->czxid && contender->czxid < claim->czxid;
-    return contender->sequence < claim->sequence;
+    if (claim->line->exhausted) return contender->czxid && contender->czxid < claim->node.czxid;
+    return contender->sequence < claim->node.sequence;
 }
 
 /* Of what a user got by its own node; a part may have been first for a while. */
 static void check_first(const struct zkl_claim *claim) {
     const struct zkl_line *line = claim->line;
-    if (is_fixed(claim) || claim->served || claim->next_part != claim) return;
-    require(!line->incomplete && zkl_line_find(line, claim->name));
+    if (is_fixed(claim) || claim->node.served || claim->next_part != claim) return;
+    require(!line->incomplete && zkl_line_find(line, claim->node.name));
     if (claim->kind == ZKL_PERMIT) {
         require(!zkl_permits_stranger(line, claim) && zkl_permits_fit(line, claim));
         return;
@@ -193,9 +196,9 @@ static void check_first(const struct zkl_claim *claim) {
 /* Of one node, by turns, each is larger. */
 static void check_turn(const struct stake *stake) {
     int i = stake->path->text[1] - 'a';
-    if (stake->claim.counting && w.turns[i].czxid == stake->claim.czxid)
+    if (stake->claim.counting && w.turns[i].czxid == stake->claim.node.czxid)
         require(stake->token > w.turns[i].token);
-    w.turns[i].czxid = stake->claim.czxid;
+    w.turns[i].czxid = stake->claim.node.czxid;
     w.turns[i].token = stake->token;
 }
 
@@ -251,7 +254,7 @@ static bool watches_own(const struct stake *stake) {
 /* Or has asked to, perhaps without a connection. */
 static bool watches(const struct stake *stake, const struct zkl_contender *contender) {
     EACH_CALL(call) {
-        bool asks = call->stake == stake && call->kind == CALL_GET_AHEAD;
+        bool asks = zkl_call_stake(call) == stake && call->kind == CALL_GET_AHEAD;
         if (asks && call->contender == contender) return true;
     }
     return will_tell(watch_at(stake->path->text, contender->name));
@@ -260,7 +263,7 @@ static bool watches(const struct stake *stake, const struct zkl_contender *conte
 /* The nearest; a claim that heads watches others as well: any, for a later list may have another
  * order. */
 static bool watches_ahead(const struct stake *stake) {
-    if (!stake->claim.heading) return watches(stake, stake->claim.ahead);
+    if (!stake->claim.headed) return watches(stake, stake->claim.ahead);
     const struct want *want = stake->wants;
     while (want && !will_tell(want->watch)) want = want->next;
     return want || is_out(stake, CALL_GET_AHEAD);
@@ -327,7 +330,8 @@ static void check_stake(const struct stake *stake) {
     require(!claim->looking || (claim->ahead && !claim->lookahead));
     EACH_STAKE(other) {
         bool apart = other == stake || other->path != stake->path || is_fixed(claim);
-        require(apart || !*claim->name || strcmp(claim->name, other->claim.name) != 0);
+        require(apart || !*claim->node.name ||
+                strcmp(claim->node.name, other->claim.node.name) != 0);
     }
 }
 

@@ -1,5 +1,5 @@
---- drawn.lua - small changes of lua/zklock and src/lua, drawn by a seed: which part of the suite
--- catches each.
+--- drawn.lua - small changes of lua/zklock, src/child and src/lua, drawn by a seed: which part of
+-- the suite catches each.
 --
 --   lua5.4 spec/mutants/drawn.lua COUNT SEED [number ...]   from the top, by mutants.mk
 --
@@ -37,8 +37,8 @@ end
 -- another tree: its line, the change, and how many such there are up to it.
 local function all_places()
     local list, seen = {}, {}
-    for file in shell.must("cd %s && { find lua/zklock -name '*.lua'; ls src/lua/*.c; } | " ..
-                           "LC_ALL=C sort", BASE):gmatch("%S+") do
+    for file in shell.must("cd %s && { find lua/zklock -name '*.lua'; " ..
+                           "ls src/child/*.c src/lua/*.c; } | LC_ALL=C sort", BASE):gmatch("%S+") do
         local text = files.read(BASE .. "/" .. file)
         for _, place in ipairs(places.of(text, file:find("%.c$"))) do
             list[#list + 1] = place
@@ -63,7 +63,9 @@ end
 local function is_valid(place)
     local path = files.write(FOLDER .. "/valid" .. (place.is_c and ".c" or ".lua"), changed(place))
     local command = "luac5.4 -p "
-    if place.is_c then command = COMPILE .. "-I" .. BASE .. "/src/lua -fsyntax-only " end
+    if place.is_c then
+        command = ("%s -I%s/%s -fsyntax-only "):format(COMPILE, BASE, place.file:match("^(.*)/"))
+    end
     local _, status = shell.run("%s", command .. path)
     return status == 0
 end
@@ -94,11 +96,26 @@ local function sources()
 end
 
 
-local function link(tree, object_of)
+local OF_BOTH = { ["src/lua/values.c"] = true, ["src/shell/now.c"] = true }
+
+-- The objects of a module, "core" or "child".
+local function objects(module, object_of)
     local list = {}
-    for _, file in ipairs(sources()) do list[#list + 1] = object_of(file) end
-    shell.must("cd %s/build/5.4/zklock && %s -shared -o new.so %s %s && mv new.so core.so", tree,
-               os.getenv "CC", table.concat(list, " "), os.getenv "LIBS")
+    for _, file in ipairs(sources()) do
+        local is_child = file:find("^src/child/") ~= nil
+        if is_child == (module == "child") or OF_BOTH[file] then
+            list[#list + 1] = object_of(file)
+        end
+    end
+    return table.concat(list, " ")
+end
+
+
+local function link(tree, object_of)
+    for _, module in ipairs{ "core", "child" } do
+        shell.must("cd %s/build/5.4/zklock && %s -shared -o new.so %s %s && mv new.so %s.so", tree,
+                   os.getenv "CC", objects(module, object_of), os.getenv "LIBS", module)
+    end
 end
 
 

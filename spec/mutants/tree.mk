@@ -4,7 +4,7 @@
 #   sim/sim          the simulator
 #   memory/<spec>    one of spec/memory, with the sanitizers
 #   cost/<spec>      one of spec/cost
-#   zklock/core.so   the module for Lua 5.4
+#   zklock/core.so   the module for Lua 5.4; with it zklock/child.so
 #
 # A mutant begins as a copy of the tree as it is, already built, so only what its defect
 # is in is built again. No warnings: a defect may leave something unused.
@@ -82,7 +82,11 @@ cost/%.o: spec/cost/%.c $(HEADERS)
 cost/%: cost/%.o $(COST)
 	$(CC) $(COST_FLAGS) -o $@ $^
 
-zklock/core.so: $(MODULE)
+zklock/core.so: $(MODULE) | zklock/child.so
+	$(CC) -shared -o $@ $^ $(LIBS)
+
+zklock/child.so: $(patsubst src/%.c,zklock/%.o,$(wildcard src/child/*.c) src/lua/values.c \
+	src/shell/now.c)
 	$(CC) -shared -o $@ $^ $(LIBS)
 
 zklock/%.o: src/%.c $(HEADERS)

@@ -171,12 +171,12 @@ return {
       catch = by("watches", "costs no request when what it waits for comes") },
     { "kept-watch-uncounted",
       "a watcher's watch does not count while it is not set: there may be no room later",
-      at = "is_counted", find = "watch->keepers ||",
+      at = "is_counted", find = "watch->pins ||",
       catch = by("fault/watch", "that is begun without a connection") },
     { "own-watch-ignored", "the event of the own node is dropped",
       at = "zkl_stake_event",
       find = [[
-        if (strcmp(claim->name, name) == 0) zkl_stake_perform(stake, own_event(stake, event));
+        if (strcmp(claim->node.name, name) == 0) zkl_stake_perform(stake, own_event(stake, event));
         else]],
       catch = by("fault/replies", "that deletes the holder's node after heartbeats") },
     { "one-parent", "of missing parents only the last is made",
@@ -234,7 +234,7 @@ return {
 
     { "exists-is-refused",
       "a downgrade that was carried out before is taken for one that is refused",
-      at = "answer_share", find = "answer->rc == ZKL_ERROR_NODE_EXISTS ? ZKL_DONE :",
+      at = "answer_downgrade", find = "answer->rc == ZKL_ERROR_NODE_EXISTS ? ZKL_DONE :",
       catch = by("rwlock", "whose request or reply is lost is made, once") },
 
     -- --- guard and revoke -------------------------------------------------------------
@@ -250,7 +250,7 @@ return {
       "a lease that became a reader's is taken for lost when its old node is gone",
       at = "zkl_stake_absent",
       find = [[
-    if (claim->state == ZKL_DOWNGRADE || strcmp(last_segment(node), claim->name) != 0)
+    if (claim->state == ZKL_DOWNGRADE || strcmp(last_segment(node), claim->node.name) != 0)
         return false;]],
       replace = "(void)node;",
       catch = by("guard", "follows a writer that becomes a reader") },
@@ -309,7 +309,7 @@ return {
     -- --- permits ------------------------------------------------------------------------
 
     { "deaf-head", "who heads hears of the nearest holder only",
-      at = "zkl_stake_event", find = "claim->state == ZKL_WAIT && claim->heading",
+      at = "zkl_stake_event", find = "claim->state == ZKL_WAIT && claim->headed",
       replace = "false",
       catch = by("semaphore", "are a watch on each holder for the first") },
     { "late-watch", "a mark that came before the watch is not seen",
@@ -358,7 +358,8 @@ return {
       at = "place_in_turns", find = "place + path->stakes - seen - 1", replace = "place",
       catch = by("turns", "tells who waits his place in the process, or in line") },
     { "turns-token", "the token is the node's, for all who have it one after the other",
-      at = "zkl_multi_grant", find = "zkl_claim_token(&part->claim)", replace = "part->claim.czxid",
+      at = "zkl_multi_grant",
+      find = "zkl_claim_token(&part->claim)", replace = "part->claim.node.czxid",
       catch = by("turns", "has tokens of 1024 a node") },
     { "turns-close", "at close the lock is handed on to those who are about to be told",
       at = "end_new", find = "claim->state == ZKL_NEW", replace = "claim->state == ZKL_GONE",
@@ -375,7 +376,7 @@ return {
       at = "is_same_use", find = "&& !claim->batch == !options->batch",
       catch = by("turns", "where the session uses the path in another order") },
     { "turns-conflict-text", "who is refused for a path's turns is told of another order",
-      at = "number_of", find = "if (claim->batch) return USE_TURNS;",
+      at = "use_by", find = "if (claim->batch) use = ZKL_USE_TURNS;",
       catch = by("turns", "where the session uses the path in another order") },
     { "turns-late", "who was handed the lock is told at the next heartbeat",
       at = "resume_followers", find = "zkl_claim_follows(claim)",

@@ -4,7 +4,7 @@
 local client = require "zklock.seckill.http.client"
 local dkjson = require "dkjson"
 local nginx = require "spec.nginx.nginx"
-local reapers = require "zklock.seckill.reaper"
+local reapers = require "zklock.system.reaper"
 local record = require "zklock.seckill.http.record"
 local rig = require "spec.rig"
 local runs = require "zklock.seckill.http.run"

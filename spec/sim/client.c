@@ -93,7 +93,7 @@ static bool is_short(const struct call *call) {
 /* Perhaps for the next connection. False: the library does not take it. */
 static bool send(struct client *client, uint64_t id, const struct zkl_rpc *rpc) {
     const struct call *call = call_of(client, id);
-    const struct zkl_claim *claim = call->stake ? &call->stake->claim : NULL;
+    const struct zkl_claim *claim = zkl_call_stake(call) ? &call->stake->claim : NULL;
     const struct shadow *shadow = claim ? shadow_of(client, claim) : NULL;
     if (client->expiring || is_unknown_watch(client, rpc) || is_short(call)) return false;
     struct item item = {.what = REQUEST,
@@ -102,7 +102,7 @@ static bool send(struct client *client, uint64_t id, const struct zkl_rpc *rpc) 
                         .node = NOBODY,
                         .nodes = {NOBODY, NOBODY, NOBODY, NOBODY},
                         .issued = clock_of(client),
-                        .czxid = claim ? claim->czxid : 0,
+                        .czxid = claim ? claim->node.czxid : 0,
                         .taken = shadow && shadow->taken,
                         .guard = guard_sent(client, call),
                         .signal = user_signal_sent(client, call)};
@@ -289,7 +289,7 @@ static void stir(struct client *client, int line) {
     client->stirred[line] = true;
     EACH_STAKE(client, stake) {
         const struct zkl_claim *claim = &stake->claim;
-        struct node *node = zkl_claim_has_node(claim) ? node_find(claim->name) : NULL;
+        struct node *node = zkl_claim_has_node(claim) ? node_find(claim->node.name) : NULL;
         if (node && node->line == line) node->stirred = true;
     }
 }

@@ -249,7 +249,7 @@ void deed_touch(void) {
 unsigned guard_sent(const struct client *client, const struct call *call) {
     if (call->kind != CALL_GUARD) return 0;
     EACH_DEED(client, deed) {
-        if (deed->kind != DEED_GUARD || deed->request != call->request) continue;
+        if (deed->kind != DEED_GUARD || deed->request != zkl_call_request(call)) continue;
         rules_on_guard(&world.guards[deed->guard], &call->request->stakes);
         return deed->guard;
     }

@@ -63,7 +63,7 @@ static zkl_actions end(const struct zkl_claim *claim, struct before before, enum
     if (did & ZKL_DO_QUEUED) rules_on_queued(client_of(claim), claim);
     if (gave_up(claim, before, event))
         rules_on_turn(client_of(claim), claim, before.state == ZKL_KEPT);
-    if (did & ZKL_DO_WATCH_AHEAD && !claim->heading) rules_on_watch(client_of(claim), claim);
+    if (did & ZKL_DO_WATCH_AHEAD && !claim->headed) rules_on_watch(client_of(claim), claim);
     return did;
 }
 

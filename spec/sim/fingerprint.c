@@ -113,27 +113,28 @@ static void mix_queue(struct queue *queue, zkl_time now, bool requests) {
 static void mix_claim(const struct zkl_claim *claim, zkl_time now) {
     mix((uint64_t)claim->state << 16 | (uint64_t)claim->code << 8 | claim->refusal);
     mix(claim->kind);
-    mix((uint64_t)(claim->wanted | claim->stalled << 1 | claim->doubted << 2 |
-                   claim->announced << 3 | claim->own_watched << 4 | claim->unsettled << 5 |
+    mix((uint64_t)(claim->wanted | claim->stalled << 1 | claim->node.doubted << 2 |
+                   claim->announced << 3 | claim->node.watched << 4 | claim->unsettled << 5 |
                    claim->pausing << 6 | claim->awaits_parts << 7 | claim->waits << 8 |
-                   claim->left << 9 | claim->settled << 10 | claim->heir << 11 | claim->ends << 12 |
-                   claim->asks << 13 | claim->counting << 14 | claim->marked << 15));
-    mix((uint64_t)(uint32_t)claim->batch << 32 | (uint32_t)claim->served);
+                   claim->left << 9 | claim->settled << 10 | claim->inherited << 11 |
+                   claim->ends << 12 | claim->asks << 13 | claim->counting << 14 |
+                   claim->node.marked << 15));
+    mix((uint64_t)(uint32_t)claim->batch << 32 | (uint32_t)claim->node.served);
     mix((uint64_t)(uint32_t)claim->permits << 32 | (uint32_t)claim->limit);
-    mix((uint64_t)claim->heard << 3 | (uint64_t)claim->found << 2 | claim->heading << 1 |
-        claim->unseen);
-    mix((uint64_t)claim->czxid);
-    mix((uint64_t)claim->listed << 32 | claim->ranks);
+    mix((uint64_t)claim->heard << 3 | (uint64_t)(claim->stranger != NULL) << 2 |
+        (claim->headed != 0) << 1 | claim->unseen);
+    mix((uint64_t)claim->node.czxid);
+    mix((uint64_t)claim->node.listed << 32 | claim->ranks);
     mix((uint64_t)claim->headed << 1 | claim->recheck);
     mix(claim->rounds);
     mix((uint64_t)claim->epoch);
     mix_time(claim->deadline, now);
     mix_time(claim->hold_until, now);
-    mix((uint64_t)claim->crowd);
+    mix((uint64_t)claim->max_waiters);
     mix((uint64_t)claim->keep);
     if (claim->batch < 0) mix_time(claim->since, now);
-    if (claim->batch < 0) mix_time(claim->turn_began, now);
-    mix_text(claim->name);
+    if (claim->batch < 0) mix_time(claim->node.turn_began, now);
+    mix_text(claim->node.name);
     if (claim->ahead) mix_text(claim->ahead->name);
     if (claim->lookahead) mix_text(claim->lookahead->name);
     mix(claim->looking);
@@ -149,7 +150,7 @@ static void mix_line(const struct zkl_line *line, zkl_time now) {
     mix((uint64_t)(line->exhausted | line->incomplete << 1 | line->opened << 2 |
                    (unsigned)line->children << 3 | line->changed << 5 | line->gave_way << 6));
     mix(line->serial);
-    mix((uint64_t)line->haste);
+    mix((uint64_t)line->shortened);
     mix_restraint(&line->restraint, now);
     for (size_t i = 0; i < line->count; i++) {
         mix_text(line->contenders[i]->name);
@@ -198,24 +199,29 @@ static void mix_stake(const struct stake *stake, zkl_time now) {
 }
 
 static void mix_call(const struct zkl_session *session, const struct call *call, zkl_time now) {
+    const struct stake *stake = zkl_call_stake(call);
+    bool looks = call->kind >= CALL_LOOK_SYNC && call->kind <= CALL_LOOK;
     mix((uint64_t)call->kind << 3 | call->watching << 2 | call->unsent << 1 |
-        (call->listed != NULL));
-    mix(place_of(session, call->stake) << 1 | (call->request != NULL));
+        (stake && call->listed));
+    mix(place_of(session, stake) << 1 | (zkl_call_request(call) != NULL));
     mix_text(call->node ? call->node : "");
-    mix_text(call->contender ? call->contender->name : "");
+    mix_text(stake && call->contender ? call->contender->name : "");
     mix_time(call->issued, now);
-    if (call->look_at) mix_time(call->look_at, now);
+    if (looks && call->look_at) mix_time(call->look_at, now);
 }
 
 static void mix_request_of(const struct zkl_session *session, const struct zkl_request *request,
                            zkl_time now) {
-    mix((uint64_t)request->kind << 2 | request->done << 1 | request->lease);
+    mix((uint64_t)request->kind << 2 | request->done << 1 |
+        (zkl_request_contends(request) && request->lease));
     mix((uint64_t)request->code << 32 | request->calls);
     mix_time(request->deadline, now);
     mix(request->ask_at ? (uint64_t)(request->ask_at - now) : 1);
     mix_stakes(session, &request->stakes);
-    for (size_t i = 0; i < request->queued; i++) mix_text(request->queue[i].name);
-    mix((uint64_t)request->listed << 32 | request->signalled);
+    if (zkl_request_has_queue(request)) {
+        for (size_t i = 0; i < request->queued; i++) mix_text(request->queue[i].name);
+        mix((uint64_t)request->listed << 32 | request->signalled);
+    }
     mix(request->effects);
     if (request->guard) mix(request->guard->refused);
 }
@@ -251,8 +257,8 @@ static void mix_zk(struct zkl_session *session, zkl_time now) {
     mix_time(session->busy_since, now);
     if (!world.setting.plain) mix(session->random);
     while ((path = zkl_path_next(session, path))) mix_path(path, now);
-    for (int i = 0; i < MEMORIES; i++)
-        if (session->memories[i].path) mix_restraint(&session->memories[i].restraint, now);
+    for (int i = 0; i < REMEMBERED; i++)
+        if (session->remembered[i].path) mix_restraint(&session->remembered[i].restraint, now);
     for (const struct stake *stake = session->stakes; stake; stake = stake->next)
         mix_stake(stake, now);
     for (const struct call *call = session->calls; call; call = call->next)

@@ -94,7 +94,7 @@ static bool may_share(const struct wish *wish) {
 /* Somebody asks its holder to give way: in turns that ends the turn. */
 static bool may_yield(const struct wish *wish) {
     if (!has_lease(wish)) return false;
-    const struct node *node = node_find(stake_of(wish)->claim.name);
+    const struct node *node = node_find(stake_of(wish)->claim.node.name);
     if (!node || !node_may_be_written(node)) return false;
     return !world.setting.plain || wish->batch;
 }
@@ -409,7 +409,7 @@ static void change(void) {
 static void revoke(const struct client *c) {
     const struct wish *wish = user_some(c, may_yield);
     tell("somebody asks %s to give way", story_client(c));
-    node_write(node_find(stake_of(wish)->claim.name), REVOKE);
+    node_write(node_find(stake_of(wish)->claim.node.name), REVOKE);
 }
 
 static void make(enum move move, int who) {

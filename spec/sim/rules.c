@@ -15,8 +15,9 @@ void require(bool holds, const char *rule) {
 
 struct node *node_of(const struct zkl_claim *claim) {
     char name[ZKL_NAME_SIZE];
-    if (zkl_kind_is_fixed(claim->kind)) return claim->czxid ? node_born(claim->czxid) : NULL;
-    struct node *node = claim->czxid == 0 ? NULL : node_find(claim->name);
+    if (zkl_kind_is_fixed(claim->kind))
+        return claim->node.czxid ? node_born(claim->node.czxid) : NULL;
+    struct node *node = claim->node.czxid == 0 ? NULL : node_find(claim->node.name);
     if (!node || alive(node) || claim->kind != ZKL_WRITE) return node;
     zkl_name_downgrade(name, node->name);
     struct node *reader = node_find(name);
@@ -55,8 +56,8 @@ static bool waits_for_its_turn(const struct zkl_claim *claim) {
 
 /* A node has as many grants as tokens, and within a turn a client's own wishes keep their order. */
 static void check_turn(const struct zkl_claim *claim, const struct node *node) {
-    require(claim->served < ZKL_BATCH_MAX, "no grant of a node has the token of another node");
-    require(claim->served == node->grants, "the grants of a node are counted");
+    require(claim->node.served < ZKL_BATCH_MAX, "no grant of a node has the token of another node");
+    require(claim->node.served == node->grants, "the grants of a node are counted");
     require(!node->yields, "a turn that was revoked is not handed on");
     for (const struct zkl_claim *each = claim->line->claims; each != claim; each = each->next)
         require(!waits_for_its_turn(each) || claim->trying,
@@ -84,7 +85,7 @@ static bool may_hold(const struct node *node) {
 
 static void check_part_of_grant(const struct client *client, const struct zkl_claim *claim) {
     struct node *node = node_of(claim);
-    require(node && node->born == claim->czxid, "the token is the czxid of the own node");
+    require(node && node->born == claim->node.czxid, "the token is the czxid of the own node");
     if (!zkl_kind_is_fixed(claim->kind)) /* it asks for none */
         require(node && node->died > client->shown[node->line],
                 "a list that lacks the own node grants nothing");
@@ -92,13 +93,13 @@ static void check_part_of_grant(const struct client *client, const struct zkl_cl
     require(alive(node), "a grant is for a node that exists");
     require(node->kind == claim->kind, "a grant is of the kind that was wished for");
     require(may_hold(node), "a claim that is granted is the first, or there are permits for it");
-    require(!node->late || claim->doubted, "what landed late is granted to nobody else");
+    require(!node->late || claim->node.doubted, "what landed late is granted to nobody else");
     require(world.sessions[node->session].id == zkl_session_id(client->zk),
             "a grant is for a node of the own session");
     if (claim->counting) check_turn(claim, node);
     if (knows_of_rivals(client, node, true)) node->stirred = true;
     node->grants++;
-    note_token(node, claim->served);
+    note_token(node, claim->node.served);
     note_counted(claim, node);
 }
 
@@ -184,7 +185,8 @@ static bool is_true(const struct client *client, const struct wish *wish, enum z
     case ZKL_LOST: return (is_joint(wish) || wish->doing == WAITS) && lost_its_place(wish);
     case ZKL_CONFLICT: return wish->kind == ZKL_PERMIT && was_in_conflict(wish);
     case ZKL_TOO_MANY: return world.setting.room > 0;
-    case ZKL_BUSY: return wish->crowd > 0 || wish->trying; /* rules_on_busy(), rules_on_try() */
+    case ZKL_BUSY:
+        return wish->max_waiters > 0 || wish->trying; /* rules_on_busy(), rules_on_try() */
     case ZKL_RELEASED: return wish->parted;
     default: return code == wish->cancelled && wish->cancelled != ZKL_OK;
     }
@@ -249,7 +251,7 @@ void rules_on_step(struct client *client, const struct zkl_step *step) {
 
 /* Expiry, or a deletion, is no signal. */
 void rules_on_return(const struct zkl_claim *waiter) {
-    const struct node *node = waiter ? node_find(waiter->name) : NULL;
+    const struct node *node = waiter ? node_find(waiter->node.name) : NULL;
     require(node && node->change_count, "a user that returns was signalled");
 }
 
@@ -335,7 +337,7 @@ void rules_on_downgraded(const struct client *client, const struct wish *wish, e
 void rules_on_end_ahead(const struct client *client, const struct zkl_claim *claim,
                         const struct zkl_contender *ahead, zxid at) {
     struct shadow *shadow = shadow_of(client, claim);
-    bool waits = claim->state == ZKL_WAIT && claim->ahead == ahead && !claim->heading;
+    bool waits = claim->state == ZKL_WAIT && claim->ahead == ahead && !claim->headed;
     if (shadow && waits) shadow->told = at;
 }
 
@@ -371,16 +373,17 @@ static bool has_follower(const struct zkl_claim *claim) {
 /* What may end a turn that no other session waits for. */
 static bool ends_anyway(const struct zkl_claim *claim) {
     const struct stake *stake = (const struct stake *)claim;
-    return stake->revoked || claim->served + 1 == ZKL_BATCH_MAX || world.shortages ||
-           world.setting.room || world.setting.refusals || !zkl_line_find(claim->line, claim->name);
+    return stake->revoked || claim->node.served + 1 == ZKL_BATCH_MAX || world.shortages ||
+           world.setting.room || world.setting.refusals ||
+           !zkl_line_find(claim->line, claim->node.name);
 }
 
 /* So many grants, or for so long. */
 static bool is_served(const struct client *client, const struct zkl_claim *claim,
                       zkl_time quantum) {
     if (claim->batch == 0) return true;
-    if (claim->batch > 0) return claim->served + 1 >= claim->batch;
-    return clock_of(client) - claim->turn_began >= quantum;
+    if (claim->batch > 0) return claim->node.served + 1 >= claim->batch;
+    return clock_of(client) - claim->node.turn_began >= quantum;
 }
 
 void rules_on_turn(const struct client *client, const struct zkl_claim *claim, bool kept) {
@@ -627,7 +630,7 @@ static void check_permits(const struct client *client, const struct zkl_claim *c
     if (!nearest) return;
     require(nearest->watched & bit_of(client), "a claim that waits watches the nearest");
     if (taken > own->limit || world.setting.refusals) return;
-    require(claim->heading, "the first claim that does not fit knows it");
+    require(claim->headed, "the first claim that does not fit knows it");
     EACH_NODE(node) {
         bool ahead =
             alive(node) && node->contender && node->place < own->place && node->line == own->line;
@@ -638,7 +641,7 @@ static void check_permits(const struct client *client, const struct zkl_claim *c
 
 /* A waiter that was signalled is on its way back. */
 static void check_in_condition(const struct client *client, const struct zkl_claim *claim) {
-    const struct node *own = node_find(claim->name);
+    const struct node *own = node_find(claim->node.name);
     require(own && alive(own), "a waiter in the condition has its node");
     require(own && own->watched & bit_of(client), "a waiter in the condition watches its node");
     require(own && !own->change_count, "a waiter that was signalled does not wait");
@@ -703,7 +706,8 @@ static void check_unfair_waiter(const struct client *client) {
 static const struct zkl_claim *claim_of(const struct node *node) {
     EACH_CLIENT(c) {
         EACH_STAKE(c, stake) {
-            if (c->life == RUNS && strcmp(stake->claim.name, node->name) == 0) return &stake->claim;
+            if (c->life == RUNS && strcmp(stake->claim.node.name, node->name) == 0)
+                return &stake->claim;
         }
     }
     return NULL;
@@ -751,7 +755,7 @@ static bool has_way(const struct zkl_claim *claim) {
 static void check_end_of_turn(const struct client *client, const struct zkl_claim *claim,
                               const struct node *own) {
     bool known = zkl_line_has_others(claim->line, claim->common->session), others = false;
-    if (claim->batch <= 0 || claim->served + 1 < claim->batch || !has_follower(claim)) return;
+    if (claim->batch <= 0 || claim->node.served + 1 < claim->batch || !has_follower(claim)) return;
     if (world.shortages) return;
     EACH_NODE(node) {
         others = others || (is_rival(node, own) && alive(node));
@@ -842,8 +846,8 @@ void rules_in_calm(void) {
         EACH_CLIENT(c) {
             EACH_STAKE(c, stake) {
                 const struct zkl_claim *claim = &stake->claim;
-                if (is_fixed(node->name) ? claim->czxid == node->born
-                                         : strcmp(claim->name, node->name) == 0)
+                if (is_fixed(node->name) ? claim->node.czxid == node->born
+                                         : strcmp(claim->node.name, node->name) == 0)
                     answered_for = true;
             }
         }

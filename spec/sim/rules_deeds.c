@@ -18,7 +18,7 @@ void rules_on_guard(struct guarded *guard, const struct stakes *stakes) {
         require(node, "a guard is sent by a claim that has a node");
         guard->places[i] = node ? node->place : 0;
         guard->lines[i] = line_of(stake);
-        guard->served = stake->claim.served;
+        guard->served = stake->claim.node.served;
     }
 }
 
@@ -33,8 +33,8 @@ static const struct node *node_in_place(int line, zxid place) {
 /* By the tokens of grants: see note_token(). */
 static bool had_since(const struct node *own) {
     bool alone = world.token[own->line] / ZKL_BATCH_MAX > own->place;
-    bool shares = own->kind == ZKL_READ || own->kind == ZKL_PERMIT;
-    return alone || (!shares && world.read_token[own->line] / ZKL_BATCH_MAX > own->place);
+    bool beside = own->kind == ZKL_READ || own->kind == ZKL_PERMIT;
+    return alone || (!beside && world.read_token[own->line] / ZKL_BATCH_MAX > own->place);
 }
 
 /* By the server, in its order: now. */

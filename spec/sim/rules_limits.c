@@ -2,8 +2,7 @@
 #include "rules.h"
 #include "verdict.h"
 
-/* --- what a list showed ------------------------------------------------------------------------
- */
+/* --- what a list showed ----------------------------------------------------------------------- */
 
 /* Of one number are the two nodes of a downgrade. */
 static bool is_before(const struct node *node, const struct node *other) {
@@ -49,12 +48,12 @@ static bool is_taken(const struct client *client, const struct zkl_claim *claim,
 static bool is_name_taken(const struct client *client, const struct zkl_claim *claim) {
     const struct item *answer = client->hears;
     const struct node *node = answer ? node_at(ZKL_NAME_FIXED, answer->view) : NULL;
-    return node && node->born != claim->czxid;
+    return node && node->born != claim->node.czxid;
 }
 
 static bool is_robbed(const struct zkl_claim *claim) {
     bool fixed = zkl_kind_is_fixed(claim->kind);
-    const struct node *own = fixed ? node_of(claim) : node_find(claim->name);
+    const struct node *own = fixed ? node_of(claim) : node_find(claim->node.name);
     return own && !alive(own);
 }
 
@@ -101,14 +100,14 @@ void rules_on_busy(const struct client *client, const struct zkl_claim *claim) {
     const struct node *own = node_of(claim);
     const struct stake *stake = (const struct stake *)claim;
     int line = line_at(stake->path->text);
-    require(claim->crowd > 0, "who does not mind many is never told that the lock is busy");
+    require(claim->max_waiters > 0, "who does not mind many is never told that the lock is busy");
     require(!claim->announced, "who was told to wait is not sent away");
     /* What the last list showed is known, and to whom. */
     if (client->session == NOBODY || !world.sessions[client->session].alive || world.shortages)
         return;
     unsigned count =
         own ? waited_ahead(own, client->shown[own->line]) : waited(client, claim, line);
-    require(count >= (unsigned)claim->crowd, "the lock is never busy with fewer waiting");
+    require(count >= (unsigned)claim->max_waiters, "the lock is never busy with fewer waiting");
 }
 
 /* By those that are there still. Numbers near their end do not tell who holds. */
@@ -117,9 +116,9 @@ void rules_on_queued(const struct client *client, const struct zkl_claim *claim)
     const struct stake *stake = (const struct stake *)claim;
     bool placed = own && claim->state == ZKL_WAIT && !claim->line->exhausted;
     EACH_WISH(client, wish) {
-        bool minds = wish->crowd && wish->request && wish->request == stake->request;
+        bool minds = wish->max_waiters && wish->request && wish->request == stake->request;
         if (minds && placed)
-            require(waited_ahead(own, world.zxid) < wish->crowd,
+            require(waited_ahead(own, world.zxid) < wish->max_waiters,
                     "who minds so many is not told to wait behind them");
     }
 }

@@ -71,7 +71,7 @@ static bool is_behind_another(const struct zkl_claim *claim) {
 static bool is_settled(const struct client *client, const struct zkl_claim *claim) {
     if (is_behind_another(claim)) return true;
     if (claim->state == ZKL_WAIT && claim->stalled)
-        return claim->own_watched && rules_may_be_unwatching(client, claim);
+        return claim->node.watched && rules_may_be_unwatching(client, claim);
     if (claim->stalled || claim->state == ZKL_GONE) return claim->state == ZKL_GONE;
     if (claim->state == ZKL_IN_CONDITION)
         return claim->partner && claim->partner->state == ZKL_WAIT;
@@ -79,7 +79,7 @@ static bool is_settled(const struct client *client, const struct zkl_claim *clai
     bool in_place =
         claim->state == ZKL_WAIT || claim->state == ZKL_FIRST || zkl_claim_has_node(claim);
     if (claim->asks) return false;
-    return in_place && claim->own_watched;
+    return in_place && claim->node.watched;
 }
 
 /* It will look for orphans once more. */

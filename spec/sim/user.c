@@ -95,7 +95,7 @@ static struct zkl_acquire_options put(const struct client *client, const struct 
         .batch = desire.batch,
         .counting = desire.counting,
         .keep = desire.keep,
-        .crowd = (int32_t)wish->crowd,
+        .max_waiters = (int32_t)wish->max_waiters,
         .max_hold = wish->max_hold,
         .permits = desire.permits,
         .limit = desire.limit};
@@ -117,7 +117,7 @@ static struct wish *new_wish(struct client *client, struct desire desire, zkl_ti
                           .keeps = desire.keep > 0,
                           .trying = trying,
                           .deadline = deadline_of(client, timeout)};
-    if (world.setting.limits) wish->crowd = choose(3);
+    if (world.setting.limits) wish->max_waiters = choose(3);
     if (world.setting.limits && choose(3) == 2) wish->max_hold = TIMEOUT / 4 * (1 + choose(4));
     client->wished++;
     client_now(client);
@@ -247,7 +247,7 @@ void user_signal(struct client *client, struct wish *wish) {
 unsigned user_signal_sent(const struct client *client, const struct call *call) {
     if (call->kind != CALL_GUARD) return 0;
     EACH_WISH(client, wish) {
-        if (wish->doing != SIGNALS || wish->deed != call->request) continue;
+        if (wish->doing != SIGNALS || wish->deed != zkl_call_request(call)) continue;
         world.signals[wish->signal].open++;
         return wish->signal;
     }

@@ -128,7 +128,7 @@ static bool is_crowded(const struct client *client, const struct zkl_acquire_opt
         bool waits = !zkl_claim_holds(claim) && claim->state != ZKL_IN_CONDITION;
         count += here && waits && claim->wanted && claim->announced && !claim->trying;
     }
-    return asked->crowd && count >= asked->crowd;
+    return asked->max_waiters && count >= asked->max_waiters;
 }
 
 /* Why the session takes no more claims now. */

@@ -16,6 +16,9 @@
 #include <string.h>
 
 #include "../../src/session/call.h" /* to look, never to change */
+#include "../../src/session/internal.h"
+#include "../../src/session/lease.h"
+#include "../../src/session/watcher.h"
 
 enum {
     CLIENTS = 8,
@@ -199,10 +202,10 @@ struct wish {
     zkl_time deadline;           /* by the client's clock; of the wait that is out */
     enum zkl_kind kind;
     int32_t limit, batch;
-    bool counting;     /* its tokens count the grants of a node */
-    bool keeps;        /* its node may stay after it */
-    unsigned crowd;    /* it will not wait behind so many; 0: behind any number */
-    zkl_time max_hold; /* it has the lock so long at most; 0: for ever */
+    bool counting;        /* its tokens count the grants of a node */
+    bool keeps;           /* its node may stay after it */
+    unsigned max_waiters; /* it will not wait behind so many; 0: behind any number */
+    zkl_time max_hold;    /* it has the lock so long at most; 0: for ever */
     bool trying;
     enum zkl_code cancelled; /* why the user, or a close, gave it up */
     bool ended;              /* as a lease, by the own clock */

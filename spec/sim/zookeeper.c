@@ -459,8 +459,8 @@ static void remove_fixed(struct node *node, int session, const struct item *item
     EACH_CLIENT(c) {
         if (c->session != session) continue;
         EACH_STAKE(c, stake) {
-            bool other = zkl_claim_holds(&stake->claim) && stake->claim.czxid != item->czxid;
-            require(!other || stake->claim.czxid != node->born || (own && own->robbed),
+            bool other = zkl_claim_holds(&stake->claim) && stake->claim.node.czxid != item->czxid;
+            require(!other || stake->claim.node.czxid != node->born || (own && own->robbed),
                     "no claim removes another one's node");
         }
     }

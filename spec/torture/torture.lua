@@ -18,7 +18,7 @@ local nemesis = require "spec.torture.nemesis"
 local record = require "spec.torture.record"
 local report_page = require "zklock.seckill.report"
 local rig = require "spec.rig"
-local shell = require "zklock.seckill.shell"
+local shell = require "zklock.system.shell"
 local store = require "spec.torture.store"
 
 local PLACES = 5

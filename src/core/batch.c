@@ -85,7 +85,7 @@ bool zkl_batch_follows(const struct zkl_claim *claim) {
 /* No other contender is in its line, as far as is known. */
 static bool is_alone(const struct zkl_claim *claim) {
     const struct zkl_line *line = claim->line;
-    return !line->changed && line->count == 1 && zkl_line_find(line, claim->name);
+    return !line->changed && line->count == 1 && zkl_line_find(line, claim->node.name);
 }
 
 /* In turns a contender of the session is no other one. */
@@ -97,13 +97,13 @@ static bool others_wait(const struct zkl_claim *claim) {
 /* The turn may end with this grant. */
 static bool is_served(const struct zkl_claim *claim, zkl_time now) {
     if (claim->batch == 0 || claim->state == ZKL_KEPT) return true;
-    if (claim->batch > 0) return claim->served + 1 >= claim->batch;
-    return now - claim->turn_began >= ZKL_QUANTUM_MAX - claim->line->haste;
+    if (claim->batch > 0) return claim->node.served + 1 >= claim->batch;
+    return now - claim->node.turn_began >= ZKL_QUANTUM_MAX - claim->line->shortened;
 }
 
 /* One grant more would have the token of another node. */
-static bool is_used_up(const struct zkl_claim *claim) {
-    return claim->served + 1 >= ZKL_BATCH_MAX;
+static bool is_used_up(const struct zkl_node *node) {
+    return node->served + 1 >= ZKL_BATCH_MAX;
 }
 
 /*
@@ -114,12 +114,13 @@ static bool is_used_up(const struct zkl_claim *claim) {
  */
 static bool others_may_wait(const struct zkl_claim *claim) {
     bool is_told = claim->line->children == ZKL_WATCHED;
-    bool assumes = claim->batch > 0 && claim->contended && claim->served > 0 && !is_told;
+    bool assumes = claim->batch > 0 && claim->node.contended && claim->node.served > 0 && !is_told;
     return assumes || others_wait(claim);
 }
 
 static bool is_over(const struct zkl_claim *claim, zkl_time now) {
-    return claim->ends || is_used_up(claim) || (is_served(claim, now) && others_may_wait(claim));
+    return claim->ends || is_used_up(&claim->node) ||
+           (is_served(claim, now) && others_may_wait(claim));
 }
 
 /* If nobody waits, and nobody is to tell when that changes. */
@@ -144,8 +145,9 @@ enum { LONGER = ZKL_SECOND / 20, SHORTER = ZKL_SECOND / 40 };
 
 static void adapt(struct zkl_line *line, bool waited, bool in_vain) {
     const zkl_time most = ZKL_QUANTUM_MAX - ZKL_QUANTUM_MIN;
-    if (waited) line->haste -= line->haste < LONGER ? line->haste : LONGER;
-    if (in_vain) line->haste = line->haste + SHORTER > most ? most : line->haste + SHORTER;
+    if (waited) line->shortened -= line->shortened < LONGER ? line->shortened : LONGER;
+    if (in_vain)
+        line->shortened = line->shortened + SHORTER > most ? most : line->shortened + SHORTER;
 }
 
 /* With a list that came after its node. */
@@ -153,13 +155,13 @@ static void begin_turn(struct zkl_claim *claim, zkl_time now) {
     struct zkl_line *line = claim->line;
     adapt(line, false, line->gave_way);
     line->changed = line->gave_way = false;
-    claim->turn_began = now;
+    claim->node.turn_began = now;
 }
 
 /* A try of another session may ask whether its node is held, or only kept. */
 static zkl_actions tell_held(struct zkl_claim *claim) {
-    if (!has_keeping_node(claim) || claim->marked || is_alone(claim)) return 0;
-    claim->marked = true;
+    if (!has_keeping_node(claim) || claim->node.marked || is_alone(claim)) return 0;
+    claim->node.marked = true;
     claim->asks = false;
     return ZKL_DO_MARK;
 }
@@ -167,7 +169,7 @@ static zkl_actions tell_held(struct zkl_claim *claim) {
 zkl_actions zkl_batch_granted(struct zkl_claim *claim, zkl_time now) {
     bool keeps = has_keeping_node(claim);
     if (keeps) claim->line->kept = claim;
-    if (claim->served == 0) begin_turn(claim, now);
+    if (claim->node.served == 0) begin_turn(claim, now);
     adapt(claim->line, now - claim->since > ZKL_SECOND, false);
     claim->ends = is_over(claim, now);
     if (claim->ends) return make_way(claim) | tell_held(claim);
@@ -226,7 +228,8 @@ static bool has_held(const struct zkl_claim *claim) {
 /* A holder has a node to give, unless a list that was asked for lacks it. */
 static bool may_hand_over(const struct zkl_claim *claim, zkl_time now) {
     if (!has_held(claim)) return claim->batch != 0;
-    return shares(claim) && !is_over(claim, now) && zkl_line_find(claim->line, claim->name);
+    return may_pass_on(claim) && !is_over(claim, now) &&
+           zkl_line_find(claim->line, claim->node.name);
 }
 
 /* The first that waits, unless one that came before it has a node of its own. */
@@ -242,21 +245,13 @@ static struct zkl_claim *successor(const struct zkl_claim *claim, zkl_time now) 
 }
 
 /* A claim that watched or listed for the node did so for itself: the heir asks anew. */
-static void hand_over(struct zkl_claim *claim, struct zkl_claim *heir) {
+static void hand_over(const struct zkl_claim *claim, struct zkl_claim *heir) {
     bool held = has_held(claim);
-    memcpy(heir->name, claim->name, sizeof heir->name);
-    heir->nonce = claim->nonce;
-    heir->czxid = claim->czxid;
-    heir->sequence = claim->sequence;
-    heir->listed = claim->listed;
-    heir->doubted = claim->doubted;
-    heir->marked = claim->marked;
-    heir->served = claim->served + held;
-    heir->turn_began = claim->turn_began;
-    heir->contended = claim->contended;
+    heir->node = claim->node;
+    heir->node.served += held;
+    heir->node.watched = false;
     heir->state = held && connected(claim) ? ZKL_FIRST : ZKL_LIST;
-    heir->own_watched = false;
-    heir->stalled = heir->heir = true;
+    heir->stalled = heir->inherited = true;
 }
 
 /* --- a node that stays ------------------------------------------------------------------------ */
@@ -271,7 +266,7 @@ static bool is_unsure(const struct zkl_claim *claim, zkl_time now) {
 /* Nobody waits for it, as far as is known. */
 static bool may_be_kept(const struct zkl_claim *claim, zkl_time now) {
     if (!has_held(claim) || claim->keep == 0 || !connected(claim)) return false;
-    if (is_over(claim, now) || !is_alone(claim) || claim->marked) return false;
+    if (is_over(claim, now) || !is_alone(claim) || claim->node.marked) return false;
     const struct zkl_claim *each = claim->line->claims;
     while (each && (each == claim || !is_under_way(each))) each = each->next;
     return !each;
@@ -293,7 +288,8 @@ static zkl_actions keep(struct zkl_claim *claim, zkl_time now) {
 }
 
 zkl_actions zkl_batch_end(struct zkl_claim *claim) {
-    bool looks = claim->state == ZKL_KEPT && claim->doubted; /* what landed late, as at a release */
+    /* What landed late, as at a release. */
+    bool looks = claim->state == ZKL_KEPT && claim->node.doubted;
     if (has_held(claim)) claim->line->gave_way = others_wait(claim) && make_way(claim);
     zkl_actions actions = leave(claim);
     return looks && actions & ZKL_DO_REMOVE ? actions | ZKL_DO_LIST : actions;
@@ -320,7 +316,7 @@ zkl_actions zkl_batch_leave(struct zkl_claim *claim, zkl_time now) {
 /* A try of another session may wait for the word: without the watch nobody tells of it. */
 static zkl_actions hold_listed(struct zkl_claim *claim, enum zkl_reply reply) {
     bool deaf = has_keeping_node(claim) && claim->line->children == ZKL_UNWATCHED;
-    claim->asks = reply == ZKL_UNKNOWN && deaf && !claim->marked;
+    claim->asks = reply == ZKL_UNKNOWN && deaf && !claim->node.marked;
     if (claim->asks) return stall(claim);
     return reply == ZKL_DONE ? tell_held(claim) : 0;
 }
@@ -352,7 +348,7 @@ zkl_actions zkl_batch_tick(struct zkl_claim *claim, zkl_time now) {
 
 zkl_actions zkl_claim_yield(struct zkl_claim *claim) {
     if (claim->state == ZKL_KEPT) return zkl_batch_end(claim);
-    if (claim->state != ZKL_HELD || !shares(claim)) return 0;
+    if (claim->state != ZKL_HELD || !may_pass_on(claim)) return 0;
     claim->ends = true;
     return make_way(claim);
 }

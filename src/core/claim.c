@@ -37,6 +37,7 @@ void zkl_claim_detach(struct zkl_claim *claim) {
     else claim->line->claims_end = claim->link;
     claim->line->tries -= claim->trying;
     drop_ahead(claim);
+    zkl_contender_unref(claim->stranger);
     keep_no_more(claim);
     if (claim->partner) claim->partner->partner = NULL;
     struct zkl_claim *before = claim;
@@ -55,10 +56,10 @@ zkl_actions zkl_claim_adopt(struct zkl_claim *claim, struct zkl_contender *orpha
     assert(claim->state == ZKL_NEW && orphan->listed && !orphan->claimed);
     orphan->claimed = true;
     claim->waits = claim->line->condition;
-    claim->nonce = orphan->nonce;
-    claim->czxid = orphan->czxid;
-    claim->sequence = orphan->sequence;
-    strncpy(claim->name, orphan->name, sizeof claim->name - 1);
+    claim->node.nonce = orphan->nonce;
+    claim->node.czxid = orphan->czxid;
+    claim->node.sequence = orphan->sequence;
+    strncpy(claim->node.name, orphan->name, sizeof claim->node.name - 1);
     return leave(claim);
 }
 
@@ -138,7 +139,7 @@ zkl_actions zkl_claim_release(struct zkl_claim *claim, zkl_time now) {
     zkl_actions actions = zkl_batch_leave(claim, now);
     bool removing = actions & ZKL_DO_REMOVE;
     /* A create that stayed unknown may have landed since: look now. */
-    if (claim->doubted && removing && !zkl_kind_is_fixed(claim->kind)) actions |= ZKL_DO_LIST;
+    if (claim->node.doubted && removing && !zkl_kind_is_fixed(claim->kind)) actions |= ZKL_DO_LIST;
     return actions;
 }
 
@@ -154,7 +155,7 @@ zkl_actions zkl_claim_downgrade(struct zkl_claim *claim) {
 
 zkl_actions zkl_claim_resume(struct zkl_claim *claim, zkl_time now) {
     if (!claim->stalled) return claim->state == ZKL_WAIT ? zkl_lookahead_again(claim) : 0;
-    claim->stalled = claim->heir = false;
+    claim->stalled = claim->inherited = false;
     zkl_actions unfair = zkl_kind_is_fixed(claim->kind) ? zkl_unfair_resume(claim) : 0;
     if (unfair) return unfair;
     switch (claim->state) {
@@ -168,15 +169,15 @@ zkl_actions zkl_claim_resume(struct zkl_claim *claim, zkl_time now) {
     case ZKL_DOWNGRADE: return ZKL_DO_DOWNGRADE;
     case ZKL_RETREAT:
     case ZKL_LEAVE: return ZKL_DO_REMOVE;
-    case ZKL_RECOVER_STAT: claim->own_watched = true; return ZKL_DO_WATCH_OWN;
+    case ZKL_RECOVER_STAT: claim->node.watched = true; return ZKL_DO_WATCH_OWN;
     case ZKL_HELD: return claim->asks ? zkl_batch_ask(claim) : ZKL_DO_MARK;
     case ZKL_KEPT: return zkl_batch_ask(claim);
     case ZKL_FIRST: return admit(claim, now);
     case ZKL_WAIT: {
         if (claim->waits) return watch_own(claim);
-        if (claim->heading) return zkl_claim_advance(claim, now);
-        zkl_actions own_too = claim->own_watched ? 0 : ZKL_DO_WATCH_OWN;
-        claim->own_watched = true;
+        if (claim->headed) return zkl_claim_advance(claim, now);
+        zkl_actions own_too = claim->node.watched ? 0 : ZKL_DO_WATCH_OWN;
+        claim->node.watched = true;
         return ZKL_DO_WATCH_AHEAD | own_too | zkl_lookahead_again(claim);
     }
     case ZKL_CREATE:

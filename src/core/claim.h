@@ -159,69 +159,81 @@ struct zkl_common {
     uint64_t nonces;  /* counts attempts; no nonce is used twice in a session */
 };
 
+/* A node of ours: what is true of it whichever claim has it. */
+struct zkl_node {
+    int64_t czxid;       /* 0: not known */
+    uint64_t nonce;      /* of the attempt that makes or made it */
+    zkl_time turn_began; /* its first grant */
+    uint32_t listed;     /* serial of the list that came with it */
+    int32_t sequence;
+    int32_t served;           /* grants of it to claims before this one */
+    bool watched;             /* or the get is out */
+    bool doubted;             /* its create, or that of an attempt before, stayed unknown */
+    bool contended;           /* it waited behind another session's */
+    bool marked;              /* it is to say that it is held */
+    char name[ZKL_NAME_SIZE]; /* CREATE: without the counter */
+};
+
 struct zkl_claim {
     struct zkl_common *common;
     struct zkl_line *line;
     struct zkl_claim *next, **link; /* in line->claims */
-    struct zkl_claim *next_part;    /* of a multi-lock, in a ring; itself: it is no part */
-    struct zkl_claim *partner;      /* of a lock's claim its waiter, and of that the lock's */
+
+    /* What its user wants. */
+    enum zkl_kind kind;
+    int32_t permits, limit; /* PERMIT; else 0 */
+    int32_t batch;       /* of a turn, when it ends for others: grants, or ZKL_BATCH_BY_TIME; 0: it
+                            takes no turns */
+    zkl_time keep;       /* so long its node stays after it; 0: it does not */
+    zkl_time deadline;   /* for the grant; KEPT: for the next one; ZKL_NEVER: none */
+    int32_t max_waiters; /* not yet told to wait: it fails where so many wait already; 0: it waits
+                      behind any number */
+    bool counting;       /* its token counts the grants of its node: as of all with a batch */
+    bool trying;         /* must not queue: ZKL_BUSY once an answer shows a contender in its way,
+                            ZKL_TIMEOUT if none does */
+    bool waits;          /* it is a waiter of a condition: `partner` is the lock's claim */
+    bool wanted;         /* its user still waits for it or holds it */
+
+    /* How far it has come. */
+    bool stalled;      /* its request failed; zkl_claim_resume() asks again */
+    bool announced;    /* DO_QUEUED was given */
+    bool awaits_parts; /* CREATE, of a multi-lock: its create waits for those of the other parts */
+    bool pausing;      /* NEW, of ZKL_UNFAIR: until zkl_claim_wake() */
+    bool unsettled;    /* DOWNGRADE: a transaction of it stayed unknown */
+    enum zkl_claim_state state;
+    enum zkl_code code;    /* why it failed, or ZKL_LOST */
+    enum zkl_code refusal; /* why its parents could not be made, why it stays a writer, or cannot
+                              wait */
+    uint32_t rounds;       /* attempts and lists since the last heartbeat or watch event */
+    struct zkl_node node;
+
+    /* Who is ahead. */
+    uint32_t ranks;              /* gets for czxids that are out */
     struct zkl_contender *ahead; /* WAIT: which is watched; FORWARD: which shall have the signal; a
                                     reference */
     struct zkl_contender *lookahead; /* WAIT: the predecessor of `ahead`, which is watched, too
                                         (lookahead.c); a reference, or NULL */
-    int64_t heard;       /* PERMIT: zxid of the newest mark that a list was asked after */
-    int64_t czxid;       /* of the own node; 0: not known */
-    uint64_t nonce;      /* of the latest attempt */
-    zkl_time deadline;   /* for the grant; KEPT: for the next one; ZKL_NEVER: none */
-    zkl_time keep;       /* so long its node stays after it; 0: it does not */
-    zkl_time since;      /* of one that takes turns: it waits */
-    zkl_time turn_began; /* HELD: the first grant of its node */
-    zkl_time hold_until; /* HELD, DOWNGRADE: then it is lost; ZKL_NEVER: not by that */
+    struct zkl_contender *stranger;  /* failed with ZKL_CONFLICT: of another use; a reference */
+    int64_t heard;   /* PERMIT: zxid of the newest mark that a list was asked after */
+    uint32_t headed; /* WAIT: serial of the list by which it heads: each ahead is watched, `ahead`
+                        is only one of them; 0: it does not */
+    bool recheck;    /* its predecessor went: others ahead may be gone, too */
+    bool looking;    /* WAIT: a list, or gets, are out, for its lookahead went */
+    bool unseen;     /* PERMIT: nobody can have seen it wait: zkl_permits_unseen() */
+    bool inherited;  /* its node was another's, and that is all that it knows of it */
+
+    /* Its grant. */
     uint32_t epoch;      /* HELD: of the lease clock at the grant */
-    uint32_t listed;     /* serial of the list that came with the own node */
-    uint32_t headed;     /* serial of the list by which it is `heading` */
-    uint32_t ranks;      /* gets for czxids that are out */
-    uint32_t rounds;     /* attempts and lists since the last heartbeat or watch event */
-    int32_t sequence;
-    int32_t permits, limit; /* PERMIT; else 0 */
-    int32_t crowd;          /* not yet told to wait: it fails where so many wait already; 0: it
-                               waits behind any number */
-    int32_t batch;          /* of a turn, when it ends for others: grants, or ZKL_BATCH_BY_TIME; 0:
-                               it takes no turns */
-    int32_t served;         /* grants of the own node to claims before this one */
-    int32_t found_limit;    /* `found`: of the contender in the way */
-    enum zkl_kind found_kind; /* likewise */
-    enum zkl_kind kind;
-    enum zkl_claim_state state;
-    enum zkl_code code;    /* why it failed, or ZKL_LOST */
-    enum zkl_code refusal; /* why its parents could not be made, why it stays a writer, or
-                              cannot wait */
-    bool trying;           /* must not queue: ZKL_BUSY once an answer shows a contender in its
-                              way, ZKL_TIMEOUT if none does */
-    bool counting;         /* its token counts the grants of its node: as of all with a batch */
-    bool wanted;           /* its user still waits for it or holds it */
-    bool stalled;          /* its request failed; zkl_claim_resume() asks again */
-    bool awaits_parts;     /* CREATE: its create waits for those of the other parts */
-    bool doubted;          /* a create of it stayed unknown */
-    bool unsettled;        /* DOWNGRADE: a transaction of it stayed unknown */
-    bool recheck;          /* its predecessor went: others ahead may be gone, too */
-    bool announced;        /* DO_QUEUED was given */
-    bool own_watched;      /* the own node is watched, or the get is out */
-    bool pausing;          /* NEW: until zkl_claim_wake() */
-    bool heading;          /* WAIT: each ahead is watched, `ahead` is only one of them */
-    bool looking;          /* WAIT: a list, or gets, are out, for its lookahead went */
-    bool found;            /* failed with ZKL_CONFLICT, for a contender of another use */
-    bool ends;             /* HELD: its turn ends with it */
-    bool contended; /* its node, or that which it inherits, waited behind another session's */
-    bool marked;    /* its node is to say that it is held */
-    bool asks;      /* KEPT, or HELD by a node that may be kept: it is to be known whether others
-                       wait; a list is out, or it is stalled */
-    bool heir;      /* its node was another's, and that is all that it knows of it */
-    bool unseen;    /* nobody can have seen it wait: zkl_permits_unseen() */
-    bool waits;     /* it is a waiter of a condition */
-    bool left;      /* of a waiter: the lock's node is gone */
-    bool settled;   /* of a waiter: its signal was taken, or nobody is to have it */
-    char name[ZKL_NAME_SIZE]; /* CREATE: without the counter */
+    bool ends;           /* HELD: its turn ends with it */
+    bool asks;           /* KEPT, or HELD by a node that may be kept: it is to be known whether
+                            others wait; a list is out, or it is stalled */
+    bool left;           /* of a waiter: the lock's node is gone */
+    bool settled;        /* of a waiter: its signal was taken, or nobody is to have it */
+    zkl_time hold_until; /* HELD, DOWNGRADE: then it is lost; ZKL_NEVER: not by that */
+    zkl_time since;      /* of one that takes turns: it waits */
+
+    struct zkl_claim *next_part; /* of a multi-lock, in a ring; itself: it is no part */
+    struct zkl_claim *partner;   /* of a lock's claim its waiter, and of that the lock's */
 };
 
 /*
@@ -231,13 +243,13 @@ struct zkl_claim {
  */
 #define ZKL_ROUNDS 16
 
-static inline bool zkl_claim_tires(struct zkl_claim *claim) {
+static inline bool zkl_claim_asks_too_often(struct zkl_claim *claim) {
     return ++claim->rounds > ZKL_ROUNDS;
 }
 
 /* Of a claim that waits for another one of the session. */
 static inline bool zkl_claim_follows(const struct zkl_claim *claim) {
-    return claim->wanted && (claim->state == ZKL_NEW || claim->heir);
+    return claim->wanted && (claim->state == ZKL_NEW || claim->inherited);
 }
 
 /*
@@ -268,7 +280,7 @@ static inline int64_t zkl_token(int64_t czxid, bool counting, int32_t served) {
 }
 
 static inline int64_t zkl_claim_token(const struct zkl_claim *claim) {
-    return zkl_token(claim->czxid, claim->counting, claim->served);
+    return zkl_token(claim->node.czxid, claim->counting, claim->node.served);
 }
 
 /* Granted, and neither lost nor given up. */
@@ -288,8 +300,8 @@ static inline bool zkl_claim_has_node(const struct zkl_claim *claim) {
 #define ZKL_DOWNGRADE_LIMIT (ZKL_SEQUENCE_LIMIT - (1 << 24))
 
 static inline bool zkl_claim_may_downgrade(const struct zkl_claim *claim) {
-    return claim->kind == ZKL_WRITE && claim->sequence >= 0 &&
-           claim->sequence < ZKL_DOWNGRADE_LIMIT;
+    return claim->kind == ZKL_WRITE && claim->node.sequence >= 0 &&
+           claim->node.sequence < ZKL_DOWNGRADE_LIMIT;
 }
 
 /* Puts a new claim into the line. It is removed by zkl_claim_detach(). */
@@ -413,7 +425,10 @@ zkl_actions zkl_claim_ahead_changed(struct zkl_claim *claim, struct zkl_contende
 /* Of line->kept: line->changed. */
 zkl_actions zkl_claim_contended(struct zkl_claim *kept, zkl_time now);
 /* To ZKL_DO_WATCH_LOOKAHEAD: it is not watched. The claim looks when its predecessor goes. */
-void zkl_claim_overlook(struct zkl_claim *claim);
+static inline void zkl_claim_overlook(struct zkl_claim *claim) {
+    zkl_contender_unref(claim->lookahead);
+    claim->lookahead = NULL;
+}
 
 /* --- connection and time -------------------------------------------------------------- */
 /* The connection is back in the same session, or a stalled claim may try again. */

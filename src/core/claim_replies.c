@@ -13,15 +13,15 @@ void zkl_claim_parents(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_c
 
 static void own(struct zkl_claim *claim, const char *name) {
     struct zkl_name parsed;
-    strncpy(claim->name, name, sizeof claim->name - 1);
-    claim->sequence = zkl_name_parse(name, &parsed) ? parsed.sequence : ZKL_SEQUENCE_LIMIT;
+    strncpy(claim->node.name, name, sizeof claim->node.name - 1);
+    claim->node.sequence = zkl_name_parse(name, &parsed) ? parsed.sequence : ZKL_SEQUENCE_LIMIT;
 }
 
 static zkl_actions create_answered(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
                                    const char *name, int64_t czxid) {
     if (reply != ZKL_DONE) return not_created(claim, reply, why, zkl_claim_enter);
     own(claim, name);
-    claim->czxid = czxid;
+    claim->node.czxid = czxid;
     claim->refusal = ZKL_OK;
     if (claim->waits) return zkl_waiter_began(claim);
     if (!claim->wanted) return leave(claim);
@@ -43,7 +43,7 @@ zkl_actions zkl_claim_created(struct zkl_claim *claim, enum zkl_reply reply, enu
 
 /* TRY: free if there are permits left behind all others. */
 static zkl_actions try_permits(struct zkl_claim *claim) {
-    const struct zkl_contender *stranger = zkl_permits_stranger(claim->line, claim);
+    struct zkl_contender *stranger = zkl_permits_stranger(claim->line, claim);
     if (stranger) return zkl_claim_conflict(claim, stranger) | gone(claim);
     if (!zkl_permits_fit(claim->line, claim)) return fail(claim, ZKL_BUSY) | gone(claim);
     return zkl_claim_enter(claim);
@@ -73,7 +73,8 @@ static zkl_actions try_listed(struct zkl_claim *claim, enum zkl_reply reply, enu
 }
 
 /* RECOVER_LIST: the list follows a sync, so a node that is not in it was not created. */
-static zkl_actions seek_listed(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why) {
+static zkl_actions recovery_listed(struct zkl_claim *claim, enum zkl_reply reply,
+                                   enum zkl_code why) {
     struct zkl_contender *found = NULL;
     if (reply == ZKL_UNKNOWN || reply == ZKL_REFUSED) {
         claim->state = ZKL_RECOVER_SYNC;
@@ -81,16 +82,16 @@ static zkl_actions seek_listed(struct zkl_claim *claim, enum zkl_reply reply, en
         return reply == ZKL_REFUSED && claim->wanted ? fail(claim, why) : 0;
     }
     if (reply == ZKL_DONE)
-        found = zkl_line_find_nonce(claim->line, claim->common->session, claim->nonce);
+        found = zkl_line_find_nonce(claim->line, claim->common->session, claim->node.nonce);
     if (!found && claim->wanted)
         return is_part(claim) ? zkl_claim_requeue(claim) : zkl_claim_enter(claim);
     if (!found) return gone(claim);
     own(claim, found->name);
-    claim->listed = claim->line->serial;
+    claim->node.listed = claim->line->serial;
     if (claim->waits) return zkl_waiter_began(claim);
     if (!claim->wanted) return leave(claim);
     claim->state = ZKL_RECOVER_STAT;
-    claim->own_watched = true;
+    claim->node.watched = true;
     return ZKL_DO_WATCH_OWN;
 }
 
@@ -99,7 +100,7 @@ static zkl_actions own_listed(struct zkl_claim *claim, enum zkl_reply reply, enu
                               zkl_time now) {
     switch (reply) {
     case ZKL_DONE:
-        claim->listed = claim->line->serial;
+        claim->node.listed = claim->line->serial;
         claim->recheck = false;
         claim->unseen = claim->kind == ZKL_PERMIT && zkl_permits_unseen(claim->line, claim);
         return zkl_claim_advance(claim, now);
@@ -119,7 +120,7 @@ zkl_actions zkl_claim_listed(struct zkl_claim *claim, enum zkl_reply reply, enum
                              zkl_time now) {
     switch (claim->state) {
     case ZKL_TRY: return try_listed(claim, reply, why);
-    case ZKL_RECOVER_LIST: return seek_listed(claim, reply, why);
+    case ZKL_RECOVER_LIST: return recovery_listed(claim, reply, why);
     case ZKL_LIST: return own_listed(claim, reply, why, now);
     case ZKL_FORWARD: return zkl_waiter_listed(claim, reply);
     case ZKL_WAIT: return zkl_lookahead_looked(claim, reply);
@@ -140,9 +141,9 @@ zkl_actions zkl_claim_synced(struct zkl_claim *claim, enum zkl_reply reply, zkl_
 /* The node that was found is ours if the server says so. */
 static zkl_actions known(struct zkl_claim *claim, int64_t czxid, uint64_t owner, zkl_time now) {
     bool listed = claim->state == ZKL_RECOVER_STAT;
-    if (!listed && (claim->state != ZKL_LIST || claim->czxid)) return 0;
+    if (!listed && (claim->state != ZKL_LIST || claim->node.czxid)) return 0;
     if (owner != claim->common->session) return zkl_claim_requeue(claim);
-    claim->czxid = czxid;
+    claim->node.czxid = czxid;
     return listed ? zkl_claim_advance(claim, now) : 0;
 }
 
@@ -172,7 +173,7 @@ zkl_actions zkl_claim_got_own(struct zkl_claim *claim, enum zkl_reply reply, enu
         return 0; /* it cannot be watched; the lease clock still guards it */
     case ZKL_UNKNOWN: break;
     }
-    claim->own_watched = false;
+    claim->node.watched = false;
     bool waits = claim->state == ZKL_WAIT || claim->state == ZKL_FIRST;
     return waits || claim->state == ZKL_RECOVER_STAT ? stall(claim) : 0;
 }
@@ -192,7 +193,7 @@ static bool looks_ahead_to(const struct zkl_claim *claim, const struct zkl_conte
 /* A claim that heads awaits all that precede it. */
 static bool awaits(const struct zkl_claim *claim, const struct zkl_contender *contender) {
     if (claim->state != ZKL_WAIT) return false;
-    return claim->ahead == contender || (claim->heading && may_precede(claim, contender));
+    return claim->ahead == contender || (claim->headed && may_precede(claim, contender));
 }
 
 /*
@@ -200,7 +201,7 @@ static bool awaits(const struct zkl_claim *claim, const struct zkl_contender *co
  * unless a list that came since shows more.
  */
 static bool still_waits(const struct zkl_claim *claim) {
-    if (!claim->heading || zkl_line_unranked(claim->line, claim, NULL)) return false;
+    if (!claim->headed || zkl_line_unranked(claim->line, claim, NULL)) return false;
     return claim->headed == claim->line->serial && !zkl_permits_fit(claim->line, claim);
 }
 
@@ -213,7 +214,7 @@ static zkl_actions ahead_gone(struct zkl_claim *claim, struct zkl_contender *con
         zkl_lookahead_await(claim);
         return 0;
     }
-    claim->recheck = !claim->heading; /* a claim that heads watches each */
+    claim->recheck = !claim->headed; /* a claim that heads watches each */
     return zkl_claim_advance(claim, now);
 }
 
@@ -264,8 +265,8 @@ zkl_actions zkl_claim_ranked(struct zkl_claim *claim, struct zkl_contender *cont
 static void become_reader(struct zkl_claim *claim) {
     char name[ZKL_NAME_SIZE];
     forget_own(claim);
-    zkl_name_downgrade(name, claim->name);
-    memcpy(claim->name, name, sizeof name);
+    zkl_name_downgrade(name, claim->node.name);
+    memcpy(claim->node.name, name, sizeof name);
     claim->kind = ZKL_READ;
 }
 
@@ -287,7 +288,7 @@ zkl_actions zkl_claim_downgraded(struct zkl_claim *claim, enum zkl_reply reply, 
     }
     if (!claim->wanted) return leave(claim);
     claim->state = ZKL_HELD;
-    claim->own_watched = false; /* the next heartbeat's */
+    claim->node.watched = false; /* the next heartbeat's */
     return ZKL_DO_DOWNGRADED;
 }
 
@@ -297,7 +298,7 @@ zkl_actions zkl_claim_downgraded(struct zkl_claim *claim, enum zkl_reply reply, 
  */
 zkl_actions zkl_claim_ahead_marked(struct zkl_claim *claim, struct zkl_contender *contender,
                                    int64_t zxid) {
-    if (!awaits(claim, contender) || claim->heading || zxid <= claim->heard) return 0;
+    if (!awaits(claim, contender) || claim->headed || zxid <= claim->heard) return 0;
     claim->heard = zxid;
     return zkl_claim_list_again(claim);
 }
@@ -311,9 +312,9 @@ zkl_actions zkl_claim_marked(struct zkl_claim *claim, enum zkl_reply reply) {
 
 /* An heir that does not hold yet looks once more when it does; a stalled mark is repeated. */
 zkl_actions zkl_claim_unmarked(struct zkl_claim *claim) {
-    if (claim->state != ZKL_HELD) claim->own_watched = false;
+    if (claim->state != ZKL_HELD) claim->node.watched = false;
     if (claim->state != ZKL_HELD || claim->stalled) return 0;
-    return zkl_claim_tires(claim) ? stall(claim) : ZKL_DO_MARK;
+    return zkl_claim_asks_too_often(claim) ? stall(claim) : ZKL_DO_MARK;
 }
 
 zkl_actions zkl_claim_removed(struct zkl_claim *claim, enum zkl_reply reply) {
@@ -338,7 +339,7 @@ zkl_actions zkl_claim_own_changed(struct zkl_claim *claim) {
     if (claim->waits) return zkl_claim_signalled(claim);
     bool has_node = claim->state == ZKL_HELD || claim->state == ZKL_KEPT;
     if (!is_in_line(claim) && !has_node) return 0;
-    claim->own_watched = true;
+    claim->node.watched = true;
     return ZKL_DO_WATCH_OWN;
 }
 
@@ -353,7 +354,7 @@ zkl_actions zkl_claim_ahead_deleted(struct zkl_claim *claim, struct zkl_contende
 /* Of a claim that heads: one of those that it watches. */
 static zkl_actions watch_again(struct zkl_claim *claim, struct zkl_contender *contender) {
     if (!contender) return 0;
-    zkl_contender_hold(contender);
+    zkl_contender_ref(contender);
     drop_ahead(claim);
     claim->ahead = contender;
     return ZKL_DO_WATCH_AHEAD;
@@ -363,7 +364,7 @@ zkl_actions zkl_claim_ahead_changed(struct zkl_claim *claim, struct zkl_contende
     if (looks_ahead_to(claim, contender)) return ZKL_DO_WATCH_LOOKAHEAD;
     if (!awaits(claim, contender)) return 0;
     claim->rounds = 0;
-    if (claim->heading) return watch_again(claim, contender);
+    if (claim->headed) return watch_again(claim, contender);
     if (claim->kind == ZKL_PERMIT) return zkl_claim_list_again(claim);
     return ZKL_DO_WATCH_AHEAD; /* the event used the watch up */
 }

@@ -15,15 +15,20 @@ static inline bool connected(const struct zkl_claim *claim) {
 }
 
 static inline void drop_ahead(struct zkl_claim *claim) {
-    zkl_contender_drop(claim->ahead);
+    zkl_contender_unref(claim->ahead);
     claim->ahead = NULL;
     zkl_claim_overlook(claim);
     claim->looking = false;
 }
 
+/* It has no node any more, or makes another one. */
+static inline void forget_node(struct zkl_claim *claim) {
+    claim->node = (struct zkl_node){.doubted = claim->node.doubted};
+}
+
 /* The own node is gone for certain; the line need not wait for the next list. */
 static inline void forget_own(struct zkl_claim *claim) {
-    struct zkl_contender *own = zkl_line_find(claim->line, claim->name);
+    struct zkl_contender *own = zkl_line_find(claim->line, claim->node.name);
     if (own) zkl_line_forget(claim->line, own);
 }
 
@@ -37,11 +42,11 @@ static inline zkl_actions make_way(const struct zkl_claim *claim) {
 
 /* Its node says that it may be kept: an heir of such a node may not keep it itself. */
 static inline bool has_keeping_node(const struct zkl_claim *claim) {
-    return claim->nonce & ZKL_NONCE_KEEPS;
+    return claim->node.nonce & ZKL_NONCE_KEEPS;
 }
 
 /* Its node may go to another claim of the session. */
-static inline bool shares(const struct zkl_claim *claim) {
+static inline bool may_pass_on(const struct zkl_claim *claim) {
     return claim->batch != 0 || claim->keep > 0 || has_keeping_node(claim);
 }
 
@@ -57,13 +62,13 @@ static inline zkl_actions gone(struct zkl_claim *claim) {
     claim->state = ZKL_GONE;
     claim->wanted = false;
     if (claim->waits) return ZKL_DO_FORGET | ZKL_DO_TELL_PARTNER;
-    bool followed = zkl_kind_is_fixed(claim->kind) || shares(claim);
+    bool followed = zkl_kind_is_fixed(claim->kind) || may_pass_on(claim);
     return followed ? ZKL_DO_FORGET | make_way(claim) : ZKL_DO_FORGET;
 }
 
 /* The next one of the batch need not wait for this one. */
 static inline zkl_actions make_way_in_batch(const struct zkl_claim *claim) {
-    return shares(claim) ? make_way(claim) : 0;
+    return may_pass_on(claim) ? make_way(claim) : 0;
 }
 
 /* The node exists and nobody wants it. */
@@ -88,7 +93,7 @@ static inline zkl_actions fail(struct zkl_claim *claim, enum zkl_code why) {
 static inline zkl_actions announce(struct zkl_claim *claim) {
     if (claim->announced) return 0;
     claim->announced = true;
-    claim->crowd = 0;
+    claim->max_waiters = 0;
     return ZKL_DO_QUEUED;
 }
 
@@ -140,7 +145,7 @@ static inline bool all_are(const struct zkl_claim *claim, enum zkl_claim_state s
 static inline bool all_have_nodes(const struct zkl_claim *claim) {
     const struct zkl_claim *part = claim;
     do {
-        if (!zkl_line_find(part->line, part->name)) return false;
+        if (!zkl_line_find(part->line, part->node.name)) return false;
         part = part->next_part;
     } while (part != claim);
     return true;
@@ -148,8 +153,8 @@ static inline bool all_have_nodes(const struct zkl_claim *claim) {
 
 /* It is not told of its end before it holds, unless it watches. */
 static inline zkl_actions watch_own(struct zkl_claim *claim) {
-    if (claim->own_watched) return 0;
-    claim->own_watched = true;
+    if (claim->node.watched) return 0;
+    claim->node.watched = true;
     return ZKL_DO_WATCH_OWN;
 }
 
@@ -160,7 +165,7 @@ static inline void hold(struct zkl_claim *claim) {
         part->state = ZKL_HELD;
         part->epoch = claim->common->clock.epoch;
         part->hold_until = ZKL_NEVER;
-        part->crowd = 0; /* it comes back from a condition, however many wait */
+        part->max_waiters = 0; /* it comes back from a condition, however many wait */
         part = part->next_part;
     } while (part != claim);
 }
@@ -209,7 +214,7 @@ static inline zkl_actions admit(struct zkl_claim *claim, zkl_time now) {
     if (is_part(claim) && !all_are(claim, ZKL_FIRST)) return watch_own(claim);
     if (is_part(claim) && !all_have_nodes(claim)) return fail(claim, ZKL_LOST) | leave(claim);
     hold(claim);
-    return ZKL_DO_GRANT | (shares(claim) ? zkl_batch_granted(claim, now) : 0);
+    return ZKL_DO_GRANT | (may_pass_on(claim) ? zkl_batch_granted(claim, now) : 0);
 }
 
 static inline zkl_actions lose(struct zkl_claim *claim) {
@@ -232,7 +237,7 @@ static inline zkl_actions not_created(struct zkl_claim *claim, enum zkl_reply re
         return (claim->wanted ? fail(claim, why) : 0) | gone(claim);
     case ZKL_UNKNOWN:
         claim->state = ZKL_RECOVER_SYNC;
-        claim->stalled = claim->doubted = true;
+        claim->stalled = claim->node.doubted = true;
         return ZKL_DO_DOUBT;
     }
     return 0;
@@ -249,7 +254,7 @@ bool zkl_claim_rechecks_by_list(struct zkl_claim *claim);
 /* Finds its place in the line, as far as that is known. Its lookahead is watched already. */
 zkl_actions zkl_claim_advance(struct zkl_claim *claim, zkl_time now);
 /* Somebody uses the path for something else. */
-zkl_actions zkl_claim_conflict(struct zkl_claim *claim, const struct zkl_contender *stranger);
+zkl_actions zkl_claim_conflict(struct zkl_claim *claim, struct zkl_contender *stranger);
 
 /* --- lookahead.c: transitions of a claim in WAIT ----------------------------------------- */
 

@@ -24,10 +24,8 @@ static zkl_actions gather(struct zkl_claim *claim) {
 /* A node of an earlier attempt is nobody's. */
 zkl_actions zkl_claim_rest(struct zkl_claim *claim) {
     forget_own(claim);
+    forget_node(claim);
     claim->state = ZKL_NEW;
-    claim->nonce = 0;
-    claim->czxid = 0;
-    claim->name[0] = '\0';
     return stall(claim);
 }
 
@@ -39,17 +37,15 @@ static uint64_t nonce_bits(const struct zkl_claim *claim) {
 
 zkl_actions zkl_claim_enter(struct zkl_claim *claim) {
     drop_ahead(claim);
-    if (zkl_claim_tires(claim)) return zkl_claim_rest(claim);
+    if (zkl_claim_asks_too_often(claim)) return zkl_claim_rest(claim);
     claim->state = ZKL_CREATE;
-    claim->stalled = claim->heir = claim->own_watched = claim->unseen = false;
-    claim->recheck = claim->contended = claim->marked = false;
-    claim->czxid = 0;
-    claim->served = 0;
-    claim->nonce = ++claim->common->nonces | nonce_bits(claim);
-    zkl_name_prefix(claim->name, claim->kind, claim->common->session, claim->nonce);
+    claim->stalled = claim->inherited = claim->unseen = claim->recheck = false;
+    forget_node(claim);
+    claim->node.nonce = ++claim->common->nonces | nonce_bits(claim);
+    zkl_name_prefix(claim->node.name, claim->kind, claim->common->session, claim->node.nonce);
     if (claim->kind == ZKL_PERMIT)
-        zkl_name_permits(claim->name, claim->permits, claim->limit, claim->common->session,
-                         claim->nonce);
+        zkl_name_permits(claim->node.name, claim->permits, claim->limit, claim->common->session,
+                         claim->node.nonce);
     if (is_part(claim)) return gather(claim);
     return claim->waits ? ZKL_DO_CREATE : ZKL_DO_CREATE | ZKL_DO_LIST;
 }
@@ -97,22 +93,20 @@ static zkl_actions wait_for(struct zkl_claim *claim, struct zkl_contender *ahead
     claim->state = ZKL_WAIT;
     bool behind_others = ahead->session != claim->common->session;
     if (behind_others) claim->line->gave_way = false;
-    claim->contended = claim->contended || behind_others;
-    claim->heading = false;
-    claim->ahead = zkl_contender_hold(ahead);
-    if (!claim->own_watched) actions |= ZKL_DO_WATCH_OWN;
+    claim->node.contended = claim->node.contended || behind_others;
+    claim->headed = 0;
+    claim->ahead = zkl_contender_ref(ahead);
+    if (!claim->node.watched) actions |= ZKL_DO_WATCH_OWN;
     if (!claim->trying) actions |= announce(claim);
-    claim->own_watched = claim->announced = true;
+    claim->node.watched = claim->announced = true;
     return actions | zkl_lookahead_watch(claim);
 }
 
 /* --- permits ---------------------------------------------------------------------------- */
 
 /* Somebody uses the path for something else. */
-zkl_actions zkl_claim_conflict(struct zkl_claim *claim, const struct zkl_contender *stranger) {
-    claim->found = true;
-    claim->found_kind = stranger->kind;
-    claim->found_limit = stranger->limit;
+zkl_actions zkl_claim_conflict(struct zkl_claim *claim, struct zkl_contender *stranger) {
+    claim->stranger = zkl_contender_ref(stranger);
     return fail(claim, ZKL_CONFLICT);
 }
 
@@ -120,13 +114,12 @@ zkl_actions zkl_claim_conflict(struct zkl_claim *claim, const struct zkl_contend
 static zkl_actions wait_for_any(struct zkl_claim *claim) {
     zkl_actions actions = wait_for(claim, zkl_line_ahead(claim->line, claim));
     if (claim->state != ZKL_WAIT) return actions;
-    claim->heading = true;
     claim->headed = claim->line->serial;
     return (actions & ~(zkl_actions)ZKL_DO_WATCH_AHEAD) | ZKL_DO_HOLDERS;
 }
 
 static zkl_actions advance_permits(struct zkl_claim *claim, zkl_time now) {
-    const struct zkl_contender *stranger = zkl_permits_stranger(claim->line, claim);
+    struct zkl_contender *stranger = zkl_permits_stranger(claim->line, claim);
     if (stranger) return zkl_claim_conflict(claim, stranger) | leave(claim);
     if (zkl_permits_fit(claim->line, claim)) {
         zkl_actions actions = admit(claim, now);
@@ -141,7 +134,7 @@ static zkl_actions advance_permits(struct zkl_claim *claim, zkl_time now) {
 zkl_actions zkl_claim_list_again(struct zkl_claim *claim) {
     drop_ahead(claim);
     claim->state = ZKL_LIST;
-    claim->stalled = zkl_claim_tires(claim);
+    claim->stalled = zkl_claim_asks_too_often(claim);
     return claim->stalled ? 0 : ZKL_DO_LIST;
 }
 
@@ -153,16 +146,17 @@ static bool may_be_let_in(const struct zkl_claim *claim, const struct zkl_conten
 
 /* A list that another claim asked for may have shown that the own node is gone. */
 static zkl_actions advance(struct zkl_claim *claim, zkl_time now) {
-    struct zkl_contender *own = zkl_line_find(claim->line, claim->name);
+    struct zkl_contender *own = zkl_line_find(claim->line, claim->node.name);
     drop_ahead(claim);
     claim->stalled = false;
     if (!own) return zkl_claim_requeue(claim);
-    if (!claim->czxid) {
+    if (!claim->node.czxid) {
         claim->state = ZKL_RECOVER_STAT;
         return watch_own(claim);
     }
-    own->czxid = claim->czxid;                                 /* need not be asked for */
-    if (claim->counting && claim->czxid > ZKL_BATCH_CZXID_MAX) /* no token of it would be true */
+    own->czxid = claim->node.czxid; /* need not be asked for */
+    if (claim->counting &&
+        claim->node.czxid > ZKL_BATCH_CZXID_MAX) /* no token of it would be true */
         return fail(claim, ZKL_UNSUPPORTED) | leave(claim);
     if (claim->line->incomplete || zkl_claim_rechecks_by_list(claim))
         return zkl_claim_list_again(claim);
@@ -178,9 +172,9 @@ static zkl_actions advance(struct zkl_claim *claim, zkl_time now) {
 }
 
 zkl_actions zkl_claim_advance(struct zkl_claim *claim, zkl_time now) {
-    struct zkl_contender *watched = claim->lookahead ? zkl_contender_hold(claim->lookahead) : NULL;
+    struct zkl_contender *watched = claim->lookahead ? zkl_contender_ref(claim->lookahead) : NULL;
     zkl_actions actions = advance(claim, now);
     if (watched && claim->ahead == watched) actions &= ~(zkl_actions)ZKL_DO_WATCH_AHEAD;
-    zkl_contender_drop(watched);
+    zkl_contender_unref(watched);
     return actions;
 }

@@ -34,14 +34,14 @@ zkl_actions zkl_claim_await(struct zkl_claim *waiter, struct zkl_claim *lock, zk
 /* The transaction was refused: the lock is held as before. */
 static zkl_actions stay(struct zkl_claim *lock, enum zkl_code why) {
     lock->state = ZKL_HELD;
-    lock->own_watched = false; /* its event may have been taken for the transaction's */
+    lock->node.watched = false; /* its event may have been taken for the transaction's */
     lock->refusal = why;
     return ZKL_DO_STAYED;
 }
 
 /* Nothing was carried out, for certain: by no earlier attempt either. */
 static bool was_refused(const struct zkl_claim *waiter) {
-    return waiter->refusal != ZKL_OK && !waiter->left && !waiter->doubted;
+    return waiter->refusal != ZKL_OK && !waiter->left && !waiter->node.doubted;
 }
 
 /* It may still have its node, or not: its waiter is finding out. */
@@ -122,10 +122,10 @@ static struct zkl_contender *next_heir(const struct zkl_claim *claim,
 }
 
 static zkl_actions bequeath(struct zkl_claim *claim) {
-    const struct zkl_contender *own = zkl_line_find(claim->line, claim->name);
+    const struct zkl_contender *own = zkl_line_find(claim->line, claim->node.name);
     if (!own) return gone(claim);
     struct zkl_contender *heir = next_heir(claim, own);
-    if (heir) zkl_contender_hold(heir);
+    if (heir) zkl_contender_ref(heir);
     drop_ahead(claim);
     claim->ahead = heir;
     if (heir) return ZKL_DO_FORWARD;

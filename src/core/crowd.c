@@ -8,8 +8,7 @@
  */
 #include "claim_steps.h"
 
-/* --- by nodes ----------------------------------------------------------------------------------
- */
+/* --- by nodes --------------------------------------------------------------------------------- */
 
 /* Of the contenders this one, behind `permits` of those before it, is no waiter. */
 static bool holds(const struct zkl_line *line, size_t at, int64_t permits) {
@@ -33,8 +32,7 @@ static size_t waiting_ahead(const struct zkl_claim *claim) {
     return ahead - holders(claim->line, ahead);
 }
 
-/* --- without a node ----------------------------------------------------------------------------
- */
+/* --- without a node --------------------------------------------------------------------------- */
 
 static bool is_waiting(const struct zkl_claim *claim) {
     bool waits = claim->state != ZKL_IN_CONDITION && !zkl_claim_holds(claim);
@@ -45,7 +43,7 @@ static bool is_waiting(const struct zkl_claim *claim) {
 static size_t waiting_here(const struct zkl_claim *claim) {
     size_t count = 0;
     const struct zkl_claim *each = claim->line->claims;
-    for (; each != claim && count < (size_t)claim->crowd; each = each->next)
+    for (; each != claim && count < (size_t)claim->max_waiters; each = each->next)
         count += is_waiting(each);
     return count;
 }
@@ -62,10 +60,10 @@ static size_t waiting_elsewhere(const struct zkl_claim *claim) {
 /* Numbers that do not tell the order do not tell who holds either. */
 bool zkl_claim_is_crowded_out(const struct zkl_claim *claim) {
     bool ordered = !claim->line->exhausted;
-    size_t crowd = (size_t)claim->crowd;
-    if (crowd == 0) return false;
-    if (is_in_line(claim)) return ordered && waiting_ahead(claim) >= crowd;
+    size_t most = (size_t)claim->max_waiters;
+    if (most == 0) return false;
+    if (is_in_line(claim)) return ordered && waiting_ahead(claim) >= most;
     size_t here = waiting_here(claim);
-    if (ordered && here < crowd && zkl_batch_follows(claim)) here += waiting_elsewhere(claim);
-    return here >= crowd;
+    if (ordered && here < most && zkl_batch_follows(claim)) here += waiting_elsewhere(claim);
+    return here >= most;
 }

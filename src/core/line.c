@@ -7,12 +7,12 @@
 
 /* --- contenders ----------------------------------------------------------------------- */
 
-struct zkl_contender *zkl_contender_hold(struct zkl_contender *contender) {
+struct zkl_contender *zkl_contender_ref(struct zkl_contender *contender) {
     contender->references++;
     return contender;
 }
 
-void zkl_contender_drop(struct zkl_contender *contender) {
+void zkl_contender_unref(struct zkl_contender *contender) {
     if (contender && --contender->references == 0) free(contender);
 }
 
@@ -98,7 +98,7 @@ static bool numbers_exhausted(const struct zkl_line *line) {
 static bool is_claimed(const struct zkl_line *line, const struct zkl_contender *contender) {
     if (!line->claims || line->claims->common->session != contender->session) return false;
     for (const struct zkl_claim *claim = line->claims; claim; claim = claim->next) {
-        if (claim->nonce == contender->nonce && claim->state != ZKL_GONE) return true;
+        if (claim->node.nonce == contender->nonce && claim->state != ZKL_GONE) return true;
     }
     return false;
 }
@@ -110,7 +110,7 @@ static bool collect(struct zkl_line *line, struct zkl_contender **list, size_t *
     for (size_t i = 0; i < count; i++) {
         if (!zkl_name_parse(names[i], &parsed)) continue;
         struct zkl_contender *contender = find(line, parsed.sequence, names[i]);
-        if (contender) zkl_contender_hold(contender);
+        if (contender) zkl_contender_ref(contender);
         else contender = contender_new(names[i], &parsed, line->serial + 1);
         if (!contender) return false;
         list[(*filled)++] = contender;
@@ -119,7 +119,7 @@ static bool collect(struct zkl_line *line, struct zkl_contender **list, size_t *
 }
 
 static void drop_all(struct zkl_contender **list, size_t count) {
-    for (size_t i = 0; i < count; i++) zkl_contender_drop(list[i]);
+    for (size_t i = 0; i < count; i++) zkl_contender_unref(list[i]);
     free(list);
 }
 
@@ -128,7 +128,7 @@ static size_t drop_repeated(struct zkl_contender **list, size_t count) {
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
         if (kept > 0 && strcmp(list[kept - 1]->name, list[i]->name) == 0)
-            zkl_contender_drop(list[i]);
+            zkl_contender_unref(list[i]);
         else list[kept++] = list[i];
     }
     return kept;
@@ -152,7 +152,7 @@ bool zkl_line_replace(struct zkl_line *line, const char *const *names, size_t co
     drop_all(line->contenders, line->count);
     line->contenders = list;
     line->count = filled;
-    line->serial++;
+    if (++line->serial == 0) line->serial = 1; /* 0: no list */
     line->exhausted = numbers_exhausted(line);
     line->incomplete = false;
     return true;
@@ -166,7 +166,7 @@ void zkl_line_forget(struct zkl_line *line, struct zkl_contender *contender) {
             (line->count - at) * sizeof(struct zkl_contender *));
     contender->listed = false;
     if (contender->kind == ZKL_WRITE) line->incomplete = true;
-    zkl_contender_drop(contender);
+    zkl_contender_unref(contender);
 }
 
 void zkl_line_clear(struct zkl_line *line) {
@@ -181,12 +181,12 @@ void zkl_line_clear(struct zkl_line *line) {
 
 /* In the czxid order: ahead of the claim, as far as can be known. */
 static bool ranks_ahead(const struct zkl_claim *claim, const struct zkl_contender *contender) {
-    return contender->czxid != 0 && contender->czxid < claim->czxid;
+    return contender->czxid != 0 && contender->czxid < claim->node.czxid;
 }
 
 static bool is_unranked(const struct zkl_line *line, const struct zkl_claim *claim,
                         const struct zkl_contender *contender) {
-    if (line->exhausted && contender->czxid == 0) return contender->seen <= claim->listed;
+    if (line->exhausted && contender->czxid == 0) return contender->seen <= claim->node.listed;
     return claim->recheck && contender != claim->ahead &&
            zkl_kinds_exclude(claim->kind, contender->kind) &&
            zkl_line_precedes(line, contender, claim);
@@ -195,7 +195,7 @@ static bool is_unranked(const struct zkl_line *line, const struct zkl_claim *cla
 struct zkl_contender *zkl_line_unranked(const struct zkl_line *line, const struct zkl_claim *claim,
                                         const struct zkl_contender *after) {
     size_t end = line->exhausted ? line->count : 0;
-    if (claim->recheck && !line->exhausted) end = position(line, claim->sequence, "");
+    if (claim->recheck && !line->exhausted) end = position(line, claim->node.sequence, "");
     for (size_t i = 0; i < end; i++) {
         struct zkl_contender *contender = line->contenders[i];
         if (after) {
@@ -210,7 +210,7 @@ struct zkl_contender *zkl_line_unranked(const struct zkl_line *line, const struc
 struct zkl_contender *zkl_line_ahead(const struct zkl_line *line, const struct zkl_claim *claim) {
     struct zkl_contender *nearest = NULL;
     if (!line->exhausted) {
-        size_t at = position(line, claim->sequence, "");
+        size_t at = position(line, claim->node.sequence, "");
         while (at > 0 && !zkl_kinds_exclude(claim->kind, line->contenders[at - 1]->kind)) at--;
         return at ? line->contenders[at - 1] : NULL;
     }
@@ -233,7 +233,7 @@ struct zkl_contender *zkl_line_before(const struct zkl_line *line,
 bool zkl_line_precedes(const struct zkl_line *line, const struct zkl_contender *contender,
                        const struct zkl_claim *claim) {
     if (line->exhausted) return ranks_ahead(claim, contender);
-    return contender->sequence < claim->sequence;
+    return contender->sequence < claim->node.sequence;
 }
 
 bool zkl_line_is_free(const struct zkl_line *line, enum zkl_kind kind) {
@@ -245,7 +245,7 @@ bool zkl_line_is_free(const struct zkl_line *line, enum zkl_kind kind) {
 
 size_t zkl_line_count_ahead(const struct zkl_line *line, const struct zkl_claim *claim) {
     size_t ahead = 0;
-    if (!line->exhausted) return position(line, claim->sequence, "");
+    if (!line->exhausted) return position(line, claim->node.sequence, "");
     for (size_t i = 0; i < line->count; i++) ahead += ranks_ahead(claim, line->contenders[i]);
     return ahead;
 }

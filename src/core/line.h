@@ -58,14 +58,14 @@ struct zkl_restraint {
 struct zkl_line {
     struct zkl_contender **contenders; /* sorted by number, then by name */
     size_t count;
-    uint32_t serial; /* counts the lists received */
-    bool exhausted;  /* numbers do not tell the order: czxids do */
-    bool incomplete; /* list before the next grant: a writer went, and may have left a
-                        reader with its number; or the connection was lost */
-    bool opened;     /* a create succeeded: the path exists */
-    bool gave_way;   /* the last turn ended for others, and none of them was ahead since */
-    zkl_time haste;  /* by so much turns by time are shorter than they may be (batch.c) */
-    bool condition;  /* its contenders wait for a signal */
+    uint32_t serial;    /* counts the lists received */
+    bool exhausted;     /* numbers do not tell the order: czxids do */
+    bool incomplete;    /* list before the next grant: a writer went, and may have left a
+                           reader with its number; or the connection was lost */
+    bool opened;        /* a create succeeded: the path exists */
+    bool gave_way;      /* the last turn ended for others, and none of them was ahead since */
+    zkl_time shortened; /* by so much turns by time are shorter than they may be (batch.c) */
+    bool condition;     /* its contenders wait for a signal */
     enum zkl_children children;
     bool changed; /* in this turn a contender came or went; or may have, unwatched (batch.c) */
     struct zkl_claim *claims, **claims_end; /* this session's, in order of arrival */
@@ -143,7 +143,7 @@ enum zkl_orphan {
 enum zkl_orphan zkl_line_fixed_orphan(const struct zkl_line *line, uint64_t session, uint64_t owner,
                                       int64_t czxid);
 
-struct zkl_contender *zkl_contender_hold(struct zkl_contender *contender);
-void zkl_contender_drop(struct zkl_contender *contender);
+struct zkl_contender *zkl_contender_ref(struct zkl_contender *contender);
+void zkl_contender_unref(struct zkl_contender *contender);
 
 #endif

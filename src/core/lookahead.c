@@ -16,18 +16,13 @@ zkl_actions zkl_lookahead_watch(struct zkl_claim *claim) {
     struct zkl_contender *before = zkl_line_before(claim->line, claim->ahead);
     zkl_claim_overlook(claim);
     if (!before || claim->ahead->kind != ZKL_MUTEX || claim->kind != ZKL_MUTEX) return 0;
-    claim->lookahead = zkl_contender_hold(before);
+    claim->lookahead = zkl_contender_ref(before);
     return ZKL_DO_WATCH_LOOKAHEAD;
 }
 
 zkl_actions zkl_lookahead_again(struct zkl_claim *claim) {
     bool missing = claim->ahead && !claim->lookahead && !claim->looking;
     return missing ? zkl_lookahead_watch(claim) : 0;
-}
-
-void zkl_claim_overlook(struct zkl_claim *claim) {
-    zkl_contender_drop(claim->lookahead);
-    claim->lookahead = NULL;
 }
 
 /* All that the newest list has before the predecessor may be gone, too. */
@@ -43,7 +38,7 @@ static zkl_actions look(struct zkl_claim *claim) {
 zkl_actions zkl_lookahead_gone(struct zkl_claim *claim) {
     zkl_line_forget(claim->line, claim->lookahead);
     zkl_claim_overlook(claim);
-    return claim->line->exhausted || zkl_claim_tires(claim) ? 0 : look(claim);
+    return claim->line->exhausted || zkl_claim_asks_too_often(claim) ? 0 : look(claim);
 }
 
 /*

@@ -22,10 +22,10 @@ bool zkl_permits_head(const struct zkl_line *line, const struct zkl_claim *claim
     return taken(line, claim) <= claim->limit;
 }
 
-const struct zkl_contender *zkl_permits_stranger(const struct zkl_line *line,
-                                                 const struct zkl_claim *claim) {
+struct zkl_contender *zkl_permits_stranger(const struct zkl_line *line,
+                                           const struct zkl_claim *claim) {
     for (size_t i = 0; i < line->count; i++) {
-        const struct zkl_contender *contender = line->contenders[i];
+        struct zkl_contender *contender = line->contenders[i];
         if (contender->limit != claim->limit && is_ahead(line, contender, claim)) return contender;
     }
     return NULL;
@@ -34,5 +34,5 @@ const struct zkl_contender *zkl_permits_stranger(const struct zkl_line *line,
 bool zkl_permits_unseen(const struct zkl_line *line, const struct zkl_claim *claim) {
     if (line->exhausted || line->count == 0) return false;
     const struct zkl_contender *last = line->contenders[line->count - 1];
-    return last->sequence <= claim->sequence && zkl_permits_fit(line, claim);
+    return last->sequence <= claim->node.sequence && zkl_permits_fit(line, claim);
 }

@@ -27,8 +27,8 @@ bool zkl_permits_fit(const struct zkl_line *line, const struct zkl_claim *claim)
 bool zkl_permits_head(const struct zkl_line *line, const struct zkl_claim *claim);
 
 /* A contender ahead that is no PERMIT of this limit, or NULL. */
-const struct zkl_contender *zkl_permits_stranger(const struct zkl_line *line,
-                                                 const struct zkl_claim *claim);
+struct zkl_contender *zkl_permits_stranger(const struct zkl_line *line,
+                                           const struct zkl_claim *claim);
 
 /*
  * For a list that just came: the claim fits, and none is behind it. One that comes

@@ -23,7 +23,7 @@ static bool is_other(const struct zkl_claim *claim, const struct zkl_claim *each
 /* It may have a node whose czxid it does not know. */
 static bool is_unsure(const struct zkl_claim *claim) {
     bool looks = claim->state == ZKL_RECOVER_SYNC || claim->state == ZKL_RECOVER_LIST;
-    return claim->state == ZKL_CREATE || (looks && claim->czxid == 0);
+    return claim->state == ZKL_CREATE || (looks && claim->node.czxid == 0);
 }
 
 /* It stands for all; a create may go right behind a delete that is out. */
@@ -44,7 +44,7 @@ bool zkl_unfair_follows(const struct zkl_claim *claim) {
 /* This session's node, and no claim's but perhaps this one's (NULL: nobody's). */
 static bool is_free_for(const struct zkl_line *line, const struct zkl_claim *claim, int64_t czxid) {
     for (const struct zkl_claim *each = line->claims; each; each = each->next) {
-        if (is_other(claim, each) && each->czxid == czxid) return false;
+        if (is_other(claim, each) && each->node.czxid == czxid) return false;
     }
     return true;
 }
@@ -62,26 +62,25 @@ enum zkl_orphan zkl_line_fixed_orphan(const struct zkl_line *line, uint64_t sess
 
 static zkl_actions enter(struct zkl_claim *claim) {
     claim->state = ZKL_CREATE;
-    claim->own_watched = false;
-    strcpy(claim->name, ZKL_NAME_FIXED);
+    claim->node.watched = false;
+    strcpy(claim->node.name, ZKL_NAME_FIXED);
     return ZKL_DO_CREATE;
 }
 
 zkl_actions zkl_unfair_start(struct zkl_claim *claim) {
     claim->state = ZKL_NEW;
-    claim->name[0] = '\0';
-    claim->czxid = 0;
+    forget_node(claim);
     claim->pausing = false;
     claim->stalled = !connected(claim) || !may_enter(claim) || zkl_unfair_follows(claim) ||
-                     zkl_claim_tires(claim);
+                     zkl_claim_asks_too_often(claim);
     if (!claim->stalled) return enter(claim);
     return connected(claim) && !claim->trying ? announce(claim) : 0;
 }
 
 zkl_actions zkl_unfair_enter(struct zkl_claim *claim) {
-    if (!zkl_claim_tires(claim)) return enter(claim);
+    if (!zkl_claim_asks_too_often(claim)) return enter(claim);
     claim->state = ZKL_NEW;
-    claim->name[0] = '\0';
+    forget_node(claim);
     return stall(claim);
 }
 
@@ -89,7 +88,7 @@ zkl_actions zkl_unfair_enter(struct zkl_claim *claim) {
 static zkl_actions wait_for_end(struct zkl_claim *claim) {
     if (claim->trying) return fail(claim, ZKL_BUSY) | gone(claim);
     claim->state = ZKL_WAIT;
-    claim->czxid = 0;
+    claim->node.czxid = 0;
     return announce(claim);
 }
 
@@ -99,7 +98,7 @@ zkl_actions zkl_claim_placed(struct zkl_claim *claim, int64_t czxid, zkl_time no
     if (claim->state != ZKL_CREATE) return 0;
     claim->line->opened = true;
     claim->refusal = ZKL_OK;
-    claim->czxid = czxid;
+    claim->node.czxid = czxid;
     return claim->wanted ? admit(claim, now) : leave(claim);
 }
 
@@ -110,17 +109,17 @@ zkl_actions zkl_claim_taken(struct zkl_claim *claim) {
     if (!claim->wanted) return gone(claim);
     zkl_actions actions = wait_for_end(claim);
     if (claim->state != ZKL_WAIT) return actions;
-    claim->own_watched = true;
+    claim->node.watched = true;
     return actions | ZKL_DO_WATCH_OWN;
 }
 
 /* RECOVER_LIST: the get follows a sync, so it tells of the node after all that was in doubt. */
-static zkl_actions sought(struct zkl_claim *claim, bool ours, int64_t czxid, zkl_time now) {
-    bool own =
-        ours && (claim->czxid ? czxid == claim->czxid : is_free_for(claim->line, claim, czxid));
-    claim->own_watched = true;
+static zkl_actions recovery_got(struct zkl_claim *claim, bool ours, int64_t czxid, zkl_time now) {
+    bool own = ours && (claim->node.czxid ? czxid == claim->node.czxid
+                                          : is_free_for(claim->line, claim, czxid));
+    claim->node.watched = true;
     if (own) {
-        claim->czxid = czxid;
+        claim->node.czxid = czxid;
         return claim->wanted ? admit(claim, now) : leave(claim);
     }
     return claim->wanted ? wait_for_end(claim) : gone(claim);
@@ -129,9 +128,9 @@ static zkl_actions sought(struct zkl_claim *claim, bool ours, int64_t czxid, zkl
 /* The name is in use. */
 static zkl_actions found(struct zkl_claim *claim, int64_t czxid, uint64_t owner, zkl_time now) {
     bool ours = owner == claim->common->session;
-    if (claim->state == ZKL_RECOVER_LIST) return sought(claim, ours, czxid, now);
+    if (claim->state == ZKL_RECOVER_LIST) return recovery_got(claim, ours, czxid, now);
     if (claim->state != ZKL_PROVE && claim->state != ZKL_HELD) return 0;
-    if (ours && czxid == claim->czxid) return 0;
+    if (ours && czxid == claim->node.czxid) return 0;
     bool tried = claim->state == ZKL_PROVE && claim->trying;
     return tried ? wait_for_end(claim) : zkl_unfair_own_gone(claim);
 }
@@ -145,7 +144,7 @@ static zkl_actions refused(struct zkl_claim *claim, enum zkl_code why) {
 }
 
 static zkl_actions unanswered(struct zkl_claim *claim) {
-    claim->own_watched = false;
+    claim->node.watched = false;
     if (claim->state == ZKL_RECOVER_LIST) claim->state = ZKL_RECOVER_SYNC;
     return claim->state == ZKL_RECOVER_SYNC || claim->state == ZKL_WAIT ? stall(claim) : 0;
 }
@@ -169,7 +168,7 @@ zkl_actions zkl_unfair_own_gone(struct zkl_claim *claim) {
     switch (claim->state) {
     case ZKL_WAIT:
         claim->state = ZKL_NEW;
-        claim->name[0] = '\0';
+        claim->node.name[0] = '\0';
         claim->stalled = false;
         claim->pausing = true;
         return ZKL_DO_PAUSE;
@@ -189,14 +188,14 @@ zkl_actions zkl_claim_wake(struct zkl_claim *claim) {
 zkl_actions zkl_unfair_resume(struct zkl_claim *claim) {
     switch (claim->state) {
     case ZKL_RECOVER_SYNC: return ZKL_DO_SYNC | ZKL_DO_WATCH_OWN;
-    case ZKL_WAIT: claim->own_watched = true; return ZKL_DO_WATCH_OWN;
+    case ZKL_WAIT: claim->node.watched = true; return ZKL_DO_WATCH_OWN;
     default: return 0;
     }
 }
 
 zkl_actions zkl_claim_adopt_fixed(struct zkl_claim *claim, int64_t czxid) {
     assert(claim->state == ZKL_NEW && zkl_kind_is_fixed(claim->kind) && czxid > 0);
-    claim->czxid = czxid;
-    strcpy(claim->name, ZKL_NAME_FIXED);
+    claim->node.czxid = czxid;
+    strcpy(claim->node.name, ZKL_NAME_FIXED);
     return leave(claim);
 }

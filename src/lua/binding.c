@@ -1,20 +1,8 @@
 /* binding.c - what the boxes share. */
-#include <inttypes.h>
-#include <stdio.h>
-
-#include "../world/world.h"
 #include "binding.h"
-
-#define FOREVER 9e9 /* seconds, 290 years: more does not fit zkl_time */
+#include "../world/world.h"
 
 /* --- boxes ------------------------------------------------------------------------------ */
-
-void zkl_lua_set_functions(lua_State *L, const luaL_Reg *functions) {
-    for (; functions->name; functions++) {
-        lua_pushcfunction(L, functions->func);
-        lua_setfield(L, -2, functions->name);
-    }
-}
 
 void zkl_lua_class(lua_State *L, const char *name, const luaL_Reg *methods) {
     luaL_newmetatable(L, name);
@@ -147,47 +135,4 @@ int zkl_lua_misuse(lua_State *L, const char *text) {
 int zkl_lua_raise_forked(lua_State *L) {
     return zkl_lua_misuse(L, "forked: this session belongs to the parent process; "
                              "open one after the fork");
-}
-
-/* --- values ----------------------------------------------------------------------------- */
-
-int zkl_lua_fail(lua_State *L, const char *why) {
-    lua_pushnil(L);
-    lua_pushstring(L, why);
-    return 2;
-}
-
-size_t zkl_lua_length(lua_State *L, int index) {
-#if LUA_VERSION_NUM >= 502
-    return lua_rawlen(L, index);
-#else
-    return lua_objlen(L, index);
-#endif
-}
-
-zkl_time zkl_lua_time(lua_State *L, int index) {
-    if (lua_isnoneornil(L, index)) return ZKL_NEVER;
-    lua_Number seconds = luaL_checknumber(L, index);
-    if (!(seconds < FOREVER)) return ZKL_NEVER;
-    return seconds > 0 ? (zkl_time)(seconds * (lua_Number)ZKL_SECOND) : 0;
-}
-
-void zkl_lua_push_time(lua_State *L, zkl_time time) {
-    lua_pushnumber(L, (lua_Number)time / (lua_Number)ZKL_SECOND);
-}
-
-int zkl_lua_push_int64(lua_State *L, int64_t value) {
-#if LUA_VERSION_NUM >= 503
-    lua_pushinteger(L, value);
-#else
-    if (value > INT64_C(1) << 53) return 0;
-    lua_pushnumber(L, (lua_Number)value);
-#endif
-    return 1;
-}
-
-void zkl_lua_push_hex(lua_State *L, uint64_t value) {
-    char text[17];
-    snprintf(text, sizeof text, "%" PRIx64, value);
-    lua_pushstring(L, text);
 }

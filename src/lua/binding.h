@@ -11,16 +11,12 @@
  * and nothing is pointed to that a verb may free or change: it is copied, or counted, while
  * lua_pcall() pushes it. News that are taken out are told without such a call, or what came after
  * them could be told first.
- *
- * Works with Lua 5.1 to 5.5 and LuaJIT: only what all of them have is used.
  */
 #ifndef ZKL_BINDING_H
 #define ZKL_BINDING_H
 
-#include <lauxlib.h>
-#include <lua.h>
-
 #include "../shell/client.h"
+#include "values.h"
 
 #define ZKL_SESSION_BOX "zklock.session"
 #define ZKL_REQUEST_BOX "zklock.request"
@@ -33,10 +29,11 @@ extern const char *const zkl_lua_state_names[ZKL_SESSION_CLOSED + 1]; /* of sess
 
 /* Registers the metatables. */
 void zkl_lua_open_session(lua_State *L);
+void zkl_lua_open_news(lua_State *L);    /* methods of sessions */
+void zkl_lua_open_acquire(lua_State *L); /* likewise */
 void zkl_lua_open_request(lua_State *L);
 void zkl_lua_open_lease(lua_State *L);
 void zkl_lua_open_watcher(lua_State *L);
-void zkl_lua_open_child(lua_State *L);
 void zkl_lua_open_totals(lua_State *L);
 void zkl_lua_open_world(lua_State *L);
 int zkl_lua_session(lua_State *L); /* the function core.session(options) */
@@ -45,7 +42,6 @@ int zkl_lua_wish(lua_State *L);    /* the function core.wish(options) */
 int zkl_lua_world(lua_State *L);   /* the function core.world(seed, delay) */
 struct zkl_world *zkl_lua_check_world(lua_State *L, int index);
 int zkl_lua_poll(lua_State *L);   /* the function core.poll(sessions, seconds) */
-int zkl_lua_child(lua_State *L);  /* the function core.child(words, path) */
 int zkl_lua_stats(lua_State *L);  /* the method session:stats() */
 int zkl_lua_totals(lua_State *L); /* the function core.totals([world]): of all sessions there */
 
@@ -61,8 +57,6 @@ void zkl_lua_begin_names(lua_State *L, struct zkl_lua_names *names);
 /* Returns what a function that pushed them returns: a table, or nil. Frees the list. */
 int zkl_lua_push_names(lua_State *L, struct zkl_lua_names *names);
 
-/* Sets the functions in the table at the top. */
-void zkl_lua_set_functions(lua_State *L, const luaL_Reg *functions);
 /* A metatable whose methods are its own __index. */
 void zkl_lua_class(lua_State *L, const char *name, const luaL_Reg *methods);
 
@@ -90,7 +84,8 @@ int zkl_lua_drop(lua_State *L, const char *name, void (*drop)(void *held));
 /* The same by the collector, which nothing in a world of virtual time depends on. */
 int zkl_lua_collect(lua_State *L, const char *name, void (*drop)(void *held));
 
-zkl_client *zkl_lua_check_client(lua_State *L, int index); /* a session's */
+zkl_client *zkl_lua_check_client(lua_State *L, int index);   /* a session's */
+zkl_client *zkl_lua_check_threaded(lua_State *L, int index); /* of one that has threads */
 
 /* Pushes an empty box for a request, and enters the client. */
 zkl_session *zkl_lua_begin(lua_State *L, zkl_client *client);
@@ -99,19 +94,6 @@ zkl_session *zkl_lua_begin(lua_State *L, zkl_client *client);
  * id, too: whoever has to hear of it is to be found by that before anything is called again.
  */
 int zkl_lua_begun(lua_State *L, zkl_client *client, zkl_request *request);
-
-int zkl_lua_fail(lua_State *L, const char *why); /* returns nil, why */
-
-/* Of a list. */
-size_t zkl_lua_length(lua_State *L, int index);
-
-/* Seconds to time; nil or more than 290 years is ZKL_NEVER, negative is 0. */
-zkl_time zkl_lua_time(lua_State *L, int index);
-void zkl_lua_push_time(lua_State *L, zkl_time time);
-
-/* A 64-bit number: an integer, or where numbers are doubles one that is exact; else false. */
-int zkl_lua_push_int64(lua_State *L, int64_t value);
-void zkl_lua_push_hex(lua_State *L, uint64_t value);
 
 int zkl_lua_on_misuse(lua_State *L); /* the function core.on_misuse(refuse) */
 /* Raise by lua/zklock/misuse.lua, which knows the user's line. */

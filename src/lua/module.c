@@ -16,12 +16,6 @@
 #pragma weak lua_isyieldable /* which plain Lua 5.1 lacks: it is to come to check_build() */
 #endif
 
-#if defined(__GNUC__)
-#define EXPORT __attribute__((visibility("default")))
-#else
-#define EXPORT
-#endif
-
 /*
  * core.open_standard(): /dev/null where standard input, output or error is closed. What is opened
  * next, such as a connection, would have its number, and be sent what is meant for stderr.
@@ -196,7 +190,7 @@ static void check_build(lua_State *L) {
 #endif
 }
 
-EXPORT int luaopen_zklock_core(lua_State *L);
+ZKL_LUA_EXPORT int luaopen_zklock_core(lua_State *L);
 
 int luaopen_zklock_core(lua_State *L) {
     static const luaL_Reg functions[] = {{"session", zkl_lua_session},
@@ -204,7 +198,6 @@ int luaopen_zklock_core(lua_State *L) {
                                          {"folder", zkl_lua_folder},
                                          {"wish", zkl_lua_wish},
                                          {"poll", zkl_lua_poll},
-                                         {"child", zkl_lua_child},
                                          {"totals", zkl_lua_totals},
                                          {"now", now},
                                          {"open_standard", open_standard},
@@ -219,10 +212,11 @@ int luaopen_zklock_core(lua_State *L) {
     check_build(L);
     count_state(L);
     zkl_lua_open_session(L);
+    zkl_lua_open_news(L);
+    zkl_lua_open_acquire(L);
     zkl_lua_open_request(L);
     zkl_lua_open_lease(L);
     zkl_lua_open_watcher(L);
-    zkl_lua_open_child(L);
     zkl_lua_open_totals(L);
     zkl_lua_open_world(L);
     lua_newtable(L);

@@ -72,6 +72,22 @@ static int lease(lua_State *L) {
     return 1 + result(L);
 }
 
+/* request:conflict() -> what the path is used for, a semaphore's limit, by this session? After
+ * "conflict"; nil: it is not known. */
+static int conflict(lua_State *L) {
+    static const char *const names[] = {
+        [ZKL_USE_FIFO] = "fifo",         [ZKL_USE_COUNTING] = "counting",
+        [ZKL_USE_TURNS] = "turns",       [ZKL_USE_UNFAIR] = "none",
+        [ZKL_USE_READ_WRITE] = "rwlock", [ZKL_USE_SEMAPHORE] = "semaphore"};
+    struct zkl_conflict by = zkl_request_conflict(zkl_lua_enter(L, ZKL_REQUEST_BOX));
+    zkl_lua_leave(L);
+    if (by.use == ZKL_USE_UNKNOWN) return 0;
+    lua_pushstring(L, names[by.use]);
+    lua_pushinteger(L, by.limit);
+    lua_pushboolean(L, by.ours);
+    return 3;
+}
+
 static void set_integer(lua_State *L, const char *name, lua_Integer value) {
     lua_pushinteger(L, value);
     lua_setfield(L, -2, name);
@@ -180,11 +196,11 @@ static int collect(lua_State *L) {
 
 void zkl_lua_open_request(lua_State *L) {
     static const luaL_Reg methods[] = {
-        {"cancel", cancel},       {"data", data},       {"done", done},
-        {"drop", drop},           {"id", id},           {"lease", lease},
-        {"queue", queue},         {"refused", refused}, {"result", result},
-        {"signalled", signalled}, {"version", version}, {"__close", drop},
-        {"__gc", collect},        {NULL, NULL},
+        {"cancel", cancel}, {"conflict", conflict},   {"data", data},
+        {"done", done},     {"drop", drop},           {"id", id},
+        {"lease", lease},   {"queue", queue},         {"refused", refused},
+        {"result", result}, {"signalled", signalled}, {"version", version},
+        {"__close", drop},  {"__gc", collect},        {NULL, NULL},
     };
     static const lua_CFunction functions[] = {push_result, push_queue, push_data};
     zkl_lua_class(L, ZKL_REQUEST_BOX, methods);

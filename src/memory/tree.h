@@ -3,12 +3,12 @@
  *
  * It answers as a server of version 3.8 does, alone and with one client's request at a time:
  * transactions with their zxids, versions, ephemerals, numbers of sequential nodes, containers,
- * watches of data. It has no thread, no clock and no connection: its caller says what time it
- * is, takes the events to the sessions, and serialises the calls.
+ * watches of data and of children. It has no thread, no clock and no connection: its caller says
+ * what time it is, takes the events to the sessions, and serialises the calls.
  *
  * What a server has and this has not: lists of access rights (everybody may all), quotas, a
- * limit to the size of a request, watches of children, the node /zookeeper. A path that no node
- * may have is a bad argument of every request; a server's client refuses most of them itself.
+ * limit to the size of a request, the node /zookeeper. A path that no node may have is a bad
+ * argument of every request; a server's client refuses most of them itself.
  *
  * Ownership. What a function gives away is the tree's, and lives until the next call with this
  * tree, an event until the next zkl_tree_next_event(). What it is given, it copies.

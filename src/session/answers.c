@@ -8,8 +8,11 @@
 #include <assert.h>
 #include <string.h>
 
-#include "request.h"
-#include "stake.h"
+#include "answers.h"
+#include "guard.h"
+#include "internal.h"
+#include "query.h"
+#include "stake_feed.h"
 #include "watcher.h"
 
 /* --- what an answer means -------------------------------------------------------------------- */
@@ -104,10 +107,10 @@ static void answer_unwatch(const struct call *call, const struct answer *answer)
 
 /* To the stake, request or watcher that asked, or to the session. */
 static void deliver(struct call *call, const struct answer *answer) {
-    if (call->stake) zkl_stake_answer(call, answer);
+    if (zkl_call_stake(call)) zkl_stake_answer(call, answer);
     else if (call->kind == CALL_GUARD) zkl_guard_answer(call, answer);
-    else if (call->request) zkl_query_answer(call, answer);
-    else if (call->watcher) zkl_watcher_answer(call, answer);
+    else if (zkl_call_request(call)) zkl_query_answer(call, answer);
+    else if (zkl_call_watcher(call)) zkl_watcher_answer(call, answer);
     else if (call->kind == CALL_LOOK) answer_look(call, answer);
     else if (call->kind == CALL_LOOK_FIXED) answer_look_fixed(call, answer);
     else if (call->kind == CALL_LOOK_SYNC) answer_look_sync(call, answer);
@@ -142,8 +145,7 @@ static void complete(struct call *call, struct answer answer) {
     zkl_call_free(call);
 }
 
-/* --- there and back ----------------------------------------------------------------------------
- */
+/* --- there and back --------------------------------------------------------------------------- */
 
 /* Those that could not be sent, and are first now. */
 static void answer_unsent(struct zkl_session *session) {

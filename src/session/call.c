@@ -5,6 +5,10 @@
 #include <string.h>
 
 #include "call.h"
+#include "internal.h"
+#include "request.h"
+#include "stake.h"
+#include "watcher.h"
 
 struct call *zkl_call_new(struct zkl_session *session, enum call_kind kind, struct stake *stake,
                           struct zkl_request *request) {
@@ -13,12 +17,14 @@ struct call *zkl_call_new(struct zkl_session *session, enum call_kind kind, stru
     call->session = session;
     call->id = ++session->last_id;
     call->kind = kind;
-    call->stake = stake;
-    call->request = request;
-    if (stake) zkl_stake_ref(stake);
+    if (stake) {
+        zkl_stake_ref(stake);
+        call->stake = stake;
+    }
     if (request) {
         zkl_request_ref(request);
         request->calls++;
+        call->request = request;
     }
     return call;
 }
@@ -29,10 +35,12 @@ static void free_ops(struct zkl_op *ops, size_t count) {
 }
 
 void zkl_call_free(struct call *call) {
-    if (call->stake) zkl_stake_unref(call->stake);
-    if (call->request) zkl_request_unref(call->request);
-    if (call->watcher) zkl_watcher_unref(call->watcher);
-    zkl_contender_drop(call->contender);
+    if (zkl_call_request(call)) zkl_request_unref(call->request);
+    if (zkl_call_watcher(call)) zkl_watcher_unref(call->watcher);
+    if (zkl_call_stake(call)) {
+        zkl_stake_unref(call->stake);
+        zkl_contender_unref(call->contender);
+    }
     free_ops(call->ops, call->rpc.count);
     free(call->node);
     free(call);
@@ -185,8 +193,8 @@ void zkl_call_unlink(struct call *call) {
     if (call->next) call->next->link = call->link;
     else session->calls_end = call->link;
     session->stats.in_flight--;
-    if (call->request) call->request->calls--;
-    if (call->watcher) call->watcher->calls--;
+    if (zkl_call_request(call)) call->request->calls--;
+    if (zkl_call_watcher(call)) call->watcher->calls--;
 }
 
 size_t zkl_call_refused(const struct call *call, const struct answer *answer) {

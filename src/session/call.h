@@ -2,7 +2,9 @@
 #ifndef ZKL_SESSION_CALL_H
 #define ZKL_SESSION_CALL_H
 
-#include "records.h"
+#include "../core/line.h"
+#include "reply.h"
+#include "session.h"
 
 enum call_kind {
     CALL_PARENT, /* create of a missing parent */
@@ -44,34 +46,40 @@ struct call {
     uint64_t id;
     enum call_kind kind;
     struct zkl_rpc rpc;
-    struct zkl_op op; /* of a WRITE */
+    struct zkl_op op;   /* of a WRITE */
+    struct zkl_op *ops; /* of a MULTI, with their paths, if it owns them; else NULL */
     zkl_time issued;
-    struct stake *stake;             /* counted, or NULL */
-    struct zkl_contender *contender; /* counted, or NULL */
-    struct zkl_request *request;     /* counted, or NULL */
-    struct zkl_watcher *watcher;     /* counted, or NULL */
-    struct path *listed;             /* LIST: counted in its `lists`; NULL: never sent */
-    size_t index;                    /* QUEUE_GET: which entry; CHECK_GET: which stake */
-    char *node;                      /* what the request is about; NULL: out of memory */
-    struct zkl_op *ops;              /* of a MULTI, with their paths, if it owns them; else NULL */
-    zkl_time look_at;                /* RECOVER_SYNC...: what path->look_at was set to with it */
-    bool watching;                   /* a watch on it is set, if the answer comes */
-    bool unsent;                     /* answered as that when those before it are answered */
+    char *node;    /* what the request is about; NULL: out of memory */
+    bool watching; /* a watch on it is set, if the answer comes */
+    bool unsent;   /* answered as that when those before it are answered */
+    union {        /* what asked for it, counted; and of that, what about */
+        struct {   /* to REMOVE */
+            struct stake *stake;
+            struct zkl_contender *contender; /* counted, or NULL */
+            struct path *listed;             /* LIST: counted in its `lists`; NULL: never sent */
+        };
+        struct { /* READY to GUARD */
+            struct zkl_request *request;
+            size_t index; /* QUEUE_GET: which entry; CHECK_GET: which stake */
+        };
+        struct zkl_watcher *watcher; /* WATCHER_EXISTS, WATCHER_GET */
+        zkl_time look_at;            /* LOOK_SYNC to LOOK: what path->look_at was set to with it */
+    };
 };
 
-/* What a server's answer looks like to the part that asked; see zkl_reply_sift(). */
-struct answer {
-    int rc; /* enum zkl_error */
-    enum zkl_reply reply;
-    enum zkl_code why; /* REFUSED: the code for the user */
-    const char *text;  /* data, or the path that a single create made */
-    int size;          /* of data */
-    const struct zkl_stat *stat;
-    const char *const *names;
-    int count; /* of them */
-    const struct zkl_result *results;
-    zkl_time now;
-};
+/* What asked for it; NULL: something else did. */
+static inline struct stake *zkl_call_stake(const struct call *call) {
+    return call->kind <= CALL_REMOVE ? call->stake : NULL;
+}
+
+static inline struct zkl_request *zkl_call_request(const struct call *call) {
+    return call->kind >= CALL_READY && call->kind <= CALL_GUARD ? call->request : NULL;
+}
+
+static inline struct zkl_watcher *zkl_call_watcher(const struct call *call) {
+    bool its = call->kind == CALL_WATCHER_EXISTS || call->kind == CALL_WATCHER_GET;
+    return its ? call->watcher : NULL;
+}
 
 struct call *zkl_call_new(struct zkl_session *session, enum call_kind kind, struct stake *stake,
                           struct zkl_request *request); /* NULL: out of memory */
@@ -100,10 +108,5 @@ void zkl_call_unlink(struct call *call);      /* out of the queue */
 void zkl_call_free(struct call *call);
 /* Which operation the server refused, from 0; the count: it does not say. */
 size_t zkl_call_refused(const struct call *call, const struct answer *answer);
-
-/* reply.c: leaves of an answer what may be believed. */
-void zkl_reply_sift(const struct call *call, struct answer *answer);
-/* answers.c: none will be answered, so each is, as unknown. */
-void zkl_call_answer_all(struct zkl_session *session);
 
 #endif

@@ -4,7 +4,9 @@
  */
 #include <string.h>
 
-#include "stake.h"
+#include "condition.h"
+#include "internal.h"
+#include "stake_actions.h"
 
 static struct stake *partner_of(const struct stake *stake) {
     return (struct stake *)stake->claim.partner;
@@ -14,14 +16,15 @@ static struct stake *partner_of(const struct stake *stake) {
 
 void zkl_condition_create(struct stake *waiter) {
     const struct stake *lock = partner_of(waiter);
-    const struct zkl_op ops[] = {{.kind = ZKL_OP_CREATE,
-                                  .mode = ZKL_SEQUENTIAL,
-                                  .path = zkl_path_join(waiter->path->text, waiter->claim.name),
-                                  .data = waiter->data,
-                                  .size = strlen(waiter->data)},
-                                 {.kind = ZKL_OP_DELETE,
-                                  .version = -1,
-                                  .path = zkl_path_join(lock->path->text, lock->claim.name)}};
+    const struct zkl_op ops[] = {
+        {.kind = ZKL_OP_CREATE,
+         .mode = ZKL_SEQUENTIAL,
+         .path = zkl_path_join(waiter->path->text, waiter->claim.node.name),
+         .data = waiter->data,
+         .size = strlen(waiter->data)},
+        {.kind = ZKL_OP_DELETE,
+         .version = -1,
+         .path = zkl_path_join(lock->path->text, lock->claim.node.name)}};
     zkl_stake_transact(waiter, CALL_WAIT, ops, 2);
 }
 
@@ -29,7 +32,7 @@ void zkl_condition_forward(struct stake *waiter) {
     const struct zkl_claim *claim = &waiter->claim;
     const struct zkl_op ops[] = {{.kind = ZKL_OP_DELETE,
                                   .version = -1,
-                                  .path = zkl_path_join(waiter->path->text, claim->name)},
+                                  .path = zkl_path_join(waiter->path->text, claim->node.name)},
                                  {.kind = ZKL_OP_SET,
                                   .path = zkl_path_join(waiter->path->text, claim->ahead->name),
                                   .data = ZKL_SIGNAL_DATA,

@@ -3,8 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "request.h"
-#include "stake.h"
+#include "answers.h"
+#include "cancel.h"
+#include "children.h"
+#include "internal.h"
+#include "kept.h"
+#include "query.h"
+#include "stake_feed.h"
+#include "steps.h"
 #include "watcher.h"
 
 /* --- life ------------------------------------------------------------------------------ */
@@ -201,16 +207,6 @@ void zkl_session_reopening(zkl_session *session) {
     if (session->state == ZKL_SESSION_EXPIRED) change(session, ZKL_SESSION_CONNECTING);
 }
 
-void zkl_session_drained(struct zkl_session *session) {
-    const struct stake *stake = session->stakes;
-    while (stake && !stake->claim.wanted) stake = stake->next;
-    if (!session->draining || stake) return;
-    for (struct zkl_request *request = session->requests, *next; request; request = next) {
-        next = request->next;
-        if (request->kind == REQUEST_DRAIN) zkl_request_finish(request, ZKL_OK, 0);
-    }
-}
-
 zkl_request *zkl_session_drain(zkl_session *session, bool waiters, zkl_time timeout) {
     struct zkl_request *request = zkl_request_new(session, REQUEST_DRAIN, timeout);
     if (!request) return NULL;
@@ -218,7 +214,7 @@ zkl_request *zkl_session_drain(zkl_session *session, bool waiters, zkl_time time
     zkl_stakes_feed(session, stop_keeping);
     if (!waiters) zkl_stakes_feed(session, end_new);
     if (!waiters) zkl_stakes_feed(session, send_away);
-    zkl_session_drained(session);
+    zkl_stakes_drained(session);
     return request;
 }
 
@@ -324,7 +320,7 @@ void zkl_session_tick(zkl_session *session) {
     look(session);
     zkl_query_start_all(session);
     zkl_watcher_start_all(session);
-    zkl_session_drained(session); /* whatever ended a claim */
+    zkl_stakes_drained(session); /* whatever ended a claim */
 }
 
 /* The end of the first pause, or of the first hold. */

@@ -9,8 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "request.h"
-#include "stake.h"
+#include "guard.h"
+#include "lease.h"
+#include "query.h"
+#include "signal.h"
+#include "stake_feed.h"
 
 const char *const zkl_op_names[] = {[ZKL_OP_SET] = "set",
                                     [ZKL_OP_CREATE] = "create",
@@ -64,7 +67,7 @@ static bool check_own(struct guard *guard, const struct stakes *stakes) {
     for (size_t i = 0; i < guard->checks; i++) {
         const struct stake *stake = zkl_stakes_at(stakes, i);
         free((char *)guard->ops[i].path);
-        guard->ops[i].path = zkl_path_join(stake->path->text, stake->claim.name);
+        guard->ops[i].path = zkl_path_join(stake->path->text, stake->claim.node.name);
         if (!guard->ops[i].path) return false;
     }
     return true;

@@ -2,6 +2,8 @@
  * hold.c - how long a grant may be held: the handle whose time is over first ends it. The claim
  * has that time, and is lost at it (zkl_claim_tick); no thread of the user's has to come round.
  */
+#include "hold.h"
+#include "internal.h"
 #include "stake.h"
 
 static void apply(struct stake *stake) {

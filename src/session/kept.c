@@ -4,7 +4,9 @@
  * A kept node is in nobody's way within its session. It goes before a claim that cannot have it
  * contends on the path, and before the session is short of room for another node or watch.
  */
-#include "stake.h"
+#include "kept.h"
+#include "internal.h"
+#include "stake_actions.h"
 
 static bool is_kept(const struct stake *stake) {
     return stake->claim.state == ZKL_KEPT && stake->claim.keep > 0;

@@ -3,8 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "request.h"
-#include "stake.h"
+#include "internal.h"
+#include "kept.h"
+#include "lease.h"
+#include "meter.h"
+#include "stake_actions.h"
 
 /* --- acquire --------------------------------------------------------------------------- */
 
@@ -61,10 +64,11 @@ static bool is_same_use(const struct zkl_claim *claim, const struct zkl_acquire_
            claim->counting == counting;
 }
 
-static int32_t number_of(const struct zkl_claim *claim) {
-    if (claim->kind == ZKL_PERMIT) return claim->limit;
-    if (claim->batch) return USE_TURNS;
-    return claim->counting ? USE_COUNTING : USE_FIFO;
+static struct zkl_conflict use_by(const struct zkl_claim *claim) {
+    enum zkl_use use = zkl_use_of(claim->kind);
+    if (claim->counting) use = ZKL_USE_COUNTING;
+    if (claim->batch) use = ZKL_USE_TURNS;
+    return (struct zkl_conflict){.use = use, .limit = claim->limit, .ours = true};
 }
 
 /*
@@ -76,7 +80,7 @@ static bool is_mixed(struct zkl_request *request, const struct path *path,
     const struct zkl_claim *claim = path ? path->line.claims : NULL;
     while (claim && !claim->wanted) claim = claim->next;
     if (!claim || is_same_use(claim, options)) return false;
-    zkl_request_conflict(request, "this session uses it as", claim->kind, number_of(claim));
+    zkl_request_end_by(request, use_by(claim));
     return true;
 }
 
@@ -169,7 +173,7 @@ static void check_options(const struct zkl_acquire_options *options) {
                                        : options->permits == 0 && options->limit == 0);
     assert(options->batch >= ZKL_BATCH_BY_TIME && options->batch <= ZKL_BATCH_MAX);
     assert(options->batch == 0 || options->kind == ZKL_MUTEX);
-    assert(options->crowd >= 0 && options->max_hold >= 0);
+    assert(options->max_waiters >= 0 && options->max_hold >= 0);
     assert(options->keep == 0 || (options->keep > 0 && options->kind == ZKL_MUTEX));
     (void)options;
 }
@@ -273,6 +277,19 @@ static enum zkl_code end_of(const zkl_lease *lease) {
 
 static zkl_session *session_of(const zkl_lease *lease) {
     return zkl_stakes_at(&lease->stakes, 0)->session;
+}
+
+zkl_lease *zkl_request_lease(zkl_request *request) {
+    bool granted = zkl_request_contends(request) && request->lease;
+    zkl_lease *lease = granted ? calloc(1, sizeof *lease) : NULL;
+    if (!lease || !zkl_stakes_copy(&lease->stakes, &request->stakes)) {
+        free(lease);
+        return NULL;
+    }
+    zkl_hold_move(zkl_stakes_at(&lease->stakes, 0), &request->hold, &lease->hold);
+    request->lease = false;
+    lease->kind = request->lease_kind;
+    return lease;
 }
 
 struct zkl_request *zkl_request_of(const zkl_lease *lease, enum request_kind kind,

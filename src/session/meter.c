@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "records.h"
+#include "internal.h"
+#include "meter.h"
+#include "request.h"
+#include "stake.h"
 
 _Static_assert(ZKL_FORKED < ZKL_OUTCOMES, "each code has its place");
 
-/* --- totals ------------------------------------------------------------------------------- */
-
-/* Its number, from 1; 0: out of memory, or there is no place. */
-static size_t number_of(struct zkl_totals *totals, const char *name) {
+size_t zkl_meter_number(struct zkl_totals *totals, const char *name) {
     size_t i = 0;
     while (i < totals->named_count && strcmp(totals->named[i]->name, name) != 0) i++;
     if (i < totals->named_count) return i + 1;
@@ -25,66 +25,8 @@ static size_t number_of(struct zkl_totals *totals, const char *name) {
     return totals->named_count;
 }
 
-static void merge(struct zkl_meter *to, const struct zkl_meter *from) {
-    zkl_histogram_merge(&to->wait, &from->wait);
-    zkl_histogram_merge(&to->hold, &from->hold);
-    zkl_histogram_merge(&to->hand_over, &from->hand_over);
-    for (size_t i = 0; i < ZKL_OUTCOMES; i++) to->outcomes[i] += from->outcomes[i];
-    to->reentries += from->reentries;
-}
-
-static void add_stats(struct zkl_stats *to, const struct zkl_stats *from) {
-    to->creates += from->creates;
-    to->sets += from->sets;
-    to->deletes += from->deletes;
-    to->lists += from->lists;
-    to->gets += from->gets;
-    to->exists += from->exists;
-    to->syncs += from->syncs;
-    to->grants += from->grants;
-    to->losses += from->losses;
-    to->waits += from->waits;
-    to->timeouts += from->timeouts;
-    to->reconnects += from->reconnects;
-    to->expiries += from->expiries;
-    to->orphans += from->orphans;
-    to->events += from->events;
-    to->in_flight += from->in_flight;
-    to->claims += from->claims;
-    to->watches += from->watches;
-    to->watch_bytes += from->watch_bytes;
-    to->paths += from->paths;
-    to->watch_removals += from->watch_removals;
-    to->untold += from->untold;
-}
-
-void zkl_totals_merge(struct zkl_totals *to, const struct zkl_totals *from) {
-    add_stats(&to->stats, &from->stats);
-    for (size_t i = 0; i <= ZKL_SESSION_CLOSED; i++) to->sessions[i] += from->sessions[i];
-    zkl_histogram_merge(&to->round_trip, &from->round_trip);
-    merge(&to->meter, &from->meter);
-    for (size_t i = 0; i < from->named_count; i++) {
-        size_t number = number_of(to, from->named[i]->name);
-        if (number) merge(&to->named[number - 1]->meter, &from->named[i]->meter);
-    }
-}
-
-void zkl_totals_add(struct zkl_totals *totals, zkl_session *session) {
-    struct zkl_totals one = session->totals; /* it refers to the session's names */
-    zkl_session_stats(session, &one.stats);
-    one.sessions[zkl_session_state(session)] = 1;
-    zkl_totals_merge(totals, &one);
-}
-
-void zkl_totals_clear(struct zkl_totals *totals) {
-    for (size_t i = 0; i < totals->named_count; i++) free(totals->named[i]);
-    *totals = (struct zkl_totals){0};
-}
-
-/* --- a session's meters --------------------------------------------------------------------- */
-
 size_t zkl_session_name_meter(zkl_session *session, const char *name) {
-    return number_of(&session->totals, name);
+    return zkl_meter_number(&session->totals, name);
 }
 
 struct zkl_meter *zkl_meter_of(const struct zkl_session *session, size_t number) {

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stake.h"
+#include "internal.h"
+#include "multi.h"
+#include "stake_actions.h"
 
 /* --- the ring --------------------------------------------------------------------------- */
 
@@ -34,7 +36,7 @@ void zkl_multi_create(struct stake *stake) {
         zkl_stake_new_node(part);
         ops[i] = (struct zkl_op){.kind = ZKL_OP_CREATE,
                                  .mode = ZKL_SEQUENTIAL,
-                                 .path = zkl_path_join(part->path->text, part->claim.name),
+                                 .path = zkl_path_join(part->path->text, part->claim.node.name),
                                  .data = part->data,
                                  .size = strlen(part->data)};
     }

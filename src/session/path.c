@@ -3,7 +3,8 @@
 #include <string.h>
 
 #include "../core/hash.h"
-#include "stake.h"
+#include "internal.h"
+#include "path.h"
 
 static struct path **bucket(struct zkl_session *session, const char *text, size_t length) {
     return &session->paths[zkl_hash(text, length) % PATH_BUCKETS];
@@ -16,28 +17,25 @@ struct path *zkl_path_find(struct zkl_session *session, const char *text, size_t
     return NULL;
 }
 
-/* --- what is remembered of it -------------------------------------------------------------------
- */
+/* --- what is remembered of it ----------------------------------------------------------------- */
 
-static struct memory *place(struct zkl_session *session, const struct path *path) {
-    return &session->memories[zkl_hash(path->text, path->length) % MEMORIES];
+static struct remembered *place(struct zkl_session *session, const struct path *path) {
+    return &session->remembered[zkl_hash(path->text, path->length) % REMEMBERED];
 }
 
 static void recall(struct zkl_session *session, struct path *path) {
-    const struct memory *memory = place(session, path);
-    if (memory->path == zkl_hash(path->text, path->length))
-        path->line.restraint = memory->restraint;
+    const struct remembered *last = place(session, path);
+    if (last->path == zkl_hash(path->text, path->length)) path->line.restraint = last->restraint;
 }
 
 static void remember(struct zkl_session *session, const struct path *path) {
     const struct zkl_restraint *restraint = &path->line.restraint;
     if (restraint->gave_back || restraint->length)
         *place(session, path) =
-            (struct memory){zkl_hash(path->text, path->length), path->line.restraint};
+            (struct remembered){zkl_hash(path->text, path->length), path->line.restraint};
 }
 
-/* --- in use -------------------------------------------------------------------------------------
- */
+/* --- in use ----------------------------------------------------------------------------------- */
 
 struct path *zkl_path_use(struct zkl_session *session, const char *text) {
     size_t length = strlen(text);
@@ -97,67 +95,4 @@ char *zkl_path_join(const char *parent, const char *name) {
     strcpy(joined, parent);
     strcat(joined, "/");
     return strcat(joined, name);
-}
-
-/* --- the watch of its children ------------------------------------------------------------------
- */
-
-void zkl_path_unwatch(struct zkl_session *session, struct path *path) {
-    struct watch *watch = path->children;
-    path->children = NULL;
-    path->line.children = ZKL_UNWATCHED;
-    if (watch) zkl_watches_unkeep(session, watch);
-}
-
-/* A turn that nobody tells of others ends after its batch. */
-bool zkl_path_make_room(struct zkl_session *session, const char *node) {
-    bool may = zkl_watches_may(&session->watches, node);
-    for (struct path *path = NULL; !may && (path = zkl_path_next(session, path));) {
-        if (path->line.children != ZKL_WATCHED) continue;
-        zkl_path_unwatch(session, path);
-        path->line.changed = true;
-        may = zkl_watches_may(&session->watches, node);
-    }
-    return may;
-}
-
-bool zkl_path_watch(struct path *path, struct stake *stake) {
-    struct zkl_session *session = stake->session;
-    char *children = zkl_path_join("", path->text);
-    bool room = children && zkl_stake_make_room(session, children);
-    path->children = room ? zkl_watches_keep(&session->watches, children) : NULL;
-    struct call *call = path->children ? zkl_call_new(session, CALL_LIST, stake, NULL) : NULL;
-    bool enough = call || (children && !room);
-    free(children);
-    if (!call) {
-        zkl_path_unwatch(session, path);
-        path->line.changed = true;
-        return enough;
-    }
-    call->listed = path;
-    path->lists++;
-    zkl_call_list_watching(call);
-    return enough;
-}
-
-/*
- * What was refused would be refused again; and of a list for which there was no memory nobody knows
- * who was in it.
- */
-void zkl_path_watched(struct zkl_session *session, struct path *path, enum zkl_reply reply) {
-    if (!path->children) return;
-    bool set = path->children->set;
-    if (set) path->line.children = ZKL_WATCHED;
-    else zkl_path_unwatch(session, path);
-    if (reply == ZKL_REFUSED || (set && reply != ZKL_DONE)) path->line.changed = true;
-}
-
-void zkl_path_event(struct zkl_session *session, enum zkl_node_event event, const char *node) {
-    struct path *path = zkl_path_find(session, node, strlen(node));
-    if (event != ZKL_NODE_CHILDREN && event != ZKL_NODE_DELETED) return;
-    zkl_watches_children_fired(&session->watches, node);
-    if (!path || !path->children) return;
-    zkl_path_unwatch(session, path);
-    path->line.changed = true;
-    zkl_kept_contended(path);
 }

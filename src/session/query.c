@@ -7,8 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "request.h"
-#include "stake.h"
+#include "guard.h"
+#include "internal.h"
+#include "lease.h"
+#include "query.h"
+#include "signal.h"
+#include "stake_actions.h"
+#include "stake_feed.h"
 
 /*
  * A part of the answer was lost: all of it is asked again, a moment after the last of the
@@ -49,7 +54,7 @@ static void ask_check(struct zkl_request *request) {
         struct call *get = call_for(request, CALL_CHECK_GET);
         if (!get) return;
         get->index = i;
-        zkl_call_get(get, stake->path->text, stake->claim.name);
+        zkl_call_get(get, stake->path->text, stake->claim.node.name);
     }
 }
 
@@ -252,7 +257,7 @@ static void queue_got(struct zkl_request *request, const struct call *call,
         const struct stake *stake = zkl_stake_of(request->session, call->node);
         if (stake) entry->kept = stake->claim.state == ZKL_KEPT;
         entry->czxid = answer->stat->czxid;
-        entry->token = zkl_token(entry->czxid, entry->counts, stake ? stake->claim.served : 0);
+        entry->token = zkl_token(entry->czxid, entry->counts, stake ? stake->claim.node.served : 0);
         entry->created = answer->stat->ctime;
         entry->session = (uint64_t)answer->stat->owner;
         entry->ours = entry->session == request->session->common.session;
@@ -272,7 +277,7 @@ static void check_got(struct zkl_request *request, const struct call *call,
     }
     const struct zkl_stat *stat = answer->stat;
     bool another =
-        stat && zkl_kind_is_fixed(stake->claim.kind) && stat->czxid != stake->claim.czxid;
+        stat && zkl_kind_is_fixed(stake->claim.kind) && stat->czxid != stake->claim.node.czxid;
     if (another) zkl_stake_perform(stake, zkl_claim_own_deleted(&stake->claim));
     enum zkl_code ended = zkl_stakes_ended(&request->stakes);
     if (ended != ZKL_OK || request->calls == 0) zkl_request_finish(request, ended, 0);
@@ -350,8 +355,8 @@ static zkl_request *ask_of(zkl_session *session, enum request_kind kind, const c
                            enum zkl_kind asked, int32_t version, zkl_time timeout) {
     struct zkl_request *request = zkl_request_new(session, kind, timeout);
     if (!request) return NULL;
-    request->asked = asked;
-    request->version = version;
+    if (kind == REQUEST_QUEUE) request->asked = asked;
+    if (kind == REQUEST_BREAK) request->version = version;
     request->path = strdup(path);
     if (request->path) zkl_query_begin(request);
     else zkl_request_finish(request, ZKL_NO_MEMORY, 0);

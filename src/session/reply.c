@@ -18,11 +18,13 @@
  * and says that it is not known whether it was written; and nothing counts as proof of life.
  *
  * Replies of the right form that contradict each other are the claim machine's matter
- * (zkl_claim_tires).
+ * (zkl_claim_asks_too_often).
  */
 #include <string.h>
 
 #include "call.h"
+#include "internal.h"
+#include "stake.h"
 
 /* libzookeeper's own word for it. */
 #define NOT_UNDERSTOOD ZKL_ERROR_MARSHALLING

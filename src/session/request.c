@@ -1,66 +1,133 @@
-/* request.c - an operation that the host waits for, from its start to its end. */
+/* request.c - what users ask for and wait for: how it begins and ends, and what it tells. */
 #include <assert.h>
 #include <stdlib.h>
 
+#include "internal.h"
+#include "meter.h"
 #include "request.h"
-#include "stake.h"
 
-/* Its user hears from its claim. */
-static bool contends(const struct zkl_request *request) {
-    return request->kind == REQUEST_ACQUIRE || request->kind == REQUEST_WAIT;
+/* --- life ------------------------------------------------------------------------------------ */
+
+void zkl_op_forget(const struct zkl_op *op) {
+    free((char *)op->path);
+    free((char *)op->data);
 }
 
-/* Ends a request before its answer. */
-void zkl_request_cancel(zkl_request *request, enum zkl_code why) {
-    if (request->done) return;
-    struct stake *stake = zkl_stakes_at(&request->stakes, 0);
-    if (contends(request)) zkl_stake_perform(stake, zkl_claim_cancel(&stake->claim, why));
-    else zkl_request_finish(request, why, 0);
+void zkl_guard_free(struct guard *guard) {
+    if (!guard) return;
+    for (size_t i = 0; i < guard->count; i++) zkl_op_forget(&guard->ops[i]);
+    free(guard);
 }
 
-/* When to end the first, or to ask again. */
-zkl_time zkl_request_due(const struct zkl_session *session) {
-    bool connected = session->state == ZKL_SESSION_CONNECTED;
-    zkl_time due = ZKL_NEVER;
-    for (const struct zkl_request *each = session->requests; each; each = each->next) {
-        bool asks = each->ask_at && !each->calls && connected;
-        if (each->deadline < due) due = each->deadline;
-        if (asks && each->ask_at < due) due = each->ask_at;
+enum zkl_code zkl_request_refusal(const struct zkl_session *session) {
+    if (session->closing) return ZKL_CLOSED;
+    if (session->refused) return ZKL_AUTH;
+    if (session->state == ZKL_SESSION_EXPIRED && !session->reopen) return ZKL_EXPIRED;
+    return ZKL_OK;
+}
+
+/*
+ * A number that no other request has: small, and used again, for hosts that keep a table by it.
+ * 0: out of memory.
+ */
+static uint64_t take_number(struct zkl_session *session) {
+    struct numbers *numbers = &session->numbers;
+    if (numbers->free_count > 0) return numbers->free[--numbers->free_count];
+    if (numbers->count == numbers->room) {
+        size_t room = numbers->room ? 2 * numbers->room : 8;
+        uint64_t *larger = realloc(numbers->free, room * sizeof *larger);
+        if (!larger) return 0;
+        numbers->free = larger;
+        numbers->room = room;
     }
-    return due;
+    return ++numbers->count;
 }
 
-void zkl_request_overdue(struct zkl_session *session) {
-    for (struct zkl_request *request = session->requests, *next; request; request = next) {
-        next = request->next;
-        if (session->now >= request->deadline) zkl_request_cancel(request, ZKL_TIMEOUT);
+/* There is room for all that were ever taken. */
+static void give_number(struct zkl_session *session, uint64_t number) {
+    session->numbers.free[session->numbers.free_count++] = number;
+}
+
+struct zkl_request *zkl_request_new(struct zkl_session *session, enum request_kind kind,
+                                    zkl_time timeout) {
+    struct zkl_request *request = calloc(1, sizeof *request);
+    uint64_t number = request ? take_number(session) : 0;
+    if (number == 0) {
+        free(request);
+        return NULL;
     }
-}
-
-/* What a request ends with when the session does, for `code`. */
-static enum zkl_code verdict(const struct zkl_request *request, enum zkl_code code) {
-    bool of_lease = zkl_request_needs_lease(request->kind) || request->kind == REQUEST_DOWNGRADE;
-    return of_lease && code == ZKL_EXPIRED ? ZKL_LOST : code;
-}
-
-/* Its user hears from its claim, or from the caller who ends the pause. */
-static bool goes_on(const struct zkl_request *request, enum zkl_code code) {
-    return contends(request) || (request->kind == REQUEST_PAUSE && code == ZKL_EXPIRED);
-}
-
-void zkl_request_fail_all(struct zkl_session *session, enum zkl_code code) {
-    for (struct zkl_request *request = session->requests, *next; request; request = next) {
-        next = request->next;
-        if (!goes_on(request, code)) zkl_request_finish(request, verdict(request, code), 0);
-    }
-}
-
-zkl_request *zkl_pause(zkl_session *session, zkl_time timeout) {
-    struct zkl_request *request = zkl_request_new(session, REQUEST_PAUSE, timeout);
-    enum zkl_code code = zkl_request_refusal(session);
-    if (request && code != ZKL_OK) zkl_request_finish(request, code, 0);
+    request->session = session;
+    request->kind = kind;
+    request->begun = session->now;
+    request->deadline = zkl_session_after(session, timeout);
+    request->id = number;
+    request->references = 2; /* the caller's and the list's */
+    request->link = &session->requests;
+    request->next = session->requests;
+    if (request->next) request->next->link = &request->next;
+    session->requests = request;
+    zkl_session_wake(session, request->deadline);
     return request;
 }
+
+void zkl_request_ref(struct zkl_request *request) {
+    request->references++;
+}
+
+void zkl_request_forget_queue(struct zkl_request *request) {
+    for (size_t i = 0; i < request->queued; i++) {
+        free(request->queue[i].name);
+        free(request->queue[i].data);
+    }
+    free(request->queue);
+    request->queue = NULL;
+    request->queued = 0;
+}
+
+static bool has_data(const struct zkl_request *request) {
+    return request->kind == REQUEST_GET || request->kind == REQUEST_CHILDREN;
+}
+
+void zkl_request_unref(struct zkl_request *request) {
+    assert(request->references > 0);
+    if (--request->references > 0) return;
+    give_number(request->session, request->id);
+    if (zkl_request_has_queue(request)) zkl_request_forget_queue(request);
+    if (has_data(request)) free(request->data);
+    zkl_stakes_drop(&request->stakes);
+    free(request->path);
+    zkl_guard_free(request->guard);
+    free(request);
+}
+
+void zkl_request_finish(struct zkl_request *request, enum zkl_code code, int error) {
+    if (request->done) return;
+    request->done = true;
+    request->code = code != ZKL_OK && request->effects ? ZKL_IN_DOUBT : code;
+    request->error = error;
+    if (code == ZKL_TIMEOUT) request->session->stats.timeouts++;
+    if (request->kind == REQUEST_ACQUIRE) zkl_meter_acquired(request);
+    *request->link = request->next;
+    if (request->next) request->next->link = request->link;
+    /* The list's reference becomes the inbox's. */
+    zkl_events_post(request->session, &request->done_note, ZKL_EVENT_REQUEST);
+}
+
+enum zkl_use zkl_use_of(enum zkl_kind kind) {
+    static const enum zkl_use uses[] = {[ZKL_MUTEX] = ZKL_USE_FIFO,
+                                        [ZKL_UNFAIR] = ZKL_USE_UNFAIR,
+                                        [ZKL_READ] = ZKL_USE_READ_WRITE,
+                                        [ZKL_WRITE] = ZKL_USE_READ_WRITE,
+                                        [ZKL_PERMIT] = ZKL_USE_SEMAPHORE};
+    return uses[kind];
+}
+
+void zkl_request_end_by(struct zkl_request *request, struct zkl_conflict conflict) {
+    request->conflict = conflict;
+    zkl_request_finish(request, ZKL_CONFLICT, 0);
+}
+
+/* --- what it tells --------------------------------------------------------------------------- */
 
 uint64_t zkl_request_id(const zkl_request *request) {
     return request->id;
@@ -76,45 +143,31 @@ enum zkl_code zkl_request_code(const zkl_request *request) {
 }
 
 const char *zkl_request_detail(const zkl_request *request) {
-    return request->found ? request->found : zkl_error_words(request->error);
+    return zkl_error_words(request->error);
 }
 
-zkl_lease *zkl_request_lease(zkl_request *request) {
-    zkl_lease *lease = request->lease ? calloc(1, sizeof *lease) : NULL;
-    if (!lease || !zkl_stakes_copy(&lease->stakes, &request->stakes)) {
-        free(lease);
-        return NULL;
-    }
-    zkl_hold_move(zkl_stakes_at(&lease->stakes, 0), &request->hold, &lease->hold);
-    request->lease = false;
-    lease->kind = request->lease_kind;
-    return lease;
+struct zkl_conflict zkl_request_conflict(const zkl_request *request) {
+    return zkl_request_contends(request) ? request->conflict : (struct zkl_conflict){0};
 }
 
 const char *zkl_request_data(const zkl_request *request, size_t *size, int32_t *version) {
-    *size = request->size;
-    *version = request->version;
-    return request->data;
+    bool has = has_data(request);
+    *size = has ? request->size : 0;
+    *version = has ? request->version : 0;
+    return has ? request->data : NULL;
 }
 
 const struct zkl_queued *zkl_request_queue(const zkl_request *request, size_t *count) {
-    *count = request->queued;
-    return request->queue;
+    bool has = zkl_request_has_queue(request);
+    *count = has ? request->queued : 0;
+    return has ? request->queue : NULL;
 }
 
-/* Nobody will ask what this note is about. */
-static void unpost(struct zkl_request *request, struct news *news) {
-    if (!news->posted) return;
-    zkl_events_remove(request->session, news);
-    zkl_request_unref(request);
-}
+/* --- one that only takes time ----------------------------------------------------------------- */
 
-void zkl_request_drop(zkl_request *request) {
-    zkl_request_cancel(request, ZKL_INTERRUPTED);
-    zkl_hold_end(zkl_stakes_at(&request->stakes, 0), &request->hold);
-    if (request->lease) zkl_lease_give_up_all(&request->stakes, request->lease_kind);
-    request->lease = false;
-    unpost(request, &request->queued_news);
-    unpost(request, &request->done_news);
-    zkl_request_unref(request);
+zkl_request *zkl_pause(zkl_session *session, zkl_time timeout) {
+    struct zkl_request *request = zkl_request_new(session, REQUEST_PAUSE, timeout);
+    enum zkl_code code = zkl_request_refusal(session);
+    if (request && code != ZKL_OK) zkl_request_finish(request, code, 0);
+    return request;
 }

@@ -1,46 +1,107 @@
-/* request.h - what users ask for and wait for, and their handles on what was granted. */
+/* request.h - what users ask for and wait for: how it begins, and how it ends. */
 #ifndef ZKL_SESSION_REQUEST_H
 #define ZKL_SESSION_REQUEST_H
 
-#include "call.h"
+#include "events.h"
+#include "hold.h"
+#include "stakes.h"
 
-/* --- request.c: deadlines, and the end with the session -----------------------------------------
- */
+enum request_kind {
+    REQUEST_READY,
+    REQUEST_ACQUIRE,
+    REQUEST_CHECK,
+    REQUEST_DOWNGRADE,
+    REQUEST_WAIT,
+    REQUEST_RELEASE,
+    REQUEST_QUEUE,
+    REQUEST_GUARD,
+    REQUEST_SIGNAL,
+    REQUEST_REVOKE,
+    REQUEST_BREAK,
+    REQUEST_GET,
+    REQUEST_CHILDREN,
+    REQUEST_PAUSE,
+    REQUEST_DRAIN
+};
 
-zkl_time zkl_request_due(const struct zkl_session *session); /* the first of them */
-void zkl_request_overdue(struct zkl_session *session);
-void zkl_request_fail_all(struct zkl_session *session, enum zkl_code code);
+/* It is asked while the lease stands: one that is lost answers it. */
+static inline bool zkl_request_needs_lease(enum request_kind kind) {
+    return kind == REQUEST_CHECK || kind == REQUEST_GUARD || kind == REQUEST_SIGNAL;
+}
 
-/* --- lease.c: about handles ----------------------------------------------------------------------
- */
+struct zkl_request {
+    struct zkl_session *session;
+    struct zkl_request *next, **link; /* in session->requests, until done */
+    struct note done_note;
+    uint64_t id;
+    zkl_time begun, deadline;
+    enum request_kind kind;
+    enum zkl_code code;
+    int error; /* the server's error code behind `code` */
+    bool done;
+    unsigned references;  /* the caller's, the list's, the inbox's, calls */
+    unsigned calls;       /* requests out for it */
+    zkl_time ask_at;      /* a part of its answer was lost: when to ask again; query.c */
+    struct stakes stakes; /* ACQUIRE, CHECK, DOWNGRADE, WAIT, RELEASE, GUARD, SIGNAL */
+    char *path;           /* QUEUE, REVOKE, BREAK, GET, CHILDREN, SIGNAL */
+    struct guard *guard;  /* GUARD; SIGNAL: the writes, after the queue */
+    unsigned effects;     /* GUARD, SIGNAL: transactions sent, and not known to have none */
+    union {
+        struct { /* ACQUIRE, WAIT: zkl_request_contends() */
+            struct note queued_note;
+            size_t position;
+            struct hold hold;             /* of the handle, until that is taken */
+            struct zkl_meter *meter;      /* of the lock's name, or NULL */
+            struct zkl_conflict conflict; /* ZKL_CONFLICT */
+            enum zkl_kind lease_kind;
+            bool lease; /* a handle of lease_kind is there to be taken */
+            bool quiet; /* its user does not ask for its place */
+            bool again; /* its owner had the lock already */
+        };
+        struct { /* QUEUE, SIGNAL: zkl_request_has_queue() */
+            struct zkl_queued *queue;
+            size_t queued;
+            enum zkl_kind asked; /* the kind of the lock that asks */
+            bool brief;          /* only what names tell of the queue */
+            bool all;            /* SIGNAL: not only the first */
+            size_t listed;       /* SIGNAL: of the queue, those that were looked at */
+            size_t signalled;    /* SIGNAL: waiters that have one by it */
+        };
+        struct {        /* GET, CHILDREN, BREAK */
+            char *data; /* of the node, with `size` bytes; CHILDREN: the names */
+            size_t size;
+            int32_t version; /* of the data; BREAK: the one expected */
+        };
+        struct zkl_request *next_leaving; /* RELEASE: in stake->leaving */
+    };
+};
 
-/* About a lease; done already, if it has ended. */
-struct zkl_request *zkl_request_of(const zkl_lease *lease, enum request_kind kind,
-                                   zkl_time timeout);
-void zkl_lease_give_up_all(const struct stakes *stakes, enum zkl_kind kind);
+/* Its user hears from its claim. */
+static inline bool zkl_request_contends(const struct zkl_request *request) {
+    return request->kind == REQUEST_ACQUIRE || request->kind == REQUEST_WAIT;
+}
 
-/* --- query.c: requests that only ask -------------------------------------------------------------
- */
+static inline bool zkl_request_has_queue(const struct zkl_request *request) {
+    return request->kind == REQUEST_QUEUE || request->kind == REQUEST_SIGNAL;
+}
 
-void zkl_query_begin(struct zkl_request *request); /* unless it takes none */
-void zkl_query_again(struct zkl_request *request); /* in a moment */
-void zkl_query_start_all(struct zkl_session *session);
-void zkl_query_answer(struct call *call, const struct answer *answer);
+/* What a guard writes, if its lease's nodes are there. */
+struct guard {
+    size_t checks, count; /* of the ops; the first of them check the own nodes */
+    size_t refused;       /* which of the others, from 1; 0: none */
+    struct zkl_op ops[];
+};
 
-/* --- guard.c: writes that are carried out only while a lease's node exists ----------------------
- */
+/* Why the session takes none; ZKL_OK: it does. */
+enum zkl_code zkl_request_refusal(const struct zkl_session *session);
+struct zkl_request *zkl_request_new(struct zkl_session *session, enum request_kind kind,
+                                    zkl_time timeout);
+void zkl_request_forget_queue(struct zkl_request *request); /* QUEUE */
+void zkl_request_finish(struct zkl_request *request, enum zkl_code code, int error);
+void zkl_request_end_by(struct zkl_request *request, struct zkl_conflict conflict);
+enum zkl_use zkl_use_of(enum zkl_kind kind); /* of one whose tokens do not count */
 
-/* To fill in, as many ops as `count` says; each has its path and data. NULL: out of memory. */
-struct guard *zkl_guard_new(size_t checks, size_t count);
-void zkl_guard_remove(struct guard *guard, size_t op);
-void zkl_guard_send(struct zkl_request *request);
-void zkl_guard_answer(struct call *call, const struct answer *answer);
-
-/* --- signal.c: signals to the waiters in a condition ---------------------------------------------
- */
-
-/* The list is there, or a write was carried out. */
-void zkl_signal_next(struct zkl_request *request);
-void zkl_signal_written(struct zkl_request *request, enum zkl_code code, int error);
+void zkl_guard_free(struct guard *guard);
+void zkl_op_forget(const struct zkl_op *op); /* its path and data */
 
 #endif

@@ -176,7 +176,7 @@ struct zkl_stats {
     uint64_t events;         /* of watches, received */
     size_t in_flight;        /* requests without an answer yet */
     size_t claims;           /* contenders of this session, from the acquire until they are gone */
-    size_t watches;          /* node watches set, asked for, or kept for a watcher */
+    size_t watches;          /* node watches set, asked for, or pinned by a watcher */
     size_t watch_bytes;      /* of watched paths of others' nodes, limited to ZKL_WATCHES_MAX */
     size_t paths;            /* bytes of ephemeral paths, there or to be made, to ZKL_PATHS_MAX */
     uint64_t watch_removals; /* requests sent */
@@ -259,7 +259,8 @@ struct zkl_acquire_options {
     zkl_time keep;   /* MUTEX: the node stays for so long after the last release; 0: it goes */
     int32_t permits; /* PERMIT: 1 to limit; each acquire is a grant of its own */
     int32_t limit;   /* PERMIT: of the semaphore */
-    int32_t crowd;   /* ZKL_BUSY at once if so many wait already; 0: it waits behind any number */
+    int32_t
+        max_waiters;   /* ZKL_BUSY at once if so many wait already; 0: it waits behind any number */
     zkl_time max_hold; /* the grant is lost so long after it, and its node goes; 0: it is not */
     bool quiet;        /* no event tells that it waits in line */
     size_t meter;      /* zkl_session_name_meter()'s; 0: none but the session's; not of several */
@@ -361,9 +362,26 @@ zkl_request *zkl_pause(zkl_session *session, zkl_time timeout);
 uint64_t zkl_request_id(const zkl_request *request); /* small: used again when it was dropped */
 bool zkl_request_done(const zkl_request *request);
 enum zkl_code zkl_request_code(const zkl_request *request); /* when done */
-const char *zkl_request_detail(const zkl_request *request); /* what was found, or the server's
-                                                         reason, or NULL */
-zkl_lease *zkl_request_lease(zkl_request *request);         /* takes it; NULL: none or taken */
+const char *zkl_request_detail(const zkl_request *request); /* the server's reason, or NULL */
+
+/* What a path is used for already. */
+enum zkl_use {
+    ZKL_USE_UNKNOWN,
+    ZKL_USE_FIFO,     /* a mutex */
+    ZKL_USE_COUNTING, /* a mutex whose tokens are those of turns */
+    ZKL_USE_TURNS,
+    ZKL_USE_UNFAIR,
+    ZKL_USE_READ_WRITE,
+    ZKL_USE_SEMAPHORE
+};
+struct zkl_conflict {
+    enum zkl_use use;
+    int32_t limit; /* SEMAPHORE */
+    bool ours;     /* by this session */
+};
+struct zkl_conflict zkl_request_conflict(const zkl_request *request); /* after ZKL_CONFLICT */
+
+zkl_lease *zkl_request_lease(zkl_request *request); /* takes it; NULL: none or taken */
 const struct zkl_queued *zkl_request_queue(const zkl_request *request, size_t *count);
 const char *zkl_request_data(const zkl_request *request, size_t *size,
                              int32_t *version);         /* get's, children's */

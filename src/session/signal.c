@@ -9,8 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "request.h"
-#include "stake.h"
+#include "guard.h"
+#include "lease.h"
+#include "query.h"
+#include "signal.h"
 
 /* Writes in one transaction. */
 #ifndef SIGNALS_AT_ONCE
@@ -117,5 +119,5 @@ zkl_request *zkl_signal(zkl_lease *lease, const char *folder, bool all, zkl_time
 }
 
 size_t zkl_request_signalled(const zkl_request *request) {
-    return request->signalled;
+    return request->kind == REQUEST_SIGNAL ? request->signalled : 0;
 }

@@ -3,7 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "children.h"
+#include "condition.h"
+#include "internal.h"
+#include "meter.h"
+#include "multi.h"
+#include "request.h"
 #include "stake.h"
+#include "stake_actions.h"
+#include "steps.h"
 
 /* --- life ------------------------------------------------------------------------------ */
 
@@ -97,7 +105,7 @@ struct stake *zkl_stake_new(struct zkl_session *session, struct path *path,
     zkl_claim_batch(&stake->claim, options->batch, session->now);
     if (options->counting) zkl_claim_count(&stake->claim);
     if (options->keep) zkl_claim_keep(&stake->claim, options->keep, session->now);
-    stake->claim.crowd = options->crowd;
+    stake->claim.max_waiters = options->max_waiters;
     stake->path = path;
     stake->jitter = options->jitter;
     stake->meter = zkl_meter_of(session, options->meter);
@@ -164,6 +172,16 @@ void zkl_stake_await_end(struct zkl_request *request) {
     zkl_request_finish(request, ZKL_OK, 0);
 }
 
+void zkl_stakes_drained(struct zkl_session *session) {
+    const struct stake *stake = session->stakes;
+    while (stake && !stake->claim.wanted) stake = stake->next;
+    if (!session->draining || stake) return;
+    for (struct zkl_request *request = session->requests, *next; request; request = next) {
+        next = request->next;
+        if (request->kind == REQUEST_DRAIN) zkl_request_finish(request, ZKL_OK, 0);
+    }
+}
+
 void zkl_stake_forget(struct stake *stake) {
     struct zkl_session *session = stake->session;
     assert(stake->claim.state == ZKL_GONE && stake->granted_at == 0);
@@ -192,7 +210,7 @@ void zkl_stake_forget(struct stake *stake) {
     zkl_stake_resume_postponed(session, stake->path);
     stake->path = NULL;
     zkl_stake_unref(stake);
-    zkl_session_drained(session);
+    zkl_stakes_drained(session);
 }
 
 /* --- what the user is told --------------------------------------------------------------- */
@@ -203,13 +221,16 @@ static void post_notice(struct stake *stake) {
     zkl_events_post(stake->session, &stake->notice, ZKL_EVENT_LEASE);
 }
 
+static struct zkl_conflict use_by(const struct zkl_contender *stranger) {
+    return (struct zkl_conflict){.use = zkl_use_of(stranger->kind), .limit = stranger->limit};
+}
+
 void zkl_stake_failed(struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
     struct zkl_request *request = stake->request;
     zkl_stake_hold_ends(stake, ZKL_STEP_RELEASED); /* it was away */
     zkl_condition_failed(stake);
-    if (request && claim->found)
-        zkl_request_conflict(request, "it is used as", claim->found_kind, claim->found_limit);
+    if (request && claim->stranger) zkl_request_end_by(request, use_by(claim->stranger));
     zkl_stake_finish(stake, claim->code);
     post_notice(stake); /* it may be lost, for the handles that had it before */
     zkl_multi_failed(stake);
@@ -299,7 +320,7 @@ void zkl_stake_queued(struct stake *stake) {
     if (!request || request->quiet || request->position) return;
     request->position = place(stake);
     zkl_request_ref(request);
-    zkl_events_post(stake->session, &request->queued_news, ZKL_EVENT_QUEUED);
+    zkl_events_post(stake->session, &request->queued_note, ZKL_EVENT_QUEUED);
 }
 
 void zkl_stake_notice(struct stake *stake, enum zkl_phase phase) {
@@ -345,7 +366,8 @@ static enum zkl_code end_of(struct stake *stake) {
 /* The mark stays, whatever is written later. */
 void zkl_stake_take_data(struct stake *stake, const struct answer *answer) {
     bool fixed = zkl_kind_is_fixed(stake->claim.kind); /* it may be another's by this name */
-    if (answer->reply != ZKL_DONE || (fixed && answer->stat->czxid != stake->claim.czxid)) return;
+    if (answer->reply != ZKL_DONE || (fixed && answer->stat->czxid != stake->claim.node.czxid))
+        return;
     stake->version = answer->stat->version;
     if (stake->revoked || answer->size <= 0) return;
     stake->revoked = zkl_data_asks(answer->text, (size_t)answer->size);

@@ -1,12 +1,53 @@
-/* stake.h - a claim with its user. */
+/* stake.h - a claim with its user: its life, and what its user is told. */
 #ifndef ZKL_SESSION_STAKE_H
 #define ZKL_SESSION_STAKE_H
 
-#include "call.h"
+#include "../core/claim.h"
+#include "events.h"
+#include "hold.h"
+#include "path.h"
+#include "stakes.h"
 
-void zkl_session_drained(struct zkl_session *session); /* perhaps: connection.c */
+struct answer;
 
-/* --- stake.c: its life, and what its user is told ------------------------------------------- */
+struct stake {
+    struct zkl_claim claim; /* first: a claim of ours is a stake */
+    struct zkl_session *session;
+    struct stake *next, **link; /* in session->stakes, until GONE */
+    struct path *path;
+    struct stake *next_granted, **granted_link; /* in path->granted; NULL: it was not */
+    struct zkl_request *request;                /* the acquire that waits for it, or NULL */
+    struct zkl_request *leaving;                /* the releases that wait for it to be gone */
+    struct zkl_request *downgrading; /* the downgrade that waits for it to be a reader, or NULL */
+    struct note notice;              /* its phase changed */
+    enum zkl_phase phase;            /* as last told */
+    int32_t version;                 /* of the own node's data, as last seen */
+    bool counted;                    /* its node is in session->node_bytes */
+    bool revoked;                    /* somebody wrote into it that he wants the lock */
+    bool part;                       /* of a multi-lock */
+    bool leaves_room;                /* its node was kept, and goes for the sake of another one */
+    bool joint;                      /* part of a multi-lock, whose lease has not given it up */
+    uint64_t id;
+    int64_t token;       /* of the latest grant */
+    struct hold *holds;  /* of its handles, those that end */
+    unsigned handles;    /* not given up */
+    unsigned writers;    /* those of them that may write; the node is a writer's meanwhile */
+    unsigned references; /* the session's list, handles, request, calls */
+    uint32_t starved;    /* kinds of calls, a bit each, for which there was no memory */
+    char *data; /* of the node: the session's identity, and the lock's data in a line of its own */
+    char *marked_data;       /* as it was last written with ZKL_HELD_WORD, or NULL */
+    char *owner;             /* "": nobody's (an orphan) */
+    struct zkl_meter *meter; /* of its lock's name, or NULL */
+    zkl_time queued_at;      /* when it was first told that it waits; 0: never */
+    zkl_time way_free_at;    /* another session's node ahead went; 0: not since it waits */
+    zkl_time granted_at;     /* 0: it does not hold */
+    bool measured;           /* its hold counts; of the parts of a multi-lock one does */
+    int error;               /* the server's error code of the last refusal */
+    zkl_time jitter;         /* the longest pause of the claim; 0: none */
+    zkl_time wake_at;        /* the end of its pause, while it is pausing */
+    struct watch *own_watch; /* of the node of its name, if it asked for one */
+    struct want *wants;      /* watches of other nodes that it asked for */
+};
 
 struct stake *zkl_stake_new(struct zkl_session *session, struct path *path,
                             const struct zkl_acquire_options *options,
@@ -42,82 +83,7 @@ void zkl_stake_notice(struct stake *stake, enum zkl_phase phase); /* what the le
 /* An event for every claim. It may be gone after that, and with it others (multi.c). */
 void zkl_stakes_feed(struct zkl_session *session,
                      zkl_actions (*feed)(struct zkl_claim *claim, zkl_time now));
-
-/* --- hold.c: how long a grant may be held; of a multi-lock its first part ------------------------
- */
-
-void zkl_hold_begin(struct stake *stake, struct hold *hold); /* of `length`, from now on */
-void zkl_hold_again(struct stake *stake);                    /* all of them: a new grant */
-void zkl_hold_move(struct stake *stake, struct hold *from, struct hold *to);
-void zkl_hold_end(struct stake *stake, struct hold *hold); /* the others go on */
-
-/* --- kept.c: nodes that are kept after the last release -----------------------------------------
- */
-
-struct stake *zkl_kept_longest(const struct zkl_session *session); /* NULL: none is kept */
-zkl_time zkl_kept_due(const struct zkl_session *session);          /* the first is to end */
-void zkl_kept_give_back(struct stake *kept);
-void zkl_kept_take(const struct path *path);      /* a claim was started there */
-void zkl_kept_contended(const struct path *path); /* others came there, or may have */
-void zkl_kept_clear_way(const struct path *path, const struct stake *stake); /* before its start */
-/* For more nodes than there are. False: there is none. */
-bool zkl_kept_make_room(struct zkl_session *session, size_t bytes);
-
-/* --- stake_actions.c: carries out what the claim asks for ---------------------------------------
- */
-
-void zkl_stake_perform(struct stake *stake, zkl_actions actions);
-/*
- * All or none, about the stake. The paths of the ops are the function's from now on; where one is
- * NULL, or `ops` is, there was no memory for it.
- */
-void zkl_stake_transact(struct stake *stake, enum call_kind kind, const struct zkl_op *ops,
-                        size_t count);
-void zkl_stake_downgrade(struct stake *stake);
-void zkl_stake_new_node(struct stake *stake); /* nothing was written into it yet */
-void zkl_stake_mark(struct stake *stake);
-void zkl_stake_revise(struct stake *stake); /* somebody wrote into the own node: what? */
-/* To watch that path; what looks ahead gives way. False: there is none. */
-bool zkl_stake_make_room(struct zkl_session *session, const char *path);
-/* Claims that did not watch what they wait for, with others ahead: those that have come near do. */
-void zkl_stake_resume_postponed(struct zkl_session *session, struct path *path);
-void zkl_stake_look_later(struct zkl_session *session, struct path *path);
-
-/* --- stake_news.c: feeds the claim what was heard -----------------------------------------------
- */
-
-void zkl_stake_answer(const struct call *call, const struct answer *answer);
-void zkl_stake_answer_starved(struct zkl_session *session);
-void zkl_stake_event(struct zkl_session *session, enum zkl_node_event event, const char *node);
-void zkl_stake_look_for_orphans(struct path *path, struct zkl_session *session);
-/* The same after a get of the node of the fixed name. */
-void zkl_stake_look_for_fixed_orphan(struct path *path, struct zkl_session *session,
-                                     const struct zkl_stat *stat);
-/* The stake that has that node; NULL: none. */
-struct stake *zkl_stake_of(struct zkl_session *session, const char *node);
-/* That node is not there: takes note if it is the stake's. False: it has another name now. */
-bool zkl_stake_absent(struct stake *stake, const char *node);
-
-/* --- multi.c: several stakes granted as one ------------------------------------------------------
- */
-
-bool zkl_multi_is_part(const struct stake *stake);
-void zkl_multi_create(struct stake *stake); /* the nodes of all parts */
-void zkl_multi_created(const struct call *call, const struct answer *answer);
-void zkl_multi_grant(struct stake *stake); /* the first handle on each part, or on a single stake */
-void zkl_multi_retreat(struct stake *stake); /* a part: the others give their nodes up, too */
-void zkl_multi_failed(struct stake *stake);  /* a part: the others need not wait */
-void zkl_multi_lost(struct stake *stake);    /* a part: the others are given up */
-
-/* --- condition.c: waiting in a condition ---------------------------------------------------------
- */
-
-void zkl_condition_create(struct stake *waiter);
-void zkl_condition_forward(struct stake *waiter);
-void zkl_condition_tell_partner(struct stake *waiter); /* it matters to the lock's stake */
-void zkl_condition_failed(struct stake *stake);        /* its waiter, if any, need not go on */
-bool zkl_condition_granted(struct stake *stake);       /* false: it was not away */
-zkl_actions zkl_condition_waited(const struct call *call, const struct answer *answer);
-zkl_actions zkl_condition_forwarded(const struct call *call, const struct answer *answer);
+/* A drain is done when no claim is wanted any more; perhaps it is so now. */
+void zkl_stakes_drained(struct zkl_session *session);
 
 #endif

@@ -3,7 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stake.h"
+#include "children.h"
+#include "condition.h"
+#include "internal.h"
+#include "kept.h"
+#include "multi.h"
+#include "stake_actions.h"
 
 /* --- requests ------------------------------------------------------------------------------ */
 
@@ -21,7 +26,7 @@ static struct call *call_for(struct stake *stake, enum call_kind kind,
                              struct zkl_contender *contender) {
     struct call *call = stake->starved ? NULL : zkl_call_new(stake->session, kind, stake, NULL);
     if (!call) starve(stake, kind);
-    else if (contender) call->contender = zkl_contender_hold(contender);
+    else if (contender) call->contender = zkl_contender_ref(contender);
     return call;
 }
 
@@ -43,7 +48,7 @@ static void create_one(struct stake *stake) {
     bool fixed = zkl_kind_is_fixed(stake->claim.kind);
     struct call *call = call_for(stake, CALL_CREATE, NULL);
     if (call)
-        zkl_call_create(call, stake->path->text, stake->claim.name, stake->data,
+        zkl_call_create(call, stake->path->text, stake->claim.node.name, stake->data,
                         fixed ? ZKL_EPHEMERAL : ZKL_SEQUENTIAL);
 }
 
@@ -82,17 +87,17 @@ static void create_parents(struct stake *stake) {
 static void remove_node(struct stake *stake) {
     struct call *call = call_for(stake, CALL_REMOVE, NULL);
     int32_t version = stake->claim.waits && !stake->claim.settled ? 0 : -1;
-    if (call) zkl_call_delete(call, stake->path->text, stake->claim.name, version);
+    if (call) zkl_call_delete(call, stake->path->text, stake->claim.node.name, version);
     if (stake->claim.state == ZKL_RETREAT) zkl_multi_retreat(stake);
 }
 
 void zkl_stake_downgrade(struct stake *stake) {
     char name[ZKL_NAME_SIZE];
-    zkl_name_downgrade(name, stake->claim.name);
+    zkl_name_downgrade(name, stake->claim.node.name);
     const struct zkl_op ops[] = {
         {ZKL_OP_CREATE, ZKL_EPHEMERAL, 0, zkl_path_join(stake->path->text, name), stake->data,
          strlen(stake->data)},
-        {ZKL_OP_DELETE, 0, stake->version, zkl_path_join(stake->path->text, stake->claim.name),
+        {ZKL_OP_DELETE, 0, stake->version, zkl_path_join(stake->path->text, stake->claim.node.name),
          NULL, 0},
     };
     zkl_stake_transact(stake, CALL_DOWNGRADE, ops, 2);
@@ -101,13 +106,13 @@ void zkl_stake_downgrade(struct stake *stake) {
 /* Somebody wrote into the own node: what it was, and once more. */
 void zkl_stake_revise(struct stake *stake) {
     struct call *call = call_for(stake, CALL_REVISE, NULL);
-    if (call) zkl_call_get(call, stake->path->text, stake->claim.name);
+    if (call) zkl_call_get(call, stake->path->text, stake->claim.node.name);
 }
 
 /* What the node is to say; it stays until the answer, and one is out at a time. NULL: no memory. */
 static const char *data_to_mark(struct stake *stake) {
     const char *data = stake->revoked ? ZKL_REVOKE_DATA : stake->data;
-    if (!stake->claim.marked) return data;
+    if (!stake->claim.node.marked) return data;
     free(stake->marked_data);
     stake->marked_data = malloc(strlen(data) + sizeof ZKL_HELD_WORD);
     return stake->marked_data ? strcat(strcpy(stake->marked_data, data), ZKL_HELD_WORD) : NULL;
@@ -117,13 +122,13 @@ void zkl_stake_mark(struct stake *stake) {
     const char *data = data_to_mark(stake);
     struct call *call = data ? call_for(stake, CALL_MARK, NULL) : NULL;
     if (!data) starve(stake, CALL_MARK);
-    if (call) zkl_call_set(call, stake->path->text, stake->claim.name, data, stake->version);
+    if (call) zkl_call_set(call, stake->path->text, stake->claim.node.name, data, stake->version);
 }
 
 /*
  * A claim that enters has a list behind its create, which names all that are in line. Among many
  * of its session, while a list is out, it has none: the first of them whose create is answered asks
- * for one, for all that have a node by then (stake_news.c). That is a flight more for claims that
+ * for one, for all that have a node by then (stake_feed.c). That is a flight more for claims that
  * wait for others of the session in any case. Of claims that may hold beside one another each has
  * its own list.
  */
@@ -198,8 +203,8 @@ static void watch_own(struct stake *stake) {
     struct call *call = call_for(stake, CALL_GET_OWN, NULL);
     if (!call) return;
     if (claim->state == ZKL_RECOVER_SYNC && !claim->wanted)
-        zkl_call_get(call, stake->path->text, claim->name);
-    else zkl_call_watch(call, stake->path->text, claim->name);
+        zkl_call_get(call, stake->path->text, claim->node.name);
+    else zkl_call_watch(call, stake->path->text, claim->node.name);
 }
 
 /*
@@ -219,7 +224,7 @@ static size_t own_ahead(const struct zkl_claim *claim) {
     for (const struct zkl_claim *each = claim->line->claims; each; each = each->next) {
         if (zkl_claims_wait_from(each)) break;
         bool in_line = each->state >= ZKL_LIST && each->state <= ZKL_DOWNGRADE;
-        if (in_line && each->sequence < claim->sequence && ++count == WATCHING) break;
+        if (in_line && each->node.sequence < claim->node.sequence && ++count == WATCHING) break;
     }
     return count;
 }
@@ -233,7 +238,7 @@ static zkl_actions postpone(struct stake *stake) {
 
 static zkl_actions watch_ahead(struct stake *stake) {
     struct zkl_claim *claim = &stake->claim;
-    if (!claim->heading) zkl_watches_narrow(stake, false);
+    if (!claim->headed) zkl_watches_narrow(stake, false);
     size_t ahead = own_ahead(claim);
     if (ahead == WATCHING) return postpone(stake);
     if (!may_watch(stake, claim->ahead->name))
@@ -256,7 +261,7 @@ static void watch_lookahead(struct stake *stake) {
     free(node);
     zkl_watches_narrow(stake, false);
     if (call) {
-        call->contender = zkl_contender_hold(claim->lookahead);
+        call->contender = zkl_contender_ref(claim->lookahead);
         zkl_call_watch(call, stake->path->text, claim->lookahead->name);
     } else if (!watched) zkl_claim_overlook(claim);
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "records.h"
+#include "steps.h"
 
 struct step {
     struct zkl_step step; /* first: zkl_step_free() */

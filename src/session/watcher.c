@@ -15,13 +15,35 @@
  * its version alone a node that was made again looks like the old one, and after the loss of all
  * data so may its zxids.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "internal.h"
+#include "request.h"
 #include "watcher.h"
 
 /* Before the next look, after an answer that was lost. */
 #define PAUSE (ZKL_SECOND / 10)
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+static void forget_reading(struct reading *reading) {
+    free(reading->data);
+    *reading = (struct reading){0};
+}
+
+void zkl_watcher_ref(struct zkl_watcher *watcher) {
+    watcher->references++;
+}
+
+void zkl_watcher_unref(struct zkl_watcher *watcher) {
+    assert(watcher->references > 0);
+    if (--watcher->references > 0) return;
+    forget_reading(&watcher->seen);
+    forget_reading(&watcher->told);
+    free(watcher);
+}
 
 /* --- readings ---------------------------------------------------------------------------- */
 
@@ -57,14 +79,14 @@ static bool take(struct reading *reading, const struct answer *answer) {
 /* --- life ---------------------------------------------------------------------------------- */
 
 static void post(struct zkl_watcher *watcher) {
-    if (watcher->news.posted) return;
+    if (watcher->note.posted) return;
     zkl_watcher_ref(watcher);
-    zkl_events_post(watcher->session, &watcher->news, ZKL_EVENT_WATCHER);
+    zkl_events_post(watcher->session, &watcher->note, ZKL_EVENT_WATCHER);
 }
 
 static void unpost(struct zkl_watcher *watcher) {
-    if (!watcher->news.posted) return;
-    zkl_events_remove(watcher->session, &watcher->news);
+    if (!watcher->note.posted) return;
+    zkl_events_remove(watcher->session, &watcher->note);
     zkl_watcher_unref(watcher);
 }
 
@@ -73,7 +95,7 @@ static void end(struct zkl_watcher *watcher) {
     watcher->open = false;
     *watcher->link = watcher->next;
     if (watcher->next) watcher->next->link = watcher->link;
-    zkl_watches_unkeep(watcher->session, watcher->watch);
+    zkl_watches_unpin(watcher->session, watcher->watch);
     watcher->watch = NULL;
     unpost(watcher);
 }
@@ -158,7 +180,7 @@ static void see(struct zkl_watcher *watcher, const struct answer *answer) {
         look_again(watcher, PAUSE);
         return;
     }
-    zkl_reading_forget(&watcher->seen);
+    forget_reading(&watcher->seen);
     watcher->seen = reading;
     if (watcher->untold || !equal(&reading, &watcher->told)) post(watcher);
 }
@@ -181,7 +203,7 @@ void zkl_watcher_answer(const struct call *call, const struct answer *answer) {
 }
 
 void zkl_watcher_event(struct zkl_session *session, const char *node) {
-    const struct watch *watch = zkl_watches_kept(&session->watches, node);
+    const struct watch *watch = zkl_watches_pinned(&session->watches, node);
     for (struct zkl_watcher *each = session->watchers; watch && each; each = each->next) {
         if (each->watch != watch) continue;
         look_again(each, 0);
@@ -198,7 +220,7 @@ static struct zkl_watcher *new_watcher(struct zkl_session *session, const char *
     if (*why == ZKL_OK && !zkl_watches_may(&session->watches, path)) *why = ZKL_TOO_MANY;
     if (*why != ZKL_OK) return NULL;
     struct zkl_watcher *watcher = calloc(1, sizeof *watcher);
-    struct watch *watch = watcher ? zkl_watches_keep(&session->watches, path) : NULL;
+    struct watch *watch = watcher ? zkl_watches_pin(&session->watches, path) : NULL;
     if (!watch) {
         free(watcher);
         return NULL;
@@ -229,12 +251,12 @@ uint64_t zkl_watcher_id(const zkl_watcher *watcher) {
 /* What was seen is what is to be told, unless it is what was told last. */
 static void turn_to_seen(struct zkl_watcher *watcher) {
     if (watcher->seen.known && !equal(&watcher->seen, &watcher->told)) {
-        zkl_reading_forget(&watcher->told);
+        forget_reading(&watcher->told);
         watcher->told = watcher->seen;
         watcher->untold = true;
     } else {
         if (watcher->seen.known) watcher->told.aversion = watcher->seen.aversion;
-        zkl_reading_forget(&watcher->seen);
+        forget_reading(&watcher->seen);
     }
     watcher->seen = (struct reading){0};
 }

@@ -16,7 +16,7 @@
  * at once: the node may stay for long. What a claim leaves that held is removed at the next
  * heartbeat, if its event has not come before: the node's end is what let the claim in.
  *
- * A watcher keeps the watch of its path until it ends: that counts all the time, also between two
+ * A watcher pins the watch of its path until it ends: that counts all the time, also between two
  * watches and between two sessions, so that there is room to set it again.
  */
 #include <assert.h>
@@ -25,6 +25,8 @@
 
 #include "../core/hash.h"
 #include "call.h"
+#include "internal.h"
+#include "stake.h"
 
 /* --- the table ------------------------------------------------------------------------------ */
 
@@ -49,12 +51,12 @@ static size_t cost(const struct watches *watches, const char *path) {
 }
 
 static bool is_counted(const struct watch *watch) {
-    return watch->asked || watch->keepers || (watch->set && !watch->removing);
+    return watch->asked || watch->pins || (watch->set && !watch->removing);
 }
 
 /* To be removed. */
 static bool is_unwanted(const struct watch *watch) {
-    bool wanted = watch->asked || watch->owners || watch->followers || watch->keepers;
+    bool wanted = watch->asked || watch->owners || watch->followers || watch->pins;
     return watch->set && !wanted && !watch->removing && !watch->lasting;
 }
 
@@ -75,7 +77,7 @@ static void count(struct watches *watches, const struct watch *watch) {
 }
 
 static void free_unused(struct watches *watches, struct watch *watch) {
-    if (watch->set || watch->asked || watch->owners || watch->followers || watch->keepers) return;
+    if (watch->set || watch->asked || watch->owners || watch->followers || watch->pins) return;
     *find(watches, watch->path) = watch->next;
     free(watch);
 }
@@ -278,18 +280,18 @@ bool zkl_watches_follow(struct stake *stake, const char *path) {
     return wanted;
 }
 
-struct watch *zkl_watches_keep(struct watches *watches, const char *path) {
+struct watch *zkl_watches_pin(struct watches *watches, const char *path) {
     struct watch *watch = find_or_add(watches, path);
     if (!watch) return NULL;
     discount(watches, watch);
-    watch->keepers++;
+    watch->pins++;
     count(watches, watch);
     return watch;
 }
 
-const struct watch *zkl_watches_kept(const struct watches *watches, const char *path) {
+const struct watch *zkl_watches_pinned(const struct watches *watches, const char *path) {
     const struct watch *watch = *find(watches, path);
-    return watch && watch->keepers ? watch : NULL;
+    return watch && watch->pins ? watch : NULL;
 }
 
 void zkl_watches_ask_for(struct watches *watches, struct watch *watch) {
@@ -298,6 +300,6 @@ void zkl_watches_ask_for(struct watches *watches, struct watch *watch) {
     count(watches, watch);
 }
 
-void zkl_watches_unkeep(struct zkl_session *session, struct watch *watch) {
-    unwant(session, watch, &watch->keepers, true);
+void zkl_watches_unpin(struct zkl_session *session, struct watch *watch) {
+    unwant(session, watch, &watch->pins, true);
 }

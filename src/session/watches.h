@@ -16,7 +16,7 @@ struct watch {
     unsigned asked;     /* requests for it that are out */
     unsigned owners;    /* claims that asked for it as their own node's */
     unsigned followers; /* claims that asked for it as another's */
-    unsigned keepers;   /* watchers: it counts for them also while it is not set */
+    unsigned pins;      /* watchers: it counts for them also while it is not set */
     bool set;
     bool removing; /* the request to remove it is out */
     bool lasting;  /* the server refused to remove it */
@@ -59,13 +59,14 @@ void zkl_watches_narrow(struct stake *stake, bool at_once);
 /* The claim is GONE: it wants none any more. */
 void zkl_watches_leave(struct stake *stake);
 /* For a watcher, also in the sessions that follow. NULL: out of memory. */
-struct watch *zkl_watches_keep(struct watches *watches, const char *path);
-const struct watch *zkl_watches_kept(const struct watches *watches, const char *path); /* or NULL */
-void zkl_watches_ask_for(struct watches *watches, struct watch *watch); /* one that is kept */
-void zkl_watches_unkeep(struct zkl_session *session, struct watch *watch);
+struct watch *zkl_watches_pin(struct watches *watches, const char *path);
+const struct watch *zkl_watches_pinned(const struct watches *watches,
+                                       const char *path);               /* or NULL */
+void zkl_watches_ask_for(struct watches *watches, struct watch *watch); /* one that is pinned */
+void zkl_watches_unpin(struct zkl_session *session, struct watch *watch);
 /* If there is a connection; else later. */
 void zkl_watches_remove_unwanted(struct zkl_session *session);
-/* The session is gone, and all its stakes: nothing is set, and what is kept stays. */
+/* The session is gone, and all its stakes: nothing is set, and what is pinned stays. */
 void zkl_watches_clear(struct watches *watches);
 
 #endif

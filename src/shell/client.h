@@ -20,6 +20,7 @@
 #define ZKL_CLIENT_H
 
 #include "../session/session.h"
+#include "now.h"
 
 typedef struct zkl_client zkl_client;
 
@@ -130,9 +131,5 @@ void zkl_client_poke(zkl_client *client); /* a byte comes, whatever is in the in
 
 /* Adds what all clients of the process have counted, with those that have ended. */
 void zkl_process_totals(struct zkl_totals *totals);
-
-/* The time that all of this is measured by. */
-zkl_time zkl_now(void);
-zkl_time zkl_due(zkl_time timeout); /* that time from now; ZKL_NEVER stays */
 
 #endif

@@ -1,25 +1,10 @@
-/* thread.c - time, threads, and the mutex of a session. */
+/* thread.c - threads, and the mutex of a session. */
 #include <signal.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "internal.h"
-
-zkl_time zkl_now(void) {
-    struct timespec time;
-#ifdef CLOCK_BOOTTIME
-    clock_gettime(CLOCK_BOOTTIME, &time); /* counts suspend: a sleeping host loses its locks */
-#else
-    clock_gettime(CLOCK_MONOTONIC, &time);
-#endif
-    return (zkl_time)time.tv_sec * ZKL_SECOND + time.tv_nsec;
-}
-
-zkl_time zkl_due(zkl_time timeout) {
-    zkl_time now = zkl_now();
-    return timeout >= ZKL_NEVER - now ? ZKL_NEVER : now + timeout;
-}
 
 /* Wakes the threads that wait for news, if there are some. */
 static void announce(struct threaded *self) {

@@ -1,8 +1,8 @@
 --- The ZooKeeper of prompts that name none: a user's first one starts it and tells in a file where
 --- it is; those that begin while it lives find it. It ends with the prompt that started it.
 
-local shell = require "zklock.seckill.shell"
-local throwaway = require "zklock.seckill.throwaway"
+local shell = require "zklock.system.shell"
+local throwaway = require "zklock.throwaway"
 local zklock = require "zklock"
 
 local getenv, tostring = os.getenv, tostring

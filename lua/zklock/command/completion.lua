@@ -1,8 +1,6 @@
 --- zklock completion: what a shell completes.
 
-local seckill = require "zklock.command.seckill"
-
-local ipairs, pcall = ipairs, pcall
+local ipairs, pairs, pcall = ipairs, pairs, pcall
 
 local SHELLS = { "bash", "zsh", "fish" }
 
@@ -19,16 +17,17 @@ end
 
 
 -- What the parser need not know. argparse completes an argument in zsh alone, a command in each.
--- (The laboratory cannot be loaded by every Lua.)
-local function add(commands, shell)
-    pcall(seckill.describe_laboratory, commands.seckill)
+local function add(verbs, commands, shell)
+    for name, verb in pairs(verbs) do
+        if verb.describe_tail then pcall(verb.describe_tail, commands[name]) end
+    end
     if shell == "zsh" then return end
     for _, name in ipairs(SHELLS) do commands.completion:command(name):add_help(false) end
 end
 
 
 function completion.run(given, out)
-    add(given.commands, given.shell)
+    add(given.verbs, given.commands, given.shell)
     out:write(given.parser["get_" .. given.shell .. "_complete"](given.parser))
     return 0
 end

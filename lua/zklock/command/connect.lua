@@ -1,5 +1,6 @@
 --- The session of a verb.
 
+local hosts_of = require "zklock.hosts"
 local misuse = require "zklock.misuse"
 local options = require "zklock.options"
 local refusal = require "zklock.command.refusal"
@@ -37,7 +38,7 @@ function _M.hosts(given)
     if not hosts then
         refusal.raise(status.USAGE, "no servers: give --hosts HOST:PORT,… or set ZK_HOSTS")
     end
-    if _M.checked(options.hosts, hosts).in_memory then
+    if _M.checked(hosts_of.split, hosts).in_memory then
         refusal.raise(status.USAGE, "%s is a server inside one process: only repl can use it",
             hosts)
     end

@@ -3,9 +3,10 @@
 local columns = require "zklock.command.columns"
 local connect = require "zklock.command.connect"
 local core = require "zklock.core"
+local hosts_of = require "zklock.hosts"
 local options = require "zklock.options"
 local printable = require "zklock.command.printable"
-local shell = require "zklock.seckill.shell"
+local shell = require "zklock.system.shell"
 local status = require "zklock.command.status"
 local zklock = require "zklock"
 
@@ -46,7 +47,7 @@ end
 ---@class zklock.command.Doctor
 ---@field given table the command line
 ---@field out file*
----@field hosts table as options.hosts() gives it
+---@field hosts table as zklock.hosts gives it
 ---@field failed boolean?
 local Doctor = {}
 Doctor.__index = Doctor
@@ -203,7 +204,7 @@ end
 
 
 function doctor.run(given, out)
-    local hosts = options.hosts(connect.hosts(given))
+    local hosts = hosts_of.split(connect.hosts(given))
     connect.checked(options.connect, connect.options(given))
     if given.path then connect.path(given.path) end
     local self = setmetatable({ given = given, out = out, hosts = hosts }, Doctor)

@@ -1,14 +1,15 @@
---- The command line: bin/zklock. Each verb is a module beside this one.
+--- The command line. Each verb is a module beside this one, or one that bin/zklock adds.
 --
 -- A verb is a table: `describe(parser)` declares its options to argparse; `run(given, out, err)`
 -- carries it out and gives the exit status. `tail` of a verb: its arguments from the first that is
 -- no option on are another command's ("path": from the second on; "all": all of them), and come as
--- given.tail. `valued` has the options of its own that take a value.
+-- given.tail. `valued` has the options of its own that take a value. `describe_tail(parser)`
+-- declares options of the tail, for shells to complete; it may raise.
 
 local arguments = require "zklock.command.arguments"
 local connect = require "zklock.command.connect"
 local core = require "zklock.core"
-local is_interrupt = require "zklock.seckill.is_interrupt"
+local is_interrupt = require "zklock.system.is_interrupt"
 local printable = require "zklock.command.printable"
 local refusal = require "zklock.command.refusal"
 local status = require "zklock.command.status"
@@ -16,7 +17,7 @@ local version = require("zklock")._VERSION
 
 local ipairs, pairs, pcall, require = ipairs, pairs, pcall, require
 
-local VERBS = { "run", "elect", "ls", "show", "break", "doctor", "repl", "seckill", "completion" }
+local VERBS = { "run", "elect", "ls", "show", "break", "doctor", "repl", "completion" }
 
 -- Options of all verbs, before the verb or behind it.
 local VALUED = { ["--hosts"] = true, ["--timeout"] = true, ["--auth"] = true }
@@ -28,12 +29,20 @@ zklock: the command needs argparse: luarocks install argparse (Debian: lua-argpa
 local _M = {}
 
 
-local function verb_of(name)
-    return require("zklock.command." .. name)
+-- All verbs by their names, and the names in order.
+local function load_verbs(more)
+    local verbs, names = {}, {}
+    for i, name in ipairs(VERBS) do
+        verbs[name], names[i] = require("zklock.command." .. name), name
+    end
+    for _, each in ipairs(more or {}) do
+        verbs[each.name], names[#names + 1] = require(each.module), each.name
+    end
+    return verbs, names
 end
 
 
-local function describe(argparse)
+local function describe(argparse, verbs, names)
     local parser = argparse("zklock", "Distributed locks on ZooKeeper.")
         :help_max_width(80):usage_max_width(80)
         :require_command(true):command_target "verb"
@@ -48,8 +57,8 @@ local function describe(argparse)
         os.exit(0)
     end)
     local commands = {}
-    for _, name in ipairs(VERBS) do
-        local verb = verb_of(name)
+    for _, name in ipairs(names) do
+        local verb = verbs[name]
         local command = parser:command(name):summary(verb.summary):description(verb.description)
             :help_max_width(80):usage_max_width(80)
         if verb.example then command:epilog("Example: " .. verb.example) end
@@ -71,10 +80,10 @@ end
 
 
 -- What argparse reads, and what it does not.
-local function divide(given)
+local function divide(given, verbs)
     local place = arguments.first(given, 1, VALUED)
-    local found, verb = pcall(verb_of, place and given[place] or "none")
-    if not found or not verb.tail then return given, {} end
+    local verb = verbs[place and given[place]]
+    if not verb or not verb.tail then return given, {} end
     if verb.tail == "all" then return arguments.split(given, place) end
     local valued = joined(VALUED, verb.valued or {})
     local first = arguments.first(given, place + 1, valued)
@@ -83,21 +92,23 @@ local function divide(given)
 end
 
 
-local function parse(argparse, given)
-    local head, tail = divide(given)
-    local parser, commands = describe(argparse)
+local function parse(argparse, given, more)
+    local verbs, names = load_verbs(more)
+    local head, tail = divide(given, verbs)
+    local parser, commands = describe(argparse, verbs, names)
     local ok, result = parser:pparse(head)
     if not ok then refusal.raise(status.USAGE, "%s\nzklock --help says more", result) end
-    result.tail, result.parser, result.commands = tail, parser, commands
+    result.tail, result.parser = tail, parser
+    result.verbs, result.commands = verbs, commands
     return result
 end
 
 
-local function carry_out(argparse, given, out, err)
-    local chosen = parse(argparse, given)
+local function carry_out(argparse, given, out, err, more)
+    local chosen = parse(argparse, given, more)
     local hosts = os.getenv "ZK_HOSTS"
     chosen.hosts = chosen.hosts or hosts ~= "" and hosts or nil
-    return verb_of(chosen.verb).run(chosen, out, err)
+    return chosen.verbs[chosen.verb].run(chosen, out, err)
 end
 
 
@@ -105,15 +116,16 @@ end
 ---@param given string[]
 ---@param out file*
 ---@param err file*
+---@param more { name: string, module: string }[]?  verbs that are not of this folder
 ---@return integer
-function _M.main(given, out, err)
+function _M.main(given, out, err, more)
     core.open_standard()
     local found, argparse = pcall(require, "argparse")
     if not found then
         err:write(MISSING)
         return status.INCOMPLETE
     end
-    local ok, result = pcall(carry_out, argparse, given, out, err)
+    local ok, result = pcall(carry_out, argparse, given, out, err, more)
     if ok then return result end
     if is_interrupt(result) then return status.SIGNAL + 2 end
     if refusal.is(result) then

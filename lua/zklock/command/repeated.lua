@@ -1,7 +1,7 @@
 --- What a verb shows once, or with --watch each second until it is interrupted.
 
-local is_interrupt = require "zklock.seckill.is_interrupt"
-local shell = require "zklock.seckill.shell"
+local is_interrupt = require "zklock.system.is_interrupt"
+local shell = require "zklock.system.shell"
 local zklock = require "zklock"
 
 local pcall = pcall

@@ -1,10 +1,9 @@
 --- zklock repl: Lua at a prompt, with a session.
 
-local common_server = require "zklock.command.common_server"
 local connect = require "zklock.command.connect"
-local interpreter = require "zklock.seckill.interpreter"
-local options = require "zklock.options"
-local shell = require "zklock.seckill.shell"
+local hosts_of = require "zklock.hosts"
+local interpreter = require "zklock.system.interpreter"
+local shell = require "zklock.system.shell"
 local status = require "zklock.command.status"
 
 local ipairs, pcall, require = ipairs, pcall, require
@@ -63,9 +62,10 @@ end
 
 function repl.run(given)
     if given.hosts then
-        connect.checked(options.hosts, given.hosts)
+        connect.checked(hosts_of.split, given.hosts)
         return read(given, given.hosts)
     end
+    local common_server = require "zklock.command.common_server" -- which other verbs do not need
     return common_server.with(function(hosts) return read(given, hosts) end)
 end
 

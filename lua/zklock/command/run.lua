@@ -2,6 +2,7 @@
 
 local connect = require "zklock.command.connect"
 local core = require "zklock.core"
+local minder = require "zklock.child"
 local refusal = require "zklock.command.refusal"
 local status = require "zklock.command.status"
 local zklock = require "zklock"
@@ -130,7 +131,7 @@ end
 local Hold = {}
 Hold.__index = Hold
 
-local news = {} -- kind -> function(hold, number), see core.child
+local news = {} -- kind -> function(hold, number), see src/child/child.c
 Hold.news = news
 
 local ENDS = { [1] = true, [2] = true, [3] = true, [15] = true } -- HUP, INT, QUIT, TERM
@@ -264,7 +265,7 @@ end
 
 ---@class zklock.command.Run
 ---@field given table the command line
----@field child userdata core.child: the command and its minder
+---@field child userdata of zklock.child: the command and its minder
 ---@field err file*
 ---@field session zklock.Session?
 ---@field hold zklock.command.Hold? nil while it waits for the lock
@@ -368,7 +369,7 @@ function run.run(given, _, err)
     connect.path(given.path)
     connect.hosts(given)
     local words = command_of(given)
-    local child, reason = core.child(words, given.path) -- before the session has threads
+    local child, reason = minder.start(words, given.path) -- before the session has threads
     if not child then refusal.raise(status.SOFTWARE, "no process can be started: %s", reason) end
     local self = setmetatable({ given = given, child = child, err = err }, Run)
     zklock.driver(self:driver())

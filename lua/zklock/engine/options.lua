@@ -1,7 +1,7 @@
 --- Checks the options of engines and of their locks. Wrong ones raise, and say what is allowed.
 
+local check = require "zklock.check"
 local misuse = require "zklock.misuse"
-local sorted_names = require "zklock.sorted_names"
 
 local refuse, show = misuse.refuse, misuse.show
 
@@ -98,27 +98,7 @@ function options.addresses(value, name)
 end
 
 
---- A copy of `given` with every field known, checked and defaulted.
----@param given table?
----@param fields table<string, fun(value: any, name: string)>
----@param defaults table
----@param what string  for messages
----@return table
-function options.complete(given, fields, defaults, what)
-    local result = {}
-    for name, default in pairs(defaults) do result[name] = default end
-    if given == nil then return result end
-    if type(given) ~= "table" then refuse("%s must be a table, not %s", what, show(given)) end
-    for name, value in pairs(given) do
-        if not fields[name] then
-            refuse("no option %s in %s: there are %s", show(name), what,
-                table.concat(sorted_names(fields), ", "))
-        end
-        fields[name](value, name)
-        result[name] = value
-    end
-    return result
-end
+options.complete = check.complete
 
 
 local ACQUIRE = { timeout = options.seconds(0), owner = options.anything }

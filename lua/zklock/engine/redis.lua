@@ -1,9 +1,9 @@
 --- A connection to a Redis server, by Debian's lua-redis. It blocks its process while a command is
 --- under way, for `answer` seconds at the longest.
 
-local dependency = require "zklock.seckill.dependency"
+local dependency = require "zklock.system.dependency"
 local failure = require "zklock.engine.failure"
-local is_interrupt = require "zklock.seckill.is_interrupt"
+local is_interrupt = require "zklock.system.is_interrupt"
 
 
 ---@class zklock.engine.Redis

@@ -11,7 +11,7 @@
 --- Waiters poll, with zklock.sleep; a command blocks the process until its answer.
 
 local core = require "zklock.core"
-local dependency = require "zklock.seckill.dependency"
+local dependency = require "zklock.system.dependency"
 local options = require "zklock.engine.options"
 local redis = require "zklock.engine.redis"
 local single = require "zklock.engine.single_redis"

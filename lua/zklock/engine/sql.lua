@@ -2,7 +2,7 @@
 --- process; none waits for another transaction, but says that the row is taken.
 
 local core = require "zklock.core"
-local database = require "zklock.seckill.database"
+local database = require "zklock.engine.database"
 local failure = require "zklock.engine.failure"
 local misuse = require "zklock.misuse"
 local options = require "zklock.engine.options"
@@ -22,7 +22,7 @@ local TAKEN = {
 
 
 ---@class zklock.engine.Sql
----@field database zklock.seckill.Database
+---@field database zklock.engine.Database
 local Sql = {}
 Sql.__index = Sql
 

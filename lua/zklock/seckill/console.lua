@@ -2,7 +2,7 @@
 --- up; on stderr, if it is a terminal, what runs at the moment.
 
 local core = require "zklock.core"
-local shell = require "zklock.seckill.shell"
+local shell = require "zklock.system.shell"
 
 
 local ROW = "%-9s %-37s %-36s %s\n"

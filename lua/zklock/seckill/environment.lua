@@ -5,7 +5,7 @@
 local own_sale = require "zklock.seckill.own_sale"
 local markets = require "zklock.seckill.market"
 local process_options = require "zklock.seckill.process_options"
-local throwaway = require "zklock.seckill.throwaway"
+local throwaway = require "zklock.throwaway"
 
 
 -- S2 sleeps that long with the lock held (DEMO-09, DEMO-10).
@@ -44,7 +44,7 @@ function environment.missing() end
 
 --- Makes what all scenarios share.
 ---@param options zklock.seckill.Options
----@param reaper zklock.seckill.Reaper
+---@param reaper zklock.system.Reaper
 function environment.prepare(options, reaper) options.throwaway = throwaway.open(reaper) end
 
 

@@ -20,7 +20,7 @@ local play = require "zklock.seckill.play"
 local progress = require "zklock.seckill.progress"
 local sales = require "zklock.seckill.sale"
 local simulated = require "zklock.seckill.simulated"
-local throwaway = require "zklock.seckill.throwaway"
+local throwaway = require "zklock.throwaway"
 
 
 local seckill = {}
@@ -37,7 +37,7 @@ end
 
 --- Carries out a sale.
 ---@param options table
----@param servers zklock.seckill.Throwaway?  default: of its own
+---@param servers zklock.Throwaway?  default: of its own
 ---@return zklock.seckill.Sale? sale  nil: a simulated one that there cannot be
 ---@return string? message
 ---@return string? code  "unsupported", "context"

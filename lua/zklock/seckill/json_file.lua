@@ -1,6 +1,6 @@
 --- Tables in files, as JSON: what one process of the laboratory leaves to another, or to the user.
 
-local dependency = require "zklock.seckill.dependency"
+local dependency = require "zklock.system.dependency"
 
 
 local json_file = {}

@@ -1,6 +1,6 @@
 --- The demo's command line.
 
-local dependency = require "zklock.seckill.dependency"
+local dependency = require "zklock.system.dependency"
 local processes = require "zklock.seckill.environment"
 
 
@@ -12,7 +12,7 @@ local processes = require "zklock.seckill.environment"
 ---@field session number    session timeout asked for, seconds
 ---@field zookeeper string? address
 ---@field lua string?       the interpreter for the processes
----@field throwaway zklock.seckill.Throwaway?  what all sales share
+---@field throwaway zklock.Throwaway?  what all sales share
 ---@field verbose boolean
 ---@field json string?      file for the results
 ---@field report string?    file for a page that shows them

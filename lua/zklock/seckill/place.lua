@@ -3,11 +3,11 @@
 --- Redis. What would stay on a server is removed when the sale is over, also when this process was
 --- killed.
 
-local database = require "zklock.seckill.database"
-local interpreter = require "zklock.seckill.interpreter"
+local database = require "zklock.engine.database"
+local interpreter = require "zklock.system.interpreter"
 local json_file = require "zklock.seckill.json_file"
-local redis = require "zklock.seckill.redis"
-local shell = require "zklock.seckill.shell"
+local redis = require "zklock.throwaway.redis"
+local shell = require "zklock.system.shell"
 local stores = require "zklock.seckill.stores"
 local switch = require "zklock.engine.cerberus.place"
 
@@ -94,7 +94,7 @@ end
 --- Sees to it that the reaper removes what the store keeps, if nobody else does before.
 ---@param about zklock.seckill.Place
 ---@param store string
----@param reaper zklock.seckill.Reaper
+---@param reaper zklock.system.Reaper
 function place.guard(about, store, reaper)
     if not (stores.load(store).remove or about.redis or about.switch
         or has_own_database(about)) then

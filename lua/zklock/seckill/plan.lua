@@ -1,6 +1,7 @@
 --- The plan of a sale: the options of `seckill.sale`, checked, with what was left out filled in.
 
-local dependency = require "zklock.seckill.dependency"
+local check = require "zklock.check"
+local dependency = require "zklock.system.dependency"
 local misuse = require "zklock.misuse"
 local options_of_worlds = require "zklock.world.options"
 local purchases = require "zklock.seckill.purchases"
@@ -290,11 +291,7 @@ local KNOWN = {
 local function check_names(options)
     local known = {}
     for _, name in ipairs(KNOWN) do known[name] = true end
-    for name in pairs(options) do
-        if not known[name] then
-            refuse("no option %s: there are %s", show(name), table.concat(KNOWN, ", "))
-        end
-    end
+    check.known(options, known, "the options of a sale")
 end
 
 

@@ -4,10 +4,10 @@
 local barrier = require "zklock.seckill.barrier"
 local core = require "zklock.core"
 local fault = require "zklock.seckill.fault"
-local interpreter = require "zklock.seckill.interpreter"
+local interpreter = require "zklock.system.interpreter"
 local json_file = require "zklock.seckill.json_file"
 local place = require "zklock.seckill.place"
-local process = require "zklock.seckill.process"
+local process = require "zklock.system.process"
 local record = require "zklock.seckill.record"
 local stores = require "zklock.seckill.stores"
 local strategies = require "zklock.seckill.strategies"
@@ -215,7 +215,7 @@ end
 
 --- Carries a plan out.
 ---@param plan zklock.seckill.Plan
----@param throwaway zklock.seckill.Throwaway
+---@param throwaway zklock.Throwaway
 ---@param progress fun(play: zklock.seckill.Play)  called now and then
 ---@return zklock.seckill.Outcome
 function play.carry_out(plan, throwaway, progress)

@@ -2,7 +2,7 @@
 
 local core = require "zklock.core"
 local record = require "zklock.seckill.record"
-local shell = require "zklock.seckill.shell"
+local shell = require "zklock.system.shell"
 
 
 local CLEAR = "\r\27[K"

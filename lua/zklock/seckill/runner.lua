@@ -2,7 +2,7 @@
 --- come out.
 
 local core = require "zklock.core"
-local is_interrupt = require "zklock.seckill.is_interrupt"
+local is_interrupt = require "zklock.system.is_interrupt"
 
 
 -- A strategy that is wrong by a race can come out right by luck. It is tried
@@ -55,7 +55,7 @@ end
 --- Runs one scenario, again if it was right only by luck or proved nothing.
 ---@param scenario zklock.seckill.Scenario
 ---@param options zklock.seckill.Options
----@param reaper zklock.seckill.Reaper
+---@param reaper zklock.system.Reaper
 ---@return zklock.seckill.Result
 function runner.run_one(scenario, options, reaper)
     local started = core.now()
@@ -78,7 +78,7 @@ end
 
 --- Runs all of `options.scenarios`.
 ---@param options zklock.seckill.Options
----@param reaper zklock.seckill.Reaper
+---@param reaper zklock.system.Reaper
 ---@param console { started: fun(self, scenario), finished: fun(self, result) }
 ---@return zklock.seckill.Result[]
 function runner.run(options, reaper, console)

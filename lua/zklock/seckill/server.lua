@@ -3,7 +3,7 @@
 
 local barrier = require "zklock.seckill.barrier"
 local buyers = require "zklock.seckill.buyer"
-local is_interrupt = require "zklock.seckill.is_interrupt"
+local is_interrupt = require "zklock.system.is_interrupt"
 local purchases = require "zklock.seckill.purchases"
 local stores = require "zklock.seckill.stores"
 local strategies = require "zklock.seckill.strategies"

@@ -10,7 +10,7 @@
 ---
 --- docs/seckill.md tells more.
 
-local database = require "zklock.seckill.database"
+local database = require "zklock.engine.database"
 local lua_module = require "zklock.seckill.lua_module"
 
 

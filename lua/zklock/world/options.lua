@@ -1,12 +1,12 @@
 --- What zklock.world and zklock.simulate may be given.
 
+local check = require "zklock.check"
 local faults = require "zklock.world.faults"
 local misuse = require "zklock.misuse"
-local sorted_names = require "zklock.sorted_names"
 
 local ipairs, pairs, type = ipairs, pairs, type
 local huge = math.huge
-local concat = table.concat
+local known = check.known
 local refuse, show = misuse.refuse, misuse.show
 
 local DELAY = 0.001 -- seconds, of a packet at most
@@ -15,17 +15,6 @@ local SEEDS = 100
 local limits = { steps = 1e6, seconds = 86400 }
 
 local _M = {}
-
-
-local function known(given, what, names)
-    if type(given) ~= "table" then refuse("%s must be a table, not %s", what, show(given)) end
-    for name in pairs(given) do
-        if not names[name] then
-            refuse("unknown option %s in %s; known: %s", show(name), what,
-                   concat(sorted_names(names), ", "))
-        end
-    end
-end
 
 
 local function positive(value, what)
@@ -69,7 +58,7 @@ local function wish(given, kind)
     local default = faults.defaults[kind]
     if given == nil or given == false then return nil end
     if given == true then return default end
-    known(given, "the fault " .. kind, default)
+    known(given, default, "the fault " .. kind)
     local result = {}
     for name, value in pairs(default) do
         result[name] = given[name] == nil and value or
@@ -85,7 +74,7 @@ for _, kind in ipairs(faults.kinds) do names[kind] = true end
 --- Which faults may come, and how long a packet is under way at most.
 function _M.faults(given)
     if given == nil then return { delay = DELAY } end
-    known(given, "faults", names)
+    known(given, names, "faults")
     local result = { delay = positive(given.delay or DELAY, "faults.delay") }
     for _, kind in ipairs(faults.kinds) do result[kind] = wish(given[kind], kind) end
     return result
@@ -94,7 +83,7 @@ end
 
 local function limit(given)
     if given == nil then return limits end
-    known(given, "limit", limits)
+    known(given, limits, "limit")
     return {
         steps = whole(given.steps or limits.steps, "limit.steps"),
         seconds = positive(given.seconds or limits.seconds, "limit.seconds"),
@@ -105,7 +94,7 @@ end
 --- Of zklock.world.
 function _M.world(given)
     given = given == nil and {} or given
-    known(given, "the options of a world", { seed = true, faults = true, limit = true })
+    known(given, { seed = true, faults = true, limit = true }, "the options of a world")
     return {
         seed = whole(given.seed or 1, "seed"),
         faults = _M.faults(given.faults),
@@ -118,8 +107,8 @@ end
 --- Of zklock.simulate.
 function _M.simulation(given)
     given = given == nil and {} or given
-    known(given, "the options of simulate",
-          { seeds = true, seed = true, faults = true, limit = true })
+    known(given, { seeds = true, seed = true, faults = true, limit = true },
+          "the options of simulate")
     if given.seed ~= nil and given.seeds ~= nil then
         refuse("simulate takes seeds, how many, or the one seed, not both")
     end

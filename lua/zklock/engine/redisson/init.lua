@@ -19,7 +19,7 @@
 local Watchdog = require "zklock.engine.redisson.watchdog"
 local Wakeup = require "zklock.engine.redisson.wakeup"
 local core = require "zklock.core"
-local dependency = require "zklock.seckill.dependency"
+local dependency = require "zklock.system.dependency"
 local multi = require "zklock.engine.redisson.multi"
 local options = require "zklock.engine.options"
 local redis = require "zklock.engine.redis"

@@ -2,7 +2,7 @@
 --- own, which is looked at without blocking, between short sleeps.
 
 local core = require "zklock.core"
-local dependency = require "zklock.seckill.dependency"
+local dependency = require "zklock.system.dependency"
 local failure = require "zklock.engine.failure"
 local redis = require "zklock.engine.redis"
 local zklock = require "zklock"

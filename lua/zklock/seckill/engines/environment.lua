@@ -2,12 +2,12 @@
 --- or MariaDB, and the locks are those of engines (docs/engines.md), for which Redis and MariaDB
 --- are started.
 
-local clocks = require "zklock.seckill.clock"
+local clocks = require "zklock.throwaway.clock"
 local markets = require "zklock.seckill.market"
 local matrix = require "zklock.seckill.engines.matrix"
 local process_options = require "zklock.seckill.process_options"
 local processes = require "zklock.seckill.environment"
-local shell = require "zklock.seckill.shell"
+local shell = require "zklock.system.shell"
 
 
 -- The work of S4's snippet (DEMO-13).

@@ -1,7 +1,7 @@
 --- An HTTP client for many requests at once: coroutines over LuaSocket. It
 --- tells a server that is not there from an answer that never came.
 
-local dependency = require "zklock.seckill.dependency"
+local dependency = require "zklock.system.dependency"
 
 
 local client = {}

@@ -1,11 +1,11 @@
 --- The environment of the sale over HTTP: servers are nginx, the store is an SQLite file or
 --- MariaDB.
 
-local database = require "zklock.seckill.database"
-local dependency = require "zklock.seckill.dependency"
+local database = require "zklock.engine.database"
+local dependency = require "zklock.system.dependency"
 local latency = require "zklock.seckill.http.latency"
-local mariadb = require "zklock.seckill.mariadb"
-local shell = require "zklock.seckill.shell"
+local mariadb = require "zklock.throwaway.mariadb"
+local shell = require "zklock.system.shell"
 local runs = require "zklock.seckill.http.run"
 
 
@@ -94,7 +94,7 @@ end
 
 --- Starts the throwaway MariaDB, if there is to be one.
 ---@param options zklock.seckill.Options
----@param reaper zklock.seckill.Reaper
+---@param reaper zklock.system.Reaper
 function environment.prepare(options, reaper)
     if options.store == "mysql" then options.store = mariadb.start(reaper) end
 end

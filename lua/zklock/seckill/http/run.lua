@@ -3,11 +3,11 @@
 
 local client = require "zklock.seckill.http.client"
 local core = require "zklock.core"
-local database = require "zklock.seckill.database"
+local database = require "zklock.engine.database"
 local places = require "zklock.seckill.place"
 local seed = require "zklock.seckill.seed"
 local servers = require "zklock.seckill.http.server"
-local shell = require "zklock.seckill.shell"
+local shell = require "zklock.system.shell"
 local sql = require "zklock.seckill.store.sql"
 
 
@@ -54,7 +54,7 @@ end
 
 ---@param name string  of the attempt; no two have the same
 ---@param options zklock.seckill.Options
----@param reaper zklock.seckill.Reaper
+---@param reaper zklock.system.Reaper
 ---@return zklock.seckill.http.Run
 function run.open(name, options, reaper)
     local id = reaper.folder:match "%.(%w+)$"

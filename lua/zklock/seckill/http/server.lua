@@ -4,9 +4,9 @@
 local client = require "zklock.seckill.http.client"
 local conf = require "zklock.seckill.http.conf"
 local core = require "zklock.core"
-local dependency = require "zklock.seckill.dependency"
-local process = require "zklock.seckill.process"
-local shell = require "zklock.seckill.shell"
+local dependency = require "zklock.system.dependency"
+local process = require "zklock.system.process"
+local shell = require "zklock.system.shell"
 local zklock = require "zklock"
 
 
@@ -20,7 +20,7 @@ local LOOK = 0.02
 ---@class zklock.seckill.http.Server
 ---@field port integer
 ---@field folder string   its workers' records are there, too
----@field process zklock.seckill.Process?  nil: it was killed
+---@field process zklock.system.Process?  nil: it was killed
 ---@field killed number?  when, by zklock's clock; until then it lived
 ---@field pids integer[]  of its workers
 local Server = {}
@@ -43,7 +43,7 @@ end
 ---@param folder string  its own; is made
 ---@param port integer
 ---@param words table<string, any>  for the app: name, store, strategy, pause, root, …
----@param reaper zklock.seckill.Reaper
+---@param reaper zklock.system.Reaper
 ---@return zklock.seckill.http.Server
 function server.start(folder, port, words, reaper)
     assert(shell.succeeds("mkdir " .. shell.quote(folder)))

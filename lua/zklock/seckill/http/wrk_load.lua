@@ -1,6 +1,6 @@
 --- The load of wrk: 200 connections that buy until the product is sold out.
 
-local process = require "zklock.seckill.process"
+local process = require "zklock.system.process"
 
 local SCRIPT = package.searchpath("zklock.seckill.http.wrk", package.path) -- luacheck: std max
 
@@ -23,7 +23,7 @@ end
 --- Runs wrk against the ports, shared evenly.
 ---@param ports integer[]
 ---@param path string
----@param reaper zklock.seckill.Reaper
+---@param reaper zklock.system.Reaper
 ---@return { sold: integer, other: integer, lost: integer } told
 ---@return zklock.seckill.Latency latency
 function wrk_load.run(ports, path, reaper)

@@ -3,12 +3,12 @@
 --- in the seed; the order goes into the same transaction. So whatever is killed, stock and orders
 --- agree, unless two servers worked with the same stock.
 
-local database = require "zklock.seckill.database"
+local database = require "zklock.engine.database"
 
 local literal_token = database.literal_token
 
 
----@class zklock.seckill.Sql: zklock.seckill.Database
+---@class zklock.seckill.Sql: zklock.engine.Database
 local Sql = database.class()
 
 

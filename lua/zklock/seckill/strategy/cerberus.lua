@@ -8,7 +8,7 @@
 local engine_options = require "zklock.engine.options"
 local engines = require "zklock.engine"
 local misuse = require "zklock.misuse"
-local sql_database = require "zklock.seckill.database"
+local sql_database = require "zklock.engine.database"
 
 
 local ORDER = { "redis-set", "zookeeper" }

@@ -7,7 +7,7 @@
 local cerberus = require "zklock.seckill.strategy.cerberus"
 local engines = require "zklock.engine"
 local engine_options = require "zklock.engine.options"
-local sql_database = require "zklock.seckill.database"
+local sql_database = require "zklock.engine.database"
 
 
 local Strategy = {}

@@ -3,11 +3,11 @@
 --- two are back, and another one has three as well. redis-timestamp goes by the wall clocks of its
 --- clients. Sessions of ZooKeeper and leases of zklock go by the monotonic clock.
 
-local clocks = require "zklock.seckill.clock"
-local interpreter = require "zklock.seckill.interpreter"
+local clocks = require "zklock.throwaway.clock"
+local interpreter = require "zklock.system.interpreter"
 local evidence = require "zklock.seckill.scenario.evidence"
 local meeting = require "zklock.seckill.engines.scenario.meeting"
-local redis = require "zklock.seckill.redis"
+local redis = require "zklock.throwaway.redis"
 
 
 local HOUR = 3600

@@ -3,7 +3,7 @@
 --- the fault takes away is seen to be lost, however slow the machine is.
 
 local evidence = require "zklock.seckill.scenario.evidence"
-local wait_for = require "zklock.seckill.wait_for"
+local wait_for = require "zklock.throwaway.wait_for"
 
 
 local AGAIN = 30 -- seconds for which a buyer asks again

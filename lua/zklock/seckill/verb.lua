@@ -1,0 +1,62 @@
+--- zklock seckill: the command line of the flash-sale laboratory, which the command loads last.
+
+local connect = require "zklock.command.connect"
+
+local require = require
+
+local seckill = {
+    summary = "The flash-sale laboratory.",
+    description = "What follows is the laboratory's: zklock seckill --help. Without --hosts and "
+        .. "ZK_HOSTS it starts a ZooKeeper of its own.",
+    tail = "all",
+}
+
+
+function seckill.describe(parser)
+    parser:argument "OPTION":argname "OPTION":args "*"
+end
+
+
+--- Declares what the laboratory reads itself, for shells to complete: not by every Lua.
+function seckill.describe_tail(parser)
+    require("zklock.seckill.options").describe(parser, require "zklock.seckill.environment")
+end
+
+
+local function with_zookeeper(words, hosts)
+    local all = { "--zookeeper", hosts }
+    for i, word in ipairs(words) do all[i + 2] = word end
+    return all
+end
+
+
+local function has(words, pattern)
+    for _, word in ipairs(words) do
+        if word:find(pattern) then return true end
+    end
+    return false
+end
+
+
+-- Only scenarios need a server: not a list, nor a help, nor what names one.
+local function needs_server(words)
+    return not (has(words, "^%-%-help$") or has(words, "^%-h$") or has(words, "^%-%-list$")
+        or has(words, "^%-%-zookeeper"))
+end
+
+
+function seckill.run(given, out, err)
+    local laboratory = require "zklock.seckill.laboratory" -- much, and not for every Lua
+    local words = given.tail
+    if has(words, "^%-%-explore") then return laboratory.main(words, out, err) end
+    if given.hosts then
+        return laboratory.main(with_zookeeper(words, connect.hosts(given)), out, err)
+    end
+    if not needs_server(words) then return laboratory.main(words, out, err) end
+    return require("zklock.throwaway").with(function(servers)
+        return laboratory.main(with_zookeeper(words, servers:zookeeper()), out, err)
+    end)
+end
+
+
+return seckill

@@ -1,0 +1,41 @@
+--- Lua modules that engines, the command line and the laboratory need, and the library does not.
+--- They are loaded when they are used, and a user that lacks one is told what to install.
+
+local packages = {
+    argparse = { debian = "lua-argparse", rock = "argparse" },
+    dkjson = { debian = "lua-dkjson", rock = "dkjson" },
+    ["luasql.mysql"] = { debian = "lua-sql-mysql", rock = "luasql-mysql" },
+    ["luasql.sqlite3"] = { debian = "lua-sql-sqlite3", rock = "luasql-sqlite3" },
+    redis = { debian = "lua-redis", rock = "redis-lua", path = "/usr/share/lua/5.3/?.lua" },
+    socket = { debian = "lua-socket", rock = "luasocket" },
+}
+
+
+-- Debian's lua-redis is plain Lua for any version, and installed for those up to 5.3.
+local function load_elsewhere(name, path)
+    local file = path and package.searchpath(name, path) -- luacheck: std max
+    if not file then return nil end
+    package.loaded[name] = assert(loadfile(file))(name)
+    return package.loaded[name]
+end
+
+
+local dependency = {}
+
+
+--- The module `name`, or an error that says how to get it.
+---@param name string
+---@return table module
+function dependency.load(name)
+    local found, module = pcall(require, name)
+    if found then return module end
+    local about = packages[name]
+    module = load_elsewhere(name, about.path)
+    if module then return module end
+    error(("the laboratory needs the Lua module %s, which is not installed: "
+        .. "apt install %s, or luarocks install %s")
+        :format(name, about.debian, about.rock), 0)
+end
+
+
+return dependency

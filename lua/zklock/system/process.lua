@@ -1,0 +1,108 @@
+--- A process, seen from the one that starts it: it says one word and its arguments a line, and can
+--- be killed, stopped and continued.
+
+local shell = require "zklock.system.shell"
+
+local popen = io.popen
+
+
+---@class zklock.system.Process
+---@field name string
+---@field pid string
+local Process = {}
+Process.__index = Process
+
+
+local process = {}
+
+
+-- A shell tells its pid, which the program then takes over.
+local TELL_PID = 'echo "pid $$"; exec "$0" "$@"'
+
+
+-- `timeout` ends a process that hangs, also a stopped one (-k), so that every
+-- read from it ends. --foreground: Ctrl-C reaches the process as well.
+local function command_line(words, limit)
+    local quoted = {}
+    for i, word in ipairs(words) do quoted[i] = shell.quote(word) end
+    return ("exec timeout --foreground -k 1 %d sh -c %s %s </dev/null")
+        :format(limit, shell.quote(TELL_PID), table.concat(quoted, " "))
+end
+
+
+--- Starts a program.
+---@param name string        for messages
+---@param words string[]     the program and its arguments
+---@param limit integer      seconds after which it is ended
+---@param reaper zklock.system.Reaper
+---@return zklock.system.Process
+function process.start(name, words, limit, reaper)
+    local pipe = assert(popen(command_line(words, limit), "r"))
+    local self = setmetatable({ name = name, pipe = pipe, reaper = reaper }, Process)
+    self.pid = self:expect "pid"
+    reaper:hold(self.pid, self)
+    return self
+end
+
+
+-- The next line as a word and the rest; nil when the process has ended.
+local function read(self)
+    local line = self.pipe:read "*l"
+    if not line then return nil end
+    return line:match "^%s*(%S*)%s*(.*)$"
+end
+
+
+--- Reads on until the process says `wanted`; skips what else it says.
+---@param wanted string
+---@return string arguments  what followed the word
+function Process:expect(wanted)
+    while true do
+        local word, arguments = read(self)
+        if word == wanted then return arguments end
+        if word == "error" then error(self.name .. ": " .. arguments, 0) end
+        if not word then
+            error(("%s ended before it said %q"):format(self.name, wanted), 0)
+        end
+    end
+end
+
+
+---@param signal "KILL" | "STOP" | "CONT"
+---@return boolean sent  false: it has ended
+function Process:signal(signal)
+    return shell.succeeds(("kill -%s %s 2>/dev/null"):format(signal, self.pid))
+end
+
+
+---@return boolean
+function Process:lives()
+    return shell.succeeds(("kill -0 %s 2>/dev/null"):format(self.pid))
+end
+
+
+--- Waits for the end of the process; an error that it reports is raised here.
+---@return string? word  the last one that it said
+function Process:finish()
+    local complaint, last
+    for word, arguments in read, self do
+        last = word
+        if word == "error" then complaint = arguments end
+    end
+    self.pipe:close()
+    self.reaper:let_go(self.pid)
+    if complaint then error(self.name .. ": " .. complaint, 0) end
+    return last
+end
+
+
+--- Ends the process, whatever it does.
+function Process:kill()
+    shell.succeeds(("kill -KILL %s 2>/dev/null"):format(self.pid))
+    for _ in read, self do end
+    self.pipe:close()
+    self.reaper:let_go(self.pid)
+end
+
+
+return process

@@ -1,0 +1,86 @@
+--- The reaper: a shell that lives a moment longer than this process. When this one ends, in
+--- whatever way, it kills the processes that are left, runs what is to be run then, and removes
+--- the folder. So nothing stays behind after Ctrl-C, an error or kill -9.
+
+local shell = require "zklock.system.shell"
+
+local popen = io.popen
+
+
+-- Reads "+ pid", "- pid" and "! command" until this process closes its end of the pipe, or is
+-- no more. $0 is the folder.
+local SCRIPT = [[
+trap '' INT TERM HUP
+pids= commands=
+while read -r sign about; do
+    case $sign in
+    +) pids="$pids $about" ;;
+    -) rest=
+       for p in $pids; do [ "$p" = "$about" ] || rest="$rest $p"; done
+       pids=$rest ;;
+    !) commands="$commands
+$about" ;;
+    esac
+done
+[ -z "$pids" ] || kill -KILL $pids
+[ -z "$commands" ] || sh -c "$commands"
+rm -rf -- "$0"
+]]
+
+
+---@class zklock.system.Reaper
+---@field folder string  a new folder; goes with the reaper
+---@field held table<string, zklock.system.Process>  by pid
+local Reaper = {}
+Reaper.__index = Reaper
+
+
+local reaper = {}
+
+
+---@return zklock.system.Reaper
+function reaper.open()
+    local folder = shell.first_line 'mktemp -d "${TMPDIR:-/tmp}/zklock-seckill.XXXXXX"'
+    if not folder then error("cannot make a temporary folder", 0) end
+    local pipe = assert(popen(
+        ("exec sh -c %s %s >/dev/null 2>&1"):format(shell.quote(SCRIPT), shell.quote(folder)),
+        "w"))
+    pipe:setvbuf "line"
+    return setmetatable({ folder = folder, pipe = pipe, held = {} }, Reaper)
+end
+
+
+--- A process was started: it must not outlive this one. What this process has of it is kept until
+--- its end: to collect it as garbage would be to wait for that.
+---@param pid string
+---@param process zklock.system.Process?
+function Reaper:hold(pid, process)
+    self.held[pid] = process
+    self.pipe:write("+ ", pid, "\n")
+end
+
+
+--- The process has ended: its number may soon be another's.
+---@param pid string
+function Reaper:let_go(pid)
+    self.held[pid] = nil
+    self.pipe:write("- ", pid, "\n")
+end
+
+
+--- To be run when all is over: one line of shell.
+---@param command string
+function Reaper:later(command)
+    self.pipe:write("! ", command, "\n")
+end
+
+
+--- Kills what is left, removes the folder, and returns when that is done.
+function Reaper:close()
+    if not self.pipe then return end
+    self.pipe:close()
+    self.pipe = nil
+end
+
+
+return reaper

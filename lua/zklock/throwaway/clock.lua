@@ -1,0 +1,90 @@
+--- A wall clock that jumps under programs while they run, by Debian's libfaketime. Their monotonic
+--- clock remains the machine's. A program goes by it that is started with `clock:program(name)`.
+
+local shell = require "zklock.system.shell"
+
+
+local LIBRARY = "ls /usr/lib/*/faketime/libfaketime.so.1 /usr/lib*/faketime/libfaketime.so.1 "
+    .. "/usr/local/lib/faketime/libfaketime.so.1 2>/dev/null"
+
+-- The C library's own allocator comes first: libfaketime hangs with jemalloc, which Redis has. It
+-- reads the file whenever a program asks for the time. Without FORCE_MONOTONIC_FIX=0 it changes
+-- what Java waits for by the monotonic clock.
+local PROGRAM = [[#!/bin/sh
+echo $$ >>%s
+exec env LD_PRELOAD=libc_malloc_debug.so.0:%s FAKETIME_TIMESTAMP_FILE=%s FAKETIME_NO_CACHE=1 \
+    FAKETIME_DONT_FAKE_MONOTONIC=1 FAKETIME_FORCE_MONOTONIC_FIX=0 NO_FAKE_STAT=1 %s "$@"
+]]
+
+-- What libfaketime shares with a program's children remains when the program is killed.
+local REMOVE = "while read -r pid; do "
+    .. "rm -f /dev/shm/faketime_shm_$pid /dev/shm/sem.faketime_sem_$pid; done <%s"
+
+
+---@class zklock.throwaway.Clock
+---@field folder string
+---@field library string
+local Clock = {}
+Clock.__index = Clock
+
+
+local clock = {}
+
+local count = 0 -- of this process's clocks
+
+
+local function write(path, text)
+    local file = assert(io.open(path, "w"))
+    file:write(text)
+    file:close()
+end
+
+
+--- What is said when there are none; nil: there are.
+---@return string? message
+function clock.missing()
+    if shell.first_line(LIBRARY) then return nil end
+    return "no wall clock can be made to jump: apt install libfaketime"
+end
+
+
+--- A clock that is right.
+---@param reaper zklock.system.Reaper
+---@return zklock.throwaway.Clock
+function clock.new(reaper)
+    local library = shell.first_line(LIBRARY) or error(clock.missing(), 0)
+    count = count + 1
+    local folder = ("%s/clock-%d"):format(reaper.folder, count)
+    assert(shell.succeeds("mkdir " .. shell.quote(folder)))
+    local self = setmetatable({ folder = folder, library = library }, Clock)
+    write(folder .. "/pids", "")
+    reaper:later(REMOVE:format(shell.quote(folder .. "/pids")))
+    self:jump(0)
+    return self
+end
+
+
+--- The program of that name, going by this clock.
+---@param name string  or path
+---@return string path  of the same last name
+function Clock:program(name)
+    local found = shell.first_line("command -v " .. shell.quote(name))
+    if not found then error(name .. " is not installed", 0) end
+    local path = self.folder .. "/" .. found:match "[^/]*$"
+    write(path, PROGRAM:format(shell.quote(self.folder .. "/pids"), shell.quote(self.library),
+        shell.quote(self.folder .. "/now"), shell.quote(found)))
+    assert(shell.succeeds("chmod +x " .. shell.quote(path)))
+    return path
+end
+
+
+--- From now on it is so many seconds ahead of the machine's.
+---@param seconds integer
+function Clock:jump(seconds)
+    local path = self.folder .. "/now"
+    write(path .. ".new", ("%+d\n"):format(seconds))
+    assert(os.rename(path .. ".new", path)) -- a reader finds the one or the other
+end
+
+
+return clock

@@ -1,0 +1,67 @@
+--- A relay: an address of 127.0.0.1 behind which a TCP server is, or another one from some moment
+--- on, or none. Clients find a new master by it as by an address that moves; a replica is cut off
+--- by it from its master.
+
+local dependency = require "zklock.system.dependency"
+local interpreter = require "zklock.system.interpreter"
+local process = require "zklock.system.process"
+
+
+local LIMIT = 600 -- seconds, after which it is ended in any case
+local ANSWER = 10
+
+-- Beside this file.
+local PROGRAM = debug.getinfo(1, "S").source:match "^@(.*)relay%.lua$" .. "relay_process.lua"
+
+
+---@class zklock.throwaway.Relay
+---@field address string  "127.0.0.1:PORT"
+---@field process zklock.system.Process
+---@field control table   a socket
+local Relay = {}
+Relay.__index = Relay
+
+
+local relay = {}
+
+
+--- Starts one that leads to this server.
+---@param reaper zklock.system.Reaper
+---@param address string  "HOST:PORT"
+---@return zklock.throwaway.Relay
+function relay.start(reaper, address)
+    local running = process.start("relay", interpreter.words(nil, PROGRAM), LIMIT, reaper)
+    local port, control_port = running:expect "ready":match "^(%d+) (%d+)$"
+    local control = assert(dependency.load "socket".connect("127.0.0.1", control_port))
+    control:settimeout(ANSWER)
+    local self = setmetatable({
+        address = "127.0.0.1:" .. port, process = running, control = control,
+    }, Relay)
+    self:lead_to(address)
+    return self
+end
+
+
+-- Returns when it is done.
+local function command(self, line)
+    assert(self.control:send(line .. "\n"))
+    assert(assert(self.control:receive "*l") == "done")
+end
+
+
+--- Leads to this server from now on. Connections to another one end.
+---@param address string  "HOST:PORT"
+function Relay:lead_to(address) command(self, "lead " .. address) end
+
+
+--- Ends its connections, and those that are made from now on.
+function Relay:cut() command(self, "cut") end
+
+
+function Relay:close()
+    self.process:kill()
+    self.control:close()
+end
+
+
+return relay

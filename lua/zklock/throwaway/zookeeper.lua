@@ -1,0 +1,142 @@
+--- Throwaway ZooKeepers: one, or an ensemble of three, started by zookeeper.sh, which ends them
+--- when this process is no more.
+
+local clocks = require "zklock.throwaway.clock"
+local dependency = require "zklock.system.dependency"
+local shell = require "zklock.system.shell"
+local wait_for = require "zklock.throwaway.wait_for"
+local zklock = require "zklock"
+
+
+local TICK = 200 -- milliseconds; a session lasts two of them at least
+local READY = 30 -- seconds
+local ANSWER = 10
+
+-- Beside this file.
+local SCRIPT = debug.getinfo(1, "S").source:match "^@(.*)zookeeper%.lua$" .. "zookeeper.sh"
+
+
+---@class zklock.throwaway.ZooKeeper
+---@field hosts string     addresses, with commas
+---@field addresses string[]
+---@field folder string
+---@field clock zklock.throwaway.Clock?
+local ZooKeeper = {}
+ZooKeeper.__index = ZooKeeper
+
+
+local zookeeper = {}
+
+
+-- Runs the script; gives what it prints.
+local function run(log, environment, ...)
+    local pipe = assert(io.popen(("%s sh %s %s 2>%s"):format(environment, shell.quote(SCRIPT),
+        table.concat({ ... }, " "), shell.quote(log))))
+    local answer = pipe:read "*a"
+    pipe:close()
+    return answer
+end
+
+
+-- A value of the lines that it prints for a shell to read.
+local function value(answer, name)
+    local text = answer:match(name .. "=(%S+)")
+    return text and text:gsub("^'(.*)'$", "%1")
+end
+
+
+-- Java goes by the clock, if there is one: the script finds that one first.
+local function with_clock(clock)
+    return clock and ("PATH=%s:$PATH"):format(shell.quote(
+        clock:program "java":match "^(.*)/")) or ""
+end
+
+
+--- Starts one, or three.
+---@param reaper zklock.system.Reaper
+---@param options { servers: 1|3|nil, clock: boolean? }?  clock: it has one that can jump
+---@return zklock.throwaway.ZooKeeper
+function zookeeper.start(reaper, options)
+    options = options or {}
+    local clock = options.clock and clocks.new(reaper) or nil
+    local log = reaper.folder .. "/zookeeper.log"
+    local answer = run(log, with_clock(clock), "start", "-n", options.servers or 1, "-t", TICK,
+        "-w $PPID")
+    local hosts = value(answer, "hosts")
+    if not hosts then
+        error(("no ZooKeeper could be started (%s): apt install zookeeper, or give zookeeper = "
+            .. "\"HOST:PORT\""):format(shell.first_line("tail -1 " .. shell.quote(log)) or
+            "no message"), 0)
+    end
+    local addresses = {}
+    for address in hosts:gmatch "[^,]+" do addresses[#addresses + 1] = address end
+    return setmetatable({
+        hosts = hosts, addresses = addresses, folder = value(answer, "dir"), clock = clock,
+    }, ZooKeeper)
+end
+
+
+--- The answer of a server to a four-letter word; nil: there is none.
+---@param number integer
+---@param word string
+---@return string?
+function ZooKeeper:ask(number, word)
+    local host, port = self.addresses[number]:match "^(.*):(%d+)$"
+    local socket = dependency.load "socket".connect(host, port)
+    if not socket then return nil end
+    socket:settimeout(ANSWER)
+    socket:send(word)
+    local answer = socket:receive "*a"
+    socket:close()
+    return answer
+end
+
+
+--- The number of the server that leads; nil: none does.
+---@return integer?
+function ZooKeeper:leader()
+    for number in ipairs(self.addresses) do
+        local answer = self:ask(number, "srvr")
+        if answer and answer:find "Mode: leader" then return number end
+    end
+end
+
+
+---@param number integer
+function ZooKeeper:kill(number)
+    run("/dev/null", "", "kill", shell.quote(self.folder), number)
+end
+
+
+--- Kills the server that leads, and waits until another one does.
+---@return integer killed
+---@return integer leader
+function ZooKeeper:kill_leader()
+    local killed = wait_for(function() return self:leader() end, READY)
+    if not killed then error("no ZooKeeper leads", 0) end
+    self:kill(killed)
+    local leader = wait_for(function() return self:leader() end, READY)
+    if not leader then error("no other ZooKeeper came to lead", 0) end
+    return killed, leader
+end
+
+
+--- The time by its wall clock, in seconds: that at which a session of now is said to have begun.
+---@return number
+function ZooKeeper:time()
+    local session, message = zklock.connect(self.addresses[1])
+    if not session then error(message, 0) end
+    local latest = 0
+    for est in (self:ask(1, "cons") or ""):gmatch "est=(%d+)" do
+        latest = math.max(latest, tonumber(est) / 1000)
+    end
+    session:close()
+    return latest
+end
+
+
+--- Ends them.
+function ZooKeeper:close() run("/dev/null", "", "stop", shell.quote(self.folder)) end
+
+
+return zookeeper

@@ -1,0 +1,40 @@
+--- What can come next in a world, for one who chooses instead of the seed.
+
+local loop = require "zklock.world.loop"
+
+local ipairs = ipairs
+
+
+---@param self zklock.World
+---@return { text: string, fn: function }[]
+return function(self)
+    local list = {}
+    for place, entry in ipairs(self.ready) do
+        local process = entry.thread and loop.process_of(entry, self)
+        if process and not process.over and not process.stopped then
+            list[#list + 1] = {
+                text = process.name .. " goes on",
+                fn = function() loop.go_on(self, place) end,
+            }
+        end
+    end
+    for number, session in ipairs(self.sessions) do
+        for _, up in ipairs{ true, false } do
+            local text = self.core:packet(number, up)
+            if text then
+                list[#list + 1] = {
+                    text = ("%s %s server: %s"):format(session.process.name,
+                        up and "to the" or "from the", text),
+                    fn = function()
+                        self.core:hasten(number, up)
+                        loop.advance(self, 1)
+                    end,
+                }
+            end
+        end
+    end
+    if self.live > 0 or self.events[1] then
+        list[#list + 1] = { text = "time goes on", fn = function() loop.advance(self, 1) end }
+    end
+    return list
+end

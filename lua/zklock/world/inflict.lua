@@ -1,0 +1,57 @@
+--- What a fault does to a process of a world, by its kind.
+
+local ipairs = ipairs
+
+local HOW = 2 -- of the world's random numbers: faults (see zklock.world.faults)
+
+local inflict = {}
+
+function inflict.stop(self, process, seconds)
+    process.stopped = true
+    self.core:stop(process.number)
+    self:note(process, "is stopped for %g s", seconds)
+    self:schedule(self:now() + seconds, function()
+        if process.over then return end
+        self:note(process, "goes on")
+        self.core:go_on(process.number)
+        process:go_on()
+    end)
+end
+
+
+function inflict.kill(self, process)
+    self:note(process, "is killed")
+    process:end_it()
+    self.core:kill(process.number)
+    self:forget_sleepers(process.run)
+end
+
+
+function inflict.heal(self, process)
+    local done = false
+    for _, session in ipairs(process.sessions) do
+        done = self.core:heal(session.handle) or done
+    end
+    if done then self:note(process, "has a network again") end
+    return done
+end
+
+
+function inflict.cut(self, process, seconds)
+    local silently = self.core:draw(HOW, 2) == 1
+    self:note(process, "is cut off%s", seconds and (" for %g s"):format(seconds) or "")
+    for _, session in ipairs(process.sessions) do self.core:cut(session.handle, silently) end
+    if not seconds then return end
+    self:schedule(self:now() + seconds, function()
+        if not process.over then inflict.heal(self, process) end
+    end)
+end
+
+
+function inflict.expire(self, process)
+    self:note(process, "has its sessions ended by the server")
+    for _, session in ipairs(process.sessions) do self.core:expire(session.handle) end
+end
+
+
+return inflict

@@ -1,0 +1,240 @@
+--- The rules of the house (docs/design.md): which room may know which, how long a file may be, and
+--- how many files may need each other in a circle.
+
+local LINES = 500
+
+-- What each room of src may include of others: a room, or single headers of one.
+local INCLUDES = {
+    core = {},
+    session = { "core" },
+    shell = { "session/session.h", "core" },
+    zookeeper = { "shell/link.h", "core" },
+    memory = { "shell/link.h", "session/rpc.h", "core" },
+    world = { "memory/tree.h", "memory/letter.h", "memory/chroot.h", "shell/host.h",
+              "shell/client.h", "core" },
+    lua = { "zookeeper/zookeeper_link.h", "memory/memory_link.h", "world/world.h",
+            "shell/client.h", "core" },
+    child = { "lua/values.h", "shell/now.h", "core" },
+}
+
+-- What the pure rooms may include of the system: no threads, no clock, no I/O but into a text.
+local PURE = { core = true, session = true }
+local OF_C = { assert = true, inttypes = true, stdbool = true, stddef = true, stdint = true,
+               stdio = true, stdlib = true, string = true }
+
+-- What each room of lua may require of others. All else in lua/zklock is the room "zklock".
+local REQUIRES = {
+    zklock = {},
+    system = {},
+    engine = { "zklock", "system" },
+    throwaway = { "zklock", "system", "engine" },
+    command = { "zklock", "system", "throwaway", "child" },
+    seckill = { "zklock", "system", "engine", "throwaway", "command" },
+    bin = { "command", "seckill" },
+    child = {},
+}
+
+-- The sources of a room that need each other in a circle, by what they call of one another.
+local CIRCLE = 6
+
+
+local house = {}
+
+
+-- "core, session": what may be known.
+local function list_of(allowed)
+    return allowed[1] and "only " .. table.concat(allowed, ", ") or "no other room"
+end
+
+
+local function has(list, wanted)
+    for _, each in ipairs(list) do
+        if each == wanted then return true end
+    end
+    return false
+end
+
+
+-- In a room: "../core/name.h" → "core", "name.h"; "name.h" → the room, "name.h"
+local function resolve(room, path)
+    local other, name = path:match "([^/]+)/([^/]+)$"
+    return other or room, name or path
+end
+
+
+-- --- includes ---------------------------------------------------------------------------
+
+local function check_includes(files, tell)
+    for path, text in pairs(files) do
+        local room = path:match "^src/([^/]+)/"
+        local allowed = room and INCLUDES[room]
+        if room and not allowed then tell("%s: the room %s has no rule", path, room) end
+        for included in ("\n" .. text):gmatch '\n#include "([^"]+)"' do
+            local other, name = resolve(room, included)
+            if allowed and other ~= room and not has(allowed, other)
+                and not has(allowed, other .. "/" .. name) then
+                tell("%s includes %s/%s: src/%s may include %s", path, other, name, room,
+                     list_of(allowed))
+            end
+        end
+        for included in ("\n" .. text):gmatch "\n#include <([^>]+)%.h>" do
+            if PURE[room] and not OF_C[included] then
+                tell("%s includes <%s.h>: src/%s is pure", path, included, room)
+            end
+        end
+    end
+end
+
+
+-- --- requires ---------------------------------------------------------------------------
+
+local function room_of(module)
+    local name = module:match "^zklock%.(%w+)"
+    return REQUIRES[name] and name or "zklock"
+end
+
+
+-- A module is named where it is required, or will be: also as a text.
+local function check_requires(files, tell)
+    for path, text in pairs(files) do
+        local module = path:match "^lua/(.+)%.lua$"
+        local room = module and room_of(module:gsub("/", "."))
+            or path:find "^bin/" and "bin"
+        local allowed = REQUIRES[room] or {}
+        for name in text:gsub("%-%-[^\n]*", ""):gmatch "[\"'](zklock[%w_.]*)" do
+            local other = room_of(name)
+            if room and other ~= room and not has(allowed, other) then
+                tell("%s names %s: the room %s may require %s", path, name, room, list_of(allowed))
+            end
+        end
+    end
+end
+
+
+-- --- lines ------------------------------------------------------------------------------
+
+local function check_lines(files, tell)
+    for path, text in pairs(files) do
+        local _, count = text:gsub("\n", "")
+        if count > LINES then
+            tell("%s has %d lines: a file has at most %d", path, count, LINES)
+        end
+    end
+end
+
+
+-- --- circles ----------------------------------------------------------------------------
+
+-- Inline functions of all headers: a name → the body.
+local function inline_functions(files)
+    local found = {}
+    for path, text in pairs(files) do
+        local header = path:find "%.h$" and text or ""
+        for head, body in header:gmatch "\nstatic inline ([^{;]-)%s*(%b{})" do
+            found[head:match "([%w_]+)%(" or head] = body
+        end
+    end
+    return found
+end
+
+
+-- The names that a text has, and those that inline functions of these names have.
+local function add_names(named, text, inlines)
+    for name in text:gmatch "[%a_][%w_]*" do
+        if not named[name] then
+            named[name] = true
+            if inlines[name] then add_names(named, inlines[name], inlines) end
+        end
+    end
+    return named
+end
+
+
+-- What a source defines for others, by the way the formatter writes.
+local function definitions(text)
+    local defined = {}
+    for head in ("\n" .. text):gmatch "\n(%a[^\n;={}]-)%s*[%(%[=;]" do
+        local name = not (head:find "^static" or head:find "^extern") and head:match "(zkl_[%w_]+)$"
+        if name then defined[name] = true end
+    end
+    return defined
+end
+
+
+-- A room: each source → the set of sources that it needs.
+local function needs(files, room, inlines)
+    local home, names, graph = {}, {}, {}
+    for path, text in pairs(files) do
+        if path:find("^src/" .. room .. "/[^/]+%.c$") then
+            text = text:gsub("/%*.-%*/", ""):gsub("enum [%w_]+", "") -- a type may be named so, too
+            names[path] = add_names({}, text, inlines)
+            for name in pairs(definitions(text)) do home[name] = path end
+        end
+    end
+    for path, named in pairs(names) do
+        graph[path] = {}
+        for name in pairs(named) do
+            if home[name] then graph[path][home[name]] = true end
+        end
+    end
+    return graph
+end
+
+
+local function reach(graph, from, seen)
+    for to in pairs(graph[from]) do
+        if not seen[to] then
+            seen[to] = true
+            reach(graph, to, seen)
+        end
+    end
+    return seen
+end
+
+
+--- The largest circle of a room of src, sorted.
+---@param files table<string, string>
+---@param room string
+---@return string[]
+function house.circle(files, room)
+    local graph, reached, largest = needs(files, room, inline_functions(files)), {}, {}
+    for path in pairs(graph) do reached[path] = reach(graph, path, {}) end
+    for path in pairs(graph) do
+        local circle = {}
+        for other in pairs(reached[path]) do
+            if reached[other][path] then circle[#circle + 1] = other end
+        end
+        if #circle > #largest then largest = circle end
+    end
+    table.sort(largest)
+    return largest
+end
+
+
+local function check_circles(files, tell)
+    for room in pairs(INCLUDES) do
+        local circle = house.circle(files, room)
+        if #circle > CIRCLE then
+            tell("src/%s has a circle of %d files, which call each other: at most %d may: %s", room,
+                 #circle, CIRCLE, table.concat(circle, " "))
+        end
+    end
+end
+
+
+--- What breaks a rule, a sentence each, sorted.
+---@param files table<string, string>  path → text
+---@return string[]
+function house.faults(files)
+    local faults = {}
+    local function tell(...) faults[#faults + 1] = string.format(...) end
+    check_includes(files, tell)
+    check_requires(files, tell)
+    check_lines(files, tell)
+    check_circles(files, tell)
+    table.sort(faults)
+    return faults
+end
+
+
+return house

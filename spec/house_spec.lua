@@ -1,0 +1,113 @@
+--- The rules of the house hold, and each of them is noticed when it is broken.
+
+local files = require "spec.files"
+local house = require "spec.house"
+local rig = require "spec.rig"
+
+
+local function tree()
+    local found = {}
+    local list = rig.shell "find src lua bin -name '*.[ch]' -o -name '*.lua' -o -path 'bin/*'"
+    for path in list:gmatch "[^\n]+" do
+        found[path] = files.read(path)
+    end
+    return found
+end
+
+
+-- Sources that call each other round in a circle.
+local function circle(count)
+    local found = {}
+    for i = 1, count do
+        local text = "void zkl_fn%d(void) {\n    zkl_fn%d();\n}\n"
+        found[("src/zookeeper/file%d.c"):format(i)] = text:format(i, i % count + 1)
+    end
+    return found
+end
+
+
+describe("the house", function()
+    it("keeps its rules", function()
+        assert.same({}, house.faults(tree()))
+    end)
+end)
+
+
+describe("a house", function()
+    local function says(planted, ...)
+        assert.same({ ... }, house.faults(planted))
+    end
+
+    it("has no include that points up", function()
+        says({ ["src/core/name.c"] = '#include "../session/session.h"\n' },
+             "src/core/name.c includes session/session.h: src/core may include no other room")
+        says({ ["src/shell/bell.c"] = '#include <time.h>\n\n#include "../zookeeper/internal.h"\n' },
+             "src/shell/bell.c includes zookeeper/internal.h: src/shell may include only "
+             .. "session/session.h, core")
+    end)
+
+    it("has includes of what a room shows to others, and of no more", function()
+        says{ ["src/shell/timer.c"] = '#include "../session/session.h"\n#include "host.h"\n' }
+        says({ ["src/shell/timer.c"] = '#include "../session/stake.h"\n' },
+             "src/shell/timer.c includes session/stake.h: src/shell may include only "
+             .. "session/session.h, core")
+    end)
+
+    it("has no room of C without a rule", function()
+        says({ ["src/util/list.h"] = "" }, "src/util/list.h: the room util has no rule")
+    end)
+
+    it("has no thread, clock or socket in its pure rooms", function()
+        says({ ["src/core/clock.c"] = "#include <time.h>\n" },
+             "src/core/clock.c includes <time.h>: src/core is pure")
+        says({ ["src/session/rpc.h"] = "#include <stdbool.h>\n#include <pthread.h>\n" },
+             "src/session/rpc.h includes <pthread.h>: src/session is pure")
+    end)
+
+    it("has no require that points up", function()
+        says({ ["lua/zklock/lock.lua"] = 'local sale = require "zklock.seckill"\n' },
+             "lua/zklock/lock.lua names zklock.seckill: the room zklock may require no other room")
+        says({ ["lua/zklock/engine/redis.lua"] = "require('zklock.throwaway.redis').start()\n" },
+             "lua/zklock/engine/redis.lua names zklock.throwaway.redis: the room engine may "
+             .. "require only zklock, system")
+    end)
+
+    it("has no module that is named to be required later, where it may not be", function()
+        says({ ["lua/zklock/command/ls.lua"] = 'local verbs = { "zklock.seckill.verb" }\n' },
+             "lua/zklock/command/ls.lua names zklock.seckill.verb: the room command may require "
+             .. "only zklock, system, throwaway, child")
+        says{ ["bin/zklock"] = 'local more = { "zklock.seckill.verb" }\n',
+              ["lua/zklock/driver/luv.lua"] = '-- not as "zklock.engine" does it\n' }
+    end)
+
+    it("has no starter of commands but for the command line", function()
+        says({ ["lua/zklock/driver/ngx.lua"] = 'local child = require "zklock.child"\n' },
+             "lua/zklock/driver/ngx.lua names zklock.child: the room zklock may require no other "
+             .. "room")
+        says{ ["lua/zklock/command/run.lua"] = 'local child = require "zklock.child"\n' }
+    end)
+
+    it("has no file that is too long", function()
+        says{ ["lua/zklock/seckill/plan.lua"] = ("\n"):rep(500) }
+        says({ ["lua/zklock/seckill/plan.lua"] = ("\n"):rep(501) },
+             "lua/zklock/seckill/plan.lua has 501 lines: a file has at most 500")
+    end)
+
+    it("has no large circle of sources", function()
+        says(circle(6))
+        says(circle(7), "src/zookeeper has a circle of 7 files, which call each other: at most 6 "
+            .. "may: src/zookeeper/file1.c src/zookeeper/file2.c src/zookeeper/file3.c "
+            .. "src/zookeeper/file4.c src/zookeeper/file5.c src/zookeeper/file6.c "
+            .. "src/zookeeper/file7.c")
+    end)
+
+    it("has no circle that an inline function of a header hides", function()
+        local planted = circle(7)
+        planted["src/zookeeper/file3.c"] = "void zkl_fn3(void) {\n    pass();\n}\n"
+        planted["src/zookeeper/internal.h"] =
+            "\nstatic inline void pass(void) {\n    zkl_fn4();\n}\n"
+        assert.equal(7, #house.circle(planted, "zookeeper"))
+        planted["src/zookeeper/internal.h"] = nil
+        assert.equal(1, #house.circle(planted, "zookeeper"))
+    end)
+end)

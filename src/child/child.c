@@ -1,0 +1,270 @@
+/*
+ * child.c - the module zklock.child, which the command line alone loads: a command that runs in a
+ * process group of its own, and the signals of this process, for `zklock run`. Its minder
+ * (minder.h) is between.
+ *
+ * A process has one at most: its handlers of signals are the process's.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../lua/values.h"
+#include "../shell/now.h"
+#include "minder.h"
+
+#define CHILD_BOX "zklock.child"
+
+struct child {
+    int socket;    /* to the minder; -1: it is gone */
+    pid_t minder;  /* 0: it was never started */
+    pid_t command; /* 0: not started, or it has ended */
+};
+
+static struct child *check_child(lua_State *L) {
+    return luaL_checkudata(L, 1, CHILD_BOX);
+}
+
+/* --- signals ---------------------------------------------------------------------------------- */
+
+static int caught[2] = {-1, -1}; /* a pipe: a byte for each */
+
+/* Passed on to the command; what stops this process stops the command first. */
+static const int passed_on[] = {SIGHUP,  SIGINT,  SIGQUIT,  SIGTERM, SIGUSR1,
+                                SIGUSR2, SIGTSTP, SIGWINCH, SIGCONT};
+
+static void on_signal(int signal) {
+    int before = errno;
+    unsigned char byte = (unsigned char)signal;
+    if (write(caught[1], &byte, 1) != 1) errno = before; /* full: so many are there already */
+    errno = before;
+}
+
+/* What was ignored stays so: nohup. */
+static void catch (int signal) {
+    const struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    struct sigaction before;
+    sigaction(signal, NULL, &before);
+    if (before.sa_handler != SIG_IGN) sigaction(signal, &action, NULL);
+}
+
+static void catch_all(void) {
+    const struct sigaction ignored = {.sa_handler = SIG_IGN};
+    for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; i++) catch (passed_on[i]);
+    sigaction(SIGPIPE, &ignored, NULL);
+}
+
+/* --- the beginning ---------------------------------------------------------------------------- */
+
+/* Forks; `pair` is the minder's and ours. 0, or an errno value. */
+static int fork_minder(struct child *child, int pair[2], char *const *argv, const char *path) {
+    sigset_t all, mask;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &mask);
+    child->minder = fork();
+    if (child->minder == 0) {
+        const struct zkl_minded minded = {.argv = argv, .path = path, .mask = &mask};
+        close(pair[1]);
+        zkl_minder_main(pair[0], &minded);
+    }
+    int error = child->minder < 0 ? errno : 0;
+    if (!error) catch_all();
+    pthread_sigmask(SIG_SETMASK, &mask, NULL);
+    return error;
+}
+
+static int start(struct child *child, char *const *argv, const char *path) {
+    int pair[2];
+    if (pipe2(caught, O_CLOEXEC | O_NONBLOCK) != 0) return errno;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) return errno;
+    int error = fork_minder(child, pair, argv, path);
+    close(pair[0]);
+    if (error) close(pair[1]);
+    else child->socket = pair[1];
+    return error;
+}
+
+/* child.start({ word, ... }, path) -> child; nil, reason. Before a session is opened. */
+static int start_minder(lua_State *L) {
+    luaL_checktype(L, 1, LUA_TTABLE);
+    const char *path = luaL_checkstring(L, 2);
+    size_t count = zkl_lua_length(L, 1);
+    luaL_argcheck(L, count > 0, 1, "no command");
+    if (caught[0] >= 0) return luaL_error(L, "there is a child already");
+    const char **argv = lua_newuserdata(L, (count + 1) * sizeof *argv);
+    for (size_t i = 0; i < count; i++) {
+        lua_rawgeti(L, 1, (int)i + 1);
+        luaL_argcheck(L, lua_type(L, -1) == LUA_TSTRING, 1, "not all are texts");
+        argv[i] = lua_tostring(L, -1); /* the table keeps it */
+        lua_pop(L, 1);
+    }
+    argv[count] = NULL;
+    struct child *child = lua_newuserdata(L, sizeof *child);
+    *child = (struct child){.socket = -1};
+    luaL_getmetatable(L, CHILD_BOX);
+    lua_setmetatable(L, -2);
+    int error = start(child, (char *const *)argv, path);
+    return error ? zkl_lua_fail(L, strerror(error)) : 1;
+}
+
+/* --- orders ----------------------------------------------------------------------------------- */
+
+/* Does not wait: a minder that is stopped reads nothing. */
+static void order(const struct child *child, const struct zkl_order *text) {
+    if (child->socket >= 0) send(child->socket, text, sizeof *text, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static void copy(lua_State *L, int index, char text[ZKL_MINDER_TEXT]) {
+    snprintf(text, ZKL_MINDER_TEXT, "%s", luaL_checkstring(L, index));
+}
+
+/* child:launch(token, session, seconds): so long after the end of this process it is killed. Once
+ * more when nothing is left of the one before ("over"). */
+static int launch(lua_State *L) {
+    struct zkl_order text = {.kind = ZKL_ORDER_LAUNCH, .kill_at = zkl_lua_time(L, 4)};
+    copy(L, 2, text.token);
+    copy(L, 3, text.session);
+    order(check_child(L), &text);
+    return 0;
+}
+
+/* child:limit(term, kill [, sure]): in so many seconds from now, unless that is moved before;
+ * killed in `sure` at the latest if this process has ended then. */
+static int limit(lua_State *L) {
+    struct zkl_order text = {.kind = ZKL_ORDER_LIMITS,
+                             .term_at = zkl_due(zkl_lua_time(L, 2)),
+                             .kill_at = zkl_due(zkl_lua_time(L, 3)),
+                             .sure_until = zkl_due(zkl_lua_time(L, 4))};
+    order(check_child(L), &text);
+    return 0;
+}
+
+/* child:signal(number) */
+static int pass_on(lua_State *L) {
+    struct zkl_order text = {.kind = ZKL_ORDER_SIGNAL, .signal = (int)luaL_checkinteger(L, 2)};
+    order(check_child(L), &text);
+    return 0;
+}
+
+static int resume(lua_State *L) {
+    struct zkl_order text = {.kind = ZKL_ORDER_RESUME};
+    order(check_child(L), &text);
+    return 0;
+}
+
+/* child:kill(): without the minder, which may be stopped or gone */
+static int kill_all(lua_State *L) {
+    const struct child *child = check_child(L);
+    if (child->command) kill(-child->command, SIGKILL);
+    if (child->socket >= 0) kill(child->minder, SIGKILL);
+    return 0;
+}
+
+/*
+ * child:suspend(job): stops this process, and with `job` the others of its group, as a terminal
+ * does; it returns when somebody continues it.
+ */
+static int suspend(lua_State *L) {
+    const struct sigaction usual = {.sa_handler = SIG_DFL};
+    struct sigaction ours;
+    check_child(L);
+    sigaction(SIGTSTP, &usual, &ours);
+    kill(lua_toboolean(L, 2) ? 0 : getpid(), SIGTSTP);
+    sigaction(SIGTSTP, &ours, NULL);
+    return 0;
+}
+
+/* --- news ------------------------------------------------------------------------------------- */
+
+/* child:wait(descriptor or nil, seconds): until there is news, or the descriptor is readable */
+static int wait_for_news(lua_State *L) {
+    const struct child *child = check_child(L);
+    zkl_time rest = zkl_lua_time(L, 3) / 1000000 + 1;
+    struct pollfd polled[] = {
+        {.fd = caught[0], .events = POLLIN},
+        {.fd = child->socket, .events = POLLIN},
+        {.fd = (int)luaL_optinteger(L, 2, -1), .events = POLLIN},
+    };
+    poll(polled, 3, rest > INT_MAX ? INT_MAX : (int)rest);
+    return 0;
+}
+
+static int push(lua_State *L, const char *kind, int number) {
+    lua_pushstring(L, kind);
+    lua_pushinteger(L, number);
+    return 2;
+}
+
+/* What a report is told as. */
+static int push_report(lua_State *L, struct child *child, const struct zkl_report *report) {
+    static const char *const kinds[] = {
+        [ZKL_REPORT_STARTED] = "started", [ZKL_REPORT_STOPPED] = "stopped",
+        [ZKL_REPORT_LATE] = "late",       [ZKL_REPORT_EXITED] = "exited",
+        [ZKL_REPORT_KILLED] = "killed",   [ZKL_REPORT_OVER] = "over",
+        [ZKL_REPORT_FAILED] = "failed"};
+    if (report->kind == ZKL_REPORT_STARTED) child->command = report->number;
+    if (report->kind == ZKL_REPORT_OVER) child->command = 0;
+    return push(L, kinds[report->kind], report->number);
+}
+
+static const char *kind_of(int signal) {
+    switch (signal) {
+    case SIGTSTP: return "stop";
+    case SIGCONT: return "continue";
+    case SIGWINCH: return "notice"; /* ends nothing, unless it is caught */
+    default: return "signal";
+    }
+}
+
+/*
+ * child:next() -> nothing | kind, number. What this process was sent: "stop", "continue",
+ * "notice", "signal"; what the minder reports (minder.h): "started", "stopped", "late", "exited",
+ * "killed", "over", "failed"; "gone": it has ended.
+ */
+static int next_news(lua_State *L) {
+    struct child *child = check_child(L);
+    unsigned char signal;
+    struct zkl_report report;
+    if (read(caught[0], &signal, 1) == 1) return push(L, kind_of(signal), signal);
+    if (child->socket < 0) return 0;
+    ssize_t size = recv(child->socket, &report, sizeof report, MSG_DONTWAIT);
+    if (size == (ssize_t)sizeof report) return push_report(L, child, &report);
+    if (size != 0 && (errno == EAGAIN || errno == EINTR)) return 0;
+    close(child->socket);
+    child->socket = -1;
+    waitpid(child->minder, NULL, 0);
+    return push(L, "gone", 0);
+}
+
+/* A box that is collected is the owner's end. */
+static int drop(lua_State *L) {
+    struct child *child = check_child(L);
+    if (child->socket >= 0) close(child->socket);
+    child->socket = -1;
+    return 0;
+}
+
+ZKL_LUA_EXPORT int luaopen_zklock_child(lua_State *L);
+
+int luaopen_zklock_child(lua_State *L) {
+    static const luaL_Reg functions[] = {{"start", start_minder}, {NULL, NULL}};
+    static const luaL_Reg methods[] = {
+        {"kill", kill_all}, {"launch", launch},  {"limit", limit},     {"next", next_news},
+        {"resume", resume}, {"signal", pass_on}, {"suspend", suspend}, {"wait", wait_for_news},
+        {"__gc", drop},     {NULL, NULL},
+    };
+    luaL_newmetatable(L, CHILD_BOX);
+    zkl_lua_set_functions(L, methods);
+    lua_pushvalue(L, -1);
+    lua_setfield(L, -2, "__index");
+    lua_newtable(L);
+    zkl_lua_set_functions(L, functions);
+    return 1;
+}

@@ -1,0 +1,259 @@
+/* minder.c - the process between `zklock run` and the command that it runs. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../shell/now.h"
+#include "minder.h"
+
+#define NOT_FOUND 127 /* as a shell has it */
+#define NOT_EXECUTABLE 126
+
+#define LOOK                                                                                       \
+    (ZKL_SECOND / 50)      /* between looks whether a group whose first process ended is gone      \
+                            */
+#define ZOMBIES ZKL_SECOND /* a group that was killed and still has members has only these */
+
+struct minder {
+    const struct zkl_minded *minded;
+    int socket;          /* -1: the owner is gone */
+    int terminal;        /* -1: there is none */
+    pid_t owner_group;   /* the owner's */
+    pid_t command;       /* 0: not started, or nothing is left of it */
+    bool ended;          /* the command; of its group others may live */
+    bool has_terminal;   /* the group has, or gets it when it goes on */
+    bool terminated;     /* SIGTERM was sent, by a limit */
+    zkl_time orphan_for; /* the group's, when the owner is gone */
+    zkl_time term_at, kill_at;
+    zkl_time sure_until; /* kill_at at the latest, when the owner is gone */
+};
+
+static void report(const struct minder *self, enum zkl_report_kind kind, int number) {
+    struct zkl_report text = {.kind = kind, .number = number};
+    if (self->socket >= 0) send(self->socket, &text, sizeof text, MSG_NOSIGNAL);
+}
+
+/* --- the terminal ----------------------------------------------------------------------------- */
+
+/* SIGTTOU is blocked: any process of the session may do it. */
+static void give_terminal(const struct minder *self, pid_t from, pid_t to) {
+    if (self->terminal >= 0 && tcgetpgrp(self->terminal) == from) tcsetpgrp(self->terminal, to);
+}
+
+static bool owner_has_terminal(const struct minder *self) {
+    return self->terminal >= 0 && tcgetpgrp(self->terminal) == self->owner_group;
+}
+
+/* As in $(...) of an interactive shell. */
+static bool reads_without_signal(void) {
+    struct sigaction action;
+    sigaction(SIGTTIN, NULL, &action);
+    return action.sa_handler == SIG_IGN;
+}
+
+/*
+ * At the start only to a command that reads and writes it: where the owner is part of a pipeline,
+ * another part may read the terminal, too. Others get it when they read (stopped()); one that would
+ * not be stopped then gets it at once.
+ */
+static bool wants_terminal(const struct minder *self) {
+    if (!owner_has_terminal(self) || !isatty(STDIN_FILENO)) return false;
+    return isatty(STDOUT_FILENO) || reads_without_signal();
+}
+
+/* --- the command ------------------------------------------------------------------------------ */
+
+_Noreturn static void become(const struct minder *self, const struct zkl_order *order,
+                             pid_t minder) {
+    char *const *argv = self->minded->argv;
+    setpgid(0, 0);
+    if (self->has_terminal) tcsetpgrp(self->terminal, getpid());
+    setenv("ZKLOCK_TOKEN", order->token, 1);
+    setenv("ZKLOCK_SESSION", order->session, 1);
+    setenv("ZKLOCK_PATH", self->minded->path, 1);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != minder) _exit(NOT_EXECUTABLE);
+    sigprocmask(SIG_SETMASK, self->minded->mask, NULL);
+    execvp(argv[0], argv);
+    int error = errno;
+    dprintf(STDERR_FILENO, "zklock: %s: %s\n", argv[0], strerror(error));
+    _exit(error == ENOENT ? NOT_FOUND : NOT_EXECUTABLE);
+}
+
+static void launch(struct minder *self, const struct zkl_order *order) {
+    pid_t minder = getpid();
+    self->has_terminal = wants_terminal(self);
+    self->orphan_for = order->kill_at;
+    pid_t command = fork();
+    if (command == 0) become(self, order, minder);
+    if (command < 0) {
+        report(self, ZKL_REPORT_FAILED, errno);
+        _exit(1);
+    }
+    setpgid(command, command);
+    self->command = command;
+    report(self, ZKL_REPORT_STARTED, (int)command);
+}
+
+static void tell(const struct minder *self, int signal) {
+    if (self->command) kill(-self->command, signal);
+}
+
+static void resume(struct minder *self) {
+    if (self->has_terminal) give_terminal(self, self->owner_group, self->command);
+    tell(self, SIGCONT);
+}
+
+/* It wanted the terminal, and may have it; or the whole job stops. */
+static void stopped(struct minder *self, int signal) {
+    bool wanted = self->terminal >= 0 && (signal == SIGTTIN || signal == SIGTTOU);
+    if (wanted) self->has_terminal = true;
+    if (wanted && owner_has_terminal(self)) {
+        resume(self);
+        return;
+    }
+    give_terminal(self, self->command, self->owner_group);
+    report(self, ZKL_REPORT_STOPPED, self->has_terminal);
+}
+
+static void ended(struct minder *self, int status) {
+    self->ended = true;
+    give_terminal(self, self->command, self->owner_group);
+    if (WIFEXITED(status)) report(self, ZKL_REPORT_EXITED, WEXITSTATUS(status));
+    else report(self, ZKL_REPORT_KILLED, WTERMSIG(status));
+}
+
+static void collect(struct minder *self) {
+    int status;
+    while (self->command && !self->ended &&
+           waitpid(self->command, &status, WNOHANG | WUNTRACED) > 0) {
+        if (WIFSTOPPED(status)) stopped(self, WSTOPSIG(status));
+        else ended(self, status);
+    }
+}
+
+/* --- limits ----------------------------------------------------------------------------------- */
+
+/* What was begun is not taken back; it may be wanted sooner. */
+static void limit(struct minder *self, zkl_time term_at, zkl_time kill_at) {
+    if (self->terminated && kill_at > self->kill_at) return;
+    self->term_at = term_at;
+    self->kill_at = kill_at;
+}
+
+static zkl_time earlier(zkl_time one, zkl_time other) {
+    return one < other ? one : other;
+}
+
+static void owner_gone(struct minder *self) {
+    zkl_time kill_at = earlier(zkl_due(self->orphan_for), self->sure_until);
+    close(self->socket);
+    self->socket = -1;
+    limit(self, zkl_now(), earlier(kill_at, self->kill_at));
+}
+
+static void keep_limits(struct minder *self) {
+    zkl_time now = zkl_now();
+    if (!self->command) return;
+    if (!self->terminated && now >= self->term_at) {
+        self->terminated = true;
+        report(self, ZKL_REPORT_LATE, 0);
+        tell(self, SIGTERM);
+        tell(self, SIGCONT); /* it may be stopped */
+    }
+    if (!self->terminated || now < self->kill_at) return;
+    tell(self, SIGKILL);
+}
+
+/* A command that ends by itself leaves what it has in the background alone. */
+static bool is_over(const struct minder *self) {
+    if (!self->ended) return false;
+    if (!self->terminated || kill(-self->command, 0) != 0) return true;
+    return self->kill_at < ZKL_NEVER - ZOMBIES && zkl_now() >= self->kill_at + ZOMBIES;
+}
+
+/* As before the command was started. Limits that were sent for it may still come: those of the next
+ * one come behind them, and before it is launched. */
+static void look_for_end(struct minder *self) {
+    if (!is_over(self)) return;
+    report(self, ZKL_REPORT_OVER, 0);
+    self->command = 0;
+    self->ended = self->terminated = self->has_terminal = false;
+    self->term_at = self->kill_at = self->sure_until = ZKL_NEVER;
+}
+
+/* When to look again. */
+static zkl_time due(const struct minder *self) {
+    zkl_time now = zkl_now();
+    if (!self->command) return ZKL_NEVER;
+    if (self->terminated && (self->ended || now >= self->kill_at)) return now + LOOK;
+    return self->terminated ? self->kill_at : self->term_at;
+}
+
+/* --- orders ----------------------------------------------------------------------------------- */
+
+static void obey(struct minder *self, const struct zkl_order *order) {
+    switch (order->kind) {
+    case ZKL_ORDER_LAUNCH: launch(self, order); break;
+    case ZKL_ORDER_LIMITS:
+        limit(self, order->term_at, order->kill_at);
+        self->sure_until = order->sure_until;
+        break;
+    case ZKL_ORDER_SIGNAL:
+        if (!self->ended) tell(self, order->signal);
+        break;
+    case ZKL_ORDER_RESUME:
+        if (self->command && !self->ended) resume(self);
+        break;
+    }
+}
+
+static void listen_to_owner(struct minder *self) {
+    struct zkl_order order;
+    ssize_t size = recv(self->socket, &order, sizeof order, MSG_DONTWAIT);
+    if (size == (ssize_t)sizeof order) obey(self, &order);
+    else if (size == 0 || (errno != EAGAIN && errno != EINTR)) owner_gone(self);
+}
+
+static void wait_for_news(struct minder *self) {
+    struct pollfd polled = {.fd = self->socket, .events = POLLIN};
+    sigset_t but_children;
+    zkl_time until = due(self), now = zkl_now(), rest = until > now ? until - now : 0;
+    struct timespec time = {.tv_sec = (time_t)(rest / ZKL_SECOND), .tv_nsec = rest % ZKL_SECOND};
+    sigfillset(&but_children);
+    sigdelset(&but_children, SIGCHLD);
+    int ready = ppoll(&polled, 1, until == ZKL_NEVER ? NULL : &time, &but_children);
+    if (ready > 0) listen_to_owner(self);
+}
+
+static void on_child(int signal) {
+    (void)signal; /* it ends ppoll() */
+}
+
+void zkl_minder_main(int socket, const struct zkl_minded *minded) {
+    const struct sigaction action = {.sa_handler = on_child};
+    struct minder self = {.minded = minded,
+                          .socket = socket,
+                          .terminal = open("/dev/tty", O_RDWR | O_CLOEXEC),
+                          .owner_group = getpgrp(),
+                          .term_at = ZKL_NEVER,
+                          .kill_at = ZKL_NEVER,
+                          .sure_until = ZKL_NEVER};
+    setpgid(0, 0);
+    sigaction(SIGCHLD, &action, NULL);
+    while (self.command || self.socket >= 0) {
+        wait_for_news(&self);
+        collect(&self);
+        keep_limits(&self);
+        look_for_end(&self);
+    }
+    _exit(0);
+}

@@ -1,0 +1,120 @@
+/* acquire.c - what a lock wants each time, its wish, and its acquires: of one lock, and of all. */
+#include <string.h>
+
+#include "binding.h"
+
+/* What a lock wants each time, with its texts behind it: `path`, and `data` if there is any. */
+struct wish {
+    struct zkl_acquire_options options;
+    char texts[];
+};
+
+/* Pushes the wish. */
+static void push_wish(lua_State *L, const struct zkl_acquire_options *options) {
+    size_t path = strlen(options->path) + 1, data = options->data ? strlen(options->data) + 1 : 0;
+    struct wish *wish = lua_newuserdata(L, sizeof *wish + path + data);
+    wish->options = *options;
+    wish->options.path = memcpy(wish->texts, options->path, path);
+    if (data) wish->options.data = memcpy(wish->texts + path, options->data, data);
+    luaL_getmetatable(L, ZKL_WISH);
+    lua_setmetatable(L, -2);
+}
+
+/*
+ * core.wish{ path, kind, reentrant, data, jitter, limit, batch, counting, keep, meter }, by name
+ * -> wish; jitter of kind "unfair" only, limit of "permit", batch, counting and keep of "mutex".
+ */
+int zkl_lua_wish(lua_State *L) {
+    luaL_checktype(L, 1, LUA_TTABLE);
+    int jitter = zkl_lua_field(L, 1, "jitter"), keep = zkl_lua_field(L, 1, "keep");
+    struct zkl_acquire_options options = {
+        .path = luaL_optstring(L, zkl_lua_field(L, 1, "path"), NULL),
+        .kind =
+            (enum zkl_kind)luaL_checkoption(L, zkl_lua_field(L, 1, "kind"), NULL, zkl_kind_names),
+        .reentrant = lua_toboolean(L, zkl_lua_field(L, 1, "reentrant")),
+        .data = luaL_optstring(L, zkl_lua_field(L, 1, "data"), NULL),
+        .jitter = lua_isnil(L, jitter) ? 0 : zkl_lua_time(L, jitter),
+        .limit = (int32_t)luaL_optinteger(L, zkl_lua_field(L, 1, "limit"), 0),
+        .batch = (int32_t)luaL_optinteger(L, zkl_lua_field(L, 1, "batch"), 0),
+        .counting = lua_toboolean(L, zkl_lua_field(L, 1, "counting")),
+        .keep = lua_isnil(L, keep) ? 0 : zkl_lua_time(L, keep),
+        .meter = (size_t)luaL_optinteger(L, zkl_lua_field(L, 1, "meter"), 0),
+    };
+    luaL_argcheck(L, options.path, 1, "no path");
+    push_wish(L, &options);
+    return 1;
+}
+
+static struct zkl_acquire_options check_wish(lua_State *L, int index) {
+    const struct wish *wish = luaL_checkudata(L, index, ZKL_WISH);
+    return wish->options;
+}
+
+/* An acquire may be done at once: request, its id, whether it is done. */
+static int begun_acquire(lua_State *L, zkl_client *client, zkl_request *request) {
+    bool done = request && zkl_request_done(request);
+    zkl_lua_begun(L, client, request);
+    lua_pushboolean(L, done);
+    return 3;
+}
+
+/* What the user wants this time: max_waiters and max_hold, each perhaps nil. */
+static void set_limits(lua_State *L, int index, struct zkl_acquire_options *options) {
+    options->max_waiters = (int32_t)luaL_optinteger(L, index, 0);
+    if (lua_isnoneornil(L, index + 1)) return;
+    options->max_hold = zkl_lua_time(L, index + 1);
+    if (options->max_hold == 0) options->max_hold = 1;
+}
+
+/*
+ * session:acquire(wish, owner, timeout, trying, quiet, max_waiters, max_hold, permits) ->
+ * request, id, done
+ */
+static int acquire(lua_State *L) {
+    zkl_client *client = zkl_lua_check_client(L, 1);
+    struct zkl_acquire_options options = check_wish(L, 2);
+    options.owner = luaL_checkstring(L, 3);
+    options.timeout = zkl_lua_time(L, 4);
+    options.trying = lua_toboolean(L, 5);
+    options.quiet = lua_toboolean(L, 6);
+    set_limits(L, 7, &options);
+    options.permits = (int32_t)luaL_optinteger(L, 9, 0);
+    zkl_session *session = zkl_lua_begin(L, client);
+    return begun_acquire(L, client, zkl_acquire(session, &options));
+}
+
+/*
+ * session:acquire_all({ wish, ... }, owner, timeout, trying, quiet, max_waiters, max_hold) ->
+ * request, id, done
+ */
+static int acquire_all(lua_State *L) {
+    zkl_client *client = zkl_lua_check_client(L, 1);
+    lua_settop(L, 8);
+    luaL_checktype(L, 2, LUA_TTABLE);
+    const char *owner = luaL_checkstring(L, 3);
+    zkl_time limit = zkl_lua_time(L, 4);
+    bool trying = lua_toboolean(L, 5), quiet = lua_toboolean(L, 6);
+    size_t count = zkl_lua_length(L, 2);
+    luaL_argcheck(L, count > 0, 2, "no lock");
+    struct zkl_acquire_options *options = lua_newuserdata(L, count * sizeof *options);
+    for (size_t i = 0; i < count; i++) {
+        lua_rawgeti(L, 2, (int)i + 1);
+        options[i] = check_wish(L, lua_gettop(L));
+        options[i].owner = owner;
+        options[i].timeout = limit;
+        options[i].trying = trying;
+        options[i].quiet = quiet;
+        set_limits(L, 7, &options[i]);
+        lua_pop(L, 1);
+    }
+    zkl_session *session = zkl_lua_begin(L, client);
+    return begun_acquire(L, client, zkl_acquire_all(session, options, count));
+}
+
+void zkl_lua_open_acquire(lua_State *L) {
+    static const luaL_Reg methods[] = {
+        {"acquire", acquire}, {"acquire_all", acquire_all}, {NULL, NULL}};
+    static const luaL_Reg no_methods[] = {{NULL, NULL}};
+    zkl_lua_class(L, ZKL_SESSION_BOX, methods);
+    zkl_lua_class(L, ZKL_WISH, no_methods);
+}

@@ -1,0 +1,10 @@
+/* answers.h - where the answers go. */
+#ifndef ZKL_SESSION_ANSWERS_H
+#define ZKL_SESSION_ANSWERS_H
+
+#include "session.h"
+
+/* None will be answered, so each is, as unknown. */
+void zkl_call_answer_all(struct zkl_session *session);
+
+#endif

@@ -1,0 +1,73 @@
+/* cancel.c - requests that end before their answer: overdue, given up, or with the session. */
+#include "cancel.h"
+#include "internal.h"
+#include "lease.h"
+#include "stake_actions.h"
+
+/* Ends a request before its answer. */
+void zkl_request_cancel(zkl_request *request, enum zkl_code why) {
+    if (request->done) return;
+    struct stake *stake = zkl_stakes_at(&request->stakes, 0);
+    if (zkl_request_contends(request))
+        zkl_stake_perform(stake, zkl_claim_cancel(&stake->claim, why));
+    else zkl_request_finish(request, why, 0);
+}
+
+/* When to end the first, or to ask again. */
+zkl_time zkl_request_due(const struct zkl_session *session) {
+    bool connected = session->state == ZKL_SESSION_CONNECTED;
+    zkl_time due = ZKL_NEVER;
+    for (const struct zkl_request *each = session->requests; each; each = each->next) {
+        bool asks = each->ask_at && !each->calls && connected;
+        if (each->deadline < due) due = each->deadline;
+        if (asks && each->ask_at < due) due = each->ask_at;
+    }
+    return due;
+}
+
+void zkl_request_overdue(struct zkl_session *session) {
+    for (struct zkl_request *request = session->requests, *next; request; request = next) {
+        next = request->next;
+        if (session->now >= request->deadline) zkl_request_cancel(request, ZKL_TIMEOUT);
+    }
+}
+
+/* What a request ends with when the session does, for `code`. */
+static enum zkl_code verdict(const struct zkl_request *request, enum zkl_code code) {
+    bool of_lease = zkl_request_needs_lease(request->kind) || request->kind == REQUEST_DOWNGRADE;
+    return of_lease && code == ZKL_EXPIRED ? ZKL_LOST : code;
+}
+
+/* Its user hears from its claim, or from the caller who ends the pause. */
+static bool goes_on(const struct zkl_request *request, enum zkl_code code) {
+    return zkl_request_contends(request) || (request->kind == REQUEST_PAUSE && code == ZKL_EXPIRED);
+}
+
+void zkl_request_fail_all(struct zkl_session *session, enum zkl_code code) {
+    for (struct zkl_request *request = session->requests, *next; request; request = next) {
+        next = request->next;
+        if (!goes_on(request, code)) zkl_request_finish(request, verdict(request, code), 0);
+    }
+}
+
+/* Nobody will ask what this note is about. */
+static void unpost(struct zkl_request *request, struct note *note) {
+    if (!note->posted) return;
+    zkl_events_remove(request->session, note);
+    zkl_request_unref(request);
+}
+
+/* A grant that nobody takes is given up. */
+static void leave_lease(struct zkl_request *request) {
+    zkl_hold_end(zkl_stakes_at(&request->stakes, 0), &request->hold);
+    if (request->lease) zkl_lease_give_up_all(&request->stakes, request->lease_kind);
+    request->lease = false;
+    unpost(request, &request->queued_note);
+}
+
+void zkl_request_drop(zkl_request *request) {
+    zkl_request_cancel(request, ZKL_INTERRUPTED);
+    if (zkl_request_contends(request)) leave_lease(request);
+    unpost(request, &request->done_note);
+    zkl_request_unref(request);
+}

@@ -1,0 +1,11 @@
+/* cancel.h - requests that end before their answer. */
+#ifndef ZKL_SESSION_CANCEL_H
+#define ZKL_SESSION_CANCEL_H
+
+#include "request.h"
+
+zkl_time zkl_request_due(const struct zkl_session *session); /* the first of them */
+void zkl_request_overdue(struct zkl_session *session);
+void zkl_request_fail_all(struct zkl_session *session, enum zkl_code code);
+
+#endif

@@ -1,0 +1,69 @@
+/* children.c - the watch of a path's children, which tells that others have come. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "call.h"
+#include "children.h"
+#include "internal.h"
+#include "kept.h"
+#include "stake_actions.h"
+
+void zkl_path_unwatch(struct zkl_session *session, struct path *path) {
+    struct watch *watch = path->children;
+    path->children = NULL;
+    path->line.children = ZKL_UNWATCHED;
+    if (watch) zkl_watches_unpin(session, watch);
+}
+
+/* A turn that nobody tells of others ends after its batch. */
+bool zkl_path_make_room(struct zkl_session *session, const char *node) {
+    bool may = zkl_watches_may(&session->watches, node);
+    for (struct path *path = NULL; !may && (path = zkl_path_next(session, path));) {
+        if (path->line.children != ZKL_WATCHED) continue;
+        zkl_path_unwatch(session, path);
+        path->line.changed = true;
+        may = zkl_watches_may(&session->watches, node);
+    }
+    return may;
+}
+
+bool zkl_path_watch(struct path *path, struct stake *stake) {
+    struct zkl_session *session = stake->session;
+    char *children = zkl_path_join("", path->text);
+    bool room = children && zkl_stake_make_room(session, children);
+    path->children = room ? zkl_watches_pin(&session->watches, children) : NULL;
+    struct call *call = path->children ? zkl_call_new(session, CALL_LIST, stake, NULL) : NULL;
+    bool enough = call || (children && !room);
+    free(children);
+    if (!call) {
+        zkl_path_unwatch(session, path);
+        path->line.changed = true;
+        return enough;
+    }
+    call->listed = path;
+    path->lists++;
+    zkl_call_list_watching(call);
+    return enough;
+}
+
+/*
+ * What was refused would be refused again; and of a list for which there was no memory nobody knows
+ * who was in it.
+ */
+void zkl_path_watched(struct zkl_session *session, struct path *path, enum zkl_reply reply) {
+    if (!path->children) return;
+    bool set = path->children->set;
+    if (set) path->line.children = ZKL_WATCHED;
+    else zkl_path_unwatch(session, path);
+    if (reply == ZKL_REFUSED || (set && reply != ZKL_DONE)) path->line.changed = true;
+}
+
+void zkl_path_event(struct zkl_session *session, enum zkl_node_event event, const char *node) {
+    struct path *path = zkl_path_find(session, node, strlen(node));
+    if (event != ZKL_NODE_CHILDREN && event != ZKL_NODE_DELETED) return;
+    zkl_watches_children_fired(&session->watches, node);
+    if (!path || !path->children) return;
+    zkl_path_unwatch(session, path);
+    path->line.changed = true;
+    zkl_kept_contended(path);
+}

@@ -1,0 +1,14 @@
+/* guard.h - writes that are carried out only while a lease's node exists. */
+#ifndef ZKL_SESSION_GUARD_H
+#define ZKL_SESSION_GUARD_H
+
+#include "call.h"
+#include "request.h"
+
+/* To fill in, as many ops as `count` says; each has its path and data. NULL: out of memory. */
+struct guard *zkl_guard_new(size_t checks, size_t count);
+void zkl_guard_remove(struct guard *guard, size_t op);
+void zkl_guard_send(struct zkl_request *request);
+void zkl_guard_answer(struct call *call, const struct answer *answer);
+
+#endif

@@ -1,0 +1,73 @@
+/* internal.h - the session itself, for all parts of it. */
+#ifndef ZKL_SESSION_INTERNAL_H
+#define ZKL_SESSION_INTERNAL_H
+
+#include "../core/claim.h"
+#include "path.h"
+#include "watches.h"
+
+/* Numbers from 1 to `count`, each of a request or free. */
+struct numbers {
+    uint64_t count, *free; /* `free_count` of them, with room for `room` */
+    size_t free_count, room;
+};
+
+#define STATE_NEWS 16 /* state changes kept for a reader that does not come */
+
+struct zkl_session {
+    char *identity;
+    double margin;
+    zkl_time now; /* as the shell said last */
+    zkl_time due; /* of what came in since the last tick; ZKL_NEVER: nothing */
+
+    enum zkl_session_state state;
+    struct zkl_common common;
+    bool containers;            /* until a server does not know them */
+    bool reopen;                /* after an expiry there will be another; not after a refusal */
+    bool refused;               /* the server does not take the credentials */
+    zkl_time first_question_at; /* ZKL_NEVER: not before the shell says so */
+    bool draining;              /* zkl_session_drain() was called */
+    bool closing;               /* zkl_session_close() was called */
+    zkl_time busy_since;        /* since when there are stakes */
+    zkl_time last_beat;
+
+    struct path *paths[PATH_BUCKETS], *idle_paths;
+    struct remembered remembered[REMEMBERED];
+    struct stake *stakes, **stakes_end; /* in order of arrival */
+    bool starving;                      /* one of them was starved */
+    struct stake *fed;                  /* the one that is fed an event after this one */
+    struct call *calls, **calls_end;    /* in order; behind those that are out ... */
+    struct call *to_send;               /* ... the first that is not sent */
+    struct zkl_request *requests;
+    struct zkl_watcher *watchers;
+    struct watches watches;
+    size_t node_bytes;    /* of the paths of nodes that stakes have, or may make; see stake.c */
+    size_t leaving_bytes; /* of those, of nodes that go for the sake of others */
+    uint64_t last_id;
+    struct numbers numbers; /* of requests */
+    uint64_t random;        /* of pauses */
+    int64_t created;        /* czxid of the newest create of this ZooKeeper session */
+    struct zkl_stats stats;
+    struct zkl_totals totals; /* but for what `stats` and `state` tell */
+    bool tells_steps;
+    struct step *steps, **steps_end; /* not taken yet, `step_count` of them */
+    struct step *step_told;          /* the one that was taken last, or NULL */
+    size_t step_count;
+
+    struct note *inbox, **inbox_end;
+    enum zkl_session_state changes[STATE_NEWS];
+    size_t change_first, change_count;
+    bool news; /* events were added, and the shell was not told */
+};
+
+/* It has something to do, no later than then. */
+static inline void zkl_session_wake(struct zkl_session *session, zkl_time due) {
+    if (due < session->due) session->due = due;
+}
+
+/* ZKL_NEVER stays. */
+static inline zkl_time zkl_session_after(const struct zkl_session *session, zkl_time timeout) {
+    return timeout >= ZKL_NEVER - session->now ? ZKL_NEVER : session->now + timeout;
+}
+
+#endif

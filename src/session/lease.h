@@ -1,0 +1,21 @@
+/* lease.h - the handles on what was granted. */
+#ifndef ZKL_SESSION_LEASE_H
+#define ZKL_SESSION_LEASE_H
+
+#include "request.h"
+#include "stake.h"
+
+struct zkl_lease {
+    struct stakes stakes;
+    enum zkl_kind kind; /* of the handle, not of the grant; not of a multi-lock's */
+    struct hold hold;
+    bool released; /* given up */
+    bool lost;     /* before it was given up: that is final */
+};
+
+/* About a lease; done already, if it has ended. */
+struct zkl_request *zkl_request_of(const zkl_lease *lease, enum request_kind kind,
+                                   zkl_time timeout);
+void zkl_lease_give_up_all(const struct stakes *stakes, enum zkl_kind kind);
+
+#endif

@@ -1,0 +1,16 @@
+/* meter.h - how long things take, counted. */
+#ifndef ZKL_SESSION_METER_H
+#define ZKL_SESSION_METER_H
+
+#include "session.h"
+
+struct stake;
+
+struct zkl_meter *zkl_meter_of(const struct zkl_session *session, size_t number); /* 0: NULL */
+void zkl_meter_acquired(const struct zkl_request *request); /* with its code */
+void zkl_meter_granted(const struct stake *stake);
+void zkl_meter_held(const struct stake *stake, zkl_time held);
+/* The number of the meter of that name; 0: out of memory, or there is no place. */
+size_t zkl_meter_number(struct zkl_totals *totals, const char *name);
+
+#endif

@@ -1,0 +1,16 @@
+/* multi.h - several stakes granted as one. */
+#ifndef ZKL_SESSION_MULTI_H
+#define ZKL_SESSION_MULTI_H
+
+#include "call.h"
+#include "stake.h"
+
+bool zkl_multi_is_part(const struct stake *stake);
+void zkl_multi_create(struct stake *stake); /* the nodes of all parts */
+void zkl_multi_created(const struct call *call, const struct answer *answer);
+void zkl_multi_grant(struct stake *stake); /* the first handle on each part, or on a single stake */
+void zkl_multi_retreat(struct stake *stake); /* a part: the others give their nodes up, too */
+void zkl_multi_failed(struct stake *stake);  /* a part: the others need not wait */
+void zkl_multi_lost(struct stake *stake);    /* a part: the others are given up */
+
+#endif

@@ -1,0 +1,26 @@
+/* reply.h - what a server's answer looks like to the part that asked. */
+#ifndef ZKL_SESSION_REPLY_H
+#define ZKL_SESSION_REPLY_H
+
+#include "../core/claim.h"
+#include "rpc.h"
+
+struct call;
+
+struct answer {
+    int rc; /* enum zkl_error */
+    enum zkl_reply reply;
+    enum zkl_code why; /* REFUSED: the code for the user */
+    const char *text;  /* data, or the path that a single create made */
+    int size;          /* of data */
+    const struct zkl_stat *stat;
+    const char *const *names;
+    int count; /* of them */
+    const struct zkl_result *results;
+    zkl_time now;
+};
+
+/* Leaves of an answer what may be believed. */
+void zkl_reply_sift(const struct call *call, struct answer *answer);
+
+#endif

@@ -1,0 +1,331 @@
+/* stake_feed.c - feeds the claim machine replies and watch events. */
+#include <string.h>
+
+#include "children.h"
+#include "condition.h"
+#include "internal.h"
+#include "multi.h"
+#include "stake_actions.h"
+#include "stake_feed.h"
+
+/* --- replies --------------------------------------------------------------------------------- */
+
+void zkl_stake_look_for_orphans(struct path *path, struct zkl_session *session) {
+    static const struct zkl_acquire_options nobodys = {.owner = ""};
+    struct zkl_contender *orphan;
+    while ((orphan = zkl_line_orphan(&path->line, session->common.session))) {
+        struct stake *stake = zkl_stake_new(session, path, &nobodys, ZKL_NEVER);
+        if (!stake) {
+            zkl_stake_look_later(session, path); /* the next list shows it again */
+            return;
+        }
+        session->stats.orphans++;
+        zkl_stake_perform(stake, zkl_claim_adopt(&stake->claim, orphan));
+    }
+}
+
+void zkl_stake_look_for_fixed_orphan(struct path *path, struct zkl_session *session,
+                                     const struct zkl_stat *stat) {
+    static const struct zkl_acquire_options nobodys = {.owner = "", .kind = ZKL_UNFAIR};
+    enum zkl_orphan orphan =
+        zkl_line_fixed_orphan(&path->line, session->common.session, stat->owner, stat->czxid);
+    if (orphan == ZKL_ANSWERED) return;
+    struct stake *stake =
+        orphan == ZKL_ORPHAN ? zkl_stake_new(session, path, &nobodys, ZKL_NEVER) : NULL;
+    if (!stake) {
+        zkl_stake_look_later(session, path);
+        return;
+    }
+    session->stats.orphans++;
+    zkl_stake_perform(stake, zkl_claim_adopt_fixed(&stake->claim, stat->czxid));
+}
+
+static void listed(struct stake *stake, enum zkl_reply reply, const struct answer *answer) {
+    struct zkl_claim *claim = &stake->claim;
+    if (reply == ZKL_REFUSED) stake->error = answer->rc;
+    zkl_stake_perform(stake, zkl_claim_listed(claim, reply, answer->why, answer->now));
+}
+
+/*
+ * For the claim that asked, and for each that would have. A reply that comes after an event, or
+ * after the reply to a create, shows what that was about: replies and events are in order.
+ */
+static void answer_list(const struct call *call, const struct answer *answer) {
+    struct path *path = call->listed;
+    enum zkl_reply reply = answer->reply;
+    if (!path) { /* it was never sent */
+        listed(call->stake, reply, answer);
+        return;
+    }
+    path->lists--;
+    zkl_path_idle(call->session, path); /* perhaps */
+    if (reply == ZKL_DONE && !zkl_line_replace(&path->line, answer->names, (size_t)answer->count))
+        reply = ZKL_UNKNOWN;
+    if (call->rpc.watch) zkl_path_watched(call->session, path, reply);
+    if (reply == ZKL_DONE) zkl_stake_look_for_orphans(path, call->session);
+    for (struct zkl_claim *claim = path->line.claims, *next; claim; claim = next) {
+        if (zkl_claims_wait_from(claim)) break;
+        next = claim->next;
+        bool own = claim == &call->stake->claim && !call->rpc.watch;
+        bool asked = own || claim->state == ZKL_LIST || claim->looking || claim == path->line.kept;
+        if (asked) listed((struct stake *)claim, reply, answer);
+    }
+}
+
+/* Below the topmost, absent only says that the create above it got lost. */
+static void answer_parent(const struct call *call, const struct answer *answer) {
+    struct stake *stake = call->stake;
+    bool topmost = call->node && strrchr(call->node, '/') == call->node;
+    if (answer->rc == ZKL_ERROR_NODE_EXISTS || (answer->reply == ZKL_ABSENT && !topmost)) return;
+    if (answer->rc == ZKL_ERROR_UNIMPLEMENTED && stake->session->containers) {
+        stake->session->containers = false; /* a server before 3.5.3 */
+        return;
+    }
+    zkl_claim_parents(&stake->claim, answer->reply, answer->why);
+}
+
+static const char *last_segment(const char *node) {
+    const char *slash = node ? strrchr(node, '/') : NULL;
+    return slash ? slash + 1 : "";
+}
+
+/* The lock path that the node is a child of, if it is in use. */
+static struct path *path_of(struct zkl_session *session, const char *node) {
+    const char *name = last_segment(node);
+    return *name ? zkl_path_find(session, node, (size_t)(name - 1 - node)) : NULL;
+}
+
+static zkl_actions answer_downgrade(struct stake *stake, const struct answer *answer) {
+    enum zkl_reply reply = answer->rc == ZKL_ERROR_NODE_EXISTS ? ZKL_DONE : answer->reply;
+    if (answer->rc != ZKL_ERROR_BAD_VERSION)
+        return zkl_claim_downgraded(&stake->claim, reply, answer->why);
+    zkl_stake_revise(stake);
+    return 0;
+}
+
+static zkl_actions answer_mark(struct stake *stake, const struct answer *answer) {
+    if (answer->stat) stake->version = answer->stat->version;
+    if (answer->rc != ZKL_ERROR_BAD_VERSION) return zkl_claim_marked(&stake->claim, answer->reply);
+    zkl_stake_revise(stake);
+    return 0;
+}
+
+static zkl_actions answer_revise(struct stake *stake, const struct answer *answer) {
+    bool downgrades = stake->claim.state == ZKL_DOWNGRADE;
+    zkl_stake_take_data(stake, answer);
+    bool tired = answer->reply == ZKL_DONE && zkl_claim_asks_too_often(&stake->claim);
+    enum zkl_reply reply = tired ? ZKL_UNKNOWN : answer->reply;
+    if (reply != ZKL_DONE)
+        return downgrades ? zkl_claim_downgraded(&stake->claim, reply, answer->why)
+                          : zkl_claim_marked(&stake->claim, reply);
+    if (downgrades) zkl_stake_downgrade(stake);
+    else zkl_stake_mark(stake);
+    return 0;
+}
+
+/* A list that is out was asked for after the create that is answered. */
+static zkl_actions answer_create(struct stake *stake, const struct answer *answer) {
+    struct zkl_claim *claim = &stake->claim;
+    int64_t czxid = answer->stat ? answer->stat->czxid : 0;
+    if (zkl_kind_is_fixed(claim->kind)) {
+        if (answer->reply == ZKL_DONE) return zkl_claim_placed(claim, czxid, answer->now);
+        if (answer->rc == ZKL_ERROR_NODE_EXISTS) return zkl_claim_taken(claim);
+    }
+    zkl_actions did =
+        zkl_claim_created(claim, answer->reply, answer->why, last_segment(answer->text), czxid);
+    bool unlisted = claim->state == ZKL_LIST && stake->path->lists == 0;
+    return unlisted ? did | ZKL_DO_LIST : did;
+}
+
+static bool says_held(const struct answer *answer) {
+    return answer->size > 0 && zkl_data_says_held(answer->text, (size_t)answer->size);
+}
+
+/* The write that marks the own node, or the look for which it is to be repeated, is out. */
+static bool is_marking(const struct stake *stake) {
+    const struct call *call = stake->session->calls;
+    while (call && (zkl_call_stake(call) != stake ||
+                    (call->kind != CALL_MARK && call->kind != CALL_REVISE)))
+        call = call->next;
+    return call != NULL;
+}
+
+static zkl_actions answer_own(struct stake *stake, const struct answer *answer) {
+    const struct zkl_stat *stat = answer->stat;
+    bool fixed = zkl_kind_is_fixed(stake->claim.kind);
+    if (!fixed) zkl_stake_take_data(stake, answer);
+    zkl_actions did =
+        zkl_claim_got_own(&stake->claim, answer->reply, answer->why, stat ? stat->czxid : 0,
+                          stat ? stat->owner : 0, answer->now);
+    if (fixed) zkl_stake_take_data(stake, answer); /* from now on the claim knows its node */
+    if (stat && fixed) zkl_stake_look_for_fixed_orphan(stake->path, stake->session, stat);
+    if (stat && stat->version > 0) did |= zkl_claim_signalled(&stake->claim);
+    if (stat && stake->claim.node.marked && !says_held(answer) && !is_marking(stake))
+        did |= zkl_claim_unmarked(&stake->claim);
+    return did;
+}
+
+/* A get of the node that it waits for; of a semaphore, the mark may have come before it. */
+static zkl_actions answer_ahead(const struct call *call, const struct answer *answer) {
+    struct zkl_claim *claim = &call->stake->claim;
+    const struct zkl_stat *stat = answer->stat;
+    bool marked = answer->reply == ZKL_DONE && stat->version > 0;
+    zkl_actions did =
+        zkl_claim_got_ahead(claim, call->contender, answer->reply, answer->why, answer->now);
+    if (answer->reply == ZKL_DONE && call->contender->keeps && says_held(answer))
+        did |= zkl_claim_told_held(claim, call->contender);
+    if (marked && call->contender->kind == ZKL_PERMIT && claim->kind == ZKL_PERMIT)
+        did |= zkl_claim_ahead_marked(claim, call->contender, stat->mzxid);
+    return did;
+}
+
+static zkl_actions feed(const struct call *call, const struct answer *answer) {
+    struct zkl_claim *claim = &call->stake->claim;
+    const struct zkl_stat *stat = answer->stat;
+    switch (call->kind) {
+    case CALL_PARENT: answer_parent(call, answer); return 0;
+    case CALL_CREATE: return answer_create(call->stake, answer);
+    case CALL_SYNC: return zkl_claim_synced(claim, answer->reply, answer->now);
+    case CALL_GET_OWN: return answer_own(call->stake, answer);
+    case CALL_GET_AHEAD: return answer_ahead(call, answer);
+    case CALL_RANK:
+        return zkl_claim_ranked(claim, call->contender, answer->reply, stat ? stat->czxid : 0,
+                                answer->now);
+    case CALL_DOWNGRADE: return answer_downgrade(call->stake, answer);
+    case CALL_WAIT: return zkl_condition_waited(call, answer);
+    case CALL_FORWARD: return zkl_condition_forwarded(call, answer);
+    case CALL_REVISE: return answer_revise(call->stake, answer);
+    case CALL_MARK: return answer_mark(call->stake, answer);
+    case CALL_REMOVE: return zkl_claim_removed(claim, answer->reply);
+    default: return 0; /* not a stake's */
+    }
+}
+
+struct stake *zkl_stake_of(struct zkl_session *session, const char *node) {
+    const char *name = last_segment(node);
+    struct path *path = path_of(session, node);
+    struct zkl_claim *claim = path ? path->line.claims : NULL;
+    for (; claim && !zkl_claims_wait_from(claim); claim = claim->next)
+        if (strcmp(claim->node.name, name) == 0) return (struct stake *)claim;
+    return NULL;
+}
+
+/* A claim that asked for its own node has handed it on meanwhile: the answer is for the heir. */
+static void answer_heir(const struct call *call, const struct answer *answer) {
+    bool handed_on = call->kind == CALL_GET_OWN && call->node && call->stake->claim.counting;
+    struct stake *heir = handed_on ? zkl_stake_of(call->session, call->node) : NULL;
+    if (heir) zkl_stake_perform(heir, answer_own(heir, answer));
+}
+
+static void answer_one(const struct call *call, const struct answer *answer) {
+    if (answer->reply == ZKL_REFUSED && answer->rc != ZKL_ERROR_NODE_EXISTS)
+        call->stake->error = answer->rc;
+    zkl_stake_perform(call->stake, feed(call, answer));
+}
+
+void zkl_stake_answer(const struct call *call, const struct answer *answer) {
+    if (call->kind == CALL_LIST) answer_list(call, answer);
+    else if (call->kind == CALL_CREATE_ALL) zkl_multi_created(call, answer);
+    else if (call->stake->claim.state == ZKL_GONE) answer_heir(call, answer);
+    else answer_one(call, answer);
+}
+
+/* --- requests for which there was no memory ------------------------------------------------- */
+
+/* Has it sent a request that is not answered? */
+static bool is_waiting(const struct stake *stake) {
+    const struct call *call = stake->session->calls;
+    while (call && zkl_call_stake(call) != stake) call = call->next;
+    return call != NULL;
+}
+
+static void answer_starved(struct stake *stake) {
+    static const enum call_kind in_order[] = {
+        CALL_PARENT,  CALL_CREATE,  CALL_CREATE_ALL, CALL_WAIT,      CALL_SYNC,
+        CALL_LIST,    CALL_GET_OWN, CALL_RANK,       CALL_DOWNGRADE, CALL_GET_AHEAD,
+        CALL_FORWARD, CALL_REVISE,  CALL_MARK,       CALL_REMOVE};
+    const struct answer lost = {.reply = ZKL_UNKNOWN, .now = stake->session->now};
+    uint32_t starved = stake->starved;
+    stake->starved = 0;
+    for (size_t i = 0; i < sizeof in_order / sizeof *in_order; i++) {
+        struct call call = {.session = stake->session,
+                            .kind = in_order[i],
+                            .stake = stake,
+                            .contender = stake->claim.ahead};
+        if (starved & UINT32_C(1) << call.kind) zkl_stake_answer(&call, &lost);
+    }
+}
+
+/* Those that are not answered now are when they have no other request out. */
+void zkl_stake_answer_starved(struct zkl_session *session) {
+    if (!session->starving) return;
+    session->starving = false;
+    for (struct stake *stake = session->stakes; stake; stake = session->fed) {
+        session->fed = stake->next;
+        if (!stake->starved) continue;
+        if (is_waiting(stake)) {
+            session->starving = true;
+            continue;
+        }
+        zkl_stake_ref(stake);
+        answer_starved(stake);
+        zkl_stake_unref(stake);
+    }
+}
+
+/* --- events ----------------------------------------------------------------------------------- */
+
+static zkl_actions own_event(struct stake *stake, enum zkl_node_event event) {
+    if (event == ZKL_NODE_DELETED) return zkl_claim_own_deleted(&stake->claim);
+    return zkl_claim_own_changed(&stake->claim);
+}
+
+/* When a node of its own session was given up is known better (path->given_up_at). */
+static void note_free_way(struct stake *stake, const struct zkl_contender *ahead) {
+    bool ours = ahead && ahead->session == stake->session->common.session;
+    if (!ours) stake->way_free_at = stake->session->now;
+}
+
+static zkl_actions ahead_event(struct stake *stake, struct zkl_contender *ahead,
+                               enum zkl_node_event event, zkl_time now) {
+    if (event == ZKL_NODE_DELETED) note_free_way(stake, ahead);
+    if (event == ZKL_NODE_DELETED) return zkl_claim_ahead_deleted(&stake->claim, ahead, now);
+    return zkl_claim_ahead_changed(&stake->claim, ahead);
+}
+
+bool zkl_stake_absent(struct stake *stake, const char *node) {
+    struct zkl_claim *claim = &stake->claim;
+    if (claim->state == ZKL_DOWNGRADE || strcmp(last_segment(node), claim->node.name) != 0)
+        return false;
+    zkl_stake_perform(stake, zkl_claim_own_deleted(claim));
+    return true;
+}
+
+/* Of the two that a claim in WAIT may watch; or NULL. */
+static struct zkl_contender *watched(const struct zkl_claim *claim, const char *name) {
+    if (claim->ahead && strcmp(claim->ahead->name, name) == 0) return claim->ahead;
+    if (claim->lookahead && strcmp(claim->lookahead->name, name) == 0) return claim->lookahead;
+    return NULL;
+}
+
+/* Feeds the event to the claims on the path whose own node or predecessor it is about. */
+void zkl_stake_event(struct zkl_session *session, enum zkl_node_event event, const char *node) {
+    const char *name = last_segment(node);
+    struct path *path = path_of(session, node);
+    zkl_time now = session->now;
+    if (!path) return;
+    struct zkl_contender *about = zkl_line_find(&path->line, name);
+    if (about) zkl_contender_ref(about);
+    for (struct zkl_claim *claim = path->line.claims, *next; claim; claim = next) {
+        struct stake *stake = (struct stake *)claim;
+        struct zkl_contender *ahead;
+        if (zkl_claims_wait_from(claim)) break;
+        next = claim->next;
+        if (strcmp(claim->node.name, name) == 0) zkl_stake_perform(stake, own_event(stake, event));
+        else if ((ahead = watched(claim, name)))
+            zkl_stake_perform(stake, ahead_event(stake, ahead, event, now));
+        else if (claim->state == ZKL_WAIT && claim->headed)
+            zkl_stake_perform(stake, ahead_event(stake, about, event, now));
+    }
+    zkl_contender_unref(about);
+}
