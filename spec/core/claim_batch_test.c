@@ -10,7 +10,7 @@
 
 static void begin(int32_t batch) {
     scene_open(ZKL_MUTEX, ZKL_NEVER, false);
-    zkl_claim_batch(&s.claim, batch, s.now);
+    zkl_claim_batch(&s.claim, batch);
 }
 
 static void make_try(struct zkl_claim *claim) {
@@ -22,7 +22,7 @@ static void make_try(struct zkl_claim *claim) {
 static zkl_actions join(struct zkl_claim *claim, int32_t batch, bool trying) {
     scene_add(claim, ZKL_MUTEX);
     if (trying) make_try(claim);
-    if (batch) zkl_claim_batch(claim, batch, s.now);
+    if (batch) zkl_claim_batch(claim, batch);
     return zkl_claim_start(claim);
 }
 
@@ -134,7 +134,7 @@ static void not_following(void) {
     TEST("nor for a try that has not begun, which is nobody's heir") {
         reach(ZKL_HELD, 3);
         make_try(scene_add(&s.second, ZKL_MUTEX));
-        zkl_claim_batch(&s.second, 3, s.now);
+        zkl_claim_batch(&s.second, 3);
         follow(&s.third);
         scene_release();
         CHECK_IS(s.second.state, ZKL_NEW);
@@ -181,7 +181,7 @@ static void not_following(void) {
     TEST("a node of one for itself is handed to nobody") {
         reach(ZKL_WAIT, 0);
         zkl_claim_init(&s.second, &s.common, &s.line, ZKL_MUTEX, ZKL_NEVER, false);
-        zkl_claim_batch(&s.second, 3, s.now);
+        zkl_claim_batch(&s.second, 3);
         CHECK_IS(scene_cancel(ZKL_TIMEOUT), ZKL_DO_FAIL | ZKL_DO_REMOVE);
         CHECK_IS(s.second.state, ZKL_NEW);
     }
@@ -363,7 +363,7 @@ static void turn_ends(void) {
         s.claim.node.contended = true;
         s.claim.node.served = 1;
         follow(&s.second);
-        s.now += ZKL_QUANTUM_MAX;
+        s.now += ZKL_QUANTUM;
         CHECK_IS(scene_release(), ZKL_DO_WATCH_CHILDREN);
     }
     TEST("who came since is served next, once the batch is") {
@@ -566,7 +566,7 @@ static void hold_by_time(void) {
 static void quanta(void) {
     TEST("a turn by time ends for others when its quantum is over, at a hand-over") {
         hold_by_time();
-        s.now += ZKL_QUANTUM_MAX - 1;
+        s.now += ZKL_QUANTUM - 1;
         CHECK_IS(scene_release(), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
         CHECK_IS(resume(&s.second), ZKL_DO_GRANT);
         s.now += 1;
@@ -576,68 +576,19 @@ static void quanta(void) {
     TEST("who is granted later is the last of its turn") {
         hold_by_time();
         scene_release();
-        s.now += ZKL_QUANTUM_MAX;
+        s.now += ZKL_QUANTUM;
         CHECK_IS(resume(&s.second), ZKL_DO_GRANT | ZKL_DO_FOLLOW);
         CHECK_IS(resume(&s.third), ENTERS);
     }
     TEST("where nobody else is known to wait, its node stays once, and goes on") {
         hold_by_time();
         LINE(s.claim.node.name);
-        s.now += ZKL_QUANTUM_MAX;
+        s.now += ZKL_QUANTUM;
         CHECK_IS(scene_release(), ZKL_DO_WATCH_CHILDREN);
         CHECK_IS(answer(ZKL_DONE), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
         CHECK_IS(resume(&s.second), ZKL_DO_GRANT);
         CHECK_IS(zkl_claim_release(&s.second, s.now), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
         check_heir(&s.third, &s.second, 2);
-    }
-    TEST("a quantum is a fortieth of a second shorter when the change of turns was in vain") {
-        for (int i = 0; i < 10; i++) {
-            zkl_time less = i * ZKL_SECOND / 40, most = ZKL_QUANTUM_MAX - ZKL_QUANTUM_MIN;
-            hold_by_time();
-            s.line.shortened = less < most ? less : most;
-            s.now += ZKL_QUANTUM_MAX;
-            CHECK_IS(scene_release(), ZKL_DO_REMOVE | ZKL_DO_FOLLOW);
-            resume(&s.second);
-            zkl_claim_created(&s.second, ZKL_DONE, ZKL_OK, scene_name_of(&s.second, 43), 1043);
-            LINE(s.second.node.name);
-            zkl_claim_listed(&s.second, ZKL_DONE, ZKL_OK, s.now);
-            less += ZKL_SECOND / 40;
-            CHECK_IS(s.line.shortened, less < most ? less : most);
-        }
-    }
-    TEST("not when another session was ahead meanwhile, or none waited") {
-        for (int others = 0; others < 2; others++) {
-            hold_by_time();
-            s.now += ZKL_QUANTUM_MAX;
-            if (!others) LINE(s.claim.node.name);
-            if (!others) zkl_claim_yield(&s.claim);
-            scene_release();
-            resume(&s.second);
-            zkl_claim_created(&s.second, ZKL_DONE, ZKL_OK, scene_name_of(&s.second, 43), 1043);
-            if (others) LINE(AHEAD, s.second.node.name);
-            else LINE(s.second.node.name);
-            zkl_claim_listed(&s.second, ZKL_DONE, ZKL_OK, s.now);
-            if (others) zkl_claim_got_ahead(&s.second, s.second.ahead, ZKL_ABSENT, ZKL_OK, s.now);
-            CHECK_IS(s.second.state, ZKL_HELD);
-            CHECK_IS(s.line.shortened, 0);
-        }
-    }
-    TEST("it is a twentieth longer when one of the session waited for more than a second") {
-        hold_by_time();
-        s.line.shortened = ZKL_SECOND / 10;
-        scene_release();
-        s.now += ZKL_SECOND;
-        resume(&s.second);
-        CHECK_IS(s.line.shortened, ZKL_SECOND / 10);
-        hold_by_time();
-        s.line.shortened = ZKL_SECOND * 7 / 100;
-        s.second.since = s.third.since = s.now - ZKL_SECOND - 1;
-        scene_release();
-        resume(&s.second);
-        CHECK_IS(s.line.shortened, ZKL_SECOND * 2 / 100);
-        zkl_claim_release(&s.second, s.now);
-        resume(&s.third);
-        CHECK_IS(s.line.shortened, 0);
     }
 }
 

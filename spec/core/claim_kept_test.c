@@ -67,7 +67,7 @@ static zkl_actions resume(struct zkl_claim *claim) {
 /* Others wait, and its node says so; then one more of the session comes, and the others go. */
 static void hold_marked_before_second(void) {
     begin(KEEP);
-    zkl_claim_batch(&s.claim, 3, s.now);
+    zkl_claim_batch(&s.claim, 3);
     scene_start();
     scene_created(42, 1042);
     LISTED(s.claim.node.name);
@@ -75,7 +75,7 @@ static void hold_marked_before_second(void) {
     CHECK_IS(answer(ZKL_DONE), ZKL_DO_MARK);
     scene_add(&s.second, ZKL_MUTEX);
     zkl_claim_keep(&s.second, KEEP, s.now);
-    zkl_claim_batch(&s.second, 3, s.now);
+    zkl_claim_batch(&s.second, 3);
     zkl_claim_start(&s.second);
     LINE(s.claim.node.name);
 }
@@ -108,7 +108,7 @@ static void taking(void) {
         for (int i = 0; i < 2; i++) {
             keep();
             scene_add(&s.second, ZKL_MUTEX);
-            zkl_claim_batch(&s.second, i, s.now);
+            zkl_claim_batch(&s.second, i);
             CHECK(!zkl_claim_inherits(&s.second, &s.claim));
         }
     }
@@ -136,14 +136,14 @@ static void taking(void) {
     }
     TEST("with turns it is kept when the turn has nobody any more, and goes on with it") {
         begin(KEEP);
-        zkl_claim_batch(&s.claim, 3, s.now);
+        zkl_claim_batch(&s.claim, 3);
         scene_start();
         scene_created(42, 1042);
         CHECK_IS(LISTED(s.claim.node.name), ZKL_DO_GRANT | ZKL_DO_WATCH_CHILDREN);
         answer(ZKL_DONE);
         CHECK_IS(scene_release(), ZKL_DO_KEEP);
         scene_add(&s.second, ZKL_MUTEX);
-        zkl_claim_batch(&s.second, 3, s.now);
+        zkl_claim_batch(&s.second, 3);
         CHECK_IS(zkl_claim_start(&s.second), 0);
         check_taken(&s.second);
     }

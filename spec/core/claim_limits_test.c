@@ -76,12 +76,12 @@ static void by_claims(void) {
     }
     TEST("in turns the nodes of others count, too") {
         open_minding(ZKL_MUTEX, 0);
-        zkl_claim_batch(&s.claim, ZKL_BATCH_BY_TIME, s.now);
+        zkl_claim_batch(&s.claim, ZKL_BATCH_BY_TIME);
         scene_start();
         scene_created(42, 1042);
         LISTED(s.claim.node.name, BEHIND);
         scene_add(&s.second, ZKL_MUTEX);
-        zkl_claim_batch(&s.second, ZKL_BATCH_BY_TIME, s.now);
+        zkl_claim_batch(&s.second, ZKL_BATCH_BY_TIME);
         s.second.max_waiters = 1;
         CHECK_IS(zkl_claim_start(&s.second) & ZKL_DO_FAIL, ZKL_DO_FAIL);
         CHECK_IS(s.second.code, ZKL_BUSY);

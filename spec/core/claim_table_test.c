@@ -47,7 +47,7 @@ static bool takes_turns_in(int state) {
 /* The part comes after the claim, on the same line, and has not begun. */
 static void follow(void) {
     zkl_claim_init(&s.part, &s.common, &s.line, ZKL_MUTEX, ZKL_NEVER, false);
-    zkl_claim_batch(&s.part, 3, s.now);
+    zkl_claim_batch(&s.part, 3);
 }
 
 /* The part had the node 42, and has handed it to the claim. */
@@ -58,7 +58,7 @@ static void reach_heir(zkl_time deadline) {
     zkl_claim_created(&s.part, ZKL_DONE, ZKL_OK, scene_name_of(&s.part, 42), 1042);
     LINE(s.part.node.name);
     zkl_claim_listed(&s.part, ZKL_DONE, ZKL_OK, s.now);
-    zkl_claim_batch(&s.claim, 3, s.now);
+    zkl_claim_batch(&s.claim, 3);
     zkl_claim_release(&s.part, s.now);
     CHECK_IS(s.claim.state, ZKL_FIRST);
     scene_detach(&s.part);
@@ -67,7 +67,7 @@ static void reach_heir(zkl_time deadline) {
 static void reach_turns(enum zkl_claim_state state, zkl_time deadline) {
     if (state == ZKL_FIRST) reach_heir(deadline);
     else scene_reach_until(state, deadline);
-    zkl_claim_batch(&s.claim, 3, s.now);
+    zkl_claim_batch(&s.claim, 3);
     follow();
 }
 

@@ -323,7 +323,7 @@ return {
     -- --- turns ---------------------------------------------------------------------------
 
     { "turns-no-batch", "each claim has a node of its own, whatever the order",
-      at = "zkl_stake_new", find = "zkl_claim_batch(&stake->claim, options->batch, session->now);",
+      at = "zkl_stake_new", find = "zkl_claim_batch(&stake->claim, options->batch);",
       catch = by("turns", "has one node a process") },
     { "turns-all-resumed", "a hand-over asks each that waits for its turn",
       at = "resume_followers", find = "if (zkl_claim_stays(claim)) return;", catch = COST },

@@ -132,7 +132,6 @@ static void mix_claim(const struct zkl_claim *claim, zkl_time now) {
     mix_time(claim->hold_until, now);
     mix((uint64_t)claim->max_waiters);
     mix((uint64_t)claim->keep);
-    if (claim->batch < 0) mix_time(claim->since, now);
     if (claim->batch < 0) mix_time(claim->node.turn_began, now);
     mix_text(claim->node.name);
     if (claim->ahead) mix_text(claim->ahead->name);
@@ -148,9 +147,8 @@ static void mix_restraint(const struct zkl_restraint *restraint, zkl_time now) {
 
 static void mix_line(const struct zkl_line *line, zkl_time now) {
     mix((uint64_t)(line->exhausted | line->incomplete << 1 | line->opened << 2 |
-                   (unsigned)line->children << 3 | line->changed << 5 | line->gave_way << 6));
+                   (unsigned)line->children << 3 | line->changed << 5));
     mix(line->serial);
-    mix((uint64_t)line->shortened);
     mix_restraint(&line->restraint, now);
     for (size_t i = 0; i < line->count; i++) {
         mix_text(line->contenders[i]->name);

@@ -379,17 +379,15 @@ static bool ends_anyway(const struct zkl_claim *claim) {
 }
 
 /* So many grants, or for so long. */
-static bool is_served(const struct client *client, const struct zkl_claim *claim,
-                      zkl_time quantum) {
+static bool is_served(const struct client *client, const struct zkl_claim *claim) {
     if (claim->batch == 0) return true;
     if (claim->batch > 0) return claim->node.served + 1 >= claim->batch;
-    return clock_of(client) - claim->node.turn_began >= quantum;
+    return clock_of(client) - claim->node.turn_began >= ZKL_QUANTUM;
 }
 
 void rules_on_turn(const struct client *client, const struct zkl_claim *claim, bool kept) {
     const struct node *own = node_of(claim);
-    bool served = kept || is_served(client, claim, ZKL_QUANTUM_MAX);
-    bool may_end = kept || is_served(client, claim, ZKL_QUANTUM_MIN);
+    bool served = kept || is_served(client, claim);
     if (!own || !alive(own) || !client->zk->common.clock.connected) return;
     if (claim->state == ZKL_GONE)
         require(!served || claim->line->children == ZKL_WATCHED || own->robbed,
@@ -398,7 +396,7 @@ void rules_on_turn(const struct client *client, const struct zkl_claim *claim, b
         require(!served || !knows_of_rivals(client, own, false),
                 "a session that knows that others wait hands on no more than its batch");
     else if (has_follower(claim))
-        require((may_end && (own->stirred || knows_of_rivals(client, own, true))) ||
+        require((served && (own->stirred || knows_of_rivals(client, own, true))) ||
                     ends_anyway(claim),
                 "a turn ends for others that wait");
 }

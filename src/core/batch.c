@@ -20,11 +20,10 @@
 
 #include "claim_steps.h"
 
-void zkl_claim_batch(struct zkl_claim *claim, int32_t batch, zkl_time now) {
+void zkl_claim_batch(struct zkl_claim *claim, int32_t batch) {
     assert(batch >= ZKL_BATCH_BY_TIME && batch <= ZKL_BATCH_MAX);
     assert(batch == 0 || (claim->kind == ZKL_MUTEX && !is_part(claim) && !claim->waits));
     claim->batch = batch;
-    claim->since = now;
     if (batch != 0) zkl_claim_count(claim);
 }
 
@@ -98,7 +97,7 @@ static bool others_wait(const struct zkl_claim *claim) {
 static bool is_served(const struct zkl_claim *claim, zkl_time now) {
     if (claim->batch == 0 || claim->state == ZKL_KEPT) return true;
     if (claim->batch > 0) return claim->node.served + 1 >= claim->batch;
-    return now - claim->node.turn_began >= ZKL_QUANTUM_MAX - claim->line->shortened;
+    return now - claim->node.turn_began >= ZKL_QUANTUM;
 }
 
 /* One grant more would have the token of another node. */
@@ -134,27 +133,9 @@ static zkl_actions watch_if_served(const struct zkl_claim *holder, zkl_time now)
     return is_served(holder, now) && !others_wait(holder) ? watch_children(holder->line) : 0;
 }
 
-/* --- the quantum of a turn by time ------------------------------------------------------------ */
-
-/*
- * Between ZKL_QUANTUM_MIN and ZKL_QUANTUM_MAX, as Linux has it for the locks of GFS2 (glock.c):
- * longer when a claim of the session waited for more than a second; shorter when the change of
- * turns was in vain, for no other session was ahead of the session's next node.
- */
-enum { LONGER = ZKL_SECOND / 20, SHORTER = ZKL_SECOND / 40 };
-
-static void adapt(struct zkl_line *line, bool waited, bool in_vain) {
-    const zkl_time most = ZKL_QUANTUM_MAX - ZKL_QUANTUM_MIN;
-    if (waited) line->shortened -= line->shortened < LONGER ? line->shortened : LONGER;
-    if (in_vain)
-        line->shortened = line->shortened + SHORTER > most ? most : line->shortened + SHORTER;
-}
-
 /* With a list that came after its node. */
 static void begin_turn(struct zkl_claim *claim, zkl_time now) {
-    struct zkl_line *line = claim->line;
-    adapt(line, false, line->gave_way);
-    line->changed = line->gave_way = false;
+    claim->line->changed = false;
     claim->node.turn_began = now;
 }
 
@@ -170,7 +151,6 @@ zkl_actions zkl_batch_granted(struct zkl_claim *claim, zkl_time now) {
     bool keeps = has_keeping_node(claim);
     if (keeps) claim->line->kept = claim;
     if (claim->node.served == 0) begin_turn(claim, now);
-    adapt(claim->line, now - claim->since > ZKL_SECOND, false);
     claim->ends = is_over(claim, now);
     if (claim->ends) return make_way(claim) | tell_held(claim);
     if (keeps && is_alone(claim)) return watch_children(claim->line);
@@ -290,7 +270,6 @@ static zkl_actions keep(struct zkl_claim *claim, zkl_time now) {
 zkl_actions zkl_batch_end(struct zkl_claim *claim) {
     /* What landed late, as at a release. */
     bool looks = claim->state == ZKL_KEPT && claim->node.doubted;
-    if (has_held(claim)) claim->line->gave_way = others_wait(claim) && make_way(claim);
     zkl_actions actions = leave(claim);
     return looks && actions & ZKL_DO_REMOVE ? actions | ZKL_DO_LIST : actions;
 }

@@ -230,7 +230,6 @@ struct zkl_claim {
     bool left;           /* of a waiter: the lock's node is gone */
     bool settled;        /* of a waiter: its signal was taken, or nobody is to have it */
     zkl_time hold_until; /* HELD, DOWNGRADE: then it is lost; ZKL_NEVER: not by that */
-    zkl_time since;      /* of one that takes turns: it waits */
 
     struct zkl_claim *next_part; /* of a multi-lock, in a ring; itself: it is no part */
     struct zkl_claim *partner;   /* of a lock's claim its waiter, and of that the lock's */
@@ -269,8 +268,7 @@ bool zkl_claim_stays(const struct zkl_claim *claim);
 #endif
 /* As a batch: not a number of grants. */
 #define ZKL_BATCH_BY_TIME (-1)
-#define ZKL_QUANTUM_MAX (ZKL_SECOND / 5)
-#define ZKL_QUANTUM_MIN (ZKL_SECOND / 100)
+#define ZKL_QUANTUM (ZKL_SECOND / 5)
 #define ZKL_BATCH_CZXID_MAX (INT64_MAX / ZKL_BATCH_MAX)
 
 /* 0: it is too large for tokens that count. */
@@ -319,7 +317,7 @@ void zkl_claim_want(struct zkl_claim *claim, int32_t permits, int32_t limit);
  * Of a new MUTEX that is no part, and will have no waiter: it takes turns. After `batch` grants, 1
  * to ZKL_BATCH_MAX, or after some time, a turn ends once another session waits.
  */
-void zkl_claim_batch(struct zkl_claim *claim, int32_t batch, zkl_time now);
+void zkl_claim_batch(struct zkl_claim *claim, int32_t batch);
 
 /*
  * Of a new MUTEX that is no part, and will have no waiter: after it its node is kept so long,

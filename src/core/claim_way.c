@@ -91,9 +91,7 @@ static zkl_actions wait_for(struct zkl_claim *claim, struct zkl_contender *ahead
     zkl_actions actions = ZKL_DO_WATCH_AHEAD;
     if (zkl_claim_is_crowded_out(claim)) return zkl_claim_cancel(claim, ZKL_BUSY);
     claim->state = ZKL_WAIT;
-    bool behind_others = ahead->session != claim->common->session;
-    if (behind_others) claim->line->gave_way = false;
-    claim->node.contended = claim->node.contended || behind_others;
+    if (ahead->session != claim->common->session) claim->node.contended = true;
     claim->headed = 0;
     claim->ahead = zkl_contender_ref(ahead);
     if (!claim->node.watched) actions |= ZKL_DO_WATCH_OWN;

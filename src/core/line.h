@@ -58,14 +58,12 @@ struct zkl_restraint {
 struct zkl_line {
     struct zkl_contender **contenders; /* sorted by number, then by name */
     size_t count;
-    uint32_t serial;    /* counts the lists received */
-    bool exhausted;     /* numbers do not tell the order: czxids do */
-    bool incomplete;    /* list before the next grant: a writer went, and may have left a
-                           reader with its number; or the connection was lost */
-    bool opened;        /* a create succeeded: the path exists */
-    bool gave_way;      /* the last turn ended for others, and none of them was ahead since */
-    zkl_time shortened; /* by so much turns by time are shorter than they may be (batch.c) */
-    bool condition;     /* its contenders wait for a signal */
+    uint32_t serial; /* counts the lists received */
+    bool exhausted;  /* numbers do not tell the order: czxids do */
+    bool incomplete; /* list before the next grant: a writer went, and may have left a
+                        reader with its number; or the connection was lost */
+    bool opened;     /* a create succeeded: the path exists */
+    bool condition;  /* its contenders wait for a signal */
     enum zkl_children children;
     bool changed; /* in this turn a contender came or went; or may have, unwatched (batch.c) */
     struct zkl_claim *claims, **claims_end; /* this session's, in order of arrival */
