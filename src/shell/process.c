@@ -172,8 +172,7 @@ static void pass_on(int signal) {
         host.sa_flags = (host.sa_flags | SA_SIGINFO) & ~SA_RESETHAND;
     }
     sigaction(signal, NULL, &now);
-    if (now.sa_handler == on_signal)
-        sigaction(signal, &host, NULL); /* else the host has replaced it */
+    if (now.sa_handler == on_signal) sigaction(signal, &host, NULL); /* else it was replaced */
     kill(getpid(), signal);
 }
 

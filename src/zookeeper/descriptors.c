@@ -17,7 +17,7 @@
 
 #include "internal.h"
 
-/* The pipes that were open, by inode: numbers of descriptors come again. */
+/* The pipes that were open before, by inode: descriptor numbers are used again. */
 struct descriptors {
     size_t count;
     unsigned long pipes[];
@@ -39,7 +39,7 @@ static void close_on_exec(int fd) {
     fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
-/* The inode of a pipe, else 0. The descriptor is not touched: others may close it. */
+/* The inode of a pipe, else 0. The descriptor is not used: other threads may close it. */
 static unsigned long pipe_of(int fd) {
     char link[32], target[40] = "";
     snprintf(link, sizeof link, "/dev/fd/%d", fd);
@@ -54,7 +54,7 @@ static void remember(int fd, void *context) {
     if (!*list || !pipe) return;
     more = realloc(*list, sizeof **list + ((*list)->count + 1) * sizeof pipe);
     if (more) more->pipes[more->count++] = pipe;
-    else free(*list); /* one that is not in it would be taken for new */
+    else free(*list); /* a pipe that it lacks would be taken for a new one */
     *list = more;
 }
 
