@@ -4,7 +4,7 @@
  * that connection says that the inbox is not empty.
  *
  * No other process may have that connection: only this user can enter the socket's folder, and
- * the peer must be this process. Socket and folder are removed before a byte is sent.
+ * the peer must be this process. Socket and folder are removed before a byte is sent on it.
  */
 #include <errno.h>
 #include <stdio.h>
