@@ -55,7 +55,7 @@ static void set_histogram(lua_State *L, const char *name, const struct zkl_histo
     lua_setfield(L, -2, name);
 }
 
-/* Of ways to end that never came there is no field. */
+/* An outcome that never came has no field. */
 static void set_outcomes(lua_State *L, const struct zkl_meter *meter) {
     lua_newtable(L);
     set_count(L, "granted", meter->outcomes[ZKL_OK]);
