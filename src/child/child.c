@@ -125,8 +125,8 @@ static void copy(lua_State *L, int index, char text[ZKL_MINDER_TEXT]) {
     snprintf(text, ZKL_MINDER_TEXT, "%s", luaL_checkstring(L, index));
 }
 
-/* child:launch(token, session, seconds): starts the command, which is killed so long after the end
- * of this process. It may be started again when nothing is left of it ("over"). */
+/* child:launch(token, session, seconds): starts the command, which is killed that long after the
+ * end of this process. It may be started again when nothing is left of it ("over"). */
 static int launch(lua_State *L) {
     struct zkl_order text = {.kind = ZKL_ORDER_LAUNCH, .kill_at = zkl_lua_time(L, 4)};
     copy(L, 2, text.token);
@@ -159,7 +159,7 @@ static int resume(lua_State *L) {
     return 0;
 }
 
-/* child:kill(): without the minder, which may be stopped or gone */
+/* child:kill(): kills the command, and its minder, which may be stopped or gone */
 static int kill_all(lua_State *L) {
     const struct child *child = check_child(L);
     if (child->command) kill(-child->command, SIGKILL);

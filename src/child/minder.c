@@ -112,8 +112,7 @@ static void resume(struct minder *self) {
     tell(self, SIGCONT);
 }
 
-/* If the command wanted the terminal, and the owner has it, it gets it; else the whole job stops.
- */
+/* The command gets the terminal if it stopped for it and the owner has it; else the job stops. */
 static void stopped(struct minder *self, int signal) {
     bool wanted = self->terminal >= 0 && (signal == SIGTTIN || signal == SIGTTOU);
     if (wanted) self->has_terminal = true;

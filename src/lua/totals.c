@@ -128,7 +128,7 @@ int zkl_lua_stats(lua_State *L) {
     return 1;
 }
 
-/* core.totals(world or nil): of its sessions, or of those of the process */
+/* core.totals(world or nil) -> what all sessions of the world, or of the process, have counted */
 int zkl_lua_totals(lua_State *L) {
     struct zkl_totals *totals = push_empty(L);
     if (lua_isnoneornil(L, 1)) zkl_process_totals(totals);

@@ -33,7 +33,7 @@ size_t zkl_lua_length(lua_State *L, int index);
 zkl_time zkl_lua_time(lua_State *L, int index);
 void zkl_lua_push_time(lua_State *L, zkl_time time);
 
-/* Pushes an integer, or where numbers are doubles one that is exact; 0: there is none. */
+/* Pushes a 64-bit number, if this Lua's numbers have it exactly; else returns 0. */
 int zkl_lua_push_int64(lua_State *L, int64_t value);
 void zkl_lua_push_hex(lua_State *L, uint64_t value);
 

@@ -159,7 +159,7 @@ static struct zkl_link *first_due(const struct zkl_server *server, zkl_time *due
     return first;
 }
 
-/* A link that is listed has a client with a reference, its timer's, so another may be added. */
+/* The client of a listed link has its timer's reference, so another one may be added. */
 static void serve(struct zkl_link *link, zkl_time now) {
     struct zkl_client *client = zkl_client_hold(link->client);
     zkl_servers_unlock();

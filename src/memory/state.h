@@ -29,7 +29,7 @@ struct zkl_tree {
     struct zkl_list emptied; /* containers that have lost their last child */
     zkl_time container_check;
     zkl_time check; /* when the emptied are removed, if there are any */
-    zkl_time now;   /* the latest that was said */
+    zkl_time now;   /* the latest time that was said */
 
     /* the last answer, and nodes deleted meanwhile, to which it may point */
     struct zkl_stat stat;

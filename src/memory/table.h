@@ -15,7 +15,7 @@
 #include "../core/hash.h"
 
 struct zkl_entry {
-    struct zkl_entry *next; /* in the bucket */
+    struct zkl_entry *next; /* in the same bucket */
     uint32_t hash;
 };
 

@@ -250,7 +250,7 @@ static void give_data(struct zkl_tree *tree, const struct zkl_node *node,
     answer->size = node->data ? (int)node->size : -1;
 }
 
-/* GET and LIST leave a watch on a node that is there, EXISTS also on one that is not. */
+/* GET and LIST leave a watch of a node that is there, EXISTS also of one that is not. */
 static bool leave_watch(struct zkl_tree *tree, struct zkl_tree_session *session,
                         const struct zkl_rpc *rpc, const struct zkl_node *node) {
     if (!rpc->watch || !session || (!node && rpc->kind != ZKL_RPC_EXISTS)) return true;

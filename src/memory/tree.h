@@ -31,7 +31,7 @@ struct zkl_tree;
  */
 struct zkl_tree *zkl_tree_new(zkl_time container_check);
 
-/* NULL is nothing. */
+/* NULL is ignored. */
 void zkl_tree_free(struct zkl_tree *tree);
 
 /* Every session expires, and every node is removed; zxids and session ids go on. */
@@ -46,9 +46,9 @@ void zkl_tree_reset(struct zkl_tree *tree);
 uint64_t zkl_tree_open(struct zkl_tree *tree, zkl_time timeout, zkl_time now);
 
 /*
- * The client ends a session, or the server: its watches go, and its ephemerals in one transaction.
- * The client of a session that expires is told by an event. Of a session that is not there nothing
- * happens.
+ * Ends a session, as its client or as the server does: its watches go, and its ephemerals in one
+ * transaction. The client of a session that expires is told by an event. A session that is not
+ * there is ignored.
  */
 void zkl_tree_close(struct zkl_tree *tree, uint64_t session);
 void zkl_tree_expire(struct zkl_tree *tree, uint64_t session);
@@ -72,7 +72,7 @@ zkl_time zkl_tree_due(const struct zkl_tree *tree);
 /* --- requests --------------------------------------------------------------------------- */
 
 /*
- * Carries out a session's request, at once; by that the session was heard of. What is due is done
+ * Carries out a session's request, at once; the session counts as heard of. What is due is done
  * before, so the session may have expired: ZKL_ERROR_SESSION_EXPIRED, with no results.
  * Session 0, which nobody has, may LIST, GET and EXISTS without a watch.
  *

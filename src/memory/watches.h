@@ -33,8 +33,7 @@ bool zkl_data_watches_init(struct zkl_data_watches *watches);
 /* The watches of sessions must be gone by then. */
 void zkl_data_watches_clear(struct zkl_data_watches *watches);
 
-/* The event of a session's expiry, made ahead; the caller's until it is told. NULL: out of memory.
- */
+/* The event of a session's expiry; the caller has it until it is told. NULL: out of memory. */
 struct zkl_watch *zkl_data_watches_farewell(uint64_t session);
 void zkl_data_watches_tell(struct zkl_data_watches *watches, struct zkl_watch *farewell);
 
@@ -56,7 +55,7 @@ void zkl_data_watches_drop(struct zkl_data_watches *watches, struct zkl_list *ow
 void zkl_data_watches_fire(struct zkl_data_watches *watches, const char *path,
                            enum zkl_node_event kind);
 
-/* The next event, until the next call of this; NULL: there is none. */
+/* The next event; it lives until the next call of this. NULL: there is none. */
 const struct zkl_watch *zkl_data_watches_next(struct zkl_data_watches *watches);
 
 #endif

@@ -74,7 +74,7 @@ struct zkl_trouble {
     bool nameless;   /* a server granted the session id 0, which is no session's */
     enum zkl_complaint complaint; /* the last one about its servers */
     int unsaved;        /* why the session could not be saved: an errno value; 0: no failure */
-    uint32_t recovered; /* how many sessions of dead processes were ended */
+    uint32_t recovered; /* sessions of dead processes that were ended */
 };
 struct zkl_trouble zkl_client_trouble(zkl_client *client);
 
@@ -126,7 +126,7 @@ bool zkl_client_accept(zkl_client *client);
 void zkl_client_heard(zkl_client *client);
 void zkl_client_poke(zkl_client *client); /* a byte comes, whatever is in the inbox */
 
-/* Adds what all clients of the process have counted, including those that have ended. */
+/* Adds what all clients of the process have counted, with those that have ended. */
 void zkl_process_totals(struct zkl_totals *totals);
 
 #endif

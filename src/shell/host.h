@@ -1,5 +1,5 @@
 /*
- * host.h - what a client lives in: a host gives it the time, exclusion of callers, and rounds.
+ * host.h - what a client lives in: a host gives it the time, a lock, and rounds.
  *
  * There are two hosts: the threads of this process (threads.c), and a world of virtual time
  * (src/world). Each has a struct of its own that begins with a zkl_client.

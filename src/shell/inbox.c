@@ -21,7 +21,7 @@ static bool is_empty(const struct threaded *self) {
     return !zkl_client_has_events(&self->client);
 }
 
-/* While the host has no descriptor and no poll is under way nobody would read the byte. */
+/* While the host has no descriptor and no poll is under way, nobody would read the byte. */
 static void fill_pipe(struct threaded *self) {
     if (self->piped || !(self->watched || self->polls > 0)) return;
     self->piped = write(self->pipe[1], "", 1) == 1;

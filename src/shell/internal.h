@@ -26,8 +26,8 @@ struct threaded {
 
     bool announced; /* threads that wait for `news` are to be woken */
     int pipe[2];    /* -1 until somebody wants a descriptor */
-    bool watched;   /* the host has a descriptor: it tells at any time */
-    size_t polls;   /* calls of zkl_client_poll(): the pipe tells meanwhile */
+    bool watched;   /* the host has its descriptor: it tells at any time */
+    size_t polls;   /* calls of zkl_client_poll(): it tells meanwhile */
     bool piped;     /* a byte is in the pipe */
     int door;       /* the socket that the host connects to; -1: none */
     char door_path[ZKL_SOCKET_PATH];

@@ -62,8 +62,8 @@ void zkl_unlock(struct zkl_client *client);
 int zkl_thread_start(void *(*run)(void *), void *argument);
 /*
  * 0 if two more threads can be started, else an errno value: without them zookeeper_init() aborts
- * (ZOOKEEPER-5073). Two are started, and end when both run. In the moment that follows others may
- * take the room for them.
+ * (ZOOKEEPER-5073). Two are started, and end when both run. Others may take that room in the moment
+ * that follows.
  */
 int zkl_thread_room(void);
 

@@ -2,8 +2,8 @@
  * process.c - lists all clients of this process, closes them at its end, and adds up what they
  * have counted.
  *
- * os.exit() runs no finalizer of Lua's, but atexit() handlers: one releases all locks. A signal
- * that ends the process runs neither: so on request signals close the clients first.
+ * os.exit() runs no finalizer of Lua's, but it runs atexit() handlers, and one of these releases
+ * all locks. A signal that ends the process runs neither: on request it closes the clients first.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -73,8 +73,9 @@ static void at_exit(void) {
 }
 
 /*
- * Once a process: the handlers of fork and exit, and that the module stays loaded, for lua_close()
- * would unload it while threads of it may run. A forked child inherits both, but its list is empty.
+ * Once a process: sets the handlers of fork and exit, and has the module stay loaded, for
+ * lua_close() would unload it while its threads run. A forked child inherits both; its list is
+ * empty.
  */
 static int prepare(void) {
     Dl_info self;

@@ -92,7 +92,7 @@ static void tell_event(struct server *server, struct zkl_link *link,
     else zkl_tree_expire(server->tree, link->session);
 }
 
-/* The server hangs up; a client that connects again hears why. */
+/* The server hangs up; a client that comes again hears why. */
 static void tell_expired(struct zkl_world *world, struct zkl_link *link) {
     if (link->attached) zkl_link_break(link, world->now + zkl_world_delay_of(world, link->server));
 }
@@ -162,8 +162,7 @@ static bool carry_out(struct zkl_world *world, struct zkl_link *link, struct pac
     }
 }
 
-/* Sends the answer, unless the connection ended meanwhile: then the client hears that it is lost.
- */
+/* Sends the answer; if the connection ended meanwhile, the client hears that it is lost. */
 static void send_back(struct zkl_link *link, struct packet *packet, bool answered) {
     bool gone = packet->adrift || !link->online;
     if (!gone && answered) zkl_link_send_down(link, packet);

@@ -17,7 +17,7 @@
  * up to a point that the seed chooses; answers under way are lost; events come with the next
  * connection, as watches that a client sets again would bring them.
  *
- * A process in the world is a number. One thread at a time may use a world.
+ * A process of the world is known by a number. One thread at a time may use a world.
  */
 #ifndef ZKL_WORLD_H
 #define ZKL_WORLD_H
@@ -45,12 +45,10 @@ uint64_t zkl_world_draw(struct zkl_world *world, unsigned stream, uint64_t bound
 zkl_client *zkl_world_client(struct zkl_world *world, uint32_t process,
                              const struct zkl_options *options);
 
-/* Whether it is of a world, which may be over: zkl_world_advance() alone waits for such a client.
- */
+/* Whether it is of a world, perhaps one that is over: only zkl_world_advance() waits for it. */
 bool zkl_world_owns(const zkl_client *client);
 
-/* The client's number, from 1 on, as they were made; 0: it is of no world, or of one that is over.
- */
+/* Its number: the first client of a world has 1. 0: it is of no world, or of one that is over. */
 uint32_t zkl_world_number(const zkl_client *client);
 bool zkl_world_has(const struct zkl_world *world, const zkl_client *client);
 /* The name of its server. */
@@ -70,8 +68,8 @@ zkl_time zkl_world_changed(const struct zkl_world *world);
 
 /*
  * Drops `held`, a request, lease or watcher that the collector found, only when the world is over,
- * so that the collector has no effect in it. False: the client is of no world, or memory is out:
- * the caller drops it.
+ * so that the collector has no effect in it. False: the client is of no world, or out of memory:
+ * the caller drops `held`.
  */
 bool zkl_world_keep(zkl_client *client, void *held, void (*drop)(void *held));
 

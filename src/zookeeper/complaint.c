@@ -21,7 +21,7 @@ static const struct {
              {"Socket ", "failed while flushing send queue", ZKL_COMPLAINT_HUNG_UP},
              {"connection to ", " timed out", ZKL_COMPLAINT_SILENT}};
 
-#define KINDS 4u /* of complaints, with ZKL_COMPLAINT_NONE */
+#define KINDS 4u /* of complaints, ZKL_COMPLAINT_NONE with them */
 
 /* The hash of an address, with the kind of the complaint about it in its last bits. */
 static uint32_t of(const char *address, size_t length, enum zkl_complaint means) {

@@ -39,7 +39,7 @@ static void close_on_exec(int fd) {
     fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
-/* The inode of a pipe, else 0. The descriptor is not used: other threads may close it. */
+/* The inode of a pipe, else 0. The descriptor is not touched: others may close it. */
 static unsigned long pipe_of(int fd) {
     char link[32], target[40] = "";
     snprintf(link, sizeof link, "/dev/fd/%d", fd);

@@ -41,8 +41,8 @@ void zkl_handle_give_credentials(struct zkl_link *link, zhandle_t *handle, bool 
 }
 
 /*
- * Where a connection does not report acceptance, no refusal during a pause is taken for it. The
- * pause doubles with each connection, so that a refusal is heard in the end, however slow the
+ * Where a connection does not report acceptance, a pause without a refusal counts as acceptance.
+ * The pause doubles with each connection, so that a refusal is heard in the end, however slow the
  * server is.
  */
 #define SHORTEST_PAUSE (ZKL_SECOND / 10)
@@ -178,8 +178,8 @@ void zkl_handle_retire(struct zkl_link *link) {
 
 /*
  * The handle to close: one that expired, or, when the client is closing, the current one. That one
- * is closed when no reply is due any more: zookeeper_close() takes the first reply for that to its
- * own request, and the reset that follows may overtake the request.
+ * is closed when no reply is due any more: zookeeper_close() takes the first reply that comes for
+ * its own, and the reset that follows may overtake its request.
  */
 static zhandle_t *take_old(struct zkl_link *link) {
     zhandle_t *old = link->retired;

@@ -53,7 +53,7 @@ struct zkl_link {
     struct zkl_session_place place; /* where the session is saved; folder NULL: nowhere */
     zkl_time grace;                 /* the wait before dead sessions are ended */
 
-    struct rpc *rpcs; /* that are out, or whose answer libzookeeper lost */
+    struct rpc *rpcs; /* requests that are out, or whose answer libzookeeper lost */
 
     zhandle_t *handle;               /* open; NULL: none, requests cannot be sent */
     zhandle_t *retired;              /* to be closed by the worker */
@@ -61,7 +61,7 @@ struct zkl_link {
     struct probe probe;              /* beside a handle that is not connected for long */
     bool working;                    /* a worker thread runs */
     bool opening;                    /* a new handle is wanted */
-    bool refused;                    /* the credentials were: no other handle is wanted */
+    bool refused;                    /* the credentials were refused: no other handle is wanted */
     bool credentials_given;          /* to this handle */
     atomic_bool credentials_unheard; /* the answer to them was lost; handle.c */
     zkl_time first_pause;            /* before the first request, on the last connection */

@@ -59,9 +59,9 @@ static bool is_connecting(const struct zkl_link *link) {
 }
 
 /*
- * A new socket is known by its peer only, so not before it is connected; its
- * server's greeting may come much later. So it is searched for again and again,
- * to be close-on-exec (descriptors.c).
+ * Makes new sockets close-on-exec (descriptors.c). A socket is known by its peer,
+ * so not before it is connected, and the server's greeting may come much later:
+ * until then it is searched for again and again.
  */
 static void sweep(struct zkl_link *link, zkl_time now) {
     if (!is_connecting(link) || now < link->sweep_at) return;

@@ -1,6 +1,6 @@
 /*
- * recovery.c - saves a crash the session timeout: the session is in a file while its process lives
- * (session_file.h), and sessions of dead processes are ended.
+ * recovery.c - spares others the session timeout after a crash: a session is in a file while its
+ * process lives (session_file.h), and the next process ends the sessions of dead ones.
  *
  * A thread of its own, begun with the first connection, ends them: connect() does not wait for it.
  * It connects with the dead session's id and password, and closes the session; it does so again,

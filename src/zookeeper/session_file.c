@@ -134,7 +134,7 @@ static bool read_boot_id(char boot[BOOT_SIZE]) {
     return true;
 }
 
-/* The lines in front of the key. NULL with errno. */
+/* What the file says ahead of the key. NULL with errno. */
 static char *heading(const struct zkl_session_place *place, const struct stat *is) {
     char boot[BOOT_SIZE], *text;
     if (!read_boot_id(boot)) return NULL;
@@ -235,7 +235,7 @@ static bool is_fit(struct zkl_session_file *file, const struct zkl_session_place
     return fit;
 }
 
-/* Locks the file, if nobody does. Its links are counted under the lock: it may just be removed. */
+/* Locks the file, if nobody does. Its links are counted then: it may have been removed before. */
 static bool is_dead(const struct zkl_session_file *file, struct stat *is) {
     return fstat(file->fd, is) == 0 && S_ISREG(is->st_mode) && is->st_uid == geteuid() &&
            flock(file->fd, LOCK_EX | LOCK_NB) == 0 && fstat(file->fd, is) == 0 && is->st_nlink > 0;

@@ -19,7 +19,7 @@ struct zkl_session_key {
     unsigned char password[ZKL_PASSWORD_SIZE];
 };
 
-/* A process uses only files that were written with the same of all three. */
+/* A process uses only files whose folder, hosts and chroot are its own. */
 struct zkl_session_place {
     char *folder, *hosts, *chroot;
 };
@@ -35,7 +35,7 @@ struct zkl_session_file {
 
 /*
  * Makes the folder, mode 0700, if it is not there. 0, or an errno value; ENOTSUP: its file system
- * is none of those whose locks and inodes are known to be the same for all that use the folder.
+ * is none of those whose locks and inodes are known to be the same for all that have the folder.
  */
 int zkl_session_folder(const char *folder);
 
