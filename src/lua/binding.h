@@ -81,8 +81,7 @@ void *zkl_lua_enter(lua_State *L, const char *name);
 void zkl_lua_leave(lua_State *L);
 /* Empties the first argument, a box, and drops its content, unless that is the parent process's. */
 int zkl_lua_drop(lua_State *L, const char *name, void (*drop)(void *held));
-/* The same for the collector: in a world of virtual time the content is dropped at the world's end.
- */
+/* The same for the collector: in a world of virtual time the content is dropped at its end. */
 int zkl_lua_collect(lua_State *L, const char *name, void (*drop)(void *held));
 
 zkl_client *zkl_lua_check_client(lua_State *L, int index);   /* a session's */
