@@ -9,7 +9,7 @@
  * a removal that is lost is sent again before anything else is asked for.
  *
  * A claim's own node may always be watched: own nodes have their limit as nodes (is_too_much,
- * lease.c). The watched nodes of others are limited to ZKL_WATCHES_MAX.
+ * acquire.c). The watched nodes of others are limited to ZKL_WATCHES_MAX.
  *
  * A claim wants its watches until it is gone. The watches that a failed claim leaves are removed at
  * once: their nodes may stay for long. Those that a claim leaves which held are removed at the next
