@@ -54,8 +54,10 @@ static bool is_read_write(enum zkl_kind kind) {
     return kind == ZKL_READ || kind == ZKL_WRITE;
 }
 
-/* One path is a mutex of one order and one kind of tokens, a read-write lock, or a semaphore of one
- * limit. */
+/*
+ * One path has one use: a mutex of one order and one kind of tokens, a read-write lock, or a
+ * semaphore of one limit.
+ */
 static bool is_same_use(const struct zkl_claim *claim, const struct zkl_acquire_options *options) {
     bool same = claim->kind == options->kind ||
                 (is_read_write(claim->kind) && is_read_write(options->kind));
@@ -72,8 +74,8 @@ static struct zkl_conflict use_by(const struct zkl_claim *claim) {
 }
 
 /*
- * True: the request is answered, a claim of this session uses the path otherwise. All that are
- * wanted use it in one way: the first tells.
+ * True: the request is answered, for a claim of this session uses the path otherwise. All wanted
+ * claims of a path use it in one way, so the first tells.
  */
 static bool is_mixed(struct zkl_request *request, const struct path *path,
                      const struct zkl_acquire_options *options) {
@@ -99,7 +101,10 @@ static enum zkl_code refusal_of(const struct zkl_session *session,
     return options->trying && session->state == ZKL_SESSION_SUSPENDED ? ZKL_TIMEOUT : ZKL_OK;
 }
 
-/* The same of new claims, so many, for which kept nodes may have to go; `code` is refusal_of(). */
+/*
+ * Why the session takes no `count` new claims, for which kept nodes may have to go; `code` is
+ * refusal_of()'s.
+ */
 static enum zkl_code refusal_of_new(struct zkl_session *session, enum zkl_code code,
                                     const struct zkl_acquire_options *options, size_t count) {
     return code == ZKL_OK && is_too_much(session, options, count) ? ZKL_TOO_MANY : code;
@@ -124,7 +129,7 @@ static bool contend(struct zkl_request *request, struct path *path,
     return true;
 }
 
-/* Those that the owner has of a semaphore. */
+/* How many permits of a semaphore the owner holds. */
 static int64_t permits_of(const struct zkl_session *session, struct path *path, const char *owner) {
     int64_t permits = 0;
     for (struct stake *stake = path->granted, *next; stake; stake = next) {
@@ -166,7 +171,7 @@ static bool begin(struct zkl_request *request, const struct zkl_acquire_options 
     return true;
 }
 
-/* As session.h has it. */
+/* The options are as session.h has them. */
 static void check_options(const struct zkl_acquire_options *options) {
     assert(*options->path == '/' && options->owner);
     assert(options->kind == ZKL_PERMIT ? options->permits > 0 && options->permits <= options->limit
@@ -193,7 +198,7 @@ static bool add_part(struct zkl_request *request, const struct zkl_acquire_optio
     struct stakes *stakes = &request->stakes;
     struct zkl_acquire_options of_part = *options;
     of_part.counting = options->counting || options->keep;
-    of_part.keep = 0; /* it goes with the others */
+    of_part.keep = 0; /* a part's node goes with the others' */
     of_part.meter = 0;
     struct path *path = zkl_path_use(request->session, options->path);
     struct stake *part =
@@ -209,7 +214,7 @@ static bool add_part(struct zkl_request *request, const struct zkl_acquire_optio
     return true;
 }
 
-/* What a part lacks at its start may end the others. */
+/* A part that fails at its start may end the others. */
 static void start_parts(struct zkl_request *request) {
     for (size_t i = 0; i < request->stakes.count; i++) {
         struct stake *part = request->stakes.many[i];
@@ -269,7 +274,7 @@ zkl_request *zkl_acquire_all(zkl_session *session, const struct zkl_acquire_opti
 
 /* --- handles ------------------------------------------------------------------------------ */
 
-/* LOST, RELEASED, or OK: it has not. */
+/* How the lease ended: LOST or RELEASED; OK: it has not. */
 static enum zkl_code end_of(const zkl_lease *lease) {
     if (lease->lost) return ZKL_LOST;
     return lease->released ? ZKL_RELEASED : zkl_stakes_ended(&lease->stakes);
@@ -321,7 +326,7 @@ void zkl_lease_give_up_all(const struct stakes *stakes, enum zkl_kind kind) {
 enum zkl_code zkl_lease_release(zkl_lease *lease) {
     if (lease->released) return ZKL_RELEASED;
     enum zkl_code ended = end_of(lease);
-    lease->released = true; /* also while it is away */
+    lease->released = true; /* also while the stake is away */
     lease->lost = ended == ZKL_LOST;
     zkl_hold_end(zkl_stakes_at(&lease->stakes, 0), &lease->hold);
     zkl_lease_give_up_all(&lease->stakes, lease->kind);
@@ -336,7 +341,10 @@ zkl_request *zkl_release_wait(zkl_lease *lease, zkl_time timeout) {
     return request;
 }
 
-/* The one that can be downgraded; NULL: it is a multi-lock's, or no writer's. */
+/*
+ * The stake that can be downgraded; NULL: the handle is a multi-lock's or no writer's, or numbers
+ * are nearly exhausted.
+ */
 static struct stake *writer_of(const zkl_lease *lease) {
     struct stake *stake = lease->stakes.one;
     bool may = stake && lease->kind == ZKL_WRITE && zkl_claim_may_downgrade(&stake->claim);
@@ -371,7 +379,7 @@ void zkl_lease_drop(zkl_lease *lease) {
     free(lease);
 }
 
-/* Granted to the owner; it may be away. */
+/* The owner has handles on it; it may be away in a condition. */
 static bool is_had_by(const struct stake *stake, const char *owner) {
     return stake->handles > 0 && stake->claim.wanted && strcmp(stake->owner, owner) == 0;
 }
@@ -391,8 +399,8 @@ static size_t take_handles(zkl_session *session, const char *owner) {
 }
 
 /*
- * What the clock has ended is lost, and not given up. What is given up another acquire of the owner
- * may be granted: that one keeps it.
+ * A grant that the clock has ended is lost, and not given up. A node that is given up may go to
+ * another acquire of the owner: that one is not released.
  */
 size_t zkl_session_release_all(zkl_session *session, const char *owner) {
     zkl_stakes_feed(session, zkl_claim_tick);
@@ -408,8 +416,8 @@ size_t zkl_session_release_all(zkl_session *session, const char *owner) {
 /* --- waiting in a condition ------------------------------------------------------------------ */
 
 /*
- * The one that waits; NULL: a multi-lock's, or its part's that was entered again, a reader's, or
- * another that may not.
+ * The stake that may wait; NULL: the handle is a multi-lock's, or by re-entry that of a part, or a
+ * reader's, or another that may not wait.
  */
 static struct stake *waits(const zkl_lease *lease) {
     struct stake *stake = lease->stakes.one;
@@ -473,7 +481,7 @@ void zkl_lease_listen(zkl_lease *lease) {
     }
 }
 
-/* Its parts were granted at one moment. */
+/* The parts of a multi-lock were granted at one moment: the first tells for all. */
 enum zkl_lease_state zkl_lease_state(zkl_lease *lease) {
     const struct zkl_session *session = session_of(lease);
     enum zkl_code ended = end_of(lease);
