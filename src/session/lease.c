@@ -101,10 +101,7 @@ static enum zkl_code refusal_of(const struct zkl_session *session,
     return options->trying && session->state == ZKL_SESSION_SUSPENDED ? ZKL_TIMEOUT : ZKL_OK;
 }
 
-/*
- * Why the session takes no `count` new claims, for which kept nodes may have to go; `code` is
- * refusal_of()'s.
- */
+/* Why the session takes no `count` new claims, even if kept nodes go; `code` is refusal_of()'s. */
 static enum zkl_code refusal_of_new(struct zkl_session *session, enum zkl_code code,
                                     const struct zkl_acquire_options *options, size_t count) {
     return code == ZKL_OK && is_too_much(session, options, count) ? ZKL_TOO_MANY : code;
@@ -341,10 +338,7 @@ zkl_request *zkl_release_wait(zkl_lease *lease, zkl_time timeout) {
     return request;
 }
 
-/*
- * The stake that can be downgraded; NULL: the handle is a multi-lock's or no writer's, or numbers
- * are nearly exhausted.
- */
+/* The stake that can be downgraded; NULL: it is a multi-lock's, no writer's, or may not be. */
 static struct stake *writer_of(const zkl_lease *lease) {
     struct stake *stake = lease->stakes.one;
     bool may = stake && lease->kind == ZKL_WRITE && zkl_claim_may_downgrade(&stake->claim);
