@@ -56,15 +56,13 @@ void zkl_stake_forget(struct stake *stake);     /* GONE; handles may still ask f
 void zkl_stake_note_grant(struct stake *stake); /* it may hold from now on, until it is GONE */
 size_t zkl_stake_cost(const struct zkl_session *session, size_t path_length);
 void zkl_stake_count_node(struct stake *stake);            /* for the node that it makes */
-size_t zkl_stake_bytes(const struct zkl_session *session); /* of all nodes, less those that go to
-                                                              make room */
+size_t zkl_stake_bytes(const struct zkl_session *session); /* of nodes, less those that go */
 /* It waits for its turn, and would make a node for which there is no room: it waits on. */
 bool zkl_stake_lacks_room(const struct stake *stake);
 bool zkl_stake_lost(struct stake *stake, zkl_time now);
 /* How the stakes have ended: LOST or RELEASED, if any has; OK: none has. */
 enum zkl_code zkl_stakes_ended(const struct stakes *stakes);
-void zkl_stake_writers_gone(struct stake *stake);                /* if no handle writes: the readers
-                                                                    stay */
+void zkl_stake_writers_gone(struct stake *stake); /* if none writes: the readers stay */
 void zkl_stake_give_up(struct stake *stake, enum zkl_kind kind); /* one handle of it */
 void zkl_stake_handles_gone(struct stake *stake);                /* all of them were given up */
 /* The request to release ends when the stakes that nobody holds any more are gone. */

@@ -197,9 +197,7 @@ static bool may_watch(struct stake *stake, const char *name) {
     return may;
 }
 
-/*
- * A claim of a fixed name for which no user waits needs no watch: it only asks whose the node is.
- */
+/* A claim of a fixed name that no user waits for needs no watch: it asks whose the node is. */
 static void watch_own(struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
     struct call *call = call_for(stake, CALL_GET_OWN, NULL);
@@ -231,10 +229,7 @@ static size_t own_ahead(const struct zkl_claim *claim) {
     return count;
 }
 
-/*
- * Sends no get, as if it were lost: a heartbeat asks again, and so does each claim that goes
- * (stake.c).
- */
+/* As if the get were lost: a heartbeat asks again, and so does the end of each claim (stake.c). */
 static zkl_actions postpone(struct stake *stake) {
     struct zkl_claim *claim = &stake->claim;
     stake->path->postponed = true;
@@ -253,10 +248,7 @@ static zkl_actions watch_ahead(struct stake *stake) {
     return 0;
 }
 
-/*
- * Watches the lookahead if there is room, and memory. To have room for `ahead` it may have been
- * given up.
- */
+/* Watches the lookahead if there is room and memory. The watch of `ahead` may have ended it. */
 static void watch_lookahead(struct stake *stake) {
     struct zkl_claim *claim = &stake->claim;
     if (claim->stalled) zkl_claim_overlook(claim); /* the watch of `ahead` was postponed */

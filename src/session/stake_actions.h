@@ -18,10 +18,7 @@ void zkl_stake_mark(struct stake *stake);
 void zkl_stake_revise(struct stake *stake); /* reads the own node, to which somebody wrote */
 /* Makes room to watch that path: lookaheads give way, and kept nodes. False: there is none. */
 bool zkl_stake_make_room(struct zkl_session *session, const char *path);
-/*
- * Claims that were far from the front, and did not watch what they wait for: those that are near
- * now do.
- */
+/* Claims far from the front did not watch what they wait for: those that have come near do. */
 void zkl_stake_resume_postponed(struct zkl_session *session, struct path *path);
 void zkl_stake_look_later(struct zkl_session *session, struct path *path);
 

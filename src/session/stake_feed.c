@@ -166,10 +166,7 @@ static zkl_actions answer_own(struct stake *stake, const struct answer *answer) 
     return did;
 }
 
-/*
- * A get of the node that the claim waits for; of a semaphore, the mark may have come before the
- * get.
- */
+/* A get of the node that the claim waits for; a semaphore's mark may have come before it. */
 static zkl_actions answer_ahead(const struct call *call, const struct answer *answer) {
     struct zkl_claim *claim = &call->stake->claim;
     const struct zkl_stat *stat = answer->stat;
@@ -260,9 +257,7 @@ static void answer_starved(struct stake *stake) {
     }
 }
 
-/*
- * A stake that has a request out is starved until that is answered: then it is told of the others.
- */
+/* A stake with a request out is answered later, when it has none: in the order of its requests. */
 void zkl_stake_answer_starved(struct zkl_session *session) {
     if (!session->starving) return;
     session->starving = false;

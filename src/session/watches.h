@@ -58,10 +58,7 @@ void zkl_watches_drop_others(struct stake *stake);
 void zkl_watches_narrow(struct stake *stake, bool at_once);
 /* The claim is GONE: it wants none any more. */
 void zkl_watches_leave(struct stake *stake);
-/*
- * For a watcher, also in the sessions that follow, or for a lock path's children. NULL: out of
- * memory.
- */
+/* For a watcher, also in later sessions, or for a path's children. NULL: out of memory. */
 struct watch *zkl_watches_pin(struct watches *watches, const char *path);
 const struct watch *zkl_watches_pinned(const struct watches *watches,
                                        const char *path);               /* or NULL */
