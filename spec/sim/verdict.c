@@ -106,6 +106,14 @@ static bool fits(const struct client *client) {
     return !world.setting.room || count + 1 <= 2 * world.setting.room;
 }
 
+/* Its own list, of a moment ago, showed nobody else, and the watch of the children is asked for. */
+static bool trusts_its_list(const struct client *client, const struct zkl_claim *claim) {
+    const struct zkl_line *line = claim->line;
+    zkl_time at = claim->node.listed_at, patience = client->zk->common.clock.patience;
+    bool asked = line->children == ZKL_WATCH_ASKED && !claim->stalled && claim->batch == 0;
+    return asked && at && clock_of(client) - at <= patience && line->count == 1 && !line->changed;
+}
+
 /* A node is kept for such a wish, and it is known that no others wait. */
 static bool inherits(const struct client *client, const struct zkl_acquire_options *asked) {
     if (asked->kind != ZKL_MUTEX || !fits(client)) return false;
@@ -113,7 +121,8 @@ static bool inherits(const struct client *client, const struct zkl_acquire_optio
     EACH_STAKE(client, stake) {
         const struct zkl_claim *claim = &stake->claim;
         bool here = strcmp(stake->path->text, asked->path) == 0;
-        bool kept = claim->state == ZKL_KEPT && claim->keep > 0 && !claim->asks;
+        bool known = !claim->asks || trusts_its_list(client, claim);
+        bool kept = claim->state == ZKL_KEPT && claim->keep > 0 && known;
         if (here && kept && !claim->batch == !asked->batch) return true;
     }
     return false;

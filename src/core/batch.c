@@ -236,8 +236,21 @@ static void hand_over(const struct zkl_claim *claim, struct zkl_claim *heir) {
 
 /* --- a node that stays ------------------------------------------------------------------------ */
 
+/*
+ * A lock that is kept need not wait for the answer that sets the watch: a list of a moment ago
+ * showed its node alone. Whoever came since is told of with that answer, and is overtaken by no
+ * grant that begins after it.
+ */
+static bool trusts_its_list(const struct zkl_claim *claim, zkl_time now) {
+    const struct zkl_clock *clock = &claim->common->clock;
+    bool recent = claim->node.listed_at && now - claim->node.listed_at <= clock->patience;
+    bool asked = claim->line->children == ZKL_WATCH_ASKED && !claim->stalled;
+    return claim->keep > 0 && claim->batch == 0 && asked && recent && is_alone(claim);
+}
+
 /* Whether others wait, a list is to tell. */
 static bool is_unsure(const struct zkl_claim *claim, zkl_time now) {
+    if (trusts_its_list(claim, now)) return false;
     if (claim->state == ZKL_KEPT) return claim->asks;
     bool may_end = claim->state == ZKL_HELD && is_served(claim, now) && connected(claim);
     return may_end && claim->line->children != ZKL_WATCHED;
@@ -295,6 +308,7 @@ zkl_actions zkl_batch_leave(struct zkl_claim *claim, zkl_time now) {
 /* A try of another session may wait for the word: without the watch nobody tells of it. */
 static zkl_actions hold_listed(struct zkl_claim *claim, enum zkl_reply reply) {
     bool deaf = has_keeping_node(claim) && claim->line->children == ZKL_UNWATCHED;
+    if (reply != ZKL_DONE) claim->node.listed_at = 0;
     claim->asks = reply == ZKL_UNKNOWN && deaf && !claim->node.marked;
     if (claim->asks) return stall(claim);
     return reply == ZKL_DONE ? tell_held(claim) : 0;
@@ -311,7 +325,8 @@ zkl_actions zkl_batch_listed(struct zkl_claim *claim, enum zkl_reply reply, zkl_
 }
 
 zkl_actions zkl_claim_take(struct zkl_claim *kept, zkl_time now) {
-    return kept->state == ZKL_KEPT && !kept->asks ? zkl_batch_leave(kept, now) : 0;
+    bool known = kept->state == ZKL_KEPT && (!kept->asks || trusts_its_list(kept, now));
+    return known ? zkl_batch_leave(kept, now) : 0;
 }
 
 zkl_actions zkl_claim_contended(struct zkl_claim *kept, zkl_time now) {
