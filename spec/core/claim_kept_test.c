@@ -203,6 +203,19 @@ static void asking(void) {
         CHECK_IS(answer(ZKL_DONE), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
         CHECK_IS(resume(&s.second), ZKL_DO_GRANT);
     }
+    TEST("so it does when the children changed after the list, before it held") {
+        begin(KEEP);
+        scene_start();
+        scene_created(42, 1042);
+        CHECK_IS(LISTED(AHEAD, s.claim.node.name),
+                 ZKL_DO_WATCH_OWN | ZKL_DO_WATCH_AHEAD | ZKL_DO_QUEUED);
+        s.line.changed = true;
+        CHECK_IS(scene_did(zkl_claim_ahead_deleted(&s.claim, s.claim.ahead, s.now)),
+                 ZKL_DO_GRANT | ZKL_DO_WATCH_CHILDREN);
+        CHECK_IS(scene_release(), ZKL_DO_KEEP);
+        CHECK_IS(come(&s.second, false), 0);
+        CHECK_IS(take(), 0);
+    }
     TEST("so it does when the answer to what was asked since got lost") {
         hold(KEEP);
         CHECK_IS(answer(ZKL_UNKNOWN), 0);

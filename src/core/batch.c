@@ -135,6 +135,7 @@ static zkl_actions watch_if_served(const struct zkl_claim *holder, zkl_time now)
 
 /* With a list that came after its node. */
 static void begin_turn(struct zkl_claim *claim, zkl_time now) {
+    if (claim->line->changed) claim->node.listed_at = 0; /* others may have come since */
     claim->line->changed = false;
     claim->node.turn_began = now;
 }
