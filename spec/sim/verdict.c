@@ -128,6 +128,15 @@ static bool inherits(const struct client *client, const struct zkl_acquire_optio
     return false;
 }
 
+/* Another one has waited since a stop, after which no grant could be used: it has what is kept. */
+static bool is_behind(const struct client *client, const struct zkl_acquire_options *asked) {
+    EACH_STAKE(client, stake) {
+        bool here = strcmp(stake->path->text, asked->path) == 0;
+        if (here && stake->claim.state == ZKL_NEW && stake->claim.wanted) return true;
+    }
+    return false;
+}
+
 /* So many of the client were told to wait there. */
 static bool is_crowded(const struct client *client, const struct zkl_acquire_options *asked) {
     int32_t count = 0;
@@ -200,6 +209,7 @@ struct verdict verdict_of(const struct client *client, const struct wish *wish,
         else if (useless) verdict.code = ZKL_TIMEOUT;
     if (verdict.code == ZKL_OK && count == 1 && !verdict.again)
         verdict.inherits = inherits(client, asked);
+    verdict.at_once = verdict.inherits && !is_behind(client, asked);
     return verdict;
 }
 
@@ -210,7 +220,7 @@ void verdict_check(const struct client *client, struct wish *wish, const struct 
     bool contends = verdict->code == ZKL_OK && !verdict->again;
     const struct zkl_clock *clock = &client->zk->common.clock;
     bool certain = zkl_clock_phase(clock, clock->epoch, clock_of(client)) == ZKL_PHASE_HELD;
-    bool done = zkl_request_done(wish->request), ready = verdict->inherits && certain;
+    bool done = zkl_request_done(wish->request), ready = verdict->at_once && certain;
     unsigned claims = verdict->claims + (contends && !verdict->inherits ? count : 0);
     wish->verdict = verdict->code;
     wish->again = verdict->again;
