@@ -163,8 +163,7 @@ zkl_actions zkl_batch_granted(struct zkl_claim *claim, zkl_time now) {
 zkl_actions zkl_batch_followed(struct zkl_claim *claim) {
     for (const struct zkl_claim *each = claim->line->claims; each; each = each->next) {
         if (zkl_claims_wait_from(each)) break;
-        if (each->batch == 0 || !is_serving(each)) continue;
-        return each->batch > 0 ? watch_if_served(each, 0) : 0;
+        if (each->batch > 0 && is_serving(each)) return watch_if_served(each, 0);
     }
     return 0;
 }
