@@ -108,6 +108,7 @@ build = {
             "src/memory/transaction.c",
             "src/memory/tree.c",
             "src/memory/watches.c",
+            "src/session/acquire.c",
             "src/session/answers.c",
             "src/session/call.c",
             "src/session/cancel.c",

@@ -891,6 +891,7 @@ describe("zklock #server", function()
     it("loads no laboratory and no engine for other verbs, the library no starter of commands",
        function()
         local script = files.write(fresh(), [[
+            io.stdout:setvbuf "no" -- in the order of what is written to stderr
             require "zklock"
             print(package.loaded["zklock.child"], require("zklock.core").child)
             arg, os.exit = { "--hosts", arg[1], "ls", "/none" }, function() end

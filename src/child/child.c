@@ -1,9 +1,9 @@
 /*
- * child.c - the module zklock.child, which the command line alone loads: a command that runs in a
- * process group of its own, and the signals of this process, for `zklock run`. Its minder
- * (minder.h) is between.
+ * child.c - the module zklock.child, which the command line alone loads, for `zklock run`: a
+ * command that runs in a process group of its own, by way of its minder (minder.h), and the
+ * signals of this process.
  *
- * A process has one at most: its handlers of signals are the process's.
+ * A process has one child at most: signal handlers are the process's.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,20 +34,20 @@ static struct child *check_child(lua_State *L) {
 
 /* --- signals ---------------------------------------------------------------------------------- */
 
-static int caught[2] = {-1, -1}; /* a pipe: a byte for each */
+static int caught[2] = {-1, -1}; /* a pipe: a byte for each caught signal */
 
-/* Passed on to the command; what stops this process stops the command first. */
+/* Signals that the command gets, too; one that stops this process stops the command first. */
 static const int passed_on[] = {SIGHUP,  SIGINT,  SIGQUIT,  SIGTERM, SIGUSR1,
                                 SIGUSR2, SIGTSTP, SIGWINCH, SIGCONT};
 
 static void on_signal(int signal) {
     int before = errno;
     unsigned char byte = (unsigned char)signal;
-    if (write(caught[1], &byte, 1) != 1) errno = before; /* full: so many are there already */
+    if (write(caught[1], &byte, 1) != 1) errno = before; /* the pipe is full of signals */
     errno = before;
 }
 
-/* What was ignored stays so: nohup. */
+/* An ignored signal stays ignored: nohup. */
 static void catch (int signal) {
     const struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     struct sigaction before;
@@ -63,7 +63,7 @@ static void catch_all(void) {
 
 /* --- the beginning ---------------------------------------------------------------------------- */
 
-/* Forks; `pair` is the minder's and ours. 0, or an errno value. */
+/* Forks the minder; `pair`: its socket and ours. 0, or an errno value. */
 static int fork_minder(struct child *child, int pair[2], char *const *argv, const char *path) {
     sigset_t all, mask;
     sigfillset(&all);
@@ -102,7 +102,7 @@ static int start_minder(lua_State *L) {
     for (size_t i = 0; i < count; i++) {
         lua_rawgeti(L, 1, (int)i + 1);
         luaL_argcheck(L, lua_type(L, -1) == LUA_TSTRING, 1, "not all are texts");
-        argv[i] = lua_tostring(L, -1); /* the table keeps it */
+        argv[i] = lua_tostring(L, -1); /* the text stays the table's */
         lua_pop(L, 1);
     }
     argv[count] = NULL;
@@ -125,8 +125,8 @@ static void copy(lua_State *L, int index, char text[ZKL_MINDER_TEXT]) {
     snprintf(text, ZKL_MINDER_TEXT, "%s", luaL_checkstring(L, index));
 }
 
-/* child:launch(token, session, seconds): so long after the end of this process it is killed. Once
- * more when nothing is left of the one before ("over"). */
+/* child:launch(token, session, seconds): starts the command, which is killed that long after the
+ * end of this process. It may be started again when nothing is left of it ("over"). */
 static int launch(lua_State *L) {
     struct zkl_order text = {.kind = ZKL_ORDER_LAUNCH, .kill_at = zkl_lua_time(L, 4)};
     copy(L, 2, text.token);
@@ -135,8 +135,8 @@ static int launch(lua_State *L) {
     return 0;
 }
 
-/* child:limit(term, kill [, sure]): in so many seconds from now, unless that is moved before;
- * killed in `sure` at the latest if this process has ended then. */
+/* child:limit(term, kill [, sure]): in so many seconds the command gets SIGTERM, and SIGKILL,
+ * unless these are moved before; if this process has ended, SIGKILL in `sure` at the latest. */
 static int limit(lua_State *L) {
     struct zkl_order text = {.kind = ZKL_ORDER_LIMITS,
                              .term_at = zkl_due(zkl_lua_time(L, 2)),
@@ -159,7 +159,7 @@ static int resume(lua_State *L) {
     return 0;
 }
 
-/* child:kill(): without the minder, which may be stopped or gone */
+/* child:kill(): kills the command, and its minder, which may be stopped or gone */
 static int kill_all(lua_State *L) {
     const struct child *child = check_child(L);
     if (child->command) kill(-child->command, SIGKILL);
@@ -202,7 +202,7 @@ static int push(lua_State *L, const char *kind, int number) {
     return 2;
 }
 
-/* What a report is told as. */
+/* Pushes a report as child:next() tells it. */
 static int push_report(lua_State *L, struct child *child, const struct zkl_report *report) {
     static const char *const kinds[] = {
         [ZKL_REPORT_STARTED] = "started", [ZKL_REPORT_STOPPED] = "stopped",
@@ -218,15 +218,15 @@ static const char *kind_of(int signal) {
     switch (signal) {
     case SIGTSTP: return "stop";
     case SIGCONT: return "continue";
-    case SIGWINCH: return "notice"; /* ends nothing, unless it is caught */
+    case SIGWINCH: return "notice"; /* without a handler it ends nothing */
     default: return "signal";
     }
 }
 
 /*
- * child:next() -> nothing | kind, number. What this process was sent: "stop", "continue",
- * "notice", "signal"; what the minder reports (minder.h): "started", "stopped", "late", "exited",
- * "killed", "over", "failed"; "gone": it has ended.
+ * child:next() -> nothing | kind, number. A signal to this process: "stop", "continue", "notice",
+ * "signal"; a report of the minder (minder.h): "started", "stopped", "late", "exited", "killed",
+ * "over", "failed"; "gone": the minder has ended.
  */
 static int next_news(lua_State *L) {
     struct child *child = check_child(L);
@@ -243,7 +243,7 @@ static int next_news(lua_State *L) {
     return push(L, "gone", 0);
 }
 
-/* A box that is collected is the owner's end. */
+/* The end of a collected child's socket tells the minder that its owner is gone. */
 static int drop(lua_State *L) {
     struct child *child = check_child(L);
     if (child->socket >= 0) close(child->socket);

@@ -17,23 +17,23 @@
 #define NOT_FOUND 127 /* as a shell has it */
 #define NOT_EXECUTABLE 126
 
-#define LOOK                                                                                       \
-    (ZKL_SECOND / 50)      /* between looks whether a group whose first process ended is gone      \
-                            */
-#define ZOMBIES ZKL_SECOND /* a group that was killed and still has members has only these */
+/* Between two checks whether a group that was terminated is gone. */
+#define LOOK (ZKL_SECOND / 50)
+/* So long after SIGKILL all members that a group still has are zombies. */
+#define ZOMBIES ZKL_SECOND
 
 struct minder {
     const struct zkl_minded *minded;
     int socket;          /* -1: the owner is gone */
     int terminal;        /* -1: there is none */
-    pid_t owner_group;   /* the owner's */
+    pid_t owner_group;   /* the owner's process group */
     pid_t command;       /* 0: not started, or nothing is left of it */
-    bool ended;          /* the command; of its group others may live */
-    bool has_terminal;   /* the group has, or gets it when it goes on */
+    bool ended;          /* the command has ended; others of its group may live */
+    bool has_terminal;   /* the group has it, or gets it when it is continued */
     bool terminated;     /* SIGTERM was sent, by a limit */
-    zkl_time orphan_for; /* the group's, when the owner is gone */
+    zkl_time orphan_for; /* how long the group may outlive the owner */
     zkl_time term_at, kill_at;
-    zkl_time sure_until; /* kill_at at the latest, when the owner is gone */
+    zkl_time sure_until; /* the latest kill_at when the owner is gone */
 };
 
 static void report(const struct minder *self, enum zkl_report_kind kind, int number) {
@@ -43,7 +43,7 @@ static void report(const struct minder *self, enum zkl_report_kind kind, int num
 
 /* --- the terminal ----------------------------------------------------------------------------- */
 
-/* SIGTTOU is blocked: any process of the session may do it. */
+/* A process in the background may do this, for SIGTTOU is blocked. */
 static void give_terminal(const struct minder *self, pid_t from, pid_t to) {
     if (self->terminal >= 0 && tcgetpgrp(self->terminal) == from) tcsetpgrp(self->terminal, to);
 }
@@ -52,7 +52,7 @@ static bool owner_has_terminal(const struct minder *self) {
     return self->terminal >= 0 && tcgetpgrp(self->terminal) == self->owner_group;
 }
 
-/* As in $(...) of an interactive shell. */
+/* In $(...) of an interactive shell a read in the background fails, and stops nothing. */
 static bool reads_without_signal(void) {
     struct sigaction action;
     sigaction(SIGTTIN, NULL, &action);
@@ -60,9 +60,9 @@ static bool reads_without_signal(void) {
 }
 
 /*
- * At the start only to a command that reads and writes it: where the owner is part of a pipeline,
- * another part may read the terminal, too. Others get it when they read (stopped()); one that would
- * not be stopped then gets it at once.
+ * At the start only a command that reads and writes the terminal gets it: where the owner is part
+ * of a pipeline, another part may read the terminal, too. Other commands get it when they read
+ * (stopped()); one that would not be stopped by that gets it at once.
  */
 static bool wants_terminal(const struct minder *self) {
     if (!owner_has_terminal(self) || !isatty(STDIN_FILENO)) return false;
@@ -112,7 +112,7 @@ static void resume(struct minder *self) {
     tell(self, SIGCONT);
 }
 
-/* It wanted the terminal, and may have it; or the whole job stops. */
+/* The command gets the terminal if it stopped for it and the owner has it; else the job stops. */
 static void stopped(struct minder *self, int signal) {
     bool wanted = self->terminal >= 0 && (signal == SIGTTIN || signal == SIGTTOU);
     if (wanted) self->has_terminal = true;
@@ -142,7 +142,7 @@ static void collect(struct minder *self) {
 
 /* --- limits ----------------------------------------------------------------------------------- */
 
-/* What was begun is not taken back; it may be wanted sooner. */
+/* Once SIGTERM was sent the limits move to earlier times only. */
 static void limit(struct minder *self, zkl_time term_at, zkl_time kill_at) {
     if (self->terminated && kill_at > self->kill_at) return;
     self->term_at = term_at;
@@ -173,15 +173,16 @@ static void keep_limits(struct minder *self) {
     tell(self, SIGKILL);
 }
 
-/* A command that ends by itself leaves what it has in the background alone. */
+/* A command that ended by itself is over, and what it left in the background runs on; one that was
+ * terminated is over when its group is gone, or has only zombies. */
 static bool is_over(const struct minder *self) {
     if (!self->ended) return false;
     if (!self->terminated || kill(-self->command, 0) != 0) return true;
     return self->kill_at < ZKL_NEVER - ZOMBIES && zkl_now() >= self->kill_at + ZOMBIES;
 }
 
-/* As before the command was started. Limits that were sent for it may still come: those of the next
- * one come behind them, and before it is launched. */
+/* When the command is over all is as before its start. Limits that were sent for it may still
+ * arrive: those for the next start arrive behind them, and before the launch. */
 static void look_for_end(struct minder *self) {
     if (!is_over(self)) return;
     report(self, ZKL_REPORT_OVER, 0);
@@ -190,7 +191,7 @@ static void look_for_end(struct minder *self) {
     self->term_at = self->kill_at = self->sure_until = ZKL_NEVER;
 }
 
-/* When to look again. */
+/* When something is to be done next. */
 static zkl_time due(const struct minder *self) {
     zkl_time now = zkl_now();
     if (!self->command) return ZKL_NEVER;

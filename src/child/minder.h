@@ -1,16 +1,16 @@
 /*
  * minder.h - the process between `zklock run` and the command that it runs.
  *
- * The minder is forked while its owner has one thread, and never has another one: so it may do
+ * The minder is forked while its owner has one thread, and has one thread itself: so it may do
  * what a process of many threads may not between fork and exec. It starts the command in a process
  * group of its own, passes on what the owner orders, and reports how the command goes. It ends the
  * group when the owner says so, when the owner is gone, and when the owner did not move the limits
  * in time (it was stopped): with SIGTERM, and later with SIGKILL. When nothing is left of the
- * command it may be ordered to start it again. All signals but SIGKILL and SIGSTOP are blocked in
- * it; when it is killed itself, the kernel kills the command.
+ * command the owner may order it to start the command again. All signals but SIGKILL and SIGSTOP
+ * are blocked in it; when it is killed itself, the kernel kills the command.
  *
- * It knows neither Lua nor ZooKeeper. Orders and reports are packets of a socket pair; its end is
- * the end of the owner, or of the minder.
+ * It knows neither Lua nor ZooKeeper. Orders and reports are packets of a socket pair; the end of
+ * the socket means that the owner, or the minder, is gone.
  */
 #ifndef ZKL_MINDER_H
 #define ZKL_MINDER_H
@@ -23,7 +23,7 @@ enum zkl_order_kind {
     ZKL_ORDER_LAUNCH, /* start the command; `kill_at` counts from the end of the owner */
     ZKL_ORDER_LIMITS, /* end the group at those times, unless they are moved before */
     ZKL_ORDER_SIGNAL, /* to the group */
-    ZKL_ORDER_RESUME  /* the terminal, if it had that, and SIGCONT to the group */
+    ZKL_ORDER_RESUME  /* the group gets the terminal, if it had it, and SIGCONT */
 };
 
 #define ZKL_MINDER_TEXT 24 /* bytes of a number, with the final NUL */
@@ -43,8 +43,8 @@ enum zkl_report_kind {
     ZKL_REPORT_LATE,    /* the owner did not move the limits in time; the command is ended */
     ZKL_REPORT_EXITED,  /* with that status */
     ZKL_REPORT_KILLED,  /* by that signal */
-    ZKL_REPORT_OVER,    /* nothing is left of it, but what it left behind when it ended by itself */
-    ZKL_REPORT_FAILED   /* no process is to be had: an errno value */
+    ZKL_REPORT_OVER,    /* nothing is left of the command, but what it left in the background */
+    ZKL_REPORT_FAILED   /* no process could be forked: an errno value */
 };
 
 struct zkl_report {

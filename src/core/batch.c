@@ -1,20 +1,21 @@
 /*
- * batch.c - claims that take turns: in a turn a session's claims on one path have one node between
- * them. The holder hands the node to the next, without a request. And claims whose node is kept.
+ * batch.c - claims that take turns: in a turn a session's claims on one path share one node. The
+ * holder hands the node to the next claim, without a request. Also: claims whose node is kept.
  *
- * One claim is on its way to the front for all; the others are in NEW, in order of arrival.
- * When it does not want its place any more the next one has it.
+ * One claim is on its way to the front for all of them; the others are in NEW, in order of arrival.
+ * When that claim gives its place up, the next claim has it.
  *
- * A turn ends for a session that waits: after its batch, or its quantum of time, at the first
+ * A turn ends for another session that waits: after its batch, or its quantum of time, at the first
  * hand-over at which the line has a contender of another session, or has changed since its list.
  * Where nobody waits the turn goes on; a watch on the path's children tells when somebody comes.
- * Until that is set the claim that gave the lock up is KEPT: its node is neither handed on nor
- * removed. It ends in any case when the node has had as many grants as it has tokens. With the last
- * grant of a turn, if it is known to be that, the next claim enters, behind those that came from
- * elsewhere.
+ * Until that watch is set the claim that gave the lock up is KEPT: its node is neither handed on
+ * nor removed. The turn ends in any case when its node has had ZKL_BATCH_MAX grants, for it has no
+ * more tokens. If a grant is known to be the turn's last, the next claim makes its own node at
+ * once, behind the contenders of other sessions.
  *
- * A claim with `keep` is KEPT for so long if nobody waits, with turns or without. The next claim of
- * the session is its heir. By the same watch it hears of any contender, and its node goes.
+ * A claim with `keep` that gives the lock up is KEPT for that time if nobody waits, with turns or
+ * without. The session's next claim is its heir. By the same watch the KEPT claim hears of any
+ * contender, and then its node goes.
  */
 #include <assert.h>
 
@@ -51,7 +52,10 @@ bool zkl_claim_inherits(const struct zkl_claim *claim, const struct zkl_claim *k
     return claim->counting && !is_part(claim) && !claim->batch == !kept->batch;
 }
 
-/* A node that only waits for an answer is not for a try, which would wait for more than that. */
+/*
+ * The node is kept for a time, and the claim may have it. Do not hand a try a node that is KEPT
+ * only until a list is answered: the try would have to wait for that answer.
+ */
 static bool is_kept_for(const struct zkl_claim *kept, const struct zkl_claim *claim) {
     return kept->state == ZKL_KEPT && kept->keep > 0 && zkl_claim_inherits(claim, kept);
 }
@@ -60,13 +64,13 @@ bool zkl_batch_awaits_kept(const struct zkl_claim *claim) {
     return claim->line->kept && is_kept_for(claim->line->kept, claim);
 }
 
-/* Of those that wait as well it is the ones that came before. */
+/* In turns `claim` comes before another one: under way, serving, or waiting and earlier. */
 static bool goes_first(const struct zkl_claim *claim, bool earlier) {
     if (earlier && may_succeed(claim)) return true;
     return claim->batch != 0 && (is_under_way(claim) || is_serving(claim));
 }
 
-/* A try asks the server, whatever other claims are there. Those behind only wait, but for tries. */
+/* A try follows no claim: it asks the server. Claims behind this one only wait, but for tries. */
 bool zkl_batch_follows(const struct zkl_claim *claim) {
     bool earlier = true;
     if (claim->batch == 0 || claim->trying) return false;
@@ -87,7 +91,7 @@ static bool is_alone(const struct zkl_claim *claim) {
     return !line->changed && line->count == 1 && zkl_line_find(line, claim->node.name);
 }
 
-/* In turns a contender of the session is no other one. */
+/* Another contender is in its line; in turns, one of another session. */
 static bool others_wait(const struct zkl_claim *claim) {
     if (claim->batch == 0) return !is_alone(claim);
     return zkl_line_has_others(claim->line, claim->common->session);
@@ -106,10 +110,11 @@ static bool is_used_up(const struct zkl_node *node) {
 }
 
 /*
- * A node that waited behind another session's has a list of then. The other one mostly came again
- * since. To ask would cost each turn of a batch a round trip, and if nobody came, the session's
- * next node is the first, and has not waited. With the first grant of a node it is too early: the
- * other one is on its way, and what enters now may be ahead of it.
+ * A node that waited behind another session's knows the line as it was then, and the other session
+ * has mostly come again since. To ask would cost each turn of a batch a round trip, so the claim
+ * assumes that it has; if nobody came, the session's next node is first in line, and has not
+ * waited. The first grant of a node is too early for that: the other session is still on its way,
+ * and a node that enters now may get ahead of it.
  */
 static bool others_may_wait(const struct zkl_claim *claim) {
     bool is_told = claim->line->children == ZKL_WATCHED;
@@ -122,7 +127,7 @@ static bool is_over(const struct zkl_claim *claim, zkl_time now) {
            (is_served(claim, now) && others_may_wait(claim));
 }
 
-/* If nobody waits, and nobody is to tell when that changes. */
+/* Asks for the watch that tells when others come, unless it is set or asked for. */
 static zkl_actions watch_children(struct zkl_line *line) {
     if (line->children != ZKL_UNWATCHED) return 0;
     line->children = ZKL_WATCH_ASKED;
@@ -133,14 +138,14 @@ static zkl_actions watch_if_served(const struct zkl_claim *holder, zkl_time now)
     return is_served(holder, now) && !others_wait(holder) ? watch_children(holder->line) : 0;
 }
 
-/* With a list that came after its node. */
+/* The line's list came after the node: it shows what changed before. */
 static void begin_turn(struct zkl_claim *claim, zkl_time now) {
     if (claim->line->changed) claim->node.listed_at = 0; /* others may have come since */
     claim->line->changed = false;
     claim->node.turn_began = now;
 }
 
-/* A try of another session may ask whether its node is held, or only kept. */
+/* Has the node say that it is held: a try of another session may wait for that word. */
 static zkl_actions tell_held(struct zkl_claim *claim) {
     if (!has_keeping_node(claim) || claim->node.marked || is_alone(claim)) return 0;
     claim->node.marked = true;
@@ -159,7 +164,10 @@ zkl_actions zkl_batch_granted(struct zkl_claim *claim, zkl_time now) {
     return make_way(claim) ? watch_if_served(claim, now) : 0;
 }
 
-/* By time the claim that gives the lock up asks. */
+/*
+ * A claim waits for its turn now: the turn that goes on is to hear of other sessions. In turns by
+ * time the claim that gives the lock up asks.
+ */
 zkl_actions zkl_batch_followed(struct zkl_claim *claim) {
     for (const struct zkl_claim *each = claim->line->claims; each; each = each->next) {
         if (zkl_claims_wait_from(each)) break;
@@ -173,13 +181,16 @@ zkl_actions zkl_batch_followed(struct zkl_claim *claim) {
 /* As Lustre does it, and Linux's NFS server with delegations. */
 enum { SOON = 2, LEAST = 2, MOST = 30 }; /* seconds */
 
-/* A node that is wanted is given to others. */
+/* Remembers when a node went because others wanted it. */
 static void note_others(const struct zkl_claim *claim, zkl_time now) {
     bool asked_for = claim->keep > 0 && connected(claim) && !is_alone(claim);
     if (asked_for) claim->line->restraint.gave_back = now;
 }
 
-/* The lock is wanted again. */
+/*
+ * The lock is wanted again. If it went to others a short time ago it is not kept for a while, twice
+ * as long each time.
+ */
 static bool is_restrained(struct zkl_restraint *restraint, zkl_time now) {
     if (restraint->gave_back) {
         bool soon = now - restraint->gave_back < SOON * ZKL_SECOND;
@@ -205,14 +216,17 @@ static bool has_held(const struct zkl_claim *claim) {
     return claim->state == ZKL_HELD || claim->state == ZKL_KEPT;
 }
 
-/* A holder has a node to give, unless a list that was asked for lacks it. */
+/*
+ * A claim on its way has a place to hand over in turns only. A holder has a node to hand over,
+ * unless a list shows that it is gone.
+ */
 static bool may_hand_over(const struct zkl_claim *claim, zkl_time now) {
     if (!has_held(claim)) return claim->batch != 0;
     return may_pass_on(claim) && !is_over(claim, now) &&
            zkl_line_find(claim->line, claim->node.name);
 }
 
-/* The first that waits, unless one that came before it has a node of its own. */
+/* The first claim that waits for the node, unless an earlier one is under way with its own. */
 static struct zkl_claim *successor(const struct zkl_claim *claim, zkl_time now) {
     if (!may_hand_over(claim, now)) return NULL;
     for (struct zkl_claim *each = claim->line->claims; each; each = each->next) {
@@ -248,7 +262,7 @@ static bool trusts_its_list(const struct zkl_claim *claim, zkl_time now) {
     return claim->keep > 0 && claim->batch == 0 && asked && recent && is_alone(claim);
 }
 
-/* Whether others wait, a list is to tell. */
+/* Only a list can tell whether others wait. */
 static bool is_unsure(const struct zkl_claim *claim, zkl_time now) {
     if (trusts_its_list(claim, now)) return false;
     if (claim->state == ZKL_KEPT) return claim->asks;
@@ -256,7 +270,7 @@ static bool is_unsure(const struct zkl_claim *claim, zkl_time now) {
     return may_end && claim->line->children != ZKL_WATCHED;
 }
 
-/* Nobody waits for it, as far as is known. */
+/* Its node may be kept: nobody else wants it, as far as is known. */
 static bool may_be_kept(const struct zkl_claim *claim, zkl_time now) {
     if (!has_held(claim) || claim->keep == 0 || !connected(claim)) return false;
     if (is_over(claim, now) || !is_alone(claim) || claim->node.marked) return false;
@@ -281,7 +295,7 @@ static zkl_actions keep(struct zkl_claim *claim, zkl_time now) {
 }
 
 zkl_actions zkl_batch_end(struct zkl_claim *claim) {
-    /* What landed late, as at a release. */
+    /* A create of unknown outcome may have landed since: look, as at a release. */
     bool looks = claim->state == ZKL_KEPT && claim->node.doubted;
     zkl_actions actions = leave(claim);
     return looks && actions & ZKL_DO_REMOVE ? actions | ZKL_DO_LIST : actions;
@@ -305,7 +319,7 @@ zkl_actions zkl_batch_leave(struct zkl_claim *claim, zkl_time now) {
     return connected(claim) ? ZKL_DO_FORGET | ZKL_DO_FOLLOW : ZKL_DO_FORGET;
 }
 
-/* A try of another session may wait for the word: without the watch nobody tells of it. */
+/* A try of another session may wait for the word, and only the watch tells of the try. */
 static zkl_actions hold_listed(struct zkl_claim *claim, enum zkl_reply reply) {
     bool deaf = has_keeping_node(claim) && claim->line->children == ZKL_UNWATCHED;
     if (reply != ZKL_DONE) claim->node.listed_at = 0;
@@ -314,7 +328,7 @@ static zkl_actions hold_listed(struct zkl_claim *claim, enum zkl_reply reply) {
     return reply == ZKL_DONE ? tell_held(claim) : 0;
 }
 
-/* Without an answer as if others waited. */
+/* A list without an answer counts as if others waited. */
 zkl_actions zkl_batch_listed(struct zkl_claim *claim, enum zkl_reply reply, zkl_time now) {
     struct zkl_line *line = claim->line;
     if (claim->state == ZKL_HELD) return hold_listed(claim, reply);

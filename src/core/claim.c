@@ -64,8 +64,8 @@ zkl_actions zkl_claim_adopt(struct zkl_claim *claim, struct zkl_contender *orpha
 }
 
 /*
- * An earlier claim's create may find no parents and be made again, behind ours.
- * So the first claim on a path goes alone, until it is known to exist.
+ * An earlier claim's create may find no parents and be made again, behind ours. So the first claim
+ * on a path goes alone, until the path is known to exist.
  */
 static bool follows(const struct zkl_claim *claim) {
     if (claim->line->opened) return false;
@@ -76,7 +76,7 @@ static bool follows(const struct zkl_claim *claim) {
     return false;
 }
 
-/* What is in its way is in the way of those behind it, too; each of them was told that it waits. */
+/* What blocks this claim blocks those behind it, too, and each of them was told that it waits. */
 bool zkl_claim_stays(const struct zkl_claim *claim) {
     if (claim->state != ZKL_NEW || claim->line->tries > 0) return false;
     if (!connected(claim)) return true;
@@ -134,7 +134,7 @@ zkl_actions zkl_claim_cancel(struct zkl_claim *claim, enum zkl_code why) {
 
 zkl_actions zkl_claim_release(struct zkl_claim *claim, zkl_time now) {
     if (claim->state == ZKL_SIGNALLED) return zkl_waiter_take(claim);
-    if (claim->state == ZKL_DOWNGRADE) claim->wanted = false; /* once its name is known */
+    if (claim->state == ZKL_DOWNGRADE) claim->wanted = false; /* it leaves once its name is known */
     if (claim->state != ZKL_HELD) return 0;
     zkl_actions actions = zkl_batch_leave(claim, now);
     bool removing = actions & ZKL_DO_REMOVE;
@@ -189,7 +189,7 @@ zkl_actions zkl_claim_resume(struct zkl_claim *claim, zkl_time now) {
     return 0;
 }
 
-/* After a reconnect deletions are told in no order: look before a grant. */
+/* After a reconnect the server tells of deletions in no order: list before a grant. */
 zkl_actions zkl_claim_suspend(struct zkl_claim *claim) {
     claim->node.listed_at = 0;
     if (claim->trying && claim->wanted) return zkl_claim_cancel(claim, ZKL_TIMEOUT);

@@ -7,22 +7,22 @@
  * does no I/O, reads no clock, allocates nothing. The owner
  *   - serialises calls, and feeds replies in the order of the requests;
  *   - calls zkl_clock_prove() before it feeds the reply that is the proof;
- *   - replaces the line before it feeds a list, and looks for orphans after; feeds it to the claim
- *     that asked, and to each claim of the line that is in LIST;
+ *   - replaces the line before it feeds a list, and looks for orphans; feeds the list to the claim
+ *     that asked, to each claim of the line that is in LIST or `looking`, and to line->kept;
  *   - counts claim->ranks up for each get of DO_RANK;
  *   - feeds zkl_claim_tick() before it takes a release or a re-entry, so that a
  *     lease that the clock ended is lost first;
  *   - refuses a try itself while the session is suspended;
  *   - looks after each reply to DO_WATCH_OWN of a claim of ZKL_UNFAIR whether the node is
  *     an orphan (zkl_line_fixed_orphan), and with DO_DOUBT gets that node, too;
- *   - of a lock's claim with a waiter: with DO_GRANT feeds the waiter zkl_claim_release(),
- *     with DO_FAIL zkl_claim_cancel(), before anything else.
+ *   - feeds the waiter of a lock's claim zkl_claim_release() with that claim's DO_GRANT, and
+ *     zkl_claim_cancel() with its DO_FAIL, before anything else.
  *
  * After a stop of the process no proof counts for a while (clock.h). A claim takes no place in line
  * then, and one that comes to the front gives its place to those behind it, and begins anew.
  *
- * An outcome-unknown create or delete stays with its claim, after its user was
- * answered, until it is certain: RECOVER_SYNC, RECOVER_LIST, DOWNGRADE and LEAVE are the janitor.
+ * A create or delete of unknown outcome stays with its claim until the outcome is certain, also
+ * after the user was answered: RECOVER_SYNC, RECOVER_LIST, DOWNGRADE and LEAVE are the janitor.
  *
  * A multi-lock has a claim for each of its locks: its parts, in a ring. Their nodes are
  * made in one transaction, so all of them are in line or none is, and of two multi-locks
@@ -31,24 +31,25 @@
  * with ZKL_LOST and does not queue again: it would be behind in one line, ahead in another.
  *
  * A claim of ZKL_UNFAIR (unfair.c) has neither list nor line: RECOVER_SYNC and RECOVER_LIST ask
- * with a get instead of a list, also after a delete of unknown outcome; a node that is not its own
- * is waited for in WAIT, and DO_WATCH_OWN watches it, for it has the same name.
+ * with a get instead of a list, also after a delete of unknown outcome. In WAIT it waits for a node
+ * that is not its own, and DO_WATCH_OWN watches that one, for it has the same name.
  *
- * A claim of permits that is granted writes to its node, if somebody behind may have to
- * be told (permits.h): the mark. It holds already; in HELD `stalled` is the mark's.
+ * A claim of permits that is granted writes to its node, if a claim behind may have to be told
+ * (permits.h): the mark. The claim holds already. `stalled` in HELD means that the mark is to be
+ * written again or, if the claim `asks`, the list to be asked for again.
  *
- * A condition (condition.c) has a second claim for each user that waits in it: the waiter,
- * with a node in the condition's own line. One transaction makes that node and deletes the
- * lock's, and the lock's claim is IN_CONDITION. A signal is a write to the waiter's node. It is
- * there until the lock's claim is granted again; if that fails, the waiter passes it on.
+ * A condition (condition.c) has a second claim for each user that waits in it: the waiter, with a
+ * node in the condition's own line. One transaction makes that node and deletes the lock's, and the
+ * lock's claim is IN_CONDITION. A signal is a write to the waiter's node. The signal stays there
+ * until the lock's claim is granted again; if that fails, the waiter passes the signal on.
  *
- * Claims with a `batch` (batch.c) have one node between them: the holder hands it to the
- * next one of the session, as often as a batch has grants. The others are in NEW meanwhile.
+ * Claims with a `batch` (batch.c) have one node between them: the holder hands it to the session's
+ * next claim until the turn ends. The others are in NEW meanwhile.
  *
- * A claim that gave the lock up may be KEPT: its node stays, for the next of the session. So it is
- * for a while if it has `keep`, and in turns until it is known whether others wait. The owner feeds
- * it zkl_claim_take() when a claim of the line was started, zkl_claim_contended() when the children
- * of the path have changed, and zkl_claim_tick() by its deadline.
+ * A claim that gave the lock up may be KEPT: its node stays for the session's next claim. It stays
+ * for a while if the claim has `keep`; in turns, until it is known whether others wait. The owner
+ * feeds the claim zkl_claim_take() when a claim of the line was started, zkl_claim_contended() when
+ * the children of the path have changed, and zkl_claim_tick() by its deadline.
  *
  * A request that failed for lack of a connection leaves the claim `stalled`;
  * zkl_claim_resume() asks again. The table of transitions is in docs/design/states.md.
@@ -64,25 +65,26 @@
 typedef uint32_t zkl_actions;
 
 enum zkl_action {
-    ZKL_DO_PARENTS = 1 << 0, /* create the missing parents of the path */
-    ZKL_DO_CREATE = 1 << 1,  /* create2, ephemeral: claim->name; sequential, unless
-                                zkl_kind_is_fixed(claim->kind); of a multi-lock every
-                                part's at once, in one transaction of creates; of a
-                                waiter in one with the delete of partner->name */
-    ZKL_DO_SYNC = 1 << 2,    /* sync the path */
-    ZKL_DO_LIST = 1 << 3, /* get_children of the path; in LIST, and to look ahead, only if no other
-                             list of the path is out; in CREATE it may be asked for when the node
-                             is there */
-    ZKL_DO_RANK = 1 << 4, /* get of each zkl_line_unranked() */
-    ZKL_DO_WATCH_OWN = 1 << 5,        /* get with watch: claim->name */
+    ZKL_DO_PARENTS = 1 << 0,          /* create the missing parents of the path */
+    ZKL_DO_CREATE = 1 << 1,           /* create2, ephemeral: claim->node.name; sequential,
+                                         unless zkl_kind_is_fixed(claim->kind); of a multi-lock
+                                         those of all parts, in one transaction; of a waiter in
+                                         one transaction with the delete of partner->node.name */
+    ZKL_DO_SYNC = 1 << 2,             /* sync the path */
+    ZKL_DO_LIST = 1 << 3,             /* get_children of the path; in LIST, and to look ahead,
+                                         only if no other list of the path is out; in CREATE
+                                         the owner may put it off until the node is there */
+    ZKL_DO_RANK = 1 << 4,             /* get of each zkl_line_unranked() */
+    ZKL_DO_WATCH_OWN = 1 << 5,        /* get with watch: claim->node.name */
     ZKL_DO_WATCH_AHEAD = 1 << 6,      /* get with watch: claim->ahead */
-    ZKL_DO_REMOVE = 1 << 7,           /* delete claim->name; of a waiter that is not `settled`
-                                         only while nobody has written to it (version 0); of a
-                                         part in RETREAT resume the other parts, too */
-    ZKL_DO_DOWNGRADE = 1 << 8,        /* one transaction: create zkl_name_downgrade(claim->name),
-                                     ephemeral, and delete claim->name */
-    ZKL_DO_FORWARD = 1 << 9,          /* one transaction: delete claim->name, and write to
-                                      claim->ahead while nobody has (version 0) */
+    ZKL_DO_REMOVE = 1 << 7,           /* delete claim->node.name; of a waiter that is not
+                                         `settled` only while nobody has written to it (version
+                                         0); of a part in RETREAT resume the other parts, too */
+    ZKL_DO_DOWNGRADE = 1 << 8,        /* one transaction: create
+                                         zkl_name_downgrade(claim->node.name), ephemeral, and
+                                         delete claim->node.name */
+    ZKL_DO_FORWARD = 1 << 9,          /* one transaction: delete claim->node.name, and write to
+                                         claim->ahead while nobody has (version 0) */
     ZKL_DO_DOUBT = 1 << 10,           /* sync and list the path once more, a session timeout
                                          from now, for zkl_line_orphan() */
     ZKL_DO_FOLLOW = 1 << 11,          /* resume the claims of the line that zkl_claim_follows(), in
@@ -93,17 +95,19 @@ enum zkl_action {
                                          parts of a multi-lock before anything else */
     ZKL_DO_LOSE = 1 << 15,            /* tell the holder: lost; release the other parts */
     ZKL_DO_DOWNGRADED = 1 << 16,      /* tell the holder: it is a reader now, or claim->refusal */
-    ZKL_DO_STAYED = 1 << 17,          /* tell the holder: it could not wait, for claim->refusal */
+    ZKL_DO_STAYED = 1 << 17,          /* tell the holder: the wait did not begin, claim->refusal */
     ZKL_DO_TELL_PARTNER = 1 << 18,    /* of a waiter: zkl_claim_partner_changed() */
     ZKL_DO_FORGET = 1 << 19,          /* GONE: free it when none of its requests is out */
     ZKL_DO_PAUSE = 1 << 20,           /* zkl_claim_wake() after a pause of any length, or none */
-    ZKL_DO_HOLDERS = 1 << 21,         /* WAIT: get with watch: each that zkl_line_precedes() */
-    ZKL_DO_MARK = 1 << 22,            /* HELD: write to claim->name, the same data again; of one
-                                         that is `marked` with ZKL_HELD_WORD behind it */
+    ZKL_DO_HOLDERS = 1 << 21,         /* WAIT: get with watch: each contender that
+                                         zkl_line_precedes() the claim */
+    ZKL_DO_MARK = 1 << 22,            /* HELD: write its data to claim->node.name again; if the
+                                         node is `marked` with ZKL_HELD_WORD behind */
     ZKL_DO_WATCH_LOOKAHEAD = 1 << 23, /* get with watch: claim->lookahead; or, if there is no room
                                         for it, zkl_claim_overlook() */
-    ZKL_DO_WATCH_CHILDREN = 1 << 24,  /* get_children of the path, with a watch: line->children; or
-                                         line->changed, if there is no room for it */
+    ZKL_DO_WATCH_CHILDREN = 1 << 24,  /* get_children of the path, with a watch, and set
+                                         line->children; if there is no room for the watch, set
+                                         line->changed */
     ZKL_DO_KEEP = 1 << 25             /* KEPT: zkl_claim_tick() at claim->deadline */
 };
 
@@ -112,9 +116,9 @@ enum zkl_action {
 /* The life of a claim. */
 enum zkl_claim_state {
     /*
-     * Nothing was asked: there is no connection, or no grant could be used yet, or an earlier claim
-     * is finding out whether the path exists, and would lose its place, or has a node that this one
-     * will have after it.
+     * Nothing was asked yet: there is no connection; or no proof would count yet; or an earlier
+     * claim of the session comes first: it is finding out whether the path exists, and would lose
+     * its place, or it has a node that this claim will have after it.
      */
     ZKL_NEW,
     ZKL_TRY,          /* a list is out: is the lock free? (a try writes nothing if not) */
@@ -139,7 +143,7 @@ enum zkl_claim_state {
     ZKL_SIGNALLED,    /* a waiter: its signal came, and the lock's claim contends */
     ZKL_FORWARD,      /* a waiter that passes its signal on to another one: a list, or the
                          transaction that passes it on, is out */
-    ZKL_KEPT,         /* given up; its node stays for the next of the session */
+    ZKL_KEPT,         /* given up; its node stays for the session's next claim */
     ZKL_LEAVE,        /* not wanted any more; the node is being removed */
     ZKL_GONE          /* nothing of it is left */
 };
@@ -170,7 +174,7 @@ struct zkl_node {
     int32_t sequence;
     int32_t served;           /* grants of it to claims before this one */
     bool watched;             /* or the get is out */
-    bool doubted;             /* its create, or that of an attempt before, stayed unknown */
+    bool doubted;             /* its create, or one of an attempt before, stayed unknown */
     bool contended;           /* it waited behind another session's */
     bool marked;              /* it is to say that it is held */
     char name[ZKL_NAME_SIZE]; /* CREATE: without the counter */
@@ -184,13 +188,12 @@ struct zkl_claim {
     /* What its user wants. */
     enum zkl_kind kind;
     int32_t permits, limit; /* PERMIT; else 0 */
-    int32_t batch;       /* of a turn, when it ends for others: grants, or ZKL_BATCH_BY_TIME; 0: it
-                            takes no turns */
-    zkl_time keep;       /* so long its node stays after it; 0: it does not */
-    zkl_time deadline;   /* for the grant; KEPT: for the next one; ZKL_NEVER: none */
-    int32_t max_waiters; /* not yet told to wait: it fails where so many wait already; 0: it waits
-                      behind any number */
-    bool counting;       /* its token counts the grants of its node: as of all with a batch */
+    int32_t batch;          /* when its turn ends for others: after so many grants, or
+                               ZKL_BATCH_BY_TIME; 0: it takes no turns */
+    zkl_time keep;          /* how long its node stays after the release; 0: it does not */
+    zkl_time deadline;      /* for the grant; KEPT: for the next one; ZKL_NEVER: none */
+    int32_t max_waiters; /* it fails if so many wait already; 0: no limit, or it was told to wait */
+    bool counting;       /* its token counts the grants of its node, too; always so with a batch */
     bool trying;         /* must not queue: ZKL_BUSY once an answer shows a contender in its way,
                             ZKL_TIMEOUT if none does */
     bool waits;          /* it is a waiter of a condition: `partner` is the lock's claim */
@@ -211,36 +214,38 @@ struct zkl_claim {
 
     /* Who is ahead. */
     uint32_t ranks;              /* gets for czxids that are out */
-    struct zkl_contender *ahead; /* WAIT: which is watched; FORWARD: which shall have the signal; a
-                                    reference */
+    struct zkl_contender *ahead; /* WAIT: the contender that is watched; FORWARD: the waiter that
+                                    is to have the signal; a reference */
     struct zkl_contender *lookahead; /* WAIT: the predecessor of `ahead`, which is watched, too
                                         (lookahead.c); a reference, or NULL */
-    struct zkl_contender *stranger;  /* failed with ZKL_CONFLICT: of another use; a reference */
-    int64_t heard;   /* PERMIT: zxid of the newest mark that a list was asked after */
-    uint32_t headed; /* WAIT: serial of the list by which it heads: each ahead is watched, `ahead`
-                        is only one of them; 0: it does not */
+    struct zkl_contender *stranger;  /* after ZKL_CONFLICT: the contender of another use; a
+                                        reference */
+    int64_t heard;   /* PERMIT: zxid of the newest mark after which a list was asked for */
+    uint32_t headed; /* WAIT: serial of the list by which it heads: each contender ahead is
+                        watched, `ahead` is only one of them; 0: it does not head */
     bool recheck;    /* its predecessor went: others ahead may be gone, too */
     bool looking;    /* WAIT: a list, or gets, are out, for its lookahead went */
     bool unseen;     /* PERMIT: nobody can have seen it wait: zkl_permits_unseen() */
-    bool inherited;  /* its node was another's, and that is all that it knows of it */
+    bool inherited;  /* its node was another claim's, and it has asked nothing about it yet */
 
     /* Its grant. */
     uint32_t epoch;      /* HELD: of the lease clock at the grant */
-    bool ends;           /* HELD: its turn ends with it */
-    bool asks;           /* KEPT, or HELD by a node that may be kept: it is to be known whether
-                            others wait; a list is out, or it is stalled */
+    bool ends;           /* HELD: its turn ends with this grant */
+    bool asks;           /* KEPT, or HELD with a node that may be kept: a list is to tell whether
+                            others wait; it is out, or the claim is stalled */
     bool left;           /* of a waiter: the lock's node is gone */
     bool settled;        /* of a waiter: its signal was taken, or nobody is to have it */
-    zkl_time hold_until; /* HELD, DOWNGRADE: then it is lost; ZKL_NEVER: not by that */
+    zkl_time hold_until; /* HELD, DOWNGRADE: when it is lost; ZKL_NEVER: at no such time */
 
     struct zkl_claim *next_part; /* of a multi-lock, in a ring; itself: it is no part */
-    struct zkl_claim *partner;   /* of a lock's claim its waiter, and of that the lock's */
+    struct zkl_claim *partner;   /* of a lock's claim: its waiter; of a waiter: the lock's claim */
 };
 
 /*
- * Another attempt, or another list, because of what a reply said. True: it is one too many for
- * now. A server's replies may contradict each other, and a claim that asks again at once would
- * ask as fast as the server answers. Such a claim waits for the next heartbeat, or watch event.
+ * How many attempts and lists replies may cause until the next heartbeat or watch event. A server's
+ * replies may contradict each other, and a claim that asks again at once would ask as fast as the
+ * server answers. zkl_claim_asks_too_often() counts one more; true: it is one too many, and the
+ * claim waits.
  */
 #define ZKL_ROUNDS 16
 
@@ -248,14 +253,14 @@ static inline bool zkl_claim_asks_too_often(struct zkl_claim *claim) {
     return ++claim->rounds > ZKL_ROUNDS;
 }
 
-/* Of a claim that waits for another one of the session. */
+/* The claim waited for another one of its session: ZKL_DO_FOLLOW resumes it. */
 static inline bool zkl_claim_follows(const struct zkl_claim *claim) {
     return claim->wanted && (claim->state == ZKL_NEW || claim->inherited);
 }
 
 /*
- * From this claim on all wait for their turn: no list and no event is for any of them. Of claims
- * with a `batch` those in NEW come last, but for tries.
+ * From this claim on all claims wait for their turn: no list and no event is for any of them. Of
+ * the claims on a path those with a `batch` in NEW come last, but for tries.
  */
 static inline bool zkl_claims_wait_from(const struct zkl_claim *claim) {
     return claim->batch != 0 && claim->state == ZKL_NEW && claim->line->tries == 0;
@@ -264,16 +269,16 @@ static inline bool zkl_claims_wait_from(const struct zkl_claim *claim) {
 /* Of a claim that follows: to resume it, or one behind it, would change nothing. */
 bool zkl_claim_stays(const struct zkl_claim *claim);
 
-/* The fencing token. Of claims that are `counting` it counts the grants of a node, too. */
+/* The fencing token. That of a `counting` claim counts the grants of its node, too. */
 #ifndef ZKL_BATCH_MAX
 #define ZKL_BATCH_MAX 1024
 #endif
-/* As a batch: not a number of grants. */
+/* Instead of a number of grants: a turn ends for others after ZKL_QUANTUM. */
 #define ZKL_BATCH_BY_TIME (-1)
 #define ZKL_QUANTUM (ZKL_SECOND / 5)
 #define ZKL_BATCH_CZXID_MAX (INT64_MAX / ZKL_BATCH_MAX)
 
-/* 0: it is too large for tokens that count. */
+/* 0: the czxid is too large for a token that counts. */
 static inline int64_t zkl_token(int64_t czxid, bool counting, int32_t served) {
     if (!counting) return czxid;
     return czxid > ZKL_BATCH_CZXID_MAX ? 0 : czxid * ZKL_BATCH_MAX + served;
@@ -288,14 +293,14 @@ static inline bool zkl_claim_holds(const struct zkl_claim *claim) {
     return claim->state == ZKL_HELD || (claim->state == ZKL_DOWNGRADE && claim->wanted);
 }
 
-/* Granted, or kept after that: what is true of a holder's node is true of its own. */
+/* The claim holds, or is KEPT: what is true of a holder's node is true of its node. */
 static inline bool zkl_claim_has_node(const struct zkl_claim *claim) {
     return zkl_claim_holds(claim) || claim->state == ZKL_KEPT;
 }
 
 /*
- * A reader with a writer's number keeps its place by that number alone. So it has to be
- * gone when numbers are exhausted: none is made that near to it.
+ * A reader with a writer's number has its place by that number alone. So it has to be gone when
+ * numbers are exhausted: no such reader is made this near to the end.
  */
 #define ZKL_DOWNGRADE_LIMIT (ZKL_SEQUENCE_LIMIT - (1 << 24))
 
@@ -312,30 +317,32 @@ void zkl_claim_detach(struct zkl_claim *claim);
 /* Makes a claim that was not started another part of a multi-lock. */
 void zkl_claim_join(struct zkl_claim *part, struct zkl_claim *first);
 
-/* Of a new PERMIT: how many, 1 to limit. */
+/* How many permits a new PERMIT wants, 1 to limit. */
 void zkl_claim_want(struct zkl_claim *claim, int32_t permits, int32_t limit);
 
 /*
- * Of a new MUTEX that is no part, and will have no waiter: it takes turns. After `batch` grants, 1
- * to ZKL_BATCH_MAX, or after some time, a turn ends once another session waits.
+ * A new MUTEX, which is no part and will have no waiter, takes turns. A turn ends for another
+ * session that waits after `batch` grants, 1 to ZKL_BATCH_MAX, or after some time.
  */
 void zkl_claim_batch(struct zkl_claim *claim, int32_t batch);
 
 /*
- * Of a new MUTEX that is no part, and will have no waiter: after it its node is kept so long,
- * unless the lock is to be left to others for now (zkl_restraint). The token is that of turns.
+ * The node of a new MUTEX, which is no part and will have no waiter, is kept for that time after
+ * the release, unless the lock is to be left to others for now (zkl_restraint). Its tokens count
+ * grants.
  */
 void zkl_claim_keep(struct zkl_claim *claim, zkl_time keep, zkl_time now);
-/* Another claim may have the node of this one, if that is KEPT. */
+/* `claim` may have the node of `kept` after it. */
 bool zkl_claim_inherits(const struct zkl_claim *claim, const struct zkl_claim *kept);
 
 /*
- * It comes to waiting: so many wait as it does not put up with. Of claims without a node of their
- * own it is those of the session, and the others' nodes as the last list had them.
+ * The claim would have to wait, and `max_waiters` wait already. With a node it counts those ahead
+ * of it. Without one it counts its session's claims and, in turns, the others' nodes as the last
+ * list had them.
  */
 bool zkl_claim_is_crowded_out(const struct zkl_claim *claim);
 
-/* Of a new MUTEX: its tokens compare with those of claims with a batch. */
+/* The tokens of a new MUTEX count grants: they compare with those of claims with a batch. */
 void zkl_claim_count(struct zkl_claim *claim);
 
 /*
@@ -343,7 +350,7 @@ void zkl_claim_count(struct zkl_claim *claim);
  * waiter is new, of kind MUTEX, in the condition's line. The actions are the waiter's.
  */
 zkl_actions zkl_claim_await(struct zkl_claim *waiter, struct zkl_claim *lock, zkl_time deadline);
-/* After ZKL_DO_TELL_PARTNER: what its waiter came to. The actions are the lock's claim's. */
+/* After ZKL_DO_TELL_PARTNER: what became of its waiter. The actions are the lock's claim's. */
 zkl_actions zkl_claim_partner_changed(struct zkl_claim *lock);
 
 /* A claim in LEAVE for a node that lost its claim (zkl_line_orphan). */
@@ -357,9 +364,9 @@ zkl_actions zkl_claim_adopt_fixed(struct zkl_claim *claim, int64_t czxid);
 zkl_actions zkl_claim_start(struct zkl_claim *claim);
 zkl_actions zkl_claim_cancel(struct zkl_claim *claim, enum zkl_code why);
 zkl_actions zkl_claim_release(struct zkl_claim *claim, zkl_time now);
-/* A claim in HELD or KEPT: its node goes with it. */
+/* A claim in HELD or KEPT: its node will not go to another claim. */
 zkl_actions zkl_claim_yield(struct zkl_claim *claim);
-/* A claim in KEPT: others of the session want the lock; the first of them has its node. */
+/* A claim in KEPT: others of the session want the lock; the first of them gets its node. */
 zkl_actions zkl_claim_take(struct zkl_claim *kept, zkl_time now);
 /* A writer in HELD, and zkl_claim_may_downgrade(). */
 zkl_actions zkl_claim_downgrade(struct zkl_claim *claim);
@@ -371,11 +378,11 @@ zkl_actions zkl_claim_downgrade(struct zkl_claim *claim);
  * zkl_claim_created() of a multi-lock is called for each part, with czxid 0: the transaction
  * does not tell it.
  */
-/* One parent's create; ZKL_ABSENT only of the topmost, which has no other above it. */
+/* The reply to one parent's create; ZKL_ABSENT only for the topmost, which has none above it. */
 void zkl_claim_parents(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why);
 zkl_actions zkl_claim_created(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
                               const char *name, int64_t czxid);
-/* Of ZKL_UNFAIR: it was carried out; or there was a node. All else by zkl_claim_created(). */
+/* Of ZKL_UNFAIR: it was carried out; or there was a node. Other replies: zkl_claim_created(). */
 zkl_actions zkl_claim_placed(struct zkl_claim *claim, int64_t czxid, zkl_time now);
 zkl_actions zkl_claim_taken(struct zkl_claim *claim);
 /* The line was replaced before, if the reply is ZKL_DONE. */
@@ -387,18 +394,18 @@ zkl_actions zkl_claim_got_own(struct zkl_claim *claim, enum zkl_reply reply, enu
                               int64_t czxid, uint64_t owner, zkl_time now);
 zkl_actions zkl_claim_got_ahead(struct zkl_claim *claim, struct zkl_contender *contender,
                                 enum zkl_reply reply, enum zkl_code why, zkl_time now);
-/* After ZKL_DONE of a node that may be kept: it says ZKL_HELD_WORD. */
+/* After ZKL_DONE to the get of a node that may be kept: its data says ZKL_HELD_WORD. */
 zkl_actions zkl_claim_told_held(struct zkl_claim *claim, const struct zkl_contender *contender);
 /*
- * After ZKL_DONE of a PERMIT's node: it was written to, at this zxid. The mark may have
+ * After ZKL_DONE to the get of a PERMIT's node: it was written to, at this zxid. The mark may have
  * come before the watch.
  */
 zkl_actions zkl_claim_ahead_marked(struct zkl_claim *claim, struct zkl_contender *contender,
                                    int64_t zxid);
 zkl_actions zkl_claim_marked(struct zkl_claim *claim, enum zkl_reply reply);
 /*
- * Of one that is `marked`, with ZKL_DONE of the own node, while no mark of it is out: it does not
- * say ZKL_HELD_WORD. Whoever asks the holder to give way erases that.
+ * After ZKL_DONE to the get of the own node, which is `marked`, while no mark is out: the data does
+ * not say ZKL_HELD_WORD. A revocation replaces the data, and with it the word.
  */
 zkl_actions zkl_claim_unmarked(struct zkl_claim *claim);
 zkl_actions zkl_claim_ranked(struct zkl_claim *claim, struct zkl_contender *contender,
@@ -411,20 +418,22 @@ zkl_actions zkl_claim_removed(struct zkl_claim *claim, enum zkl_reply reply);
 zkl_actions zkl_claim_left_nothing(struct zkl_claim *claim);
 /* A get of the own node shows that somebody has written to it: the signal. */
 zkl_actions zkl_claim_signalled(struct zkl_claim *claim);
-/* To ZKL_DO_FORWARD; `next`: what was refused is the write to the next one. */
+/* The reply to ZKL_DO_FORWARD; `next`: what was refused is the write to the next waiter. */
 zkl_actions zkl_claim_forwarded(struct zkl_claim *claim, enum zkl_reply reply, bool next);
 
 /* --- watch events ------------------------------------------------------------------- */
 zkl_actions zkl_claim_own_deleted(struct zkl_claim *claim);
 zkl_actions zkl_claim_own_changed(struct zkl_claim *claim);
-/* The line forgets the contender. A claim that heads hears of each; NULL: of one not in the line.
- */
+/* The line forgets the contender. A claim that heads hears of each; NULL: one not in the line. */
 zkl_actions zkl_claim_ahead_deleted(struct zkl_claim *claim, struct zkl_contender *contender,
                                     zkl_time now);
 zkl_actions zkl_claim_ahead_changed(struct zkl_claim *claim, struct zkl_contender *contender);
-/* Of line->kept: line->changed. */
+/* Of line->kept, when line->changed was set. */
 zkl_actions zkl_claim_contended(struct zkl_claim *kept, zkl_time now);
-/* To ZKL_DO_WATCH_LOOKAHEAD: it is not watched. The claim looks when its predecessor goes. */
+/*
+ * The reply to ZKL_DO_WATCH_LOOKAHEAD: the lookahead is not watched. The claim asks about the
+ * others ahead when its predecessor goes.
+ */
 static inline void zkl_claim_overlook(struct zkl_claim *claim) {
     zkl_contender_unref(claim->lookahead);
     claim->lookahead = NULL;

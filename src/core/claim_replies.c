@@ -7,7 +7,7 @@
 /* --- replies ------------------------------------------------------------------------------ */
 
 void zkl_claim_parents(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why) {
-    if (claim->refusal != ZKL_OK) return; /* the topmost says why */
+    if (claim->refusal != ZKL_OK) return; /* the topmost parent's refusal says why */
     if (reply == ZKL_REFUSED || reply == ZKL_ABSENT) claim->refusal = why;
 }
 
@@ -25,7 +25,7 @@ static zkl_actions create_answered(struct zkl_claim *claim, enum zkl_reply reply
     claim->refusal = ZKL_OK;
     if (claim->waits) return zkl_waiter_began(claim);
     if (!claim->wanted) return leave(claim);
-    claim->state = ZKL_LIST; /* out already, in the same flight */
+    claim->state = ZKL_LIST; /* the list is out already, in the same flight */
     return is_part(claim) ? watch_own(claim) | ZKL_DO_LIST : 0;
 }
 
@@ -49,7 +49,7 @@ static zkl_actions try_permits(struct zkl_claim *claim) {
     return zkl_claim_enter(claim);
 }
 
-/* Nobody has it, or it is given back to a claim that queues. */
+/* Nobody has the lock, or only a node that may be kept: that goes back to a claim that queues. */
 static bool may_be_free(const struct zkl_claim *claim) {
     const struct zkl_line *line = claim->line;
     if (zkl_line_is_free(line, claim->kind)) return true;
@@ -95,7 +95,7 @@ static zkl_actions recovery_listed(struct zkl_claim *claim, enum zkl_reply reply
     return ZKL_DO_WATCH_OWN;
 }
 
-/* LIST: it shows the own node, unless somebody removed it. */
+/* LIST: the list shows the own node, unless somebody removed it. */
 static zkl_actions own_listed(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
                               zkl_time now) {
     switch (reply) {
@@ -139,7 +139,7 @@ zkl_actions zkl_claim_synced(struct zkl_claim *claim, enum zkl_reply reply, zkl_
     return 0;
 }
 
-/* The node that was found is ours if the server says so. */
+/* The node is ours only if the server has this session as its owner. */
 static zkl_actions known(struct zkl_claim *claim, int64_t czxid, uint64_t owner, zkl_time now) {
     bool listed = claim->state == ZKL_RECOVER_STAT;
     if (!listed && (claim->state != ZKL_LIST || claim->node.czxid)) return 0;
@@ -149,8 +149,8 @@ static zkl_actions known(struct zkl_claim *claim, int64_t czxid, uint64_t owner,
 }
 
 /*
- * The own node is known to be gone, by a reply or by an event. In other states the reply to what is
- * out about the node decides: of DOWNGRADE, LEAVE and FORWARD its own, of IN_CONDITION its
+ * The own node is known to be gone, by a reply or by an event. In the states not named here a reply
+ * that is out decides: in DOWNGRADE, LEAVE and FORWARD the claim's own, in IN_CONDITION its
  * waiter's.
  */
 static zkl_actions own_gone(struct zkl_claim *claim) {
@@ -180,8 +180,8 @@ zkl_actions zkl_claim_got_own(struct zkl_claim *claim, enum zkl_reply reply, enu
 }
 
 /*
- * NULL is one that the line has forgotten. When numbers come to their end the order is
- * another one: the one ahead by number is looked at again, though it may be behind.
+ * NULL: a contender that the line has forgotten. Once numbers are exhausted czxids give the order:
+ * the contender that was ahead by its number counts here, though it may be behind.
  */
 static bool may_precede(const struct zkl_claim *claim, const struct zkl_contender *contender) {
     return !contender || claim->line->exhausted || zkl_line_precedes(claim->line, contender, claim);
@@ -191,22 +191,25 @@ static bool looks_ahead_to(const struct zkl_claim *claim, const struct zkl_conte
     return contender && claim->lookahead == contender;
 }
 
-/* A claim that heads awaits all that precede it. */
+/* A claim that heads waits for each contender that precedes it. */
 static bool awaits(const struct zkl_claim *claim, const struct zkl_contender *contender) {
     if (claim->state != ZKL_WAIT) return false;
     return claim->ahead == contender || (claim->headed && may_precede(claim, contender));
 }
 
 /*
- * A claim that heads, and has not enough with one holder less: the others are watched already,
- * unless a list that came since shows more.
+ * The claim heads, and does not fit with one holder less either: it watches the others already,
+ * unless a list that came since shows more of them.
  */
 static bool still_waits(const struct zkl_claim *claim) {
     if (!claim->headed || zkl_line_unranked(claim->line, claim, NULL)) return false;
     return claim->headed == claim->line->serial && !zkl_permits_fit(claim->line, claim);
 }
 
-/* The line forgets the contender. A look that is out is answered after it was gone. */
+/*
+ * The line forgets the contender. If requests about the others ahead are out, they are answered
+ * after it was gone: their replies decide.
+ */
 static zkl_actions ahead_gone(struct zkl_claim *claim, struct zkl_contender *contender,
                               zkl_time now) {
     if (contender) zkl_line_forget(claim->line, contender);
@@ -215,7 +218,7 @@ static zkl_actions ahead_gone(struct zkl_claim *claim, struct zkl_contender *con
         zkl_lookahead_await(claim);
         return 0;
     }
-    claim->recheck = !claim->headed; /* a claim that heads watches each */
+    claim->recheck = !claim->headed; /* a claim that heads watches each contender ahead */
     return zkl_claim_advance(claim, now);
 }
 
@@ -289,13 +292,13 @@ zkl_actions zkl_claim_downgraded(struct zkl_claim *claim, enum zkl_reply reply, 
     }
     if (!claim->wanted) return leave(claim);
     claim->state = ZKL_HELD;
-    claim->node.watched = false; /* the next heartbeat's */
+    claim->node.watched = false; /* the next heartbeat watches it */
     return ZKL_DO_DOWNGRADED;
 }
 
 /*
- * A list that is asked after a change shows what was so at the change: each change is
- * followed by one list, though a stranger may have made it.
+ * A list that is asked for after a change shows the line as it was at the change, or newer: each
+ * change is followed by one list, whoever made it.
  */
 zkl_actions zkl_claim_ahead_marked(struct zkl_claim *claim, struct zkl_contender *contender,
                                    int64_t zxid) {
@@ -304,14 +307,14 @@ zkl_actions zkl_claim_ahead_marked(struct zkl_claim *claim, struct zkl_contender
     return zkl_claim_list_again(claim);
 }
 
-/* A refused mark is left: the claim behind is told when the node goes. */
+/* A refused mark is not repeated: the claim behind hears when the node goes. */
 zkl_actions zkl_claim_marked(struct zkl_claim *claim, enum zkl_reply reply) {
     if (claim->state != ZKL_HELD) return 0; /* the node goes, and that tells as well */
     if (reply == ZKL_ABSENT) return own_gone(claim);
     return reply == ZKL_UNKNOWN ? stall(claim) : 0;
 }
 
-/* An heir that does not hold yet looks once more when it does; a stalled mark is repeated. */
+/* An heir that does not hold yet reads its node again when it does; a stalled mark is repeated. */
 zkl_actions zkl_claim_unmarked(struct zkl_claim *claim) {
     if (claim->state != ZKL_HELD) claim->node.watched = false;
     if (claim->state != ZKL_HELD || claim->stalled) return 0;
@@ -324,7 +327,7 @@ zkl_actions zkl_claim_removed(struct zkl_claim *claim, enum zkl_reply reply) {
     if (reply == ZKL_DONE || reply == ZKL_ABSENT)
         return retreats ? zkl_claim_rest(claim) : gone(claim);
     if (reply == ZKL_REFUSED && claim->waits && !claim->settled) return zkl_waiter_forward(claim);
-    /* Of a name that others use: look which claim's node it is now. */
+    /* Others use the name, too: find out whose node has it now. */
     if (reply == ZKL_UNKNOWN && zkl_kind_is_fixed(claim->kind)) claim->state = ZKL_RECOVER_SYNC;
     return stall(claim);
 }
@@ -352,7 +355,7 @@ zkl_actions zkl_claim_ahead_deleted(struct zkl_claim *claim, struct zkl_contende
     return looks_ahead ? zkl_lookahead_gone(claim) : ahead_gone(claim, contender, now);
 }
 
-/* Of a claim that heads: one of those that it watches. */
+/* The contender is one of those that a claim that heads watches. */
 static zkl_actions watch_again(struct zkl_claim *claim, struct zkl_contender *contender) {
     if (!contender) return 0;
     zkl_contender_ref(contender);

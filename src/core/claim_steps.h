@@ -1,7 +1,8 @@
 /*
- * claim_steps.h - the steps that claims of every kind are made of: the ways out of a
- * state. For claim.c, which has the machine, and for unfair.c and condition.c, which have
- * what is different in a claim of ZKL_UNFAIR, and in a waiter; batch.c, which hands nodes on.
+ * claim_steps.h - the steps that claims of every kind are made of: the ways out of a state. For
+ * claim.c, claim_way.c and claim_replies.c, which have the machine; for unfair.c and condition.c,
+ * which have what is different in a claim of ZKL_UNFAIR, and in a waiter; for batch.c, which hands
+ * nodes on; for lookahead.c and crowd.c.
  */
 #ifndef ZKL_CLAIM_STEPS_H
 #define ZKL_CLAIM_STEPS_H
@@ -21,12 +22,12 @@ static inline void drop_ahead(struct zkl_claim *claim) {
     claim->looking = false;
 }
 
-/* It has no node any more, or makes another one. */
+/* The claim has no node any more, or makes another one. */
 static inline void forget_node(struct zkl_claim *claim) {
     claim->node = (struct zkl_node){.doubted = claim->node.doubted};
 }
 
-/* The own node is gone for certain; the line need not wait for the next list. */
+/* The own node is gone for certain: the line forgets it before the next list. */
 static inline void forget_own(struct zkl_claim *claim) {
     struct zkl_contender *own = zkl_line_find(claim->line, claim->node.name);
     if (own) zkl_line_forget(claim->line, own);
@@ -40,12 +41,12 @@ static inline zkl_actions make_way(const struct zkl_claim *claim) {
     return 0;
 }
 
-/* Its node says that it may be kept: an heir of such a node may not keep it itself. */
+/* The node's name says that it may be kept, even if the claim, an heir, has no `keep` itself. */
 static inline bool has_keeping_node(const struct zkl_claim *claim) {
     return claim->node.nonce & ZKL_NONCE_KEEPS;
 }
 
-/* Its node may go to another claim of the session. */
+/* The claim may pass its node on to another claim of the session. */
 static inline bool may_pass_on(const struct zkl_claim *claim) {
     return claim->batch != 0 || claim->keep > 0 || has_keeping_node(claim);
 }
@@ -66,7 +67,7 @@ static inline zkl_actions gone(struct zkl_claim *claim) {
     return followed ? ZKL_DO_FORGET | make_way(claim) : ZKL_DO_FORGET;
 }
 
-/* The next one of the batch need not wait for this one. */
+/* The session's next claim need not wait for this one. */
 static inline zkl_actions make_way_in_batch(const struct zkl_claim *claim) {
     return may_pass_on(claim) ? make_way(claim) : 0;
 }
@@ -81,7 +82,10 @@ static inline zkl_actions leave(struct zkl_claim *claim) {
     return claim->stalled ? 0 : ZKL_DO_REMOVE | make_way_in_batch(claim);
 }
 
-/* Tells the user why not, or the lock's claim. What becomes of the node is the caller's matter. */
+/*
+ * Tells the user, or of a waiter the lock's claim, why there is no grant. The caller decides what
+ * becomes of the node.
+ */
 static inline zkl_actions fail(struct zkl_claim *claim, enum zkl_code why) {
     claim->code = why;
     claim->wanted = false;
@@ -108,12 +112,15 @@ static inline bool certain(const struct zkl_claim *claim, zkl_time now) {
     return zkl_clock_phase(clock, clock->epoch, now) == ZKL_PHASE_HELD;
 }
 
-/* A waiter's node is no place in the lock's line. */
+/*
+ * A grant could be used, so the claim may take a place in line. A waiter's node is no place in the
+ * lock's line.
+ */
 static inline bool may_enter(const struct zkl_claim *claim) {
     return claim->waits || zkl_clock_may_grant(&claim->common->clock);
 }
 
-/* Its node is there, and it has not been granted. */
+/* Its node is there, and the claim has not been granted yet. */
 static inline bool is_in_line(const struct zkl_claim *claim) {
     enum zkl_claim_state state = claim->state;
     return state == ZKL_RECOVER_STAT || state == ZKL_LIST || state == ZKL_RANK ||
@@ -141,7 +148,10 @@ static inline bool all_are(const struct zkl_claim *claim, enum zkl_claim_state s
     return true;
 }
 
-/* As far as the lists have shown: a part that is first takes none any more. */
+/*
+ * Each part's node is in its line, as far as the lists have shown: a part that is first in its line
+ * needs no further list.
+ */
 static inline bool all_have_nodes(const struct zkl_claim *claim) {
     const struct zkl_claim *part = claim;
     do {
@@ -151,21 +161,21 @@ static inline bool all_have_nodes(const struct zkl_claim *claim) {
     return true;
 }
 
-/* It is not told of its end before it holds, unless it watches. */
+/* Without this watch the claim would not hear of its node's end before it holds. */
 static inline zkl_actions watch_own(struct zkl_claim *claim) {
     if (claim->node.watched) return 0;
     claim->node.watched = true;
     return ZKL_DO_WATCH_OWN;
 }
 
-/* Held from now on, with all that belongs to it. */
+/* The claim holds from now on, and with it all parts of its multi-lock. */
 static inline void hold(struct zkl_claim *claim) {
     struct zkl_claim *part = claim;
     do {
         part->state = ZKL_HELD;
         part->epoch = claim->common->clock.epoch;
         part->hold_until = ZKL_NEVER;
-        part->max_waiters = 0; /* it comes back from a condition, however many wait */
+        part->max_waiters = 0; /* it contends again after a condition, however many wait */
         part = part->next_part;
     } while (part != claim);
 }
@@ -180,8 +190,8 @@ static inline bool others_seek(const struct zkl_claim *claim) {
 }
 
 /*
- * The other parts of a multi-lock, too: as each is resumed. Where one does not know its node yet,
- * this one looks again later.
+ * The claim gives its place up; the other parts of a multi-lock do so when they are resumed. While
+ * a part does not know its node yet, this claim waits in PROVE, and tries again later.
  */
 static inline zkl_actions retreat(struct zkl_claim *claim) {
     if (claim->trying) return fail(claim, ZKL_TIMEOUT) | leave(claim);
@@ -199,7 +209,7 @@ static inline zkl_actions retreat(struct zkl_claim *claim) {
     return claim->stalled ? 0 : ZKL_DO_REMOVE;
 }
 
-/* First in line, and not certain. */
+/* The claim is first in line, and the lease clock is not certain. */
 static inline zkl_actions prove(struct zkl_claim *claim) {
     if (!may_enter(claim)) return retreat(claim);
     claim->state = ZKL_PROVE;
@@ -249,9 +259,12 @@ zkl_actions zkl_claim_enter(struct zkl_claim *claim);   /* a new attempt, with i
 zkl_actions zkl_claim_rest(struct zkl_claim *claim);    /* not now: as if it had not begun */
 zkl_actions zkl_claim_requeue(struct zkl_claim *claim); /* the own node is gone: never a grant */
 zkl_actions zkl_claim_list_again(struct zkl_claim *claim);
-/* To a claim that is to recheck those ahead. False: gets do, if any are to be sent. */
+/* Of a claim that is to recheck those ahead: a list does it. False: gets do, if any are needed. */
 bool zkl_claim_rechecks_by_list(struct zkl_claim *claim);
-/* Finds its place in the line, as far as that is known. Its lookahead is watched already. */
+/*
+ * Finds the claim's place in line, as far as that is known. A lookahead that is its predecessor now
+ * is watched already.
+ */
 zkl_actions zkl_claim_advance(struct zkl_claim *claim, zkl_time now);
 /* Somebody uses the path for something else. */
 zkl_actions zkl_claim_conflict(struct zkl_claim *claim, struct zkl_contender *stranger);
@@ -261,23 +274,23 @@ zkl_actions zkl_claim_conflict(struct zkl_claim *claim, struct zkl_contender *st
 zkl_actions zkl_lookahead_watch(struct zkl_claim *claim); /* it knows its predecessor */
 zkl_actions zkl_lookahead_again(struct zkl_claim *claim); /* if it is not watched */
 zkl_actions zkl_lookahead_gone(struct zkl_claim *claim);
-/* What it asked about those ahead is answered. */
+/* The requests about the others ahead are answered. */
 zkl_actions zkl_lookahead_looked(struct zkl_claim *claim, enum zkl_reply reply);
-/* The predecessor went, too: what is out tells what to do next. */
+/* The predecessor went, too, while requests are out: their replies tell what to do next. */
 void zkl_lookahead_await(struct zkl_claim *claim);
 
 /* --- batch.c: claims that have one node between them --------------------------------------- */
 
-bool zkl_batch_follows(const struct zkl_claim *claim);   /* another one is under way for it, too */
+bool zkl_batch_follows(const struct zkl_claim *claim);   /* another claim goes first, for both */
 zkl_actions zkl_batch_followed(struct zkl_claim *claim); /* it waits for its turn */
-/* The node goes to the next, or goes; `now` matters to a holder. */
+/* The node goes to the session's next claim, stays, or is removed; `now` matters to a holder. */
 zkl_actions zkl_batch_leave(struct zkl_claim *claim, zkl_time now);
-/* Of a claim in KEPT: a list of the path is answered; it asks anew; time passed; it is to end. */
+/* KEPT or HELD: a list of the path is answered; the claim asks anew. KEPT: time passed; it ends. */
 zkl_actions zkl_batch_listed(struct zkl_claim *claim, enum zkl_reply reply, zkl_time now);
 zkl_actions zkl_batch_ask(struct zkl_claim *claim);
 zkl_actions zkl_batch_tick(struct zkl_claim *claim, zkl_time now);
 zkl_actions zkl_batch_end(struct zkl_claim *claim);
-/* A node is kept, and will be the claim's, or go. */
+/* The line has a kept node, which will go to the claim, or be removed. */
 bool zkl_batch_awaits_kept(const struct zkl_claim *claim);
 
 /* --- condition.c: transitions of a waiter ------------------------------------------------- */
@@ -289,7 +302,7 @@ zkl_actions zkl_waiter_listed(struct zkl_claim *claim, enum zkl_reply reply);
 
 /* --- unfair.c: transitions of a claim of ZKL_UNFAIR; claim.h says what each event is --- */
 
-/* Another one asks, or waits, for it, too. */
+/* Another claim of the session asks or waits for this one, too. */
 bool zkl_unfair_follows(const struct zkl_claim *claim);
 zkl_actions zkl_unfair_start(struct zkl_claim *claim);
 zkl_actions zkl_unfair_enter(struct zkl_claim *claim); /* another attempt */

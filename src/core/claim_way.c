@@ -21,7 +21,7 @@ static zkl_actions gather(struct zkl_claim *claim) {
 
 /* --- the way to the front -------------------------------------------------------------- */
 
-/* A node of an earlier attempt is nobody's. */
+/* Back to NEW: an earlier attempt's node is no claim's any more. */
 zkl_actions zkl_claim_rest(struct zkl_claim *claim) {
     forget_own(claim);
     forget_node(claim);
@@ -29,7 +29,7 @@ zkl_actions zkl_claim_rest(struct zkl_claim *claim) {
     return stall(claim);
 }
 
-/* What the node's name is to tell of it. */
+/* What the nonce tells of the node: it may be kept, or its tokens count grants. */
 static uint64_t nonce_bits(const struct zkl_claim *claim) {
     if (claim->keep > 0) return ZKL_NONCE_KEEPS;
     return claim->counting ? ZKL_NONCE_COUNTS : 0;
@@ -59,15 +59,15 @@ zkl_actions zkl_claim_requeue(struct zkl_claim *claim) {
 }
 
 /*
- * The predecessor is gone. The claim has watched no other contender, so the others ahead may be
+ * The predecessor is gone. The claim has watched none of those before its lookahead, so they may be
  * gone, too. To watch the next and then the next would be a walk of a round trip each. The claim
- * asks about all of them in one flight: with gets, or with a list where that has fewer bytes (a
- * get and its reply are about as long as the names of four contenders). Of one that is left
- * the get that watches it tells as well.
+ * asks about all of them in one flight: with gets, or with a list where that has fewer bytes (a get
+ * and its reply are about as long as the names of four contenders). If only one is left, the get
+ * that watches it tells whether it is gone.
  */
 enum { GETS_MAX = 8, NAMES_A_GET = 4 };
 
-/* How many gets it takes; one more than GETS_MAX are too many. */
+/* How many gets a recheck takes; GETS_MAX + 1 stands for any larger number. */
 static size_t gets_to_recheck(const struct zkl_claim *claim) {
     struct zkl_contender *each = NULL;
     size_t gets = 0;
@@ -75,7 +75,7 @@ static size_t gets_to_recheck(const struct zkl_claim *claim) {
     return gets;
 }
 
-/* It has its permits, or watches all that are ahead, even if some of them are gone. */
+/* The claim fits, or heads: then it watches all that are ahead, even if some of them are gone. */
 static bool is_near(const struct zkl_claim *claim) {
     return claim->kind == ZKL_PERMIT && !claim->line->exhausted &&
            zkl_permits_head(claim->line, claim);
@@ -128,7 +128,7 @@ static zkl_actions advance_permits(struct zkl_claim *claim, zkl_time now) {
     return wait_for(claim, zkl_line_ahead(claim->line, claim));
 }
 
-/* A claim that was behind another, and hears that it was granted, heads now, or fits. */
+/* Asks for a list again. In PERMIT the one ahead was granted: the claim heads now, or fits. */
 zkl_actions zkl_claim_list_again(struct zkl_claim *claim) {
     drop_ahead(claim);
     claim->state = ZKL_LIST;
@@ -136,7 +136,7 @@ zkl_actions zkl_claim_list_again(struct zkl_claim *claim) {
     return claim->stalled ? 0 : ZKL_DO_LIST;
 }
 
-/* Of a try: nobody else is ahead, and perhaps nobody holds that node. Its session will tell. */
+/* The try may wait: only this node is ahead, and perhaps nobody holds it. Its session will tell. */
 static bool may_be_let_in(const struct zkl_claim *claim, const struct zkl_contender *ahead) {
     bool alone = claim->kind == ZKL_MUTEX && !is_part(claim);
     return alone && zkl_line_first_kept(claim->line, claim->common->session) == ahead;
@@ -152,9 +152,9 @@ static zkl_actions advance(struct zkl_claim *claim, zkl_time now) {
         claim->state = ZKL_RECOVER_STAT;
         return watch_own(claim);
     }
-    own->czxid = claim->node.czxid; /* need not be asked for */
+    own->czxid = claim->node.czxid; /* its czxid need not be asked for */
     if (claim->counting &&
-        claim->node.czxid > ZKL_BATCH_CZXID_MAX) /* no token of it would be true */
+        claim->node.czxid > ZKL_BATCH_CZXID_MAX) /* its tokens would be too large */
         return fail(claim, ZKL_UNSUPPORTED) | leave(claim);
     if (claim->line->incomplete || zkl_claim_rechecks_by_list(claim))
         return zkl_claim_list_again(claim);

@@ -2,7 +2,7 @@
 
 #include "clock.h"
 
-/* So long it takes until the leader knows of a packet. */
+/* How long it may take until the leader knows of a packet that a follower received. */
 static zkl_time reported(const struct zkl_clock *clock) {
     return clock->timeout / 15 * 4;
 }
@@ -26,7 +26,7 @@ static bool ran_out(const struct zkl_clock *clock, zkl_time now) {
 }
 
 static void set_timeout(struct zkl_clock *clock, zkl_time timeout, double margin) {
-    if (timeout > clock->timeout) clock->steady_since = clock->proof; /* too short a chain now */
+    if (timeout > clock->timeout) clock->steady_since = clock->proof; /* the chain is too short */
     if (timeout < clock->timeout) clock->certain = clock->proof;
     clock->timeout = timeout;
     clock->patience = timeout / 12;
@@ -36,7 +36,7 @@ static void set_timeout(struct zkl_clock *clock, zkl_time timeout, double margin
 
 void zkl_clock_retime(struct zkl_clock *clock, zkl_time timeout, double margin, zkl_time now) {
     assert(timeout > 0 && margin > 0 && margin <= 0.5);
-    if (ran_out(clock, now)) clock->epoch++; /* by the old one */
+    if (ran_out(clock, now)) clock->epoch++; /* by the old timeout */
     set_timeout(clock, timeout, margin);
 }
 

@@ -26,12 +26,12 @@
  * long without a stop of more than T/12: `awake_since`; the owner of the clock
  * shows that by zkl_clock_attend(). Until then a proof makes nothing certain.
  *
- * A sync is no quorum operation: a leader that was stopped, and deposed meanwhile,
- * still acknowledges those that waited for it. The new leader grants every session
- * T from a moment after the stop; so of proofs that waited, only those issued later
- * than T/2 after it are too good, and before those others waited for longer than T/4.
- * Therefore, when a proof was answered that late, the chain begins anew with the
- * answer. libzookeeper gives a silent server up after 2/3 T: 2/3 T + 5/16 T < T.
+ * A sync is no quorum operation: a leader that was stopped, and deposed meanwhile, still
+ * acknowledges those that waited for it. The new leader grants every session T from a moment after
+ * the stop. So of the proofs that waited, only those issued more than T/2 after the stop claim too
+ * much; and ahead of them others had waited for longer than T/4. Therefore, when a proof was
+ * answered that late, the chain begins anew with the answer. libzookeeper gives a silent server up
+ * after 2/3 T: 2/3 T + 5/16 T < T.
  * Source: ZooKeeper's SessionTrackerImpl, ExpiryQueue, Learner.ping,
  * Leader.processSync and zookeeper_interest.
  *
@@ -66,14 +66,15 @@ struct zkl_clock {
     zkl_time steady_since; /* the first of the chain of proofs, T/5 apart at most */
     zkl_time attended;     /* the last time that the process was seen to run; 0: never yet */
     zkl_time awake_since;  /* the end of its last stop */
-    zkl_time patience;     /* more than this between two looks is a stop; 0: not known yet */
+    zkl_time patience;     /* more than this between two calls of zkl_clock_attend() is a
+                              stop; 0: not known yet */
     bool connected;
     uint32_t epoch; /* raised whenever everything granted before is lost */
 };
 
 /*
- * A session began. `issued` is a time at which it was not yet asked for, so
- * that it is no proof; `margin` is a part of the timeout in (0, 0.5].
+ * A session began, at `issued`: that is no proof, and nothing is certain before the first one.
+ * `margin` is a part of the timeout in (0, 0.5].
  */
 void zkl_clock_start(struct zkl_clock *clock, zkl_time timeout, double margin, zkl_time issued);
 
@@ -99,12 +100,13 @@ enum zkl_phase zkl_clock_phase(const struct zkl_clock *clock, uint32_t epoch, zk
 zkl_time zkl_clock_remaining(const struct zkl_clock *clock, uint32_t epoch, zkl_time now);
 
 /*
- * A claim that is first could be granted: an earlier proof counts still, or one that is sent now
- * will. After a stop none does for a while. By the last zkl_clock_attend().
+ * A claim that is first could be granted: an earlier proof still counts, or one that is sent now
+ * will. After a stop no proof counts for a while. Judged by the time of the last
+ * zkl_clock_attend().
  */
 bool zkl_clock_may_grant(const struct zkl_clock *clock);
 
-/* The end of that while. */
+/* From when proofs count again, after the last stop. */
 zkl_time zkl_clock_grants_from(const struct zkl_clock *clock);
 
 /* When the phase of a current lease changes next by time alone. */

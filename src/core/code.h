@@ -21,10 +21,10 @@ enum zkl_code {
     ZKL_WOULD_DEADLOCK, /* the owner would wait for itself */
     ZKL_CONFLICT,       /* the path is in use with another kind of lock */
     ZKL_AUTH,           /* the server's ACL refuses */
-    ZKL_NO_NODE,        /* the chroot does not exist */
-    ZKL_TOO_MANY,       /* more than 512 KB of paths in one session */
+    ZKL_NO_NODE,        /* the chroot, or the node that was asked for, does not exist */
+    ZKL_TOO_MANY,       /* too many paths of nodes, or of watches, in one session */
     ZKL_BUSY,           /* a try: an answer showed that another one has it, or comes first; or
-                           more wait for the lock than its caller puts up with */
+                           as many wait for the lock already as its caller puts up with */
     ZKL_NO_MEMORY,      /* the process has none left */
     ZKL_UNSUPPORTED,    /* not built, or not possible here */
     ZKL_CONTEXT,        /* the host does not allow this call here */

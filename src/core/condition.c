@@ -34,7 +34,7 @@ zkl_actions zkl_claim_await(struct zkl_claim *waiter, struct zkl_claim *lock, zk
 /* The transaction was refused: the lock is held as before. */
 static zkl_actions stay(struct zkl_claim *lock, enum zkl_code why) {
     lock->state = ZKL_HELD;
-    lock->node.watched = false; /* its event may have been taken for the transaction's */
+    lock->node.watched = false; /* the node's event may have been taken for the transaction's */
     lock->refusal = why;
     return ZKL_DO_STAYED;
 }
@@ -44,7 +44,7 @@ static bool was_refused(const struct zkl_claim *waiter) {
     return waiter->refusal != ZKL_OK && !waiter->left && !waiter->node.doubted;
 }
 
-/* It may still have its node, or not: its waiter is finding out. */
+/* Whether the lock's claim still has its node is open: the waiter is finding out. */
 static bool is_open(const struct zkl_claim *waiter) {
     return waiter->state == ZKL_CREATE || waiter->state == ZKL_RECOVER_SYNC ||
            waiter->state == ZKL_RECOVER_LIST;
@@ -85,7 +85,7 @@ zkl_actions zkl_claim_signalled(struct zkl_claim *claim) {
 }
 
 zkl_actions zkl_waiter_take(struct zkl_claim *claim) {
-    if (claim->partner) claim->partner->partner = NULL; /* it may wait again */
+    if (claim->partner) claim->partner->partner = NULL; /* the lock's claim may wait again */
     claim->partner = NULL;
     claim->settled = true;
     return leave(claim);
@@ -100,7 +100,7 @@ zkl_actions zkl_waiter_forward(struct zkl_claim *claim) {
     return claim->stalled ? 0 : ZKL_DO_LIST;
 }
 
-/* Those that came after it, for those before have theirs, while numbers tell the order. */
+/* The first that came after `own`; those before have signals, while numbers tell the order. */
 static size_t first_behind(const struct zkl_line *line, const struct zkl_contender *own) {
     if (line->exhausted) return 0;
     for (size_t i = 0; i < line->count; i++)
@@ -143,11 +143,11 @@ zkl_actions zkl_waiter_listed(struct zkl_claim *claim, enum zkl_reply reply) {
     return stall(claim);
 }
 
-/* After a lost reply the list tells: the own node is there as long as it was not passed on. */
+/* After a lost reply a list tells: the own node is there until the signal was passed on. */
 zkl_actions zkl_claim_forwarded(struct zkl_claim *claim, enum zkl_reply reply, bool next) {
     if (claim->state != ZKL_FORWARD) return 0;
     if (reply == ZKL_DONE || (reply == ZKL_ABSENT && !next)) return gone(claim);
     if (reply != ZKL_UNKNOWN && next) return bequeath(claim);
-    drop_ahead(claim); /* it may still have the signal */
+    drop_ahead(claim); /* the same heir may still get the signal */
     return stall(claim);
 }

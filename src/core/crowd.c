@@ -1,16 +1,16 @@
 /*
- * crowd.c - whether so many wait for a lock already as a claim does not put up with.
+ * crowd.c - whether as many wait for a lock already as a claim's `max_waiters`.
  *
- * A claim with a node counts those ahead of it, by the list that shows its place. Before that it
- * counts the claims of its own session, which costs no request; in turns, where that is all that it
- * will do, also the other sessions' nodes, as the last list had them. Who holds does not wait. A
- * claim that was told to wait waits.
+ * A claim with a node counts the waiters ahead of it, by the list that shows its place. Before that
+ * it counts its session's claims that wait, which costs no request; in turns, where it makes no
+ * node of its own, also the other sessions' nodes, as the last list had them. A holder is no
+ * waiter. A claim that was told to wait does not count again.
  */
 #include "claim_steps.h"
 
 /* --- by nodes --------------------------------------------------------------------------------- */
 
-/* Of the contenders this one, behind `permits` of those before it, is no waiter. */
+/* This contender holds; those before it have `permits`. */
 static bool holds(const struct zkl_line *line, size_t at, int64_t permits) {
     const struct zkl_contender *each = line->contenders[at];
     if (at == 0) return true;
@@ -19,7 +19,7 @@ static bool holds(const struct zkl_line *line, size_t at, int64_t permits) {
     return each->kind == ZKL_READ;
 }
 
-/* How many hold, of the first so many: they are in front of all others. */
+/* How many of the first `count` contenders hold; holders are in front of all others. */
 static size_t holders(const struct zkl_line *line, size_t count) {
     int64_t permits = 0;
     size_t at = 0;
@@ -39,7 +39,7 @@ static bool is_waiting(const struct zkl_claim *claim) {
     return waits && claim->wanted && claim->announced && !claim->trying;
 }
 
-/* Those before it in its session, but no more than it wants to know. */
+/* How many earlier claims of its session wait; counted up to max_waiters. */
 static size_t waiting_here(const struct zkl_claim *claim) {
     size_t count = 0;
     const struct zkl_claim *each = claim->line->claims;
@@ -48,7 +48,7 @@ static size_t waiting_here(const struct zkl_claim *claim) {
     return count;
 }
 
-/* By the other sessions' nodes. */
+/* How many nodes of other sessions wait. */
 static size_t waiting_elsewhere(const struct zkl_claim *claim) {
     const struct zkl_line *line = claim->line;
     size_t count = 0;

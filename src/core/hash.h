@@ -1,4 +1,4 @@
-/* hash.h - FNV-1a, of tables. http://www.isthe.com/chongo/tech/comp/fnv/ */
+/* hash.h - FNV-1a, for hash tables. http://www.isthe.com/chongo/tech/comp/fnv/ */
 #ifndef ZKL_HASH_H
 #define ZKL_HASH_H
 

@@ -26,7 +26,7 @@ struct zkl_histogram {
 void zkl_histogram_add(struct zkl_histogram *histogram, zkl_time time);
 void zkl_histogram_merge(struct zkl_histogram *to, const struct zkl_histogram *from);
 
-/* The time that so many in a thousand are not above, 1 to 1000; 0: it is empty. */
+/* The time that `per_mille` in a thousand, 1 to 1000, do not exceed; 0: the histogram is empty. */
 zkl_time zkl_histogram_quantile(const struct zkl_histogram *histogram, unsigned per_mille);
 
 /* How many took less than 2^doublings microseconds. */

@@ -83,7 +83,7 @@ struct zkl_contender *zkl_line_find_nonce(const struct zkl_line *line, uint64_t 
  * that a reader may carry the number of a writer: a downgrade.
  */
 static bool numbers_exhausted(const struct zkl_line *line) {
-    size_t readers = 0, others = 0; /* of one number */
+    size_t readers = 0, others = 0; /* that have this number */
     for (size_t i = 0; i < line->count; i++) {
         const struct zkl_contender *here = line->contenders[i];
         if (zkl_sequence_exhausted(here->sequence)) return true;
@@ -123,7 +123,7 @@ static void drop_all(struct zkl_contender **list, size_t count) {
     free(list);
 }
 
-/* Sorted, so that a name that is in it twice is beside itself. */
+/* The list is sorted: equal names are neighbours. */
 static size_t drop_repeated(struct zkl_contender **list, size_t count) {
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
@@ -263,7 +263,7 @@ struct zkl_contender *zkl_line_first_kept(const struct zkl_line *line, uint64_t 
 }
 
 struct zkl_contender *zkl_line_orphan(const struct zkl_line *line, uint64_t session) {
-    if (session == 0) return NULL; /* none of ours: names without a uuid have it, too */
+    if (session == 0) return NULL; /* there is no session; names without a uuid have 0, too */
     for (size_t i = 0; i < line->count; i++) {
         struct zkl_contender *contender = line->contenders[i];
         if (contender->session == session && !contender->claimed) return contender;

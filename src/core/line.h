@@ -1,19 +1,18 @@
 /*
  * line.h - the line of contenders at one lock path, as this session knows it.
  *
- * One line serves all claims of the session on the path: the list of names is
- * held once, however many claims wait. It is the newest list the server gave,
- * less what was seen to be gone since. That is enough for every claim, for
- * ever: numbers and czxids only grow, so each contender ahead of a claim was in
- * the list that came with its own creation, and in every newer one while alive.
+ * One line serves all claims of the session on the path: the list of names is stored once, however
+ * many claims wait. It is the newest list the server gave, less what was seen to be gone since.
+ * That is enough for every claim, for ever: numbers and czxids only grow, so each contender ahead
+ * of a claim was in the list that came with its own creation, and in every newer one while alive.
  *
  * Order: by number while every number says something; once one of them is
  * exhausted (name.h) or two are equal, by czxid, which is then asked for. A
  * contender first listed after a claim's own list is behind that claim, so its
  * czxid need not be known.
  *
- * Ownership: the line owns its contenders; a claim that waits for one, and a
- * request about one, hold a reference. The owner of the line serialises calls.
+ * Ownership: the line owns its contenders; a claim that waits for one has a reference to it, and so
+ * has a request about one. The owner of the line serialises calls.
  */
 #ifndef ZKL_LINE_H
 #define ZKL_LINE_H
@@ -34,7 +33,7 @@ struct zkl_contender {
     int32_t sequence;
     int32_t permits, limit; /* PERMIT */
     enum zkl_kind kind;
-    bool keeps;   /* perhaps nobody holds it (name.h) */
+    bool keeps;   /* it may be kept: perhaps nobody holds it (name.h) */
     bool listed;  /* still in the line */
     bool claimed; /* a claim of ours answers for it; see zkl_line_orphan */
     char name[];
@@ -46,11 +45,11 @@ struct zkl_claim;
 enum zkl_children { ZKL_UNWATCHED, ZKL_WATCH_ASKED, ZKL_WATCHED };
 
 /*
- * A lock that this session kept, and had to give back, and wanted again soon, is not kept for a
- * while: others want it as often.
+ * A lock that this session kept, gave back to others and soon wanted again is not kept for a while:
+ * others want it as often.
  */
 struct zkl_restraint {
-    zkl_time gave_back; /* to others, the last time; 0: not since it was wanted */
+    zkl_time gave_back; /* when the lock last went to others; 0: not since it was wanted */
     zkl_time length;    /* of the last restraint; 0: none for long */
     zkl_time until;
 };
@@ -68,7 +67,7 @@ struct zkl_line {
     bool changed; /* in this turn a contender came or went; or may have, unwatched (batch.c) */
     struct zkl_claim *claims, **claims_end; /* this session's, in order of arrival */
     size_t tries;                           /* of them, those that must not queue */
-    struct zkl_claim *kept; /* that of them in KEPT, or that holds and may be; or NULL */
+    struct zkl_claim *kept; /* in KEPT, or holds by a node that may be kept; or NULL */
     struct zkl_restraint restraint;
 };
 
@@ -91,8 +90,8 @@ struct zkl_contender *zkl_line_find_nonce(const struct zkl_line *line, uint64_t 
 void zkl_line_forget(struct zkl_line *line, struct zkl_contender *contender);
 
 /*
- * The next contender after `after` (NULL: the first) that the claim has to ask about: its czxid
- * is needed, or the claim is to recheck those ahead, `ahead` apart.
+ * The next contender after `after` (NULL: the first) that the claim has to ask about: its czxid is
+ * needed, or the claim is to recheck those ahead, all but claim->ahead.
  */
 struct zkl_contender *zkl_line_unranked(const struct zkl_line *line, const struct zkl_claim *claim,
                                         const struct zkl_contender *after);
@@ -130,12 +129,12 @@ size_t zkl_line_count_ahead(const struct zkl_line *line, const struct zkl_claim 
 struct zkl_contender *zkl_line_orphan(const struct zkl_line *line, uint64_t session);
 
 /*
- * The same of a node of ZKL_NAME_FIXED, as a get tells: its owner, and its czxid. The caller
- * removes an orphan (zkl_claim_adopt_fixed); of what may be one it gets the node again, later.
+ * Whether a node of ZKL_NAME_FIXED is an orphan, by the owner and the czxid that a get shows. The
+ * caller removes an orphan (zkl_claim_adopt_fixed); of a node that may be one it asks again later.
  */
 enum zkl_orphan {
-    ZKL_ANSWERED, /* another session's, or some claim's */
-    ZKL_PERHAPS,  /* or of a claim that does not know yet */
+    ZKL_ANSWERED, /* the node is another session's, or a claim's */
+    ZKL_PERHAPS,  /* an orphan, or the node of a claim that does not know of it yet */
     ZKL_ORPHAN
 };
 enum zkl_orphan zkl_line_fixed_orphan(const struct zkl_line *line, uint64_t session, uint64_t owner,

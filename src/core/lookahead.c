@@ -30,7 +30,7 @@ static zkl_actions look(struct zkl_claim *claim) {
     claim->recheck = !claim->line->incomplete;
     bool by_list = !claim->recheck || zkl_claim_rechecks_by_list(claim);
     if (by_list) claim->recheck = false;
-    else if (!claim->recheck) return zkl_lookahead_watch(claim); /* none, or the get tells */
+    else if (!claim->recheck) return zkl_lookahead_watch(claim); /* its get tells, if one is left */
     claim->looking = true;
     return by_list ? ZKL_DO_LIST : ZKL_DO_RANK;
 }
@@ -42,8 +42,8 @@ zkl_actions zkl_lookahead_gone(struct zkl_claim *claim) {
 }
 
 /*
- * That the own node or the predecessor is gone, a watch has told, or tells. Of gets one may have
- * shown that a writer is gone: then a list tells more.
+ * If the own node or the predecessor is gone, its watch tells. If a get has shown that a writer is
+ * gone, a list has to tell more.
  */
 zkl_actions zkl_lookahead_looked(struct zkl_claim *claim, enum zkl_reply reply) {
     if (!claim->looking) return 0;

@@ -100,7 +100,7 @@ static const char *parse_hex(const char *text, uint64_t *value) {
     return text;
 }
 
-/* As we write it: go-zookeeper's has no dashes. */
+/* A uuid as we write it; go-zookeeper's has no dashes. */
 static bool is_dashed(const char *uuid) {
     return uuid[8] == '-' && uuid[13] == '-' && uuid[18] == '-' && uuid[23] == '-';
 }

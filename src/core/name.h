@@ -46,22 +46,22 @@ struct zkl_name {
     int32_t limit;    /* PERMIT: of the semaphore; else 0 */
     uint64_t session; /* of the uuid; 0 when the name has none */
     uint64_t nonce;
-    bool keeps;  /* ours, and nobody may hold it: ZKL_NONCE_KEEPS */
+    bool keeps;  /* ours, and may be kept, so that perhaps nobody holds it: ZKL_NONCE_KEEPS */
     bool counts; /* ours, and its tokens count grants: ZKL_NONCE_KEEPS or ZKL_NONCE_COUNTS */
 };
 
 /*
- * In the nonce of a node that may be kept; else, of one whose tokens count its grants. Nonces are
- * counted, so its 16 first bits are 0x4000 or 0x2000 then; a uuid as RFC 4122 has it, which Curator
- * and others take, begins with 0x8 to 0xb there.
+ * Bits in a node's nonce. KEEPS: the node may be kept. COUNTS: it may not, but its tokens count its
+ * grants. Nonces are counted, so the first 16 bits of such a nonce are 0x4000 or 0x2000; in a uuid
+ * as RFC 4122 has it, which Curator and others take, they begin with 0x8 to 0xb.
  */
 #define ZKL_NONCE_KEEPS (UINT64_C(1) << 62)
 #define ZKL_NONCE_COUNTS (UINT64_C(1) << 61)
 
 /*
- * What a contender's data may say. All of it may be ZKL_REVOKE_DATA, Curator's word: its holder is
- * asked to give way. Of a node that may be kept ZKL_HELD_WORD may stand at the end, also behind
- * that: somebody holds it, and it will not be kept any more.
+ * What a contender's data may say. ZKL_REVOKE_DATA, Curator's word, and nothing else: the holder is
+ * asked to give way. ZKL_HELD_WORD at the end, also behind that word, in a node that may be kept:
+ * somebody holds the node, and it will not be kept any more.
  */
 #define ZKL_REVOKE_DATA "__REVOKE__"
 #define ZKL_HELD_WORD "\x1fheld"
@@ -79,7 +79,7 @@ bool zkl_name_parse(const char *text, struct zkl_name *name);
 void zkl_name_prefix(char text[ZKL_NAME_SIZE], enum zkl_kind kind, uint64_t session,
                      uint64_t nonce);
 
-/* The same of a PERMIT. */
+/* Writes the name of a PERMIT's new node, likewise without the counter. */
 void zkl_name_permits(char text[ZKL_NAME_SIZE], int32_t permits, int32_t limit, uint64_t session,
                       uint64_t nonce);
 

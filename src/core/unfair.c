@@ -1,11 +1,11 @@
 /*
  * unfair.c - a claim of ZKL_UNFAIR: one node of a fixed name, for the quickest claim.
  *
- * The name says nothing of the node's owner, or of which attempt. What tells is the get's
- * reply: the owner, and the czxid. A node is a claim's if this session owns it and no
- * other claim has its czxid; therefore no claim creates while another one of the session
- * may have a node that it does not know of (is_unsure). Nor does one ask the server while
- * another waits, holds or leaves: one waits there for all of them, the others in NEW.
+ * The name tells neither the node's owner nor the attempt that made it. A get's reply does, by the
+ * owner and the czxid. A node is a claim's if this session owns it and no other claim has its
+ * czxid; therefore no claim creates while another one of the session may have a node that it does
+ * not know of (is_unsure). Nor does a claim ask the server while another waits, holds or leaves:
+ * one waits there for all of them, and the others stay in NEW.
  *
  * A delete whose outcome is unknown is not repeated: RECOVER_SYNC and RECOVER_LIST tell first
  * whether the node that is there is still the one with the claim's czxid.
@@ -26,7 +26,7 @@ static bool is_unsure(const struct zkl_claim *claim) {
     return claim->state == ZKL_CREATE || (looks && claim->node.czxid == 0);
 }
 
-/* It stands for all; a create may go right behind a delete that is out. */
+/* The claim stands for all. (A create may be sent right behind a delete that is out.) */
 static bool stands_for_all(const struct zkl_claim *claim) {
     if (claim->state == ZKL_NEW) return claim->pausing;
     return claim->state != ZKL_LEAVE || claim->stalled;
@@ -41,7 +41,7 @@ bool zkl_unfair_follows(const struct zkl_claim *claim) {
     return false;
 }
 
-/* This session's node, and no claim's but perhaps this one's (NULL: nobody's). */
+/* No claim but `claim` (NULL: none at all) has the session's node of this czxid. */
 static bool is_free_for(const struct zkl_line *line, const struct zkl_claim *claim, int64_t czxid) {
     for (const struct zkl_claim *each = line->claims; each; each = each->next) {
         if (is_other(claim, each) && each->node.czxid == czxid) return false;
@@ -113,7 +113,7 @@ zkl_actions zkl_claim_taken(struct zkl_claim *claim) {
     return actions | ZKL_DO_WATCH_OWN;
 }
 
-/* RECOVER_LIST: the get follows a sync, so it tells of the node after all that was in doubt. */
+/* RECOVER_LIST: the get follows a sync, so it shows what came of the create or delete in doubt. */
 static zkl_actions recovery_got(struct zkl_claim *claim, bool ours, int64_t czxid, zkl_time now) {
     bool own = ours && (claim->node.czxid ? czxid == claim->node.czxid
                                           : is_free_for(claim->line, claim, czxid));

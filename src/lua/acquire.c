@@ -1,15 +1,14 @@
-/* acquire.c - what a lock wants each time, its wish, and its acquires: of one lock, and of all. */
+/* acquire.c - wishes, the options of a lock's acquires; acquires of one lock, and of several. */
 #include <string.h>
 
 #include "binding.h"
 
-/* What a lock wants each time, with its texts behind it: `path`, and `data` if there is any. */
+/* The options of a lock's acquires, with their texts behind them: `path`, perhaps `data`. */
 struct wish {
     struct zkl_acquire_options options;
     char texts[];
 };
 
-/* Pushes the wish. */
 static void push_wish(lua_State *L, const struct zkl_acquire_options *options) {
     size_t path = strlen(options->path) + 1, data = options->data ? strlen(options->data) + 1 : 0;
     struct wish *wish = lua_newuserdata(L, sizeof *wish + path + data);
@@ -50,7 +49,7 @@ static struct zkl_acquire_options check_wish(lua_State *L, int index) {
     return wish->options;
 }
 
-/* An acquire may be done at once: request, its id, whether it is done. */
+/* Returns the request, its id, and whether it is done: an acquire may be done at once. */
 static int begun_acquire(lua_State *L, zkl_client *client, zkl_request *request) {
     bool done = request && zkl_request_done(request);
     zkl_lua_begun(L, client, request);
@@ -58,7 +57,7 @@ static int begun_acquire(lua_State *L, zkl_client *client, zkl_request *request)
     return 3;
 }
 
-/* What the user wants this time: max_waiters and max_hold, each perhaps nil. */
+/* The limits of this acquire: max_waiters and max_hold, each perhaps nil. */
 static void set_limits(lua_State *L, int index, struct zkl_acquire_options *options) {
     options->max_waiters = (int32_t)luaL_optinteger(L, index, 0);
     if (lua_isnoneornil(L, index + 1)) return;

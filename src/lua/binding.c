@@ -42,7 +42,7 @@ void zkl_lua_fill(struct zkl_box *box, zkl_client *client, void *held) {
     box->held = held;
 }
 
-/* A method has its class beside it, which costs less than to look it up by its name. */
+/* A method has its class as an upvalue: that costs less than to look the class up by its name. */
 struct zkl_box *zkl_lua_to_box(lua_State *L, int index, const char *name) {
     struct zkl_box *box = lua_touserdata(L, index);
     if (index != 1 || !box || !lua_getmetatable(L, 1)) return luaL_checkudata(L, index, name);
@@ -69,7 +69,7 @@ void zkl_lua_leave(lua_State *L) {
     zkl_client_leave(box->client);
 }
 
-/* Of one that is not full, or of the parent process, there is nothing to give back. */
+/* Empties a box; false: it was empty, or the parent process's: nothing is to be given back. */
 static bool empty(struct zkl_box *box, struct zkl_box *full) {
     *full = *box;
     *box = (struct zkl_box){0};

@@ -2,15 +2,15 @@
  * binding.h - the Lua face of src/session and src/shell: verbs without policy.
  *
  * Userdata are boxes: `session`, `request`, `lease`, `watcher`. A box is made empty and
- * filled after, so that an error in between leaves a box that can be collected; what is
- * to be in it is made when nothing can raise any more. Nothing here blocks but session:wait(),
+ * filled after, so that an error in between leaves a box that can be collected; its content
+ * is made when nothing can raise any more. Nothing here blocks but session:wait(),
  * session:close() and poll(); nothing yields. What a user sees is in lua/zklock.
  *
- * Any of it may run from a finalizer, and a finalizer at any call that may make a Lua object: at
- * lua_pushstring(), and in some Luas at lua_pushcfunction(). So no mutex is held at such a call,
- * and nothing is pointed to that a verb may free or change: it is copied, or counted, while
- * lua_pcall() pushes it. News that are taken out are told without such a call, or what came after
- * them could be told first.
+ * Each function may run from a finalizer, and a finalizer at any call that may make a Lua object:
+ * at lua_pushstring(), and in some Luas at lua_pushcfunction(). So no mutex is held at such a call,
+ * and nothing points to what a verb may free or change: that is copied, or has a reference, while
+ * lua_pcall() pushes it. An event that was taken out, unless it is a step, is pushed without such a
+ * call, or a later event could be told first.
  */
 #ifndef ZKL_BINDING_H
 #define ZKL_BINDING_H
@@ -23,7 +23,7 @@
 #define ZKL_LEASE_BOX "zklock.lease"
 #define ZKL_WATCHER_BOX "zklock.watcher"
 #define ZKL_WORLD "zklock.world"
-#define ZKL_WISH "zklock.wish" /* no box: what a lock wants each time */
+#define ZKL_WISH "zklock.wish" /* no box: the options of a lock's acquires */
 
 extern const char *const zkl_lua_state_names[ZKL_SESSION_CLOSED + 1]; /* of sessions */
 
@@ -52,46 +52,46 @@ struct zkl_lua_names {
     char *list;
     int count;
 };
-/* Before they are there: what may raise. */
+/* To be called before the names are there: does what may raise. */
 void zkl_lua_begin_names(lua_State *L, struct zkl_lua_names *names);
-/* Returns what a function that pushed them returns: a table, or nil. Frees the list. */
+/* Pushes a table of the names, or nil; returns how many values that is. Frees the list. */
 int zkl_lua_push_names(lua_State *L, struct zkl_lua_names *names);
 
 /* A metatable whose methods are its own __index. */
 void zkl_lua_class(lua_State *L, const char *name, const luaL_Reg *methods);
 
-/* The class has functions in its list, from 1 on: to push one from there makes no Lua object. */
+/* Puts functions into the class's list, from 1 on: to push one from there makes no Lua object. */
 void zkl_lua_keep(lua_State *L, const char *name, const lua_CFunction *functions, int count);
 void zkl_lua_push_kept(lua_State *L, int place); /* in a method */
 
 struct zkl_box {
-    zkl_client *client; /* it is of; counted. NULL: the box is empty */
+    zkl_client *client; /* the content's, with a reference; NULL: the box is empty */
     void *held;         /* the request, lease or watcher; of a session nothing */
 };
 
 /* Pushes an empty box. */
 struct zkl_box *zkl_lua_box(lua_State *L, const char *name);
 void zkl_lua_fill(struct zkl_box *box, zkl_client *client, void *held);
-/* Raises if it is another type. */
+/* Raises if the value is no such box. */
 struct zkl_box *zkl_lua_to_box(lua_State *L, int index, const char *name);
-/* The same if it is empty, or the process was forked. */
+/* Raises also if the box is empty, or the parent process's. */
 const struct zkl_box *zkl_lua_check(lua_State *L, int index, const char *name);
-/* The first argument's content, for the caller alone until it leaves. */
+/* Enters the client of the first argument, a box; returns the box's content. */
 void *zkl_lua_enter(lua_State *L, const char *name);
 void zkl_lua_leave(lua_State *L);
-/* The first argument's content is given back; of an empty box, or in a forked child, nothing. */
+/* Empties the first argument, a box, and drops its content, unless that is the parent process's. */
 int zkl_lua_drop(lua_State *L, const char *name, void (*drop)(void *held));
-/* The same by the collector, which nothing in a world of virtual time depends on. */
+/* The same for the collector: in a world of virtual time the content is dropped at its end. */
 int zkl_lua_collect(lua_State *L, const char *name, void (*drop)(void *held));
 
 zkl_client *zkl_lua_check_client(lua_State *L, int index);   /* a session's */
-zkl_client *zkl_lua_check_threaded(lua_State *L, int index); /* of one that has threads */
+zkl_client *zkl_lua_check_threaded(lua_State *L, int index); /* the same, but of no world */
 
 /* Pushes an empty box for a request, and enters the client. */
 zkl_session *zkl_lua_begin(lua_State *L, zkl_client *client);
 /*
- * Fills that box, and leaves the client; raises when there is no memory (request NULL). Pushes its
- * id, too: whoever has to hear of it is to be found by that before anything is called again.
+ * Fills that box, and leaves the client; raises when there is no memory (request NULL). Pushes the
+ * request's id, too: by that its receiver is registered before anything else is called.
  */
 int zkl_lua_begun(lua_State *L, zkl_client *client, zkl_request *request);
 

@@ -83,7 +83,7 @@ static int downgrade(lua_State *L) {
     return begin(L, zkl_downgrade);
 }
 
-/* From { kind, path, data, version }, at the top of the stack, which keeps the texts. */
+/* Reads { kind, path, data, version } at the top of the stack; the texts stay the table's. */
 static struct zkl_op to_op(lua_State *L) {
     struct zkl_op op = {.version = -1};
     for (int field = 1; field <= 4; field++) lua_rawgeti(L, -field, field);

@@ -5,7 +5,7 @@
 #include "../memory/memory_link.h"
 #include "binding.h"
 
-/* --- of a session: verb(session box) -> it changed something ---------------------------------- */
+/* --- of a session: verb(session box) -> whether it changed something -------------------------- */
 
 static int inflict(lua_State *L, bool (*fault)(zkl_client *client)) {
     zkl_client *client = zkl_lua_check_client(L, 1);

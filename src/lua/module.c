@@ -13,12 +13,12 @@
 
 #if LUA_VERSION_NUM == 501 && __has_include(<luajit.h>)
 #include <luajit.h>          /* LUAJIT_VERSION */
-#pragma weak lua_isyieldable /* which plain Lua 5.1 lacks: it is to come to check_build() */
+#pragma weak lua_isyieldable /* so that plain Lua 5.1, which lacks it, comes to check_build() */
 #endif
 
 /*
- * core.open_standard(): /dev/null where standard input, output or error is closed. What is opened
- * next, such as a connection, would have its number, and be sent what is meant for stderr.
+ * core.open_standard(): opens /dev/null where standard input, output or error is closed. Else what
+ * is opened next, such as a connection, gets that number, and is sent what is meant for stderr.
  */
 static int open_standard(lua_State *L) {
     int fd;
@@ -43,14 +43,14 @@ static int now(lua_State *L) {
     return 1;
 }
 
-/* core.thread() -> a number that the thread of the operating system has for itself */
+/* core.thread() -> a number that no other running thread of this process has */
 static int thread(lua_State *L) {
     static _Thread_local char here;
     lua_pushnumber(L, (lua_Number)(uintptr_t)&here);
     return 1;
 }
 
-/* False where a yield would meet a C function: nginx's Lua has no function to ask. */
+/* False where a yield would meet a C function: nginx's Lua has no function that tells. */
 static int isyieldable(lua_State *L) {
 #if LUA_VERSION_NUM >= 503 || defined(LUAJIT_VERSION)
     lua_pushboolean(L, lua_isyieldable(L));
@@ -78,7 +78,7 @@ static void raise_interrupt(lua_State *L, lua_Debug *ar) {
     luaL_error(L, "interrupted!");
 }
 
-/* A second one ends the process, if Lua does not come to the first. */
+/* A second Ctrl-C ends the process, if Lua has not raised the first one. */
 static void on_interrupt(int number) {
     signal(number, SIG_DFL);
     lua_sethook(interrupted, raise_interrupt,
@@ -128,7 +128,7 @@ static int forget_state(lua_State *L) {
     return 0;
 }
 
-/* Once a state; it is uncounted when it is closed. */
+/* Counts the Lua state, once, until it is closed. */
 static void count_state(lua_State *L) {
     static const luaL_Reg methods[] = {{"__gc", forget_state}, {NULL, NULL}};
     lua_getfield(L, LUA_REGISTRYINDEX, STATE_MARK);

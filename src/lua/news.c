@@ -12,7 +12,7 @@ const char *const zkl_lua_state_names[] = {[ZKL_SESSION_CONNECTING] = "connectin
                                            [ZKL_SESSION_EXPIRED] = "expired",
                                            [ZKL_SESSION_CLOSED] = "closed"};
 
-/* What the class keeps in its list. */
+/* Places in the list of the class (zkl_lua_keep()). */
 enum { PUSH_STEP = 1, EVENT_NAMES, STATE_NAMES = EVENT_NAMES + ZKL_EVENT_STEP + 1 };
 
 /* Seconds since 1970 of a time by the client's clock. */
@@ -29,7 +29,7 @@ struct dated_step {
     lua_Number date;
 };
 
-/* A table, as docs/reference.md has it at `on_event`. */
+/* Pushes a step as a table, which docs/reference.md describes at `on_event`. */
 static int push_step(lua_State *L) {
     static const char *const kinds[] = {[ZKL_STEP_QUEUED] = "queued",
                                         [ZKL_STEP_GRANTED] = "granted",

@@ -19,7 +19,7 @@ static int done(lua_State *L) {
 
 enum { PUSH_RESULT = 1, PUSH_QUEUE, PUSH_DATA };
 
-/* Pushes by a function that gets a box of the request; this one may be dropped meanwhile. */
+/* Calls a kept function with a box of its own: the request's may be dropped meanwhile. */
 static int look(lua_State *L, int push) {
     struct zkl_box box;
     int top = lua_gettop(L);
@@ -53,7 +53,7 @@ static int result(lua_State *L) {
     return look(L, PUSH_RESULT);
 }
 
-/* request:lease() -> lease, for which the request is given; nil, as result(). When it is done. */
+/* request:lease(), when done -> lease, and the request is dropped; nil, as result() */
 static int lease(lua_State *L) {
     struct zkl_box *box = zkl_lua_box(L, ZKL_LEASE_BOX), *own = lua_touserdata(L, 1);
     zkl_request *request = zkl_lua_enter(L, ZKL_REQUEST_BOX);
@@ -72,8 +72,8 @@ static int lease(lua_State *L) {
     return 1 + result(L);
 }
 
-/* request:conflict() -> what the path is used for, a semaphore's limit, by this session? After
- * "conflict"; nil: it is not known. */
+/* request:conflict() -> what the path is used for, a semaphore's limit, whether by this session;
+ * nothing: it is not known. After "conflict". */
 static int conflict(lua_State *L) {
     static const char *const names[] = {
         [ZKL_USE_FIFO] = "fifo",         [ZKL_USE_COUNTING] = "counting",
@@ -146,8 +146,8 @@ static int push_data(lua_State *L) {
     return 2;
 }
 
-/* request:data() -> text, version; of a get that is done with "ok"; children's names, each with NUL
- */
+/* request:data() -> text, version, of a get that is done with "ok"; of children() the text is their
+ * names, each with its NUL. */
 static int data(lua_State *L) {
     return look(L, PUSH_DATA);
 }
@@ -158,13 +158,13 @@ static int refused(lua_State *L) {
     return 1;
 }
 
-/* request:signalled() -> how many have a signal by it */
+/* request:signalled() -> how many waiters have a signal by it */
 static int signalled(lua_State *L) {
     lua_pushinteger(L, (lua_Integer)zkl_request_signalled(check_request(L)));
     return 1;
 }
 
-/* request:version(place) -> of the node, after that write of a guard */
+/* request:version(place) -> the version of the node after that write of a guard */
 static int version(lua_State *L) {
     const zkl_request *request = check_request(L);
     lua_pushinteger(L, zkl_request_version(request, (size_t)luaL_checkinteger(L, 2)));

@@ -100,7 +100,7 @@ static const char *const complaints[] = {
                               "for maxClientCnxns, on a TLS port, or by stunnel: see its log",
     [ZKL_COMPLAINT_SILENT] = "the connection was made, and nothing came"};
 
-/* Why there is no connection: text, or nil; what a server did that did not answer, or nil. */
+/* session:trouble() -> why there is no connection, or nil; how a server did not answer, or nil */
 static int trouble(lua_State *L) {
     struct zkl_trouble why = zkl_client_trouble(zkl_lua_check_client(L, 1));
     if (why.denied != ZKL_NEVER) push_denial(L, why.denied);
@@ -112,7 +112,7 @@ static int trouble(lua_State *L) {
     return 2;
 }
 
-/* session:recovery() -> sessions that were ended[, why this one is not in its folder] */
+/* session:recovery() -> how many dead sessions were ended[, why this one is not saved] */
 static int recovery(lua_State *L) {
     struct zkl_trouble why = zkl_client_trouble(zkl_lua_check_client(L, 1));
     lua_pushinteger(L, (lua_Integer)why.recovered);
@@ -121,7 +121,7 @@ static int recovery(lua_State *L) {
     return 2;
 }
 
-/* core.folder(folder) -> nothing, or why sessions cannot be kept there */
+/* core.folder(folder) -> nothing, or why sessions cannot be saved there */
 int zkl_lua_folder(lua_State *L) {
     int error = zkl_zookeeper_folder(luaL_checkstring(L, 1));
     if (error == ENOTSUP) lua_pushliteral(L, "not on tmpfs, ext4, xfs or btrfs");
@@ -192,7 +192,7 @@ static int drain(lua_State *L) {
     return zkl_lua_begun(L, client, zkl_session_drain(session, waiters, limit));
 }
 
-/* session:holds(path, owner) -> true if that owner has it */
+/* session:holds(path, owner) -> true if that owner has the lock */
 static int holds(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
     const char *path = luaL_checkstring(L, 2), *owner = luaL_checkstring(L, 3);

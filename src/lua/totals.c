@@ -55,7 +55,7 @@ static void set_histogram(lua_State *L, const char *name, const struct zkl_histo
     lua_setfield(L, -2, name);
 }
 
-/* Of ways to end that never came there is no field. */
+/* An outcome that never came has no field. */
 static void set_outcomes(lua_State *L, const struct zkl_meter *meter) {
     lua_newtable(L);
     set_count(L, "granted", meter->outcomes[ZKL_OK]);
@@ -128,7 +128,7 @@ int zkl_lua_stats(lua_State *L) {
     return 1;
 }
 
-/* core.totals(world or nil): of its sessions, or of those of the process */
+/* core.totals(world or nil) -> what all sessions of the world, or of the process, have counted */
 int zkl_lua_totals(lua_State *L) {
     struct zkl_totals *totals = push_empty(L);
     if (lua_isnoneornil(L, 1)) zkl_process_totals(totals);

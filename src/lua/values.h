@@ -11,7 +11,7 @@
 
 #include "../core/clock.h"
 
-/* Of a function luaopen_...: all others are hidden. */
+/* Exports a function luaopen_...: all others are hidden. */
 #if defined(__GNUC__)
 #define ZKL_LUA_EXPORT __attribute__((visibility("default")))
 #else
@@ -26,14 +26,14 @@ int zkl_lua_fail(lua_State *L, const char *why); /* returns nil, why */
 /* Pushes a field of the table at that index; returns where it is. */
 int zkl_lua_field(lua_State *L, int table, const char *name);
 
-/* Of a list. */
+/* The length of a list. */
 size_t zkl_lua_length(lua_State *L, int index);
 
 /* Seconds to time; nil or more than 290 years is ZKL_NEVER, negative is 0. */
 zkl_time zkl_lua_time(lua_State *L, int index);
 void zkl_lua_push_time(lua_State *L, zkl_time time);
 
-/* A 64-bit number: an integer, or where numbers are doubles one that is exact; else false. */
+/* Pushes a 64-bit number, if this Lua's numbers have it exactly; else returns 0. */
 int zkl_lua_push_int64(lua_State *L, int64_t value);
 void zkl_lua_push_hex(lua_State *L, uint64_t value);
 

@@ -9,13 +9,13 @@ static int id(lua_State *L) {
     return 1;
 }
 
-/* Enters, unless it was dropped: a finalizer may have come just before the call. NULL: it was. */
+/* Enters the client. NULL: a finalizer may just have dropped the watcher. */
 static zkl_watcher *enter(lua_State *L) {
     if (!zkl_lua_to_box(L, 1, ZKL_WATCHER_BOX)->client) return NULL;
     return zkl_lua_enter(L, ZKL_WATCHER_BOX);
 }
 
-/* Another look may come, or the end of the watcher, while it is pushed. False: out of memory. */
+/* While the data are pushed other data may come, or the watcher's end. False: out of memory. */
 static bool copy_data(struct zkl_sight *sight) {
     char *data = malloc(sight->size + 1);
     if (data && sight->size) memcpy(data, sight->data, sight->size);
@@ -56,7 +56,7 @@ static int look(lua_State *L) {
     return failed ? lua_error(L) : lua_gettop(L) - 1;
 }
 
-/* What look() gave was told. */
+/* watcher:told(): what look() gave was told to the user */
 static int told(lua_State *L) {
     zkl_watcher *watcher = enter(L);
     if (!watcher) return 0;

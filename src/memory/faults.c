@@ -50,7 +50,7 @@ static bool inflict(zkl_client *client, fault *what) {
     }
     zkl_servers_unlock();
     zkl_link_tell(link);
-    zkl_client_wake(client, 0); /* a session that was to be opened may be */
+    zkl_client_wake(client, 0); /* after a heal a session may be opened */
     zkl_client_leave(client);
     return changed;
 }
@@ -80,7 +80,7 @@ bool zkl_memory_delay(const char *name, zkl_time delay) {
     return server || delay == 0;
 }
 
-/* A link that has news, with a count of its client's. NULL: none. */
+/* A link that has news, with a reference to its client. NULL: none. */
 static struct zkl_link *hold_link_with_news(const char *name) {
     zkl_servers_lock();
     struct zkl_server *server = zkl_server_find(name);
@@ -90,7 +90,7 @@ static struct zkl_link *hold_link_with_news(const char *name) {
     return link;
 }
 
-/* The server's thread may be faster. */
+/* Tells each session its news, unless the server's thread was faster. */
 static void tell_all(const char *name) {
     struct zkl_link *link;
     while ((link = hold_link_with_news(name))) {
@@ -115,7 +115,7 @@ void zkl_memory_reset(const char *name) {
     tell_all(name);
 }
 
-/* --- a look at the tree ---------------------------------------------------------------------- */
+/* --- the nodes of a tree --------------------------------------------------------------------- */
 
 int zkl_memory_children(const char *name, const char *path, char **names) {
     *names = NULL;

@@ -2,8 +2,8 @@
  * link.c - the link to a server inside the process.
  *
  * A request is carried out when it is sent; its answer is a letter, which the server's thread
- * brings. A session that is not cut off does not expire by time: a client that lives pings by
- * itself, and one that is stopped stops its server, too.
+ * brings. A session that is not cut off does not expire by time: a client that runs would
+ * ping, and one that is stopped stops its server, too.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "memory_link.h"
 #include "server.h"
 
-/* After an attempt to open a session that failed. */
+/* The wait after a failed attempt to open a session. */
 #define RETRY ZKL_SECOND
 
 /* --- life ----------------------------------------------------------------------------------- */
@@ -51,7 +51,7 @@ void zkl_link_drop_letters(struct zkl_link *link) {
     while (!zkl_list_is_empty(&link->letters)) zkl_letter_free(letter_of(link->letters.next));
 }
 
-/* Those with answers; events wait for the next connection. */
+/* Moves the answers; events wait for the next connection. */
 static void take_answers(struct zkl_link *link, struct zkl_list *answers) {
     for (struct zkl_list *place = link->letters.next, *next; place != &link->letters;
          place = next) {
@@ -141,8 +141,7 @@ void zkl_link_tell(struct zkl_link *link) {
 
 /* --- requests ------------------------------------------------------------------------------- */
 
-/* Milliseconds since 1970, of those by the tree's clock; of the root, which was made by nobody, 0.
- */
+/* Milliseconds of the tree's clock as milliseconds since 1970; the root, made by nobody, has 0. */
 static int64_t date_of(int64_t made) {
     struct timespec date;
     clock_gettime(CLOCK_REALTIME, &date);
@@ -200,7 +199,7 @@ static int open_session(struct zkl_link *link) {
     if (error) return error;
     link->session = zkl_tree_open(link->server->tree, ZKL_NEVER, zkl_now());
     link->arrival = 0;
-    zkl_server_post_events(link->server); /* of those whose time was over by then */
+    zkl_server_post_events(link->server); /* sessions that were cut off may have expired */
     return link->session ? 0 : ENOMEM;
 }
 

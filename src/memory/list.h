@@ -14,7 +14,7 @@ struct zkl_list {
     struct zkl_list *next, *previous;
 };
 
-/* What a link is a member of. */
+/* The struct that a link is a member of. */
 #define ZKL_LISTED(link, type, member) ((type *)(void *)((char *)(link)-offsetof(type, member)))
 
 static inline void zkl_list_init(struct zkl_list *list) {
@@ -25,12 +25,12 @@ static inline bool zkl_list_is_empty(const struct zkl_list *list) {
     return list->next == list;
 }
 
-/* Between the neighbours that it names: where it was before zkl_list_hide(). */
+/* Puts a link between the neighbours that it names, where it was before zkl_list_hide(). */
 static inline void zkl_list_restore(struct zkl_list *link) {
     link->previous->next = link->next->previous = link;
 }
 
-/* It still names its neighbours. */
+/* Takes a link out of its list; it still names its neighbours. */
 static inline void zkl_list_hide(struct zkl_list *link) {
     link->previous->next = link->next;
     link->next->previous = link->previous;
@@ -47,7 +47,7 @@ static inline void zkl_list_append(struct zkl_list *list, struct zkl_list *link)
     zkl_list_restore(link);
 }
 
-/* All of `from`, after what is in `list`. */
+/* Moves all of `from` to the end of `list`. */
 static inline void zkl_list_move(struct zkl_list *list, struct zkl_list *from) {
     if (zkl_list_is_empty(from)) return;
     from->next->previous = list->previous;

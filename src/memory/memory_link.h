@@ -13,27 +13,28 @@ extern const struct zkl_link_class zkl_memory;
 
 /* --- faults of one session ------------------------------------------------------------------ */
 
-/* The client's mutex is not held. When they return, the session has heard of it. */
+/* The client's mutex is not held. When these return, the session has been told. */
 
-/* The name of the server that it is a session of; NULL: of none in this process. */
+/* The name of the client's server; NULL: it is none in this process. */
 const char *zkl_memory_name(const zkl_client *client);
 
-/* The server ends the session. False: it has none, or it is over. */
+/* The server ends the client's session. False: the client has none, or it is over. */
 bool zkl_memory_expire(zkl_client *client);
-/* The connection is lost, and answers with it; the session lives for its timeout. False: it was. */
+/* The connection is lost, with answers under way; the session lives for its timeout. False: it
+ * was cut already. */
 bool zkl_memory_cut(zkl_client *client);
-/* There is one again. False: it was not cut. */
+/* The client may connect again. False: it was not cut. */
 bool zkl_memory_heal(zkl_client *client);
 
 /* --- a server -------------------------------------------------------------------------------- */
 
 /*
- * Each answer takes that long, from now on until zkl_memory_reset() or the end of the last
- * session; also when the first one is still to come. False: out of memory.
+ * Each answer of the server takes that long, from now on until zkl_memory_reset() or the end of its
+ * last session; its first session may be still to come. False: out of memory.
  */
 bool zkl_memory_delay(const char *name, zkl_time delay);
 
-/* Every session expires and has heard of it, the tree is empty, answers are not delayed. */
+/* Every session expires and is told, the tree is emptied, answers are no longer delayed. */
 void zkl_memory_reset(const char *name);
 
 /*

@@ -17,7 +17,7 @@ bool zkl_data_copy(char **copy, const char *data, size_t size) {
     return true;
 }
 
-/* --- one ---------------------------------------------------------------------------------- */
+/* --- one node ----------------------------------------------------------------------------- */
 
 struct zkl_node *zkl_node_new(const char *path, const int32_t *number) {
     size_t size = strlen(path) + NUMBER_SIZE;
@@ -39,7 +39,7 @@ void zkl_node_free(struct zkl_node *node) {
     free(node);
 }
 
-/* --- all of them -------------------------------------------------------------------------- */
+/* --- all nodes ---------------------------------------------------------------------------- */
 
 static struct zkl_node *find(const struct zkl_nodes *nodes, const char *path, size_t length) {
     struct zkl_entry *entry = zkl_table_first(&nodes->table, zkl_hash(path, length));

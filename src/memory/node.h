@@ -1,8 +1,8 @@
 /*
  * node.h - the nodes of a tree: found by their paths, each in the list of its parent's children.
  *
- * A node that is detached still knows its place, and can be attached there again, if all that
- * happened since was taken back before, the latest first.
+ * A detached node still knows its place. It can be attached there again when all later changes
+ * were taken back, the latest first.
  */
 #ifndef ZKL_MEMORY_NODE_H
 #define ZKL_MEMORY_NODE_H
@@ -20,12 +20,12 @@ struct zkl_node {
     struct zkl_list of_emptied; /* in the tree's emptied containers, or alone */
     size_t count;               /* of children */
     char *data;                 /* NULL: none */
-    size_t size;                /* of it */
+    size_t size;                /* of the data */
     struct zkl_stat stat;
     bool container;
-    int32_t cversion; /* how many children were made in it; at INT32_MAX it ends */
-    int32_t counter;  /* the number of the next one; other than cversion only while a transaction
-                         is carried out */
+    int32_t cversion; /* how many children were made in it; INT32_MAX at most */
+    int32_t counter;  /* the number of the next sequential child; other than cversion only while
+                         a transaction is carried out */
     const char *name; /* the last part of the path */
     char path[];
 };
@@ -35,7 +35,7 @@ struct zkl_nodes {
     struct zkl_node *root;
 };
 
-/* False: out of memory; it may be cleared. */
+/* False: out of memory; zkl_nodes_clear() may follow all the same. */
 bool zkl_nodes_init(struct zkl_nodes *nodes);
 void zkl_nodes_clear(struct zkl_nodes *nodes);
 
@@ -44,10 +44,10 @@ void zkl_nodes_empty(struct zkl_nodes *nodes);
 
 struct zkl_node *zkl_nodes_find(const struct zkl_nodes *nodes, const char *path);
 
-/* What is the parent of a node with this path; NULL: it is not there. */
+/* The parent of a node with this path, whether that node exists or not; NULL: there is none. */
 struct zkl_node *zkl_nodes_parent(const struct zkl_nodes *nodes, const char *path);
 
-/* In no table yet. A number that is not NULL is added to the path. NULL: out of memory. */
+/* A node in no table yet; `number` is added to its path, unless it is NULL. NULL: out of memory. */
 struct zkl_node *zkl_node_new(const char *path, const int32_t *number);
 void zkl_node_free(struct zkl_node *node);
 

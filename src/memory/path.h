@@ -5,9 +5,9 @@
 #include <stdbool.h>
 
 /*
- * The rule of ZooKeeper's PathUtils: absolute, no empty part, no "." or "..", characters of
- * UTF-8 that Java has in one char and a name may have. Of a `sequential` node the server adds a
- * number to the last part, which may be anything until then.
+ * The rule of ZooKeeper's PathUtils: absolute, no empty part, no "." or "..", and only characters
+ * of UTF-8 that Java has in one char and a name may have. To the last part of a `sequential`
+ * node's path the server adds a number: until then that part may be empty, "." or "..".
  */
 bool zkl_node_path_is_valid(const char *path, bool sequential);
 

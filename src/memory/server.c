@@ -19,7 +19,7 @@ void zkl_servers_unlock(void) {
     pthread_mutex_unlock(&mutex);
 }
 
-/* In the child: another thread may have had the mutex, and no server has its thread. */
+/* In a forked child: a thread of the parent may have had the mutex; no server has its thread. */
 static void forked(void) {
     pthread_mutex_init(&mutex, NULL);
     servers = NULL;
@@ -84,7 +84,7 @@ static bool has_sessions(const struct zkl_server *server) {
     return !zkl_list_is_empty(&server->links) || zkl_tree_has_sessions(server->tree);
 }
 
-/* One that waits for its first session has a delay, and no thread yet. */
+/* A server with a delay, but without a thread, waits for its first session. */
 void zkl_server_tidy(struct zkl_server *server) {
     bool awaited = server->delay > 0 && !server->running;
     if (!server->over && !awaited && !has_sessions(server)) end(server);
@@ -123,7 +123,7 @@ void zkl_server_post_events(struct zkl_server *server) {
         if (link && event.path) post_event(link, &event);
         else if (link) link->expired = true;
     }
-    ring(server); /* and for when the tree is to be looked at */
+    ring(server); /* the tree's next tick may be earlier, too */
 }
 
 void zkl_server_post_answer(struct zkl_link *link, struct zkl_letter *letter) {
@@ -138,7 +138,7 @@ struct zkl_link *zkl_server_link_with_news(const struct zkl_server *server) {
     return place == &server->links ? NULL : link_of(place);
 }
 
-/* When there is something to bring; a connection that is cut brings nothing. */
+/* When the link has something for its client; a connection that is cut brings nothing. */
 static zkl_time link_due(const struct zkl_link *link) {
     if (zkl_link_news(link)) return 0;
     if (!link->connected || zkl_list_is_empty(&link->letters)) return ZKL_NEVER;
@@ -159,7 +159,7 @@ static struct zkl_link *first_due(const struct zkl_server *server, zkl_time *due
     return first;
 }
 
-/* While it is among the links its client's timer has a count, so there may be another. */
+/* The client of a listed link has its timer's reference, so another one may be added. */
 static void serve(struct zkl_link *link, zkl_time now) {
     struct zkl_client *client = zkl_client_hold(link->client);
     zkl_servers_unlock();
@@ -170,7 +170,7 @@ static void serve(struct zkl_link *link, zkl_time now) {
     zkl_servers_lock();
 }
 
-/* What is due, or a wait for it. */
+/* Serves the link that is due, or waits for one. */
 static void work(struct zkl_server *server) {
     zkl_time now = zkl_now(), due;
     struct zkl_link *link = first_due(server, &due);

@@ -2,10 +2,10 @@
  * server.h - the servers of this process, by name: a tree each, the links to it, and a thread
  * that brings answers and events to their clients, in the order of the tree.
  *
- * One mutex guards all servers, and of a link what is said to be theirs. It is taken last: a
- * thread with it takes no client's mutex, and one with a client's may take it. What is told to a
- * session is taken from the link with both held, so it is told once, by the thread that comes
- * first: the server's thread, the client's timer, or a tester's call.
+ * One mutex guards all servers, and the fields of a link that are said to be under it. It is taken
+ * last: a thread that holds it takes no client's mutex, and one that holds a client's may take it.
+ * News for a session are taken from the link with both held, so they are told once, by the thread
+ * that comes first: the server's thread, the client's timer, or a tester's call.
  *
  * A server begins with the first link that joins it, or with a delay that is set before, and goes
  * with its last session. A session whose client closed it while it was cut off outlives the link
@@ -24,9 +24,9 @@ struct zkl_server {
     struct zkl_tree *tree;
     struct zkl_list links;
     zkl_time delay;      /* of each answer */
-    pthread_cond_t bell; /* the thread has to look */
-    bool running;        /* there is the thread; it frees the server */
-    bool over;           /* nobody finds it any more */
+    pthread_cond_t bell; /* the thread has something to do */
+    bool running;        /* its thread runs, and frees it */
+    bool over;           /* it is no longer listed */
 };
 
 /* What a session is to be told of its connection. */
@@ -51,10 +51,10 @@ struct zkl_link {
 
     /* The servers' mutex guards these. */
     struct zkl_server *server; /* NULL: it has not joined, or has left */
-    struct zkl_list place;     /* among its links */
-    bool expired;              /* the session is; the client was not told yet */
+    struct zkl_list place;     /* in the server's links */
+    bool expired;              /* the session expired; the client was not told yet */
     struct zkl_list letters;   /* to the client, in the order of the tree */
-    zkl_time arrival;          /* of the last of them */
+    zkl_time arrival;          /* of the last letter */
 };
 
 void zkl_servers_lock(void);
@@ -66,17 +66,17 @@ void zkl_servers_unlock(void);
 struct zkl_server *zkl_server_find(const char *name);
 /* The same, made if need be. NULL: out of memory. */
 struct zkl_server *zkl_server_need(const char *name);
-/* It goes, if nobody needs it. */
+/* Ends the server, if nothing needs it. */
 void zkl_server_tidy(struct zkl_server *server);
 
-/* The link's server is found or made. 0, or an errno value. */
+/* Adds the link to its server, which is made if need be. 0, or an errno value. */
 int zkl_server_join(struct zkl_link *link);
-/* What is on its way to the link is lost. */
+/* Removes the link from its server; letters on their way to it are lost. */
 void zkl_server_leave(struct zkl_link *link);
 
 /*
- * After each call that changes the tree: its events are on their way, and the thread knows. A
- * session for whose event there is no memory ends.
+ * To be called after each change of the tree: sends its events on their way, and wakes the thread.
+ * A session for whose event there is no memory ends.
  */
 void zkl_server_post_events(struct zkl_server *server);
 void zkl_server_post_answer(struct zkl_link *link, struct zkl_letter *letter);
@@ -85,8 +85,8 @@ void zkl_server_post_answer(struct zkl_link *link, struct zkl_letter *letter);
 struct zkl_link *zkl_server_link_with_news(const struct zkl_server *server);
 
 /* link.c; the client's mutex is held, the servers' is not */
-void zkl_link_tell(struct zkl_link *link);                  /* the news */
-void zkl_link_deliver(struct zkl_link *link, zkl_time now); /* the news, and letters that are due */
+void zkl_link_tell(struct zkl_link *link);                  /* its news */
+void zkl_link_deliver(struct zkl_link *link, zkl_time now); /* its news, and letters that are due */
 
 /* link.c; the servers' mutex is held */
 enum zkl_news zkl_link_news(const struct zkl_link *link);

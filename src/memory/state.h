@@ -10,9 +10,9 @@ struct zkl_tree_session {
     struct zkl_entry entry; /* in the table, by the id */
     struct zkl_list link;   /* in the tree's sessions */
     uint64_t id;
-    zkl_time timeout, expiry;   /* expiry: if nothing is heard of it until then */
+    zkl_time timeout, expiry;   /* expiry: its end, unless it is heard of before */
     struct zkl_list ephemerals; /* the oldest first */
-    struct zkl_list watches;    /* of it */
+    struct zkl_list watches;    /* its own */
     struct zkl_watch *farewell; /* zkl_data_watches_farewell() */
 };
 
@@ -29,9 +29,9 @@ struct zkl_tree {
     struct zkl_list emptied; /* containers that have lost their last child */
     zkl_time container_check;
     zkl_time check; /* when the emptied are removed, if there are any */
-    zkl_time now;   /* as far as was said */
+    zkl_time now;   /* the latest time that was said */
 
-    /* the last answer, with what was deleted while it was made */
+    /* the last answer, and nodes deleted meanwhile, to which it may point */
     struct zkl_stat stat;
     const char **names;
     size_t names_size;
@@ -53,10 +53,10 @@ static inline zkl_time zkl_tree_later(const struct zkl_tree *tree, zkl_time span
 int zkl_transaction_run(struct zkl_tree *tree, struct zkl_tree_session *session,
                         const struct zkl_op *ops, size_t count, struct zkl_result *results);
 
-/* Deletes the node, which has no children; the transaction has its zxid already. */
+/* Deletes the node, which has no children; the tree's zxid is the transaction's already. */
 void zkl_transaction_delete(struct zkl_tree *tree, struct zkl_node *node);
 
-/* Frees what was deleted. */
+/* Frees the deleted nodes. */
 void zkl_transaction_forget(struct zkl_tree *tree);
 
 #endif

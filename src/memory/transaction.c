@@ -1,9 +1,9 @@
 /*
  * transaction.c - several operations, or one: all are carried out or none.
  *
- * Each is carried out at once, so that the next one finds what it left, and is noted as a step.
+ * Each is carried out at once, so that the next one finds what it left, and is recorded as a step.
  * If one fails, the steps are taken back, the latest first. If none does, they are settled in
- * their order: only then are watches told, ephemerals and containers known, counters moved.
+ * their order: only then watches fire, ephemerals and containers are listed, counters move.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +14,8 @@
 struct step {
     enum zkl_op_kind kind;
     struct zkl_node *node;
-    int32_t cversion; /* CREATE: of the parent, by this */
-    char *data;       /* SET: what was there before */
+    int32_t cversion; /* CREATE: the parent's after it */
+    char *data;       /* SET: the node's before it */
     size_t size;
     struct zkl_stat stat;
 };
@@ -27,7 +27,7 @@ struct transaction {
     size_t count; /* of steps that were carried out */
 };
 
-/* An int32 as Java has it. */
+/* Adds 1 as Java does: INT32_MAX wraps. */
 static int32_t next_number(int32_t number) {
     return (int32_t)((uint32_t)number + 1U);
 }
@@ -38,7 +38,7 @@ static bool is_version(const struct zkl_node *node, int32_t version) {
 
 /* --- to carry out ------------------------------------------------------------------------ */
 
-/* In no table yet; NULL: out of memory. */
+/* A node in no table yet; NULL: out of memory. */
 static struct zkl_node *make_node(const struct transaction *transaction, const struct zkl_op *op,
                                   const struct zkl_node *parent) {
     const int32_t *number = op->mode == ZKL_SEQUENTIAL ? &parent->counter : NULL;
@@ -153,7 +153,7 @@ static void take_back(struct transaction *transaction) {
     }
 }
 
-/* As a server says it: what came before was right, what came after was not tried. */
+/* As a server does: operations before the failed one have no error, later ones were not tried. */
 static void report_failure(struct zkl_result *results, size_t count, size_t failed, int error) {
     memset(results, 0, count * sizeof *results);
     results[failed].error = error;
@@ -173,8 +173,7 @@ static void count_children(struct zkl_tree *tree, struct zkl_node *node) {
     zkl_list_append(&tree->emptied, &node->of_emptied);
 }
 
-/* A counter never goes back: at its end it stays, also when it went on while the steps were made.
- */
+/* A cversion never goes back: at INT32_MAX it stays, though the counter wrapped in the steps. */
 static void settle_create(const struct transaction *transaction, const struct step *step) {
     struct zkl_node *node = step->node, *parent = node->parent;
     if (step->cversion > parent->cversion) parent->cversion = step->cversion;
@@ -185,7 +184,7 @@ static void settle_create(const struct transaction *transaction, const struct st
     zkl_data_watches_fire(&transaction->tree->watches, node->path, ZKL_NODE_CREATED);
 }
 
-/* It is detached. */
+/* The node is detached. */
 static void settle_delete(struct zkl_tree *tree, struct zkl_node *node) {
     zkl_list_remove(&node->of_session);
     zkl_list_remove(&node->of_emptied);
@@ -217,7 +216,7 @@ int zkl_transaction_run(struct zkl_tree *tree, struct zkl_tree_session *session,
     struct transaction transaction = {.tree = tree, .session = session};
     int error = ZKL_ERROR_NONE;
     transaction.steps = calloc(count + 1, sizeof *transaction.steps);
-    tree->zxid++; /* also of one that fails */
+    tree->zxid++; /* a transaction that fails has one, too */
     memset(results, 0, count * sizeof *results);
     for (size_t i = 0; i < count && !error; i++) {
         error =

@@ -77,7 +77,7 @@ uint64_t zkl_tree_open(struct zkl_tree *tree, zkl_time timeout, zkl_time now) {
     return session->id;
 }
 
-/* What it was told of is told before. */
+/* Events of its watches that came before are told before its end. */
 static void end_session(struct zkl_tree *tree, struct zkl_tree_session *session, bool expired) {
     zkl_data_watches_drop(&tree->watches, &session->watches);
     if (expired) zkl_data_watches_tell(&tree->watches, session->farewell);
@@ -154,7 +154,7 @@ static void expire_silent_sessions(struct zkl_tree *tree) {
     tree->expiry = first;
 }
 
-/* A container that is emptied by this one is seen to by the next. */
+/* A container that this check empties is removed by the next one. */
 static void check_containers(struct zkl_tree *tree) {
     struct zkl_list emptied;
     zkl_list_init(&emptied);
@@ -191,7 +191,7 @@ bool zkl_tree_next_event(struct zkl_tree *tree, struct zkl_tree_event *event) {
 
 /* --- writes -------------------------------------------------------------------------------- */
 
-/* Room for as many, and one; false: out of memory. */
+/* Room for so many results, and one more; false: out of memory. */
 static bool have_results(struct zkl_tree *tree, size_t count) {
     if (count < tree->results_size) return true;
     struct zkl_result *results = realloc(tree->results, (count + 1) * sizeof *results);
@@ -208,14 +208,14 @@ static void carry_out(struct zkl_tree *tree, struct zkl_tree_session *session,
     answer->error = zkl_transaction_run(tree, session, rpc->ops, rpc->count, tree->results);
     answer->results = tree->results;
     if (rpc->kind == ZKL_RPC_WRITE) return;
-    for (size_t i = 0; i < rpc->count; i++) { /* servers say it of a SET alone */
+    for (size_t i = 0; i < rpc->count; i++) { /* here only a SET has a stat */
         if (rpc->ops[i].kind == ZKL_OP_CREATE) tree->results[i].stat = (struct zkl_stat){0};
     }
 }
 
 /* --- reads --------------------------------------------------------------------------------- */
 
-/* Room for as many, and one; false: out of memory. */
+/* Room for so many names, and one more; false: out of memory. */
 static bool have_names(struct zkl_tree *tree, size_t count) {
     if (count < tree->names_size) return true;
     const char **names = realloc(tree->names, (count + 1) * sizeof *names);
@@ -313,7 +313,7 @@ void zkl_tree_ask(struct zkl_tree *tree, uint64_t id, const struct zkl_rpc *rpc,
     }
 }
 
-/* --- a look at it ---------------------------------------------------------------------------- */
+/* --- names of children ----------------------------------------------------------------------- */
 
 static char *copy_names(const struct zkl_answer *answer) {
     size_t size = 1;

@@ -10,8 +10,8 @@
  * limit to the size of a request, the node /zookeeper. A path that no node may have is a bad
  * argument of every request; a server's client refuses most of them itself.
  *
- * Ownership. What a function gives away is the tree's, and lives until the next call with this
- * tree, an event until the next zkl_tree_next_event(). What it is given, it copies.
+ * Ownership. What a function returns is the tree's, and lives until the next call with this tree;
+ * an event lives until the next zkl_tree_next_event(). What a function is given, it copies.
  *
  * Memory. A request that there is no memory for is answered with ZKL_ERROR_SYSTEM and changes
  * nothing. The end of a session, the removal of containers and events need none.
@@ -25,13 +25,13 @@
 struct zkl_tree;
 
 /*
- * An empty tree, with the root alone. A container that has lost its last child is removed by a
- * check, which comes this long after the first such container, and sees to all of them that are
- * there by then. (Servers check each minute.) NULL: out of memory.
+ * An empty tree, with the root alone. A check removes all containers that have lost their last
+ * child; it comes `container_check` after the first of them did so. (Servers check each minute.)
+ * NULL: out of memory.
  */
 struct zkl_tree *zkl_tree_new(zkl_time container_check);
 
-/* NULL is nothing. */
+/* NULL is ignored. */
 void zkl_tree_free(struct zkl_tree *tree);
 
 /* Every session expires, and every node is removed; zxids and session ids go on. */
@@ -46,8 +46,9 @@ void zkl_tree_reset(struct zkl_tree *tree);
 uint64_t zkl_tree_open(struct zkl_tree *tree, zkl_time timeout, zkl_time now);
 
 /*
- * Its client ends it, or the server: its watches go, and its ephemerals in one transaction. The
- * client of one that expires is told by an event. Nothing happens to a session that is not there.
+ * Ends a session, as its client or as the server does: its watches go, and its ephemerals in one
+ * transaction. The client of a session that expires is told by an event. A session that is not
+ * there is ignored.
  */
 void zkl_tree_close(struct zkl_tree *tree, uint64_t session);
 void zkl_tree_expire(struct zkl_tree *tree, uint64_t session);
@@ -57,12 +58,12 @@ bool zkl_tree_alive(const struct zkl_tree *tree, uint64_t session);
 /* The session was heard of, as by a ping. False: it has expired. */
 bool zkl_tree_touch(struct zkl_tree *tree, uint64_t session, zkl_time now);
 
-/* The same, and its timeout is another from now on; ZKL_NEVER: it does not expire. */
+/* The same, with a new timeout from now on; ZKL_NEVER: it does not expire. */
 bool zkl_tree_retime(struct zkl_tree *tree, uint64_t session, zkl_time timeout, zkl_time now);
 
 bool zkl_tree_has_sessions(const struct zkl_tree *tree);
 
-/* What time brings: sessions expire, containers are removed. */
+/* Does what is due: sessions expire, containers are removed. */
 void zkl_tree_tick(struct zkl_tree *tree, zkl_time now);
 
 /* When to tick next; it may be early. ZKL_NEVER: nothing is to come. */
@@ -71,8 +72,8 @@ zkl_time zkl_tree_due(const struct zkl_tree *tree);
 /* --- requests --------------------------------------------------------------------------- */
 
 /*
- * Carries out what a session asks for, at once; it was heard of by that. What time has brought
- * comes first, so the session may have expired: ZKL_ERROR_SESSION_EXPIRED, with no results.
+ * Carries out a session's request, at once; the session counts as heard of. What is due is done
+ * before, so the session may have expired: ZKL_ERROR_SESSION_EXPIRED, with no results.
  * Session 0, which nobody has, may LIST, GET and EXISTS without a watch.
  *
  * Names in the answer to a LIST are in the order in which the nodes were made.
@@ -89,7 +90,7 @@ int zkl_tree_children(struct zkl_tree *tree, const char *path, zkl_time now, cha
 /* --- events ----------------------------------------------------------------------------- */
 
 struct zkl_tree_event {
-    uint64_t session; /* that is told; it may be closed by now */
+    uint64_t session; /* the one to tell; it may be closed by now */
     const char *path; /* NULL: the session has expired */
     enum zkl_node_event kind;
 };

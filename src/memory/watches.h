@@ -2,8 +2,8 @@
  * watches.h - the watches of a tree's data, and the events that came of them.
  *
  * A watch is of one session and one path, of the node's data or of its children. There is one of
- * each at most, and it ends with its event: the watch becomes the event. So what is told to a
- * session needs no memory that could be missing, and nothing is told that was not asked for.
+ * each at most. It ends when it fires: the watch becomes the event. So an event needs no memory
+ * that could be missing, and a session gets none that it did not ask for.
  */
 #ifndef ZKL_MEMORY_WATCHES_H
 #define ZKL_MEMORY_WATCHES_H
@@ -14,9 +14,9 @@
 
 struct zkl_watch {
     struct zkl_entry entry; /* in the table, by the path */
-    struct zkl_list link;   /* of its session; later of the events */
+    struct zkl_list link;   /* in its session's watches, later in the events */
     uint64_t session;
-    enum zkl_node_event kind; /* of an event */
+    enum zkl_node_event kind; /* of the event */
     bool of_children;
     char path[]; /* "": the session expired */
 };
@@ -30,14 +30,14 @@ struct zkl_data_watches {
 /* False: out of memory. */
 bool zkl_data_watches_init(struct zkl_data_watches *watches);
 
-/* Those that sessions have must be gone. */
+/* The watches of sessions must be gone by then. */
 void zkl_data_watches_clear(struct zkl_data_watches *watches);
 
-/* What is told of a session when it expires, or NULL; the caller has it until then. */
+/* The event of a session's expiry; the caller has it until it is told. NULL: out of memory. */
 struct zkl_watch *zkl_data_watches_farewell(uint64_t session);
 void zkl_data_watches_tell(struct zkl_data_watches *watches, struct zkl_watch *farewell);
 
-/* `own` lists the session's. False: out of memory. */
+/* `own`: the list of the session's watches. False: out of memory. */
 bool zkl_data_watches_add(struct zkl_data_watches *watches, struct zkl_list *own, uint64_t session,
                           const char *path, bool of_children);
 
@@ -45,17 +45,17 @@ bool zkl_data_watches_add(struct zkl_data_watches *watches, struct zkl_list *own
 bool zkl_data_watches_remove(struct zkl_data_watches *watches, uint64_t session, const char *path,
                              bool of_children);
 
-/* Of a session that ended. */
+/* Drops the watches of a session that ended. */
 void zkl_data_watches_drop(struct zkl_data_watches *watches, struct zkl_list *own);
 
 /*
- * The node was created, changed or deleted. What is told of its end to one session for its data is
- * not told for its children, too.
+ * Fires the watches of a node that was created, changed or deleted. A session that watches its
+ * data and its children is told of its end once.
  */
 void zkl_data_watches_fire(struct zkl_data_watches *watches, const char *path,
                            enum zkl_node_event kind);
 
-/* The next event, until the next call of this; NULL: there is none. */
+/* The next event; it lives until the next call of this. NULL: there is none. */
 const struct zkl_watch *zkl_data_watches_next(struct zkl_data_watches *watches);
 
 #endif

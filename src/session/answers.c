@@ -82,7 +82,7 @@ static void answer_look(const struct call *call, const struct answer *answer) {
 
 /*
  * The sync ahead of a late look got lost. The list behind it may have waited for the next
- * connection, to a server that lags: it must not end the doubt.
+ * connection, to a server that lags: that list must not end the doubt.
  */
 static void answer_look_sync(const struct call *call, const struct answer *answer) {
     if (answer->reply == ZKL_DONE || !call->node) return;
@@ -90,7 +90,7 @@ static void answer_look_sync(const struct call *call, const struct answer *answe
     if (path && path->look_at == call->look_at) path->look_at++;
 }
 
-/* The get of the fixed name, between the two: without an answer the look is repeated, too. */
+/* The get of the fixed name, ahead of the list: without an answer the look is repeated, too. */
 static void answer_look_fixed(const struct call *call, const struct answer *answer) {
     size_t tail = strlen("/" ZKL_NAME_FIXED);
     if (!call->node) return;
@@ -118,7 +118,7 @@ static void deliver(struct call *call, const struct answer *answer) {
     else assert(call->kind == CALL_BEAT);
 }
 
-/* The watch that came with it is set; also if the answer is not understood. */
+/* The watch that the call asked for is set, also if the answer is not understood. */
 static bool sets_watch(const struct call *call, int rc) {
     return rc == ZKL_ERROR_NONE || (rc == ZKL_ERROR_NO_NODE && call->kind == CALL_WATCHER_EXISTS);
 }
@@ -147,7 +147,7 @@ static void complete(struct call *call, struct answer answer) {
 
 /* --- there and back --------------------------------------------------------------------------- */
 
-/* Those that could not be sent, and are first now. */
+/* Answers the calls that could not be sent and are first in the queue now. */
 static void answer_unsent(struct zkl_session *session) {
     struct call *call;
     while ((call = session->calls) && call->unsent && call != session->to_send)
@@ -176,7 +176,7 @@ bool zkl_session_next_rpc(zkl_session *session, uint64_t *id, struct zkl_rpc *rp
     return take(session, id, rpc);
 }
 
-/* Of those that are out; answers come in order, so it is the first. NULL: it was answered. */
+/* The call of this id that is out: the first, for answers come in order. NULL: it was answered. */
 static struct call *find(const struct zkl_session *session, uint64_t id) {
     struct call *call = session->calls;
     while (call && call != session->to_send && call->id != id) call = call->next;

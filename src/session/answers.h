@@ -4,7 +4,7 @@
 
 #include "session.h"
 
-/* None will be answered, so each is, as unknown. */
+/* No call will get an answer any more, so each is answered as unknown. */
 void zkl_call_answer_all(struct zkl_session *session);
 
 #endif

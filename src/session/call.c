@@ -1,6 +1,4 @@
-/*
- * call.c - requests to ZooKeeper, from when they are wished for until they are answered: the queue.
- */
+/* call.c - the queue of requests to ZooKeeper: a call is in it from the wish until the answer. */
 #include <stdlib.h>
 #include <string.h>
 

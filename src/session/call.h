@@ -9,7 +9,7 @@
 enum call_kind {
     CALL_PARENT, /* create of a missing parent */
     CALL_CREATE,
-    CALL_CREATE_ALL, /* of the parts of a multi-lock; it is about one of them */
+    CALL_CREATE_ALL, /* create of the nodes of all parts of a multi-lock; one part asks */
     CALL_LIST,
     CALL_SYNC,
     CALL_GET_OWN,
@@ -51,9 +51,9 @@ struct call {
     zkl_time issued;
     char *node;    /* what the request is about; NULL: out of memory */
     bool watching; /* a watch on it is set, if the answer comes */
-    bool unsent;   /* answered as that when those before it are answered */
-    union {        /* what asked for it, counted; and of that, what about */
-        struct {   /* to REMOVE */
+    bool unsent;   /* it is answered as not sent when those before it are answered */
+    union {        /* what asked for it, counted, and what the question is about */
+        struct {   /* PARENT to REMOVE */
             struct stake *stake;
             struct zkl_contender *contender; /* counted, or NULL */
             struct path *listed;             /* LIST: counted in its `lists`; NULL: never sent */
@@ -67,7 +67,7 @@ struct call {
     };
 };
 
-/* What asked for it; NULL: something else did. */
+/* The stake that asked for the call; NULL: something else did. */
 static inline struct stake *zkl_call_stake(const struct call *call) {
     return call->kind <= CALL_REMOVE ? call->stake : NULL;
 }
@@ -83,30 +83,33 @@ static inline struct zkl_watcher *zkl_call_watcher(const struct call *call) {
 
 struct call *zkl_call_new(struct zkl_session *session, enum call_kind kind, struct stake *stake,
                           struct zkl_request *request); /* NULL: out of memory */
-/* These put it into the queue. It is about parent, or parent/name. */
+/* These put the call into the queue. It is about the node parent, or parent/name. */
 void zkl_call_create(struct call *call, const char *parent, const char *name, const char *data,
                      enum zkl_node_mode mode);
 void zkl_call_delete(struct call *call, const char *parent, const char *name,
                      int32_t version); /* -1: whatever it is */
 void zkl_call_set(struct call *call, const char *parent, const char *name, const char *data,
                   int32_t version); /* -1: whatever it is */
-/* All or none. It is about the node of the first. The ops stay as they are until the answer. */
+/*
+ * One transaction: all ops or none. The call is about the node of the first op. The ops stay as
+ * they are until the answer.
+ */
 void zkl_call_transact(struct call *call, const struct zkl_op *ops, size_t count);
-/* The same; it has a copy of them, and their paths are its own from now on. */
+/* The same with a copy of the ops, whose paths are the call's own from now on. */
 void zkl_call_transact_own(struct call *call, const struct zkl_op *ops, size_t count);
 void zkl_call_list(struct call *call, const char *parent);
 void zkl_call_list_watching(
     struct call *call); /* of call->listed, with its watch of the children */
 void zkl_call_sync(struct call *call, const char *node);
 void zkl_call_get(struct call *call, const char *parent, const char *name);
-/* A get with a watch: the own node's of CALL_GET_OWN, else another's. */
+/* A get with a watch: of CALL_GET_OWN the own node's, else another's. */
 void zkl_call_watch(struct call *call, const char *parent, const char *name);
 void zkl_call_exists(struct call *call); /* of its watcher's node, with a watch */
 void zkl_call_unwatch(struct call *call, const char *node);
 void zkl_call_mark_unsent(struct call *call); /* it will not be sent */
 void zkl_call_unlink(struct call *call);      /* out of the queue */
 void zkl_call_free(struct call *call);
-/* Which operation the server refused, from 0; the count: it does not say. */
+/* Which operation the server refused, from 0; the number of operations: the server does not say. */
 size_t zkl_call_refused(const struct call *call, const struct answer *answer);
 
 #endif

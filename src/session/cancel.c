@@ -13,7 +13,7 @@ void zkl_request_cancel(zkl_request *request, enum zkl_code why) {
     else zkl_request_finish(request, why, 0);
 }
 
-/* When to end the first, or to ask again. */
+/* When the first request is to end, or to be asked again. */
 zkl_time zkl_request_due(const struct zkl_session *session) {
     bool connected = session->state == ZKL_SESSION_CONNECTED;
     zkl_time due = ZKL_NEVER;
@@ -38,7 +38,7 @@ static enum zkl_code verdict(const struct zkl_request *request, enum zkl_code co
     return of_lease && code == ZKL_EXPIRED ? ZKL_LOST : code;
 }
 
-/* Its user hears from its claim, or from the caller who ends the pause. */
+/* The session's end does not end it: its claim does, or the caller who ends the pause. */
 static bool goes_on(const struct zkl_request *request, enum zkl_code code) {
     return zkl_request_contends(request) || (request->kind == REQUEST_PAUSE && code == ZKL_EXPIRED);
 }
@@ -50,7 +50,7 @@ void zkl_request_fail_all(struct zkl_session *session, enum zkl_code code) {
     }
 }
 
-/* Nobody will ask what this note is about. */
+/* Takes the note back: nobody will ask what it is about. */
 static void unpost(struct zkl_request *request, struct note *note) {
     if (!note->posted) return;
     zkl_events_remove(request->session, note);

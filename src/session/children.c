@@ -15,7 +15,7 @@ void zkl_path_unwatch(struct zkl_session *session, struct path *path) {
     if (watch) zkl_watches_unpin(session, watch);
 }
 
-/* A turn that nobody tells of others ends after its batch. */
+/* Without its watch nothing tells a turn of others: the turn ends after its batch. */
 bool zkl_path_make_room(struct zkl_session *session, const char *node) {
     bool may = zkl_watches_may(&session->watches, node);
     for (struct path *path = NULL; !may && (path = zkl_path_next(session, path));) {
@@ -47,8 +47,8 @@ bool zkl_path_watch(struct path *path, struct stake *stake) {
 }
 
 /*
- * What was refused would be refused again; and of a list for which there was no memory nobody knows
- * who was in it.
+ * The line counts as changed if the list was refused, for it would be refused again; or if there
+ * was no memory for it, for nobody knows who was in it.
  */
 void zkl_path_watched(struct zkl_session *session, struct path *path, enum zkl_reply reply) {
     if (!path->children) return;

@@ -75,11 +75,11 @@ bool zkl_condition_granted(struct stake *stake) {
     if (stake->handles == 0) return false;
     stake->phase = ZKL_PHASE_HELD;
     stake->token = zkl_claim_token(&stake->claim);
-    zkl_stake_hold_ends(stake, ZKL_STEP_RELEASED); /* the reply that it had left was lost */
+    zkl_stake_hold_ends(stake, ZKL_STEP_RELEASED); /* the reply to the wait was lost */
     zkl_stake_hold_begins(stake);
     zkl_hold_again(stake);
     zkl_stake_finish(stake, ZKL_OK);
     if (waiter) zkl_stake_perform(waiter, zkl_claim_release(&waiter->claim, waiter->session->now));
-    zkl_stake_writers_gone(stake); /* who wrote may have given up meanwhile */
+    zkl_stake_writers_gone(stake); /* the handles that write may have been given up meanwhile */
     return true;
 }

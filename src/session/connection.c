@@ -61,7 +61,7 @@ void zkl_session_at(zkl_session *session, zkl_time now) {
 
 /* --- what each claim is fed ------------------------------------------------------------------- */
 
-/* What is missed meanwhile may be what the claim waits for. */
+/* An event that is missed meanwhile may be the one that frees the claim's way. */
 static zkl_actions suspend(struct zkl_claim *claim, zkl_time now) {
     struct stake *stake = (struct stake *)claim;
     (void)now;
@@ -74,7 +74,7 @@ static zkl_actions expire(struct zkl_claim *claim, zkl_time now) {
     return zkl_claim_expire(claim);
 }
 
-/* Nobody is to come after those that go. */
+/* Ends the claims in NEW first, so that no node goes to one of them. */
 static zkl_actions end_new(struct zkl_claim *claim, zkl_time now) {
     (void)now;
     return claim->counting && claim->state == ZKL_NEW ? zkl_claim_cancel(claim, ZKL_CLOSED) : 0;
@@ -90,7 +90,7 @@ static zkl_actions end(struct zkl_claim *claim, zkl_time now) {
     return zkl_claim_release(claim, now);
 }
 
-/* The session drains: its node does not stay after it. */
+/* The session drains: no node stays after its claim. */
 static zkl_actions stop_keeping(struct zkl_claim *claim, zkl_time now) {
     (void)now;
     claim->keep = 0;
@@ -167,7 +167,7 @@ void zkl_session_suspended(zkl_session *session) {
     zkl_session_wake(session, 0);
 }
 
-/* All that belonged to the session at the server. */
+/* Forgets all that belonged to the session at the server. */
 static void forget_all(struct zkl_session *session, enum zkl_session_state state) {
     zkl_clock_stop(&session->common.clock);
     session->common.session = 0;
@@ -199,7 +199,7 @@ void zkl_session_expired(zkl_session *session) {
 void zkl_session_refused(zkl_session *session) {
     session->refused = true; /* each request from now on is to hear why */
     zkl_request_fail_all(session, ZKL_AUTH);
-    session->reopen = false; /* they would be refused again */
+    session->reopen = false; /* the credentials would be refused again */
     zkl_session_expired(session);
 }
 

@@ -1,9 +1,9 @@
 /*
  * guard.c - writes of the user's that are carried out only while a lease's node exists.
  *
- * One transaction: a check of the node, and the writes. It is sent once, for what would be
- * carried out twice is not what was asked for. It waits for a connection before; when its
- * answer is lost, nobody can tell what became of it, and the request ends as in doubt.
+ * One transaction: a check of the node, and the writes. It is sent once, for what would be carried
+ * out twice is not what was asked for. The request waits for a connection before; when the answer
+ * is lost, nobody can tell whether the writes were carried out, and the request ends as in doubt.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -62,7 +62,7 @@ static struct guard *copy(const struct zkl_op *ops, size_t count, size_t checks)
 
 /* --- there and back ------------------------------------------------------------------------ */
 
-/* By the names that the nodes have now. False: out of memory. */
+/* Has the guard check the own nodes by the names that they have now. False: out of memory. */
 static bool check_own(struct guard *guard, const struct stakes *stakes) {
     for (size_t i = 0; i < guard->checks; i++) {
         const struct stake *stake = zkl_stakes_at(stakes, i);
@@ -102,7 +102,7 @@ static void own_absent(struct zkl_request *request, size_t which) {
     struct stake *stake = zkl_stakes_at(&request->stakes, which);
     if (zkl_stake_absent(stake, request->guard->ops[which].path))
         zkl_request_finish(request, zkl_stakes_ended(&request->stakes), 0);
-    else zkl_query_again(request); /* by its new name */
+    else zkl_query_again(request); /* by the node's new name */
 }
 
 static void carried_out(struct guard *guard, const struct answer *answer) {

@@ -5,7 +5,10 @@
 #include "call.h"
 #include "request.h"
 
-/* To fill in, as many ops as `count` says; each has its path and data. NULL: out of memory. */
+/*
+ * A guard to fill in: `checks` checks of own nodes, and `count` ops, whose paths and data it frees.
+ * NULL: out of memory.
+ */
 struct guard *zkl_guard_new(size_t checks, size_t count);
 void zkl_guard_remove(struct guard *guard, size_t op);
 void zkl_guard_send(struct zkl_request *request);

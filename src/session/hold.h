@@ -1,6 +1,6 @@
 /*
- * hold.h - how long a grant may be held: the handle whose time is over first ends it. Of a
- * multi-lock its first part.
+ * hold.h - how long a grant may be held: the handle whose time is over first ends it. The holds of
+ * a multi-lock are with its first part.
  */
 #ifndef ZKL_SESSION_HOLD_H
 #define ZKL_SESSION_HOLD_H
@@ -16,8 +16,8 @@ struct hold {
     zkl_time until;
 };
 
-void zkl_hold_begin(struct stake *stake, struct hold *hold); /* of `length`, from now on */
-void zkl_hold_again(struct stake *stake);                    /* all of them: a new grant */
+void zkl_hold_begin(struct stake *stake, struct hold *hold); /* for `length`, from now on */
+void zkl_hold_again(struct stake *stake);                    /* of all handles: a new grant */
 void zkl_hold_move(struct stake *stake, struct hold *from, struct hold *to);
 void zkl_hold_end(struct stake *stake, struct hold *hold); /* the others go on */
 

@@ -12,18 +12,18 @@ struct numbers {
     size_t free_count, room;
 };
 
-#define STATE_NEWS 16 /* state changes kept for a reader that does not come */
+#define STATE_NEWS 16 /* state changes that wait for a reader */
 
 struct zkl_session {
     char *identity;
     double margin;
     zkl_time now; /* as the shell said last */
-    zkl_time due; /* of what came in since the last tick; ZKL_NEVER: nothing */
+    zkl_time due; /* for what came in since the last tick; ZKL_NEVER: nothing */
 
     enum zkl_session_state state;
     struct zkl_common common;
-    bool containers;            /* until a server does not know them */
-    bool reopen;                /* after an expiry there will be another; not after a refusal */
+    bool containers;            /* parents are containers, until a server does not know them */
+    bool reopen;                /* after an expiry a new session follows; not after a refusal */
     bool refused;               /* the server does not take the credentials */
     zkl_time first_question_at; /* ZKL_NEVER: not before the shell says so */
     bool draining;              /* zkl_session_drain() was called */
@@ -34,15 +34,15 @@ struct zkl_session {
     struct path *paths[PATH_BUCKETS], *idle_paths;
     struct remembered remembered[REMEMBERED];
     struct stake *stakes, **stakes_end; /* in order of arrival */
-    bool starving;                      /* one of them was starved */
-    struct stake *fed;                  /* the one that is fed an event after this one */
+    bool starving;                      /* one of them has `starved` set */
+    struct stake *fed;                  /* the stake that is fed the event next */
     struct call *calls, **calls_end;    /* in order; behind those that are out ... */
     struct call *to_send;               /* ... the first that is not sent */
     struct zkl_request *requests;
     struct zkl_watcher *watchers;
     struct watches watches;
     size_t node_bytes;    /* of the paths of nodes that stakes have, or may make; see stake.c */
-    size_t leaving_bytes; /* of those, of nodes that go for the sake of others */
+    size_t leaving_bytes; /* of those, of kept nodes that go to make room */
     uint64_t last_id;
     struct numbers numbers; /* of requests */
     uint64_t random;        /* of pauses */
@@ -60,12 +60,12 @@ struct zkl_session {
     bool news; /* events were added, and the shell was not told */
 };
 
-/* It has something to do, no later than then. */
+/* The session has something to do by then. */
 static inline void zkl_session_wake(struct zkl_session *session, zkl_time due) {
     if (due < session->due) session->due = due;
 }
 
-/* ZKL_NEVER stays. */
+/* The time that long from now; ZKL_NEVER stays ZKL_NEVER. */
 static inline zkl_time zkl_session_after(const struct zkl_session *session, zkl_time timeout) {
     return timeout >= ZKL_NEVER - session->now ? ZKL_NEVER : session->now + timeout;
 }

@@ -52,8 +52,8 @@ void zkl_kept_clear_way(const struct path *path, const struct stake *stake) {
 }
 
 /*
- * The node still counts until it is gone, but not against what is asked for after its delete: the
- * server has removed it by then.
+ * A kept node counts until it is gone, but not against a node that is asked for after its delete:
+ * the server has removed it by then.
  */
 bool zkl_kept_make_room(struct zkl_session *session, size_t bytes) {
     struct stake *kept;

@@ -5,12 +5,12 @@
 #include "stake.h"
 
 struct stake *zkl_kept_longest(const struct zkl_session *session); /* NULL: none is kept */
-zkl_time zkl_kept_due(const struct zkl_session *session);          /* the first is to end */
+zkl_time zkl_kept_due(const struct zkl_session *session); /* when the first of them is to end */
 void zkl_kept_give_back(struct stake *kept);
-void zkl_kept_take(const struct path *path);      /* a claim was started there */
-void zkl_kept_contended(const struct path *path); /* others came there, or may have */
+void zkl_kept_take(const struct path *path);      /* a claim was started on the path */
+void zkl_kept_contended(const struct path *path); /* others came to the path, or may have */
 void zkl_kept_clear_way(const struct path *path, const struct stake *stake); /* before its start */
-/* For more nodes than there are. False: there is none. */
+/* Kept nodes give way to new ones, of so many bytes. False: there is no room for these. */
 bool zkl_kept_make_room(struct zkl_session *session, size_t bytes);
 
 #endif

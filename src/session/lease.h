@@ -7,13 +7,13 @@
 
 struct zkl_lease {
     struct stakes stakes;
-    enum zkl_kind kind; /* of the handle, not of the grant; not of a multi-lock's */
+    enum zkl_kind kind; /* of the handle, not of the grant; unused for a multi-lock */
     struct hold hold;
     bool released; /* given up */
-    bool lost;     /* before it was given up: that is final */
+    bool lost;     /* it was lost before it was given up: that is final */
 };
 
-/* About a lease; done already, if it has ended. */
+/* A new request about a lease; it is done already if the lease has ended. */
 struct zkl_request *zkl_request_of(const zkl_lease *lease, enum request_kind kind,
                                    zkl_time timeout);
 void zkl_lease_give_up_all(const struct stakes *stakes, enum zkl_kind kind);

@@ -49,7 +49,7 @@ void zkl_meter_acquired(const struct zkl_request *request) {
     if (request->meter) count(request->meter, request);
 }
 
-/* The latest that made its way free: another session's node went, or one of ours gave up. */
+/* When the stake's way was freed last: another session's node went, or one of ours gave up. */
 static zkl_time free_since(const struct stake *stake) {
     zkl_time given_up_at = stake->path->given_up_at;
     return stake->way_free_at > given_up_at ? stake->way_free_at : given_up_at;

@@ -51,7 +51,7 @@ static void part_created(struct stake *part, const struct answer *answer, const 
     zkl_stake_perform(part, zkl_claim_created(&part->claim, answer->reply, answer->why, name, 0));
 }
 
-/* What one part does with it may end it, and cancel the others; they keep their places. */
+/* A part that is fed the reply may end and cancel the others; those stay in the ring. */
 void zkl_multi_created(const struct call *call, const struct answer *answer) {
     struct stake *part = call->stake;
     size_t count = count_parts(part);
@@ -91,7 +91,7 @@ void zkl_multi_grant(struct stake *stake) {
     } while (part != stake);
 }
 
-/* Another part for which somebody waits. Each time anew: what ends one may end others. */
+/* Another part that is still wanted. Searched for anew each time: what ends one may end more. */
 static struct stake *waiting_part(const struct stake *stake) {
     struct stake *part = next_part(stake);
     while (part != stake && !part->claim.wanted) part = next_part(part);

@@ -10,15 +10,15 @@ struct path {
     struct path *next_idle; /* in session->idle_paths, while `idle` */
     bool idle;              /* perhaps not used any more; zkl_path_tidy() looks */
     struct zkl_line line;   /* its `claims` are the stakes' */
-    struct stake *granted;  /* those that were, until GONE; the latest first */
-    zkl_time given_up_at;   /* the latest hold of this session ended; 0: none since it connected */
-    /* The latest that waits for its turn, and was told its place; or NULL. */
+    struct stake *granted;  /* stakes that were granted, until GONE; the latest first */
+    zkl_time given_up_at;   /* when its latest hold ended; 0: none since the session connected */
+    /* The stake that was told last that it waits for its turn, and at what place; or NULL. */
     const struct stake *told;
     zkl_time told_at;
     size_t told_place;
     bool fixed;             /* there was a claim of ZKL_UNFAIR */
-    bool fixed_seen;        /* the look got an answer about its name */
-    struct watch *children; /* a reference; NULL: of line.children ZKL_UNWATCHED */
+    bool fixed_seen;        /* the look for orphans got an answer about the fixed name */
+    struct watch *children; /* pinned; NULL: line.children is ZKL_UNWATCHED */
     zkl_time look_at;       /* when to look for orphans again; 0: no doubt */
     size_t stakes;
     size_t counted; /* of them, those in session->node_bytes */
@@ -42,8 +42,8 @@ enum { REMEMBERED = 64 };
 
 struct path *zkl_path_find(struct zkl_session *session, const char *text, size_t length);
 struct path *zkl_path_use(struct zkl_session *session, const char *text);   /* NULL: no memory */
-struct path *zkl_path_next(struct zkl_session *session, struct path *path); /* NULL: first, last */
-void zkl_path_idle(struct zkl_session *session, struct path *path); /* nothing keeps it now */
+struct path *zkl_path_next(struct zkl_session *session, struct path *path); /* NULL: start, end */
+void zkl_path_idle(struct zkl_session *session, struct path *path); /* perhaps it is unused */
 void zkl_path_tidy(struct zkl_session *session); /* frees the idle ones, unless used again */
 char *zkl_path_join(const char *parent, const char *name); /* NULL: no memory */
 

@@ -1,7 +1,7 @@
 /*
- * query.c - requests that only ask, or do no harm when they are repeated: is the
- * session ready, does a lease stand, which claims are in line, what is in a node or below it; a
- * word to a holder that it give way; its node's end. One whose answer was lost is repeated when the
+ * query.c - requests that only ask, or do no harm when they are repeated: is the session ready,
+ * does a lease stand, which claims are in line, what is in a node or below it; the wish that a
+ * holder give way; the removal of its node. A request whose answer was lost is repeated when the
  * connection is back, until its deadline.
  */
 #include <stdlib.h>
@@ -16,8 +16,8 @@
 #include "stake_feed.h"
 
 /*
- * A part of the answer was lost: all of it is asked again, a moment after the last of the
- * other parts is there; but nothing about a lease that has ended meanwhile.
+ * A part of the answer was lost: all of it is asked for again, a moment after the last of the other
+ * parts is there; unless the request's lease has ended meanwhile.
  */
 void zkl_query_again(struct zkl_request *request) {
     enum zkl_code ended = zkl_stakes_ended(&request->stakes);
@@ -144,7 +144,7 @@ static bool exhausted(const struct zkl_request *request) {
     return false;
 }
 
-/* What names tell is told: a list had them, and no get was needed. */
+/* Names alone tell what is asked for: a list had them, and no get is needed. */
 static bool is_of_names(const struct zkl_request *request) {
     return request->brief && !exhausted(request);
 }
@@ -299,7 +299,7 @@ static void children_got(struct zkl_request *request, const struct answer *answe
     zkl_request_finish(request, at ? ZKL_OK : ZKL_NO_MEMORY, 0);
 }
 
-/* Nobody is in line; the holder is gone. */
+/* That there is no such node is an answer: nobody is in line, or the holder is gone. */
 static bool says_much_by_absence(enum call_kind kind) {
     return kind == CALL_CHECK_GET || kind == CALL_QUEUE_LIST || kind == CALL_QUEUE_GET ||
            kind == CALL_REVOKE || kind == CALL_BREAK;

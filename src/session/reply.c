@@ -12,10 +12,10 @@
  *   - data of n bytes has n bytes;
  *   - a transaction that was carried out has a good result for each of its operations.
  *
- * Everything else is an answer that was not understood: ZKL_UNKNOWN, as if it were lost. The
- * server may have done what it was asked for, or not. Then a claim waits for the next
- * heartbeat, and looks; a query asks again in a moment, until its deadline; a guard ends,
- * and says that it is not known whether it was written; and nothing counts as proof of life.
+ * Everything else is an answer that was not understood: ZKL_UNKNOWN, as if it were lost. The server
+ * may have done what it was asked for, or not. Then a claim waits for the next heartbeat, and asks
+ * again; a query asks again in a moment, until its deadline; a guard ends, and says that it is not
+ * known whether it was written; and nothing counts as proof of life.
  *
  * Replies of the right form that contradict each other are the claim machine's matter
  * (zkl_claim_asks_too_often).
@@ -67,7 +67,7 @@ static bool are_names(const struct answer *answer) {
     return true;
 }
 
-/* -1: the node has none. */
+/* Of size -1: the node has no data. */
 static bool is_data(const struct answer *answer) {
     return answer->stat && answer->size >= -1 && (answer->size <= 0 || answer->text);
 }
@@ -96,7 +96,7 @@ static bool is_transaction(const struct zkl_rpc *rpc, const struct zkl_result *r
     return results != NULL;
 }
 
-/* Of an answer without an error: it says what its kind has to say. */
+/* An answer without an error says what its kind has to say. */
 static bool is_sound(const struct call *call, const struct answer *answer) {
     switch (call->kind) {
     case CALL_CREATE: return is_creation(call, answer);

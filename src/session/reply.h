@@ -20,7 +20,7 @@ struct answer {
     zkl_time now;
 };
 
-/* Leaves of an answer what may be believed. */
+/* An answer that no server gives becomes one that was not understood. */
 void zkl_reply_sift(const struct call *call, struct answer *answer);
 
 #endif

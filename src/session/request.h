@@ -24,7 +24,7 @@ enum request_kind {
     REQUEST_DRAIN
 };
 
-/* It is asked while the lease stands: one that is lost answers it. */
+/* The request asks something of a lease that stands: the lease's loss ends it. */
 static inline bool zkl_request_needs_lease(enum request_kind kind) {
     return kind == REQUEST_CHECK || kind == REQUEST_GUARD || kind == REQUEST_SIGNAL;
 }
@@ -45,12 +45,12 @@ struct zkl_request {
     struct stakes stakes; /* ACQUIRE, CHECK, DOWNGRADE, WAIT, RELEASE, GUARD, SIGNAL */
     char *path;           /* QUEUE, REVOKE, BREAK, GET, CHILDREN, SIGNAL */
     struct guard *guard;  /* GUARD; SIGNAL: the writes, after the queue */
-    unsigned effects;     /* GUARD, SIGNAL: transactions sent, and not known to have none */
+    unsigned effects;     /* GUARD, SIGNAL: transactions sent that may have had an effect */
     union {
         struct { /* ACQUIRE, WAIT: zkl_request_contends() */
             struct note queued_note;
             size_t position;
-            struct hold hold;             /* of the handle, until that is taken */
+            struct hold hold;             /* of the handle, until the handle is taken */
             struct zkl_meter *meter;      /* of the lock's name, or NULL */
             struct zkl_conflict conflict; /* ZKL_CONFLICT */
             enum zkl_kind lease_kind;
@@ -64,8 +64,8 @@ struct zkl_request {
             enum zkl_kind asked; /* the kind of the lock that asks */
             bool brief;          /* only what names tell of the queue */
             bool all;            /* SIGNAL: not only the first */
-            size_t listed;       /* SIGNAL: of the queue, those that were looked at */
-            size_t signalled;    /* SIGNAL: waiters that have one by it */
+            size_t listed;       /* SIGNAL: entries of the queue that were visited */
+            size_t signalled;    /* SIGNAL: waiters that it has signalled */
         };
         struct {        /* GET, CHILDREN, BREAK */
             char *data; /* of the node, with `size` bytes; CHILDREN: the names */
@@ -76,7 +76,7 @@ struct zkl_request {
     };
 };
 
-/* Its user hears from its claim. */
+/* The request ends by what becomes of its claim. */
 static inline bool zkl_request_contends(const struct zkl_request *request) {
     return request->kind == REQUEST_ACQUIRE || request->kind == REQUEST_WAIT;
 }
@@ -87,19 +87,19 @@ static inline bool zkl_request_has_queue(const struct zkl_request *request) {
 
 /* What a guard writes, if its lease's nodes are there. */
 struct guard {
-    size_t checks, count; /* of the ops; the first of them check the own nodes */
-    size_t refused;       /* which of the others, from 1; 0: none */
+    size_t checks, count; /* of the ops; the first `checks` of them check the own nodes */
+    size_t refused;       /* which write was refused, from 1; 0: none */
     struct zkl_op ops[];
 };
 
-/* Why the session takes none; ZKL_OK: it does. */
+/* Why the session takes no request; ZKL_OK: it does. */
 enum zkl_code zkl_request_refusal(const struct zkl_session *session);
 struct zkl_request *zkl_request_new(struct zkl_session *session, enum request_kind kind,
                                     zkl_time timeout);
 void zkl_request_forget_queue(struct zkl_request *request); /* QUEUE */
 void zkl_request_finish(struct zkl_request *request, enum zkl_code code, int error);
 void zkl_request_end_by(struct zkl_request *request, struct zkl_conflict conflict);
-enum zkl_use zkl_use_of(enum zkl_kind kind); /* of one whose tokens do not count */
+enum zkl_use zkl_use_of(enum zkl_kind kind); /* of a claim whose tokens do not count */
 
 void zkl_guard_free(struct guard *guard);
 void zkl_op_forget(const struct zkl_op *op); /* its path and data */

@@ -49,7 +49,7 @@ const char *zkl_error_words(int error);
 enum zkl_node_mode {
     ZKL_PERSISTENT,
     ZKL_EPHEMERAL,  /* it goes with the session */
-    ZKL_SEQUENTIAL, /* that, and the server adds a number to its name */
+    ZKL_SEQUENTIAL, /* ephemeral, and the server adds a number to its name */
     ZKL_CONTAINER   /* the server removes it some time after its last child */
 };
 
@@ -94,11 +94,11 @@ struct zkl_stat {
     int64_t ctime;        /* when it was made, by the server's clock; 0: not known */
 };
 
-/* Of one operation. */
+/* What came of one operation. */
 struct zkl_result {
     int error;            /* ZKL_UNANSWERED: the server did not say */
     const char *created;  /* CREATE: its path, with its number */
-    struct zkl_stat stat; /* SET; CREATE of a WRITE: after it */
+    struct zkl_stat stat; /* SET; CREATE of a WRITE: the node's, after it */
 };
 
 #define ZKL_UNANSWERED INT32_MAX
@@ -110,8 +110,8 @@ struct zkl_answer {
     const struct zkl_stat *stat;      /* GET, EXISTS; NULL: it came with none */
     const char *const *names;         /* LIST */
     int count;                        /* of them */
-    const struct zkl_result *results; /* WRITE, MULTI: as many as it had operations; NULL: of
-                                         none is anything known but `error` */
+    const struct zkl_result *results; /* WRITE, MULTI: one for each operation; NULL: nothing
+                                         is known of any but `error` */
 };
 
 enum zkl_node_event {

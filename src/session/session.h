@@ -51,7 +51,7 @@ struct zkl_settings {
     const char *identity; /* stored in every lock node */
     zkl_time patience;    /* see clock.h */
     double margin;        /* see clock.h */
-    size_t overhead;      /* bytes that a path costs more at the server than it has here */
+    size_t overhead;      /* bytes that the server counts for a path beside its length here */
     bool containers;      /* make missing parents as containers, else persistent */
     bool reopen;          /* after an expiry there will be a new session */
     bool steps;           /* tell each step of a lock as an event, too */
@@ -64,26 +64,26 @@ void zkl_session_free(zkl_session *session); /* one that is closed */
 
 /* --- what the shell puts in ------------------------------------------------------------ */
 
-/* The time is `now`, until it is said anew. It never goes back. */
+/* The time is `now`, until the next call. It never goes back. */
 void zkl_session_at(zkl_session *session, zkl_time now);
 
 /* There is a connection, by the session of this id, with this timeout. */
 void zkl_session_connected(zkl_session *session, uint64_t id, zkl_time timeout);
-/* The first question, zkl_session_ready(), may be asked from then on; ZKL_NEVER: not yet. */
+/* The first question, zkl_session_ready()'s, may be asked from `due` on; ZKL_NEVER: not yet. */
 void zkl_session_ask_from(zkl_session *session, zkl_time due);
 void zkl_session_suspended(zkl_session *session);
 void zkl_session_expired(zkl_session *session); /* all that is out is answered as unknown */
-void zkl_session_refused(zkl_session *session); /* the credentials: there will be no other */
+void zkl_session_refused(zkl_session *session); /* the credentials: no session follows */
 void zkl_session_reopening(zkl_session *session);
 /*
- * No acquire begins to contend any more, it gets ZKL_CLOSED; an owner may enter again. With
- * `waiters` those that wait may still be granted, else they get ZKL_CLOSED at once. The request is
- * done when nobody holds or waits. Nothing is kept.
+ * From now on no acquire begins to contend: it gets ZKL_CLOSED; but an owner may enter again. With
+ * `waiters` the acquires that wait may still be granted, else they get ZKL_CLOSED at once. The
+ * request is done when nobody holds or waits. No node is kept.
  */
 zkl_request *zkl_session_drain(zkl_session *session, bool waiters, zkl_time timeout);
 /* Releases everything, and ends every wait with ZKL_CLOSED. */
 void zkl_session_close(zkl_session *session);
-void zkl_session_closed(zkl_session *session); /* the server knows that it is */
+void zkl_session_closed(zkl_session *session); /* its connection is closed, too */
 
 void zkl_session_answer(zkl_session *session, uint64_t rpc, const struct zkl_answer *answer);
 void zkl_session_unsent(zkl_session *session, uint64_t rpc); /* it could not be sent */
@@ -102,7 +102,7 @@ enum zkl_session_state zkl_session_connection(const zkl_session *session);
 
 /* When to call zkl_session_tick() again; it may be sooner after whatever is put in. */
 zkl_time zkl_session_due(zkl_session *session);
-/* The same, of what came in since the last tick alone. */
+/* When to call zkl_session_tick(), by what came in since the last tick alone. */
 zkl_time zkl_session_due_anew(const zkl_session *session);
 
 /* True once after events were added. */
@@ -114,7 +114,7 @@ bool zkl_session_has_claims(const zkl_session *session);
 enum zkl_event_kind {
     ZKL_EVENT_NONE,
     ZKL_EVENT_REQUEST, /* a request is done */
-    ZKL_EVENT_QUEUED,  /* an acquire, but a quiet one, waits in line */
+    ZKL_EVENT_QUEUED,  /* an acquire that is not quiet waits in line */
     ZKL_EVENT_LEASE,   /* a grant changed its phase (suspect, held, lost), or was revoked */
     ZKL_EVENT_STATE,   /* the session changed its state */
     ZKL_EVENT_WATCHER, /* a watcher has something to tell */
@@ -136,7 +136,7 @@ enum zkl_step_kind {
 struct zkl_step {
     enum zkl_step_kind kind;
     zkl_time at;
-    const char *path, *owner; /* NULL: it is the session's */
+    const char *path, *owner; /* NULL: it is a step of the session */
     int64_t token;            /* 0: none */
     zkl_time took;            /* GRANTED: since its acquire; LOST, RELEASED: since its grant */
     size_t position;          /* QUEUED */
@@ -148,12 +148,12 @@ struct zkl_event {
     size_t position;              /* QUEUED: 2 = next */
     enum zkl_phase phase;         /* LEASE */
     enum zkl_session_state state; /* STATE */
-    const struct zkl_step *step;  /* STEP: constant until the next event is taken, or kept */
+    const struct zkl_step *step;  /* STEP: constant until the next event is taken */
 };
 
 /* Takes the next event; false when there is none. */
 bool zkl_session_next_event(zkl_session *session, struct zkl_event *event);
-/* The step of that event is the caller's from now on, to be given to zkl_step_free(). */
+/* The step of the latest event is the caller's from now on, to be given to zkl_step_free(). */
 void zkl_session_keep_step(zkl_session *session);
 void zkl_step_free(const struct zkl_step *step); /* needs no session */
 
@@ -163,10 +163,10 @@ enum zkl_session_state zkl_session_state(zkl_session *session); /* as its users 
 uint64_t zkl_session_id(const zkl_session *session);            /* 0: none */
 zkl_time zkl_session_timeout(const zkl_session *session);       /* negotiated; 0: none */
 
-/* A live claim on the path is the owner's. */
+/* The owner holds a grant on the path, which is not lost. */
 bool zkl_session_holds(zkl_session *session, const char *path, const char *owner);
 
-/* Gives up every lease of an owner, with all their handles; how many. */
+/* Gives up every lease of an owner, with all their handles; returns how many. */
 size_t zkl_session_release_all(zkl_session *session, const char *owner);
 
 struct zkl_stats {
@@ -177,24 +177,22 @@ struct zkl_stats {
     size_t in_flight;        /* requests without an answer yet */
     size_t claims;           /* contenders of this session, from the acquire until they are gone */
     size_t watches;          /* node watches set, asked for, or pinned by a watcher */
-    size_t watch_bytes;      /* of watched paths of others' nodes, limited to ZKL_WATCHES_MAX */
-    size_t paths;            /* bytes of ephemeral paths, there or to be made, to ZKL_PATHS_MAX */
+    size_t watch_bytes;      /* of watched paths of others' nodes, at most ZKL_WATCHES_MAX */
+    size_t paths;            /* bytes of own nodes' paths, made or to be made, to ZKL_PATHS_MAX */
     uint64_t watch_removals; /* requests sent */
-    uint64_t untold;         /* steps: ZKL_STEPS_MAX were not taken yet, or there was no memory */
+    uint64_t untold;         /* steps left out: ZKL_STEPS_MAX wait to be taken, or no memory */
 };
 void zkl_session_stats(const zkl_session *session, struct zkl_stats *stats);
 
-#define ZKL_STEPS_MAX 4096 /* that were not taken */
+#define ZKL_STEPS_MAX 4096 /* that wait to be taken */
 
 #define ZKL_OUTCOMES 32 /* more than there are codes */
 
-/* Of the locks that share a name for it, or of all that a session has. */
+/* Times and outcomes of the locks that share the meter's name, or of all locks of a session. */
 struct zkl_meter {
-    struct zkl_histogram
-        wait; /* from an acquire to its grant; an owner's that enters again has none */
+    struct zkl_histogram wait; /* from an acquire to its grant; a re-entry has none */
     struct zkl_histogram hold; /* from a grant until it was given up or lost */
-    /* Of grants that were waited for: since the session knew that the one ahead gave the lock up.
-     */
+    /* Of grants that were waited for: since the session knew that the lock was given up. */
     struct zkl_histogram hand_over;
     uint64_t outcomes[ZKL_OUTCOMES]; /* of acquires, by code; ZKL_OK: a grant */
     uint64_t reentries;
@@ -202,7 +200,10 @@ struct zkl_meter {
 
 #define ZKL_METERS_MAX 100 /* names */
 
-/* The number of the meter of that name, from 1; the same for the same name. 0: out of memory. */
+/*
+ * The number of the meter of that name, from 1; the same for the same name. 0: out of memory, or
+ * there are ZKL_METERS_MAX names.
+ */
 size_t zkl_session_name_meter(zkl_session *session, const char *name);
 
 struct zkl_named_meter {
@@ -214,7 +215,7 @@ struct zkl_named_meter {
 struct zkl_totals {
     struct zkl_stats stats;
     size_t sessions[ZKL_SESSION_CLOSED + 1]; /* how many are in each state */
-    struct zkl_histogram round_trip;         /* of requests: from when it was sent to its answer */
+    struct zkl_histogram round_trip;         /* of requests to the server, until the answer */
     struct zkl_meter meter;                  /* of all acquires */
     struct zkl_named_meter *named[ZKL_METERS_MAX];
     size_t named_count;
@@ -241,7 +242,10 @@ void zkl_totals_clear(struct zkl_totals *totals); /* frees what it refers to */
  * deadline, or when the session closes. NULL: out of memory.
  */
 
-/* Connected, credentials and chroot checked with one request. */
+/*
+ * Checks with one request that there is a connection, and that the server takes the credentials and
+ * has the chroot.
+ */
 zkl_request *zkl_session_ready(zkl_session *session, zkl_time timeout);
 
 struct zkl_acquire_options {
@@ -251,27 +255,27 @@ struct zkl_acquire_options {
     const char *data;  /* shown to others; may be NULL */
     zkl_time timeout;  /* ZKL_NEVER: wait for ever */
     bool trying;       /* do not queue */
-    bool reentrant;    /* else a second acquire by the owner would deadlock; not of a PERMIT */
+    bool reentrant;    /* the owner may enter again, else ZKL_WOULD_DEADLOCK; not of a PERMIT */
     zkl_time jitter;   /* UNFAIR: the longest pause after the end of a hold; 0: none */
     int32_t batch;   /* MUTEX: grants of a turn, to ZKL_BATCH_MAX, or ZKL_BATCH_BY_TIME; 0: each has
                         its own node */
-    bool counting;   /* MUTEX: tokens as of turns, with or without them */
+    bool counting;   /* MUTEX: tokens count grants, as in turns; with turns or without */
     zkl_time keep;   /* MUTEX: the node stays for so long after the last release; 0: it goes */
     int32_t permits; /* PERMIT: 1 to limit; each acquire is a grant of its own */
     int32_t limit;   /* PERMIT: of the semaphore */
     int32_t
         max_waiters;   /* ZKL_BUSY at once if so many wait already; 0: it waits behind any number */
-    zkl_time max_hold; /* the grant is lost so long after it, and its node goes; 0: it is not */
+    zkl_time max_hold; /* how long after the grant it is lost, and its node goes; 0: it is not */
     bool quiet;        /* no event tells that it waits in line */
-    size_t meter;      /* zkl_session_name_meter()'s; 0: none but the session's; not of several */
+    size_t meter;      /* zkl_session_name_meter()'s; 0: the session's only; not of several */
 };
 zkl_request *zkl_acquire(zkl_session *session, const struct zkl_acquire_options *options);
 
 /*
- * All of several or none, under one deadline: their nodes are made at once. The options differ
- * in path, kind and data. One lease for all, lost with any of them. ZKL_WOULD_DEADLOCK: the
- * owner holds one of them. ZKL_LOST: the node of one was removed, or was never made because
- * the request got lost: try again.
+ * Acquires all of several locks or none, under one deadline: their nodes are made at once. The
+ * options differ in path, kind and data. One lease is for all locks, and lost with any of them.
+ * ZKL_WOULD_DEADLOCK: the owner holds one of them. ZKL_LOST: the node of one was removed, or was
+ * never made because the request got lost: try again.
  */
 zkl_request *zkl_acquire_all(zkl_session *session, const struct zkl_acquire_options *options,
                              size_t count);
@@ -288,26 +292,26 @@ zkl_request *zkl_downgrade(zkl_lease *lease, zkl_time timeout);
 
 /*
  * Gives the lock up and waits in a condition, in one transaction; `folder` has a node for each
- * waiter. ZKL_OK: it was signalled, and the lock is had again by all the lease's handles,
- * with another token. Else they are released or, when the wait for certain did not begin
- * (ZKL_AUTH...), as before. ZKL_UNSUPPORTED: the handle is not of a mutex or writer, or of a
- * multi-lock or its part.
+ * waiter. ZKL_OK: the wait was signalled, and all handles of the grant have the lock again, with
+ * another token. After any other code the handles are released; or as before, when the wait for
+ * certain did not begin (ZKL_AUTH...). ZKL_UNSUPPORTED: the handle is neither a writer's nor that
+ * of a mutex without turns, or it is a multi-lock's or of its part.
  */
 zkl_request *zkl_wait(zkl_lease *lease, const char *folder, zkl_time timeout);
 
 /*
- * A signal to the first waiter in a condition, or to all, if the lease's node exists,
- * else (ZKL_LOST) to no more of them; zkl_request_signalled() says how many. A waiter that has one
- * is passed over. A write whose answer is lost is made again; so more may be woken than are
- * counted. ZKL_IN_DOUBT: it did not come to its end, and some may be woken; after any other code
- * but ZKL_OK nobody is.
+ * Signals the first waiter in a condition, or all waiters, if the lease's node exists, else
+ * (ZKL_LOST) no more of them; zkl_request_signalled() says how many. A waiter that has a signal
+ * already is passed over. A write whose answer is lost is made again; so more waiters may be woken
+ * than are counted. ZKL_IN_DOUBT: the request did not come to its end, and some may be woken; after
+ * any other code but ZKL_OK nobody is.
  */
 zkl_request *zkl_signal(zkl_lease *lease, const char *folder, bool all, zkl_time timeout);
 
 /* Gives the handle up; done when the server has removed the node. */
 zkl_request *zkl_release_wait(zkl_lease *lease, zkl_time timeout);
 
-/* The contenders on a path, as a lock of this kind has them. */
+/* Lists the contenders on the path of a lock of this kind. */
 zkl_request *zkl_queue(zkl_session *session, const char *path, enum zkl_kind kind,
                        zkl_time timeout);
 
@@ -319,12 +323,12 @@ struct zkl_queued {
     int32_t sequence;
     int32_t permits, limit; /* PERMIT */
     int64_t czxid;
-    int64_t token; /* of its latest grant, as far as it is known: of another session's the first */
+    int64_t token;   /* of its latest grant; of another session's node, of its first */
     int64_t created; /* by the server's clock, milliseconds since 1970; 0: not known */
     uint64_t session;
     bool ours;
-    bool kept;   /* of ours: nobody holds it */
-    bool keeps;  /* nobody may hold it, unless it says ZKL_HELD_WORD */
+    bool kept;   /* ours, and kept: nobody holds it */
+    bool keeps;  /* perhaps only kept, unless its data says ZKL_HELD_WORD */
     bool counts; /* its token counts grants */
 };
 
@@ -337,29 +341,29 @@ zkl_request *zkl_revoke(zkl_session *session, const char *node, zkl_time timeout
  */
 zkl_request *zkl_break(zkl_session *session, const char *node, int32_t version, zkl_time timeout);
 
-/* The names of any node's children, as data: each with its final NUL. */
+/* Reads the names of any node's children, as data: each with its final NUL. */
 zkl_request *zkl_children(zkl_session *session, const char *path, zkl_time timeout);
 
-/* What is in any node. */
+/* Reads the data of any node. */
 zkl_request *zkl_get(zkl_session *session, const char *path, zkl_time timeout);
 
 /* "set", "create", "delete", "check", by kind; NULL at the end. */
 extern const char *const zkl_op_names[];
 
 /*
- * Carries all of it out if the lease's node exists, else (ZKL_LOST) nothing. Sent once, when
- * there is a connection. ZKL_IN_DOUBT: it was sent, and no answer was had; after any other code
- * nothing is written.
+ * Carries out all of the ops if the lease's node exists, else (ZKL_LOST) none. They are sent once,
+ * when there is a connection. ZKL_IN_DOUBT: they were sent, and no answer was had; after any other
+ * code but ZKL_OK nothing is written.
  */
 zkl_request *zkl_guard(zkl_lease *lease, const struct zkl_op *ops, size_t count, zkl_time timeout);
 
 /*
- * Asks for nothing: done when zkl_request_cancel() says so, with ZKL_OK for what came to be as it
- * was waited for. An expiry does not end it.
+ * Asks the server for nothing: zkl_request_cancel() ends it, with ZKL_OK if what its user waited
+ * for has come. An expiry does not end it.
  */
 zkl_request *zkl_pause(zkl_session *session, zkl_time timeout);
 
-uint64_t zkl_request_id(const zkl_request *request); /* small: used again when it was dropped */
+uint64_t zkl_request_id(const zkl_request *request); /* small: used again after the drop */
 bool zkl_request_done(const zkl_request *request);
 enum zkl_code zkl_request_code(const zkl_request *request); /* when done */
 const char *zkl_request_detail(const zkl_request *request); /* the server's reason, or NULL */
@@ -381,14 +385,14 @@ struct zkl_conflict {
 };
 struct zkl_conflict zkl_request_conflict(const zkl_request *request); /* after ZKL_CONFLICT */
 
-zkl_lease *zkl_request_lease(zkl_request *request); /* takes it; NULL: none or taken */
+zkl_lease *zkl_request_lease(zkl_request *request); /* takes the lease; NULL: none */
 const struct zkl_queued *zkl_request_queue(const zkl_request *request, size_t *count);
 const char *zkl_request_data(const zkl_request *request, size_t *size,
                              int32_t *version);         /* get's, children's */
-size_t zkl_request_refused(const zkl_request *request); /* which of its ops, from 1; 0: none */
-int32_t zkl_request_version(const zkl_request *request, size_t op); /* after that one; SET only */
+size_t zkl_request_refused(const zkl_request *request); /* which op was refused, from 1; 0: none */
+int32_t zkl_request_version(const zkl_request *request, size_t op); /* after that op; SET only */
 size_t zkl_request_signalled(const zkl_request *request);
-/* What it has stays as it is until the second, also when it is dropped meanwhile. */
+/* Between the two the request stays as it is, also when it is dropped meanwhile. */
 void zkl_request_ref(zkl_request *request);
 void zkl_request_unref(zkl_request *request);
 void zkl_request_cancel(zkl_request *request, enum zkl_code why);
@@ -403,7 +407,8 @@ int64_t zkl_lease_token(const zkl_lease *lease);
 enum zkl_lease_state zkl_lease_state(zkl_lease *lease);
 zkl_time zkl_lease_remaining(zkl_lease *lease);
 bool zkl_lease_revoked(const zkl_lease *lease); /* somebody asked for the lock */
-void zkl_lease_listen(zkl_lease *lease); /* to that, from now on, not from the next heartbeat */
+void zkl_lease_listen(zkl_lease *lease);        /* hears of a revocation at once, not from the
+                                                   next heartbeat on */
 
 /* ZKL_OK, ZKL_LOST or ZKL_RELEASED; does not wait. */
 enum zkl_code zkl_lease_release(zkl_lease *lease);
@@ -412,10 +417,10 @@ void zkl_lease_drop(zkl_lease *lease); /* releases */
 /* --- watchers --------------------------------------------------------------------------- */
 
 /*
- * Hears how a node is, first, and after each change, also if that came while there was no
- * connection, or while the session was opened anew; of changes in quick succession the last. It
- * ends with the session. NULL: out of memory, or `why` is ZKL_TOO_MANY (ZKL_WATCHES_MAX),
- * ZKL_CLOSED or ZKL_EXPIRED.
+ * Tells how a node is, first, and after each change, also one that came while there was no
+ * connection, or while the session was opened anew; of changes in quick succession only the last.
+ * The watcher ends with the session. NULL: out of memory, or `why` is ZKL_TOO_MANY
+ * (ZKL_WATCHES_MAX), ZKL_CLOSED or ZKL_EXPIRED.
  */
 zkl_watcher *zkl_watch(zkl_session *session, const char *path, enum zkl_code *why);
 
@@ -430,8 +435,8 @@ struct zkl_sight {
 
 uint64_t zkl_watcher_id(const zkl_watcher *watcher);
 /*
- * What there is to tell, until zkl_watcher_told(): what it points to is constant until the next
- * call of this. False: nothing that differs from what was told last.
+ * What there is to tell, until zkl_watcher_told(): what the sight points to is constant until the
+ * next call of this function. False: nothing that differs from what was told last.
  */
 bool zkl_watcher_look(zkl_watcher *watcher, struct zkl_sight *sight);
 void zkl_watcher_told(zkl_watcher *watcher);

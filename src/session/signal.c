@@ -4,7 +4,7 @@
  *
  * A waiter has a signal once its data was written: a write of version 0 is refused if it has one.
  * Such a waiter is passed over, as one that is gone is. A write whose answer was lost is followed
- * by another list, and more writes: of two signals for one, the second finds another waiter.
+ * by another list, and more writes: if it was carried out, the next write finds another waiter.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +34,7 @@ static bool add(struct guard *guard, const char *folder, const struct zkl_queued
     return path && data;
 }
 
-/* To the next waiters in the list that are not known to have a signal. NULL: out of memory. */
+/* Writes to the next waiters in the list not known to have a signal. NULL: out of memory. */
 static struct guard *next_writes(struct zkl_request *request) {
     size_t most = request->all ? SIGNALS_AT_ONCE : 1;
     struct guard *guard = zkl_guard_new(request->stakes.count, most);
@@ -54,7 +54,7 @@ static void drop_writes(struct zkl_request *request) {
     request->guard = NULL;
 }
 
-/* Where nobody was there to be woken, no write has asked the server for the lease. */
+/* If no waiter was signalled, no write has asked the server for the lease. */
 static void end(struct zkl_request *request) {
     enum zkl_code code = request->signalled ? ZKL_OK : zkl_stakes_ended(&request->stakes);
     zkl_request_finish(request, code, 0);

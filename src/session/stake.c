@@ -24,9 +24,9 @@ size_t zkl_stake_cost(const struct zkl_session *session, size_t path_length) {
 }
 
 /*
- * Each claim counts, for the node that it has or makes. But for those that wait for their turn, of
- * which so many count as may need a node at once: one's own may still be there when the next one
- * makes its own. The first of the others counts when it inherits a node, or is to make one.
+ * Each claim counts, for the node that it has or makes. Of the claims that wait for their turn only
+ * so many count as may need a node at once: one's node may still be there when the next one makes
+ * its own. The first that does not count does so when it inherits a node, or is to make one.
  */
 enum { NODES_IN_TURNS = 2 };
 
@@ -46,7 +46,10 @@ size_t zkl_stake_bytes(const struct zkl_session *session) {
     return session->node_bytes - session->leaving_bytes;
 }
 
-/* After one that counted: those that do not count are in order, behind the counted ones. */
+/*
+ * A stake that counted is gone: the next one may have to count. Those that do not count are in
+ * order, behind the counted ones.
+ */
 static void count_next(const struct path *path) {
     struct stake *next = (struct stake *)path->line.claims;
     if (path->counted == path->stakes) return;
@@ -70,8 +73,8 @@ bool zkl_stake_lacks_room(const struct stake *stake) {
 }
 
 /*
- * The node's data: the session's identity, and on a line of its own the lock's data. Without that
- * it is the session's own text.
+ * The node's data: the session's identity, and on a line of its own the lock's data. Without the
+ * lock's data it is the session's own text, not a copy.
  */
 static char *node_data(char *identity, const char *data) {
     if (!data) return identity;
@@ -80,13 +83,13 @@ static char *node_data(char *identity, const char *data) {
     return strcat(strcat(strcpy(text, identity), "\n"), data);
 }
 
-/* The first stake after a pause: heartbeats are due from now on. */
+/* The first stake after a time without any: heartbeats are due from now on. */
 static void busy_again(struct zkl_session *session) {
     session->busy_since = session->now;
     zkl_session_wake(session, session->now + session->common.clock.timeout / 6);
 }
 
-/* The session's list holds the only reference. */
+/* The session's list has the only reference. */
 struct stake *zkl_stake_new(struct zkl_session *session, struct path *path,
                             const struct zkl_acquire_options *options, zkl_time deadline) {
     struct stake *stake = calloc(1, sizeof *stake);
@@ -136,7 +139,7 @@ static void forget_grant(struct stake *stake) {
     if (stake->next_granted) stake->next_granted->granted_link = stake->granted_link;
 }
 
-/* The server's word: its reason belongs to it. */
+/* The code is for a refusal by the server, whose reason is told with it. */
 static bool is_refusal(enum zkl_code code) {
     return code == ZKL_AUTH || code == ZKL_CONFLICT || code == ZKL_NO_NODE ||
            code == ZKL_UNSUPPORTED;
@@ -163,7 +166,8 @@ void zkl_stake_await_end(struct zkl_request *request) {
     for (size_t i = 0; i < request->stakes.count; i++) {
         struct stake *stake = zkl_stakes_at(&request->stakes, i);
         if (stake->handles > 0 || stake->claim.state == ZKL_GONE) continue;
-        if (stake->claim.state == ZKL_KEPT && stake->claim.keep > 0) continue; /* that is its end */
+        if (stake->claim.state == ZKL_KEPT && stake->claim.keep > 0)
+            continue; /* the release ends with that */
         zkl_request_ref(request);
         request->next_leaving = stake->leaving;
         stake->leaving = request;
@@ -236,7 +240,7 @@ void zkl_stake_failed(struct stake *stake) {
     zkl_multi_failed(stake);
 }
 
-/* What was revoked is not handed on: the others' turn. */
+/* A node that was revoked is not handed on: it is the others' turn. */
 static void end_turn(struct stake *stake) {
     if (stake->revoked) zkl_stake_perform(stake, zkl_claim_yield(&stake->claim));
 }
@@ -279,8 +283,9 @@ static bool is_leaving(const struct zkl_claim *claim) {
 }
 
 /*
- * Of a claim that waits for its turn: among the session's. It mostly comes last, or right behind
- * the one that was told before at the same time; so those that wait need not be counted.
+ * The place of a claim that waits for its turn, among the session's claims. It mostly comes last,
+ * or right behind the one that was told its place before at the same time; so those that wait need
+ * not be counted.
  */
 static size_t place_in_turns(const struct stake *stake) {
     const struct path *path = stake->path;
@@ -297,7 +302,7 @@ static size_t place_in_turns(const struct stake *stake) {
     return place;
 }
 
-/* In the line, as far as it is known. */
+/* The claim's place in line, as far as that is known. */
 static size_t place(const struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
     if (zkl_kind_is_fixed(claim->kind)) return 2; /* the quickest claim is next */
@@ -331,7 +336,7 @@ void zkl_stake_notice(struct stake *stake, enum zkl_phase phase) {
     post_notice(stake);
 }
 
-/* What is asked about it need not be asked any more. */
+/* Ends the requests that need this lease and have no call out. */
 static void end_questions(struct stake *stake) {
     for (struct zkl_request *request = stake->session->requests, *next; request; request = next) {
         next = request->next;
@@ -360,10 +365,11 @@ bool zkl_stake_lost(struct stake *stake, zkl_time now) {
 static enum zkl_code end_of(struct stake *stake) {
     if (stake->handles == 0) return ZKL_RELEASED;
     if (zkl_stake_lost(stake, stake->session->now)) return ZKL_LOST;
-    return zkl_claim_holds(&stake->claim) ? ZKL_OK : ZKL_RELEASED; /* away, or it did not return */
+    return zkl_claim_holds(&stake->claim) ? ZKL_OK : ZKL_RELEASED; /* it is away in a condition, or
+                                                                      did not return from it */
 }
 
-/* The mark stays, whatever is written later. */
+/* `revoked` stays, whatever is written later. */
 void zkl_stake_take_data(struct stake *stake, const struct answer *answer) {
     bool fixed = zkl_kind_is_fixed(stake->claim.kind); /* it may be another's by this name */
     if (answer->reply != ZKL_DONE || (fixed && answer->stat->czxid != stake->claim.node.czxid))

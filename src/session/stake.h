@@ -23,25 +23,25 @@ struct stake {
     enum zkl_phase phase;            /* as last told */
     int32_t version;                 /* of the own node's data, as last seen */
     bool counted;                    /* its node is in session->node_bytes */
-    bool revoked;                    /* somebody wrote into it that he wants the lock */
+    bool revoked;                    /* its node's data asks the holder to give way */
     bool part;                       /* of a multi-lock */
-    bool leaves_room;                /* its node was kept, and goes for the sake of another one */
+    bool leaves_room;                /* its node was kept, and goes to make room */
     bool joint;                      /* part of a multi-lock, whose lease has not given it up */
     uint64_t id;
     int64_t token;       /* of the latest grant */
-    struct hold *holds;  /* of its handles, those that end */
+    struct hold *holds;  /* of its handles that may be held for a limited time */
     unsigned handles;    /* not given up */
     unsigned writers;    /* those of them that may write; the node is a writer's meanwhile */
     unsigned references; /* the session's list, handles, request, calls */
     uint32_t starved;    /* kinds of calls, a bit each, for which there was no memory */
     char *data; /* of the node: the session's identity, and the lock's data in a line of its own */
-    char *marked_data;       /* as it was last written with ZKL_HELD_WORD, or NULL */
+    char *marked_data;       /* its data as last written with ZKL_HELD_WORD, or NULL */
     char *owner;             /* "": nobody's (an orphan) */
     struct zkl_meter *meter; /* of its lock's name, or NULL */
     zkl_time queued_at;      /* when it was first told that it waits; 0: never */
-    zkl_time way_free_at;    /* another session's node ahead went; 0: not since it waits */
+    zkl_time way_free_at;    /* when another session's node ahead went; 0: not since it waits */
     zkl_time granted_at;     /* 0: it does not hold */
-    bool measured;           /* its hold counts; of the parts of a multi-lock one does */
+    bool measured;           /* its hold counts; of a multi-lock that of one part does */
     int error;               /* the server's error code of the last refusal */
     zkl_time jitter;         /* the longest pause of the claim; 0: none */
     zkl_time wake_at;        /* the end of its pause, while it is pausing */
@@ -55,14 +55,16 @@ struct stake *zkl_stake_new(struct zkl_session *session, struct path *path,
 void zkl_stake_forget(struct stake *stake);     /* GONE; handles may still ask for its state */
 void zkl_stake_note_grant(struct stake *stake); /* it may hold from now on, until it is GONE */
 size_t zkl_stake_cost(const struct zkl_session *session, size_t path_length);
-void zkl_stake_count_node(struct stake *stake);            /* it makes a node */
-size_t zkl_stake_bytes(const struct zkl_session *session); /* of nodes, for new ones to fit in */
+void zkl_stake_count_node(struct stake *stake);            /* for the node that it makes */
+size_t zkl_stake_bytes(const struct zkl_session *session); /* of all nodes, less those that go to
+                                                              make room */
 /* It waits for its turn, and would make a node for which there is no room: it waits on. */
 bool zkl_stake_lacks_room(const struct stake *stake);
 bool zkl_stake_lost(struct stake *stake, zkl_time now);
-/* Of any of them: LOST, RELEASED, or OK, it has not ended. */
+/* How the stakes have ended: LOST or RELEASED, if any has; OK: none has. */
 enum zkl_code zkl_stakes_ended(const struct stakes *stakes);
-void zkl_stake_writers_gone(struct stake *stake);                /* if it is so: the readers stay */
+void zkl_stake_writers_gone(struct stake *stake);                /* if no handle writes: the readers
+                                                                    stay */
 void zkl_stake_give_up(struct stake *stake, enum zkl_kind kind); /* one handle of it */
 void zkl_stake_handles_gone(struct stake *stake);                /* all of them were given up */
 /* The request to release ends when the stakes that nobody holds any more are gone. */
@@ -77,13 +79,13 @@ void zkl_stake_hold_ends(struct stake *stake, enum zkl_step_kind how); /* if it 
 void zkl_stake_failed(struct stake *stake);                            /* claim->code */
 void zkl_stake_queued(struct stake *stake);
 void zkl_stake_tell_loss(struct stake *stake);
-/* The own node's data, each time that it is seen. */
+/* Takes in the own node's data, each time that it is seen. */
 void zkl_stake_take_data(struct stake *stake, const struct answer *answer);
 void zkl_stake_notice(struct stake *stake, enum zkl_phase phase); /* what the lease is worth */
-/* An event for every claim. It may be gone after that, and with it others (multi.c). */
+/* Feeds an event to every claim. The stake may be gone after that, and with it others (multi.c). */
 void zkl_stakes_feed(struct zkl_session *session,
                      zkl_actions (*feed)(struct zkl_claim *claim, zkl_time now));
-/* A drain is done when no claim is wanted any more; perhaps it is so now. */
+/* Ends the drain if no claim is wanted any more. */
 void zkl_stakes_drained(struct zkl_session *session);
 
 #endif

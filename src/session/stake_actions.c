@@ -19,8 +19,8 @@ static void starve(struct stake *stake, enum call_kind kind) {
 }
 
 /*
- * NULL: out of memory. What a starved claim asks for after that is not sent either: it is told of
- * its requests in their order.
+ * NULL: out of memory. What a starved claim asks for after that is not sent either, so that it is
+ * told of its lost replies in their order.
  */
 static struct call *call_for(struct stake *stake, enum call_kind kind,
                              struct zkl_contender *contender) {
@@ -103,13 +103,13 @@ void zkl_stake_downgrade(struct stake *stake) {
     zkl_stake_transact(stake, CALL_DOWNGRADE, ops, 2);
 }
 
-/* Somebody wrote into the own node: what it was, and once more. */
+/* Somebody wrote to the own node: reads it, for the write to be sent once more. */
 void zkl_stake_revise(struct stake *stake) {
     struct call *call = call_for(stake, CALL_REVISE, NULL);
     if (call) zkl_call_get(call, stake->path->text, stake->claim.node.name);
 }
 
-/* What the node is to say; it stays until the answer, and one is out at a time. NULL: no memory. */
+/* The data to write: it stays until the answer, for one mark is out at a time. NULL: no memory. */
 static const char *data_to_mark(struct stake *stake) {
     const char *data = stake->revoked ? ZKL_REVOKE_DATA : stake->data;
     if (!stake->claim.node.marked) return data;
@@ -127,10 +127,10 @@ void zkl_stake_mark(struct stake *stake) {
 
 /*
  * A claim that enters has a list behind its create, which names all that are in line. Among many
- * of its session, while a list is out, it has none: the first of them whose create is answered asks
- * for one, for all that have a node by then (stake_feed.c). That is a flight more for claims that
- * wait for others of the session in any case. Of claims that may hold beside one another each has
- * its own list.
+ * claims of its session, while a list is out, it sends none: the first of them whose create is
+ * answered asks for one list, for all that have a node by then (stake_feed.c). That is a flight
+ * more, for claims that wait for others of the session in any case. A claim that may hold beside
+ * another one has its own list.
  */
 #ifndef ZKL_MANY_CLAIMS
 #define ZKL_MANY_CLAIMS 16
@@ -143,7 +143,7 @@ static bool enters_among_many(const struct stake *stake) {
            stake->path->stakes > ZKL_MANY_CLAIMS;
 }
 
-/* One list of a path serves all that are in LIST, or look ahead. */
+/* One list of a path serves all claims that are in LIST, or look ahead. */
 static void list(struct stake *stake) {
     bool shared =
         stake->claim.state == ZKL_LIST || stake->claim.looking || enters_among_many(stake);
@@ -165,7 +165,7 @@ static void rank(struct stake *stake) {
     while ((contender = zkl_line_unranked(stake->claim.line, &stake->claim, contender))) {
         stake->claim.ranks++;
         struct call *call = call_for(stake, CALL_RANK, contender);
-        if (!call) return; /* one lost reply for all */
+        if (!call) return; /* one lost reply stands for all */
         zkl_call_get(call, stake->path->text, contender->name);
     }
 }
@@ -197,7 +197,9 @@ static bool may_watch(struct stake *stake, const char *name) {
     return may;
 }
 
-/* An orphan of a fixed name, for which no user waits, needs no watch. */
+/*
+ * A claim of a fixed name for which no user waits needs no watch: it only asks whose the node is.
+ */
 static void watch_own(struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
     struct call *call = call_for(stake, CALL_GET_OWN, NULL);
@@ -208,10 +210,10 @@ static void watch_own(struct stake *stake) {
 }
 
 /*
- * A claim that lets nobody hold beside it needs no watch of its predecessor while another one of
- * the session is ahead of both: what excludes that one is watched. The foremost has to watch, and
- * some that follow do, so that they know their places when it is their turn. How many claims are
- * ahead; WATCHING: so many, or more.
+ * A claim that lets nobody hold beside it cannot be granted while another claim of its session is
+ * ahead: until that one goes it need not watch its predecessor. The session's foremost claim has
+ * to, and some behind it do, so that they know their places when it is their turn. How many claims
+ * of the session are ahead; WATCHING: so many, or more.
  */
 #ifndef ZKL_WATCHING_CLAIMS
 #define ZKL_WATCHING_CLAIMS 64
@@ -229,7 +231,10 @@ static size_t own_ahead(const struct zkl_claim *claim) {
     return count;
 }
 
-/* As if the get were lost: a heartbeat asks again, and each claim that goes (stake.c). */
+/*
+ * Sends no get, as if it were lost: a heartbeat asks again, and so does each claim that goes
+ * (stake.c).
+ */
 static zkl_actions postpone(struct stake *stake) {
     struct zkl_claim *claim = &stake->claim;
     stake->path->postponed = true;
@@ -248,10 +253,13 @@ static zkl_actions watch_ahead(struct stake *stake) {
     return 0;
 }
 
-/* Only if there is room, and memory. The watch of `ahead` may have ended the lookahead. */
+/*
+ * Watches the lookahead if there is room, and memory. To have room for `ahead` it may have been
+ * given up.
+ */
 static void watch_lookahead(struct stake *stake) {
     struct zkl_claim *claim = &stake->claim;
-    if (claim->stalled) zkl_claim_overlook(claim); /* it was postponed */
+    if (claim->stalled) zkl_claim_overlook(claim); /* the watch of `ahead` was postponed */
     if (!claim->lookahead) return;
     char *node = zkl_path_join(stake->path->text, claim->lookahead->name);
     bool watched = node && zkl_watches_follow(stake, node);
@@ -281,8 +289,9 @@ static zkl_actions watch_holders(struct stake *stake) {
 }
 
 /*
- * Without a list nobody tells a claim that is kept whether others wait. A holder asks again with
- * the next heartbeat, if it was memory that lacked.
+ * Without the list nobody tells a KEPT claim whether others wait: for the claim the reply is lost.
+ * So it is for a holder if it was memory that lacked: the holder asks again with the next
+ * heartbeat.
  */
 static zkl_actions watch_children(struct stake *stake) {
     bool enough = zkl_path_watch(stake->path, stake);
@@ -307,7 +316,7 @@ void zkl_stake_look_later(struct zkl_session *session, struct path *path) {
     zkl_session_wake(session, path->look_at);
 }
 
-/* In order of arrival; the first of them may have to go alone again. */
+/* In order of arrival; the first of the followers may have to go alone again. */
 static void resume_followers(struct stake *stake) {
     struct zkl_claim *claim = stake->claim.line->claims, *next;
     zkl_time now = stake->session->now;
@@ -352,7 +361,7 @@ static const enum zkl_action in_order[] = {
     ZKL_DO_RANK,
     ZKL_DO_WATCH_OWN,
     ZKL_DO_WATCH_AHEAD,
-    ZKL_DO_WATCH_LOOKAHEAD, /* what has to be watched has its room before */
+    ZKL_DO_WATCH_LOOKAHEAD, /* after the watch of `ahead`, which has to have room */
     ZKL_DO_HOLDERS,
     ZKL_DO_WATCH_CHILDREN,
     ZKL_DO_REMOVE,

@@ -7,18 +7,21 @@
 
 void zkl_stake_perform(struct stake *stake, zkl_actions actions);
 /*
- * All or none, about the stake. The paths of the ops are the function's from now on; where one is
- * NULL, or `ops` is, there was no memory for it.
+ * One transaction, for the stake: all ops or none. It takes over the ops' paths; where one is NULL,
+ * or `ops` is, there was no memory for it.
  */
 void zkl_stake_transact(struct stake *stake, enum call_kind kind, const struct zkl_op *ops,
                         size_t count);
 void zkl_stake_downgrade(struct stake *stake);
-void zkl_stake_new_node(struct stake *stake); /* nothing was written into it yet */
+void zkl_stake_new_node(struct stake *stake); /* nothing was written to it yet */
 void zkl_stake_mark(struct stake *stake);
-void zkl_stake_revise(struct stake *stake); /* somebody wrote into the own node: what? */
-/* To watch that path; what looks ahead gives way. False: there is none. */
+void zkl_stake_revise(struct stake *stake); /* reads the own node, to which somebody wrote */
+/* Makes room to watch that path: lookaheads give way, and kept nodes. False: there is none. */
 bool zkl_stake_make_room(struct zkl_session *session, const char *path);
-/* Claims that did not watch what they wait for, with others ahead: those that have come near do. */
+/*
+ * Claims that were far from the front, and did not watch what they wait for: those that are near
+ * now do.
+ */
 void zkl_stake_resume_postponed(struct zkl_session *session, struct path *path);
 void zkl_stake_look_later(struct zkl_session *session, struct path *path);
 

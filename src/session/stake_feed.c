@@ -47,8 +47,9 @@ static void listed(struct stake *stake, enum zkl_reply reply, const struct answe
 }
 
 /*
- * For the claim that asked, and for each that would have. A reply that comes after an event, or
- * after the reply to a create, shows what that was about: replies and events are in order.
+ * Feeds the list to the claim that asked, and to each that would ask for one. A reply that comes
+ * after an event, or after the reply to a create, shows what that was about: replies and events are
+ * in order.
  */
 static void answer_list(const struct call *call, const struct answer *answer) {
     struct path *path = call->listed;
@@ -123,7 +124,7 @@ static zkl_actions answer_revise(struct stake *stake, const struct answer *answe
     return 0;
 }
 
-/* A list that is out was asked for after the create that is answered. */
+/* A list of the path that is out was asked for after this create, and shows its node. */
 static zkl_actions answer_create(struct stake *stake, const struct answer *answer) {
     struct zkl_claim *claim = &stake->claim;
     int64_t czxid = answer->stat ? answer->stat->czxid : 0;
@@ -141,7 +142,7 @@ static bool says_held(const struct answer *answer) {
     return answer->size > 0 && zkl_data_says_held(answer->text, (size_t)answer->size);
 }
 
-/* The write that marks the own node, or the look for which it is to be repeated, is out. */
+/* The write that marks the own node is out, or the get after which it is repeated. */
 static bool is_marking(const struct stake *stake) {
     const struct call *call = stake->session->calls;
     while (call && (zkl_call_stake(call) != stake ||
@@ -157,7 +158,7 @@ static zkl_actions answer_own(struct stake *stake, const struct answer *answer) 
     zkl_actions did =
         zkl_claim_got_own(&stake->claim, answer->reply, answer->why, stat ? stat->czxid : 0,
                           stat ? stat->owner : 0, answer->now);
-    if (fixed) zkl_stake_take_data(stake, answer); /* from now on the claim knows its node */
+    if (fixed) zkl_stake_take_data(stake, answer); /* now the claim knows its node */
     if (stat && fixed) zkl_stake_look_for_fixed_orphan(stake->path, stake->session, stat);
     if (stat && stat->version > 0) did |= zkl_claim_signalled(&stake->claim);
     if (stat && stake->claim.node.marked && !says_held(answer) && !is_marking(stake))
@@ -165,7 +166,10 @@ static zkl_actions answer_own(struct stake *stake, const struct answer *answer) 
     return did;
 }
 
-/* A get of the node that it waits for; of a semaphore, the mark may have come before it. */
+/*
+ * A get of the node that the claim waits for; of a semaphore, the mark may have come before the
+ * get.
+ */
 static zkl_actions answer_ahead(const struct call *call, const struct answer *answer) {
     struct zkl_claim *claim = &call->stake->claim;
     const struct zkl_stat *stat = answer->stat;
@@ -256,7 +260,9 @@ static void answer_starved(struct stake *stake) {
     }
 }
 
-/* Those that are not answered now are when they have no other request out. */
+/*
+ * A stake that has a request out is starved until that is answered: then it is told of the others.
+ */
 void zkl_stake_answer_starved(struct zkl_session *session) {
     if (!session->starving) return;
     session->starving = false;
@@ -280,7 +286,7 @@ static zkl_actions own_event(struct stake *stake, enum zkl_node_event event) {
     return zkl_claim_own_changed(&stake->claim);
 }
 
-/* When a node of its own session was given up is known better (path->given_up_at). */
+/* Of a node of its own session path->given_up_at tells better when it was given up. */
 static void note_free_way(struct stake *stake, const struct zkl_contender *ahead) {
     bool ours = ahead && ahead->session == stake->session->common.session;
     if (!ours) stake->way_free_at = stake->session->now;
@@ -301,7 +307,7 @@ bool zkl_stake_absent(struct stake *stake, const char *node) {
     return true;
 }
 
-/* Of the two that a claim in WAIT may watch; or NULL. */
+/* Which of the two contenders that a claim in WAIT may watch has the name; NULL: neither. */
 static struct zkl_contender *watched(const struct zkl_claim *claim, const char *name) {
     if (claim->ahead && strcmp(claim->ahead->name, name) == 0) return claim->ahead;
     if (claim->lookahead && strcmp(claim->lookahead->name, name) == 0) return claim->lookahead;

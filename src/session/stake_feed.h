@@ -14,7 +14,10 @@ void zkl_stake_look_for_fixed_orphan(struct path *path, struct zkl_session *sess
                                      const struct zkl_stat *stat);
 /* The stake that has that node; NULL: none. */
 struct stake *zkl_stake_of(struct zkl_session *session, const char *node);
-/* That node is not there: takes note if it is the stake's. False: it has another name now. */
+/*
+ * That node is not there: if it is the stake's, tells its claim. False: it has another name now, or
+ * gets one.
+ */
 bool zkl_stake_absent(struct stake *stake, const char *node);
 
 #endif

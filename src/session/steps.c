@@ -1,6 +1,6 @@
 /*
  * steps.c - what is told of each step of a lock, to sessions that asked for it. A step is told as
- * it was, so it has a copy of its texts; of steps that nobody takes so many are kept.
+ * it was, so it has a copy of its texts; no more than ZKL_STEPS_MAX wait to be taken.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "steps.h"
 
 struct step {
-    struct zkl_step step; /* first: zkl_step_free() */
+    struct zkl_step step; /* first, for zkl_step_free() */
     struct step *next;
     char texts[]; /* path, owner */
 };

@@ -23,7 +23,7 @@
 #include "request.h"
 #include "watcher.h"
 
-/* Before the next look, after an answer that was lost. */
+/* How long a look waits after an answer that was lost. */
 #define PAUSE (ZKL_SECOND / 10)
 
 /* --- life ------------------------------------------------------------------------------------ */
@@ -173,7 +173,7 @@ zkl_time zkl_watcher_due(const struct zkl_session *session) {
 
 /* --- what the server says --------------------------------------------------------------------- */
 
-/* After what was seen before and is not being told yet. */
+/* What is seen now replaces what was seen before and is not being told yet. */
 static void see(struct zkl_watcher *watcher, const struct answer *answer) {
     struct reading reading;
     if (!take(&reading, answer)) {
@@ -248,7 +248,7 @@ uint64_t zkl_watcher_id(const zkl_watcher *watcher) {
     return watcher->id;
 }
 
-/* What was seen is what is to be told, unless it is what was told last. */
+/* What was seen becomes what is told, unless it was told last. */
 static void turn_to_seen(struct zkl_watcher *watcher) {
     if (watcher->seen.known && !equal(&watcher->seen, &watcher->told)) {
         forget_reading(&watcher->told);

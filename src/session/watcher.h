@@ -23,13 +23,13 @@ struct zkl_watcher {
     bool open;                        /* neither dropped, nor the session closing */
     struct watch *watch;              /* of its path; pinned while `open` */
     struct note note;                 /* there may be something to tell */
-    struct reading seen;              /* since it was asked last what there is to tell */
+    struct reading seen;              /* since zkl_watcher_look() was called last */
     struct reading told;              /* the last that was told, or is being told */
     bool untold;                      /* it is being told */
     unsigned calls;                   /* requests out for it */
-    zkl_time look_at;                 /* when to look; 0: once no watch is set */
+    zkl_time look_at;                 /* when to look; 0: as soon as no watch is set */
     zkl_time check_at;                /* when to check, while there is no need to look */
-    bool checking;                    /* the exists that is out is no look's */
+    bool checking;                    /* the exists that is out is a check's, not a look's */
     uint64_t id;
     unsigned references; /* the caller's, the inbox's, calls */
 };

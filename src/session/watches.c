@@ -1,23 +1,23 @@
 /*
- * watches.c - the nodes that this session watches or asks to: for which claims and watchers, and
- * how much.
+ * watches.c - the nodes that this session watches or asks to watch: for which claims and watchers,
+ * and how much that costs.
  *
- * libzookeeper keeps one watch a path for one watcher function and context, so a path
- * counts once, however many claims want it. It counts from the request on: many may be
- * asked for before the first is answered. It counts until the request to remove it is
- * sent: the server reads requests in order, so a watch that is asked for after that is
- * set after the removal, or is lost with it; and a removal that is lost is sent again
- * before anything else is asked for.
+ * libzookeeper has one watch a path for one watcher function and context, so a path counts once,
+ * however many claims want it. It counts from the request on: many may be asked for before the
+ * first is answered. It counts until the request to remove it is sent: the server reads requests in
+ * order, so a watch that is asked for after that is set after the removal, or is lost with it; and
+ * a removal that is lost is sent again before anything else is asked for.
  *
- * A claim's own node may always be watched: own nodes have their limit as nodes
- * (refusal_of, lease.c). The watched nodes of others are limited to ZKL_WATCHES_MAX.
+ * A claim's own node may always be watched: own nodes have their limit as nodes (is_too_much,
+ * acquire.c). The watched nodes of others are limited to ZKL_WATCHES_MAX.
  *
- * A claim wants its watches until it is gone. What a claim leaves that failed is removed
- * at once: the node may stay for long. What a claim leaves that held is removed at the next
- * heartbeat, if its event has not come before: the node's end is what let the claim in.
+ * A claim wants its watches until it is gone. The watches that a failed claim leaves are removed at
+ * once: their nodes may stay for long. Those that a claim leaves which held are removed at the next
+ * heartbeat, if their events have not come before: the end of such a node is what let the claim in.
  *
- * A watcher pins the watch of its path until it ends: that counts all the time, also between two
- * watches and between two sessions, so that there is room to set it again.
+ * A watcher pins the watch of its path until it ends, and so does a lock path that of its children:
+ * that watch counts all the time, also between two watches and between two sessions, so that there
+ * is room to set it again.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static bool is_of_children(const char *path) {
     return path[0] == '/' && path[1] == '/';
 }
 
-/* That of a node's children is in the same bucket as the node's. */
+/* The watch of a node's children is in the same bucket as the node's own. */
 static struct watch **bucket(const struct watches *watches, const char *node) {
     return (struct watch **)&watches->buckets[zkl_hash(node, strlen(node)) % WATCH_BUCKETS];
 }

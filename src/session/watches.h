@@ -16,7 +16,7 @@ struct watch {
     unsigned asked;     /* requests for it that are out */
     unsigned owners;    /* claims that asked for it as their own node's */
     unsigned followers; /* claims that asked for it as another's */
-    unsigned pins;      /* watchers: it counts for them also while it is not set */
+    unsigned pins;      /* watchers, and lock paths: it counts for them also while it is not set */
     bool set;
     bool removing; /* the request to remove it is out */
     bool lasting;  /* the server refused to remove it */
@@ -41,7 +41,7 @@ struct watches {
     size_t unwanted; /* set, and to be removed */
 };
 
-/* Another's node: within the limit. */
+/* Another's node may be watched: it is within the limit. */
 bool zkl_watches_may(const struct watches *watches, const char *path);
 /* The stake wants the watch, and asks for it. False: out of memory. */
 bool zkl_watches_ask(struct stake *stake, const char *path, bool own);
@@ -58,7 +58,10 @@ void zkl_watches_drop_others(struct stake *stake);
 void zkl_watches_narrow(struct stake *stake, bool at_once);
 /* The claim is GONE: it wants none any more. */
 void zkl_watches_leave(struct stake *stake);
-/* For a watcher, also in the sessions that follow. NULL: out of memory. */
+/*
+ * For a watcher, also in the sessions that follow, or for a lock path's children. NULL: out of
+ * memory.
+ */
 struct watch *zkl_watches_pin(struct watches *watches, const char *path);
 const struct watch *zkl_watches_pinned(const struct watches *watches,
                                        const char *path);               /* or NULL */

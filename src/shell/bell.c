@@ -1,10 +1,10 @@
 /*
- * bell.c - wakes a host that can wait for sockets which it connected itself, and for no other
- * descriptor: nginx. The session listens for a moment on a unix socket, the host connects, and
- * from then on a byte on that connection says that the inbox is not empty.
+ * bell.c - wakes a host that can wait only for sockets which it connected itself: nginx. The
+ * session listens for a moment on a unix socket, the host connects, and from then on a byte on
+ * that connection says that the inbox is not empty.
  *
- * Nobody else may have that connection: the folder is the user's own, and the peer must be this
- * process. Both names are gone before the connection is looked at.
+ * No other process may have that connection: only this user can enter the socket's folder, and
+ * the peer must be this process. Socket and folder are removed before a byte is sent on it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ void zkl_bell_ring(struct threaded *self) {
     self->rung = send(self->bell, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1;
 }
 
-/* Also makes the names go. */
+/* Closes the listening socket, and removes it and its folder. */
 static void close_door(struct threaded *self) {
     if (self->door < 0) return;
     close(self->door);
@@ -50,7 +50,7 @@ static int bind_and_listen(int socket, const char *path) {
     return listen(socket, 8) == 0 ? 0 : errno;
 }
 
-/* A folder that only this user can enter, and the socket in it. 0, or an errno value. */
+/* Listens on a socket in a folder that only this user can enter. 0, or an errno value. */
 static int open_door(struct threaded *self, const char *folder) {
     char *path = self->door_path;
     const size_t size = sizeof self->door_path;
@@ -91,7 +91,7 @@ static bool is_own(int connection) {
            peer.pid == getpid();
 }
 
-/* The connection of this process among those that wait; -1: there is none. */
+/* Takes the pending connection that this process made, and closes others; -1: there is none. */
 static int accept_own(int door) {
     int connection;
     while ((connection = accept4(door, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {

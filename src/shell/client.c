@@ -26,7 +26,7 @@ static zkl_session *new_session(const struct zkl_options *options, uint64_t seed
         .identity = options->identity,
         .patience = options->timeout / 12,
         .margin = options->margin,
-        .overhead = strlen(options->chroot) + 4, /* and a path's length field */
+        .overhead = strlen(options->chroot) + 4, /* in front of each path, and its length field */
         .containers = options->containers,
         .reopen = options->reopen,
         .steps = options->steps,
@@ -64,7 +64,7 @@ zkl_session *zkl_client_enter(zkl_client *client) {
     return client->session;
 }
 
-/* What the session has queued. */
+/* Sends the requests that the session has queued. */
 static void send_all(struct zkl_client *client) {
     struct zkl_rpc rpc;
     uint64_t id;
@@ -72,7 +72,7 @@ static void send_all(struct zkl_client *client) {
         if (!client->class->send(client->link, id, &rpc)) zkl_session_unsent(client->session, id);
 }
 
-/* Does what the session wants done. */
+/* After each step of the session: sends requests, sets the next round, tells the host. */
 static void settle(struct zkl_client *client) {
     zkl_session *session = client->session;
     send_all(client);
@@ -100,7 +100,7 @@ bool zkl_client_next(zkl_client *client, struct zkl_event *event, bool *more) {
     return any;
 }
 
-/* Between two rounds, whatever is due. */
+/* The least time between two rounds. */
 #define REST (ZKL_SECOND / 1000)
 
 void zkl_client_round(struct zkl_client *client, zkl_time now) {

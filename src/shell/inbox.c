@@ -1,7 +1,7 @@
 /*
- * inbox.c - tells the host that something happened, for its own thread to take.
+ * inbox.c - tells the host that there are events, which it takes in its own thread.
  *
- * The link's threads and the timer make events, the session has them, the host takes them.
+ * The link's threads and the timer make events, the session queues them, the host takes them.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@ static bool is_empty(const struct threaded *self) {
     return !zkl_client_has_events(&self->client);
 }
 
-/* Nobody looks at a descriptor that was neither given away nor is being polled. */
+/* While the host has no descriptor and no poll is under way, nobody would read the byte. */
 static void fill_pipe(struct threaded *self) {
     if (self->piped || !(self->watched || self->polls > 0)) return;
     self->piped = write(self->pipe[1], "", 1) == 1;
@@ -33,7 +33,7 @@ static void announce(struct threaded *self) {
     fill_pipe(self);
 }
 
-/* The inbox was emptied: the descriptor is to say so. */
+/* The inbox is empty: the descriptor stops being readable. */
 static void quieten(struct threaded *self) {
     char byte;
     if (!self->piped) return;
@@ -63,7 +63,7 @@ void zkl_inbox_destroy(struct threaded *self) {
     close(self->pipe[1]);
 }
 
-/* The descriptor; -1: errno. */
+/* The end of the pipe that is read; -1: errno. */
 static int open_pipe(struct threaded *self) {
     if (self->pipe[0] < 0 && pipe2(self->pipe, O_CLOEXEC | O_NONBLOCK) != 0) return -1;
     return self->pipe[0];

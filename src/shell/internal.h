@@ -2,7 +2,7 @@
  * internal.h - what the files of src/shell share: a client whose host is the threads of the
  * process.
  *
- * One mutex a client guards everything of it, the session and the link included. It is held
+ * One mutex a client guards all of it, its session and its link included. It is held
  * while requests are handed to the link, which only queues them, and never while anything is
  * opened or closed: that takes long, or joins threads that may want it.
  *
@@ -22,21 +22,21 @@ struct threaded {
 
     pthread_mutex_t mutex; /* guards all that follows, and the client */
     pthread_cond_t news;   /* the inbox is not empty, or the session is closed */
-    pthread_cond_t alarm;  /* the timer has to look */
+    pthread_cond_t alarm;  /* the timer's next round is due earlier */
 
-    bool announced; /* waiters for news are to be woken */
+    bool announced; /* threads that wait for `news` are to be woken */
     int pipe[2];    /* -1 until somebody wants a descriptor */
-    bool watched;   /* the host has it: it is to tell at any time */
-    size_t polls;   /* zkl_client_poll() under way: it is to tell meanwhile */
+    bool watched;   /* the host has its descriptor: it tells at any time */
+    size_t polls;   /* calls of zkl_client_poll(): it tells meanwhile */
     bool piped;     /* a byte is in the pipe */
-    int door;       /* where the host is to connect; -1: nowhere */
+    int door;       /* the socket that the host connects to; -1: none */
     char door_path[ZKL_SOCKET_PATH];
-    int bell;  /* the connection; -1: none */
-    bool rung; /* a byte is in it, or its reader has not said that it came */
+    int bell;  /* the host's connection; -1: none */
+    bool rung; /* a byte was sent, and zkl_client_heard() not called since */
 };
 
 static inline struct threaded *zkl_threaded(const zkl_client *client) {
-    return (struct threaded *)client; /* of which it is the first member */
+    return (struct threaded *)client; /* its first member */
 }
 
 /* thread.c */
@@ -45,7 +45,7 @@ void zkl_wait_until(struct threaded *self, pthread_cond_t *condition, zkl_time d
 /* inbox.c; the mutex is held */
 void zkl_inbox_init(struct threaded *self);
 void zkl_inbox_destroy(struct threaded *self);
-void zkl_inbox_update(struct threaded *self); /* it is empty, or not any more */
+void zkl_inbox_update(struct threaded *self); /* events came into it, or were taken out */
 
 /* bell.c; the mutex is held */
 void zkl_bell_init(struct threaded *self);

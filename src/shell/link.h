@@ -27,9 +27,9 @@ struct zkl_link_class {
     /* The session is over (expired); another one is opened if that was asked for. */
     void (*retire)(struct zkl_link *link);
     /*
-     * Called again and again by the timer, also when due() has come, or after zkl_client_wake():
-     * begins what is to be done. When the client is to be closed, and everything is, it says
-     * zkl_session_closed().
+     * Called in each round of the client, so at due() and after zkl_client_wake(): begins what
+     * is to be done. When the client is closing, and nothing of the link is open any more, it
+     * calls zkl_session_closed().
      */
     void (*work)(struct zkl_link *link, zkl_time now);
     zkl_time (*due)(struct zkl_link *link, zkl_time now);
@@ -42,32 +42,32 @@ zkl_session *zkl_client_session(const struct zkl_client *client);
 /* NULL: the client's link is of another class. Constant: the mutex need not be held. */
 struct zkl_link *zkl_client_link(const struct zkl_client *client,
                                  const struct zkl_link_class *class);
-/* When not to wait for anything any longer; ZKL_NEVER: it is not to be closed. */
+/* When closing waits for nothing any longer; ZKL_NEVER: the client is not closing. */
 zkl_time zkl_client_close_by(const struct zkl_client *client);
 bool zkl_client_is_closing(const struct zkl_client *client);
 /*
- * It is to be closed, and nothing is to be waited for. A session with claims waits a while for a
- * connection, to close in order; one that has asked for something, for the answer.
+ * The client is closing, and its link need not wait any longer. Until zkl_client_close_by() a
+ * connected session waits for its answers, and a suspended one with claims for a connection.
  */
 bool zkl_client_may_close(const struct zkl_client *client, zkl_time now);
-void zkl_client_wake(struct zkl_client *client, zkl_time due); /* work() no later than that */
+void zkl_client_wake(struct zkl_client *client, zkl_time due); /* work() is called by then */
 
-/* The mutex alone, without zkl_session_at(). */
+/* Only the mutex: the session is not told the time. */
 void zkl_lock(struct zkl_client *client);
 void zkl_unlock(struct zkl_client *client);
 
 /* --- threads ---------------------------------------------------------------------------------- */
 
-/* A detached thread that no signal is delivered to. 0, or an errno value. */
+/* Starts a detached thread that blocks every signal. 0, or an errno value. */
 int zkl_thread_start(void *(*run)(void *), void *argument);
 /*
- * 0 if there is room for two threads more, else an errno value: without them zookeeper_init()
- * aborts (ZOOKEEPER-5073). Two are started, and end when both are there. Whatever else starts
- * threads may take their room in the moment that follows.
+ * 0 if two more threads can be started, else an errno value: without them zookeeper_init() aborts
+ * (ZOOKEEPER-5073). Two are started, and end when both run. Others may take that room in the moment
+ * that follows.
  */
 int zkl_thread_room(void);
 
-/* A condition to wait for until `due` has come, by zkl_now(). */
+/* A condition whose waits end at `due`, by zkl_now(), at the latest. */
 void zkl_condition_init(pthread_cond_t *condition);
 void zkl_condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, zkl_time due);
 

@@ -1,7 +1,9 @@
 /*
- * process.c - all clients of this process, so that its end releases their locks: os.exit() runs
- * no finalizer of Lua's, but it runs atexit(). A signal that ends the process runs nothing, so it
- * may be asked for here. And so that what they have counted adds up.
+ * process.c - lists all clients of this process, closes them at its end, and adds up what they
+ * have counted.
+ *
+ * os.exit() runs no finalizer of Lua's, but it runs atexit() handlers, and one of these releases
+ * all locks. A signal that ends the process runs neither: on request it closes the clients first.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -17,12 +19,12 @@
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards the list */
 static struct threaded *clients;
-static struct zkl_totals ended; /* what those that are not listed any more had counted */
+static struct zkl_totals ended; /* what delisted clients had counted */
 static pid_t registered;        /* the process that `clients` belongs to */
-static pid_t process;           /* this one; a fork changes it */
-static atomic_int ending;       /* signals that are sent again when all is closed */
+static pid_t process;           /* this one; a forked child sets its own */
+static atomic_int ending;       /* caught signals that were not yet sent again */
 
-/* In the child: another thread may have had the mutex, and none reads signals. */
+/* In a forked child: a thread of the parent may have had the mutex; no thread reads signals. */
 static void forked(void) {
     pthread_mutex_init(&mutex, NULL);
     process = getpid();
@@ -33,7 +35,7 @@ bool zkl_process_is(pid_t other) {
     return other == process;
 }
 
-/* The first client that is still listed, with a count of the caller's. */
+/* The first client that is still listed, with a reference for the caller; NULL: none. */
 static struct threaded *first_client(void) {
     pthread_mutex_lock(&mutex);
     struct threaded *first = clients;
@@ -60,8 +62,8 @@ static void close_all(void) {
 }
 
 /*
- * A wait that ended with the sessions may have the program exit by itself: the signal comes first,
- * so that whoever started the program sees it.
+ * When a signal closes the sessions, a wait that ends with them may make the program exit. The
+ * exit waits until the signal was sent again: whoever started the program shall see the signal.
  */
 static void at_exit(void) {
     const struct timespec moment = {.tv_nsec = ZKL_SECOND / 100};
@@ -71,9 +73,9 @@ static void at_exit(void) {
 }
 
 /*
- * lua_close() unloads the module while threads of it may run: pin it. Both
- * steps are for the process, and a forked child that opens a client of its
- * own keeps what it inherited.
+ * Once a process: sets the handlers of fork and exit, and has the module stay loaded, for
+ * lua_close() would unload it while its threads run. A forked child inherits both; its list is
+ * empty.
  */
 static int prepare(void) {
     Dl_info self;
@@ -83,7 +85,7 @@ static int prepare(void) {
         if (dladdr((void *)&registered, &self) && self.dli_fname)
             dlopen(self.dli_fname, RTLD_NOW | RTLD_NODELETE);
     }
-    if (registered != process) { /* the parent's */
+    if (registered != process) { /* the list is the parent's */
         clients = NULL;
         zkl_totals_clear(&ended);
     }
@@ -132,13 +134,13 @@ void zkl_process_totals(struct zkl_totals *totals) {
 /* --- the end by a signal ---------------------------------------------------------------------- */
 
 static atomic_int reader;             /* the process whose thread reads the pipe; 0: none */
-static int pipe_ends[2];              /* a byte for each signal */
-static struct sigaction before[NSIG]; /* what the host does with it */
+static int pipe_ends[2];              /* a byte for each caught signal */
+static struct sigaction before[NSIG]; /* the host's action for each */
 
 static void on_signal(int signal);
 static void relay(int signal, siginfo_t *info, void *context);
 
-/* One that is ignored stays so: nohup. */
+/* An ignored signal stays ignored: nohup. */
 static void install(int signal) {
     const struct sigaction ours = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     struct sigaction now;
@@ -149,9 +151,10 @@ static void install(int signal) {
 }
 
 /*
- * The signal that was sent again: the host's handler runs, in the way that the host wants, and the
- * next signal is ours again. That handler may not return; and it may put another one in its place,
- * as Lua's own does, which has the next Ctrl-C end the process.
+ * Takes the signal that was sent again: the host's handler runs, with the host's flags, and the
+ * next signal comes to on_signal(). That is installed before the call, for the host's handler may
+ * not return, and again after it, for the handler may install another action, as Lua's does so
+ * that the next Ctrl-C ends the process.
  */
 static void relay(int signal, siginfo_t *info, void *context) {
     const struct sigaction host = before[signal];
@@ -162,7 +165,7 @@ static void relay(int signal, siginfo_t *info, void *context) {
     install(signal);
 }
 
-/* What is usual: the host's handler runs, or the process ends. */
+/* Sends the signal again, with its usual effect: the host's handler runs, or the process ends. */
 static void pass_on(int signal) {
     struct sigaction host = before[signal], now;
     if (host.sa_handler != SIG_DFL) {
@@ -174,7 +177,7 @@ static void pass_on(int signal) {
     kill(getpid(), signal);
 }
 
-/* The thread is not in a forked child; there are no sessions to close there, either. */
+/* A forked child has no reader, and no sessions to close: the signal takes effect at once. */
 static void on_signal(int signal) {
     int error = errno;
     unsigned char byte = (unsigned char)signal;
@@ -186,7 +189,7 @@ static void on_signal(int signal) {
     errno = error;
 }
 
-/* Nothing ends process 1 of a container by itself: it has no default action for signals. */
+/* Process 1 of a container has no default action for signals: it is ended by _exit(). */
 static void *read_signals(void *argument) {
     unsigned char signal;
     (void)argument;
@@ -195,7 +198,7 @@ static void *read_signals(void *argument) {
         bool ends = before[signal].sa_handler == SIG_DFL;
         pass_on(signal);
         if (getpid() == 1 && ends) _exit(128 + signal);
-        ending--; /* the host's handler has it */
+        ending--; /* the signal was sent again */
     }
     return NULL;
 }
@@ -205,7 +208,7 @@ static int start_reader(void) {
     int ends[2];
     if (reader == getpid()) return 0;
     if (pipe2(ends, O_CLOEXEC) != 0) return errno;
-    if (reader) { /* the parent's, of which this process has copies */
+    if (reader) { /* the parent's pipe, whose ends this process inherited */
         close(pipe_ends[0]);
         close(pipe_ends[1]);
     }

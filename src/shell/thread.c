@@ -1,4 +1,4 @@
-/* thread.c - threads, and the mutex of a session. */
+/* thread.c - threads, and the mutex of a client. */
 #include <signal.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -6,7 +6,7 @@
 
 #include "internal.h"
 
-/* Wakes the threads that wait for news, if there are some. */
+/* Wakes the threads that wait for news, if there is some. */
 static void announce(struct threaded *self) {
     if (self->announced) pthread_cond_broadcast(&self->news);
     self->announced = false;
@@ -28,7 +28,7 @@ void zkl_condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, zkl_t
         pthread_cond_wait(condition, mutex);
         return;
     }
-    if (rest < 0) rest = 0; /* the mutex is released all the same */
+    if (rest < 0) rest = 0; /* the wait is over, but still releases the mutex */
     clock_gettime(CLOCK_MONOTONIC, &time);
     zkl_time until = (zkl_time)time.tv_nsec + rest % ZKL_SECOND;
     time.tv_sec += (time_t)(rest / ZKL_SECOND + until / ZKL_SECOND);
@@ -37,11 +37,11 @@ void zkl_condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, zkl_t
 }
 
 void zkl_wait_until(struct threaded *self, pthread_cond_t *condition, zkl_time due) {
-    announce(self); /* waiting unlocks */
+    announce(self); /* a wait unlocks the mutex, as zkl_unlock() does */
     zkl_condition_wait(condition, &self->mutex, due);
 }
 
-/* A thread that no signal is delivered to. 0, or an errno value. */
+/* Creates a thread that blocks every signal. 0, or an errno value. */
 static int create(pthread_t *thread, void *(*run)(void *), void *argument) {
     sigset_t all, before;
     sigfillset(&all);
@@ -63,7 +63,7 @@ int zkl_thread_start(void *(*run)(void *), void *argument) {
 struct trial {
     pthread_t thread;
     pid_t id;
-    pthread_mutex_t *gate; /* held until both are there */
+    pthread_mutex_t *gate; /* locked until both threads run */
 };
 
 static void *pass(void *argument) {
@@ -76,7 +76,7 @@ static void *pass(void *argument) {
 
 #define MOMENT (ZKL_SECOND / 10000)
 
-/* A thread that has ended, and was joined, counts against a container's limit for a moment. */
+/* A joined thread counts against a container's limit for a moment more: waits for its end. */
 static void end(const struct trial *trial) {
     const struct timespec moment = {.tv_nsec = MOMENT};
     pthread_join(trial->thread, NULL);

@@ -1,7 +1,7 @@
 /*
- * timer.c - the thread of a client that has the time, for the session's ticks and for the link.
- * The session notices when the process was stopped, because the timer did not come round. It
- * never blocks on the network: what may block is the link's, in threads of its own.
+ * timer.c - the thread that does a client's rounds on time: the session's ticks, the link's work.
+ * By a round that comes late the session notices that the process was stopped. The timer never
+ * blocks on the network: what may block runs in threads of the link.
  */
 #include "internal.h"
 

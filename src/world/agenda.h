@@ -7,7 +7,7 @@
 
 #include "../core/clock.h"
 
-/* A member of what is due. */
+/* A member of each thing that may be due. */
 struct zkl_due {
     zkl_time at;  /* ZKL_NEVER: it is not */
     size_t place; /* in the heap */
@@ -21,7 +21,7 @@ struct zkl_agenda {
 /* Adds one that is not due. False: out of memory. */
 bool zkl_agenda_add(struct zkl_agenda *agenda, struct zkl_due *due);
 void zkl_agenda_set(struct zkl_agenda *agenda, struct zkl_due *due, zkl_time at);
-/* NULL: it has nothing. */
+/* The soonest; NULL: nothing was added. */
 struct zkl_due *zkl_agenda_first(const struct zkl_agenda *agenda);
 
 #endif

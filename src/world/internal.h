@@ -8,11 +8,11 @@
 #include "agenda.h"
 #include "world.h"
 
-/* When a world begins: not at 0, which means no time in places; and in milliseconds since 1970. */
+/* When a world begins: by its clock, where 0 may mean no time; and in milliseconds since 1970. */
 #define BEGIN (1000 * ZKL_SECOND)
 #define EPOCH INT64_C(1577836800000)
 
-/* What is due: a server's tree, or something of a client. */
+/* An entry of the agenda: a server's tree, or a client. */
 struct item {
     struct zkl_due due;
     bool is_server;
@@ -41,14 +41,14 @@ struct resident {
     struct item item;
     struct zkl_world *world; /* NULL: it is over */
     struct resident *next;
-    struct zkl_list place; /* among those with news, or alone */
+    struct zkl_list place; /* in the world's news, or alone */
     uint32_t number, process;
     bool stopped, dead;
     struct kept *kept;
-    zkl_time stopped_at, ended_at; /* ended_at: of the world */
+    zkl_time stopped_at, ended_at; /* ended_at: when the world was over */
 };
 
-/* It takes what arrives, and does its rounds. */
+/* Packets arrive at the client, and it does its rounds. */
 static inline bool zkl_resident_runs(const struct resident *resident) {
     return !resident->stopped && !resident->dead;
 }
@@ -59,20 +59,20 @@ struct zkl_world {
     struct zkl_agenda agenda;
     struct server *servers;
     struct resident *residents, **end;
-    struct resident **numbered; /* by their numbers, from 1 */
+    struct resident **numbered; /* by number - 1 */
     size_t count, room;
-    struct zkl_list news; /* residents */
+    struct zkl_list news; /* residents with news */
 };
 
 enum packet_kind {
-    PACKET_OPEN,    /* up: a connection, for the session, or for a new one */
-    PACKET_OPENED,  /* its answer */
-    PACKET_EXPIRED, /* the other one */
+    PACKET_OPEN,    /* up: connects, with the session or for a new one */
+    PACKET_OPENED,  /* the answer */
+    PACKET_EXPIRED, /* the other answer: the session is over */
     PACKET_PING,    /* up; there is no answer to wait for */
     PACKET_REQUEST, /* up */
     PACKET_ANSWER,  /* the same packet, on its way back */
     PACKET_EVENT,
-    PACKET_CLOSE, /* up: of the session */
+    PACKET_CLOSE, /* up: ends the session */
     PACKET_CLOSED
 };
 
@@ -98,11 +98,11 @@ struct zkl_link {
 
     bool opening;              /* a new session is wanted */
     bool online;               /* there is a connection, or one is being made */
-    bool attached;             /* the server knows whose it is */
+    bool attached;             /* the server knows whose connection it is */
     bool connected;            /* the client was told so */
-    bool cut;                  /* there can be none */
+    bool cut;                  /* there can be no connection */
     bool leaving;              /* the end of the session is under way */
-    zkl_time open_at, told_at; /* told_at: when the client notices that there is none */
+    zkl_time open_at, told_at; /* told_at: when the client notices the end of the connection */
 
     struct zkl_list up, down; /* packets under way */
     struct zkl_list missed;   /* events for the next connection */
@@ -113,7 +113,7 @@ struct zkl_link {
 /* world.c */
 zkl_time zkl_world_delay_of(struct zkl_world *world, const struct server *server);
 uint64_t zkl_world_chance(struct zkl_world *world, uint64_t bound); /* of the world's own stream */
-void zkl_resident_refresh(struct resident *resident); /* something else of it may be due first */
+void zkl_resident_refresh(struct resident *resident); /* what is due first may have changed */
 
 /* server.c */
 struct server *zkl_world_server(struct zkl_world *world, const char *name); /* NULL: no memory */
@@ -121,7 +121,7 @@ struct server *zkl_world_find_server(const struct zkl_world *world, const char *
 void zkl_server_free(struct server *server);
 void zkl_server_due(struct zkl_world *world, struct server *server); /* carries out what is due */
 void zkl_server_take(struct zkl_world *world, struct zkl_link *link, struct packet *packet);
-/* After the tree was changed. */
+/* To be called after each change of the tree: sends its events, and sets its next tick. */
 void zkl_server_settle(struct zkl_world *world, struct server *server);
 /* The server hears nothing of the session from now on. */
 void zkl_server_silence(struct zkl_world *world, struct zkl_link *link);
@@ -131,8 +131,9 @@ extern const struct zkl_link_class zkl_world_link;
 zkl_time zkl_link_due(const struct zkl_link *link);
 void zkl_link_carry_out(struct zkl_link *link); /* the first thing that is due */
 void zkl_link_send_down(struct zkl_link *link, struct packet *packet);
-void zkl_link_miss(struct zkl_link *link, struct packet *packet); /* or send it, if it can be */
-/* Its connection ends; the client notices then. */
+/* Sends an event, by this connection or the next one. */
+void zkl_link_miss(struct zkl_link *link, struct packet *packet);
+/* Ends the connection; the client notices at `told_at`. */
 void zkl_link_break(struct zkl_link *link, zkl_time told_at);
 void zkl_link_tell_end(struct zkl_link *link); /* the client notices now */
 void zkl_link_go_on(struct zkl_link *link, zkl_time stopped_for);

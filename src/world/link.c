@@ -1,6 +1,6 @@
 /*
  * link.c - the connection of a client of a world: packets to and from the server, and what the
- * client hears of their end.
+ * client hears of its end.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +53,7 @@ static struct zkl_link *create(struct zkl_client *client, const struct zkl_optio
 
 /* --- packets --------------------------------------------------------------------------------- */
 
-/* After all that was sent before in that direction. */
+/* Sends a packet, which arrives after all that were sent before in that direction. */
 static void dispatch(struct zkl_link *link, struct zkl_list *list, struct packet *packet) {
     struct zkl_world *world = world_of(link);
     packet->due = world->now + zkl_world_delay_of(world, link->server);
@@ -103,7 +103,7 @@ static bool send_request(struct zkl_link *link, uint64_t id, const struct zkl_rp
 
 /* --- the end of a connection ------------------------------------------------------------------ */
 
-/* The first of those that are under way arrive. */
+/* Of the packets under way to the server the first ones still arrive. */
 static void cut_up(struct zkl_link *link) {
     struct zkl_world *world = world_of(link);
     size_t count = 0;
@@ -134,7 +134,7 @@ static void cut_down(struct zkl_link *link) {
     }
 }
 
-/* A session that the client was not told of is nobody's. */
+/* The client forgets a session that it was not told of. */
 void zkl_link_break(struct zkl_link *link, zkl_time told_at) {
     if (!link->online) return;
     link->online = link->attached = false;
@@ -255,7 +255,7 @@ void zkl_link_carry_out(struct zkl_link *link) {
         else arrive(link);
         zkl_client_leave(client);
     }
-    if (zkl_client_is_closed(client)) client->round_due = ZKL_NEVER; /* there are no more */
+    if (zkl_client_is_closed(client)) client->round_due = ZKL_NEVER; /* it has no more rounds */
 }
 
 /* --- opening and closing --------------------------------------------------------------------- */
@@ -267,7 +267,7 @@ static void retire(struct zkl_link *link) {
     zkl_client_wake(&link->resident->client, 0);
 }
 
-/* A session that is to be closed is not opened; one that lives is gone on with. */
+/* A client that is closing opens no session, but connects again for the one that it has. */
 static bool wants_connection(const struct zkl_link *link) {
     if (link->online || link->cut || link->told_at != ZKL_NEVER) return false;
     return link->opening ? !zkl_client_is_closing(&link->resident->client) : link->session != 0;

@@ -37,7 +37,7 @@ struct server *zkl_world_server(struct zkl_world *world, const char *name) {
     return server;
 }
 
-/* --- who is who ------------------------------------------------------------------------------ */
+/* --- the links of sessions ------------------------------------------------------------------- */
 
 static bool enlist(struct server *server, struct zkl_link *link) {
     size_t place = (size_t)link->session;
@@ -53,7 +53,7 @@ static bool enlist(struct server *server, struct zkl_link *link) {
     return true;
 }
 
-/* The link that has this session; a client may have had it, and have another one now. */
+/* The link that has this session; NULL: its client has another session now. */
 static struct zkl_link *link_of(const struct server *server, uint64_t session) {
     struct zkl_link *link = session < server->room ? server->links[session] : NULL;
     return link && link->session == session ? link : NULL;
@@ -74,7 +74,7 @@ void zkl_server_silence(struct zkl_world *world, struct zkl_link *link) {
     zkl_server_settle(world, link->server);
 }
 
-/* A packet of its arrived. */
+/* A packet of the session's client arrived. */
 static void hear(struct zkl_world *world, struct zkl_link *link) {
     link->heard = world->now;
     if (is_silent(link)) zkl_server_silence(world, link);
@@ -116,13 +116,13 @@ void zkl_server_due(struct zkl_world *world, struct server *server) {
 
 /* --- what arrives ---------------------------------------------------------------------------- */
 
-/* It has a session from now on, or none. */
+/* False: out of memory. */
 static bool open_session(struct zkl_world *world, struct zkl_link *link) {
     link->session = zkl_tree_open(link->server->tree, ZKL_NEVER, world->now);
     return link->session != 0 && enlist(link->server, link);
 }
 
-/* Of a session that its client never hears of nothing is to be known. */
+/* A connection that ended on the way opens no session: its client would never hear of it. */
 static void open_connection(struct zkl_world *world, struct zkl_link *link, struct packet *packet) {
     if (packet->adrift && !link->session) return;
     bool lives = link->session ? zkl_tree_alive(link->server->tree, link->session)
@@ -148,7 +148,7 @@ static bool answer(struct zkl_world *world, struct zkl_link *link, struct packet
     return true;
 }
 
-/* Carries out a packet, which is on its way back after that; false: there is no answer. */
+/* Carries out a packet, which becomes the answer; false: there is none. */
 static bool carry_out(struct zkl_world *world, struct zkl_link *link, struct packet *packet) {
     switch (packet->kind) {
     case PACKET_OPEN: open_connection(world, link, packet); return true;
@@ -162,7 +162,7 @@ static bool carry_out(struct zkl_world *world, struct zkl_link *link, struct pac
     }
 }
 
-/* What becomes of a request: a session whose connection ended meanwhile has no answer. */
+/* Sends the answer; if the connection ended meanwhile, the client hears that it is lost. */
 static void send_back(struct zkl_link *link, struct packet *packet, bool answered) {
     bool gone = packet->adrift || !link->online;
     if (!gone && answered) zkl_link_send_down(link, packet);

@@ -39,7 +39,7 @@ struct zkl_world *zkl_world_new(uint64_t seed, zkl_time delay) {
     return world;
 }
 
-/* Whatever it waits for. */
+/* The world is over: the client is closed at once, whatever it waits for. */
 static void leave_world(struct resident *resident) {
     zkl_client *client = &resident->client;
     if (!zkl_client_is_closed(client)) {
@@ -284,7 +284,7 @@ bool zkl_world_cut(zkl_client *client, bool silently) {
     return true;
 }
 
-/* A client that has not noticed does so when nobody knows its old connection. */
+/* A client that has not noticed the end of its connection notices now. */
 bool zkl_world_heal(zkl_client *client) {
     struct resident *resident = resident_of(client);
     struct zkl_link *link = client->link;

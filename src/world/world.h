@@ -1,23 +1,23 @@
 /*
  * world.h - a world of virtual time: clients, the network and the servers of ZooKeeper, in one
- * thread, in which a seed decides how long each packet is under way and when a server ends the
- * session of a client that it does not hear of.
+ * thread. A seed decides how long each packet is under way, and when a server ends the session of
+ * a client that it does not hear of.
  *
  * Time stands still in all calls but zkl_world_advance(), which goes from one thing that is due to
  * the next. The same seed and the same calls are the same world: nothing here asks for the real
  * time, for an address or for another random number.
  *
  * A server is a tree (../memory/tree.h) for each name. It expires a session as ZooKeeper's do: by
- * what it last heard of it. The client of a process that runs and has a connection pings it at
- * least each third of the session timeout, so such a session lives; of one that is stopped, killed
- * or cut off the server last heard up to a third of the timeout ago, and it may be late by a tick,
- * half of the timeout at most.
+ * what it last heard of it. A client whose process runs and that has a connection pings it at
+ * least each third of the session timeout, so its session lives. When the process is stopped or
+ * killed, or the client is cut off, the server last heard of it up to a third of the timeout ago,
+ * and it may expire the session late by a tick, half of the timeout at most.
  *
  * A connection brings what is sent in order. When it ends, what is under way to the server arrives
  * up to a point that the seed chooses; answers under way are lost; events come with the next
  * connection, as watches that a client sets again would bring them.
  *
- * A process of the user's is a number. One thread at a time may use a world.
+ * A process of the world is known by a number. One thread at a time may use a world.
  */
 #ifndef ZKL_WORLD_H
 #define ZKL_WORLD_H
@@ -28,13 +28,13 @@ struct zkl_world;
 
 /* Packets are under way for up to `delay`. NULL: out of memory. */
 struct zkl_world *zkl_world_new(uint64_t seed, zkl_time delay);
-/* Its clients are closed, and go with their last count. */
+/* Its clients are closed, and go with their last reference. */
 void zkl_world_free(struct zkl_world *world);
 
-/* Since it began. */
+/* The time since the world began. */
 zkl_time zkl_world_now(const struct zkl_world *world);
 
-/* A random number below `bound`, of one of the streams: what one draws changes no other. */
+/* A random number below `bound`, of one of the streams: a draw from one changes no other stream. */
 #define ZKL_WORLD_STREAMS 4
 uint64_t zkl_world_draw(struct zkl_world *world, unsigned stream, uint64_t bound);
 
@@ -45,38 +45,40 @@ uint64_t zkl_world_draw(struct zkl_world *world, unsigned stream, uint64_t bound
 zkl_client *zkl_world_client(struct zkl_world *world, uint32_t process,
                              const struct zkl_options *options);
 
-/* It is of a world, which may be over: nothing waits for it but zkl_world_advance(). */
+/* Whether it is of a world, perhaps one that is over: only zkl_world_advance() waits for it. */
 bool zkl_world_owns(const zkl_client *client);
 
-/* From 1, in the order in which they were made; 0: it is of no world, or of one that is over. */
+/* Its number: the first client of a world has 1. 0: it is of no world, or of one that is over. */
 uint32_t zkl_world_number(const zkl_client *client);
 bool zkl_world_has(const struct zkl_world *world, const zkl_client *client);
 /* The name of its server. */
 const char *zkl_world_name(const zkl_client *client);
 
 /*
- * Carries out what is due next, again and again, until a client has news, whose number this gives;
- * or, 0, until nothing more is due by `until`, which is the time then, or `most` things were done.
+ * Carries out what is due, one thing after the other. Returns the number of the first client that
+ * has news; or 0, when nothing more is due by `until`, which is the time then, or when `most`
+ * things were done.
  */
 uint32_t zkl_world_advance(struct zkl_world *world, zkl_time until, size_t most);
-/* The nanoseconds since 1970 of a time by its clients' clocks: a world begins in 2020. */
+/* A time by its clients' clocks as nanoseconds since 1970: a world begins in 2020. */
 zkl_time zkl_world_date(zkl_time time);
 
 /* When a server last changed something. */
 zkl_time zkl_world_changed(const struct zkl_world *world);
 
 /*
- * What the collector found of a client's has no effect while the world is there: it is dropped
- * when the world is over. False: it is of no world, and is to be dropped.
+ * Drops `held`, a request, lease or watcher that the collector found, only when the world is over,
+ * so that the collector has no effect in it. False: the client is of no world, or out of memory:
+ * the caller drops `held`.
  */
 bool zkl_world_keep(zkl_client *client, void *held, void (*drop)(void *held));
 
-/* What all its clients have counted. */
+/* Adds what all its clients have counted. */
 void zkl_world_totals(struct zkl_world *world, struct zkl_totals *totals);
 
 /* --- processes ------------------------------------------------------------------------------ */
 
-/* Its clients do nothing, and take nothing, until it goes on. */
+/* The clients of the process do nothing, and nothing arrives at them, until it goes on. */
 void zkl_world_stop(struct zkl_world *world, uint32_t process);
 void zkl_world_go_on(struct zkl_world *world, uint32_t process);
 /* Its connections end; its clients never do anything any more. */
@@ -93,7 +95,7 @@ bool zkl_world_heal(zkl_client *client); /* false: it was not cut off */
 /* The server ends the session. False: it has none. */
 bool zkl_world_expire(zkl_client *client);
 
-/* Packets to and from the server of that name take so long in addition. False: out of memory. */
+/* Packets to and from the server of that name take `delay` longer. False: out of memory. */
 bool zkl_world_delay(struct zkl_world *world, const char *name, zkl_time delay);
 /* As zkl_memory_reset(), zkl_memory_children(). */
 void zkl_world_reset(struct zkl_world *world, const char *name);
@@ -106,7 +108,7 @@ int zkl_world_children(struct zkl_world *world, const char *name, const char *pa
  * is under way.
  */
 bool zkl_world_packet(const struct zkl_world *world, uint32_t number, bool up, char text[200]);
-/* It arrives now. */
+/* That packet arrives now. */
 void zkl_world_hasten(struct zkl_world *world, uint32_t number, bool up);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * complaint.c - what libzookeeper says in its log about a server that does not answer. It is in no
- * result and no event, and the log callback knows no handle: so the last complaint of the process
- * is kept, with a hash of the address that it names. In one word, for no mutex: a process may fork
- * while another thread complains.
+ * complaint.c - what libzookeeper says in its log about a server that does not answer. No result
+ * and no event says it, and the log callback knows no handle. So the last complaint of the process
+ * is remembered, with a hash of the address that it names: in one atomic word, not under a mutex,
+ * for a process may fork while another thread logs.
  */
 #include <stdatomic.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "../core/hash.h"
 #include "internal.h"
 
-static _Atomic uint32_t last; /* as of() has it */
+static _Atomic uint32_t last; /* made by of() */
 
 /* "Socket ADDRESS zk retcode=…: REASON", "connection to ADDRESS timed out …" */
 static const struct {
@@ -23,12 +23,12 @@ static const struct {
 
 #define KINDS 4u /* of complaints, ZKL_COMPLAINT_NONE with them */
 
-/* The hash of an address, its last bits the kind of the complaint about it. */
+/* The hash of an address, with the kind of the complaint about it in its last bits. */
 static uint32_t of(const char *address, size_t length, enum zkl_complaint means) {
     return zkl_hash(address, length) / KINDS * KINDS + means;
 }
 
-/* Any thread of libzookeeper's. */
+/* Called by any thread of libzookeeper's. */
 void zkl_complaint_hear(const char *message) {
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         const char *begin = strstr(message, forms[i].before);

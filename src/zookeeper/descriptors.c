@@ -17,7 +17,7 @@
 
 #include "internal.h"
 
-/* The pipes that were open, by inode: numbers of descriptors come again. */
+/* The pipes that were open before, by inode: descriptor numbers are used again. */
 struct descriptors {
     size_t count;
     unsigned long pipes[];
@@ -54,7 +54,7 @@ static void remember(int fd, void *context) {
     if (!*list || !pipe) return;
     more = realloc(*list, sizeof **list + ((*list)->count + 1) * sizeof pipe);
     if (more) more->pipes[more->count++] = pipe;
-    else free(*list); /* one that is not in it would be taken for new */
+    else free(*list); /* a pipe that it lacks would be taken for a new one */
     *list = more;
 }
 

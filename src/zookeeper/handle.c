@@ -3,8 +3,8 @@
  *
  * zookeeper_init() may resolve names, zookeeper_close() joins threads and may
  * wait for seconds: both are done by a worker thread, without the mutex. A
- * handle is never used again once it expired: the worker closes it, answers
- * what it lost, and opens another if the session is to live on.
+ * handle is never used again once it expired: the worker closes it, frees the
+ * requests that it lost, and opens another if the session is to live on.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,17 +12,18 @@
 
 #include "internal.h"
 
-/* Between two attempts, also between two sessions, however soon the first one ends. */
+/* The least time between two openings, also of two sessions, however soon the first one ends. */
 #define RETRY ZKL_SECOND
 
 /*
- * Runs on the network thread. A server that refuses credentials answers so and hangs up; a
- * question on its way then makes a reset of that, which may destroy the answer. So the first
- * question waits until they are accepted. A refusal is a session event, too.
+ * Runs on the network thread. A server that refuses credentials answers so and hangs up. A request
+ * that is on its way then turns the hang-up into a reset, which may destroy the answer. So the
+ * first request waits until the credentials are accepted. A refusal is a session event, too.
  *
- * When the answer is lost, libzookeeper calls this with a lock of its own held, so the mutex
- * is not for us. It gives them again with each later connection, and tells of a refusal only.
- * (To give them a second time, so as to be told, is to send something behind them.)
+ * When the answer is lost, libzookeeper calls this with a lock of its own held, so the client's
+ * mutex may not be taken. It sends the credentials again on each later connection, and reports
+ * only a refusal then. (To add them a second time, for a report of acceptance, would send a
+ * request behind them.)
  */
 static void on_credentials(int rc, const void *context) {
     struct zkl_link *link = (struct zkl_link *)context;
@@ -40,8 +41,9 @@ void zkl_handle_give_credentials(struct zkl_link *link, zhandle_t *handle, bool 
 }
 
 /*
- * On a connection that does not tell, no refusal for a while is taken for consent. Each time the
- * while is twice as long, so that a refusal is heard in the end, however slow the server is.
+ * Where a connection does not report acceptance, a pause without a refusal counts as acceptance.
+ * The pause doubles with each connection, so that a refusal is heard in the end, however slow the
+ * server is.
  */
 #define SHORTEST_PAUSE (ZKL_SECOND / 10)
 
@@ -71,7 +73,7 @@ static void on_connected(struct zkl_link *link, zhandle_t *handle) {
         zkl_session_expired(link->session);
         return;
     }
-    /* Ahead of all that is asked. */
+    /* Before any request. */
     zkl_handle_give_credentials(link, handle, &link->credentials_given, on_credentials);
     postpone_first_question(link);
     zkl_descriptors_sockets(&link->servers);
@@ -101,7 +103,7 @@ static void on_event(zhandle_t *handle, int type, int state, const char *node, v
     struct zkl_link *link = context;
     (void)node;
     if (type != ZOO_SESSION_EVENT) return;
-    /* Before anybody makes a node with it: a crash may come at any time. */
+    /* Before the session makes a node: a crash may come at any time. */
     if (state == ZOO_CONNECTED_STATE && zkl_handle_is_sound(handle))
         zkl_recovery_save(link, handle);
     zkl_client_enter(link->client);
@@ -113,9 +115,9 @@ static void on_event(zhandle_t *handle, int type, int state, const char *node, v
 /* --- opening -------------------------------------------------------------------------- */
 
 /*
- * The session timeout to ask for, in milliseconds. It is also libzookeeper's
- * limit for the handshake, and it computes with it in an int. The server has
- * closer limits of its own.
+ * The longest session timeout to ask for, in milliseconds. libzookeeper also
+ * limits the handshake by the timeout, and computes with it in an int. The
+ * server has closer limits of its own.
  */
 #define MOST ((zkl_time)24 * 3600 * 1000)
 
@@ -125,9 +127,9 @@ static int milliseconds(zkl_time timeout) {
 }
 
 /*
- * Sets `to`. With the mutex, so that nobody hears of the connection before the
- * pipe is kept from child programs, and `to` is set. The addresses are numeric:
- * nothing is resolved here. 0, or an errno value.
+ * Opens a handle, and sets `to`. The mutex is held meanwhile, so that no event of
+ * the handle is taken before its pipe is close-on-exec and `to` is set. The
+ * addresses are numeric: nothing is resolved here. 0, or an errno value.
  */
 static int open_at(struct zkl_link *link, const char *hosts, const clientid_t *id,
                    watcher_fn watcher, void *context, zhandle_t **to) {
@@ -151,7 +153,7 @@ int zkl_handle_open(struct zkl_link *link, const clientid_t *id, watcher_fn watc
     free(addresses->list);
     *addresses = servers;
     zkl_unlock(link->client);
-    char *hosts = zkl_hosts_format(&servers, link->chroot); /* nobody else changes them */
+    char *hosts = zkl_hosts_format(&servers, link->chroot); /* only this thread changes them */
     error = hosts ? zkl_thread_room() : ENOMEM;
     if (!error) error = open_at(link, hosts, id, watcher, context, to);
     free(hosts);
@@ -172,12 +174,12 @@ void zkl_handle_retire(struct zkl_link *link) {
     zkl_client_wake(link->client, 0);
 }
 
-/* --- the worker; the mutex is held, but while it opens or closes --------------------------- */
+/* --- the worker; the mutex is held, except while it opens or closes ------------------------ */
 
 /*
- * The handle to close: one that expired, or when the session ends the last one. It waits for
- * replies that are due: zookeeper_close() takes the first of them for its own, and the reset
- * that follows may overtake its request.
+ * The handle to close: one that expired, or, when the client is closing, the current one. That one
+ * is closed when no reply is due any more: zookeeper_close() takes the first reply that comes for
+ * its own, and the reset that follows may overtake its request.
  */
 static zhandle_t *take_old(struct zkl_link *link) {
     zhandle_t *old = link->retired;
@@ -256,7 +258,7 @@ static void *work(void *argument) {
     return NULL;
 }
 
-/* When there is something to do, if there is a thread to be had. */
+/* When a worker has something to do. */
 static zkl_time work_due(const struct zkl_link *link, zkl_time now) {
     if (link->retired || zkl_client_may_close(link->client, now) || is_probe_over(link, now))
         return now;
@@ -274,11 +276,11 @@ zkl_time zkl_handle_due(const struct zkl_link *link, zkl_time now) {
 
 void zkl_handle_work(struct zkl_link *link, zkl_time now) {
     if (now < zkl_handle_due(link, now)) return;
-    zkl_client_hold(link->client); /* the worker's */
+    zkl_client_hold(link->client); /* the worker's reference */
     link->working = true;
     int error = zkl_thread_start(work, link);
     if (!error) return;
-    link->working = false; /* no thread to be had: try again */
+    link->working = false; /* no thread could be started: try again */
     if (link->opening) link->trouble.error = error;
     link->work_at = now + RETRY;
     zkl_client_drop(link->client);

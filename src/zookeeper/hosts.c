@@ -46,10 +46,10 @@ static int resolve_entry(char *entry, struct servers *servers) {
     return add_servers(host, port ? port : DEFAULT_PORT, servers);
 }
 
-/* 0, or an EAI_ code; some addresses are enough. */
+/* 0 if any host has an address, else an EAI_ code. */
 int zkl_hosts_resolve(const char *hosts, struct servers *servers) {
     char *copy = strdup(hosts), *rest = copy;
-    int error = copy ? EAI_NONAME : EAI_MEMORY; /* of no entry at all */
+    int error = copy ? EAI_NONAME : EAI_MEMORY; /* if there is no entry at all */
     *servers = (struct servers){0};
     for (char *entry = copy ? strtok_r(copy, ",", &rest) : NULL; entry;
          entry = strtok_r(NULL, ",", &rest)) {

@@ -1,8 +1,8 @@
 /*
  * internal.h - what the files of src/zookeeper share.
  *
- * Threads of a link: libzookeeper's two for each handle, of which there is a second while the
- * first is doubted (probe.c); and a short-lived worker (handle.c) for each opening or closing of
+ * Threads of a link: libzookeeper's two for each handle, with a second handle while the first one
+ * is in doubt (probe.c); and a short-lived worker (handle.c) for each opening or closing of
  * a handle. The client's mutex is held while requests are handed to libzookeeper, and never while
  * zookeeper_close() or getaddrinfo() run: the one joins threads that may want it, the other takes
  * long. A link with a folder for its session has one thread more, for a while (recovery.c).
@@ -22,7 +22,7 @@
 #include "session_file.h"
 #include "zookeeper_link.h"
 
-/* Addresses of the hosts, as they were when a handle was opened. */
+/* Addresses of the hosts, as they were resolved when a handle was opened. */
 struct servers {
     struct sockaddr_storage *list;
     size_t count;
@@ -50,10 +50,10 @@ struct zkl_link {
     char *hosts, *chroot, *auth_scheme, *auth;
     enum zkl_acl acl;
     bool reopen;                    /* open a new handle after an expiry */
-    struct zkl_session_place place; /* where the session is kept; its folder is NULL: nowhere */
-    zkl_time grace;                 /* before a dead session is ended */
+    struct zkl_session_place place; /* where the session is saved; folder NULL: nowhere */
+    zkl_time grace;                 /* the wait before dead sessions are ended */
 
-    struct rpc *rpcs; /* that are out, or whose answer libzookeeper lost */
+    struct rpc *rpcs; /* requests that are out, or whose answer libzookeeper lost */
 
     zhandle_t *handle;               /* open; NULL: none, requests cannot be sent */
     zhandle_t *retired;              /* to be closed by the worker */
@@ -61,18 +61,18 @@ struct zkl_link {
     struct probe probe;              /* beside a handle that is not connected for long */
     bool working;                    /* a worker thread runs */
     bool opening;                    /* a new handle is wanted */
-    bool refused;                    /* the credentials: no other handle is wanted */
+    bool refused;                    /* the credentials were refused: no other handle is wanted */
     bool credentials_given;          /* to this handle */
     atomic_bool credentials_unheard; /* the answer to them was lost; handle.c */
-    zkl_time first_pause;            /* ahead of the first question, with the last connection */
+    zkl_time first_pause;            /* before the first request, on the last connection */
     struct zkl_trouble trouble;
 
-    struct zkl_session_file *file; /* of the handle's session; NULL: none, or it is not written */
+    struct zkl_session_file *file; /* of the handle's session; NULL: none, or not written */
     bool recovery_begun;
 
-    zkl_time work_at;  /* when to try to have a worker again */
+    zkl_time work_at;  /* no worker could be started: when to try again */
     zkl_time open_at;  /* when to try to open again */
-    zkl_time sweep_at; /* not connected: when to look for a new socket */
+    zkl_time sweep_at; /* not connected: when to search for a new socket */
     zkl_time unconnected_since;
 };
 
@@ -83,20 +83,20 @@ void zkl_rpc_forget_all(struct zkl_link *link);
 /* handle.c; the mutex is held */
 void zkl_handle_retire(struct zkl_link *link); /* its session is over */
 void zkl_handle_work(struct zkl_link *link, zkl_time now);
-zkl_time zkl_handle_due(const struct zkl_link *link, zkl_time now); /* for a worker */
-/* It is connected, with a session that has an id, and a timeout that can be lived by. */
+zkl_time zkl_handle_due(const struct zkl_link *link, zkl_time now); /* of a worker */
+/* Of a connected handle: its session has an id, and a timeout that is long enough. */
 bool zkl_handle_is_sound(zhandle_t *handle);
 /*
  * The mutex is not held. `id` is the session to connect with, NULL for a new one. Sets `to` and its
- * addresses, of which descriptors.c has to know. 0, or why there is no handle: an EAI_ code
+ * addresses, which descriptors.c needs. 0, or why there is no handle: an EAI_ code
  * (negative) or an errno value.
  */
 int zkl_handle_open(struct zkl_link *link, const clientid_t *id, watcher_fn watcher, void *context,
                     zhandle_t **to, struct servers *addresses);
 /*
- * With the first connection of a handle, which repeats them at each later one; between two
- * attempts to connect it takes none. The answer is told to `heard`, if it is not NULL. The mutex
- * guards `given`, unless that is one thread's.
+ * Gives a handle its credentials, when it is first connected: between two attempts to connect it
+ * takes none. It repeats them on each later connection. `given`: it has them already; the mutex
+ * guards that, unless it is one thread's own. `heard` gets the answer; NULL: nobody does.
  */
 void zkl_handle_give_credentials(struct zkl_link *link, zhandle_t *handle, bool *given,
                                  void_completion_t heard);
@@ -109,8 +109,8 @@ zkl_time zkl_probe_open_due(const struct zkl_link *link);
 zkl_time zkl_probe_ask_due(const struct zkl_link *link);
 
 /* recovery.c; the mutex is not held */
-void zkl_recovery_save(struct zkl_link *link, zhandle_t *handle); /* ahead of all that connects */
-void zkl_recovery_forget(struct zkl_link *link, bool over);       /* the handle is closed */
+void zkl_recovery_save(struct zkl_link *link, zhandle_t *handle); /* before the session is told */
+void zkl_recovery_forget(struct zkl_link *link, bool over);       /* after its handle's end */
 
 /* hosts.c */
 int zkl_hosts_resolve(const char *hosts, struct servers *servers);
@@ -120,13 +120,13 @@ char *zkl_hosts_format(const struct servers *servers, const char *chroot); /* NU
 int zkl_hosts_format_one(const struct sockaddr_storage *server, char text[ZKL_ADDRESS_SIZE]);
 
 /* complaint.c */
-void zkl_complaint_hear(const char *message); /* libzookeeper's log */
+void zkl_complaint_hear(const char *message); /* a line of libzookeeper's log */
 enum zkl_complaint zkl_complaint_about(const struct servers *servers);
 
 /* descriptors.c */
 struct descriptors;
 struct descriptors *zkl_descriptors_before(void);
-void zkl_descriptors_after(struct descriptors *before); /* closes them on exec */
+void zkl_descriptors_after(struct descriptors *before); /* new pipes: close-on-exec */
 void zkl_descriptors_sockets(const struct servers *servers);
 
 #endif

@@ -1,4 +1,4 @@
-/* link.c - the link to ZooKeeper: its life, and what it does when it is time. */
+/* link.c - the link to ZooKeeper: its life, and what it does in a round. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,8 +59,9 @@ static bool is_connecting(const struct zkl_link *link) {
 }
 
 /*
- * A socket that waits for its server's welcome, perhaps for long, is told from
- * others only once its peer is known: look for it (descriptors.c).
+ * Makes new sockets close-on-exec (descriptors.c). A socket is known by its peer,
+ * so not before it is connected, and the server's greeting may come much later:
+ * until then it is searched for again and again.
  */
 static void sweep(struct zkl_link *link, zkl_time now) {
     if (!is_connecting(link) || now < link->sweep_at) return;

@@ -8,16 +8,16 @@
  *
  * So after a session timeout without a connection a second handle is opened, the
  * probe. It connects only if there is a leader: its session is a transaction. The
- * server that greets it has carried out that one, and so all that the first handle ever
- * saw, if they were not lost: it does not merely lag. When the probe has been connected
+ * server that greets it has carried out that transaction, and so all that the first handle
+ * ever saw, unless they are lost: it does not merely lag. When the probe has been connected
  * for a session timeout, a server answers it then, and the first handle is still not
- * connected, its session is over: refused for good, or expired by that leader. It is
- * given up like any that expired. In an outage the probe does not connect, or both
+ * connected, the first session is over: refused for good, or expired by that leader. It
+ * is given up like any that expired. In an outage the probe does not connect, or both
  * handles do.
  *
  * The probe could be the next session's handle. But it has to be closed in order in all
  * other cases, and a handle that is taken over while another is closed would need
- * requests of its own; so it is closed in this one, too. The worker opens and closes it
+ * requests of its own; so it is closed in this case, too. The worker opens and closes it
  * (handle.c).
  */
 #include "internal.h"
@@ -44,12 +44,12 @@ static void on_connected(struct zkl_link *link) {
     struct probe *probe = &link->probe;
     probe->since = zkl_now();
     probe->dead = !zkl_handle_is_sound(probe->handle);
-    /* There are servers that answer nobody without. */
+    /* Some servers answer no client without credentials. */
     zkl_handle_give_credentials(link, probe->handle, &probe->credentials_given, NULL);
     zkl_descriptors_sockets(&probe->servers);
 }
 
-/* One that loses its connection is replaced: its session might be refused as well. */
+/* A probe that loses its connection is replaced: its session might be refused as well. */
 void zkl_probe_event(struct zkl_link *link, int state) {
     if (state == ZOO_CONNECTED_STATE) on_connected(link);
     else link->probe.dead = true;

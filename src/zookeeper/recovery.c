@@ -1,11 +1,12 @@
 /*
- * recovery.c - a crash that does not cost a session timeout: the session is kept in a file while
- * the process lives (session_file.h), and sessions of dead processes are ended.
+ * recovery.c - spares others the session timeout after a crash: a session is in a file while its
+ * process lives (session_file.h), and the next process ends the sessions of dead ones.
  *
  * A thread of its own, begun with the first connection, ends them: connect() does not wait for it.
- * It connects with the dead session's id and password, and closes it; and again, until a server
- * says that there is no such session: zookeeper_close() does not tell whether it was heard. Only
- * then the file goes. Else it is left for the next process.
+ * It connects with the dead session's id and password, and closes the session; it does so again,
+ * ROUNDS times at most, until a server says that there is no such session, for zookeeper_close()
+ * does not tell whether the server heard. Only then is the file removed; else it is left for the
+ * next process.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@
 
 /* --- ending a dead session ------------------------------------------------------------------- */
 
-#define SLICE (ZKL_SECOND / 20) /* so often it is looked whether the client is being closed */
+#define SLICE (ZKL_SECOND / 20) /* how often it checks whether the client is closing */
 #define ROUNDS 3
 
 /* One attempt to connect with a dead session. */
@@ -27,7 +28,7 @@ struct attempt {
     pthread_mutex_t mutex; /* guards `state` */
     pthread_cond_t news;
     int state; /* ZOO_CONNECTED_STATE, ZOO_EXPIRED_SESSION_STATE; 0: nothing was heard yet */
-    bool credentials_given; /* the completion thread's */
+    bool credentials_given; /* used by the completion thread alone */
 };
 
 static bool is_closing(const struct zkl_link *link) {
@@ -43,7 +44,7 @@ static void on_event(zhandle_t *handle, int type, int state, const char *node, v
     bool connected = state == ZOO_CONNECTED_STATE;
     (void)node;
     if (type != ZOO_SESSION_EVENT || (!connected && state != ZOO_EXPIRED_SESSION_STATE)) return;
-    /* Ahead of the close: there are servers that drop what comes without. */
+    /* Before the close: some servers drop what a client sends without credentials. */
     if (connected)
         zkl_handle_give_credentials(attempt->link, handle, &attempt->credentials_given, NULL);
     pthread_mutex_lock(&attempt->mutex);
@@ -52,7 +53,7 @@ static void on_event(zhandle_t *handle, int type, int state, const char *node, v
     pthread_mutex_unlock(&attempt->mutex);
 }
 
-/* Waits for what a server says, as long as the client is wanted: an outage ends no session. */
+/* Waits until a server answers, or the client is closing: an outage ends no session. */
 static int await(struct attempt *attempt) {
     pthread_mutex_lock(&attempt->mutex);
     while (!attempt->state && !is_closing(attempt->link))
@@ -62,7 +63,7 @@ static int await(struct attempt *attempt) {
     return state;
 }
 
-/* What a server said; the session is closed if it was there. */
+/* Closes the session, if a server still has it. Returns what the server said; 0: nothing. */
 static int try_to_end(struct zkl_link *link, const clientid_t *id) {
     struct attempt attempt = {.link = link, .mutex = PTHREAD_MUTEX_INITIALIZER};
     int state = 0;
@@ -81,7 +82,7 @@ static int try_to_end(struct zkl_link *link, const clientid_t *id) {
 static void end_session(struct zkl_link *link, struct zkl_session_file *file) {
     clientid_t id = {.client_id = (int64_t)file->key.id};
     memcpy(id.passwd, file->key.password, sizeof id.passwd);
-    int closed = 0, state; /* in how many rounds it was there, and was closed */
+    int closed = 0, state; /* rounds in which the session was there, and was closed */
     while ((state = try_to_end(link, &id)) == ZOO_CONNECTED_STATE && ++closed < ROUNDS) continue;
     if (state != ZOO_EXPIRED_SESSION_STATE) {
         zkl_session_file_leave(file);
@@ -114,17 +115,17 @@ static void *recover(void *argument) {
     return NULL;
 }
 
-/* --- keeping the own one ---------------------------------------------------------------------- */
+/* --- saving the own session ------------------------------------------------------------------- */
 
-/* The mutex is held. Once a client. */
+/* The mutex is held. The thread is started once a client. */
 static void begin_recovery(struct zkl_link *link) {
     if (link->recovery_begun) return;
-    zkl_client_hold(link->client); /* the thread's */
+    zkl_client_hold(link->client); /* the thread's reference */
     link->recovery_begun = zkl_thread_start(recover, link) == 0;
     if (!link->recovery_begun) zkl_client_drop(link->client);
 }
 
-/* The mutex is held. It is tried again with each connection when the disk was full. */
+/* The mutex is held. A save that failed, as on a full disk, is repeated with each connection. */
 static bool is_to_be_saved(const struct zkl_link *link, const zhandle_t *handle) {
     return link->place.folder && link->handle == handle && !link->file;
 }

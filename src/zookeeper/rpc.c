@@ -10,14 +10,14 @@
 
 #include "internal.h"
 
-/* What libzookeeper fills in, and where it is told to. */
+/* The operations of a transaction, and the memory for their results. */
 struct transaction {
     size_t count;
     zoo_op_t *ops;
     zoo_op_result_t *results; /* its `err` is ZKL_UNANSWERED until there is one */
-    struct Stat *stats;       /* SET: after it */
+    struct Stat *stats;       /* SET: of the node after it */
     char **created;           /* SEQUENTIAL: room for the path with its number; else NULL */
-    struct zkl_result *told;  /* the same, for the session */
+    struct zkl_result *told;  /* the results for the session */
 };
 
 struct rpc {
@@ -75,7 +75,7 @@ static struct zkl_stat to_stat(const struct Stat *stat) {
                              .ctime = stat->ctime};
 }
 
-/* Of a single write. */
+/* Answers a single write. */
 static void complete_write(const void *data, int rc, const char *created, const struct Stat *stat) {
     struct zkl_result result = {.error = rc, .created = created};
     if (stat) result.stat = to_stat(stat);
@@ -136,7 +136,7 @@ static enum zkl_node_event event_of(int type) {
     return type == ZOO_CREATED_EVENT ? ZKL_NODE_CREATED : ZKL_NODE_CHANGED;
 }
 
-/* The one watcher: watches with other functions or contexts cost O(n^2) in libzookeeper. */
+/* The only watcher: several functions or contexts would cost O(n^2) in libzookeeper. */
 static void on_watch(zhandle_t *handle, int type, int state, const char *node, void *context) {
     struct zkl_link *link = context;
     (void)handle;
@@ -188,7 +188,7 @@ static int send_write(zhandle_t *handle, struct rpc *rpc, const struct zkl_op *o
     return ZBADARGUMENTS;
 }
 
-/* One block of memory, but for the paths. NULL: there is none. */
+/* One block of memory, except for the created paths. NULL: out of memory. */
 static struct transaction *new_transaction(size_t count) {
     struct transaction *all = NULL;
     size_t each = sizeof *all->ops + sizeof *all->results + sizeof *all->stats +
@@ -235,9 +235,10 @@ static bool init_op(struct transaction *all, size_t i, const struct zkl_op *op,
 }
 
 /*
- * On a handle that takes nothing any more zoo_amulti() fails at the first operation, and frees
- * for the second one what it never had. So the handle is asked first; it would have to lose its
- * connection, find a server again and be refused by it before the call has begun.
+ * On a handle that takes no request any more zoo_amulti() fails at the first operation, and frees
+ * for the second one what it never allocated. So the handle's state is asked first. To fail after
+ * that, the handle would have to lose its connection, find a server again and be refused by it
+ * before the call has begun.
  */
 static int send_multi(zhandle_t *handle, struct rpc *rpc, const struct zkl_op *ops, size_t count) {
     struct transaction *all = rpc->all = new_transaction(count);

@@ -2,8 +2,8 @@
  * session_file.c - files that name sessions; see session_file.h.
  *
  * The text of a file says where it is: device, inode, boot, hosts and chroot. A copy, a file that
- * came with another machine's disk, or one that was cut short is another text than the one that
- * is expected there.
+ * came with another machine's disk, or one that was cut short has another text than is expected
+ * there.
  */
 #include "session_file.h"
 
@@ -25,7 +25,7 @@
 
 /* --- all files of this process -------------------------------------------------------------- */
 
-/* Guards the list. Held while a descriptor is opened and listed: no fork comes between. */
+/* Guards the list. Held while a descriptor is opened and listed, so that no fork comes between. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct zkl_session_file *files;
 
@@ -37,7 +37,7 @@ static void in_parent(void) {
     pthread_mutex_unlock(&mutex);
 }
 
-/* A lock lives as long as any descriptor of it: the child would keep a dead parent's. */
+/* A lock lives as long as any descriptor of it: the child would go on with a dead parent's. */
 static void in_child(void) {
     for (struct zkl_session_file *each = files; each; each = each->other) {
         close(each->fd);
@@ -51,7 +51,7 @@ static void prepare_forks(void) {
     pthread_atfork(before_fork, in_parent, in_child);
 }
 
-/* Takes `path`, which is freed with the file. NULL with errno. */
+/* Opens a file of the folder, and lists it; its path is freed with it. NULL with errno. */
 static struct zkl_session_file *open_file(const char *folder, const char *name, int flags) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct zkl_session_file *file = calloc(1, sizeof *file);
@@ -86,7 +86,7 @@ void zkl_session_file_leave(struct zkl_session_file *file) {
     free(file);
 }
 
-/* Unlinked under the lock: nobody else takes it for a dead one. */
+/* It is removed while it is locked: no other process takes it for a dead one's. */
 void zkl_session_file_remove(struct zkl_session_file *file) {
     if (file) unlink(file->path);
     zkl_session_file_leave(file);
@@ -95,8 +95,9 @@ void zkl_session_file_remove(struct zkl_session_file *file) {
 /* --- the folder ----------------------------------------------------------------------------- */
 
 /*
- * Not overlayfs: a container's own layer goes with the container, and inodes change there when a
- * file is copied up. Not NFS: its locks are lost when its server starts anew.
+ * A file system whose locks and inodes can be relied on. Not overlayfs: a container's own layer
+ * goes with the container, and inodes change there when a file is copied up. Not NFS: its locks
+ * are lost when its server starts anew.
  */
 static bool is_known(const struct statfs *system) {
     switch ((unsigned long)system->f_type) {
@@ -153,7 +154,7 @@ static void format_key(const struct zkl_session_key *key, char text[KEY_SIZE + 1
     strcpy(end, "\nend\n");
 }
 
-/* True if `text` is what format_key() makes of it. */
+/* Reads a key; true if `text` is what format_key() makes of it. */
 static bool parse_key(const char *text, struct zkl_session_key *key) {
     char again[KEY_SIZE + 1];
     uintmax_t id;
@@ -185,7 +186,7 @@ static bool fill(const struct zkl_session_file *file, const struct zkl_session_p
     return done;
 }
 
-/* Gives the file its name, and so a file that is locked and complete appears at once. */
+/* Gives the file its name: it appears in the folder when it is locked and complete. */
 static bool publish(struct zkl_session_file *file, const char *folder, const struct stat *is) {
     char from[40], *path;
     snprintf(from, sizeof from, "/proc/self/fd/%d", file->fd);
@@ -234,13 +235,13 @@ static bool is_fit(struct zkl_session_file *file, const struct zkl_session_place
     return fit;
 }
 
-/* Locks it, if nobody does. The name is looked at again: it may have been removed meanwhile. */
+/* Locks the file, if nobody does. Its links are counted then: it may have been removed before. */
 static bool is_dead(const struct zkl_session_file *file, struct stat *is) {
     return fstat(file->fd, is) == 0 && S_ISREG(is->st_mode) && is->st_uid == geteuid() &&
            flock(file->fd, LOCK_EX | LOCK_NB) == 0 && fstat(file->fd, is) == 0 && is->st_nlink > 0;
 }
 
-/* NULL: it is alive, somebody else's, or was not fit and is gone. */
+/* NULL: its process lives, it is another user's, or it was unfit and is removed. */
 static struct zkl_session_file *adopt(const struct zkl_session_place *place, const char *name) {
     struct stat is;
     struct zkl_session_file *file = open_file(place->folder, name, O_RDONLY | O_NONBLOCK);

@@ -2,9 +2,9 @@
  * session_file.h - the id and the password of a session in a file of a folder, so that after a
  * crash the next process can end the session.
  *
- * Each file is under flock while the process lives that has the session: the kernel gives the lock
- * back, however the process ends, and not when it is merely stopped. A file that nobody locks is
- * of a dead process. A forked child closes the descriptors of its parent's files; it never unlocks
+ * Each file is under flock while the process lives that has the session: the kernel releases the
+ * lock however the process ends, but not when it is merely stopped. A file that nobody locks is a
+ * dead process's. A forked child closes the descriptors of its parent's files; it never unlocks
  * them. Any thread may call; a file belongs to one thread at a time.
  */
 #ifndef ZKL_ZOOKEEPER_SESSION_FILE_H
@@ -19,18 +19,18 @@ struct zkl_session_key {
     unsigned char password[ZKL_PASSWORD_SIZE];
 };
 
-/* A file is used only by processes that agree in all of it. */
+/* A process uses only files whose folder, hosts and chroot are its own. */
 struct zkl_session_place {
     char *folder, *hosts, *chroot;
 };
 
 struct zkl_session_file {
     struct zkl_session_key key;
-    struct zkl_session_file *next; /* of those that zkl_session_files_dead() gave */
+    struct zkl_session_file *next; /* in the list of zkl_session_files_dead() */
 
-    int fd; /* its lock; -1: it was the parent's */
+    int fd; /* holds the lock; -1: the parent's file */
     char *path;
-    struct zkl_session_file *other, **at; /* all of this process; guarded in session_file.c */
+    struct zkl_session_file *other, **at; /* all files of this process; guarded in session_file.c */
 };
 
 /*
@@ -39,11 +39,11 @@ struct zkl_session_file {
  */
 int zkl_session_folder(const char *folder);
 
-/* Locked and complete before it has a name. NULL with errno. */
+/* Writes a file, which is locked and complete before it has a name. NULL with errno. */
 struct zkl_session_file *zkl_session_file_write(const struct zkl_session_place *place,
                                                 const struct zkl_session_key *key);
 
-/* Those of dead processes, locked; what is not fit to be used is removed. NULL: none. */
+/* The files of dead processes, locked; unfit ones are removed. NULL: none. */
 struct zkl_session_file *zkl_session_files_dead(const struct zkl_session_place *place);
 
 /* Both free it. NULL is allowed. */

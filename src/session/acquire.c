@@ -1,0 +1,316 @@
+/* acquire.c - acquiring a lock: new claims, re-entry, several locks, waiting in a condition. */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+#include "kept.h"
+#include "lease.h"
+#include "meter.h"
+#include "stake_actions.h"
+
+/* --- acquire --------------------------------------------------------------------------- */
+
+/* The grant that the owner has on the path already, if it has one. */
+static struct stake *held_by(const struct zkl_session *session, struct path *path,
+                             const char *owner) {
+    for (struct stake *stake = path->granted, *next; stake; stake = next) {
+        next = stake->next_granted;
+        bool had = zkl_claim_holds(&stake->claim) && strcmp(stake->owner, owner) == 0;
+        if (had && !zkl_stake_lost(stake, session->now)) return stake;
+    }
+    return NULL;
+}
+
+bool zkl_session_holds(zkl_session *session, const char *path, const char *owner) {
+    struct path *used = zkl_path_find(session, path, strlen(path));
+    return used && held_by(session, used, owner);
+}
+
+/* A reader that wants to write would wait for itself. */
+static bool may_enter_again(const struct stake *stake, const struct zkl_acquire_options *options) {
+    const struct zkl_claim *claim = &stake->claim;
+    bool writable = claim->kind == ZKL_WRITE && claim->state == ZKL_HELD;
+    return options->reentrant && (options->kind != ZKL_WRITE || writable);
+}
+
+static void enter_again(struct zkl_request *request, struct stake *stake,
+                        const struct zkl_acquire_options *options) {
+    if (!may_enter_again(stake, options)) {
+        zkl_request_finish(request, ZKL_WOULD_DEADLOCK, 0);
+        return;
+    }
+    stake->handles++;
+    if (options->kind == ZKL_WRITE) stake->writers++;
+    zkl_stakes_set(&request->stakes, stake);
+    request->again = true;
+    request->lease = true;
+    request->lease_kind = options->kind;
+    zkl_hold_begin(stake, &request->hold);
+    zkl_request_finish(request, ZKL_OK, 0);
+}
+
+static bool is_read_write(enum zkl_kind kind) {
+    return kind == ZKL_READ || kind == ZKL_WRITE;
+}
+
+/*
+ * One path has one use: a mutex of one order and one kind of tokens, a read-write lock, or a
+ * semaphore of one limit.
+ */
+static bool is_same_use(const struct zkl_claim *claim, const struct zkl_acquire_options *options) {
+    bool same = claim->kind == options->kind ||
+                (is_read_write(claim->kind) && is_read_write(options->kind));
+    bool counting = options->counting || options->batch || options->keep;
+    return same && claim->limit == options->limit && !claim->batch == !options->batch &&
+           claim->counting == counting;
+}
+
+static struct zkl_conflict use_by(const struct zkl_claim *claim) {
+    enum zkl_use use = zkl_use_of(claim->kind);
+    if (claim->counting) use = ZKL_USE_COUNTING;
+    if (claim->batch) use = ZKL_USE_TURNS;
+    return (struct zkl_conflict){.use = use, .limit = claim->limit, .ours = true};
+}
+
+/*
+ * True: the request is answered, for a claim of this session uses the path otherwise. All wanted
+ * claims of a path use it in one way, so the first tells.
+ */
+static bool is_mixed(struct zkl_request *request, const struct path *path,
+                     const struct zkl_acquire_options *options) {
+    const struct zkl_claim *claim = path ? path->line.claims : NULL;
+    while (claim && !claim->wanted) claim = claim->next;
+    if (!claim || is_same_use(claim, options)) return false;
+    zkl_request_end_by(request, use_by(claim));
+    return true;
+}
+
+static bool is_too_much(struct zkl_session *session, const struct zkl_acquire_options *options,
+                        size_t count) {
+    size_t bytes = 0;
+    for (size_t i = 0; i < count; i++) bytes += zkl_stake_cost(session, strlen(options[i].path));
+    return !zkl_kept_make_room(session, bytes);
+}
+
+/* Why the session takes no acquire now; ZKL_OK: it does. */
+static enum zkl_code refusal_of(const struct zkl_session *session,
+                                const struct zkl_acquire_options *options) {
+    enum zkl_code code = zkl_request_refusal(session);
+    if (code != ZKL_OK) return code;
+    return options->trying && session->state == ZKL_SESSION_SUSPENDED ? ZKL_TIMEOUT : ZKL_OK;
+}
+
+/*
+ * Why the session takes no `count` new claims, for which kept nodes may have to go; `code` is
+ * refusal_of()'s.
+ */
+static enum zkl_code refusal_of_new(struct zkl_session *session, enum zkl_code code,
+                                    const struct zkl_acquire_options *options, size_t count) {
+    return code == ZKL_OK && is_too_much(session, options, count) ? ZKL_TOO_MANY : code;
+}
+
+/* Has the request wait for the stake's grant. */
+static void attend(struct zkl_request *request, struct stake *stake) {
+    zkl_request_ref(request);
+    stake->request = request;
+}
+
+/* A new contender. False: out of memory. */
+static bool contend(struct zkl_request *request, struct path *path,
+                    const struct zkl_acquire_options *options) {
+    struct stake *stake = zkl_stake_new(request->session, path, options, request->deadline);
+    if (!stake) return false;
+    zkl_stakes_set(&request->stakes, stake);
+    attend(request, stake);
+    zkl_kept_clear_way(path, stake);
+    zkl_stake_perform(stake, zkl_claim_start(&stake->claim));
+    zkl_kept_take(path);
+    return true;
+}
+
+/* How many permits of a semaphore the owner holds. */
+static int64_t permits_of(const struct zkl_session *session, struct path *path, const char *owner) {
+    int64_t permits = 0;
+    for (struct stake *stake = path->granted, *next; stake; stake = next) {
+        next = stake->next_granted;
+        if (!zkl_claim_holds(&stake->claim) || strcmp(stake->owner, owner) != 0) continue;
+        if (!zkl_stake_lost(stake, session->now)) permits += stake->claim.permits;
+    }
+    return permits;
+}
+
+/* False: the request is answered, by what the owner has already. */
+static bool is_new(struct zkl_request *request, struct path *path,
+                   const struct zkl_acquire_options *options) {
+    if (options->kind == ZKL_PERMIT) {
+        int64_t permits = permits_of(request->session, path, options->owner) + options->permits;
+        if (permits <= options->limit) return true;
+        zkl_request_finish(request, ZKL_WOULD_DEADLOCK, 0);
+        return false;
+    }
+    struct stake *held = held_by(request->session, path, options->owner);
+    if (held) enter_again(request, held, options);
+    return !held;
+}
+
+/* False: out of memory. */
+static bool begin(struct zkl_request *request, const struct zkl_acquire_options *options) {
+    request->quiet = options->quiet;
+    request->meter = zkl_meter_of(request->session, options->meter);
+    request->hold.length = options->max_hold;
+    struct path *path = zkl_path_use(request->session, options->path);
+    if (!path) return false;
+    enum zkl_code code = refusal_of(request->session, options);
+    if (code != ZKL_CLOSED && (is_mixed(request, path, options) || !is_new(request, path, options)))
+        return true;
+    code = refusal_of_new(request->session, code, options, 1);
+    if (code == ZKL_OK && request->session->draining) code = ZKL_CLOSED;
+    if (code == ZKL_OK) return contend(request, path, options);
+    zkl_request_finish(request, code, 0);
+    return true;
+}
+
+/* The options are as session.h has them. */
+static void check_options(const struct zkl_acquire_options *options) {
+    assert(*options->path == '/' && options->owner);
+    assert(options->kind == ZKL_PERMIT ? options->permits > 0 && options->permits <= options->limit
+                                       : options->permits == 0 && options->limit == 0);
+    assert(options->batch >= ZKL_BATCH_BY_TIME && options->batch <= ZKL_BATCH_MAX);
+    assert(options->batch == 0 || options->kind == ZKL_MUTEX);
+    assert(options->max_waiters >= 0 && options->max_hold >= 0);
+    assert(options->keep == 0 || (options->keep > 0 && options->kind == ZKL_MUTEX));
+    (void)options;
+}
+
+zkl_request *zkl_acquire(zkl_session *session, const struct zkl_acquire_options *options) {
+    check_options(options);
+    struct zkl_request *request = zkl_request_new(session, REQUEST_ACQUIRE, options->timeout);
+    bool begun = request && begin(request, options);
+    if (request && !begun) zkl_request_finish(request, ZKL_NO_MEMORY, 0);
+    return request;
+}
+
+/* --- several at once ------------------------------------------------------------------------ */
+
+/* One more part. False: out of memory. */
+static bool add_part(struct zkl_request *request, const struct zkl_acquire_options *options) {
+    struct stakes *stakes = &request->stakes;
+    struct zkl_acquire_options of_part = *options;
+    of_part.counting = options->counting || options->keep;
+    of_part.keep = 0; /* a part's node goes with the others' */
+    of_part.meter = 0;
+    struct path *path = zkl_path_use(request->session, options->path);
+    struct stake *part =
+        path ? zkl_stake_new(request->session, path, &of_part, request->deadline) : NULL;
+    if (!part) return false;
+    part->part = true;
+    zkl_stake_ref(part);
+    stakes->many[stakes->count++] = part;
+    attend(request, part);
+    if (stakes->count == 1) return true;
+    part->id = stakes->many[0]->id; /* it is one grant */
+    zkl_claim_join(&part->claim, &stakes->many[stakes->count - 2]->claim);
+    return true;
+}
+
+/* A part that fails at its start may end the others. */
+static void start_parts(struct zkl_request *request) {
+    for (size_t i = 0; i < request->stakes.count; i++) {
+        struct stake *part = request->stakes.many[i];
+        struct path *path = part->path;
+        if (!part->claim.wanted) continue;
+        zkl_kept_clear_way(path, part);
+        zkl_stake_perform(part, zkl_claim_start(&part->claim));
+        zkl_kept_take(path);
+    }
+}
+
+static void contend_all(struct zkl_request *request, const struct zkl_acquire_options *options,
+                        size_t count) {
+    struct stakes *stakes = &request->stakes;
+    stakes->many = calloc(count, sizeof(struct stake *));
+    bool enough = stakes->many != NULL;
+    for (size_t i = 0; enough && i < count; i++) enough = add_part(request, &options[i]);
+    if (enough) {
+        start_parts(request);
+        return;
+    }
+    zkl_request_finish(request, ZKL_NO_MEMORY, 0);
+    if (stakes->count == 0) return;
+    struct stake *first = stakes->many[0];
+    zkl_stake_perform(first, zkl_claim_cancel(&first->claim, ZKL_NO_MEMORY));
+}
+
+/* False: the request is answered, by another use of a path or by what the owner has already. */
+static bool are_new(struct zkl_request *request, const struct zkl_acquire_options *options,
+                    size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        struct path *path =
+            zkl_path_find(request->session, options[i].path, strlen(options[i].path));
+        if (is_mixed(request, path, &options[i])) return false;
+        if (!path || !held_by(request->session, path, options[i].owner)) continue;
+        zkl_request_finish(request, ZKL_WOULD_DEADLOCK, 0);
+        return false;
+    }
+    return true;
+}
+
+zkl_request *zkl_acquire_all(zkl_session *session, const struct zkl_acquire_options *options,
+                             size_t count) {
+    assert(count > 0);
+    for (size_t i = 0; i < count; i++) check_options(&options[i]);
+    struct zkl_request *request = zkl_request_new(session, REQUEST_ACQUIRE, options[0].timeout);
+    if (request) {
+        enum zkl_code code = refusal_of_new(session, refusal_of(session, options), options, count);
+        request->quiet = options[0].quiet;
+        request->hold.length = options[0].max_hold;
+        if (code == ZKL_OK && session->draining) code = ZKL_CLOSED;
+        if (code != ZKL_OK) zkl_request_finish(request, code, 0);
+        else if (are_new(request, options, count)) contend_all(request, options, count);
+    }
+    return request;
+}
+
+/* --- waiting in a condition ------------------------------------------------------------------ */
+
+/*
+ * The stake that may wait; NULL: the handle is a multi-lock's, or by re-entry that of a part, or a
+ * reader's, or another that may not wait.
+ */
+static struct stake *waits(const zkl_lease *lease) {
+    struct stake *stake = lease->stakes.one;
+    if (!stake || stake->part) return NULL;
+    if (stake->claim.state != ZKL_HELD || lease->kind != stake->claim.kind) return NULL;
+    bool may = lease->kind == ZKL_WRITE || (lease->kind == ZKL_MUTEX && !stake->claim.batch);
+    return may ? stake : NULL;
+}
+
+/* False: out of memory. */
+static bool begin_wait(struct zkl_request *request, struct stake *stake, const char *folder) {
+    const char *data = strchr(stake->data, '\n');
+    struct zkl_acquire_options options = {
+        .path = folder, .kind = ZKL_MUTEX, .owner = stake->owner, .data = data ? data + 1 : NULL};
+    enum zkl_code code = refusal_of(request->session, &options);
+    code = refusal_of_new(request->session, code, &options, 1);
+    if (code != ZKL_OK) {
+        zkl_request_finish(request, code, 0);
+        return true;
+    }
+    struct path *path = zkl_path_use(request->session, folder);
+    struct stake *waiter = path ? zkl_stake_new(request->session, path, &options, ZKL_NEVER) : NULL;
+    if (!waiter) return false;
+    attend(request, stake);
+    zkl_stake_perform(waiter, zkl_claim_await(&waiter->claim, &stake->claim, request->deadline));
+    return true;
+}
+
+zkl_request *zkl_wait(zkl_lease *lease, const char *folder, zkl_time timeout) {
+    struct zkl_request *request = zkl_request_of(lease, REQUEST_WAIT, timeout);
+    struct stake *stake = waits(lease);
+    if (request && !request->done) {
+        if (!stake) zkl_request_finish(request, ZKL_UNSUPPORTED, 0);
+        else if (!begin_wait(request, stake, folder)) zkl_request_finish(request, ZKL_NO_MEMORY, 0);
+    }
+    return request;
+}
