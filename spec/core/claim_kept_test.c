@@ -180,14 +180,49 @@ static void saying_in_turns(void) {
 }
 
 static void asking(void) {
-    TEST("until it is known whether others wait the next claim waits for the answer") {
+    TEST("a list of a moment ago shows nobody else: the next claim waits for no answer") {
         hold(KEEP);
+        s.now += s.common.clock.patience;
+        CHECK_IS(scene_release(), ZKL_DO_KEEP);
+        CHECK(s.claim.asks);
+        CHECK_IS(come(&s.second, false), 0);
+        CHECK_IS(take(), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
+        CHECK_IS(resume(&s.second), ZKL_DO_GRANT);
+        s.line.children = ZKL_WATCHED;
+        LINE(s.second.node.name, BEHIND);
+        CHECK_IS(zkl_claim_listed(&s.second, ZKL_DONE, ZKL_OK, s.now), ZKL_DO_MARK);
+        CHECK_IS(zkl_claim_release(&s.second, s.now), ZKL_DO_REMOVE);
+    }
+    TEST("after an older one, until it is known whether others wait, the next claim waits") {
+        hold(KEEP);
+        s.now += s.common.clock.patience + 1;
         CHECK_IS(scene_release(), ZKL_DO_KEEP);
         CHECK(s.claim.asks);
         CHECK_IS(come(&s.second, false), 0);
         CHECK_IS(take(), 0);
         CHECK_IS(answer(ZKL_DONE), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
         CHECK_IS(resume(&s.second), ZKL_DO_GRANT);
+    }
+    TEST("so it does when the children changed after the list, before it held") {
+        begin(KEEP);
+        scene_start();
+        scene_created(42, 1042);
+        CHECK_IS(LISTED(AHEAD, s.claim.node.name),
+                 ZKL_DO_WATCH_OWN | ZKL_DO_WATCH_AHEAD | ZKL_DO_QUEUED);
+        s.line.changed = true;
+        CHECK_IS(scene_did(zkl_claim_ahead_deleted(&s.claim, s.claim.ahead, s.now)),
+                 ZKL_DO_GRANT | ZKL_DO_WATCH_CHILDREN);
+        CHECK_IS(scene_release(), ZKL_DO_KEEP);
+        CHECK_IS(come(&s.second, false), 0);
+        CHECK_IS(take(), 0);
+    }
+    TEST("so it does when the answer to what was asked since got lost") {
+        hold(KEEP);
+        CHECK_IS(answer(ZKL_UNKNOWN), 0);
+        CHECK_IS(resume(&s.claim), ZKL_DO_WATCH_CHILDREN);
+        CHECK_IS(scene_release(), ZKL_DO_KEEP);
+        CHECK_IS(come(&s.second, false), 0);
+        CHECK_IS(take(), 0);
     }
     TEST("a watch that could not be set is asked for at the release") {
         hold(KEEP);

@@ -208,6 +208,7 @@ static void answer_list(struct client *client, const struct item *item, enum cal
     unsigned shortages = world.shortages;
     if (kind != CALL_QUEUE_LIST) {
         client->shown[item->line] = item->view;
+        client->shown_at[item->line] = clock_of(client);
         client->stirred[item->line] = false;
     }
     put_in(client, item, (struct zkl_answer){.names = names, .count = count});
@@ -348,7 +349,10 @@ bool client_deliver(struct client *client) {
     case CREATED:
     case CHILDREN:
     case ENDED: watched(client, &item); break;
-    case CUT: zkl_session_suspended(client->zk); break;
+    case CUT:
+        for (int i = 0; i < LINES; i++) client->shown_at[i] = -ZKL_NEVER;
+        zkl_session_suspended(client->zk);
+        break;
     case BACK: connected(client, &item); break;
     case EXPIRED: expired(client); break;
     }

@@ -125,6 +125,7 @@ static void mix_claim(const struct zkl_claim *claim, zkl_time now) {
         (claim->headed != 0) << 1 | claim->unseen);
     mix((uint64_t)claim->node.czxid);
     mix((uint64_t)claim->node.listed << 32 | claim->ranks);
+    if (claim->keep) mix_time(claim->node.listed_at, now);
     mix((uint64_t)claim->headed << 1 | claim->recheck);
     mix(claim->rounds);
     mix((uint64_t)claim->epoch);

@@ -385,12 +385,22 @@ static bool is_served(const struct client *client, const struct zkl_claim *claim
     return clock_of(client) - claim->node.turn_began >= ZKL_QUANTUM;
 }
 
+/* The watch is asked for, the connection has not been lost since, and a list is recent. */
+static bool will_be_told(const struct client *client, const struct zkl_claim *claim,
+                         const struct node *own) {
+    const struct zkl_clock *clock = &client->zk->common.clock;
+    bool recent = client->shown_at[own->line] >= clock_of(client) - clock->patience;
+    bool asked = claim->line->children == ZKL_WATCH_ASKED;
+    return claim->batch == 0 && asked && recent;
+}
+
 void rules_on_turn(const struct client *client, const struct zkl_claim *claim, bool kept) {
     const struct node *own = node_of(claim);
     bool served = kept || is_served(client, claim);
     if (!own || !alive(own) || !client->zk->common.clock.connected) return;
     if (claim->state == ZKL_GONE)
-        require(!served || claim->line->children == ZKL_WATCHED || own->robbed,
+        require(!served || claim->line->children == ZKL_WATCHED || own->robbed ||
+                    will_be_told(client, claim, own),
                 "a session that hands on more than its batch is told when others come");
     if (claim->state == ZKL_GONE)
         require(!served || !knows_of_rivals(client, own, false),

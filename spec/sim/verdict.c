@@ -106,6 +106,14 @@ static bool fits(const struct client *client) {
     return !world.setting.room || count + 1 <= 2 * world.setting.room;
 }
 
+/* Its own list, of a moment ago, showed nobody else, and the watch of the children is asked for. */
+static bool trusts_its_list(const struct client *client, const struct zkl_claim *claim) {
+    const struct zkl_line *line = claim->line;
+    zkl_time at = claim->node.listed_at, patience = client->zk->common.clock.patience;
+    bool asked = line->children == ZKL_WATCH_ASKED && !claim->stalled && claim->batch == 0;
+    return asked && at && clock_of(client) - at <= patience && line->count == 1 && !line->changed;
+}
+
 /* A node is kept for such a wish, and it is known that no others wait. */
 static bool inherits(const struct client *client, const struct zkl_acquire_options *asked) {
     if (asked->kind != ZKL_MUTEX || !fits(client)) return false;
@@ -113,8 +121,18 @@ static bool inherits(const struct client *client, const struct zkl_acquire_optio
     EACH_STAKE(client, stake) {
         const struct zkl_claim *claim = &stake->claim;
         bool here = strcmp(stake->path->text, asked->path) == 0;
-        bool kept = claim->state == ZKL_KEPT && claim->keep > 0 && !claim->asks;
+        bool known = !claim->asks || trusts_its_list(client, claim);
+        bool kept = claim->state == ZKL_KEPT && claim->keep > 0 && known;
         if (here && kept && !claim->batch == !asked->batch) return true;
+    }
+    return false;
+}
+
+/* Another one has waited since a stop, after which no grant could be used: it has what is kept. */
+static bool is_behind(const struct client *client, const struct zkl_acquire_options *asked) {
+    EACH_STAKE(client, stake) {
+        bool here = strcmp(stake->path->text, asked->path) == 0;
+        if (here && stake->claim.state == ZKL_NEW && stake->claim.wanted) return true;
     }
     return false;
 }
@@ -191,6 +209,7 @@ struct verdict verdict_of(const struct client *client, const struct wish *wish,
         else if (useless) verdict.code = ZKL_TIMEOUT;
     if (verdict.code == ZKL_OK && count == 1 && !verdict.again)
         verdict.inherits = inherits(client, asked);
+    verdict.at_once = verdict.inherits && !is_behind(client, asked);
     return verdict;
 }
 
@@ -201,7 +220,7 @@ void verdict_check(const struct client *client, struct wish *wish, const struct 
     bool contends = verdict->code == ZKL_OK && !verdict->again;
     const struct zkl_clock *clock = &client->zk->common.clock;
     bool certain = zkl_clock_phase(clock, clock->epoch, clock_of(client)) == ZKL_PHASE_HELD;
-    bool done = zkl_request_done(wish->request), ready = verdict->inherits && certain;
+    bool done = zkl_request_done(wish->request), ready = verdict->at_once && certain;
     unsigned claims = verdict->claims + (contends && !verdict->inherits ? count : 0);
     wish->verdict = verdict->code;
     wish->again = verdict->again;

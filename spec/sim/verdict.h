@@ -11,7 +11,8 @@
 struct verdict {
     enum zkl_code code; /* ZKL_OK: it enters again, or contends */
     bool again;
-    bool inherits;   /* it has what is kept, at once if the lease clock is certain */
+    bool inherits;   /* it, or one before it, has what is kept */
+    bool at_once;    /* it has that, if the lease clock is certain */
     unsigned claims; /* that the session has before */
 };
 

@@ -285,6 +285,7 @@ struct client {
     int server;                /* connected to; NOBODY: to none */
     bool expiring;             /* the library knows that its session is gone, zk does not */
     zxid shown[LINES];         /* what the newest list showed */
+    zkl_time shown_at[LINES];  /* when, by its clock; in this connection */
     bool stirred[LINES];       /* since then it was told that the children are others */
     zkl_time proved;           /* issue time of the newest proof: the rules' own account of it */
     zxid last;                 /* the newest zxid that its library saw */

@@ -140,6 +140,7 @@ static zkl_actions watch_if_served(const struct zkl_claim *holder, zkl_time now)
 
 /* The line's list came after the node: it shows what changed before. */
 static void begin_turn(struct zkl_claim *claim, zkl_time now) {
+    if (claim->line->changed) claim->node.listed_at = 0; /* others may have come since */
     claim->line->changed = false;
     claim->node.turn_began = now;
 }
@@ -170,8 +171,7 @@ zkl_actions zkl_batch_granted(struct zkl_claim *claim, zkl_time now) {
 zkl_actions zkl_batch_followed(struct zkl_claim *claim) {
     for (const struct zkl_claim *each = claim->line->claims; each; each = each->next) {
         if (zkl_claims_wait_from(each)) break;
-        if (each->batch == 0 || !is_serving(each)) continue;
-        return each->batch > 0 ? watch_if_served(each, 0) : 0;
+        if (each->batch > 0 && is_serving(each)) return watch_if_served(each, 0);
     }
     return 0;
 }
@@ -250,8 +250,21 @@ static void hand_over(const struct zkl_claim *claim, struct zkl_claim *heir) {
 
 /* --- a node that stays ------------------------------------------------------------------------ */
 
+/*
+ * A lock that is kept need not wait for the answer that sets the watch: a list of a moment ago
+ * showed its node alone. Whoever came since is told of with that answer, and is overtaken by no
+ * grant that begins after it.
+ */
+static bool trusts_its_list(const struct zkl_claim *claim, zkl_time now) {
+    const struct zkl_clock *clock = &claim->common->clock;
+    bool recent = claim->node.listed_at && now - claim->node.listed_at <= clock->patience;
+    bool asked = claim->line->children == ZKL_WATCH_ASKED && !claim->stalled;
+    return claim->keep > 0 && claim->batch == 0 && asked && recent && is_alone(claim);
+}
+
 /* Only a list can tell whether others wait. */
 static bool is_unsure(const struct zkl_claim *claim, zkl_time now) {
+    if (trusts_its_list(claim, now)) return false;
     if (claim->state == ZKL_KEPT) return claim->asks;
     bool may_end = claim->state == ZKL_HELD && is_served(claim, now) && connected(claim);
     return may_end && claim->line->children != ZKL_WATCHED;
@@ -309,6 +322,7 @@ zkl_actions zkl_batch_leave(struct zkl_claim *claim, zkl_time now) {
 /* A try of another session may wait for the word, and only the watch tells of the try. */
 static zkl_actions hold_listed(struct zkl_claim *claim, enum zkl_reply reply) {
     bool deaf = has_keeping_node(claim) && claim->line->children == ZKL_UNWATCHED;
+    if (reply != ZKL_DONE) claim->node.listed_at = 0;
     claim->asks = reply == ZKL_UNKNOWN && deaf && !claim->node.marked;
     if (claim->asks) return stall(claim);
     return reply == ZKL_DONE ? tell_held(claim) : 0;
@@ -325,7 +339,8 @@ zkl_actions zkl_batch_listed(struct zkl_claim *claim, enum zkl_reply reply, zkl_
 }
 
 zkl_actions zkl_claim_take(struct zkl_claim *kept, zkl_time now) {
-    return kept->state == ZKL_KEPT && !kept->asks ? zkl_batch_leave(kept, now) : 0;
+    bool known = kept->state == ZKL_KEPT && (!kept->asks || trusts_its_list(kept, now));
+    return known ? zkl_batch_leave(kept, now) : 0;
 }
 
 zkl_actions zkl_claim_contended(struct zkl_claim *kept, zkl_time now) {

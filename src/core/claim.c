@@ -191,6 +191,7 @@ zkl_actions zkl_claim_resume(struct zkl_claim *claim, zkl_time now) {
 
 /* After a reconnect the server tells of deletions in no order: list before a grant. */
 zkl_actions zkl_claim_suspend(struct zkl_claim *claim) {
+    claim->node.listed_at = 0;
     if (claim->trying && claim->wanted) return zkl_claim_cancel(claim, ZKL_TIMEOUT);
     if (claim->state == ZKL_WAIT || claim->state == ZKL_RANK) claim->line->incomplete = true;
     if (claim->state == ZKL_KEPT && !claim->asks) {

@@ -168,6 +168,8 @@ struct zkl_node {
     int64_t czxid;       /* 0: not known */
     uint64_t nonce;      /* of the attempt that makes or made it */
     zkl_time turn_began; /* its first grant */
+    zkl_time listed_at;  /* when the list that came with it was answered; 0: never, or what was
+                            asked since got lost */
     uint32_t listed;     /* serial of the list that came with it */
     int32_t sequence;
     int32_t served;           /* grants of it to claims before this one */
