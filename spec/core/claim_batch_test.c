@@ -180,7 +180,7 @@ static void not_following(void) {
     }
     TEST("a node of one for itself is handed to nobody") {
         reach(ZKL_WAIT, 0);
-        zkl_claim_init(&s.second, &s.common, &s.line, ZKL_MUTEX, ZKL_NEVER, false);
+        zkl_claim_init(&s.second, &s.line, ZKL_MUTEX, ZKL_NEVER, false);
         zkl_claim_batch(&s.second, 3);
         CHECK_IS(scene_cancel(ZKL_TIMEOUT), ZKL_DO_FAIL | ZKL_DO_REMOVE);
         CHECK_IS(s.second.state, ZKL_NEW);
@@ -217,7 +217,7 @@ static void handing_over(void) {
         reach_first(3);
         LINE(AHEAD);
         LINE(s.second.node.name);
-        CHECK(!zkl_line_orphan(&s.line, SESSION));
+        CHECK(!zkl_line_orphan(&s.line));
     }
     TEST("when the clock is not certain the heir proves first that the session lives") {
         s.now += T * 6 / 10;

@@ -139,7 +139,7 @@ static void unknown(void) {
     TEST("a node that lands late is removed, but a signal in it is passed on") {
         scene_reach_waiter(ZKL_WAIT, ZKL_NEVER);
         LINE("_c_10000000-0000-0abc-0000-0000000000ff-lock-0000000041", s.claim.node.name);
-        struct zkl_contender *orphan = zkl_line_orphan(&s.line, SESSION);
+        struct zkl_contender *orphan = zkl_line_orphan(&s.line);
         scene_add(&s.second, ZKL_MUTEX);
         CHECK_IS(zkl_claim_adopt(&s.second, orphan), ZKL_DO_REMOVE);
         CHECK(s.second.waits && !s.second.settled);

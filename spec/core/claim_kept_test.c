@@ -472,7 +472,7 @@ static void restraint(void) {
         begin(KEEP);
         scene_detach(&s.claim);
         s.line.restraint.gave_back = s.now;
-        zkl_claim_init(&s.claim, &s.common, &s.line, ZKL_MUTEX, ZKL_NEVER, false);
+        zkl_claim_init(&s.claim, &s.line, ZKL_MUTEX, ZKL_NEVER, false);
         zkl_claim_keep(&s.claim, KEEP, s.now);
         scene_start();
         scene_created(42, 1042);

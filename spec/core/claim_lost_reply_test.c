@@ -68,14 +68,14 @@ static void orphans(void) {
         LISTED("config"); /* not there yet: a new attempt */
         scene_created(43, 1043);
         CHECK(LISTED(late, s.claim.node.name) & ZKL_DO_WATCH_AHEAD);
-        struct zkl_contender *orphan = zkl_line_orphan(&s.line, SESSION);
+        struct zkl_contender *orphan = zkl_line_orphan(&s.line);
         CHECK(orphan && strcmp(orphan->name, late) == 0);
         scene_add(&s.second, ZKL_MUTEX);
         CHECK_IS(zkl_claim_adopt(&s.second, orphan), ZKL_DO_REMOVE);
         CHECK_TEXT(s.second.node.name, late);
-        CHECK(!zkl_line_orphan(&s.line, SESSION));
+        CHECK(!zkl_line_orphan(&s.line));
         LINE(late, s.claim.node.name);
-        CHECK(!zkl_line_orphan(&s.line, SESSION));
+        CHECK(!zkl_line_orphan(&s.line));
         struct zkl_contender *ahead = zkl_contender_ref(s.claim.ahead);
         CHECK_IS(zkl_claim_removed(&s.second, ZKL_DONE), ZKL_DO_FORGET);
         CHECK_IS(zkl_claim_ahead_deleted(&s.claim, ahead, s.now), ZKL_DO_GRANT);
@@ -88,7 +88,7 @@ static void orphans(void) {
         s.claim.node.nonce = 0;
         LINE(name);
         s.common.clock.connected = false;
-        CHECK_IS(scene_did(zkl_claim_adopt(&s.claim, zkl_line_orphan(&s.line, SESSION))), 0);
+        CHECK_IS(scene_did(zkl_claim_adopt(&s.claim, zkl_line_orphan(&s.line))), 0);
         CHECK_IS(scene_tick(100 * T), 0);
         CHECK_IS(scene_resume(), ZKL_DO_REMOVE);
         CHECK_IS(scene_removed(ZKL_ABSENT), ZKL_DO_FORGET);

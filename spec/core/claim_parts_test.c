@@ -73,10 +73,10 @@ static void entering(void) {
         CHECK(s.claim.node.nonce > nonce);
     }
     TEST("a part that follows another claim keeps the others back") {
-        zkl_claim_init(&s.second, &s.common, &s.part_line, ZKL_MUTEX, ZKL_NEVER, false);
+        zkl_claim_init(&s.second, &s.part_line, ZKL_MUTEX, ZKL_NEVER, false);
         /* In order of arrival, the other one is first. */
         scene_detach(&s.part);
-        zkl_claim_init(&s.part, &s.common, &s.part_line, ZKL_MUTEX, ZKL_NEVER, false);
+        zkl_claim_init(&s.part, &s.part_line, ZKL_MUTEX, ZKL_NEVER, false);
         zkl_claim_join(&s.part, &s.claim);
         zkl_claim_start(&s.second);
         CHECK_IS(scene_start(), 0);

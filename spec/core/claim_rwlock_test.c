@@ -176,7 +176,7 @@ static void answered(void) {
         LINE(s.claim.node.name, s.second.node.name);
         CHECK(zkl_claim_listed(&s.second, ZKL_DONE, ZKL_OK, s.now) & ZKL_DO_WATCH_AHEAD);
         CHECK_TEXT(s.second.ahead->name, s.claim.node.name);
-        CHECK(!zkl_line_orphan(&s.line, SESSION));
+        CHECK(!zkl_line_orphan(&s.line));
         zkl_contender_unref(writer);
     }
     TEST("refused: it stays a writer, says why, and may ask again") {

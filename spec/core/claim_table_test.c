@@ -46,7 +46,7 @@ static bool takes_turns_in(int state) {
 
 /* The part comes after the claim, on the same line, and has not begun. */
 static void follow(void) {
-    zkl_claim_init(&s.part, &s.common, &s.line, ZKL_MUTEX, ZKL_NEVER, false);
+    zkl_claim_init(&s.part, &s.line, ZKL_MUTEX, ZKL_NEVER, false);
     zkl_claim_batch(&s.part, 3);
 }
 

@@ -263,43 +263,46 @@ static void orphans(void) {
         scene_enter(ZKL_MUTEX);
         const char *own = scene_name(42);
         LINE(AHEAD, own, BEHIND);
-        CHECK(!zkl_line_orphan(&s.line, SESSION));
-        CHECK(zkl_line_find_nonce(&s.line, SESSION, s.claim.node.nonce) != NULL);
-        CHECK(!zkl_line_find_nonce(&s.line, SESSION, s.claim.node.nonce + 1));
-        CHECK(!zkl_line_find_nonce(&s.line, SESSION + 1, s.claim.node.nonce));
+        CHECK(!zkl_line_orphan(&s.line));
+        CHECK(zkl_line_find_nonce(&s.line, s.claim.node.nonce) != NULL);
+        CHECK(!zkl_line_find_nonce(&s.line, s.claim.node.nonce + 1));
+        s.common.session++;
+        CHECK(!zkl_line_find_nonce(&s.line, s.claim.node.nonce));
+        s.common.session--;
         s.claim.node.nonce += 7;
         LINE(AHEAD, scene_name(44), BEHIND);
-        CHECK(!zkl_line_orphan(&s.line, SESSION));
+        CHECK(!zkl_line_orphan(&s.line));
         s.claim.node.nonce += 7;
-        const struct zkl_contender *orphan = zkl_line_orphan(&s.line, SESSION);
+        const struct zkl_contender *orphan = zkl_line_orphan(&s.line);
         CHECK(!orphan); /* it was ours when it was first seen */
         LINE(AHEAD, "_c_10000000-0000-0abc-0000-000000000063-lock-0000000050");
-        orphan = zkl_line_orphan(&s.line, SESSION);
+        orphan = zkl_line_orphan(&s.line);
         CHECK(orphan && orphan->nonce == 0x63);
-        CHECK(!zkl_line_orphan(&s.line, SESSION + 1));
+        s.common.session++;
+        CHECK(!zkl_line_orphan(&s.line));
     }
     TEST("an orphan that a lagging list hides is not found a second time") {
         const char *name = "_c_10000000-0000-0abc-0000-000000000063-lock-0000000050";
         scene_open(ZKL_MUTEX, ZKL_NEVER, false);
         LINE(AHEAD, name);
         scene_add(&s.second, ZKL_MUTEX);
-        zkl_claim_adopt(&s.second, zkl_line_orphan(&s.line, SESSION));
+        zkl_claim_adopt(&s.second, zkl_line_orphan(&s.line));
         LINE(AHEAD);
         LINE(AHEAD, name);
-        CHECK(!zkl_line_orphan(&s.line, SESSION));
+        CHECK(!zkl_line_orphan(&s.line));
     }
     TEST("others are contenders of other sessions, or what may have come since the list") {
-        CHECK(!zkl_line_has_others(&s.line, SESSION));
+        CHECK(!zkl_line_has_others(&s.line));
         LINE(AHEAD);
-        CHECK(zkl_line_has_others(&s.line, SESSION));
+        CHECK(zkl_line_has_others(&s.line));
         scene_enter(ZKL_MUTEX);
         scene_created(42, 1042);
         LINE(s.claim.node.name);
-        CHECK(!zkl_line_has_others(&s.line, SESSION));
+        CHECK(!zkl_line_has_others(&s.line));
         s.line.changed = true;
-        CHECK(zkl_line_has_others(&s.line, SESSION));
+        CHECK(zkl_line_has_others(&s.line));
         zkl_line_clear(&s.line);
-        CHECK(!zkl_line_has_others(&s.line, SESSION));
+        CHECK(!zkl_line_has_others(&s.line));
     }
     TEST("a name that is longer than ours are is not this session's, whatever its uuid says") {
         const char *name = "_c_10000000-0000-0abc-0000-000000000063"
@@ -307,12 +310,13 @@ static void orphans(void) {
         scene_open(ZKL_MUTEX, ZKL_NEVER, false);
         LINE(name);
         CHECK(s.line.count == 1);
-        CHECK(!zkl_line_orphan(&s.line, SESSION));
-        CHECK(!zkl_line_find_nonce(&s.line, SESSION, 0x63));
+        CHECK(!zkl_line_orphan(&s.line));
+        CHECK(!zkl_line_find_nonce(&s.line, 0x63));
     }
     TEST("without a session nothing is an orphan: foreign names have no session either") {
         LINE("0123456789abcdef0123456789abcdef__lock__0000000007");
-        CHECK(!zkl_line_orphan(&s.line, 0));
+        s.common.session = 0;
+        CHECK(!zkl_line_orphan(&s.line));
     }
     TEST("a claim that is gone answers for no node: what lands after it is an orphan") {
         scene_enter(ZKL_MUTEX);
@@ -323,7 +327,7 @@ static void orphans(void) {
         LISTED(BEHIND);
         CHECK_IS(s.claim.state, ZKL_GONE);
         LINE(scene_name(44), BEHIND); /* before the owner came to detach the claim */
-        CHECK(zkl_line_orphan(&s.line, SESSION) != NULL);
+        CHECK(zkl_line_orphan(&s.line) != NULL);
     }
 }
 
@@ -336,12 +340,11 @@ static int64_t claims_of(const struct zkl_line *line) {
 }
 
 static void claims(void) {
-    struct zkl_common common = {.session = SESSION};
     struct zkl_claim claim[5];
     TEST("a line has its claims in order of arrival, whichever of them goes") {
         static const int64_t left[] = {1234, 234, 24, 2};
         struct zkl_line line = {0};
-        for (int i = 1; i <= 4; i++) zkl_claim_init(&claim[i], &common, &line, ZKL_MUTEX, i, false);
+        for (int i = 1; i <= 4; i++) zkl_claim_init(&claim[i], &line, ZKL_MUTEX, i, false);
         CHECK_IS(claims_of(&line), left[0]);
         zkl_claim_detach(&claim[1]);
         CHECK_IS(claims_of(&line), left[1]);
@@ -349,7 +352,7 @@ static void claims(void) {
         CHECK_IS(claims_of(&line), left[2]);
         zkl_claim_detach(&claim[4]);
         CHECK_IS(claims_of(&line), left[3]);
-        zkl_claim_init(&claim[0], &common, &line, ZKL_MUTEX, 5, false);
+        zkl_claim_init(&claim[0], &line, ZKL_MUTEX, 5, false);
         CHECK_IS(claims_of(&line), 25);
         zkl_claim_detach(&claim[2]);
         zkl_claim_detach(&claim[0]);

@@ -81,8 +81,8 @@ static inline void scene_stop(zkl_time time) {
 }
 
 static inline void scene_detach(struct zkl_claim *claim) {
-    if (claim->common) zkl_claim_detach(claim);
-    claim->common = NULL;
+    if (claim->line) zkl_claim_detach(claim);
+    claim->line = NULL;
 }
 
 static inline void scene_close(void) {
@@ -99,23 +99,23 @@ static inline void scene_close(void) {
 static inline void scene_open(enum zkl_kind kind, zkl_time deadline, bool trying) {
     scene_close();
     s = (struct scene){.now = 1000 * ZKL_SECOND, .common = {.session = SESSION}};
+    s.line.common = s.part_line.common = &s.common;
     zkl_clock_start(&s.common.clock, T, 0.5, s.now - 2 * T);
     s.common.clock.connected = true;
     scene_prove();
-    zkl_claim_init(&s.claim, &s.common, &s.line, kind, deadline, trying);
+    zkl_claim_init(&s.claim, &s.line, kind, deadline, trying);
     if (kind == ZKL_PERMIT) zkl_claim_want(&s.claim, 2, 3);
 }
 
 /* Another claim of the line, not started. */
 static inline struct zkl_claim *scene_add(struct zkl_claim *claim, enum zkl_kind kind) {
-    zkl_claim_init(claim, &s.common, &s.line, kind, ZKL_NEVER, false);
+    zkl_claim_init(claim, &s.line, kind, ZKL_NEVER, false);
     return claim;
 }
 
 /* The claim becomes a part of a multi-lock of two; neither was started. */
 static inline void scene_join(void) {
-    zkl_claim_init(&s.part, &s.common, &s.part_line, s.claim.kind, s.claim.deadline,
-                   s.claim.trying);
+    zkl_claim_init(&s.part, &s.part_line, s.claim.kind, s.claim.deadline, s.claim.trying);
     zkl_claim_join(&s.part, &s.claim);
 }
 
@@ -136,7 +136,7 @@ static inline void scene_enter(enum zkl_kind kind) {
 /* The name that the server gives to the claim's latest attempt. */
 static inline const char *scene_name_of(const struct zkl_claim *claim, int32_t sequence) {
     static char name[2 * ZKL_NAME_SIZE];
-    uint64_t session = claim->common->session;
+    uint64_t session = claim->line->common->session;
     if (claim->kind != ZKL_PERMIT) zkl_name_prefix(name, claim->kind, session, claim->node.nonce);
     else zkl_name_permits(name, claim->permits, claim->limit, session, claim->node.nonce);
     snprintf(name + strlen(name), ZKL_NAME_SIZE, "%010" PRId32, sequence);
@@ -274,14 +274,14 @@ static const char *const scene_states[] = {
 
 /* The claim, which holds, is away: its waiter's transaction is out. */
 static inline zkl_actions scene_await(zkl_time deadline) {
-    zkl_claim_init(&s.part, &s.common, &s.part_line, ZKL_MUTEX, ZKL_NEVER, false);
+    zkl_claim_init(&s.part, &s.part_line, ZKL_MUTEX, ZKL_NEVER, false);
     return scene_did(zkl_claim_await(&s.part, &s.claim, deadline));
 }
 
 /* The claim is a waiter, not started yet; its lock's claim, which is the part, holds. */
 static inline void scene_open_waiter(void) {
     scene_open(ZKL_MUTEX, ZKL_NEVER, false);
-    zkl_claim_init(&s.part, &s.common, &s.part_line, ZKL_MUTEX, ZKL_NEVER, false);
+    zkl_claim_init(&s.part, &s.part_line, ZKL_MUTEX, ZKL_NEVER, false);
     zkl_claim_start(&s.part);
     zkl_claim_created(&s.part, ZKL_DONE, ZKL_OK, scene_name_of(&s.part, 7), 1007);
     const char *names[] = {s.part.node.name};

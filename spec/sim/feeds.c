@@ -18,7 +18,8 @@ void feeds_heed(bool heed) {
 }
 
 static struct zkl_session *session_of(const struct zkl_claim *claim) {
-    return (struct zkl_session *)((char *)claim->common - offsetof(struct zkl_session, common));
+    return (struct zkl_session *)((char *)claim->line->common -
+                                  offsetof(struct zkl_session, common));
 }
 
 static struct client *client_of(const struct zkl_claim *claim) {
@@ -69,12 +70,10 @@ static zkl_actions end(const struct zkl_claim *claim, struct before before, enum
 
 /* --- the life of a claim ------------------------------------------------------------- */
 
-void __real_zkl_claim_init(struct zkl_claim *, struct zkl_common *, struct zkl_line *,
-                           enum zkl_kind, zkl_time, bool);
-void __wrap_zkl_claim_init(struct zkl_claim *claim, struct zkl_common *common,
-                           struct zkl_line *line, enum zkl_kind kind, zkl_time deadline,
-                           bool trying) {
-    __real_zkl_claim_init(claim, common, line, kind, deadline, trying);
+void __real_zkl_claim_init(struct zkl_claim *, struct zkl_line *, enum zkl_kind, zkl_time, bool);
+void __wrap_zkl_claim_init(struct zkl_claim *claim, struct zkl_line *line, enum zkl_kind kind,
+                           zkl_time deadline, bool trying) {
+    __real_zkl_claim_init(claim, line, kind, deadline, trying);
     struct shadow *shadow = shadow_of(client_of(claim), NULL);
     require(shadow, "(the simulator is out of shadows)");
     if (shadow) *shadow = (struct shadow){.claim = claim};
@@ -125,7 +124,7 @@ static enum event tick_event(const struct zkl_claim *claim, zkl_time now) {
     if (!zkl_claim_has_node(claim))
         return claim->wanted && now >= claim->deadline ? EVENT_DEADLINE : EVENT_TICK;
     if (claim->state == ZKL_KEPT && now >= claim->deadline) return EVENT_KEPT_LONG;
-    enum zkl_phase phase = zkl_clock_phase(&claim->common->clock, claim->epoch, now);
+    enum zkl_phase phase = zkl_clock_phase(&claim->line->common->clock, claim->epoch, now);
     bool long_held = claim->state != ZKL_KEPT && now >= claim->hold_until;
     return phase == ZKL_PHASE_LOST || long_held ? EVENT_RUN_OUT : EVENT_TICK;
 }

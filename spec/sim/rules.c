@@ -762,7 +762,7 @@ static bool has_way(const struct zkl_claim *claim) {
  */
 static void check_end_of_turn(const struct client *client, const struct zkl_claim *claim,
                               const struct node *own) {
-    bool known = zkl_line_has_others(claim->line, claim->common->session), others = false;
+    bool known = zkl_line_has_others(claim->line), others = false;
     if (claim->batch <= 0 || claim->node.served + 1 < claim->batch || !has_follower(claim)) return;
     if (world.shortages) return;
     EACH_NODE(node) {

@@ -94,7 +94,7 @@ static bool is_alone(const struct zkl_claim *claim) {
 /* Another contender is in its line; in turns, one of another session. */
 static bool others_wait(const struct zkl_claim *claim) {
     if (claim->batch == 0) return !is_alone(claim);
-    return zkl_line_has_others(claim->line, claim->common->session);
+    return zkl_line_has_others(claim->line);
 }
 
 /* The turn may end with this grant. */
@@ -256,7 +256,7 @@ static void hand_over(const struct zkl_claim *claim, struct zkl_claim *heir) {
  * grant that begins after it.
  */
 static bool trusts_its_list(const struct zkl_claim *claim, zkl_time now) {
-    const struct zkl_clock *clock = &claim->common->clock;
+    const struct zkl_clock *clock = &claim->line->common->clock;
     bool recent = claim->node.listed_at && now - claim->node.listed_at <= clock->patience;
     bool asked = claim->line->children == ZKL_WATCH_ASKED && !claim->stalled;
     return claim->keep > 0 && claim->batch == 0 && asked && recent && is_alone(claim);
@@ -349,7 +349,7 @@ zkl_actions zkl_claim_contended(struct zkl_claim *kept, zkl_time now) {
 }
 
 zkl_actions zkl_batch_tick(struct zkl_claim *claim, zkl_time now) {
-    const struct zkl_clock *clock = &claim->common->clock;
+    const struct zkl_clock *clock = &claim->line->common->clock;
     bool lost = zkl_clock_phase(clock, claim->epoch, now) == ZKL_PHASE_LOST;
     return lost || now >= claim->deadline ? zkl_batch_end(claim) : 0;
 }

@@ -5,12 +5,10 @@
 
 /* --- what the user does ------------------------------------------------------------------ */
 
-void zkl_claim_init(struct zkl_claim *claim, struct zkl_common *common, struct zkl_line *line,
-                    enum zkl_kind kind, zkl_time deadline, bool trying) {
-    assert(common && line);
+void zkl_claim_init(struct zkl_claim *claim, struct zkl_line *line, enum zkl_kind kind,
+                    zkl_time deadline, bool trying) {
     if (!line->claims_end) line->claims_end = &line->claims;
-    *claim = (struct zkl_claim){.common = common,
-                                .line = line,
+    *claim = (struct zkl_claim){.line = line,
                                 .link = line->claims_end,
                                 .next_part = claim,
                                 .kind = kind,
@@ -215,7 +213,8 @@ zkl_actions zkl_claim_tick(struct zkl_claim *claim, zkl_time now) {
     if (claim->state == ZKL_KEPT) return zkl_batch_tick(claim, now);
     if (!zkl_claim_holds(claim))
         return now >= claim->deadline ? zkl_claim_cancel(claim, ZKL_TIMEOUT) : 0;
-    bool ran_out = zkl_clock_phase(&claim->common->clock, claim->epoch, now) == ZKL_PHASE_LOST;
+    bool ran_out =
+        zkl_clock_phase(&claim->line->common->clock, claim->epoch, now) == ZKL_PHASE_LOST;
     if (!ran_out && now < claim->hold_until) return 0;
     zkl_actions actions = lose(claim);
     if (claim->state == ZKL_HELD) return actions | leave(claim);

@@ -156,13 +156,6 @@ enum zkl_reply {
     ZKL_UNKNOWN  /* the reply was lost: carried out or not */
 };
 
-/* What all claims of a session have in common. */
-struct zkl_common {
-    struct zkl_clock clock;
-    uint64_t session; /* session id */
-    uint64_t nonces;  /* counts attempts; no nonce is used twice in a session */
-};
-
 /* A node of ours: what is true of it whichever claim has it. */
 struct zkl_node {
     int64_t czxid;       /* 0: not known */
@@ -181,7 +174,6 @@ struct zkl_node {
 };
 
 struct zkl_claim {
-    struct zkl_common *common;
     struct zkl_line *line;
     struct zkl_claim *next, **link; /* in line->claims */
 
@@ -310,8 +302,8 @@ static inline bool zkl_claim_may_downgrade(const struct zkl_claim *claim) {
 }
 
 /* Puts a new claim into the line. It is removed by zkl_claim_detach(). */
-void zkl_claim_init(struct zkl_claim *claim, struct zkl_common *common, struct zkl_line *line,
-                    enum zkl_kind kind, zkl_time deadline, bool trying);
+void zkl_claim_init(struct zkl_claim *claim, struct zkl_line *line, enum zkl_kind kind,
+                    zkl_time deadline, bool trying);
 void zkl_claim_detach(struct zkl_claim *claim);
 
 /* Makes a claim that was not started another part of a multi-lock. */

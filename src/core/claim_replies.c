@@ -54,7 +54,7 @@ static bool may_be_free(const struct zkl_claim *claim) {
     const struct zkl_line *line = claim->line;
     if (zkl_line_is_free(line, claim->kind)) return true;
     bool alone = claim->kind == ZKL_MUTEX && !is_part(claim);
-    return alone && line->count == 1 && zkl_line_first_kept(line, claim->common->session);
+    return alone && line->count == 1 && zkl_line_first_kept(line);
 }
 
 /* TRY: free if no contender is in the way. */
@@ -81,8 +81,7 @@ static zkl_actions recovery_listed(struct zkl_claim *claim, enum zkl_reply reply
         claim->stalled = true;
         return reply == ZKL_REFUSED && claim->wanted ? fail(claim, why) : 0;
     }
-    if (reply == ZKL_DONE)
-        found = zkl_line_find_nonce(claim->line, claim->common->session, claim->node.nonce);
+    if (reply == ZKL_DONE) found = zkl_line_find_nonce(claim->line, claim->node.nonce);
     if (!found && claim->wanted)
         return is_part(claim) ? zkl_claim_requeue(claim) : zkl_claim_enter(claim);
     if (!found) return gone(claim);
@@ -143,7 +142,7 @@ zkl_actions zkl_claim_synced(struct zkl_claim *claim, enum zkl_reply reply, zkl_
 static zkl_actions known(struct zkl_claim *claim, int64_t czxid, uint64_t owner, zkl_time now) {
     bool listed = claim->state == ZKL_RECOVER_STAT;
     if (!listed && (claim->state != ZKL_LIST || claim->node.czxid)) return 0;
-    if (owner != claim->common->session) return zkl_claim_requeue(claim);
+    if (owner != claim->line->common->session) return zkl_claim_requeue(claim);
     claim->node.czxid = czxid;
     return listed ? zkl_claim_advance(claim, now) : 0;
 }

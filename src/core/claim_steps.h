@@ -12,7 +12,7 @@
 #include "claim.h"
 
 static inline bool connected(const struct zkl_claim *claim) {
-    return claim->common->clock.connected;
+    return claim->line->common->clock.connected;
 }
 
 static inline void drop_ahead(struct zkl_claim *claim) {
@@ -108,7 +108,7 @@ static inline zkl_actions stall(struct zkl_claim *claim) {
 
 /* The lease clock is certain that the session lives. */
 static inline bool certain(const struct zkl_claim *claim, zkl_time now) {
-    const struct zkl_clock *clock = &claim->common->clock;
+    const struct zkl_clock *clock = &claim->line->common->clock;
     return zkl_clock_phase(clock, clock->epoch, now) == ZKL_PHASE_HELD;
 }
 
@@ -117,7 +117,7 @@ static inline bool certain(const struct zkl_claim *claim, zkl_time now) {
  * lock's line.
  */
 static inline bool may_enter(const struct zkl_claim *claim) {
-    return claim->waits || zkl_clock_may_grant(&claim->common->clock);
+    return claim->waits || zkl_clock_may_grant(&claim->line->common->clock);
 }
 
 /* Its node is there, and the claim has not been granted yet. */
@@ -173,7 +173,7 @@ static inline void hold(struct zkl_claim *claim) {
     struct zkl_claim *part = claim;
     do {
         part->state = ZKL_HELD;
-        part->epoch = claim->common->clock.epoch;
+        part->epoch = claim->line->common->clock.epoch;
         part->hold_until = ZKL_NEVER;
         part->max_waiters = 0; /* it contends again after a condition, however many wait */
         part = part->next_part;

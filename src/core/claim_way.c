@@ -41,11 +41,11 @@ zkl_actions zkl_claim_enter(struct zkl_claim *claim) {
     claim->state = ZKL_CREATE;
     claim->stalled = claim->inherited = claim->unseen = claim->recheck = false;
     forget_node(claim);
-    claim->node.nonce = ++claim->common->nonces | nonce_bits(claim);
-    zkl_name_prefix(claim->node.name, claim->kind, claim->common->session, claim->node.nonce);
+    claim->node.nonce = ++claim->line->common->nonces | nonce_bits(claim);
+    zkl_name_prefix(claim->node.name, claim->kind, claim->line->common->session, claim->node.nonce);
     if (claim->kind == ZKL_PERMIT)
-        zkl_name_permits(claim->node.name, claim->permits, claim->limit, claim->common->session,
-                         claim->node.nonce);
+        zkl_name_permits(claim->node.name, claim->permits, claim->limit,
+                         claim->line->common->session, claim->node.nonce);
     if (is_part(claim)) return gather(claim);
     return claim->waits ? ZKL_DO_CREATE : ZKL_DO_CREATE | ZKL_DO_LIST;
 }
@@ -91,7 +91,7 @@ static zkl_actions wait_for(struct zkl_claim *claim, struct zkl_contender *ahead
     zkl_actions actions = ZKL_DO_WATCH_AHEAD;
     if (zkl_claim_is_crowded_out(claim)) return zkl_claim_cancel(claim, ZKL_BUSY);
     claim->state = ZKL_WAIT;
-    if (ahead->session != claim->common->session) claim->node.contended = true;
+    if (ahead->session != claim->line->common->session) claim->node.contended = true;
     claim->headed = 0;
     claim->ahead = zkl_contender_ref(ahead);
     if (!claim->node.watched) actions |= ZKL_DO_WATCH_OWN;
@@ -139,7 +139,7 @@ zkl_actions zkl_claim_list_again(struct zkl_claim *claim) {
 /* The try may wait: only this node is ahead, and perhaps nobody holds it. Its session will tell. */
 static bool may_be_let_in(const struct zkl_claim *claim, const struct zkl_contender *ahead) {
     bool alone = claim->kind == ZKL_MUTEX && !is_part(claim);
-    return alone && zkl_line_first_kept(claim->line, claim->common->session) == ahead;
+    return alone && zkl_line_first_kept(claim->line) == ahead;
 }
 
 /* A list that another claim asked for may have shown that the own node is gone. */

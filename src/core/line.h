@@ -41,6 +41,13 @@ struct zkl_contender {
 
 struct zkl_claim;
 
+/* What all lines of a session have in common. */
+struct zkl_common {
+    struct zkl_clock clock;
+    uint64_t session; /* session id; 0: there is none */
+    uint64_t nonces;  /* counts attempts; no nonce is used twice in a session */
+};
+
 /* A watch on the path's children, which tells when a contender comes. */
 enum zkl_children { ZKL_UNWATCHED, ZKL_WATCH_ASKED, ZKL_WATCHED };
 
@@ -55,6 +62,7 @@ struct zkl_restraint {
 };
 
 struct zkl_line {
+    struct zkl_common *common;
     struct zkl_contender **contenders; /* sorted by number, then by name */
     size_t count;
     uint32_t serial; /* counts the lists received */
@@ -83,8 +91,7 @@ bool zkl_line_replace(struct zkl_line *line, const char *const *names, size_t co
 struct zkl_contender *zkl_line_find(const struct zkl_line *line, const char *name);
 
 /* The contender made by this attempt of this session, if listed. */
-struct zkl_contender *zkl_line_find_nonce(const struct zkl_line *line, uint64_t session,
-                                          uint64_t nonce);
+struct zkl_contender *zkl_line_find_nonce(const struct zkl_line *line, uint64_t nonce);
 
 /* The contender is gone from the server. */
 void zkl_line_forget(struct zkl_line *line, struct zkl_contender *contender);
@@ -107,13 +114,13 @@ struct zkl_contender *zkl_line_before(const struct zkl_line *line,
                                       const struct zkl_contender *contender);
 
 /* A contender of another session is in the line, or may be. */
-bool zkl_line_has_others(const struct zkl_line *line, uint64_t session);
+bool zkl_line_has_others(const struct zkl_line *line);
 
 /* True when no contender excludes one of this kind that would come now. */
 bool zkl_line_is_free(const struct zkl_line *line, enum zkl_kind kind);
 
 /* The first contender, if that is another session's node that may be kept; else NULL. */
-struct zkl_contender *zkl_line_first_kept(const struct zkl_line *line, uint64_t session);
+struct zkl_contender *zkl_line_first_kept(const struct zkl_line *line);
 
 /* The contender is ahead of the claim, as far as can be known. */
 bool zkl_line_precedes(const struct zkl_line *line, const struct zkl_contender *contender,
@@ -126,7 +133,7 @@ size_t zkl_line_count_ahead(const struct zkl_line *line, const struct zkl_claim 
  * A node of this session that no claim answers for: a create whose outcome
  * stayed unknown and that landed late. The caller removes it (zkl_claim_adopt).
  */
-struct zkl_contender *zkl_line_orphan(const struct zkl_line *line, uint64_t session);
+struct zkl_contender *zkl_line_orphan(const struct zkl_line *line);
 
 /*
  * Whether a node of ZKL_NAME_FIXED is an orphan, by the owner and the czxid that a get shows. The
@@ -137,8 +144,7 @@ enum zkl_orphan {
     ZKL_PERHAPS,  /* an orphan, or the node of a claim that does not know of it yet */
     ZKL_ORPHAN
 };
-enum zkl_orphan zkl_line_fixed_orphan(const struct zkl_line *line, uint64_t session, uint64_t owner,
-                                      int64_t czxid);
+enum zkl_orphan zkl_line_fixed_orphan(const struct zkl_line *line, uint64_t owner, int64_t czxid);
 
 struct zkl_contender *zkl_contender_ref(struct zkl_contender *contender);
 void zkl_contender_unref(struct zkl_contender *contender);

@@ -49,9 +49,9 @@ static bool is_free_for(const struct zkl_line *line, const struct zkl_claim *cla
     return true;
 }
 
-enum zkl_orphan zkl_line_fixed_orphan(const struct zkl_line *line, uint64_t session, uint64_t owner,
-                                      int64_t czxid) {
-    if (session == 0 || owner != session || !is_free_for(line, NULL, czxid)) return ZKL_ANSWERED;
+enum zkl_orphan zkl_line_fixed_orphan(const struct zkl_line *line, uint64_t owner, int64_t czxid) {
+    bool ours = owner != 0 && owner == line->common->session;
+    if (!ours || !is_free_for(line, NULL, czxid)) return ZKL_ANSWERED;
     for (const struct zkl_claim *each = line->claims; each; each = each->next) {
         if (is_other(NULL, each) && is_unsure(each)) return ZKL_PERHAPS;
     }
@@ -127,7 +127,7 @@ static zkl_actions recovery_got(struct zkl_claim *claim, bool ours, int64_t czxi
 
 /* The name is in use. */
 static zkl_actions found(struct zkl_claim *claim, int64_t czxid, uint64_t owner, zkl_time now) {
-    bool ours = owner == claim->common->session;
+    bool ours = owner == claim->line->common->session;
     if (claim->state == ZKL_RECOVER_LIST) return recovery_got(claim, ours, czxid, now);
     if (claim->state != ZKL_PROVE && claim->state != ZKL_HELD) return 0;
     if (ours && czxid == claim->node.czxid) return 0;

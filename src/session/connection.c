@@ -118,7 +118,7 @@ static zkl_actions beat_claim(struct zkl_claim *claim, zkl_time now) {
 }
 
 static zkl_actions take_notice(struct zkl_claim *claim, zkl_time now) {
-    enum zkl_phase phase = zkl_clock_phase(&claim->common->clock, claim->epoch, now);
+    enum zkl_phase phase = zkl_clock_phase(&claim->line->common->clock, claim->epoch, now);
     if (zkl_claim_holds(claim)) zkl_stake_notice((struct stake *)claim, phase);
     return 0;
 }

@@ -46,6 +46,7 @@ struct path *zkl_path_use(struct zkl_session *session, const char *text) {
     struct path **first = bucket(session, text, length);
     memcpy(path->text, text, length + 1);
     path->length = length;
+    path->line.common = &session->common;
     path->next = *first;
     *first = path;
     recall(session, path);

@@ -102,8 +102,7 @@ struct stake *zkl_stake_new(struct zkl_session *session, struct path *path,
         zkl_stake_unref(stake);
         return NULL;
     }
-    zkl_claim_init(&stake->claim, &session->common, &path->line, options->kind, deadline,
-                   options->trying);
+    zkl_claim_init(&stake->claim, &path->line, options->kind, deadline, options->trying);
     zkl_claim_want(&stake->claim, options->permits, options->limit);
     zkl_claim_batch(&stake->claim, options->batch);
     if (options->counting) zkl_claim_count(&stake->claim);

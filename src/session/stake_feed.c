@@ -13,7 +13,7 @@
 void zkl_stake_look_for_orphans(struct path *path, struct zkl_session *session) {
     static const struct zkl_acquire_options nobodys = {.owner = ""};
     struct zkl_contender *orphan;
-    while ((orphan = zkl_line_orphan(&path->line, session->common.session))) {
+    while ((orphan = zkl_line_orphan(&path->line))) {
         struct stake *stake = zkl_stake_new(session, path, &nobodys, ZKL_NEVER);
         if (!stake) {
             zkl_stake_look_later(session, path); /* the next list shows it again */
@@ -27,8 +27,7 @@ void zkl_stake_look_for_orphans(struct path *path, struct zkl_session *session) 
 void zkl_stake_look_for_fixed_orphan(struct path *path, struct zkl_session *session,
                                      const struct zkl_stat *stat) {
     static const struct zkl_acquire_options nobodys = {.owner = "", .kind = ZKL_UNFAIR};
-    enum zkl_orphan orphan =
-        zkl_line_fixed_orphan(&path->line, session->common.session, stat->owner, stat->czxid);
+    enum zkl_orphan orphan = zkl_line_fixed_orphan(&path->line, stat->owner, stat->czxid);
     if (orphan == ZKL_ANSWERED) return;
     struct stake *stake =
         orphan == ZKL_ORPHAN ? zkl_stake_new(session, path, &nobodys, ZKL_NEVER) : NULL;
