@@ -142,7 +142,7 @@ static void unknown(void) {
         struct zkl_contender *orphan = zkl_line_orphan(&s.line);
         scene_add(&s.second, ZKL_MUTEX);
         CHECK_IS(zkl_claim_adopt(&s.second, orphan), ZKL_DO_REMOVE);
-        CHECK(s.second.waits && !s.second.settled);
+        CHECK(zkl_waiter_may_be_signalled(&s.second));
         CHECK_IS(zkl_claim_removed(&s.second, ZKL_REFUSED), ZKL_DO_LIST);
         CHECK_IS(zkl_claim_listed(&s.second, ZKL_DONE, ZKL_OK, s.now), ZKL_DO_FORWARD);
         CHECK_TEXT(s.second.ahead->name, s.claim.node.name);
@@ -169,7 +169,7 @@ static void signals(void) {
         CHECK_IS(lock_granted(), ZKL_DO_GRANT);
         CHECK_IS(s.part.node.czxid, 1099);
         CHECK_IS(scene_release(), ZKL_DO_REMOVE);
-        CHECK(s.claim.settled);
+        CHECK(s.claim.waiter == ZKL_WAITER_SETTLED);
         CHECK(!s.part.partner);
         CHECK_IS(scene_removed(ZKL_DONE), ZKL_DO_TELL_PARTNER | ZKL_DO_FORGET);
         CHECK_IS(s.part.state, ZKL_HELD);
@@ -221,7 +221,7 @@ static void early(void) {
         CHECK_IS(zkl_claim_tick(&s.part, 2000 * ZKL_SECOND), ZKL_DO_FAIL);
         CHECK_IS(s.part.code, ZKL_TIMEOUT);
         CHECK_IS(scene_cancel(ZKL_TIMEOUT), ZKL_DO_TELL_PARTNER | ZKL_DO_REMOVE);
-        CHECK(!s.claim.settled);
+        CHECK(zkl_waiter_may_be_signalled(&s.claim));
         CHECK_IS(scene_turn(), ZKL_DO_FORGET);
         CHECK_IS(scene_removed(ZKL_DONE), ZKL_DO_TELL_PARTNER | ZKL_DO_FORGET);
     }
@@ -243,7 +243,7 @@ static void early(void) {
             CHECK_IS(scene_did(zkl_claim_forwarded(&s.claim, replies[i], true)), ZKL_DO_FORWARD);
             CHECK_TEXT(s.claim.ahead->name, THIRD);
             CHECK_IS(scene_did(zkl_claim_forwarded(&s.claim, replies[i], true)), ZKL_DO_REMOVE);
-            CHECK(s.claim.settled && !s.claim.ahead);
+            CHECK(s.claim.waiter == ZKL_WAITER_SETTLED && !s.claim.ahead);
             CHECK_IS(scene_removed(ZKL_REFUSED), 0);
             CHECK_IS(s.claim.state, ZKL_LEAVE);
         }
@@ -251,10 +251,10 @@ static void early(void) {
     TEST("if nobody is behind the signal goes with the node") {
         scene_reach_waiter(ZKL_FORWARD, ZKL_NEVER);
         CHECK_IS(LISTED(AHEAD, s.claim.node.name), ZKL_DO_REMOVE);
-        CHECK(s.claim.settled);
+        CHECK(s.claim.waiter == ZKL_WAITER_SETTLED);
         scene_reach_waiter(ZKL_FORWARD, ZKL_NEVER);
         CHECK_IS(scene_list_fails(ZKL_REFUSED, ZKL_AUTH), ZKL_DO_REMOVE);
-        CHECK(s.claim.settled);
+        CHECK(s.claim.waiter == ZKL_WAITER_SETTLED);
     }
     TEST("when numbers tell no order everybody is asked") {
         scene_reach_waiter(ZKL_FORWARD, ZKL_NEVER);

@@ -91,7 +91,7 @@ static void by_claims(void) {
 static void holds(void) {
     TEST("a hold ends at its time, and the node goes") {
         scene_reach(ZKL_HELD);
-        s.claim.hold_until = s.now + T / 4;
+        s.claim.deadline = s.now + T / 4;
         CHECK_IS(zkl_claim_tick(&s.claim, s.now + T / 4 - 1), 0);
         CHECK_IS(zkl_claim_tick(&s.claim, s.now + T / 4), ZKL_DO_LOSE | ZKL_DO_REMOVE);
         CHECK_IS(s.claim.code, ZKL_LOST);
@@ -99,7 +99,7 @@ static void holds(void) {
     }
     TEST("without a connection its node goes later") {
         scene_reach(ZKL_HELD);
-        s.claim.hold_until = s.now;
+        s.claim.deadline = s.now;
         scene_cut();
         CHECK_IS(zkl_claim_tick(&s.claim, s.now), ZKL_DO_LOSE);
         CHECK(s.claim.stalled);

@@ -57,9 +57,9 @@ static void half(void) {
 static void entering(void) {
     TEST("the last part that is ready sends the creates of all, and no list") {
         CHECK_IS(scene_start(), 0);
-        CHECK(s.claim.awaits_parts);
+        CHECK(s.claim.state == ZKL_CREATE && s.claim.node.nonce == 0);
         CHECK_IS(zkl_claim_start(&s.part), ZKL_DO_CREATE);
-        CHECK(!s.claim.awaits_parts && !s.part.awaits_parts);
+        CHECK(s.claim.node.nonce != 0 && s.part.node.nonce != 0);
         CHECK_IS(scene_created(42, 0), ZKL_DO_LIST | ZKL_DO_WATCH_OWN);
         CHECK_IS(part_created(), ZKL_DO_LIST | ZKL_DO_WATCH_OWN);
     }

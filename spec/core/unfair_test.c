@@ -406,7 +406,7 @@ static void check_step(const struct zkl_claim *was, zkl_actions did) {
     CHECK_IS(zkl_claim_holds(is) && !zkl_claim_holds(was), (did & ZKL_DO_GRANT) != 0);
     if (did & ZKL_DO_LOSE) CHECK(zkl_claim_holds(was) && is->code == ZKL_LOST);
     if (did & ZKL_DO_FAIL) CHECK(was->wanted && !is->wanted && is->code != ZKL_OK);
-    if (did & ZKL_DO_PAUSE) CHECK(is->state == ZKL_NEW && is->pausing && !is->stalled);
+    if (did & ZKL_DO_PAUSE) CHECK(zkl_claim_is_pausing(is));
     if (did & ZKL_DO_DOUBT)
         CHECK(was->state == ZKL_CREATE && is->state == ZKL_RECOVER_SYNC && is->node.doubted);
     CHECK(s.grants <= 1 && s.fails <= 1 && s.losses <= 1 && s.queued <= 1);

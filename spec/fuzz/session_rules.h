@@ -164,7 +164,7 @@ static void check_stakes_rpc(const struct call *call, const struct zkl_rpc *rpc)
     case CALL_DOWNGRADE:
         require(claim->state == ZKL_DOWNGRADE && zkl_claim_may_downgrade(claim));
         break;
-    case CALL_FORWARD: require(claim->state == ZKL_FORWARD && claim->waits && claim->ahead); break;
+    case CALL_FORWARD: require(claim->state == ZKL_FORWARD && claim->waiter && claim->ahead); break;
     case CALL_MARK:
         require(claim->state == ZKL_HELD && (claim->kind == ZKL_PERMIT || claim->node.marked));
         break;
@@ -269,17 +269,22 @@ static bool watches_ahead(const struct stake *stake) {
     return want || is_out(stake, CALL_GET_AHEAD);
 }
 
+/* It is ready, and waits for the other parts' creates. */
+static bool awaits_parts(const struct zkl_claim *claim) {
+    return claim->state == ZKL_CREATE && claim->node.nonce == 0;
+}
+
 static bool another_part_enters(const struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
     for (const struct zkl_claim *part = claim->next_part; part != claim; part = part->next_part)
-        if (part->state != ZKL_CREATE || !part->awaits_parts || part->stalled) return true;
+        if (!awaits_parts(part) || part->stalled) return true;
     return false;
 }
 
 static bool creates(const struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
-    if (claim->awaits_parts) return another_part_enters(stake);
-    return is_out(stake, claim->waits ? CALL_WAIT : CALL_CREATE) || is_out(NULL, CALL_CREATE_ALL);
+    if (awaits_parts(claim)) return another_part_enters(stake);
+    return is_out(stake, claim->waiter ? CALL_WAIT : CALL_CREATE) || is_out(NULL, CALL_CREATE_ALL);
 }
 
 /* What keeps the claim going; the next heartbeat mends what is stalled. */
@@ -287,7 +292,8 @@ static bool has_alarm(const struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
     if (claim->stalled) return !connected() || zkl_session_due(w.session) < w.now + TIMEOUT / 3;
     switch (claim->state) {
-    case ZKL_NEW: return claim->pausing && zkl_session_due(w.session) <= stake->wake_at;
+    case ZKL_NEW:
+        return zkl_claim_is_pausing(claim) && zkl_session_due(w.session) <= stake->wake_at;
     case ZKL_RECOVER_LIST: return is_out(stake, is_fixed(claim) ? CALL_GET_OWN : CALL_LIST);
     case ZKL_TRY: return is_out(stake, CALL_LIST);
     case ZKL_LIST: return stake->path->lists > 0;
@@ -297,7 +303,7 @@ static bool has_alarm(const struct stake *stake) {
     case ZKL_RECOVER_STAT: return is_out(stake, CALL_GET_OWN);
     case ZKL_RANK: return claim->ranks > 0 && count_out(stake, CALL_RANK) == claim->ranks;
     case ZKL_WAIT:
-        return watches_own(stake) && (is_fixed(claim) || claim->waits || watches_ahead(stake));
+        return watches_own(stake) && (is_fixed(claim) || claim->waiter || watches_ahead(stake));
     case ZKL_FIRST: return claim->next_part->state != ZKL_FIRST && watches_own(stake);
     case ZKL_HELD: return true; /* its user's matter; see check_holder() */
     case ZKL_DOWNGRADE: return is_out(stake, CALL_DOWNGRADE) || is_out(stake, CALL_REVISE);

@@ -114,15 +114,13 @@ static void mix_claim(const struct zkl_claim *claim, zkl_time now) {
     mix((uint64_t)claim->state << 16 | (uint64_t)claim->code << 8 | claim->refusal);
     mix(claim->kind);
     mix((uint64_t)(claim->wanted | claim->stalled << 1 | claim->node.doubted << 2 |
-                   claim->announced << 3 | claim->node.watched << 4 | claim->unsettled << 5 |
-                   claim->pausing << 6 | claim->awaits_parts << 7 | claim->waits << 8 |
-                   claim->left << 9 | claim->settled << 10 | claim->inherited << 11 |
-                   claim->ends << 12 | claim->asks << 13 | claim->counting << 14 |
-                   claim->node.marked << 15));
+                   claim->announced << 3 | claim->node.watched << 4 | claim->ends << 5 |
+                   claim->asks << 6 | claim->counting << 7 | claim->node.marked << 8 |
+                   (claim->node.nonce != 0) << 9));
+    mix(claim->waiter);
     mix((uint64_t)(uint32_t)claim->batch << 32 | (uint32_t)claim->node.served);
     mix((uint64_t)(uint32_t)claim->permits << 32 | (uint32_t)claim->limit);
-    mix((uint64_t)claim->heard << 3 | (uint64_t)(claim->stranger != NULL) << 2 |
-        (claim->headed != 0) << 1 | claim->unseen);
+    mix((uint64_t)claim->heard << 2 | (uint64_t)(claim->headed != 0) << 1 | claim->unseen);
     mix((uint64_t)claim->node.czxid);
     mix((uint64_t)claim->node.listed << 32 | claim->ranks);
     if (claim->keep) mix_time(claim->node.listed_at, now);
@@ -130,7 +128,6 @@ static void mix_claim(const struct zkl_claim *claim, zkl_time now) {
     mix(claim->rounds);
     mix((uint64_t)claim->epoch);
     mix_time(claim->deadline, now);
-    mix_time(claim->hold_until, now);
     mix((uint64_t)claim->max_waiters);
     mix((uint64_t)claim->keep);
     if (claim->batch < 0) mix_time(claim->node.turn_began, now);
@@ -191,7 +188,7 @@ static void mix_stake(const struct stake *stake, zkl_time now) {
         (stake->request != NULL));
     mix((uint64_t)stake->version << 32 | stake->handles << 16 | stake->writers);
     mix((uint64_t)(stake->downgrading != NULL));
-    if (stake->claim.pausing) mix_time(stake->wake_at, now);
+    if (zkl_claim_is_pausing(&stake->claim)) mix_time(stake->wake_at, now);
     mix_text(stake->own_watch ? stake->own_watch->path : "");
     for (const struct want *want = stake->wants; want; want = want->next)
         mix_text(want->watch->path);

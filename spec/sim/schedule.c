@@ -62,7 +62,7 @@ static bool is_abandoned(int index) {
 /* Another claim of the session waits or holds for this one, too. */
 static bool is_behind_another(const struct zkl_claim *claim) {
     bool behind = zkl_kind_is_fixed(claim->kind) || claim->batch;
-    if (!behind || claim->state != ZKL_NEW || claim->pausing) return false;
+    if (!behind || claim->state != ZKL_NEW || zkl_claim_is_pausing(claim)) return false;
     for (const struct zkl_claim *each = claim->line->claims; each; each = each->next)
         if (each->state == ZKL_WAIT || (each->state == ZKL_HELD && !each->ends)) return true;
     return false;

@@ -22,7 +22,7 @@ bool verdict_lasts(const struct client *client, const struct zkl_claim *claim) {
     const struct zkl_clock *clock = &client->zk->common.clock;
     return zkl_claim_holds(claim) &&
            zkl_clock_phase(clock, claim->epoch, clock_of(client)) != ZKL_PHASE_LOST &&
-           clock_of(client) < claim->hold_until;
+           clock_of(client) < claim->deadline;
 }
 
 static bool is_read_write(enum zkl_kind kind) {

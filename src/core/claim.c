@@ -13,7 +13,6 @@ void zkl_claim_init(struct zkl_claim *claim, struct zkl_line *line, enum zkl_kin
                                 .next_part = claim,
                                 .kind = kind,
                                 .deadline = deadline,
-                                .hold_until = ZKL_NEVER,
                                 .trying = trying,
                                 .wanted = true};
     *line->claims_end = claim;
@@ -35,7 +34,6 @@ void zkl_claim_detach(struct zkl_claim *claim) {
     else claim->line->claims_end = claim->link;
     claim->line->tries -= claim->trying;
     drop_ahead(claim);
-    zkl_contender_unref(claim->stranger);
     keep_no_more(claim);
     if (claim->partner) claim->partner->partner = NULL;
     struct zkl_claim *before = claim;
@@ -53,7 +51,7 @@ void zkl_claim_join(struct zkl_claim *part, struct zkl_claim *first) {
 zkl_actions zkl_claim_adopt(struct zkl_claim *claim, struct zkl_contender *orphan) {
     assert(claim->state == ZKL_NEW && orphan->listed && !orphan->claimed);
     orphan->claimed = true;
-    claim->waits = claim->line->condition;
+    claim->waiter = claim->line->condition ? ZKL_WAITER : ZKL_NO_WAITER;
     claim->node.nonce = orphan->nonce;
     claim->node.czxid = orphan->czxid;
     claim->node.sequence = orphan->sequence;
@@ -105,7 +103,7 @@ zkl_actions zkl_claim_cancel(struct zkl_claim *claim, enum zkl_code why) {
     case ZKL_NEW:
     case ZKL_TRY: return fail(claim, why) | gone(claim);
     case ZKL_CREATE:
-        if (claim->awaits_parts) return fail(claim, why) | gone(claim) | make_way(claim);
+        if (awaits_parts(claim)) return fail(claim, why) | gone(claim) | make_way(claim);
         return fail(claim, why);
     case ZKL_RECOVER_SYNC:
     case ZKL_RECOVER_LIST:
@@ -153,7 +151,7 @@ zkl_actions zkl_claim_downgrade(struct zkl_claim *claim) {
 
 zkl_actions zkl_claim_resume(struct zkl_claim *claim, zkl_time now) {
     if (!claim->stalled) return claim->state == ZKL_WAIT ? zkl_lookahead_again(claim) : 0;
-    claim->stalled = claim->inherited = false;
+    claim->stalled = false;
     zkl_actions unfair = zkl_kind_is_fixed(claim->kind) ? zkl_unfair_resume(claim) : 0;
     if (unfair) return unfair;
     switch (claim->state) {
@@ -172,7 +170,7 @@ zkl_actions zkl_claim_resume(struct zkl_claim *claim, zkl_time now) {
     case ZKL_KEPT: return zkl_batch_ask(claim);
     case ZKL_FIRST: return admit(claim, now);
     case ZKL_WAIT: {
-        if (claim->waits) return watch_own(claim);
+        if (claim->waiter) return watch_own(claim);
         if (claim->headed) return zkl_claim_advance(claim, now);
         zkl_actions own_too = claim->node.watched ? 0 : ZKL_DO_WATCH_OWN;
         claim->node.watched = true;
@@ -211,11 +209,11 @@ zkl_actions zkl_claim_expire(struct zkl_claim *claim) {
 
 zkl_actions zkl_claim_tick(struct zkl_claim *claim, zkl_time now) {
     if (claim->state == ZKL_KEPT) return zkl_batch_tick(claim, now);
-    if (!zkl_claim_holds(claim))
-        return now >= claim->deadline ? zkl_claim_cancel(claim, ZKL_TIMEOUT) : 0;
+    bool overdue = now >= claim->deadline;
+    if (!zkl_claim_holds(claim)) return overdue ? zkl_claim_cancel(claim, ZKL_TIMEOUT) : 0;
     bool ran_out =
         zkl_clock_phase(&claim->line->common->clock, claim->epoch, now) == ZKL_PHASE_LOST;
-    if (!ran_out && now < claim->hold_until) return 0;
+    if (!ran_out && !overdue) return 0;
     zkl_actions actions = lose(claim);
     if (claim->state == ZKL_HELD) return actions | leave(claim);
     claim->wanted = false; /* DOWNGRADE goes on until the name is known */

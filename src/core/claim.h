@@ -77,8 +77,8 @@ enum zkl_action {
     ZKL_DO_RANK = 1 << 4,             /* get of each zkl_line_unranked() */
     ZKL_DO_WATCH_OWN = 1 << 5,        /* get with watch: claim->node.name */
     ZKL_DO_WATCH_AHEAD = 1 << 6,      /* get with watch: claim->ahead */
-    ZKL_DO_REMOVE = 1 << 7,           /* delete claim->node.name; of a waiter that is not
-                                         `settled` only while nobody has written to it (version
+    ZKL_DO_REMOVE = 1 << 7,           /* delete claim->node.name; of a waiter that may
+                                         be signalled only while nobody has written to it (version
                                          0); of a part in RETREAT resume the other parts, too */
     ZKL_DO_DOWNGRADE = 1 << 8,        /* one transaction: create
                                          zkl_name_downgrade(claim->node.name), ephemeral, and
@@ -118,11 +118,13 @@ enum zkl_claim_state {
     /*
      * Nothing was asked yet: there is no connection; or no proof would count yet; or an earlier
      * claim of the session comes first: it is finding out whether the path exists, and would lose
-     * its place, or it has a node that this claim will have after it.
+     * its place, or it has a node that this claim will have after it. Such a claim is `stalled`;
+     * one of ZKL_UNFAIR that is not makes a pause.
      */
     ZKL_NEW,
     ZKL_TRY,          /* a list is out: is the lock free? (a try writes nothing if not) */
-    ZKL_CREATE,       /* create and list are out, in one flight */
+    ZKL_CREATE,       /* create and list are out, in one flight; a part of a multi-lock may wait for
+                         the others: its attempt has no nonce yet */
     ZKL_RECOVER_SYNC, /* the create's outcome is unknown: sync and list are out, the sync is not
                          yet answered */
     ZKL_RECOVER_LIST, /* the sync is answered; the list will tell whether the node is there */
@@ -146,6 +148,14 @@ enum zkl_claim_state {
     ZKL_KEPT,         /* given up; its node stays for the session's next claim */
     ZKL_LEAVE,        /* not wanted any more; the node is being removed */
     ZKL_GONE          /* nothing of it is left */
+};
+
+/* Whether a claim is a condition's waiter, and how far it has come. */
+enum zkl_waiter {
+    ZKL_NO_WAITER,
+    ZKL_WAITER,        /* the lock's node is there, or was when last heard of */
+    ZKL_WAITER_BEGAN,  /* the lock's node is gone */
+    ZKL_WAITER_SETTLED /* its signal was taken, or nobody is to have it */
 };
 
 /* How the server answered a request. */
@@ -183,24 +193,21 @@ struct zkl_claim {
     int32_t batch;          /* when its turn ends for others: after so many grants, or
                                ZKL_BATCH_BY_TIME; 0: it takes no turns */
     zkl_time keep;          /* how long its node stays after the release; 0: it does not */
-    zkl_time deadline;      /* for the grant; KEPT: for the next one; ZKL_NEVER: none */
+    zkl_time deadline;      /* for the grant; HELD, DOWNGRADE: for the release, after which it is
+                               lost; KEPT: for the next grant; ZKL_NEVER: none */
     int32_t max_waiters; /* it fails if so many wait already; 0: no limit, or it was told to wait */
     bool counting;       /* its token counts the grants of its node, too; always so with a batch */
     bool trying;         /* must not queue: ZKL_BUSY once an answer shows a contender in its way,
                             ZKL_TIMEOUT if none does */
-    bool waits;          /* it is a waiter of a condition: `partner` is the lock's claim */
     bool wanted;         /* its user still waits for it or holds it */
 
     /* How far it has come. */
-    bool stalled;      /* its request failed; zkl_claim_resume() asks again */
-    bool announced;    /* DO_QUEUED was given */
-    bool awaits_parts; /* CREATE, of a multi-lock: its create waits for those of the other parts */
-    bool pausing;      /* NEW, of ZKL_UNFAIR: until zkl_claim_wake() */
-    bool unsettled;    /* DOWNGRADE: a transaction of it stayed unknown */
+    bool stalled;   /* its request failed; zkl_claim_resume() asks again */
+    bool announced; /* DO_QUEUED was given */
     enum zkl_claim_state state;
     enum zkl_code code;    /* why it failed, or ZKL_LOST */
     enum zkl_code refusal; /* why its parents could not be made, why it stays a writer, or cannot
-                              wait */
+                              wait; DOWNGRADE: ZKL_IN_DOUBT once a transaction stayed unknown */
     uint32_t rounds;       /* attempts and lists since the last heartbeat or watch event */
     struct zkl_node node;
 
@@ -210,27 +217,22 @@ struct zkl_claim {
                                     is to have the signal; a reference */
     struct zkl_contender *lookahead; /* WAIT: the predecessor of `ahead`, which is watched, too
                                         (lookahead.c); a reference, or NULL */
-    struct zkl_contender *stranger;  /* after ZKL_CONFLICT: the contender of another use; a
-                                        reference */
     int64_t heard;   /* PERMIT: zxid of the newest mark after which a list was asked for */
     uint32_t headed; /* WAIT: serial of the list by which it heads: each contender ahead is
                         watched, `ahead` is only one of them; 0: it does not head */
     bool recheck;    /* its predecessor went: others ahead may be gone, too */
     bool looking;    /* WAIT: a list, or gets, are out, for its lookahead went */
     bool unseen;     /* PERMIT: nobody can have seen it wait: zkl_permits_unseen() */
-    bool inherited;  /* its node was another claim's, and it has asked nothing about it yet */
 
     /* Its grant. */
-    uint32_t epoch;      /* HELD: of the lease clock at the grant */
-    bool ends;           /* HELD: its turn ends with this grant */
-    bool asks;           /* KEPT, or HELD with a node that may be kept: a list is to tell whether
-                            others wait; it is out, or the claim is stalled */
-    bool left;           /* of a waiter: the lock's node is gone */
-    bool settled;        /* of a waiter: its signal was taken, or nobody is to have it */
-    zkl_time hold_until; /* HELD, DOWNGRADE: when it is lost; ZKL_NEVER: at no such time */
+    uint32_t epoch; /* HELD: of the lease clock at the grant */
+    bool ends;      /* HELD: its turn ends with this grant */
+    bool asks;      /* KEPT, or HELD with a node that may be kept: a list is to tell whether
+                       others wait; it is out, or the claim is stalled */
 
     struct zkl_claim *next_part; /* of a multi-lock, in a ring; itself: it is no part */
     struct zkl_claim *partner;   /* of a lock's claim: its waiter; of a waiter: the lock's claim */
+    enum zkl_waiter waiter;
 };
 
 /*
@@ -245,9 +247,21 @@ static inline bool zkl_claim_asks_too_often(struct zkl_claim *claim) {
     return ++claim->rounds > ZKL_ROUNDS;
 }
 
-/* The claim waited for another one of its session: ZKL_DO_FOLLOW resumes it. */
+/* The claim waited for another one of its session, or has its node now: DO_FOLLOW resumes it. */
 static inline bool zkl_claim_follows(const struct zkl_claim *claim) {
-    return claim->wanted && (claim->state == ZKL_NEW || claim->inherited);
+    enum zkl_claim_state state = claim->state;
+    bool is_heir = claim->stalled && (state == ZKL_FIRST || state == ZKL_LIST);
+    return claim->wanted && (state == ZKL_NEW || is_heir);
+}
+
+/* The claim, of ZKL_UNFAIR, makes a pause: until zkl_claim_wake(). */
+static inline bool zkl_claim_is_pausing(const struct zkl_claim *claim) {
+    return zkl_kind_is_fixed(claim->kind) && claim->state == ZKL_NEW && !claim->stalled;
+}
+
+/* A waiter's node may have a signal that nobody has taken. */
+static inline bool zkl_waiter_may_be_signalled(const struct zkl_claim *claim) {
+    return claim->waiter == ZKL_WAITER || claim->waiter == ZKL_WAITER_BEGAN;
 }
 
 /*
@@ -404,7 +418,7 @@ zkl_actions zkl_claim_ranked(struct zkl_claim *claim, struct zkl_contender *cont
                              enum zkl_reply reply, int64_t czxid, zkl_time now);
 /* ZKL_DONE also when the reader's node exists: an earlier transaction was carried out. */
 zkl_actions zkl_claim_downgraded(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why);
-/* ZKL_REFUSED of a waiter that is not `settled`: somebody has written to the node. */
+/* ZKL_REFUSED of a waiter that may be signalled: somebody has written to the node. */
 zkl_actions zkl_claim_removed(struct zkl_claim *claim, enum zkl_reply reply);
 /* A waiter's create was not carried out, for the lock's node is gone. */
 zkl_actions zkl_claim_left_nothing(struct zkl_claim *claim);

@@ -23,7 +23,7 @@ static zkl_actions create_answered(struct zkl_claim *claim, enum zkl_reply reply
     own(claim, name);
     claim->node.czxid = czxid;
     claim->refusal = ZKL_OK;
-    if (claim->waits) return zkl_waiter_began(claim);
+    if (claim->waiter) return zkl_waiter_began(claim);
     if (!claim->wanted) return leave(claim);
     claim->state = ZKL_LIST; /* the list is out already, in the same flight */
     return is_part(claim) ? watch_own(claim) | ZKL_DO_LIST : 0;
@@ -32,7 +32,7 @@ static zkl_actions create_answered(struct zkl_claim *claim, enum zkl_reply reply
 zkl_actions zkl_claim_created(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
                               const char *name, int64_t czxid) {
     assert(reply != ZKL_DONE || strlen(name) < ZKL_NAME_SIZE);
-    assert(reply != ZKL_DONE || czxid > 0 || is_part(claim) || claim->waits);
+    assert(reply != ZKL_DONE || czxid > 0 || is_part(claim) || claim->waiter);
     if (claim->state != ZKL_CREATE) return 0;
     if (zkl_kind_is_fixed(claim->kind)) return not_created(claim, reply, why, zkl_unfair_enter);
     zkl_actions actions = create_answered(claim, reply, why, name, czxid);
@@ -43,8 +43,7 @@ zkl_actions zkl_claim_created(struct zkl_claim *claim, enum zkl_reply reply, enu
 
 /* TRY: free if there are permits left behind all others. */
 static zkl_actions try_permits(struct zkl_claim *claim) {
-    struct zkl_contender *stranger = zkl_permits_stranger(claim->line, claim);
-    if (stranger) return zkl_claim_conflict(claim, stranger) | gone(claim);
+    if (zkl_permits_stranger(claim->line, claim)) return fail(claim, ZKL_CONFLICT) | gone(claim);
     if (!zkl_permits_fit(claim->line, claim)) return fail(claim, ZKL_BUSY) | gone(claim);
     return zkl_claim_enter(claim);
 }
@@ -87,7 +86,7 @@ static zkl_actions recovery_listed(struct zkl_claim *claim, enum zkl_reply reply
     if (!found) return gone(claim);
     own(claim, found->name);
     claim->node.listed = claim->line->serial;
-    if (claim->waits) return zkl_waiter_began(claim);
+    if (claim->waiter) return zkl_waiter_began(claim);
     if (!claim->wanted) return leave(claim);
     claim->state = ZKL_RECOVER_STAT;
     claim->node.watched = true;
@@ -271,6 +270,7 @@ static void become_reader(struct zkl_claim *claim) {
     zkl_name_downgrade(name, claim->node.name);
     memcpy(claim->node.name, name, sizeof name);
     claim->kind = ZKL_READ;
+    claim->refusal = ZKL_OK;
 }
 
 /*
@@ -281,10 +281,10 @@ static void become_reader(struct zkl_claim *claim) {
 zkl_actions zkl_claim_downgraded(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why) {
     if (claim->state != ZKL_DOWNGRADE) return 0;
     switch (reply) {
-    case ZKL_UNKNOWN: claim->unsettled = true; return stall(claim);
+    case ZKL_UNKNOWN: claim->refusal = ZKL_IN_DOUBT; return stall(claim);
     case ZKL_ABSENT: return (claim->wanted ? lose(claim) : 0) | gone(claim);
     case ZKL_REFUSED:
-        if (claim->unsettled) return stall(claim);
+        if (claim->refusal == ZKL_IN_DOUBT) return stall(claim);
         claim->refusal = why;
         break;
     case ZKL_DONE: become_reader(claim); break;
@@ -325,7 +325,8 @@ zkl_actions zkl_claim_removed(struct zkl_claim *claim, enum zkl_reply reply) {
     if (claim->state != ZKL_LEAVE && !retreats) return 0;
     if (reply == ZKL_DONE || reply == ZKL_ABSENT)
         return retreats ? zkl_claim_rest(claim) : gone(claim);
-    if (reply == ZKL_REFUSED && claim->waits && !claim->settled) return zkl_waiter_forward(claim);
+    if (reply == ZKL_REFUSED && zkl_waiter_may_be_signalled(claim))
+        return zkl_waiter_forward(claim);
     /* Others use the name, too: find out whose node has it now. */
     if (reply == ZKL_UNKNOWN && zkl_kind_is_fixed(claim->kind)) claim->state = ZKL_RECOVER_SYNC;
     return stall(claim);
@@ -339,7 +340,7 @@ zkl_actions zkl_claim_own_deleted(struct zkl_claim *claim) {
 }
 
 zkl_actions zkl_claim_own_changed(struct zkl_claim *claim) {
-    if (claim->waits) return zkl_claim_signalled(claim);
+    if (claim->waiter) return zkl_claim_signalled(claim);
     bool has_node = claim->state == ZKL_HELD || claim->state == ZKL_KEPT;
     if (!is_in_line(claim) && !has_node) return 0;
     claim->node.watched = true;

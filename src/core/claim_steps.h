@@ -62,7 +62,7 @@ static inline zkl_actions gone(struct zkl_claim *claim) {
     keep_no_more(claim);
     claim->state = ZKL_GONE;
     claim->wanted = false;
-    if (claim->waits) return ZKL_DO_FORGET | ZKL_DO_TELL_PARTNER;
+    if (claim->waiter) return ZKL_DO_FORGET | ZKL_DO_TELL_PARTNER;
     bool followed = zkl_kind_is_fixed(claim->kind) || may_pass_on(claim);
     return followed ? ZKL_DO_FORGET | make_way(claim) : ZKL_DO_FORGET;
 }
@@ -89,7 +89,7 @@ static inline zkl_actions leave(struct zkl_claim *claim) {
 static inline zkl_actions fail(struct zkl_claim *claim, enum zkl_code why) {
     claim->code = why;
     claim->wanted = false;
-    if (claim->waits) return ZKL_DO_TELL_PARTNER;
+    if (claim->waiter) return ZKL_DO_TELL_PARTNER;
     return ZKL_DO_FAIL | make_way_in_batch(claim);
 }
 
@@ -117,7 +117,7 @@ static inline bool certain(const struct zkl_claim *claim, zkl_time now) {
  * lock's line.
  */
 static inline bool may_enter(const struct zkl_claim *claim) {
-    return claim->waits || zkl_clock_may_grant(&claim->line->common->clock);
+    return claim->waiter || zkl_clock_may_grant(&claim->line->common->clock);
 }
 
 /* Its node is there, and the claim has not been granted yet. */
@@ -137,12 +137,17 @@ static inline bool is_part(const struct zkl_claim *claim) {
     return claim->next_part != claim;
 }
 
+/* CREATE: its create waits for those of the other parts. */
+static inline bool awaits_parts(const struct zkl_claim *claim) {
+    return claim->state == ZKL_CREATE && claim->node.nonce == 0;
+}
+
 /* Every part is wanted, and in this state; in CREATE: with its create not sent. */
 static inline bool all_are(const struct zkl_claim *claim, enum zkl_claim_state state) {
     const struct zkl_claim *part = claim;
     do {
         if (!part->wanted || part->state != state) return false;
-        if (state == ZKL_CREATE && !part->awaits_parts) return false;
+        if (state == ZKL_CREATE && !awaits_parts(part)) return false;
         part = part->next_part;
     } while (part != claim);
     return true;
@@ -174,7 +179,7 @@ static inline void hold(struct zkl_claim *claim) {
     do {
         part->state = ZKL_HELD;
         part->epoch = claim->line->common->clock.epoch;
-        part->hold_until = ZKL_NEVER;
+        part->deadline = ZKL_NEVER;
         part->max_waiters = 0; /* it contends again after a condition, however many wait */
         part = part->next_part;
     } while (part != claim);
@@ -266,8 +271,6 @@ bool zkl_claim_rechecks_by_list(struct zkl_claim *claim);
  * is watched already.
  */
 zkl_actions zkl_claim_advance(struct zkl_claim *claim, zkl_time now);
-/* Somebody uses the path for something else. */
-zkl_actions zkl_claim_conflict(struct zkl_claim *claim, struct zkl_contender *stranger);
 
 /* --- lookahead.c: transitions of a claim in WAIT ----------------------------------------- */
 

@@ -5,15 +5,31 @@
 #include "claim_steps.h"
 #include "permits.h"
 
+/* --- the name of an attempt ------------------------------------------------------------------ */
+
+/* What the nonce tells of the node: it may be kept, or its tokens count grants. */
+static uint64_t nonce_bits(const struct zkl_claim *claim) {
+    if (claim->keep > 0) return ZKL_NONCE_KEEPS;
+    return claim->counting ? ZKL_NONCE_COUNTS : 0;
+}
+
+static void name_attempt(struct zkl_claim *claim) {
+    uint64_t session = claim->line->common->session;
+    struct zkl_node *node = &claim->node;
+    node->nonce = ++claim->line->common->nonces | nonce_bits(claim);
+    if (claim->kind == ZKL_PERMIT)
+        zkl_name_permits(node->name, claim->permits, claim->limit, session, node->nonce);
+    else zkl_name_prefix(node->name, claim->kind, session, node->nonce);
+}
+
 /* --- the parts of a multi-lock ------------------------------------------------------------ */
 
 /* The last part that comes sends the transaction for all. */
 static zkl_actions gather(struct zkl_claim *claim) {
-    claim->awaits_parts = true;
     if (!all_are(claim, ZKL_CREATE)) return 0;
     struct zkl_claim *part = claim;
     do {
-        part->awaits_parts = false;
+        name_attempt(part);
         part = part->next_part;
     } while (part != claim);
     return ZKL_DO_CREATE;
@@ -29,30 +45,20 @@ zkl_actions zkl_claim_rest(struct zkl_claim *claim) {
     return stall(claim);
 }
 
-/* What the nonce tells of the node: it may be kept, or its tokens count grants. */
-static uint64_t nonce_bits(const struct zkl_claim *claim) {
-    if (claim->keep > 0) return ZKL_NONCE_KEEPS;
-    return claim->counting ? ZKL_NONCE_COUNTS : 0;
-}
-
 zkl_actions zkl_claim_enter(struct zkl_claim *claim) {
     drop_ahead(claim);
     if (zkl_claim_asks_too_often(claim)) return zkl_claim_rest(claim);
     claim->state = ZKL_CREATE;
-    claim->stalled = claim->inherited = claim->unseen = claim->recheck = false;
+    claim->stalled = claim->unseen = claim->recheck = false;
     forget_node(claim);
-    claim->node.nonce = ++claim->line->common->nonces | nonce_bits(claim);
-    zkl_name_prefix(claim->node.name, claim->kind, claim->line->common->session, claim->node.nonce);
-    if (claim->kind == ZKL_PERMIT)
-        zkl_name_permits(claim->node.name, claim->permits, claim->limit,
-                         claim->line->common->session, claim->node.nonce);
     if (is_part(claim)) return gather(claim);
-    return claim->waits ? ZKL_DO_CREATE : ZKL_DO_CREATE | ZKL_DO_LIST;
+    name_attempt(claim);
+    return claim->waiter ? ZKL_DO_CREATE : ZKL_DO_CREATE | ZKL_DO_LIST;
 }
 
 /* Somebody removed the own node while it waited: never a grant. */
 zkl_actions zkl_claim_requeue(struct zkl_claim *claim) {
-    if (is_part(claim) || claim->waits) return fail(claim, ZKL_LOST) | gone(claim);
+    if (is_part(claim) || claim->waiter) return fail(claim, ZKL_LOST) | gone(claim);
     if (claim->trying) return fail(claim, ZKL_TIMEOUT) | gone(claim);
     forget_own(claim);
     return zkl_claim_enter(claim);
@@ -102,12 +108,6 @@ static zkl_actions wait_for(struct zkl_claim *claim, struct zkl_contender *ahead
 
 /* --- permits ---------------------------------------------------------------------------- */
 
-/* Somebody uses the path for something else. */
-zkl_actions zkl_claim_conflict(struct zkl_claim *claim, struct zkl_contender *stranger) {
-    claim->stranger = zkl_contender_ref(stranger);
-    return fail(claim, ZKL_CONFLICT);
-}
-
 /* The first that does not fit: any claim ahead that goes may let it in. */
 static zkl_actions wait_for_any(struct zkl_claim *claim) {
     zkl_actions actions = wait_for(claim, zkl_line_ahead(claim->line, claim));
@@ -117,8 +117,7 @@ static zkl_actions wait_for_any(struct zkl_claim *claim) {
 }
 
 static zkl_actions advance_permits(struct zkl_claim *claim, zkl_time now) {
-    struct zkl_contender *stranger = zkl_permits_stranger(claim->line, claim);
-    if (stranger) return zkl_claim_conflict(claim, stranger) | leave(claim);
+    if (zkl_permits_stranger(claim->line, claim)) return fail(claim, ZKL_CONFLICT) | leave(claim);
     if (zkl_permits_fit(claim->line, claim)) {
         zkl_actions actions = admit(claim, now);
         return claim->unseen || claim->state != ZKL_HELD ? actions : actions | ZKL_DO_MARK;

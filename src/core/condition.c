@@ -27,13 +27,15 @@ zkl_actions zkl_claim_await(struct zkl_claim *waiter, struct zkl_claim *lock, zk
     lock->trying = lock->stalled = false;
     lock->partner = waiter;
     waiter->partner = lock;
-    waiter->waits = waiter->line->condition = true;
+    waiter->waiter = ZKL_WAITER;
+    waiter->line->condition = true;
     return zkl_claim_start(waiter);
 }
 
 /* The transaction was refused: the lock is held as before. */
 static zkl_actions stay(struct zkl_claim *lock, enum zkl_code why) {
     lock->state = ZKL_HELD;
+    lock->deadline = ZKL_NEVER;
     lock->node.watched = false; /* the node's event may have been taken for the transaction's */
     lock->refusal = why;
     return ZKL_DO_STAYED;
@@ -41,7 +43,7 @@ static zkl_actions stay(struct zkl_claim *lock, enum zkl_code why) {
 
 /* Nothing was carried out, for certain: by no earlier attempt either. */
 static bool was_refused(const struct zkl_claim *waiter) {
-    return waiter->refusal != ZKL_OK && !waiter->left && !waiter->node.doubted;
+    return waiter->refusal != ZKL_OK && waiter->waiter == ZKL_WAITER && !waiter->node.doubted;
 }
 
 /* Whether the lock's claim still has its node is open: the waiter is finding out. */
@@ -59,13 +61,13 @@ zkl_actions zkl_claim_partner_changed(struct zkl_claim *lock) {
     if (lock->wanted && was_refused(waiter)) return stay(lock, waiter->refusal);
     zkl_actions actions = lock->wanted ? fail(lock, waiter->code) : 0;
     if (is_open(waiter)) return actions;
-    return actions | (waiter->left ? gone(lock) : leave(lock));
+    return actions | (waiter->waiter == ZKL_WAITER ? leave(lock) : gone(lock));
 }
 
 /* --- the waiter ----------------------------------------------------------------------------- */
 
 zkl_actions zkl_waiter_began(struct zkl_claim *claim) {
-    claim->left = true;
+    claim->waiter = ZKL_WAITER_BEGAN;
     if (!claim->wanted) return leave(claim) | ZKL_DO_TELL_PARTNER;
     claim->state = ZKL_WAIT;
     return watch_own(claim);
@@ -73,12 +75,12 @@ zkl_actions zkl_waiter_began(struct zkl_claim *claim) {
 
 zkl_actions zkl_claim_left_nothing(struct zkl_claim *claim) {
     if (claim->state != ZKL_CREATE) return 0;
-    claim->left = true;
+    claim->waiter = ZKL_WAITER_BEGAN;
     return (claim->wanted ? fail(claim, ZKL_LOST) : 0) | gone(claim);
 }
 
 zkl_actions zkl_claim_signalled(struct zkl_claim *claim) {
-    if (!claim->waits || claim->state != ZKL_WAIT) return 0;
+    if (!claim->waiter || claim->state != ZKL_WAIT) return 0;
     claim->state = ZKL_SIGNALLED;
     claim->stalled = false;
     return ZKL_DO_TELL_PARTNER;
@@ -87,7 +89,7 @@ zkl_actions zkl_claim_signalled(struct zkl_claim *claim) {
 zkl_actions zkl_waiter_take(struct zkl_claim *claim) {
     if (claim->partner) claim->partner->partner = NULL; /* the lock's claim may wait again */
     claim->partner = NULL;
-    claim->settled = true;
+    claim->waiter = ZKL_WAITER_SETTLED;
     return leave(claim);
 }
 
@@ -129,7 +131,7 @@ static zkl_actions bequeath(struct zkl_claim *claim) {
     drop_ahead(claim);
     claim->ahead = heir;
     if (heir) return ZKL_DO_FORWARD;
-    claim->settled = true;
+    claim->waiter = ZKL_WAITER_SETTLED;
     return leave(claim);
 }
 
@@ -137,7 +139,7 @@ zkl_actions zkl_waiter_listed(struct zkl_claim *claim, enum zkl_reply reply) {
     switch (reply) {
     case ZKL_DONE: return bequeath(claim);
     case ZKL_ABSENT: return gone(claim);
-    case ZKL_REFUSED: claim->settled = true; return leave(claim);
+    case ZKL_REFUSED: claim->waiter = ZKL_WAITER_SETTLED; return leave(claim);
     case ZKL_UNKNOWN: break;
     }
     return stall(claim);

@@ -2,7 +2,7 @@
 
 static bool is_ahead(const struct zkl_line *line, const struct zkl_contender *contender,
                      const struct zkl_claim *claim) {
-    return claim->state == ZKL_TRY || zkl_line_precedes(line, contender, claim);
+    return !*claim->node.name || zkl_line_precedes(line, contender, claim);
 }
 
 /* The permits of all claims ahead. */

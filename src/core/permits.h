@@ -22,7 +22,7 @@
 
 #include "claim.h"
 
-/* In TRY the claim has no place yet: all are ahead of it. */
+/* A claim without a node has no place yet: all are ahead of it. */
 bool zkl_permits_fit(const struct zkl_line *line, const struct zkl_claim *claim);
 
 bool zkl_permits_head(const struct zkl_line *line, const struct zkl_claim *claim);

@@ -28,7 +28,7 @@ static bool is_unsure(const struct zkl_claim *claim) {
 
 /* The claim stands for all. (A create may be sent right behind a delete that is out.) */
 static bool stands_for_all(const struct zkl_claim *claim) {
-    if (claim->state == ZKL_NEW) return claim->pausing;
+    if (claim->state == ZKL_NEW) return zkl_claim_is_pausing(claim);
     return claim->state != ZKL_LEAVE || claim->stalled;
 }
 
@@ -70,7 +70,6 @@ static zkl_actions enter(struct zkl_claim *claim) {
 zkl_actions zkl_unfair_start(struct zkl_claim *claim) {
     claim->state = ZKL_NEW;
     forget_node(claim);
-    claim->pausing = false;
     claim->stalled = !connected(claim) || !may_enter(claim) || zkl_unfair_follows(claim) ||
                      zkl_claim_asks_too_often(claim);
     if (!claim->stalled) return enter(claim);
@@ -170,7 +169,6 @@ zkl_actions zkl_unfair_own_gone(struct zkl_claim *claim) {
         claim->state = ZKL_NEW;
         claim->node.name[0] = '\0';
         claim->stalled = false;
-        claim->pausing = true;
         return ZKL_DO_PAUSE;
     case ZKL_PROVE:
         if (claim->trying) return fail(claim, ZKL_TIMEOUT) | gone(claim);
@@ -181,7 +179,7 @@ zkl_actions zkl_unfair_own_gone(struct zkl_claim *claim) {
 }
 
 zkl_actions zkl_claim_wake(struct zkl_claim *claim) {
-    return claim->pausing && claim->state == ZKL_NEW ? zkl_unfair_start(claim) : 0;
+    return zkl_claim_is_pausing(claim) ? zkl_unfair_start(claim) : 0;
 }
 
 /* RECOVER_SYNC and WAIT ask for the node of the name, whosever it is. */

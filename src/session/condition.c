@@ -70,6 +70,11 @@ void zkl_condition_failed(struct stake *stake) {
     if (waiter) zkl_stake_perform(waiter, zkl_claim_cancel(&waiter->claim, stake->claim.code));
 }
 
+void zkl_condition_stayed(struct stake *stake) {
+    zkl_hold_apply(stake);
+    zkl_stake_finish(stake, stake->claim.refusal);
+}
+
 bool zkl_condition_granted(struct stake *stake) {
     struct stake *waiter = partner_of(stake);
     if (stake->handles == 0) return false;

@@ -103,7 +103,7 @@ static zkl_actions send_away(struct zkl_claim *claim, zkl_time now) {
 }
 
 static zkl_actions wake(struct zkl_claim *claim, zkl_time now) {
-    bool over = claim->pausing && now >= ((struct stake *)claim)->wake_at;
+    bool over = zkl_claim_is_pausing(claim) && now >= ((struct stake *)claim)->wake_at;
     return over ? zkl_claim_wake(claim) : 0;
 }
 
@@ -327,8 +327,9 @@ void zkl_session_tick(zkl_session *session) {
 static zkl_time stake_due(const struct zkl_session *session) {
     zkl_time due = ZKL_NEVER;
     for (const struct stake *stake = session->stakes; stake; stake = stake->next) {
-        if (stake->claim.pausing && stake->wake_at < due) due = stake->wake_at;
-        if (zkl_claim_holds(&stake->claim)) due = zkl_earlier(due, stake->claim.hold_until);
+        const struct zkl_claim *claim = &stake->claim;
+        if (zkl_claim_is_pausing(claim)) due = zkl_earlier(due, stake->wake_at);
+        if (zkl_claim_holds(claim)) due = zkl_earlier(due, claim->deadline);
     }
     return due;
 }

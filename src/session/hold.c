@@ -6,11 +6,12 @@
 #include "internal.h"
 #include "stake.h"
 
-static void apply(struct stake *stake) {
+void zkl_hold_apply(struct stake *stake) {
     zkl_time first = ZKL_NEVER;
+    if (!zkl_claim_holds(&stake->claim)) return; /* the deadline is another one's */
     for (const struct hold *each = stake->holds; each; each = each->next)
         first = zkl_earlier(first, each->until);
-    stake->claim.hold_until = first;
+    stake->claim.deadline = first;
     zkl_session_wake(stake->session, first);
 }
 
@@ -31,13 +32,13 @@ void zkl_hold_begin(struct stake *stake, struct hold *hold) {
     if (hold->length == 0) return;
     hold->until = zkl_session_after(stake->session, hold->length);
     enlist(stake, hold);
-    apply(stake);
+    zkl_hold_apply(stake);
 }
 
 void zkl_hold_again(struct stake *stake) {
     for (struct hold *each = stake->holds; each; each = each->next)
         each->until = zkl_session_after(stake->session, each->length);
-    apply(stake);
+    zkl_hold_apply(stake);
 }
 
 void zkl_hold_move(struct stake *stake, struct hold *from, struct hold *to) {
@@ -50,5 +51,5 @@ void zkl_hold_move(struct stake *stake, struct hold *from, struct hold *to) {
 void zkl_hold_end(struct stake *stake, struct hold *hold) {
     if (!hold->link) return;
     delist(hold);
-    apply(stake);
+    zkl_hold_apply(stake);
 }

@@ -20,5 +20,6 @@ void zkl_hold_begin(struct stake *stake, struct hold *hold); /* for `length`, fr
 void zkl_hold_again(struct stake *stake);                    /* of all handles: a new grant */
 void zkl_hold_move(struct stake *stake, struct hold *from, struct hold *to);
 void zkl_hold_end(struct stake *stake, struct hold *hold); /* the others go on */
+void zkl_hold_apply(struct stake *stake);                  /* the claim holds, as before */
 
 #endif

@@ -187,7 +187,7 @@ zkl_time zkl_lease_remaining(zkl_lease *lease) {
     if (end_of(lease) != ZKL_OK) return 0;
     zkl_time first = ZKL_NEVER;
     for (size_t i = 0; i < lease->stakes.count; i++)
-        first = zkl_earlier(first, zkl_stakes_at(&lease->stakes, i)->claim.hold_until);
+        first = zkl_earlier(first, zkl_stakes_at(&lease->stakes, i)->claim.deadline);
     uint32_t epoch = zkl_stakes_at(&lease->stakes, 0)->claim.epoch;
     zkl_time left = zkl_clock_remaining(&session->common.clock, epoch, session->now);
     return zkl_earlier(left, first - session->now);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../core/permits.h"
 #include "children.h"
 #include "condition.h"
 #include "internal.h"
@@ -233,7 +234,9 @@ void zkl_stake_failed(struct stake *stake) {
     struct zkl_request *request = stake->request;
     zkl_stake_hold_ends(stake, ZKL_STEP_RELEASED); /* it was away */
     zkl_condition_failed(stake);
-    if (request && claim->stranger) zkl_request_end_by(request, use_by(claim->stranger));
+    const struct zkl_contender *stranger =
+        claim->code == ZKL_CONFLICT ? zkl_permits_stranger(claim->line, claim) : NULL;
+    if (request && !request->done && stranger) zkl_request_end_by(request, use_by(stranger));
     zkl_stake_finish(stake, claim->code);
     post_notice(stake); /* it may be lost, for the handles that had it before */
     zkl_multi_failed(stake);

@@ -60,7 +60,7 @@ void zkl_stake_new_node(struct stake *stake) {
 
 static void create_node(struct stake *stake) {
     zkl_stake_new_node(stake);
-    if (stake->claim.waits) zkl_condition_create(stake);
+    if (stake->claim.waiter) zkl_condition_create(stake);
     else if (zkl_multi_is_part(stake)) zkl_multi_create(stake);
     else create_one(stake);
 }
@@ -86,7 +86,7 @@ static void create_parents(struct stake *stake) {
 
 static void remove_node(struct stake *stake) {
     struct call *call = call_for(stake, CALL_REMOVE, NULL);
-    int32_t version = stake->claim.waits && !stake->claim.settled ? 0 : -1;
+    int32_t version = zkl_waiter_may_be_signalled(&stake->claim) ? 0 : -1;
     if (call) zkl_call_delete(call, stake->path->text, stake->claim.node.name, version);
     if (stake->claim.state == ZKL_RETREAT) zkl_multi_retreat(stake);
 }
@@ -413,7 +413,7 @@ static zkl_actions perform_one(struct stake *stake, enum zkl_action action) {
     case ZKL_DO_FAIL: zkl_stake_failed(stake); break;
     case ZKL_DO_LOSE: zkl_stake_tell_loss(stake); break;
     case ZKL_DO_DOWNGRADED: zkl_stake_finish_downgrade(stake, stake->claim.refusal); break;
-    case ZKL_DO_STAYED: zkl_stake_finish(stake, stake->claim.refusal); break;
+    case ZKL_DO_STAYED: zkl_condition_stayed(stake); break;
     case ZKL_DO_TELL_PARTNER: zkl_condition_tell_partner(stake); break;
     case ZKL_DO_FORGET: zkl_stake_forget(stake); break;
     }
