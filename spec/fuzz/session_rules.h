@@ -271,7 +271,8 @@ static bool watches_ahead(const struct stake *stake) {
 
 /* It is ready, and waits for the other parts' creates. */
 static bool awaits_parts(const struct zkl_claim *claim) {
-    return claim->state == ZKL_CREATE && claim->node.nonce == 0;
+    bool part = claim->next_part != claim;
+    return part && claim->state == ZKL_CREATE && claim->node.nonce == 0;
 }
 
 static bool another_part_enters(const struct stake *stake) {

@@ -137,9 +137,9 @@ static inline bool is_part(const struct zkl_claim *claim) {
     return claim->next_part != claim;
 }
 
-/* CREATE: its create waits for those of the other parts. */
+/* A part whose create waits for those of the others. */
 static inline bool awaits_parts(const struct zkl_claim *claim) {
-    return claim->state == ZKL_CREATE && claim->node.nonce == 0;
+    return is_part(claim) && claim->state == ZKL_CREATE && claim->node.nonce == 0;
 }
 
 /* Every part is wanted, and in this state; in CREATE: with its create not sent. */
