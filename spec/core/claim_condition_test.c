@@ -55,6 +55,7 @@ static void beginning(void) {
         CHECK_IS(s.part.state, ZKL_HELD);
         CHECK_IS(s.part.refusal, ZKL_AUTH);
         CHECK_IS(s.part.node.czxid, 1007);
+        CHECK_IS(s.part.deadline, ZKL_NEVER); /* not the wait's */
         CHECK_IS(zkl_claim_beat(&s.part, s.now), ZKL_DO_WATCH_OWN);
     }
     TEST("so does a folder that cannot be made") {

@@ -427,6 +427,14 @@ describe("a condition's folder", function()
         rig.released(stays("conflict"))
     end)
 
+    it("that refuses leaves the limit of the hold", function()
+        server:foreign("ephemeral %s x vanish", scene:folder())
+        local lock, condition = scene:side(a)
+        local lease = rig.hold(lock, { max_hold = 1 })
+        assert.is_nil((condition:wait(lease, LONG)))
+        rig.wait_for("the end of the hold", function() return lease:state() == "lost" end)
+    end)
+
     it("that is one path too many for a session refuses: too_many", function()
         for _ = 1, 2 do rig.hold(a:mutex(path .. "-" .. #rig.kept .. ("x"):rep(200000))) end
         rig.released(stays("too_many", nil, ("x"):rep(200000)))

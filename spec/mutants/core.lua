@@ -205,8 +205,19 @@ return {
       at = "zkl_claim_listed", find = "case ZKL_HELD:",
       replace = "case ZKL_HELD: return own_listed(claim, reply, why, now);" },
     { "nonce-reused", "the attempt after a lost one has the same nonce",
-      at = "zkl_claim_enter", find = "claim->node.nonce = ++claim->line->common->nonces",
-      replace = "if (!claim->node.nonce) claim->node.nonce = ++claim->line->common->nonces" },
+      at = "zkl_claim_enter",
+      find = [[
+    forget_node(claim);
+    if (is_part(claim)) return gather(claim);
+    name_attempt(claim);]],
+      replace = [[
+    uint64_t last = claim->node.nonce;
+    forget_node(claim);
+    if (is_part(claim)) return gather(claim);
+    name_attempt(claim);
+    if (last) claim->node.nonce = last;
+    if (last && claim->kind != ZKL_PERMIT)
+        zkl_name_prefix(claim->node.name, claim->kind, claim->line->common->session, last);]] },
     { "lost-delete-event",
       "after a reconnect a deletion counts as before, though its order says nothing",
       at = "zkl_claim_suspend",
@@ -271,7 +282,7 @@ return {
       find = "case ZKL_ABSENT: return (claim->wanted ? lose(claim) : 0) | gone(claim);",
       replace = "case ZKL_ABSENT: become_reader(claim); break;" },
     { "share-unknown-done", "a writer counts as a reader although the reply is lost",
-      at = "zkl_claim_downgraded", find = "claim->unsettled = true; return stall(claim);",
+      at = "zkl_claim_downgraded", find = "claim->refusal = ZKL_IN_DOUBT; return stall(claim);",
       replace = "become_reader(claim); break;" },
     { "first-refused",
       "who is about to be first waits on, though it would not hear that its node is gone",
@@ -280,11 +291,11 @@ return {
       at = "zkl_claim_got_own", find = "|| claim->state == ZKL_FIRST" },
     { "share-unknown-refused",
       "a writer counts as one although a lost reply may have made it a reader",
-      at = "zkl_claim_downgraded", find = "claim->unsettled = true; return stall(claim);",
+      at = "zkl_claim_downgraded", find = "claim->refusal = ZKL_IN_DOUBT; return stall(claim);",
       replace = "claim->refusal = ZKL_CONNECTION; break;" },
     { "share-refused-again",
       "a refusal after a lost reply counts, though the first may have been carried out",
-      at = "zkl_claim_downgraded", find = "if (claim->unsettled) return stall(claim);" },
+      at = "zkl_claim_downgraded", find = "if (claim->refusal == ZKL_IN_DOUBT) return stall(claim);" },
     { "share-old-name", "a release while a writer becomes a reader removes the writer's node only",
       at = "zkl_claim_release", find = "if (claim->state == ZKL_DOWNGRADE) claim->wanted = false;",
       replace = "if (claim->state == ZKL_DOWNGRADE) return leave(claim);" },
@@ -359,8 +370,8 @@ return {
       find = "clock->proof = clock->steady_since = clock->certain = issued - timeout;" },
     { "clock-never-ends", "a lease is suspect for ever, never lost by the own clock",
       at = "zkl_claim_tick",
-      find = "if (!ran_out && now < claim->hold_until) return 0;",
-      replace = "if (!ran_out || now < claim->hold_until) return 0;" },
+      find = "if (!ran_out && !overdue) return 0;",
+      replace = "if (!ran_out || !overdue) return 0;" },
 
     -- --- multi-locks ------------------------------------------------------------------
 
@@ -487,10 +498,11 @@ return {
             sum + line->contenders[i]->permits <= claim->limit]] },
     { "other-limit", "a limit that is not its own is nobody's concern",
       at = "advance_permits",
-      find = "if (stranger) return zkl_claim_conflict(claim, stranger) | leave(claim);" },
+      find = [[
+    if (zkl_permits_stranger(claim->line, claim)) return fail(claim, ZKL_CONFLICT) | leave(claim);]] },
     { "conflict-stays", "a conflict leaves its node in the line",
-      at = "advance_permits", find = "zkl_claim_conflict(claim, stranger) | leave(claim)",
-      replace = "zkl_claim_conflict(claim, stranger) | gone(claim)" },
+      at = "advance_permits", find = "fail(claim, ZKL_CONFLICT) | leave(claim)",
+      replace = "fail(claim, ZKL_CONFLICT) | gone(claim)" },
     { "try-writes", "a try for permits that are taken writes",
       at = "try_permits",
       find = [[
@@ -511,16 +523,17 @@ return {
     { "signal-swallowed", "a deadline that meets a signal takes it along (Menagerie)",
       at = "zkl_claim_removed",
       find = [[
-    if (reply == ZKL_REFUSED && claim->waits && !claim->settled)
-        return zkl_waiter_forward(claim);]],
-      replace = "if (reply == ZKL_REFUSED && claim->waits) return gone(claim);" },
+    if (reply == ZKL_REFUSED && zkl_waiter_may_be_signalled(claim)) return zkl_waiter_forward(claim);]],
+      replace = "if (reply == ZKL_REFUSED && claim->waiter) return gone(claim);" },
     { "signal-not-passed-on", "a signal whose lock is not had again in time goes with its node",
       at = "zkl_claim_cancel",
       find = "case ZKL_SIGNALLED: return fail(claim, why) | zkl_waiter_forward(claim);",
       replace = [[
-    case ZKL_SIGNALLED: claim->settled = true; return fail(claim, why) | leave(claim);]] },
+    case ZKL_SIGNALLED:
+        claim->waiter = ZKL_WAITER_SETTLED;
+        return fail(claim, why) | leave(claim);]] },
     { "signal-taken-twice", "a signal that was taken is passed on as well",
-      at = "zkl_waiter_take", find = "claim->settled = true;" },
+      at = "zkl_waiter_take", find = "claim->waiter = ZKL_WAITER_SETTLED;" },
     { "signal-without-lock", "a signal is written whether its giver has the lock or not",
       at = "next_writes", find = "zkl_guard_new(request->stakes.count, most)",
       replace = "zkl_guard_new(0, most)" },
@@ -547,19 +560,22 @@ return {
       at = "zkl_claim_await", find = "lock->deadline = deadline;" },
     { "stays-unwatched", "who could not wait believes that its node is watched",
       at = "stay", find = "lock->node.watched = false;" },
+    { "stays-overdue", "a hold after a wait that did not begin ends at the wait's deadline",
+      at = "stay", find = "lock->deadline = ZKL_NEVER;" },
     { "waits-with-lock", "a wait that is given up leaves the lock's node",
-      at = "zkl_claim_partner_changed", find = "(waiter->left ? gone(lock) : leave(lock))",
+      at = "zkl_claim_partner_changed", find = "(waiter->waiter == ZKL_WAITER ? leave(lock) : gone(lock))",
       replace = "gone(lock)" },
     { "away-for-ever", "a wait that begins too late leaves the lock's claim away",
       at = "zkl_waiter_began", find = "| ZKL_DO_TELL_PARTNER" },
     { "lock-left-twice", "the lock's node, which is gone, is deleted again",
-      at = "zkl_waiter_began", find = "claim->left = true;" },
+      at = "zkl_waiter_began", find = "claim->waiter = ZKL_WAITER_BEGAN;" },
     { "partner-dangles", "a claim that is freed is still somebody's partner",
       at = "zkl_claim_detach", find = "if (claim->partner) claim->partner->partner = NULL;" },
     { "waits-once", "the end of one wait cuts the next one off from its lock",
       at = "zkl_waiter_take", find = "if (claim->partner) claim->partner->partner = NULL;" },
     { "orphan-takes-signal", "a waiter's node that landed late is removed with its signal",
-      at = "zkl_claim_adopt", find = "claim->waits = claim->line->condition;" },
+      at = "zkl_claim_adopt", find = "claim->line->condition ? ZKL_WAITER : ZKL_NO_WAITER",
+      replace = "ZKL_NO_WAITER" },
     { "early-list", "the look for the next waiter is not asked again",
       at = "zkl_claim_resume",
       find = [[
@@ -950,10 +966,10 @@ size_t drop_repeated(]] } } },
       find = "here += waiting_elsewhere(claim);",
       replace = "here += 0 * waiting_elsewhere(claim);" },
     { "hold-endless", "a hold has no end",
-      at = "zkl_claim_tick", find = "if (!ran_out && now < claim->hold_until) return 0;",
+      at = "zkl_claim_tick", find = "if (!ran_out && !overdue) return 0;",
       replace = "if (!ran_out) return 0;" },
     { "hold-first", "the last handle ends the hold, not the one that ends first",
-      at = "apply", find = "first = zkl_earlier(first, each->until);",
+      at = "zkl_hold_apply", find = "first = zkl_earlier(first, each->until);",
       replace = "first = each->until;" },
     { "hold-released", "a handle that was given up ends the hold of the others",
       at = "zkl_lease_release",
