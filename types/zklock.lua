@@ -600,6 +600,12 @@ function lease:held() end
 ---@return number seconds that are certain without any contact
 function lease:remaining() end
 
+---@param seconds number more than 0: the hold of this handle ends then
+---@return true? ok
+---@return string? message
+---@return zklock.Code? code "lost", "released"
+function lease:expire(seconds) end
+
 ---@param timeout? number|zklock.TimeoutOptions seconds, default: the session timeout
 ---@return true? ok
 ---@return string? message

@@ -1,5 +1,6 @@
 --- A lease: the right to be in the critical section, while it lasts.
 
+local check = require "zklock.check"
 local core = require "zklock.core"
 local failure = require "zklock.failure"
 local misuse = require "zklock.misuse"
@@ -58,6 +59,20 @@ end
 ---@return number seconds for which "held" is certain without further contact
 function methods:remaining()
     return self.handle:remaining()
+end
+
+
+--- Ends the hold of this handle so many seconds from now, whatever its `max_hold` was.
+---@param seconds number more than 0
+---@return true? ok
+---@return string? message
+---@return string? code "lost", "released"
+function methods:expire(seconds)
+    check.positive(seconds, "the time")
+    if self.session:forked() then return failure("forked", self.path) end
+    local code = self.handle:expire(seconds)
+    if code == "ok" then return true end
+    return failure(code, self.path)
 end
 
 

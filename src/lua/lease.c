@@ -54,6 +54,15 @@ static int remaining(lua_State *L) {
     return 1;
 }
 
+/* lease:expire(seconds) -> "ok" | "lost" | "released" */
+static int expire(lua_State *L) {
+    zkl_time length = zkl_lua_time(L, 2);
+    enum zkl_code code = zkl_lease_expire(enter(L), length > 0 ? length : 1);
+    zkl_lua_leave(L);
+    lua_pushstring(L, zkl_code_name(code));
+    return 1;
+}
+
 /* lease:release() -> "ok" | "lost" | "released" | "forked" */
 static int release(lua_State *L) {
     const struct zkl_box *box = zkl_lua_to_box(L, 1, ZKL_LEASE_BOX);
@@ -159,6 +168,7 @@ void zkl_lua_open_lease(lua_State *L) {
     static const luaL_Reg methods[] = {
         {"check", check},
         {"downgrade", downgrade},
+        {"expire", expire},
         {"guard", guard},
         {"id", id},
         {"listen", listen},

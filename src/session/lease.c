@@ -57,6 +57,16 @@ void zkl_lease_give_up_all(const struct stakes *stakes, enum zkl_kind kind) {
     }
 }
 
+enum zkl_code zkl_lease_expire(zkl_lease *lease, zkl_time length) {
+    struct stake *stake = zkl_stakes_at(&lease->stakes, 0);
+    enum zkl_code ended = end_of(lease);
+    if (ended != ZKL_OK) return ended;
+    zkl_hold_end(stake, &lease->hold);
+    lease->hold.length = length;
+    zkl_hold_begin(stake, &lease->hold);
+    return ZKL_OK;
+}
+
 enum zkl_code zkl_lease_release(zkl_lease *lease) {
     if (lease->released) return ZKL_RELEASED;
     enum zkl_code ended = end_of(lease);

@@ -406,6 +406,8 @@ uint64_t zkl_lease_id(const zkl_lease *lease); /* of the grant: shared by its ha
 int64_t zkl_lease_token(const zkl_lease *lease);
 enum zkl_lease_state zkl_lease_state(zkl_lease *lease);
 zkl_time zkl_lease_remaining(zkl_lease *lease);
+/* The hold of this handle ends so long from now, more than 0; LOST or RELEASED: it has ended. */
+enum zkl_code zkl_lease_expire(zkl_lease *lease, zkl_time length);
 bool zkl_lease_revoked(const zkl_lease *lease); /* somebody asked for the lock */
 void zkl_lease_listen(zkl_lease *lease);        /* hears of a revocation at once, not from the
                                                    next heartbeat on */
