@@ -147,7 +147,7 @@ static int limit(lua_State *L) {
 }
 
 /* child:signal(number) */
-static int pass_on(lua_State *L) {
+static int send_signal(lua_State *L) {
     struct zkl_order text = {.kind = ZKL_ORDER_SIGNAL, .signal = (int)luaL_checkinteger(L, 2)};
     order(check_child(L), &text);
     return 0;
@@ -256,9 +256,10 @@ ZKL_LUA_EXPORT int luaopen_zklock_child(lua_State *L);
 int luaopen_zklock_child(lua_State *L) {
     static const luaL_Reg functions[] = {{"start", start_minder}, {NULL, NULL}};
     static const luaL_Reg methods[] = {
-        {"kill", kill_all}, {"launch", launch},  {"limit", limit},     {"next", next_news},
-        {"resume", resume}, {"signal", pass_on}, {"suspend", suspend}, {"wait", wait_for_news},
-        {"__gc", drop},     {NULL, NULL},
+        {"kill", kill_all},   {"launch", launch},      {"limit", limit},
+        {"next", next_news},  {"resume", resume},      {"signal", send_signal},
+        {"suspend", suspend}, {"wait", wait_for_news}, {"__gc", drop},
+        {NULL, NULL},
     };
     luaL_newmetatable(L, CHILD_BOX);
     zkl_lua_set_functions(L, methods);

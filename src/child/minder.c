@@ -160,7 +160,7 @@ static void owner_gone(struct minder *self) {
     limit(self, zkl_now(), earlier(kill_at, self->kill_at));
 }
 
-static void keep_limits(struct minder *self) {
+static void impose_limits(struct minder *self) {
     zkl_time now = zkl_now();
     if (!self->command) return;
     if (!self->terminated && now >= self->term_at) {
@@ -253,7 +253,7 @@ void zkl_minder_main(int socket, const struct zkl_minded *minded) {
     while (self.command || self.socket >= 0) {
         wait_for_news(&self);
         collect(&self);
-        keep_limits(&self);
+        impose_limits(&self);
         look_for_end(&self);
     }
     _exit(0);

@@ -16,7 +16,7 @@ void zkl_lua_class(lua_State *L, const char *name, const luaL_Reg *methods) {
     lua_pop(L, 1);
 }
 
-void zkl_lua_keep(lua_State *L, const char *name, const lua_CFunction *functions, int count) {
+void zkl_lua_store(lua_State *L, const char *name, const lua_CFunction *functions, int count) {
     luaL_getmetatable(L, name);
     for (int i = 0; i < count; i++) {
         lua_pushcfunction(L, functions[i]);
@@ -25,7 +25,7 @@ void zkl_lua_keep(lua_State *L, const char *name, const lua_CFunction *functions
     lua_pop(L, 1);
 }
 
-void zkl_lua_push_kept(lua_State *L, int place) {
+void zkl_lua_push_stored(lua_State *L, int place) {
     lua_rawgeti(L, lua_upvalueindex(1), place);
 }
 
@@ -93,7 +93,7 @@ int zkl_lua_drop(lua_State *L, const char *name, void (*drop)(void *held)) {
 int zkl_lua_collect(lua_State *L, const char *name, void (*drop)(void *held)) {
     struct zkl_box full;
     if (!empty(zkl_lua_to_box(L, 1, name), &full)) return 0;
-    if (!zkl_world_keep(full.client, full.held, drop)) give_back(full, drop);
+    if (!zkl_world_defer(full.client, full.held, drop)) give_back(full, drop);
     zkl_client_drop(full.client);
     return 0;
 }

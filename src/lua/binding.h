@@ -61,8 +61,8 @@ int zkl_lua_push_names(lua_State *L, struct zkl_lua_names *names);
 void zkl_lua_class(lua_State *L, const char *name, const luaL_Reg *methods);
 
 /* Puts functions into the class's list, from 1 on: to push one from there makes no Lua object. */
-void zkl_lua_keep(lua_State *L, const char *name, const lua_CFunction *functions, int count);
-void zkl_lua_push_kept(lua_State *L, int place); /* in a method */
+void zkl_lua_store(lua_State *L, const char *name, const lua_CFunction *functions, int count);
+void zkl_lua_push_stored(lua_State *L, int place); /* in a method */
 
 struct zkl_box {
     zkl_client *client; /* the content's, with a reference; NULL: the box is empty */

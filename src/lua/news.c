@@ -12,7 +12,7 @@ const char *const zkl_lua_state_names[] = {[ZKL_SESSION_CONNECTING] = "connectin
                                            [ZKL_SESSION_EXPIRED] = "expired",
                                            [ZKL_SESSION_CLOSED] = "closed"};
 
-/* Places in the list of the class (zkl_lua_keep()). */
+/* Places in the list of the class (zkl_lua_store()). */
 enum { PUSH_STEP = 1, EVENT_NAMES, STATE_NAMES = EVENT_NAMES + ZKL_EVENT_STEP + 1 };
 
 /* Seconds since 1970 of a time by the client's clock. */
@@ -68,19 +68,19 @@ static const char *const event_names[] = {
     [ZKL_EVENT_LEASE] = "lease", [ZKL_EVENT_STATE] = "state",     [ZKL_EVENT_WATCHER] = "watcher",
     [ZKL_EVENT_STEP] = "step"};
 
-static void keep_names(lua_State *L, int place, const char *const *names, int count) {
+static void store_names(lua_State *L, int place, const char *const *names, int count) {
     for (int i = 0; i < count; i++) {
         lua_pushstring(L, names[i]);
         lua_rawseti(L, -2, place + i);
     }
 }
 
-static void keep_what_is_pushed(lua_State *L) {
+static void store_what_is_pushed(lua_State *L) {
     static const lua_CFunction functions[] = {push_step};
-    zkl_lua_keep(L, ZKL_SESSION_BOX, functions, 1);
+    zkl_lua_store(L, ZKL_SESSION_BOX, functions, 1);
     luaL_getmetatable(L, ZKL_SESSION_BOX);
-    keep_names(L, EVENT_NAMES, event_names, ZKL_EVENT_STEP + 1);
-    keep_names(L, STATE_NAMES, zkl_lua_state_names, ZKL_SESSION_CLOSED + 1);
+    store_names(L, EVENT_NAMES, event_names, ZKL_EVENT_STEP + 1);
+    store_names(L, STATE_NAMES, zkl_lua_state_names, ZKL_SESSION_CLOSED + 1);
     lua_pop(L, 1);
 }
 
@@ -88,13 +88,13 @@ static int state(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
     enum zkl_session_state now = zkl_session_state(zkl_client_enter(client));
     zkl_client_leave(client);
-    zkl_lua_push_kept(L, STATE_NAMES + (int)now);
+    zkl_lua_push_stored(L, STATE_NAMES + (int)now);
     return 1;
 }
 
 static void push_and_free(lua_State *L, const zkl_client *client, const struct zkl_step *step) {
     struct dated_step dated = {step, date_of(client, step->at)};
-    zkl_lua_push_kept(L, PUSH_STEP);
+    zkl_lua_push_stored(L, PUSH_STEP);
     lua_pushlightuserdata(L, &dated);
     int failed = lua_pcall(L, 1, 1, 0);
     zkl_step_free(step);
@@ -108,8 +108,8 @@ static int next_event(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
     luaL_checkstack(L, 6, NULL);
     if (!zkl_client_next(client, &event, &more)) return 0;
-    zkl_lua_push_kept(L, EVENT_NAMES + (int)event.kind);
-    if (event.kind == ZKL_EVENT_STATE) zkl_lua_push_kept(L, STATE_NAMES + (int)event.state);
+    zkl_lua_push_stored(L, EVENT_NAMES + (int)event.kind);
+    if (event.kind == ZKL_EVENT_STATE) zkl_lua_push_stored(L, STATE_NAMES + (int)event.state);
     else if (event.kind == ZKL_EVENT_STEP) push_and_free(L, client, event.step);
     else lua_pushnumber(L, (lua_Number)event.id);
     lua_pushboolean(L, more);
@@ -184,5 +184,5 @@ void zkl_lua_open_news(lua_State *L) {
         {NULL, NULL},
     };
     zkl_lua_class(L, ZKL_SESSION_BOX, methods);
-    keep_what_is_pushed(L);
+    store_what_is_pushed(L);
 }

@@ -19,11 +19,11 @@ static int done(lua_State *L) {
 
 enum { PUSH_RESULT = 1, PUSH_QUEUE, PUSH_DATA };
 
-/* Calls a kept function with a box of its own: the request's may be dropped meanwhile. */
+/* Calls a stored function with a box of its own: the request's may be dropped meanwhile. */
 static int look(lua_State *L, int push) {
     struct zkl_box box;
     int top = lua_gettop(L);
-    zkl_lua_push_kept(L, push);
+    zkl_lua_push_stored(L, push);
     lua_pushlightuserdata(L, &box);
     zkl_request_ref(zkl_lua_enter(L, ZKL_REQUEST_BOX));
     box = *(const struct zkl_box *)lua_touserdata(L, 1);
@@ -204,5 +204,5 @@ void zkl_lua_open_request(lua_State *L) {
     };
     static const lua_CFunction functions[] = {push_result, push_queue, push_data};
     zkl_lua_class(L, ZKL_REQUEST_BOX, methods);
-    zkl_lua_keep(L, ZKL_REQUEST_BOX, functions, 3);
+    zkl_lua_store(L, ZKL_REQUEST_BOX, functions, 3);
 }

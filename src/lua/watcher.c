@@ -42,7 +42,7 @@ static int push_sight(lua_State *L) {
 static int look(lua_State *L) {
     struct zkl_sight sight;
     lua_settop(L, 1);
-    zkl_lua_push_kept(L, 1); /* push_sight */
+    zkl_lua_push_stored(L, 1); /* push_sight */
     lua_pushlightuserdata(L, &sight);
     zkl_watcher *watcher = enter(L);
     if (!watcher) return 0;
@@ -83,5 +83,5 @@ void zkl_lua_open_watcher(lua_State *L) {
     };
     static const lua_CFunction functions[] = {push_sight};
     zkl_lua_class(L, ZKL_WATCHER_BOX, methods);
-    zkl_lua_keep(L, ZKL_WATCHER_BOX, functions, 1);
+    zkl_lua_store(L, ZKL_WATCHER_BOX, functions, 1);
 }

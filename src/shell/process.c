@@ -166,7 +166,7 @@ static void relay(int signal, siginfo_t *info, void *context) {
 }
 
 /* Sends the signal again, with its usual effect: the host's handler runs, or the process ends. */
-static void pass_on(int signal) {
+static void send_on(int signal) {
     struct sigaction host = before[signal], now;
     if (host.sa_handler != SIG_DFL) {
         host.sa_sigaction = relay;
@@ -183,7 +183,7 @@ static void on_signal(int signal) {
     unsigned char byte = (unsigned char)signal;
     ending++;
     if (getpid() != reader || write(pipe_ends[1], &byte, 1) != 1) {
-        pass_on(signal);
+        send_on(signal);
         ending--;
     }
     errno = error;
@@ -196,7 +196,7 @@ static void *read_signals(void *argument) {
     while (read(pipe_ends[0], &signal, 1) == 1) {
         close_all();
         bool ends = before[signal].sa_handler == SIG_DFL;
-        pass_on(signal);
+        send_on(signal);
         if (getpid() == 1 && ends) _exit(128 + signal);
         ending--; /* the signal was sent again */
     }

@@ -29,8 +29,8 @@ struct server {
 };
 
 /* A request, lease or watcher that the collector found; it is dropped when the world is over. */
-struct kept {
-    struct kept *next;
+struct deferred {
+    struct deferred *next;
     void *held;
     void (*drop)(void *held);
 };
@@ -44,7 +44,7 @@ struct resident {
     struct zkl_list place; /* in the world's news, or alone */
     uint32_t number, process;
     bool stopped, dead;
-    struct kept *kept;
+    struct deferred *deferred;
     zkl_time stopped_at, ended_at; /* ended_at: when the world was over */
 };
 

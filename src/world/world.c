@@ -50,7 +50,7 @@ static void leave_world(struct resident *resident) {
     }
     resident->ended_at = resident->world->now;
     zkl_list_remove(&resident->place);
-    for (struct kept *each = resident->kept, *after; each; each = after) {
+    for (struct deferred *each = resident->deferred, *after; each; each = after) {
         after = each->next;
         zkl_client_enter(client);
         each->drop(each->held);
@@ -181,13 +181,13 @@ const char *zkl_world_name(const zkl_client *client) {
     return client->link->server->name;
 }
 
-bool zkl_world_keep(zkl_client *client, void *held, void (*drop)(void *held)) {
+bool zkl_world_defer(zkl_client *client, void *held, void (*drop)(void *held)) {
     if (!zkl_world_owns(client) || !resident_of(client)->world) return false;
     struct resident *resident = resident_of(client);
-    struct kept *kept = malloc(sizeof *kept);
-    if (!kept) return false;
-    *kept = (struct kept){.next = resident->kept, .held = held, .drop = drop};
-    resident->kept = kept;
+    struct deferred *deferred = malloc(sizeof *deferred);
+    if (!deferred) return false;
+    *deferred = (struct deferred){.next = resident->deferred, .held = held, .drop = drop};
+    resident->deferred = deferred;
     return true;
 }
 

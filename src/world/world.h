@@ -71,7 +71,7 @@ zkl_time zkl_world_changed(const struct zkl_world *world);
  * so that the collector has no effect in it. False: the client is of no world, or out of memory:
  * the caller drops `held`.
  */
-bool zkl_world_keep(zkl_client *client, void *held, void (*drop)(void *held));
+bool zkl_world_defer(zkl_client *client, void *held, void (*drop)(void *held));
 
 /* Adds what all its clients have counted. */
 void zkl_world_totals(struct zkl_world *world, struct zkl_totals *totals);
