@@ -4,8 +4,8 @@
 # Shows: `zklock run -n`, which gives up at once if the job runs elsewhere (exit status 75; here 0,
 # by -E: that is no mishap that cron should report); the token, which is compared and written with
 # the result under a lock of the folder (flock), so that a job that was stopped for an hour and wakes
-# cannot overwrite a newer result; a lock that is kept for a minute more, so that a machine whose
-# clock is late does not find it free.
+# cannot overwrite a newer result; a lock that is held for a minute more, also after a failure, so
+# that a machine whose clock is late does not find it free.
 #
 #     0 3 * * *  ZK_HOSTS=zk1:2181,zk2:2181 /usr/local/bin/nightly.sh /srv/reports
 set -eu
@@ -16,6 +16,7 @@ if [ -z "${ZKLOCK_TOKEN:-}" ]; then # not under the lock yet
     exec zklock run -n -E 0 /examples/nightly "$0" "$folder"
 fi
 
+trap 'sleep "${NIGHTLY_KEEP:-60}"' EXIT
 mkdir -p "$folder"
 sleep 1 # the report
 (
@@ -28,4 +29,3 @@ sleep 1 # the report
     echo "$ZKLOCK_TOKEN" >"$folder/token"
     echo "report of $(hostname)" >>"$folder/reports"
 ) 9>"$folder/lock"
-sleep "${NIGHTLY_KEEP:-60}"

@@ -105,7 +105,7 @@ return {
     { "BUG-13-latch", "a watch that was used up by a change is not set again",
       at = "zkl_claim_ahead_changed", find = "return ZKL_DO_WATCH_AHEAD;", replace = "return 0;" },
     { "BUG-16", "a node is removed without asking whose it is: any unknown one counts as an orphan",
-      at = "zkl_line_orphan", find = "contender->session == session &&" },
+      at = "zkl_line_orphan", find = "is_own(line, contender) &&" },
     { "BUG-16-lost", "a release after the lease was lost deletes all the same",
       at = "zkl_claim_release", find = "if (claim->state != ZKL_HELD) return 0;" },
 
@@ -126,7 +126,7 @@ return {
       at = "zkl_claim_expire", find = "if (claim->state == ZKL_GONE) return 0;",
       replace = "if (claim->state == ZKL_GONE || claim->state == ZKL_HELD) return 0;" },
     { "CURATOR-498", "a lost create's node is found by its nonce alone: another session's will do",
-      at = "zkl_line_find_nonce", find = "contender->session == session &&" },
+      at = "zkl_line_find_nonce", find = "is_own(line, contender) &&" },
 
     -- --- other clients ----------------------------------------------------------------
 
@@ -176,7 +176,7 @@ return {
       at = "zkl_line_replace",
       find = "if (list[i]->seen > line->serial) list[i]->claimed = is_claimed(line, list[i]);" },
     { "no-orphans", "a node of ours that no claim answers for is never removed",
-      at = "zkl_line_orphan", find = "if (session == 0)" },
+      at = "zkl_line_orphan", find = "if (line->common->session == 0)" },
     { "downgraded-writer", "behind a writer that went, its downgraded reader is overlooked",
       at = "zkl_line_forget", find = "if (contender->kind == ZKL_WRITE) line->incomplete = true;" },
     { "foreign-children", "a child that is no contender is waited for",
@@ -604,7 +604,7 @@ return {
       at = "forget_node", find = "{.doubted =",
       replace = "{.contended = claim->node.contended, .doubted =" },
     { "batch-for-itself", "another node of the own session ends its turn",
-      at = "zkl_line_has_others", find = "line->contenders[i]->session != session",
+      at = "zkl_line_has_others", find = "!is_own(line, line->contenders[i])",
       replace = "line->contenders[i]->session != 0" },
     { "batch-no-renewal", "a node has more grants than tokens",
       at = "is_over", find = "is_used_up(&claim->node) ||" },

@@ -119,7 +119,7 @@ enum zkl_claim_state {
      * Nothing was asked yet: there is no connection; or no proof would count yet; or an earlier
      * claim of the session comes first: it is finding out whether the path exists, and would lose
      * its place, or it has a node that this claim will have after it. Such a claim is `stalled`;
-     * one of ZKL_UNFAIR that is not makes a pause.
+     * one without an order that is not makes a pause.
      */
     ZKL_NEW,
     ZKL_TRY,          /* a list is out: is the lock free? (a try writes nothing if not) */

@@ -55,7 +55,7 @@ function environment.introduction(options)
 Ten buyers, one item each, a stock of 100: 90 must be left. A wrong strategy must be seen to fail.
 Servers are processes, buyers are coroutines; all numbers are read from the store, an SQLite file.
 Between reading and writing the stock a buyer pauses %g s, which widens the race (--pause).
-DEMO-09 and DEMO-10 hold the lock %g s (--hold; the seed's 5 s: --seed-times).
+DEMO-09 and DEMO-10 hold the lock %g s (--hold; --seed-times: 5 s, as in the original).
 
 ]]):format(options.pause, options.hold)
 end

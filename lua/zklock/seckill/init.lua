@@ -69,7 +69,8 @@ function seckill.explore(options, given)
     local ok, found, message, code = pcall(explorations.carry_out, plan, seeds, heard)
     clear()
     if not ok then error(found, 0) end
-    return found, message, code
+    if found then return found end
+    return nil, message, code
 end
 
 

@@ -54,7 +54,7 @@ Each fault meets an engine, and then zklock. What must go wrong is wrong by the 
 buyers are kept waiting, and for the reason that is named. Servers are processes, buyers are
 coroutines. Redis and MariaDB are started where they are needed.
 Between reading and writing the stock a buyer pauses %g s, which widens the race (--pause).
-DEMO-13 holds the lock %g s (--hold; the seed's 3 s: --seed-times).
+DEMO-13 holds the lock %g s (--hold; --seed-times: 3 s, as in the original).
 
 ]]):format(options.pause, options.hold)
 end
