@@ -12,10 +12,11 @@
 #include "story.h"
 
 const char *const move_names[MOVES] = {
-    "carry",   "deliver", "keep",      "see",      "connect", "pass",   "wish",      "cancel",
-    "release", "close",   "downgrade", "yield",    "wait",    "signal", "interrupt", "release all",
-    "deed",    "sever",   "stop",      "continue", "kill",    "expire", "apart",     "rejoin",
-    "land",    "reap",    "enter",     "leave",    "rob",     "change", "clear",     "touch"};
+    "carry",     "deliver",     "keep",   "see",       "connect", "pass", "wish",
+    "cancel",    "release",     "close",  "downgrade", "yield",   "wait", "signal",
+    "interrupt", "release all", "deed",   "hold",      "sever",   "stop", "continue",
+    "kill",      "expire",      "apart",  "rejoin",    "land",    "reap", "enter",
+    "leave",     "rob",         "change", "clear",     "touch"};
 
 uint64_t moves_made[MOVES];
 
@@ -29,7 +30,8 @@ static const unsigned weights[MOVES] = {
     [MOVE_SEVER] = 2,   [MOVE_STOP] = 1,     [MOVE_CONTINUE] = 6,  [MOVE_KILL] = 1,
     [MOVE_EXPIRE] = 1,  [MOVE_APART] = 2,    [MOVE_REJOIN] = 3,    [MOVE_LAND] = 4,
     [MOVE_REAP] = 2,    [MOVE_ENTER] = 3,    [MOVE_LEAVE] = 5,     [MOVE_ROB] = 1,
-    [MOVE_CHANGE] = 1,  [MOVE_CLEAR] = 1,    [MOVE_DEED] = 6,      [MOVE_TOUCH] = 2};
+    [MOVE_CHANGE] = 1,  [MOVE_CLEAR] = 1,    [MOVE_DEED] = 6,      [MOVE_TOUCH] = 2,
+    [MOVE_HOLD] = 2};
 
 static struct {
     enum move moves[MOVES * CLIENTS];
@@ -133,6 +135,7 @@ static void allow_users_of(struct client *c) {
     allow(MOVE_SIGNAL, who, !(world.setting.plain && c->signals) && user_has(c, may_use_condition));
     allow(MOVE_INTERRUPT, who, true);
     allow(MOVE_RELEASE_ALL, who, user_has(c, has_lease));
+    allow(MOVE_HOLD, who, user_has(c, has_lease));
 }
 
 static void allow_of(struct client *c) {
@@ -432,6 +435,7 @@ static void make(enum move move, int who) {
     case MOVE_INTERRUPT: user_interrupt(c, user_some(c, is_any)->owner); break;
     case MOVE_RELEASE_ALL: user_release_all(c, user_some(c, has_lease)->owner); break;
     case MOVE_DEED: deed_begin(c); break;
+    case MOVE_HOLD: user_hold(c, user_some(c, has_lease)); break;
     case MOVE_CLOSE: client_close(c); break;
     case MOVE_SEVER: network_sever(c); break;
     case MOVE_STOP:

@@ -27,6 +27,7 @@ enum move {
     MOVE_INTERRUPT,   /* an owner ends all its waits */
     MOVE_RELEASE_ALL, /* or gives up all that it has */
     MOVE_DEED,        /* a user writes, asks or watches: deeds.h */
+    MOVE_HOLD,        /* a holder moves the end of its hold, or sets one */
     /* faults */
     MOVE_SEVER,    /* a connection is cut */
     MOVE_STOP,     /* a process is stopped */

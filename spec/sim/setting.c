@@ -113,6 +113,7 @@ static void set_session(struct setting *setting) {
     }
     setting->lingers = choose(6) == 5;
     setting->limits = choose(4) == 3;
+    if (setting->limits) setting->moves |= BIT(MOVE_HOLD);
 }
 
 static void set_any(void) {

@@ -210,6 +210,17 @@ void user_downgrade(struct client *client, struct wish *wish) {
     client_settle(client);
 }
 
+void user_hold(struct client *client, struct wish *wish) {
+    zkl_time length = TIMEOUT / 4 * (1 + choose(4));
+    tell("%s moves the end of its hold", story_client(client));
+    client_now(client);
+    if (zkl_lease_expire(wish->lease, length) == ZKL_OK) {
+        wish->max_hold = length;
+        rules_on_hold(client, wish);
+    }
+    client_settle(client);
+}
+
 /* With one handle of a grant all of them are given up for the time of a wait. */
 static void set_fellows_away(const struct client *client, const struct wish *wish) {
     EACH_WISH(client, each) {

@@ -547,6 +547,7 @@ void user_wish(struct client *client, int line, const struct desire *desires, un
 void user_cancel(struct client *client, struct wish *wish);
 void user_release(struct client *client, struct wish *wish);
 void user_downgrade(struct client *client, struct wish *wish);
+void user_hold(struct client *client, struct wish *wish); /* moves the end of its hold */
 bool user_may_wait(const struct client *client);
 void user_wait(struct client *client, struct wish *wish, zkl_time timeout);
 void user_signal(struct client *client, struct wish *wish);
