@@ -121,7 +121,7 @@ return {
         claim->state = ZKL_RECOVER_SYNC;
         claim->stalled = claim->node.doubted = true;
         return ZKL_DO_DOUBT;]],
-      replace = "return enter(claim);" },
+      replace = "return zkl_claim_enter(claim);" },
     { "CURATOR-206", "a lease outlives its session: the next one revives it",
       at = "zkl_claim_expire", find = "if (claim->state == ZKL_GONE) return 0;",
       replace = "if (claim->state == ZKL_GONE || claim->state == ZKL_HELD) return 0;" },

@@ -17,9 +17,28 @@ static void own(struct zkl_claim *claim, const char *name) {
     claim->node.sequence = zkl_name_parse(name, &parsed) ? parsed.sequence : ZKL_SEQUENCE_LIMIT;
 }
 
+/* The reply to a create that is not ZKL_DONE. */
+static zkl_actions not_created(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why) {
+    switch (reply) {
+    case ZKL_DONE: break;
+    case ZKL_ABSENT:
+        if (!claim->wanted) return gone(claim);
+        if (claim->refusal != ZKL_OK) return fail(claim, claim->refusal) | gone(claim);
+        return zkl_claim_enter(claim) | ZKL_DO_PARENTS;
+    case ZKL_REFUSED:
+        claim->refusal = why;
+        return (claim->wanted ? fail(claim, why) : 0) | gone(claim);
+    case ZKL_UNKNOWN:
+        claim->state = ZKL_RECOVER_SYNC;
+        claim->stalled = claim->node.doubted = true;
+        return ZKL_DO_DOUBT;
+    }
+    return 0;
+}
+
 static zkl_actions create_answered(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
                                    const char *name, int64_t czxid) {
-    if (reply != ZKL_DONE) return not_created(claim, reply, why, zkl_claim_enter);
+    if (reply != ZKL_DONE) return not_created(claim, reply, why);
     own(claim, name);
     claim->node.czxid = czxid;
     claim->refusal = ZKL_OK;
@@ -34,7 +53,7 @@ zkl_actions zkl_claim_created(struct zkl_claim *claim, enum zkl_reply reply, enu
     assert(reply != ZKL_DONE || strlen(name) < ZKL_NAME_SIZE);
     assert(reply != ZKL_DONE || czxid > 0 || is_part(claim) || claim->waiter);
     if (claim->state != ZKL_CREATE) return 0;
-    if (zkl_kind_is_fixed(claim->kind)) return not_created(claim, reply, why, zkl_unfair_enter);
+    if (zkl_kind_is_fixed(claim->kind)) return not_created(claim, reply, why);
     zkl_actions actions = create_answered(claim, reply, why, name, czxid);
     if (claim->line->opened || claim->state == ZKL_CREATE) return actions;
     claim->line->opened = reply == ZKL_DONE;

@@ -237,27 +237,6 @@ static inline zkl_actions lose(struct zkl_claim *claim) {
     return ZKL_DO_LOSE;
 }
 
-/* The reply to a create that is not ZKL_DONE; `enter` makes another attempt. */
-static inline zkl_actions not_created(struct zkl_claim *claim, enum zkl_reply reply,
-                                      enum zkl_code why,
-                                      zkl_actions (*enter)(struct zkl_claim *claim)) {
-    switch (reply) {
-    case ZKL_DONE: break;
-    case ZKL_ABSENT:
-        if (!claim->wanted) return gone(claim);
-        if (claim->refusal != ZKL_OK) return fail(claim, claim->refusal) | gone(claim);
-        return enter(claim) | ZKL_DO_PARENTS;
-    case ZKL_REFUSED:
-        claim->refusal = why;
-        return (claim->wanted ? fail(claim, why) : 0) | gone(claim);
-    case ZKL_UNKNOWN:
-        claim->state = ZKL_RECOVER_SYNC;
-        claim->stalled = claim->node.doubted = true;
-        return ZKL_DO_DOUBT;
-    }
-    return 0;
-}
-
 /* --- claim_way.c: the way of a claim in a line ---------------------------------------------- */
 
 zkl_actions zkl_claim_enter(struct zkl_claim *claim);   /* a new attempt, with its own nonce */
@@ -308,7 +287,6 @@ zkl_actions zkl_waiter_listed(struct zkl_claim *claim, enum zkl_reply reply);
 /* Another claim of the session asks or waits for this one, too. */
 bool zkl_unfair_follows(const struct zkl_claim *claim);
 zkl_actions zkl_unfair_start(struct zkl_claim *claim);
-zkl_actions zkl_unfair_enter(struct zkl_claim *claim); /* another attempt */
 zkl_actions zkl_unfair_got_own(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
                                int64_t czxid, uint64_t owner, zkl_time now);
 zkl_actions zkl_unfair_own_gone(struct zkl_claim *claim);

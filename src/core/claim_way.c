@@ -17,7 +17,8 @@ static void name_attempt(struct zkl_claim *claim) {
     uint64_t session = claim->line->common->session;
     struct zkl_node *node = &claim->node;
     node->nonce = ++claim->line->common->nonces | nonce_bits(claim);
-    if (claim->kind == ZKL_PERMIT)
+    if (zkl_kind_is_fixed(claim->kind)) strcpy(node->name, ZKL_NAME_FIXED);
+    else if (claim->kind == ZKL_PERMIT)
         zkl_name_permits(node->name, claim->permits, claim->limit, session, node->nonce);
     else zkl_name_prefix(node->name, claim->kind, session, node->nonce);
 }
@@ -53,7 +54,8 @@ zkl_actions zkl_claim_enter(struct zkl_claim *claim) {
     forget_node(claim);
     if (is_part(claim)) return gather(claim);
     name_attempt(claim);
-    return claim->waiter ? ZKL_DO_CREATE : ZKL_DO_CREATE | ZKL_DO_LIST;
+    bool lists = !claim->waiter && !zkl_kind_is_fixed(claim->kind);
+    return lists ? ZKL_DO_CREATE | ZKL_DO_LIST : ZKL_DO_CREATE;
 }
 
 /* Somebody removed the own node while it waited: never a grant. */

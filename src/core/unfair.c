@@ -60,27 +60,12 @@ enum zkl_orphan zkl_line_fixed_orphan(const struct zkl_line *line, uint64_t owne
 
 /* --- the ways into a state ----------------------------------------------------------------- */
 
-static zkl_actions enter(struct zkl_claim *claim) {
-    claim->state = ZKL_CREATE;
-    claim->node.watched = false;
-    strcpy(claim->node.name, ZKL_NAME_FIXED);
-    return ZKL_DO_CREATE;
-}
-
 zkl_actions zkl_unfair_start(struct zkl_claim *claim) {
     claim->state = ZKL_NEW;
     forget_node(claim);
-    claim->stalled = !connected(claim) || !may_enter(claim) || zkl_unfair_follows(claim) ||
-                     zkl_claim_asks_too_often(claim);
-    if (!claim->stalled) return enter(claim);
+    claim->stalled = !connected(claim) || !may_enter(claim) || zkl_unfair_follows(claim);
+    if (!claim->stalled) return zkl_claim_enter(claim);
     return connected(claim) && !claim->trying ? announce(claim) : 0;
-}
-
-zkl_actions zkl_unfair_enter(struct zkl_claim *claim) {
-    if (!zkl_claim_asks_too_often(claim)) return enter(claim);
-    claim->state = ZKL_NEW;
-    forget_node(claim);
-    return stall(claim);
 }
 
 /* Somebody else has the lock. */
