@@ -819,7 +819,7 @@ return {
       find = "if (sync) zkl_call_sync(sync, zkl_stakes_at(stakes, 0)->path->text);",
       replace = [[
     const struct stake *own = zkl_stakes_at(stakes, 0);
-    if (sync) zkl_call_get(sync, own->path->text, own->claim.name);]] },
+    if (sync) zkl_call_get(sync, own->path->text, own->claim.node.name);]] },
     { "check-of-session", "a check looks at the session alone, not at the node",
       at = "check_got", find = "answer->reply == ZKL_ABSENT", replace = "false" },
     { "watch-after-close", "what a watch has to tell is told after the session was closed",
