@@ -295,7 +295,8 @@ return {
       replace = "claim->refusal = ZKL_CONNECTION; break;" },
     { "share-refused-again",
       "a refusal after a lost reply counts, though the first may have been carried out",
-      at = "zkl_claim_downgraded", find = "if (claim->refusal == ZKL_IN_DOUBT) return stall(claim);" },
+      at = "zkl_claim_downgraded",
+      find = "if (claim->refusal == ZKL_IN_DOUBT) return stall(claim);" },
     { "share-old-name", "a release while a writer becomes a reader removes the writer's node only",
       at = "zkl_claim_release", find = "if (claim->state == ZKL_DOWNGRADE) claim->wanted = false;",
       replace = "if (claim->state == ZKL_DOWNGRADE) return leave(claim);" },
@@ -499,7 +500,8 @@ return {
     { "other-limit", "a limit that is not its own is nobody's concern",
       at = "advance_permits",
       find = [[
-    if (zkl_permits_stranger(claim->line, claim)) return fail(claim, ZKL_CONFLICT) | leave(claim);]] },
+    if (zkl_permits_stranger(claim->line, claim))
+        return fail(claim, ZKL_CONFLICT) | leave(claim);]] },
     { "conflict-stays", "a conflict leaves its node in the line",
       at = "advance_permits", find = "fail(claim, ZKL_CONFLICT) | leave(claim)",
       replace = "fail(claim, ZKL_CONFLICT) | gone(claim)" },
@@ -523,7 +525,8 @@ return {
     { "signal-swallowed", "a deadline that meets a signal takes it along (Menagerie)",
       at = "zkl_claim_removed",
       find = [[
-    if (reply == ZKL_REFUSED && zkl_waiter_may_be_signalled(claim)) return zkl_waiter_forward(claim);]],
+    if (reply == ZKL_REFUSED && zkl_waiter_may_be_signalled(claim))
+        return zkl_waiter_forward(claim);]],
       replace = "if (reply == ZKL_REFUSED && claim->waiter) return gone(claim);" },
     { "signal-not-passed-on", "a signal whose lock is not had again in time goes with its node",
       at = "zkl_claim_cancel",
@@ -563,7 +566,8 @@ return {
     { "stays-overdue", "a hold after a wait that did not begin ends at the wait's deadline",
       at = "stay", find = "lock->deadline = ZKL_NEVER;" },
     { "waits-with-lock", "a wait that is given up leaves the lock's node",
-      at = "zkl_claim_partner_changed", find = "(waiter->waiter == ZKL_WAITER ? leave(lock) : gone(lock))",
+      at = "zkl_claim_partner_changed",
+      find = "(waiter->waiter == ZKL_WAITER ? leave(lock) : gone(lock))",
       replace = "gone(lock)" },
     { "away-for-ever", "a wait that begins too late leaves the lock's claim away",
       at = "zkl_waiter_began", find = "| ZKL_DO_TELL_PARTNER" },
