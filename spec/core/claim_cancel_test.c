@@ -45,7 +45,7 @@ static void everywhere(void) {
             scene_prove();
             CHECK_CASE("%s", scene_states[state]);
             CHECK_IS(zkl_claim_tick(&s.claim, s.now), 0);
-            if (s.claim.waiter) { /* the deadline is its lock's claim's */
+            if (s.claim.waiting) { /* the deadline is its lock's claim's */
                 continue;
             }
             bool held = zkl_claim_holds(&s.claim);

@@ -170,7 +170,7 @@ static void signals(void) {
         CHECK_IS(lock_granted(), ZKL_DO_GRANT);
         CHECK_IS(s.part.node.czxid, 1099);
         CHECK_IS(scene_release(), ZKL_DO_REMOVE);
-        CHECK(s.claim.waiter == ZKL_WAITER_SETTLED);
+        CHECK(s.claim.waiting == ZKL_WAITER_SETTLED);
         CHECK(!s.part.partner);
         CHECK_IS(scene_removed(ZKL_DONE), ZKL_DO_TELL_PARTNER | ZKL_DO_FORGET);
         CHECK_IS(s.part.state, ZKL_HELD);
@@ -244,7 +244,7 @@ static void early(void) {
             CHECK_IS(scene_did(zkl_claim_forwarded(&s.claim, replies[i], true)), ZKL_DO_FORWARD);
             CHECK_TEXT(s.claim.ahead->name, THIRD);
             CHECK_IS(scene_did(zkl_claim_forwarded(&s.claim, replies[i], true)), ZKL_DO_REMOVE);
-            CHECK(s.claim.waiter == ZKL_WAITER_SETTLED && !s.claim.ahead);
+            CHECK(s.claim.waiting == ZKL_WAITER_SETTLED && !s.claim.ahead);
             CHECK_IS(scene_removed(ZKL_REFUSED), 0);
             CHECK_IS(s.claim.state, ZKL_LEAVE);
         }
@@ -252,10 +252,10 @@ static void early(void) {
     TEST("if nobody is behind the signal goes with the node") {
         scene_reach_waiter(ZKL_FORWARD, ZKL_NEVER);
         CHECK_IS(LISTED(AHEAD, s.claim.node.name), ZKL_DO_REMOVE);
-        CHECK(s.claim.waiter == ZKL_WAITER_SETTLED);
+        CHECK(s.claim.waiting == ZKL_WAITER_SETTLED);
         scene_reach_waiter(ZKL_FORWARD, ZKL_NEVER);
         CHECK_IS(scene_list_fails(ZKL_REFUSED, ZKL_AUTH), ZKL_DO_REMOVE);
-        CHECK(s.claim.waiter == ZKL_WAITER_SETTLED);
+        CHECK(s.claim.waiting == ZKL_WAITER_SETTLED);
     }
     TEST("when numbers tell no order everybody is asked") {
         scene_reach_waiter(ZKL_FORWARD, ZKL_NEVER);

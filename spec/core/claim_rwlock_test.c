@@ -232,7 +232,7 @@ static void answered(void) {
             CHECK_CASE("%s", scene_states[state]);
             CHECK_IS(scene_shared(ZKL_DONE) | scene_shared(ZKL_ABSENT), 0);
             CHECK_IS(s.claim.state, state);
-            CHECK_IS(s.claim.kind, s.claim.waiter ? ZKL_MUTEX : ZKL_WRITE);
+            CHECK_IS(s.claim.kind, s.claim.waiting ? ZKL_MUTEX : ZKL_WRITE);
         }
     }
 }

@@ -18,7 +18,7 @@ static void expiry(void) {
             CHECK_CASE("%s%s", scene_states[state], i % 2 ? ", stalled" : "");
             zkl_actions did = scene_expire();
             zkl_actions told = wanted_in(state) ? ZKL_DO_FAIL : held ? ZKL_DO_LOSE : 0;
-            if (s.claim.waiter) told = ZKL_DO_TELL_PARTNER;
+            if (s.claim.waiting) told = ZKL_DO_TELL_PARTNER;
             CHECK_IS(did, state == ZKL_GONE ? 0 : told | ZKL_DO_FORGET);
             CHECK_IS(s.claim.state, ZKL_GONE);
             if (told && state != ZKL_FORWARD) CHECK_IS(s.claim.code, held ? ZKL_LOST : ZKL_EXPIRED);

@@ -415,7 +415,7 @@ static inline zkl_actions scene_stall(void) {
     case ZKL_RECOVER_STAT: return scene_got_own(ZKL_UNKNOWN, 0);
     case ZKL_RANK: return scene_ranked(LIMITED, ZKL_UNKNOWN, 0);
     case ZKL_WAIT:
-        return s.claim.waiter ? scene_got_own(ZKL_UNKNOWN, 0) : scene_got_ahead(ZKL_UNKNOWN);
+        return s.claim.waiting ? scene_got_own(ZKL_UNKNOWN, 0) : scene_got_ahead(ZKL_UNKNOWN);
     case ZKL_DOWNGRADE: return scene_shared(ZKL_UNKNOWN);
     case ZKL_RETREAT:
     case ZKL_LEAVE: return scene_removed(ZKL_UNKNOWN);

@@ -164,7 +164,7 @@ static void check_stakes_rpc(const struct call *call, const struct zkl_rpc *rpc)
     case CALL_DOWNGRADE:
         require(claim->state == ZKL_DOWNGRADE && zkl_claim_may_downgrade(claim));
         break;
-    case CALL_FORWARD: require(claim->state == ZKL_FORWARD && claim->waiter && claim->ahead); break;
+    case CALL_FORWARD: require(claim->state == ZKL_FORWARD && claim->waiting && claim->ahead); break;
     case CALL_MARK:
         require(claim->state == ZKL_HELD && (claim->kind == ZKL_PERMIT || claim->node.marked));
         break;
@@ -285,7 +285,7 @@ static bool another_part_enters(const struct stake *stake) {
 static bool creates(const struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
     if (awaits_parts(claim)) return another_part_enters(stake);
-    return is_out(stake, claim->waiter ? CALL_WAIT : CALL_CREATE) || is_out(NULL, CALL_CREATE_ALL);
+    return is_out(stake, claim->waiting ? CALL_WAIT : CALL_CREATE) || is_out(NULL, CALL_CREATE_ALL);
 }
 
 /* What keeps the claim going; the next heartbeat mends what is stalled. */
@@ -304,7 +304,7 @@ static bool has_alarm(const struct stake *stake) {
     case ZKL_RECOVER_STAT: return is_out(stake, CALL_GET_OWN);
     case ZKL_RANK: return claim->ranks > 0 && count_out(stake, CALL_RANK) == claim->ranks;
     case ZKL_WAIT:
-        return watches_own(stake) && (is_fixed(claim) || claim->waiter || watches_ahead(stake));
+        return watches_own(stake) && (is_fixed(claim) || claim->waiting || watches_ahead(stake));
     case ZKL_FIRST: return claim->next_part->state != ZKL_FIRST && watches_own(stake);
     case ZKL_HELD: return true; /* its user's matter; see check_holder() */
     case ZKL_DOWNGRADE: return is_out(stake, CALL_DOWNGRADE) || is_out(stake, CALL_REVISE);

@@ -527,16 +527,16 @@ return {
       find = [[
     if (reply == ZKL_REFUSED && zkl_waiter_may_be_signalled(claim))
         return zkl_waiter_forward(claim);]],
-      replace = "if (reply == ZKL_REFUSED && claim->waiter) return gone(claim);" },
+      replace = "if (reply == ZKL_REFUSED && claim->waiting) return gone(claim);" },
     { "signal-not-passed-on", "a signal whose lock is not had again in time goes with its node",
       at = "zkl_claim_cancel",
       find = "case ZKL_SIGNALLED: return fail(claim, why) | zkl_waiter_forward(claim);",
       replace = [[
     case ZKL_SIGNALLED:
-        claim->waiter = ZKL_WAITER_SETTLED;
+        claim->waiting = ZKL_WAITER_SETTLED;
         return fail(claim, why) | leave(claim);]] },
     { "signal-taken-twice", "a signal that was taken is passed on as well",
-      at = "zkl_waiter_take", find = "claim->waiter = ZKL_WAITER_SETTLED;" },
+      at = "zkl_waiter_take", find = "claim->waiting = ZKL_WAITER_SETTLED;" },
     { "signal-without-lock", "a signal is written whether its giver has the lock or not",
       at = "next_writes", find = "zkl_guard_new(request->stakes.count, most)",
       replace = "zkl_guard_new(0, most)" },
@@ -567,18 +567,18 @@ return {
       at = "stay", find = "lock->deadline = ZKL_NEVER;" },
     { "waits-with-lock", "a wait that is given up leaves the lock's node",
       at = "zkl_claim_partner_changed",
-      find = "(waiter->waiter == ZKL_WAITER ? leave(lock) : gone(lock))",
+      find = "(waiter->waiting == ZKL_WAITER_CAME ? leave(lock) : gone(lock))",
       replace = "gone(lock)" },
     { "away-for-ever", "a wait that begins too late leaves the lock's claim away",
       at = "zkl_waiter_began", find = "| ZKL_DO_TELL_PARTNER" },
     { "lock-left-twice", "the lock's node, which is gone, is deleted again",
-      at = "zkl_waiter_began", find = "claim->waiter = ZKL_WAITER_BEGAN;" },
+      at = "zkl_waiter_began", find = "claim->waiting = ZKL_WAITER_BEGAN;" },
     { "partner-dangles", "a claim that is freed is still somebody's partner",
       at = "zkl_claim_detach", find = "if (claim->partner) claim->partner->partner = NULL;" },
     { "waits-once", "the end of one wait cuts the next one off from its lock",
       at = "zkl_waiter_take", find = "if (claim->partner) claim->partner->partner = NULL;" },
     { "orphan-takes-signal", "a waiter's node that landed late is removed with its signal",
-      at = "zkl_claim_adopt", find = "claim->line->condition ? ZKL_WAITER : ZKL_NO_WAITER",
+      at = "zkl_claim_adopt", find = "claim->line->condition ? ZKL_WAITER_CAME : ZKL_NO_WAITER",
       replace = "ZKL_NO_WAITER" },
     { "early-list", "the look for the next waiter is not asked again",
       at = "zkl_claim_resume",

@@ -109,13 +109,13 @@ static enum event cancel_event(const struct zkl_claim *claim, enum zkl_code why)
     if (claim->state == ZKL_KEPT) return EVENT_CANCEL;
     if (!claim->wanted) return EVENTS;
     if (why == ZKL_TOO_MANY) rules_on_no_room(client_of(claim));
-    return why == ZKL_TIMEOUT && !claim->waiter ? EVENT_DEADLINE : EVENT_CANCEL;
+    return why == ZKL_TIMEOUT && !claim->waiting ? EVENT_DEADLINE : EVENT_CANCEL;
 }
 
 /* A waiter whose lock was granted again. */
 static enum event release_event(const struct zkl_claim *claim) {
     struct shadow *shadow = shadow_of(client_of(claim), claim);
-    bool taken = claim->waiter && claim->partner && claim->partner->state == ZKL_HELD;
+    bool taken = claim->waiting && claim->partner && claim->partner->state == ZKL_HELD;
     if (shadow && taken) shadow->taken = true;
     return EVENT_RELEASE;
 }
@@ -203,7 +203,7 @@ FEED(left_nothing, EVENT_LEFT_NOTHING, NO_MORE, (CLAIM), (claim))
 FEED(told_held, claim->trying && claim->state == ZKL_WAIT ? EVENT_TOLD_HELD : EVENTS, NO_MORE,
      (CLAIM, const struct zkl_contender *contender), (claim, contender))
 /* A write to a node says that to a waiter in a condition only. */
-FEED(signalled, claim->waiter ? EVENT_SIGNALLED : EVENTS, NO_MORE, (CLAIM), (claim))
+FEED(signalled, claim->waiting ? EVENT_SIGNALLED : EVENTS, NO_MORE, (CLAIM), (claim))
 FEED(forwarded, forwarded_event(reply, next), NO_MORE, (CLAIM, enum zkl_reply reply, bool next),
      (claim, reply, next))
 

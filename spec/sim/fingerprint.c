@@ -117,7 +117,7 @@ static void mix_claim(const struct zkl_claim *claim, zkl_time now) {
                    claim->announced << 3 | claim->node.watched << 4 | claim->ends << 5 |
                    claim->asks << 6 | claim->counting << 7 | claim->node.marked << 8 |
                    (claim->node.nonce != 0) << 9));
-    mix(claim->waiter);
+    mix(claim->waiting);
     mix((uint64_t)(uint32_t)claim->batch << 32 | (uint32_t)claim->node.served);
     mix((uint64_t)(uint32_t)claim->permits << 32 | (uint32_t)claim->limit);
     mix((uint64_t)claim->heard << 2 | (uint64_t)(claim->headed != 0) << 1 | claim->unseen);

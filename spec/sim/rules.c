@@ -804,7 +804,7 @@ static void check_try(void) {
 static void check_calm(const struct client *client, const struct zkl_claim *claim) {
     if (claim->state == ZKL_KEPT) check_kept(client, claim);
     if (claim->state == ZKL_WAIT && claim->trying) check_try();
-    if (claim->state == ZKL_WAIT && claim->waiter) check_in_condition(client, claim);
+    if (claim->state == ZKL_WAIT && claim->waiting) check_in_condition(client, claim);
     else if (claim->state == ZKL_WAIT && zkl_kind_is_fixed(claim->kind))
         check_unfair_waiter(client);
     else if (claim->state == ZKL_WAIT) check_waiter(client, claim);

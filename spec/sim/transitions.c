@@ -25,7 +25,7 @@ static struct kind {
 
 static enum form form_of(const struct zkl_claim *claim) {
     if (zkl_kind_is_fixed(claim->kind)) return UNFAIR;
-    return claim->waiter ? WAITER : LINE;
+    return claim->waiting ? WAITER : LINE;
 }
 
 /* Above 0. */

@@ -23,7 +23,7 @@
 
 void zkl_claim_batch(struct zkl_claim *claim, int32_t batch) {
     assert(batch >= ZKL_BATCH_BY_TIME && batch <= ZKL_BATCH_MAX);
-    assert(batch == 0 || (claim->kind == ZKL_MUTEX && !is_part(claim) && !claim->waiter));
+    assert(batch == 0 || (claim->kind == ZKL_MUTEX && !is_part(claim) && !claim->waiting));
     claim->batch = batch;
     if (batch != 0) zkl_claim_count(claim);
 }
@@ -204,7 +204,7 @@ static bool is_restrained(struct zkl_restraint *restraint, zkl_time now) {
 }
 
 void zkl_claim_keep(struct zkl_claim *claim, zkl_time keep, zkl_time now) {
-    assert(keep > 0 && !is_part(claim) && !claim->waiter);
+    assert(keep > 0 && !is_part(claim) && !claim->waiting);
     zkl_claim_count(claim);
     claim->keep = is_restrained(&claim->line->restraint, now) ? 0 : keep;
 }

@@ -51,7 +51,7 @@ void zkl_claim_join(struct zkl_claim *part, struct zkl_claim *first) {
 zkl_actions zkl_claim_adopt(struct zkl_claim *claim, struct zkl_contender *orphan) {
     assert(claim->state == ZKL_NEW && orphan->listed && !orphan->claimed);
     orphan->claimed = true;
-    claim->waiter = claim->line->condition ? ZKL_WAITER : ZKL_NO_WAITER;
+    claim->waiting = claim->line->condition ? ZKL_WAITER_CAME : ZKL_NO_WAITER;
     claim->node.nonce = orphan->nonce;
     claim->node.czxid = orphan->czxid;
     claim->node.sequence = orphan->sequence;
@@ -170,7 +170,7 @@ zkl_actions zkl_claim_resume(struct zkl_claim *claim, zkl_time now) {
     case ZKL_KEPT: return zkl_batch_ask(claim);
     case ZKL_FIRST: return admit(claim, now);
     case ZKL_WAIT: {
-        if (claim->waiter) return watch_own(claim);
+        if (claim->waiting) return watch_own(claim);
         if (claim->headed) return zkl_claim_advance(claim, now);
         zkl_actions own_too = claim->node.watched ? 0 : ZKL_DO_WATCH_OWN;
         claim->node.watched = true;

@@ -151,9 +151,9 @@ enum zkl_claim_state {
 };
 
 /* Whether a claim is a condition's waiter, and how far it has come. */
-enum zkl_waiter {
+enum zkl_waiting {
     ZKL_NO_WAITER,
-    ZKL_WAITER,        /* the lock's node is there, or was when last heard of */
+    ZKL_WAITER_CAME,   /* the lock's node is there, or was when last heard of */
     ZKL_WAITER_BEGAN,  /* the lock's node is gone */
     ZKL_WAITER_SETTLED /* its signal was taken, or nobody is to have it */
 };
@@ -232,7 +232,7 @@ struct zkl_claim {
 
     struct zkl_claim *next_part; /* of a multi-lock, in a ring; itself: it is no part */
     struct zkl_claim *partner;   /* of a lock's claim: its waiter; of a waiter: the lock's claim */
-    enum zkl_waiter waiter;
+    enum zkl_waiting waiting;
 };
 
 /*
@@ -261,7 +261,7 @@ static inline bool zkl_claim_is_pausing(const struct zkl_claim *claim) {
 
 /* A waiter's node may have a signal that nobody has taken. */
 static inline bool zkl_waiter_may_be_signalled(const struct zkl_claim *claim) {
-    return claim->waiter == ZKL_WAITER || claim->waiter == ZKL_WAITER_BEGAN;
+    return claim->waiting == ZKL_WAITER_CAME || claim->waiting == ZKL_WAITER_BEGAN;
 }
 
 /*

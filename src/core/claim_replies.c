@@ -42,7 +42,7 @@ static zkl_actions create_answered(struct zkl_claim *claim, enum zkl_reply reply
     own(claim, name);
     claim->node.czxid = czxid;
     claim->refusal = ZKL_OK;
-    if (claim->waiter) return zkl_waiter_began(claim);
+    if (claim->waiting) return zkl_waiter_began(claim);
     if (!claim->wanted) return leave(claim);
     claim->state = ZKL_LIST; /* the list is out already, in the same flight */
     return is_part(claim) ? watch_own(claim) | ZKL_DO_LIST : 0;
@@ -51,7 +51,7 @@ static zkl_actions create_answered(struct zkl_claim *claim, enum zkl_reply reply
 zkl_actions zkl_claim_created(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
                               const char *name, int64_t czxid) {
     assert(reply != ZKL_DONE || strlen(name) < ZKL_NAME_SIZE);
-    assert(reply != ZKL_DONE || czxid > 0 || is_part(claim) || claim->waiter);
+    assert(reply != ZKL_DONE || czxid > 0 || is_part(claim) || claim->waiting);
     if (claim->state != ZKL_CREATE) return 0;
     if (zkl_kind_is_fixed(claim->kind)) return not_created(claim, reply, why);
     zkl_actions actions = create_answered(claim, reply, why, name, czxid);
@@ -105,7 +105,7 @@ static zkl_actions recovery_listed(struct zkl_claim *claim, enum zkl_reply reply
     if (!found) return gone(claim);
     own(claim, found->name);
     claim->node.listed = claim->line->serial;
-    if (claim->waiter) return zkl_waiter_began(claim);
+    if (claim->waiting) return zkl_waiter_began(claim);
     if (!claim->wanted) return leave(claim);
     claim->state = ZKL_RECOVER_STAT;
     claim->node.watched = true;
@@ -359,7 +359,7 @@ zkl_actions zkl_claim_own_deleted(struct zkl_claim *claim) {
 }
 
 zkl_actions zkl_claim_own_changed(struct zkl_claim *claim) {
-    if (claim->waiter) return zkl_claim_signalled(claim);
+    if (claim->waiting) return zkl_claim_signalled(claim);
     bool has_node = claim->state == ZKL_HELD || claim->state == ZKL_KEPT;
     if (!is_in_line(claim) && !has_node) return 0;
     claim->node.watched = true;

@@ -62,7 +62,7 @@ static inline zkl_actions gone(struct zkl_claim *claim) {
     keep_no_more(claim);
     claim->state = ZKL_GONE;
     claim->wanted = false;
-    if (claim->waiter) return ZKL_DO_FORGET | ZKL_DO_TELL_PARTNER;
+    if (claim->waiting) return ZKL_DO_FORGET | ZKL_DO_TELL_PARTNER;
     bool followed = zkl_kind_is_fixed(claim->kind) || may_pass_on(claim);
     return followed ? ZKL_DO_FORGET | make_way(claim) : ZKL_DO_FORGET;
 }
@@ -89,7 +89,7 @@ static inline zkl_actions leave(struct zkl_claim *claim) {
 static inline zkl_actions fail(struct zkl_claim *claim, enum zkl_code why) {
     claim->code = why;
     claim->wanted = false;
-    if (claim->waiter) return ZKL_DO_TELL_PARTNER;
+    if (claim->waiting) return ZKL_DO_TELL_PARTNER;
     return ZKL_DO_FAIL | make_way_in_batch(claim);
 }
 
@@ -117,7 +117,7 @@ static inline bool certain(const struct zkl_claim *claim, zkl_time now) {
  * lock's line.
  */
 static inline bool may_enter(const struct zkl_claim *claim) {
-    return claim->waiter || zkl_clock_may_grant(&claim->line->common->clock);
+    return claim->waiting || zkl_clock_may_grant(&claim->line->common->clock);
 }
 
 /* Its node is there, and the claim has not been granted yet. */

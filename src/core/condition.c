@@ -27,7 +27,7 @@ zkl_actions zkl_claim_await(struct zkl_claim *waiter, struct zkl_claim *lock, zk
     lock->trying = lock->stalled = false;
     lock->partner = waiter;
     waiter->partner = lock;
-    waiter->waiter = ZKL_WAITER;
+    waiter->waiting = ZKL_WAITER_CAME;
     waiter->line->condition = true;
     return zkl_claim_start(waiter);
 }
@@ -43,7 +43,7 @@ static zkl_actions stay(struct zkl_claim *lock, enum zkl_code why) {
 
 /* Nothing was carried out, for certain: by no earlier attempt either. */
 static bool was_refused(const struct zkl_claim *waiter) {
-    return waiter->refusal != ZKL_OK && waiter->waiter == ZKL_WAITER && !waiter->node.doubted;
+    return waiter->refusal != ZKL_OK && waiter->waiting == ZKL_WAITER_CAME && !waiter->node.doubted;
 }
 
 /* Whether the lock's claim still has its node is open: the waiter is finding out. */
@@ -61,13 +61,13 @@ zkl_actions zkl_claim_partner_changed(struct zkl_claim *lock) {
     if (lock->wanted && was_refused(waiter)) return stay(lock, waiter->refusal);
     zkl_actions actions = lock->wanted ? fail(lock, waiter->code) : 0;
     if (is_open(waiter)) return actions;
-    return actions | (waiter->waiter == ZKL_WAITER ? leave(lock) : gone(lock));
+    return actions | (waiter->waiting == ZKL_WAITER_CAME ? leave(lock) : gone(lock));
 }
 
 /* --- the waiter ----------------------------------------------------------------------------- */
 
 zkl_actions zkl_waiter_began(struct zkl_claim *claim) {
-    claim->waiter = ZKL_WAITER_BEGAN;
+    claim->waiting = ZKL_WAITER_BEGAN;
     if (!claim->wanted) return leave(claim) | ZKL_DO_TELL_PARTNER;
     claim->state = ZKL_WAIT;
     return watch_own(claim);
@@ -75,12 +75,12 @@ zkl_actions zkl_waiter_began(struct zkl_claim *claim) {
 
 zkl_actions zkl_claim_left_nothing(struct zkl_claim *claim) {
     if (claim->state != ZKL_CREATE) return 0;
-    claim->waiter = ZKL_WAITER_BEGAN;
+    claim->waiting = ZKL_WAITER_BEGAN;
     return (claim->wanted ? fail(claim, ZKL_LOST) : 0) | gone(claim);
 }
 
 zkl_actions zkl_claim_signalled(struct zkl_claim *claim) {
-    if (!claim->waiter || claim->state != ZKL_WAIT) return 0;
+    if (!claim->waiting || claim->state != ZKL_WAIT) return 0;
     claim->state = ZKL_SIGNALLED;
     claim->stalled = false;
     return ZKL_DO_TELL_PARTNER;
@@ -89,7 +89,7 @@ zkl_actions zkl_claim_signalled(struct zkl_claim *claim) {
 zkl_actions zkl_waiter_take(struct zkl_claim *claim) {
     if (claim->partner) claim->partner->partner = NULL; /* the lock's claim may wait again */
     claim->partner = NULL;
-    claim->waiter = ZKL_WAITER_SETTLED;
+    claim->waiting = ZKL_WAITER_SETTLED;
     return leave(claim);
 }
 
@@ -131,7 +131,7 @@ static zkl_actions bequeath(struct zkl_claim *claim) {
     drop_ahead(claim);
     claim->ahead = heir;
     if (heir) return ZKL_DO_FORWARD;
-    claim->waiter = ZKL_WAITER_SETTLED;
+    claim->waiting = ZKL_WAITER_SETTLED;
     return leave(claim);
 }
 
@@ -139,7 +139,7 @@ zkl_actions zkl_waiter_listed(struct zkl_claim *claim, enum zkl_reply reply) {
     switch (reply) {
     case ZKL_DONE: return bequeath(claim);
     case ZKL_ABSENT: return gone(claim);
-    case ZKL_REFUSED: claim->waiter = ZKL_WAITER_SETTLED; return leave(claim);
+    case ZKL_REFUSED: claim->waiting = ZKL_WAITER_SETTLED; return leave(claim);
     case ZKL_UNKNOWN: break;
     }
     return stall(claim);
