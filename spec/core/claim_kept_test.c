@@ -193,6 +193,16 @@ static void asking(void) {
         CHECK_IS(zkl_claim_listed(&s.second, ZKL_DONE, ZKL_OK, s.now), ZKL_DO_MARK);
         CHECK_IS(zkl_claim_release(&s.second, s.now), ZKL_DO_REMOVE);
     }
+    TEST("a change before that list is in it: the session's last node went") {
+        begin(KEEP);
+        scene_start();
+        s.line.changed = true;
+        scene_created(42, 1042);
+        CHECK_IS(LISTED(s.claim.node.name), ZKL_DO_GRANT | ZKL_DO_WATCH_CHILDREN);
+        CHECK_IS(scene_release(), ZKL_DO_KEEP);
+        CHECK_IS(come(&s.second, false), 0);
+        CHECK_IS(take(), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
+    }
     TEST("after an older one, until it is known whether others wait, the next claim waits") {
         hold(KEEP);
         s.now += s.common.clock.patience + 1;

@@ -706,6 +706,8 @@ return {
       at = "trusts_its_list", find = "return claim->keep > 0", replace = "return false" },
     { "kept-in-turns", "in turns a kept node is handed on before others are asked about",
       at = "trusts_its_list", find = "&& claim->batch == 0" },
+    { "kept-own-change", "the end of the session's last node counts as a change after the list",
+      at = "own_listed", find = "claim->line->changed = false;" },
     { "kept-unstirred", "a list is trusted though the children changed since, before the grant",
       at = "begin_turn", find = "if (claim->line->changed) claim->node.listed_at = 0;" },
     { "kept-deaf", "a list is trusted though what was asked since got lost",

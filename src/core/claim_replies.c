@@ -119,6 +119,7 @@ static zkl_actions own_listed(struct zkl_claim *claim, enum zkl_reply reply, enu
     case ZKL_DONE:
         claim->node.listed = claim->line->serial;
         claim->node.listed_at = now;
+        claim->line->changed = false; /* it came after each event so far, and shows what that was */
         claim->recheck = false;
         claim->unseen = claim->kind == ZKL_PERMIT && zkl_permits_unseen(claim->line, claim);
         return zkl_claim_advance(claim, now);

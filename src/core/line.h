@@ -72,7 +72,8 @@ struct zkl_line {
     bool opened;     /* a create succeeded: the path exists */
     bool condition;  /* its contenders wait for a signal */
     enum zkl_children children;
-    bool changed; /* in this turn a contender came or went; or may have, unwatched (batch.c) */
+    bool changed; /* in this turn, and since the last list of a claim in LIST, a contender came or
+                     went; or may have, unwatched (batch.c) */
     struct zkl_claim *claims, **claims_end; /* this session's, in order of arrival */
     size_t tries;                           /* of them, those that must not queue */
     struct zkl_claim *kept; /* in KEPT, or holds by a node that may be kept; or NULL */
