@@ -21,7 +21,7 @@ local USUAL = { "granted", "reentered", "busy", "timeout", "expired", "interrupt
 -- name, type, field of stats(), what it is
 local PLAIN = {
     { "losses_total", "counter", "losses", "Leases that were lost before they were given up." },
-    { "reconnects_total", "counter", "reconnects", "Connections that were had again." },
+    { "reconnects_total", "counter", "reconnects", "Reconnections." },
     { "expiries_total", "counter", "expiries", "ZooKeeper sessions that ended by themselves." },
     { "orphans_total", "counter", "orphans", "Late nodes that were found and removed." },
     { "watch_events_total", "counter", "events", "Events of watches received." },

@@ -20,7 +20,7 @@ local run = {
     summary = "Run a command while holding a lock.",
     description = "Waits for the lock at PATH, runs the command, gives the lock up. The command "
         .. "has ZKLOCK_TOKEN, ZKLOCK_PATH and ZKLOCK_SESSION in its environment. Options end at "
-        .. "PATH. Exit status: the command's; 75 the lock is taken, or was not had in time; 76 it "
+        .. "PATH. Exit status: the command's; 75 the lock is taken, or the wait timed out; 76 it "
         .. "was lost while the command ran; 69 no server answers; 64 usage.",
     example = "zklock run -n /locks/nightly ./backup.sh --full",
     tail = "path",
@@ -70,12 +70,12 @@ function run.describe(parser)
         parser:flag("-n --nonblock --nb", "Give up at once if the lock is taken."))
     parser:mutex(
         parser:flag("-s --shared", "As a reader: with other readers."),
-        parser:flag("-x -e --exclusive", "As a writer, alone. With neither it is a mutex, which "
-            .. "readers and writers wait for, too."),
+        parser:flag("-x -e --exclusive", "As a writer, alone. Default: a mutex, which also blocks "
+            .. "readers and writers."),
         parser:option("--permits", "K of the N permits of a semaphore."):argname "K/N"
             :convert(permits))
-    parser:option("-E --conflict-exit-code", "Exit status if the lock is taken, or not had in "
-        .. "time; by default 75."):argname "STATUS":convert(exit_status)
+    parser:option("-E --conflict-exit-code", "Exit status if the lock is taken, or the wait "
+        .. "times out; by default 75."):argname "STATUS":convert(exit_status)
     describe_command(parser)
 end
 
