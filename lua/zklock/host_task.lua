@@ -2,8 +2,11 @@
 -- there, by the next request, so that the coroutine alone does not tell the holder.
 
 local ngx = ngx
+local rawget = rawget
 
-local KEY = {} -- in ngx.ctx, which is a request's own, and a timer's
+-- In ngx.ctx, which is a request's own, and a timer's. A request reads through to the ngx.ctx of
+-- its connection's handshake, which is another task.
+local KEY = {}
 local last = 0
 
 
@@ -17,10 +20,10 @@ local last = 0
 return function()
     if not ngx then return nil end
     local ctx = ngx.ctx
-    if not ctx[KEY] then
+    if not rawget(ctx, KEY) then
         last = last + 1
         local task = { name = "task " .. last, owners = {}, waits = {} }
-        ctx[KEY] = ctx[KEY] or task -- a finalizer may have asked for it
+        ctx[KEY] = rawget(ctx, KEY) or task -- a finalizer may have asked for it
     end
-    return ctx[KEY]
+    return rawget(ctx, KEY)
 end

@@ -34,16 +34,34 @@ local _M = {}
 
 -- --- where waits are possible -----------------------------------------------------
 
-local can_wait = { rewrite = true, access = true, content = true, timer = true }
+-- Here the Lua module lets a light thread wait, but only OpenResty's own nginx goes on after that:
+-- it has the patches. In another one the handshake would hang.
+local patched = ngx.config.nginx_configure():find("openresty", 1, true) ~= nil
+local can_wait = { ssl_client_hello = patched, ssl_session_fetch = patched } -- by phase
+
+-- Of another phase a look tells: a wait for a semaphore that has a post ends at once, or fails
+-- where it is not allowed.
+local function waits_in(phase)
+    if can_wait[phase] == nil then
+        local ok, waited = pcall(function() return semaphore.new(1):wait(0) end)
+        can_wait[phase] = ok and waited == true
+    end
+    return can_wait[phase]
+end
+
+
+local NEEDS_PATCHES = "only OpenResty's own nginx can; ssl_certificate_by_lua can in any"
 
 local instead = {
     init = "the master forks its workers after it: open the session in a request, or in " ..
            "ngx.timer.at(0, ...) of init_worker_by_lua",
     init_worker = "do it in ngx.timer.at(0, ...)",
+    ssl_client_hello = NEEDS_PATCHES,
+    ssl_session_fetch = NEEDS_PATCHES,
 }
 
-local ELSEWHERE = "it can be done in rewrite, access and content, and in timers; a lease " ..
-                  "can be released anywhere"
+local ELSEWHERE = "it can be done in rewrite, access and content, in " ..
+                  "ssl_certificate_by_lua, and in timers; a lease can be released anywhere"
 
 local NO_YIELD = "nothing can wait inside require, a metamethod, or a function that was " ..
                  "given to table.sort or string.gsub"
@@ -56,7 +74,7 @@ local NO_CACHE = "each request has a Lua of its own, and none could keep the ses
 function _M.refusal()
     local phase = get_phase()
     local subject, why
-    if not can_wait[phase] then
+    if not waits_in(phase) then
         subject, why = ('waiting in the phase "%s"'):format(phase), instead[phase] or ELSEWHERE
     elseif not core.isyieldable() then
         subject, why = "waiting here", NO_YIELD

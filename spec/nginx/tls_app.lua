@@ -1,0 +1,99 @@
+--- What nginx runs in the handshakes of TLS in tls_phases_spec.lua. It runs in nginx.
+
+local ssl = require "ngx.ssl"
+local zklock = require "zklock"
+
+local app = {}
+local session
+local kept = {} -- leases that no request ends
+
+
+local function open()
+    if not session then session = assert(zklock.connect(os.getenv("ZK_HOSTS"))) end
+    return session
+end
+
+
+local function read(path)
+    local file = assert(io.open(path))
+    local text = file:read("*a")
+    file:close()
+    return text
+end
+
+
+local function write(path, text, mode)
+    local file = assert(io.open(path, mode or "w"))
+    file:write(text)
+    file:close()
+end
+
+
+-- --- a wait, in whatever phase ---------------------------------------------------------------
+
+--- Notes in the file that the lock was held in this phase.
+function app.wait(path, file)
+    assert(open():mutex(path):with(20, function()
+        write(file, ngx.get_phase() .. "\n", "a")
+    end))
+end
+
+
+--- Notes in the file what a wait says in this phase.
+function app.refused(path, file)
+    local _, message, code
+    if session then _, message, code = session:mutex(path):acquire(0)
+    else _, message, code = zklock.connect(os.getenv("ZK_HOSTS")) end
+    write(file, ("%s: %s: %s\n"):format(ngx.get_phase(), code, message), "a")
+end
+
+
+-- --- owners ----------------------------------------------------------------------------------
+
+--- Holds the lock for as long as the worker lives.
+function app.hold(path)
+    kept[#kept + 1] = open():mutex(path):acquire(0)
+end
+
+
+--- What a try of the lock gives: a request reads through to the handshake's ngx.ctx.
+function app.try()
+    local lease, _, code = open():mutex(ngx.var.arg_path):acquire(0)
+    kept[#kept + 1] = lease
+    ngx.say(lease and "acquired" or code)
+end
+
+
+-- --- a certificate ---------------------------------------------------------------------------
+
+-- As a client of ACME would; nobody waits for it but the handshake that found it due.
+local function renew(folder)
+    ngx.sleep(0.2)
+    write(folder .. "/renewals", "one\n", "a")
+    write(folder .. "/current.new", "new")
+    assert(os.rename(folder .. "/current.new", folder .. "/current"))
+end
+
+
+--- Serves the current certificate. When it is due, one handshake of all hosts renews it; the
+-- others serve the old one meanwhile.
+function app.certificate(folder)
+    if read(folder .. "/current") == "old" then
+        open():mutex("/certificates/shop"):with(0, function()
+            if read(folder .. "/current") == "old" then renew(folder) end
+        end)
+    end
+    local name = read(folder .. "/current")
+    assert(ssl.clear_certs())
+    assert(ssl.set_der_cert(assert(ssl.cert_pem_to_der(read(folder .. "/" .. name .. ".pem")))))
+    assert(ssl.set_der_priv_key(assert(
+        ssl.priv_key_pem_to_der(read(folder .. "/" .. name .. ".key")))))
+end
+
+
+function app.ping()
+    ngx.say("pong")
+end
+
+
+return app
