@@ -592,7 +592,7 @@ return {
     -- --- batches ----------------------------------------------------------------------
 
     { "batch-unlisted", "a holder hands on a node that the latest list lacks",
-      at = "may_hand_over", find = "&& zkl_line_find(claim->line, claim->node.name)" },
+      at = "may_hand_over", find = "&& zkl_line_own(claim)" },
     { "batch-one-more", "a batch has one grant more than it says, though others wait",
       at = "is_served", find = "claim->node.served + 1", replace = "claim->node.served" },
     { "batch-goes-on", "a turn goes on after its batch, though others wait",

@@ -88,7 +88,7 @@ bool zkl_batch_follows(const struct zkl_claim *claim) {
 /* No other contender is in its line, as far as is known. */
 static bool is_alone(const struct zkl_claim *claim) {
     const struct zkl_line *line = claim->line;
-    return !line->changed && line->count == 1 && zkl_line_find(line, claim->node.name);
+    return !line->changed && line->count == 1 && zkl_line_own(claim);
 }
 
 /* Another contender is in its line; in turns, one of another session. */
@@ -222,8 +222,7 @@ static bool has_held(const struct zkl_claim *claim) {
  */
 static bool may_hand_over(const struct zkl_claim *claim, zkl_time now) {
     if (!has_held(claim)) return claim->batch != 0;
-    return may_pass_on(claim) && !is_over(claim, now) &&
-           zkl_line_find(claim->line, claim->node.name);
+    return may_pass_on(claim) && !is_over(claim, now) && zkl_line_own(claim);
 }
 
 /* The first claim that waits for the node, unless an earlier one is under way with its own. */

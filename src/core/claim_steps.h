@@ -29,7 +29,7 @@ static inline void forget_node(struct zkl_claim *claim) {
 
 /* The own node is gone for certain: the line forgets it before the next list. */
 static inline void forget_own(struct zkl_claim *claim) {
-    struct zkl_contender *own = zkl_line_find(claim->line, claim->node.name);
+    struct zkl_contender *own = zkl_line_own(claim);
     if (own) zkl_line_forget(claim->line, own);
 }
 
@@ -160,7 +160,7 @@ static inline bool all_are(const struct zkl_claim *claim, enum zkl_claim_state s
 static inline bool all_have_nodes(const struct zkl_claim *claim) {
     const struct zkl_claim *part = claim;
     do {
-        if (!zkl_line_find(part->line, part->node.name)) return false;
+        if (!zkl_line_own(part)) return false;
         part = part->next_part;
     } while (part != claim);
     return true;

@@ -145,7 +145,7 @@ static bool may_be_let_in(const struct zkl_claim *claim, const struct zkl_conten
 
 /* A list that another claim asked for may have shown that the own node is gone. */
 static zkl_actions advance(struct zkl_claim *claim, zkl_time now) {
-    struct zkl_contender *own = zkl_line_find(claim->line, claim->node.name);
+    struct zkl_contender *own = zkl_line_own(claim);
     drop_ahead(claim);
     claim->stalled = false;
     if (!own) return zkl_claim_requeue(claim);

@@ -124,7 +124,7 @@ static struct zkl_contender *next_heir(const struct zkl_claim *claim,
 }
 
 static zkl_actions bequeath(struct zkl_claim *claim) {
-    const struct zkl_contender *own = zkl_line_find(claim->line, claim->node.name);
+    const struct zkl_contender *own = zkl_line_own(claim);
     if (!own) return gone(claim);
     struct zkl_contender *heir = next_heir(claim, own);
     if (heir) zkl_contender_ref(heir);

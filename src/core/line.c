@@ -73,6 +73,10 @@ struct zkl_contender *zkl_line_find(const struct zkl_line *line, const char *nam
     return zkl_name_parse(name, &parsed) ? find(line, parsed.sequence, name) : NULL;
 }
 
+struct zkl_contender *zkl_line_own(const struct zkl_claim *claim) {
+    return find(claim->line, claim->node.sequence, claim->node.name);
+}
+
 struct zkl_contender *zkl_line_find_nonce(const struct zkl_line *line, uint64_t nonce) {
     for (size_t i = 0; i < line->count; i++) {
         struct zkl_contender *contender = line->contenders[i];

@@ -90,6 +90,8 @@ void zkl_line_clear(struct zkl_line *line);
 bool zkl_line_replace(struct zkl_line *line, const char *const *names, size_t count);
 
 struct zkl_contender *zkl_line_find(const struct zkl_line *line, const char *name);
+/* The claim's own node, if listed. */
+struct zkl_contender *zkl_line_own(const struct zkl_claim *claim);
 
 /* The contender made by this attempt of this session, if listed. */
 struct zkl_contender *zkl_line_find_nonce(const struct zkl_line *line, uint64_t nonce);
