@@ -375,7 +375,7 @@ describe("misuse of resty_lock", function()
         blames("a key, must be text that is not empty, or a whole number",
                function() lock:lock{} end)
         blames("the time must be seconds, 0 or more", function() lock:expire(-1) end)
-        blames("call it with a colon: lock:lock(...)", function() lock.lock("foo") end)
+        blames("call it with a colon: resty_lock:lock(...)", function() lock.lock("foo") end)
     end)
 end)
 

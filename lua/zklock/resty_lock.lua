@@ -130,7 +130,7 @@ function RestyLock:__tostring()
 end
 
 
-receiver(RestyLock, RestyLock, "lock")
+receiver(RestyLock, RestyLock, "resty_lock")
 
 
 local real = {} -- a process of a world of virtual time has a session of its own
