@@ -84,7 +84,7 @@ describe("resty_lock in nginx #nginx", function()
     it("says in which phases it can be waited for", function()
         host = start{ server = ([[location = /here {
             header_filter_by_lua_block { %s.try_here() }
-            content_by_lua_block { ngx.say(ngx.header["X-Why"]) } }]]):format(APP) }
+            content_by_lua_block { ngx.say("here") } }]]):format(APP) }
         ask "session"
         local answer = rig.shell("perl -MIO::Socket::INET -e '"
             .. '$s = IO::Socket::INET->new("127.0.0.1:%d"); '
