@@ -103,7 +103,7 @@ describe("resty_lock", function()
             local one, two = new(a), new(a)
             assert.equal(0, one:lock("blah"))
             coroutine.wrap(function()
-                wait_for("the waiter", function() return a:stats().waits == 1 end)
+                while a:stats().waits == 0 do zklock.sleep(0.00001) end
                 one:unlock()
             end)()
             assert.is_true(two:lock("blah") >= 0.001)
@@ -136,6 +136,8 @@ describe("resty_lock", function()
         name = name .. "/2"
         local another = new(b)
         assert.equal(0, another:lock("a"))
+        name = name:gsub("/", "%%2F")
+        contenders("a", 1)
         for _, lock in ipairs(held) do assert.equal(1, lock:unlock()) end
     end)
 
@@ -159,13 +161,25 @@ describe("resty_lock", function()
     end)
 
     it("has one lock an object, whatever the key, and says so", function()
-        local lock = new(a)
+        local lock, other = new(a), new(b)
         assert.equal(0, lock:lock("a"))
-        for _, key in ipairs{ "a", "b" } do assert.same(LOCKED, given(lock:lock(key))) end
+        assert.equal(0, other:lock("b"))
+        for _, key in ipairs{ "a", "b", "c" } do assert.same(LOCKED, given(lock:lock(key))) end
         assert.same(TIMEOUT, given(new(b, { timeout = 0 }):lock("a")))
-        is_free("b")
+        contenders("c", 0)
         assert.equal(1, lock:unlock())
         assert.equal(0, lock:lock("c"))
+    end)
+
+    it("has a lock also while it is not certain of it", function()
+        local session, proxy = rig.behind_proxy(server.hosts)
+        local lock = new(session)
+        assert.equal(0, lock:lock("a"))
+        proxy:break_off(session)
+        assert.equal("suspect", lock.lease:state())
+        assert.same(LOCKED, given(lock:lock("b")))
+        proxy:pass()
+        assert.equal(1, lock:unlock())
     end)
 
     it("says unlocked where there is no lock", function()

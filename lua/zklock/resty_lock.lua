@@ -103,10 +103,8 @@ end
 ---@return 1? ok
 ---@return string? why "unlocked": there is none, or it had expired or was lost
 function RestyLock:unlock()
-    local lease = self.lease
-    if not lease then return nil, "unlocked" end
-    self.lease = nil
-    local ok, message, code = lease:release()
+    if not self.lease then return nil, "unlocked" end
+    local ok, message, code = self.lease:release()
     if ok then return 1 end
     return nil, words[code] or message
 end
