@@ -335,8 +335,8 @@ test-clock:
 # On a server in memory, by both Luas: specs whose tests, but those with the tag #server, ask for
 # nothing that only a real one has.
 IN_MEMORY = $(patsubst %,spec/%_spec.lua,bell combine condition condition_end guard handles handoff kept lock \
-	locked metrics multi owner queue revoke run rwlock semaphore timeout turns unfair \
-	watch with) \
+	locked metrics multi owner queue resty_lock revoke run rwlock semaphore timeout turns \
+	unfair watch with) \
 	spec/fault/process_spec.lua $(wildcard spec/loops/*_spec.lua)
 
 # $(call in-memory,<build>,<lua>,<specs>)
@@ -355,7 +355,8 @@ test-lua-memory-5.1: $(BUILD)/5.1/zklock/core.so
 # or collector. Under three seeds (ASan: one), or SEEDS of them, or SEED alone.
 IN_WORLDS = $(patsubst %,spec/%_spec.lua,combine condition condition_end drain each_lua \
 	election expiry guard handoff input kept lease limits lock locked metrics multi owner \
-	queue regress revoke run rwlock semaphore session timeout turns unfair watch watches with)
+	queue regress resty_lock revoke run rwlock semaphore session timeout turns unfair watch \
+	watches with)
 WORLDS_BY_DEFAULT = 3
 WORLDS = $(or $(SEED),$(shell seq \
 	$(if $(filter file,$(origin SEEDS)),$(WORLDS_BY_DEFAULT),$(SEEDS))))

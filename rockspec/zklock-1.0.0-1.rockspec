@@ -259,6 +259,7 @@ build = {
       ["zklock.queue"] = "lua/zklock/queue.lua",
       ["zklock.receiver"] = "lua/zklock/receiver.lua",
       ["zklock.request"] = "lua/zklock/request.lua",
+      ["zklock.resty_lock"] = "lua/zklock/resty_lock.lua",
       ["zklock.rwlock"] = "lua/zklock/rwlock.lua",
       ["zklock.scheduler"] = "lua/zklock/scheduler.lua",
       ["zklock.scope"] = "lua/zklock/scope.lua",

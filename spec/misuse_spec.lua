@@ -2,6 +2,7 @@
 -- here waits for a server.
 local block = require "zklock.driver.block"
 local engine = require "zklock.engine"
+local resty_lock = require "zklock.resty_lock"
 local rig = require "spec.rig"
 local seckill = require "zklock.seckill"
 local throwaway = require "zklock.throwaway"
@@ -17,7 +18,7 @@ local function documented()
     local found = {}
     for line in io.lines("docs/reference.md") do
         if line:find("^### ") then
-            for word, method in line:gmatch("(%l+):([%l_]+)[%(%{]") do
+            for word, method in line:gmatch("([%l_]+):([%l_]+)[%(%{]") do
                 found[word] = found[word] or {}
                 found[word][method] = true
             end
@@ -62,6 +63,8 @@ describe("every method of", function()
         objects.election = session:election(rig.path())
         objects.condition = mutex:condition("some")
         objects.lease = assert(mutex:acquire(5))
+        resty_lock.use(session)
+        objects.resty_lock = resty_lock:new("some")
         zklock.driver{ wait = function(...)
             objects.request = select(2, ...)
             return block.wait(...)
@@ -90,7 +93,8 @@ describe("every method of", function()
             local is_method = name:sub(1, 2) ~= "__" and type(object[name]) == "function"
             names[name] = is_method or nil
         end
-        for _, name in ipairs{ "new", "connect", "run" } do names[name] = nil end -- the class's
+        local of_class = { "new", "connect", "run", "use" }
+        for _, name in ipairs(of_class) do names[name] = nil end
         return names
     end
 
@@ -120,7 +124,7 @@ describe("every method of", function()
         ["unfair mutex"] = "lock", ["semaphore"] = "lock", ["multi-lock"] = "lock",
         ["rwlock"] = "rwlock", ["read lock"] = "lock", ["write lock"] = "lock",
         ["condition"] = "condition", ["lease"] = "lease", ["request"] = "request",
-        ["election"] = "election",
+        ["election"] = "election", ["resty_lock"] = "resty_lock",
     } do
         asks_for_a_colon(name, word, named[word])
     end
@@ -134,7 +138,7 @@ describe("every method of", function()
 
     it("a class that the reference has is among them", function()
         local known = { session = 1, lock = 1, rwlock = 1, condition = 1, lease = 1, request = 1,
-                        election = 1 }
+                        election = 1, resty_lock = 1 }
         for word in pairs(named) do assert.is_truthy(known[word], word) end
     end)
 end)

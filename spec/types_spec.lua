@@ -1,4 +1,5 @@
 --- types/zklock.lua has what the module has, and nothing else: each function, method and option.
+local resty_lock = require "zklock.resty_lock"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
@@ -66,7 +67,7 @@ local function documented()
     local found = { zklock = {}, memory = {} }
     for line in io.lines "docs/reference.md" do
         if line:find "^### " then
-            for word, method in line:gmatch "(%l+)[.:]([%l_]+)" do
+            for word, method in line:gmatch "([%l_]+)[.:]([%l_]+)" do
                 found[word] = found[word] or {}
                 found[word][method] = true
             end
@@ -103,6 +104,7 @@ describe("the types", function()
             condition = lock:condition "some", lease = assert(lock:acquire(20)),
             election = session:election(rig.path()),
             memory = zklock.memory "types", request = require "zklock.request",
+            resty_lock = resty_lock,
         }
     end)
     after_each(rig.close_sessions)
@@ -141,6 +143,7 @@ describe("the types", function()
         TimeoutOptions = function(options) return lock:queue(options) end,
         CombineOptions = function(options) return lock:combine(print, options) end,
         ReleaseOptions = function(options) return objects.lease:release(options) end,
+        RestyLockOptions = function(options) return resty_lock:new("a", options) end,
     } do
         it("have each option, and no other: " .. class, function()
             assert.same(known_options(call), names(members("zklock." .. class)))

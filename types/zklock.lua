@@ -275,6 +275,41 @@ function memory:children(path) end
 ---Every session expires, the tree is empty.
 function memory:reset() end
 
+---What `require "zklock.resty_lock"` gives, and its objects: lua-resty-lock's interface.
+---@class zklock.RestyLock
+local resty_lock = {}
+
+---@class zklock.RestyLockOptions
+---@field timeout? number seconds to wait, default 5, at most exptime; 0: try
+---@field exptime? number seconds to hold, default 30; 0: without an end
+---@field step? number without effect, as those below
+---@field ratio? number
+---@field max_step? number
+
+---Says once a worker which session the locks are of.
+---@param session zklock.Session
+function resty_lock.use(session) end
+
+---@param name string of a folder of locks
+---@param options? zklock.RestyLockOptions
+---@return zklock.RestyLock? lock
+---@return string? why "closed": no session was named
+function resty_lock:new(name, options) end
+
+---@param key string|integer
+---@return number? elapsed seconds; exactly 0: the lock was free
+---@return string? why "timeout", "locked", "nil key", or a message
+function resty_lock:lock(key) end
+
+---@return 1? ok
+---@return string? why "unlocked"
+function resty_lock:unlock() end
+
+---@param time? number seconds from now, default: exptime
+---@return true? ok
+---@return string? why "unlocked"
+function resty_lock:expire(time) end
+
 ---@class zklock.Session
 local session = {}
 

@@ -54,6 +54,14 @@ static int remaining(lua_State *L) {
     return 1;
 }
 
+/* lease:waited() -> whether the lock was not free when it was asked for */
+static int waited(lua_State *L) {
+    bool did = zkl_lease_waited(enter(L));
+    zkl_lua_leave(L);
+    lua_pushboolean(L, did);
+    return 1;
+}
+
 /* lease:expire(seconds) -> "ok" | "lost" | "released" */
 static int expire(lua_State *L) {
     zkl_time length = zkl_lua_time(L, 2);
@@ -181,6 +189,7 @@ void zkl_lua_open_lease(lua_State *L) {
         {"token", token},
         {"token_string", token_string},
         {"wait", wait},
+        {"waited", waited},
         {"__gc", collect},
         {NULL, NULL},
     };

@@ -167,6 +167,10 @@ int64_t zkl_lease_token(const zkl_lease *lease) {
     return zkl_stakes_at(&lease->stakes, 0)->token;
 }
 
+bool zkl_lease_waited(const zkl_lease *lease) {
+    return zkl_stakes_at(&lease->stakes, 0)->claim.announced;
+}
+
 bool zkl_lease_revoked(const zkl_lease *lease) {
     for (size_t i = 0; i < lease->stakes.count; i++)
         if (zkl_stakes_at(&lease->stakes, i)->revoked) return true;

@@ -404,6 +404,7 @@ enum zkl_lease_state { ZKL_LEASE_HELD, ZKL_LEASE_SUSPECT, ZKL_LEASE_LOST, ZKL_LE
 
 uint64_t zkl_lease_id(const zkl_lease *lease); /* of the grant: shared by its handles */
 int64_t zkl_lease_token(const zkl_lease *lease);
+bool zkl_lease_waited(const zkl_lease *lease); /* others had the lock; a multi-lock's first part */
 enum zkl_lease_state zkl_lease_state(zkl_lease *lease);
 zkl_time zkl_lease_remaining(zkl_lease *lease);
 /* The hold of this handle ends so long from now, more than 0; LOST or RELEASED: it has ended. */

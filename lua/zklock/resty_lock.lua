@@ -1,0 +1,169 @@
+--- The interface of lua-resty-lock (resty.lock) on locks over machines: docs/resty-lock.md.
+--
+-- An object is the owner of its lock, so any light thread of the worker may unlock it. Nothing but
+-- the object refers to the lease: when it is collected, the lease is, and the lock is given up.
+
+local Session = require "zklock.session"
+local check = require "zklock.check"
+local here = require "zklock.here"
+local key_reader = require "zklock.key"
+local misuse = require "zklock.misuse"
+local path_rules = require "zklock.path"
+local receiver = require "zklock.receiver"
+
+local now = here.now
+local getmetatable, setmetatable, type = getmetatable, setmetatable, type
+local max, min = math.max, math.min
+
+local ROOT = "/resty_lock/"
+local KEY_SIZE = 65535 -- bytes, as theirs
+local LEAST = 0.001 -- seconds that a wait took: their least step
+local FOR_EVER = 1e9 -- seconds
+
+---@class zklock.RestyLock
+---@field session zklock.Session
+---@field folder string
+---@field timeout number seconds
+---@field exptime number seconds
+---@field lease? zklock.Lease the latest; it may have ended
+local RestyLock = {}
+RestyLock.__index = RestyLock
+RestyLock.__name = "zklock.resty_lock"
+
+
+local function number(value, name)
+    check.type(value, "number", name)
+end
+
+-- The last three say how theirs polls.
+local fields = {
+    timeout = check.duration,
+    exptime = check.pause,
+    step = number,
+    ratio = number,
+    max_step = number,
+}
+
+local defaults = { exptime = 30 }
+local DEFAULT_TIMEOUT = 5 -- theirs does not shorten it, where exptime is shorter
+
+local of_lock = { reentrant = false }
+
+-- What theirs says of these failures; of others the message tells.
+local words = { timeout = "timeout", busy = "timeout", would_deadlock = "locked",
+                lost = "unlocked", released = "unlocked" }
+
+local key_of = key_reader(1)
+
+
+-- As in a shared dictionary: 0 is no limit.
+local function length_of(exptime)
+    return exptime == 0 and FOR_EVER or exptime
+end
+
+
+-- The path of a key's lock; nil, and what theirs says of such a key.
+local function path_of(self, key)
+    if not key then return nil, "nil key" end
+    if key == "" then return nil, "empty key" end
+    if type(key) == "string" and #key > KEY_SIZE then return nil, "key too long" end
+    return self.folder .. key_of(key)
+end
+
+
+local function is_locked(self)
+    local state = self.lease and self.lease:state()
+    return state == "held" or state == "suspect"
+end
+
+
+--- Waits for the lock of a key.
+---@param key string|integer
+---@return number? elapsed seconds that it was waited for; exactly 0: it was free
+---@return string? why "timeout", "locked" (this object has a lock), "nil key", or a message
+function RestyLock:lock(key)
+    local path, why = path_of(self, key)
+    if not path then return nil, why end
+    if is_locked(self) then return nil, "locked" end
+    local begun = now()
+    local lease, message, code = self.session:mutex(path, of_lock):acquire{
+        timeout = self.timeout, max_hold = self.exptime, owner = self,
+    }
+    if not lease then return nil, words[code] or message end
+    if is_locked(self) then -- another light thread came first
+        lease:release()
+        return nil, "locked"
+    end
+    self.lease = lease
+    return lease.handle:waited() and max(now() - begun, LEAST) or 0
+end
+
+
+--- Gives the lock up. Never waits.
+---@return 1? ok
+---@return string? why "unlocked": there is none, or it had expired or was lost
+function RestyLock:unlock()
+    if not self.lease then return nil, "unlocked" end
+    local ok, message, code = self.lease:release()
+    if ok then return 1 end
+    return nil, words[code] or message
+end
+
+
+--- The lock expires so many seconds from now.
+---@param time? number seconds; default: the exptime that new() was given
+---@return true? ok
+---@return string? why "unlocked": there is none, or it had expired or was lost
+function RestyLock:expire(time)
+    if time then check.pause(time, "the time") end
+    if not self.lease then return nil, "unlocked" end
+    local ok, message, code = self.lease:expire(time and length_of(time) or self.exptime)
+    if ok then return true end
+    return nil, words[code] or message
+end
+
+
+function RestyLock:__tostring()
+    return ("zklock.resty_lock (%s)"):format(self.lease and self.lease.path or self.folder)
+end
+
+
+receiver(RestyLock, RestyLock, "resty_lock")
+
+
+local real = {} -- a process of a world of virtual time has a session of its own
+
+
+--- Says once a worker which session the locks are of.
+---@param session zklock.Session
+function RestyLock.use(session)
+    if getmetatable(session) ~= Session then
+        misuse.refuse("use takes a session, not %s", misuse.show(session))
+    end
+    local process = here.process() or real
+    process.resty_session = session
+end
+
+
+--- An object that can have one lock at a time.
+---@param name string of a folder of locks, where theirs names a dictionary
+---@param opts? { timeout?: number, exptime?: number, step?: number, ratio?: number,
+-- max_step?: number } seconds to wait, default 5, and to hold, default 30
+---@return zklock.RestyLock? lock
+---@return string? why "closed": no session was named by use()
+function RestyLock.new(_, name, opts)
+    check.label(name, "the name")
+    opts = check.complete(opts, fields, defaults, "the options of new")
+    local session = (here.process() or real).resty_session
+    if not session then return nil, "closed" end
+    local exptime = length_of(opts.exptime)
+    return setmetatable({
+        session = session,
+        folder = ROOT .. path_rules.escape(name) .. "/",
+        timeout = opts.timeout and min(opts.timeout, exptime) or DEFAULT_TIMEOUT,
+        exptime = exptime,
+    }, RestyLock)
+end
+
+
+return RestyLock
