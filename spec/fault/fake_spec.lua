@@ -160,6 +160,14 @@ describe("a server that", function()
                                                           connect_timeout = 20 }))
     end)
 
+    it("is older than 3.5: a lock says which version it needs", function()
+        local session = rig.session(fake.hosts)
+        fake:command("error -6") -- as such a server answers the create of a lock's node
+        rig.is_refused("unsupported", "needs ZooKeeper 3.5 or later",
+                       session:mutex("/old"):acquire(20))
+        fake:command("error 0")
+    end)
+
     it("ends every session at once is told as connection, in connect_timeout", function()
         fake:command("error -112")
         refused()
