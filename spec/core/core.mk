@@ -30,10 +30,14 @@ define core-programs
 	done; exit $$status
 endef
 
-.PHONY: test-core test-core-asan coverage-core
+.PHONY: test-core test-core-asan test-core-unsigned coverage-core
 
 test-core: $(CORE_SPECS) $(CORE_SOURCES) $(CORE_HEADERS)
 	$(call core-programs,$(BUILD)/core-tests,$(CFLAGS))
+
+# As on arm64, where char has no sign.
+test-core-unsigned: $(CORE_SPECS) $(CORE_SOURCES) $(CORE_HEADERS)
+	$(call core-programs,$(BUILD)/core-tests-unsigned,$(CFLAGS) -funsigned-char)
 
 test-core-asan: $(CORE_SPECS) $(CORE_SOURCES) $(CORE_HEADERS)
 	$(call core-programs,$(BUILD)/core-tests-asan,$(CORE_SANITIZE))
