@@ -42,7 +42,8 @@ end
 
 -- In a task: a purchase, once the worker is ready; its status, and what it says.
 local function ask(host, buyer)
-    local path, status, said = ("/buy?id=%d&buyer=%s"):format(product, buyer), nil, nil
+    local path = ("/buy?id=%d&buyer=%s"):format(product, buyer)
+    local status, said
     repeat
         status, said = client.request(host.port, "POST", path, PATIENCE)
     until not said:find "^ZooKeeper has not answered"
@@ -52,7 +53,8 @@ end
 
 -- The same; asks again as long as nothing is sold because it cannot be sold now.
 local function buy(host, buyer)
-    local due, status, said = core.now() + PATIENCE, nil, nil
+    local due = core.now() + PATIENCE
+    local status, said
     repeat status, said = ask(host, buyer) until status ~= 503 or core.now() > due
     return status, said
 end
@@ -117,10 +119,10 @@ describe("the shop with MySQL #nginx", function()
     end
 
     -- What a buyer at the first host is told, whose statement waits until the gate opens: a
-    -- connection that has closed something. Meanwhile fn() is called.
+    -- connection that closes it by these statements. Meanwhile fn() is called.
     local function told_at_the_gate(close, statement, open, fn)
         local status, said
-        gate:execute(close)
+        gate:execute_all(close)
         client.run{
             function() status, said = ask(hosts[1], "one") end,
             function()
@@ -167,7 +169,7 @@ describe("the shop with MySQL #nginx", function()
     it("refuses a holder when a later one has shown its token", function()
         in_stock(10)
         local later
-        local answer = told_at_the_gate("LOCK TABLES product WRITE", "UPDATE product SET token",
+        local answer = told_at_the_gate({ "LOCK TABLES product WRITE" }, "UPDATE product SET token",
             "UNLOCK TABLES", function()
                 later = take_the_lock()
                 gate:execute(("UPDATE product SET token = %s WHERE id = %d")
@@ -183,7 +185,7 @@ describe("the shop with MySQL #nginx", function()
     it("sells when the lock is lost after the token was shown: later holders see it", function()
         in_stock(10)
         local later
-        local answer = told_at_the_gate("LOCK TABLES purchase READ", "INSERT INTO purchase",
+        local answer = told_at_the_gate({ "LOCK TABLES purchase READ" }, "INSERT INTO purchase",
             "UNLOCK TABLES", function() later = take_the_lock() end)
         assert.same({ 200, "sold" }, answer)
         assert.same({ left = 9, sold = 1 }, books())
@@ -204,8 +206,10 @@ describe("the shop with MySQL #nginx", function()
 
     it("does not know whether it has sold when COMMIT is not answered, and says so", function()
         in_stock(10)
-        local answer = told_at_the_gate("BACKUP STAGE START", "COMMIT", "BACKUP STAGE END",
-            function() db:execute("KILL " .. db:number(WAITING:format("id", "COMMIT"))) end)
+        local answer = told_at_the_gate({ "BACKUP STAGE START", "BACKUP STAGE BLOCK_COMMIT" },
+            "COMMIT", "BACKUP STAGE END", function()
+                db:execute("KILL " .. db:number(WAITING:format("id", "COMMIT")))
+            end)
         assert.same({ 504, "unknown" }, answer)
         local now = books()
         assert.equal(10, now.left + now.sold)
@@ -213,7 +217,7 @@ describe("the shop with MySQL #nginx", function()
 
     it("sells nothing twice when a worker is killed in the middle of a sale #slow", function()
         in_stock(10)
-        local answer = told_at_the_gate("LOCK TABLES purchase READ", "INSERT INTO purchase",
+        local answer = told_at_the_gate({ "LOCK TABLES purchase READ" }, "INSERT INTO purchase",
             "UNLOCK TABLES", function()
                 local holder = rig.session(server.hosts):mutex(lock_path()):queue()[1]
                 rig.signal("KILL", tonumber(holder.identity:match ":(%d+)$"))
