@@ -60,9 +60,11 @@ local function buy(host, buyer)
 end
 
 
--- Another client takes the lock away from its holder, and has it.
+-- Another client takes the lock away from its holder, who hears of it, and has it.
 local function take_the_lock()
-    server:foreign("delete '%s'", server:nodes(lock_path())[1])
+    local node = server:nodes(lock_path())[1]
+    rig.wait_for("the holder's watch", function() return server:ask("wchp"):find(node, 1, true) end)
+    server:foreign("delete '%s'", node)
     return rig.hold(rig.session(server.hosts):mutex(lock_path()))
 end
 
@@ -126,8 +128,10 @@ describe("the shop with MySQL #nginx", function()
         client.run{
             function() status, said = ask(hosts[1], "one") end,
             function()
+                local due = core.now() + PATIENCE
                 repeat
                     client.request(hosts[2].port, "GET", "/buy") -- the other task goes on meanwhile
+                    assert(core.now() < due, "it does not come to the gate")
                 until db:number(WAITING:format("count(*)", statement)) == 1
                 fn()
                 gate:execute(open)
@@ -202,6 +206,7 @@ describe("the shop with MySQL #nginx", function()
         assert.same({ 503, "failed" }, answer)
         assert.same({ left = 10, sold = 0 }, books())
         assert.same({ 200, "sold" }, told_one())
+        assert.same({ left = 9, sold = 1 }, books())
     end)
 
     it("does not know whether it has sold when COMMIT is not answered, and says so", function()
