@@ -15,10 +15,6 @@ local FOLDER = "examples/nginx/mysql"
 local RESTY = os.getenv "RESTY" or "spec/nginx/stub"
 local PATIENCE = 120 -- seconds that a buyer waits for an answer, or asks again
 
--- The connections that wait in a statement that begins so.
-local WAITING = [[SELECT %s FROM information_schema.processlist
-    WHERE state LIKE 'Waiting%%' AND info LIKE '%s%%']]
-
 local server, url, db
 local product = 100 -- each test has its own
 
@@ -29,14 +25,21 @@ local function in_stock(number)
 end
 
 
+-- The ids of the connections that wait in a statement that begins so.
+local function waiting(statement)
+    return db:rows(([[SELECT id FROM information_schema.processlist
+        WHERE state LIKE 'Waiting%%' AND info LIKE '%s%%']]):format(statement))
+end
+
+
 local function lock_path() return "/locks/product-" .. product end
 
 
--- What is left, and how many purchases there are.
+-- What is left, and how many purchases there are, both at one moment.
 local function books()
-    local of = " = " .. product
-    return { left = db:number("SELECT stock FROM product WHERE id" .. of),
-             sold = db:number("SELECT count(*) FROM purchase WHERE product" .. of) }
+    local row = db:rows(([[SELECT stock, (SELECT count(*) FROM purchase WHERE product = %d)
+        FROM product WHERE id = %d]]):format(product, product))[1]
+    return { left = tonumber(row[1]), sold = tonumber(row[2]) }
 end
 
 
@@ -132,7 +135,7 @@ describe("the shop with MySQL #nginx", function()
                 repeat
                     client.request(hosts[2].port, "GET", "/buy") -- the other task goes on meanwhile
                     assert(core.now() < due, "it does not come to the gate")
-                until db:number(WAITING:format("count(*)", statement)) == 1
+                until waiting(statement)[1]
                 fn()
                 gate:execute(open)
             end,
@@ -213,7 +216,8 @@ describe("the shop with MySQL #nginx", function()
         in_stock(10)
         local answer = told_at_the_gate({ "BACKUP STAGE START", "BACKUP STAGE BLOCK_COMMIT" },
             "COMMIT", "BACKUP STAGE END", function()
-                db:execute("KILL " .. db:number(WAITING:format("id", "COMMIT")))
+                db:execute("KILL " .. waiting("COMMIT")[1][1])
+                rig.wait_for("its end", function() return not waiting("COMMIT")[1] end)
             end)
         assert.same({ 504, "unknown" }, answer)
         local now = books()
