@@ -128,15 +128,18 @@ function nginx.start(options)
 end
 
 
---- Starts the example of the documentation, on another port and with files of its own.
-function nginx.example()
-    local self = new()
-    rig.shell("cp examples/nginx/*.lua %s", self.dir)
-    local text = read("examples/nginx/nginx.conf"):gsub("127.0.0.1:8080", "127.0.0.1:" .. self.port)
-        :gsub("error_log stderr", "error_log error.log"):gsub("/tmp/zklock%-nginx.pid", "pid")
-        :gsub("/tmp/zklock%-nginx", self.dir .. "/temp")
+--- Starts an example of the documentation, on another port and with files of its own: { folder =
+-- the example's, beside = a folder whose modules it finds, environment = "NAME=value" }.
+function nginx.example(options)
+    options = options or {}
+    local self, folder = new(), options.folder or "examples/nginx"
+    rig.shell("cp %s/*.lua %s", folder, self.dir)
+    if options.beside then rig.shell("cp -r %s/. %s", options.beside, self.dir) end
+    local text = read(folder .. "/nginx.conf"):gsub("8080", self.port)
+        :gsub("error_log stderr", "error_log error.log"):gsub("/tmp/[%w-]+%.pid", "pid")
+        :gsub("/tmp/", self.dir .. "/temp-")
     write(self.dir .. "/conf", text)
-    return launch(self, "", "/buy")
+    return launch(self, options.environment, "/buy")
 end
 
 

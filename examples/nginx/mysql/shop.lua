@@ -1,0 +1,67 @@
+--- A shop on several hosts: one lock in ZooKeeper for each product, one stock in MySQL. See
+-- nginx.conf and docs/start.md.
+
+local store = require "store"
+local zklock = require "zklock"
+
+local _M = {}
+local session -- of this worker, shared by all its requests
+
+local STATUS = {
+    sold = 200, ["no such product"] = 404, ["sold out"] = 409,
+    stale = 503, failed = 503, -- nothing is sold: the client may try again
+    unknown = 504, -- it may be sold: the client must not try again
+}
+
+
+-- In a timer, which no client can end; again in a second until ZooKeeper answers.
+local function open(premature)
+    if premature then return end
+    local message
+    session, message = zklock.connect(os.getenv "ZK_HOSTS" or "127.0.0.1:2181")
+    if session then return end
+    ngx.log(ngx.ERR, message)
+    ngx.timer.at(1, open)
+end
+
+
+--- In init_worker_by_lua, where nothing can wait.
+function _M.start()
+    ngx.timer.at(0, open)
+end
+
+
+local function answer(status, text)
+    ngx.status = status
+    ngx.say(text)
+end
+
+
+--- In content_by_lua.
+function _M.buy()
+    local id = (ngx.var.arg_id or ""):match "^[1-9]%d*$"
+    local buyer = (ngx.var.arg_buyer or ""):match "^%w+$"
+    if ngx.req.get_method() ~= "POST" then return answer(405, "a purchase is a POST") end
+    if not id or #id > 9 or not buyer or #buyer > 32 then
+        return answer(400, "id must be a number, buyer letters and digits")
+    end
+    if not session then return answer(503, "ZooKeeper has not answered yet") end
+
+    local lock = session:mutex("/locks/product-" .. id)
+    local ok, outcome, code, outcome_when_lost = lock:with(3, store.sell, id, buyer)
+    if code == "lost" then
+        outcome = outcome_when_lost -- it counts: the store had seen no later token when it sold
+    elseif not ok then
+        return answer(503, code) -- without the lock: nothing is sold
+    end
+    answer(STATUS[outcome], outcome)
+end
+
+
+--- In log_by_lua: gives up what the request still holds, however it ended.
+function _M.finish()
+    if session then session:release_all() end
+end
+
+
+return _M

@@ -1,0 +1,253 @@
+--- The shop of docs/start.md, examples/nginx/mysql, as it stands: two nginx, which stand for two
+-- hosts, and a MariaDB of its own. In place of lua-resty-mysql, which Debian does not have, it has
+-- spec/nginx/stub; RESTY names a folder with the original, made as the page says.
+
+local client = require "zklock.seckill.http.client"
+local core = require "zklock.core"
+local database = require "zklock.engine.database"
+local files = require "spec.files"
+local mariadb = require "zklock.throwaway.mariadb"
+local nginx = require "spec.nginx.nginx"
+local reapers = require "zklock.system.reaper"
+local rig = require "spec.rig"
+
+local FOLDER = "examples/nginx/mysql"
+local RESTY = os.getenv "RESTY" or "spec/nginx/stub"
+local NOT_READY = "ZooKeeper has not answered yet"
+local PATIENCE = 120 -- seconds that a buyer waits for an answer, or asks again
+
+local server, url, db
+local product = 100 -- each test has its own
+
+
+local function in_stock(number)
+    product = product + 1
+    db:execute(("INSERT INTO product (id, stock) VALUES (%d, %d)"):format(product, number))
+end
+
+
+-- The ids of the connections that wait in a statement that begins so.
+local function waiting(statement)
+    return db:rows(([[SELECT id FROM information_schema.processlist
+        WHERE state LIKE 'Waiting%%' AND info LIKE '%s%%']]):format(statement))
+end
+
+
+local function lock_path() return "/locks/product-" .. product end
+
+
+-- What is left, and how many purchases there are, both at one moment.
+local function books()
+    local row = db:rows(([[SELECT stock, (SELECT count(*) FROM purchase WHERE product = %d)
+        FROM product WHERE id = %d]]):format(product, product))[1]
+    return { left = tonumber(row[1]), sold = tonumber(row[2]) }
+end
+
+
+-- In a task: one request for a purchase; its status, and what it says.
+local function request(host, buyer)
+    local path = ("/buy?id=%d&buyer=%s"):format(product, buyer)
+    local status, said = client.request(host.port, "POST", path, PATIENCE)
+    return status, said:match "^[^\n]*"
+end
+
+
+-- The same; asks again while the worker has no session, or the lock comes too late.
+local function ask(host, buyer)
+    local status, said
+    repeat status, said = request(host, buyer) until said ~= NOT_READY and said ~= "timeout"
+    return status, said
+end
+
+
+-- The same; asks again as long as nothing is sold because it cannot be sold now.
+local function buy(host, buyer)
+    local due = core.now() + PATIENCE
+    local status, said
+    repeat status, said = request(host, buyer) until status ~= 503 or core.now() > due
+    return status, said
+end
+
+
+-- Another client takes the lock away from its holder, who hears of it, and has it.
+local function take_the_lock()
+    local node = server:nodes(lock_path())[1]
+    rig.wait_for("the holder's watch", function() return server:ask("wchp"):find(node, 1, true) end)
+    server:foreign("delete '%s'", node)
+    return rig.hold(rig.session(server.hosts):mutex(lock_path()))
+end
+
+
+describe("the shop with MySQL #nginx", function()
+    local reaper, hosts, gate
+
+    setup(function()
+        server, reaper = rig.shared(), reapers.open()
+        url = mariadb.start(reaper):gsub("/%?", "/shop?")
+        rig.shell("chmod 755 %s", reaper.folder) -- the workers are another user's
+        database.create(url)
+        db = database.open(url)
+        for statement in files.read(FOLDER .. "/schema.sql"):gmatch "([^;]+);" do
+            db:execute(statement)
+        end
+    end)
+    teardown(function()
+        db:close()
+        reaper:close()
+    end)
+    before_each(function()
+        gate, hosts = database.open(url), {}
+        local environment = "DB_SOCKET=" .. database.parts(url).socket
+        for i = 1, 2 do
+            hosts[i] = nginx.example{ folder = FOLDER, beside = RESTY, environment = environment }
+        end
+    end)
+    after_each(function()
+        gate:close() -- and nothing waits for it any more
+        rig.close_sessions()
+        nginx.stop_all()
+    end)
+
+    -- What one buyer is told.
+    local function told_one(way)
+        local status, said
+        client.run{ function() status, said = (way or ask)(hosts[1], "one") end }
+        return { status, said }
+    end
+
+    -- How many are told what, of so many buyers at both hosts.
+    local function told(count)
+        local statuses, buyers = {}, {}
+        for i = 1, count do
+            buyers[i] = function()
+                local status, said = buy(hosts[i % 2 + 1], "b" .. i)
+                status = status or said
+                statuses[status] = (statuses[status] or 0) + 1
+            end
+        end
+        client.run(buyers)
+        return statuses
+    end
+
+    -- What a buyer at the first host is told, whose statement waits until the gate opens: a
+    -- connection that closes it by these statements. Meanwhile fn() is called.
+    local function told_at_the_gate(close, statement, open, fn)
+        local status, said
+        gate:execute_all(close)
+        client.run{
+            function() status, said = ask(hosts[1], "one") end,
+            function()
+                local due = core.now() + PATIENCE
+                repeat
+                    client.request(hosts[2].port, "GET", "/buy") -- the other task goes on meanwhile
+                    assert(core.now() < due, "it does not come to the gate")
+                until waiting(statement)[1]
+                fn()
+                gate:execute(open)
+            end,
+        }
+        return { status or false, said }
+    end
+
+    it("sells over two hosts what there is, and no piece twice", function()
+        in_stock(30)
+        assert.same({ [200] = 30, [409] = 30 }, told(60))
+        assert.same({ left = 0, sold = 30 }, books())
+        local mine = "product = " .. product
+        assert.is_true(db:tokens_grow("purchase", mine))
+        assert.equal(30, db:number("SELECT count(DISTINCT buyer) FROM purchase WHERE " .. mine))
+    end)
+
+    it("says what is no purchase", function()
+        local function status_of(method, query)
+            return (client.once(hosts[1].port, method, "/buy" .. query))
+        end
+        assert.equal(405, status_of("GET", "?id=1&buyer=b"))
+        for _, query in ipairs{ "", "?id=1", "?buyer=b", "?id=0&buyer=b", "?id=01&buyer=b",
+            "?id=1.5&buyer=b", "?id=1%20OR%201&buyer=b", "?id=1234567890&buyer=b",
+            "?id=1&buyer=", "?id=1&buyer=b%27", "?id=1&buyer=" .. ("b"):rep(33) } do
+            assert.equal(400, status_of("POST", query), query)
+        end
+        product = product + 1
+        assert.same({ 404, "no such product" }, told_one())
+    end)
+
+    it("sells nothing without the lock #slow", function()
+        in_stock(10)
+        rig.hold(rig.session(server.hosts):mutex(lock_path()))
+        local answer
+        repeat answer = told_one(request) until answer[2] ~= NOT_READY
+        assert.same({ 503, "timeout" }, answer)
+        assert.same({ left = 10, sold = 0 }, books())
+    end)
+
+    it("refuses a holder when a later one has shown its token #slow", function()
+        in_stock(10)
+        local later
+        local answer = told_at_the_gate({ "LOCK TABLES product WRITE" }, "UPDATE product SET token",
+            "UNLOCK TABLES", function()
+                later = take_the_lock()
+                gate:execute(("UPDATE product SET token = %s WHERE id = %d")
+                    :format(later:token_string(), product))
+            end)
+        assert.same({ 503, "stale" }, answer)
+        assert.same({ left = 10, sold = 0 }, books())
+        rig.released(later)
+        assert.same({ 200, "sold" }, told_one())
+        assert.same({ left = 9, sold = 1 }, books())
+    end)
+
+    it("sells when the lock is lost after the token was shown: later holders see it #slow",
+       function()
+        in_stock(10)
+        local later
+        local answer = told_at_the_gate({ "LOCK TABLES purchase READ" }, "INSERT INTO purchase",
+            "UNLOCK TABLES", function() later = take_the_lock() end)
+        assert.same({ 200, "sold" }, answer)
+        assert.same({ left = 9, sold = 1 }, books())
+        rig.released(later)
+        assert.same({ 200, "sold" }, told_one())
+        assert.same({ left = 8, sold = 2 }, books())
+    end)
+
+    it("sells nothing when a statement fails, and closes its connection", function()
+        in_stock(10)
+        db:execute "RENAME TABLE purchase TO elsewhere"
+        local answer = told_one()
+        db:execute "RENAME TABLE elsewhere TO purchase"
+        assert.same({ 503, "failed" }, answer)
+        assert.same({ left = 10, sold = 0 }, books())
+        assert.same({ 200, "sold" }, told_one())
+        assert.same({ left = 9, sold = 1 }, books())
+    end)
+
+    it("does not know whether it has sold when COMMIT is not answered, and says so", function()
+        in_stock(10)
+        local answer = told_at_the_gate({ "BACKUP STAGE START", "BACKUP STAGE BLOCK_COMMIT" },
+            "COMMIT", "BACKUP STAGE END", function()
+                db:execute("KILL " .. waiting("COMMIT")[1][1])
+                rig.wait_for("its end", function() return not waiting("COMMIT")[1] end)
+            end)
+        assert.same({ 504, "unknown" }, answer)
+        local now = books()
+        assert.equal(10, now.left + now.sold)
+    end)
+
+    it("sells nothing twice when a worker is killed in the middle of a sale #slow", function()
+        in_stock(10)
+        local answer = told_at_the_gate({ "LOCK TABLES purchase READ" }, "INSERT INTO purchase",
+            "UNLOCK TABLES", function()
+                local holder = rig.session(server.hosts):mutex(lock_path()):queue()[1]
+                rig.signal("KILL", tonumber(holder.identity:match ":(%d+)$"))
+            end)
+        assert.same({ false, "lost" }, answer)
+        assert.same({ [200] = 10, [409] = 10 }, told(20))
+        assert.same({ left = 0, sold = 10 }, books())
+    end)
+
+    it("is what docs/start.md shows of it", function()
+        local page, store = files.read "docs/start.md", files.read(FOLDER .. "/store.lua")
+        local code = page:match "\n## OpenResty[^\n]*\n.-\n```lua\n(.-)```\n"
+        assert.truthy(store:find(code, 1, true), code)
+    end)
+end)
