@@ -194,12 +194,14 @@ note_birth() {
     if born "$(cat "$1/pid")"; then echo "$birth" >"$1/birth"; fi
 }
 
-# Starts the server in folder $1 without waiting for it.
+# Starts the server in folder $1 without waiting for it. Unless JVMFLAGS say so, an empty container
+# is not looked for each minute, as it is elsewhere: a test would meet its removal by chance.
 launch() {
     # shellcheck disable=SC2046 # JVMFLAGS are words
     detached java -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto \
         -XX:-UsePerfData -Xmx256m -XX:ErrorFile="$1/crash" \
         -Dzookeeper.forceSync="$(cat "$1/../fsync")" -Dorg.slf4j.simpleLogger.defaultLogLevel=warn \
+        -Dznode.container.checkIntervalMs=3600000 \
         $(cat "$1/../jvmflags") -cp "$classes" \
         org.apache.zookeeper.server.quorum.QuorumPeerMain "$1/zoo.cfg" >>"$1/log" 2>&1
     echo $! >"$1/pid"
