@@ -164,7 +164,9 @@ static void check_stakes_rpc(const struct call *call, const struct zkl_rpc *rpc)
     case CALL_DOWNGRADE:
         require(claim->state == ZKL_DOWNGRADE && zkl_claim_may_downgrade(claim));
         break;
-    case CALL_FORWARD: require(claim->state == ZKL_FORWARD && claim->waiting && claim->ahead); break;
+    case CALL_FORWARD:
+        require(claim->state == ZKL_FORWARD && claim->waiting && claim->ahead);
+        break;
     case CALL_MARK:
         require(claim->state == ZKL_HELD && (claim->kind == ZKL_PERMIT || claim->node.marked));
         break;
