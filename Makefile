@@ -12,6 +12,8 @@
 # make soak      100 000 cycles, and what they leave behind
 # make dist      the source archive and the rockspec that names it, in build; make rockspec: writes
 #                the version's rockspec after scm's
+# make deb       Debian packages, in build/deb; MAINTAINER names who made them. test-deb: they are
+#                installed, and used, in a root of their own
 # make lint, format, coverage, install, clean
 #
 # For packagers: CC CFLAGS LDFLAGS, LUA LUA_VERSION LUA_INCDIR (what `install`
@@ -131,6 +133,27 @@ dist:
 		tar -czf $(BUILD)/$(DIST).tar.gz --transform='s,^\.,$(DIST),' -T -; fi
 	sed 's,^local archive = .*,local archive = "$(DIST_URL)/$(DIST).tar.gz",' $(ROCKSPEC) \
 		>$(BUILD)/$(notdir $(ROCKSPEC))
+
+.PHONY: deb test-deb
+
+# lua-zklock, the library for Lua 5.4 and LuaJIT; zklock, the command.
+MAINTAINER ?= the zklock authors <zklock@example.org>
+DEB = $(BUILD)/deb/$(DIST)
+
+deb:
+	rig/packages deb
+	rm -rf $(BUILD)/deb && mkdir -p $(DEB)
+	tar -c --exclude=./$(BUILD) --exclude=./.git . | tar -x -C $(DEB)
+	sed -i 's/@MAINTAINER@/$(MAINTAINER)/; s/@VERSION@/$(VERSION)/' $(DEB)/debian/control \
+		$(DEB)/debian/changelog
+	sed -i "s/@DATE@/$$(date -R)/" $(DEB)/debian/changelog
+	cd $(DEB) && env -u MAKEFLAGS dpkg-buildpackage -us -uc -b
+	lintian --fail-on error,warning --suppress-tags initial-upload-closes-no-bugs --allow-root \
+		$(BUILD)/deb/*.changes
+
+test-deb: deb
+	rig/packages deb-root
+	debian/test $(BUILD)/deb
 
 clean:
 	rm -rf $(BUILD)
