@@ -1,5 +1,6 @@
 --- session:stats() with times, zklock.metrics(), and on_event: what operators are told.
 local core = require "zklock.core"
+local files = require "spec.files"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
@@ -215,6 +216,17 @@ describe("metrics()", function()
         local said = rig.shell("promtool check metrics <%s 2>&1 && echo fine", file)
         os.remove(file)
         assert.equal("fine\n", said)
+    end)
+
+    it("has alerts, which promtool takes, and which the page explains #promtool", function()
+        local rules = "examples/prometheus/alerts.yml"
+        assert.matches("SUCCESS: 8 rules", rig.shell("promtool check rules %s 2>&1", rules))
+        local page, wrong = files.read "docs/monitoring.md", {}
+        for expression in files.read(rules):gmatch "expr: ([^\n]+)" do
+            local there = page:find("`" .. expression .. "`", 1, true)
+            if not there then wrong[#wrong + 1] = expression end
+        end
+        assert.same({}, wrong)
     end)
 end)
 
