@@ -2,6 +2,7 @@
 
 local check = require "zklock.check"
 local dependency = require "zklock.system.dependency"
+local hosts = require "zklock.hosts"
 local misuse = require "zklock.misuse"
 local options_of_worlds = require "zklock.world.options"
 local purchases = require "zklock.seckill.purchases"
@@ -16,6 +17,7 @@ local refuse, show = misuse.refuse, misuse.show
 local MOST_BUYERS = 1000000
 local MOST_SERVERS, MOST_SIMULATED = 100, 1000
 local MOST_SECONDS = 3600
+local LEAST_SESSION = 0.1 -- seconds
 
 
 local plan = {}
@@ -38,11 +40,12 @@ local function whole(options, name, least, most, default)
 end
 
 
-local function seconds(options, name, default)
+local function seconds(options, name, default, least)
     local value = options[name]
+    least = least or 0
     if value == nil then return default end
-    if type(value) ~= "number" or not (value >= 0 and value <= MOST_SECONDS) then
-        refuse("%s must be a number of seconds from 0 to %d, not %s", name, MOST_SECONDS,
+    if type(value) ~= "number" or not (value >= least and value <= MOST_SECONDS) then
+        refuse("%s must be a number of seconds from %g to %d, not %s", name, least, MOST_SECONDS,
             show(value))
     end
     return value
@@ -66,6 +69,17 @@ local function flag(options, name, default)
         refuse("%s must be true or false, not %s", name, show(value))
     end
     return value
+end
+
+
+-- Each server is a process, and a server in memory belongs to one.
+local function zookeeper(options, servers)
+    local given = text(options, "zookeeper")
+    if given and hosts.split(given).in_memory and servers > 1 then
+        refuse("zookeeper = %s is a server in memory, which each of %d servers would have for " ..
+            "itself: name a real one, or servers = 1", show(given), servers)
+    end
+    return given
 end
 
 
@@ -372,21 +386,22 @@ function plan.read(options)
     local simulated, kinds = flag(options, "simulated", false), nil
     if simulated then options, kinds = of_world(options) end
     local strategy = loaded(strategies.load, text(options, "strategy", "zookeeper"))
+    local servers = whole(options, "servers", 1, simulated and MOST_SIMULATED or MOST_SERVERS, 2)
     local the_plan = {
         products = products(options),
         buyers = whole(options, "buyers", 1, MOST_BUYERS, seed.BUYERS),
         quantity = whole(options, "quantity", 1, 1000000, 1),
-        servers = whole(options, "servers", 1, simulated and MOST_SIMULATED or MOST_SERVERS, 2),
+        servers = servers,
         strategy = text(options, "strategy", "zookeeper"),
         store = text(options, "store", "sqlite"),
         purchase = text(options, "purchase", strategy.purchase or "plain"),
-        zookeeper = text(options, "zookeeper"),
+        zookeeper = zookeeper(options, servers),
         mysql = text(options, "mysql"),
         redis = text(options, "redis"),
         pause = seconds(options, "pause", 0.02),
         hold = seconds(options, "hold", 0),
         timeout = seconds(options, "timeout", 10),
-        session = seconds(options, "session", 2),
+        session = seconds(options, "session", 2, LEAST_SESSION),
         seed = whole(options, "seed", simulated and 1 or 0, 2 ^ 31 - 1, 1),
         simulated = simulated, chances = kinds,
         fenced = flag(options, "fenced", true),
