@@ -147,6 +147,33 @@ it("each row of the tables is a defect of the tree as it is", function()
 end)
 
 
+local COMPILE = ("%s -std=c11 -D_GNU_SOURCE -w -fsyntax-only -I%s -I%s"):format(
+    os.getenv "CC" or "cc", os.getenv "LUA_INCDIR" or "/usr/include/lua5.4",
+    os.getenv "ZOOKEEPER_INCDIR" or "/usr/include")
+
+-- A header that is changed is read by the files of its room.
+local function compiled_with(file)
+    return file:find "%.c$" and file or file:match "^(.*/)" .. "*.c"
+end
+
+
+it("each row of the tables compiles #slow", function()
+    mutant.BASE = "."
+    local broken = {}
+    shell.must("cp -R src %s", folder)
+    for _, each in ipairs(mutant.rows()) do
+        local sources = mutant.sources(each)
+        for file, text in pairs(sources) do files.write(folder .. "/" .. file, text) end
+        for file in pairs(sources) do
+            local said, status = shell.run("cd %s && %s %s", folder, COMPILE, compiled_with(file))
+            if status ~= 0 then broken[#broken + 1] = each.name .. ": " .. said end
+        end
+        for file in pairs(sources) do shell.must("cp %s %s/%s", file, folder, file) end
+    end
+    assert.same({}, broken)
+end)
+
+
 describe("a place to change", function()
     -- The text with each of its changes, one after the other.
     local function changes(text, is_c)
