@@ -27,7 +27,8 @@ void *__wrap_calloc(size_t count, size_t size) {
 /* Two contenders, the czxid of the first known; a list is due before the next grant. */
 static void open_line(struct zkl_line *line) {
     static const char *const names[] = {FIRST, "no contender", SECOND};
-    *line = (struct zkl_line){0};
+    static struct zkl_common common;
+    *line = (struct zkl_line){.common = &common};
     CHECK(zkl_line_replace(line, names, COUNT(names)));
     line->contenders[0]->czxid = 1041;
     line->incomplete = true;

@@ -1,6 +1,7 @@
 --- A call of each public function, by its name in types/zklock.lua: of what a book has (storm.lua),
 -- whoever else uses that at the same time. No call takes long.
 
+local resty_lock = require "zklock.resty_lock"
 local zklock = require "zklock"
 
 local unpack = table.unpack or unpack
@@ -171,6 +172,8 @@ for _, name in ipairs{ "token_string", "state", "held", "remaining" } do
     calls["lease:" .. name] = function(book) book.lease[name](book.lease) end
 end
 
+calls["lease:expire"] = function(book) book.lease:expire(60) end
+
 calls["lease:check"] = function(book) book.lease:check(book.patience) end
 
 for _, name in ipairs{ "on_lost", "on_revoke" } do
@@ -197,6 +200,24 @@ end
 calls["lease:release"] = function(book)
     book.lease:release()
     book.lease = book.lock:acquire{ timeout = 0, owner = book.owner } or book.lease
+end
+
+
+-- --- lua-resty-lock's interface ---------------------------------------------------------
+
+calls["resty_lock.use"] = function(book) resty_lock.use(book.session) end
+
+calls["resty_lock:new"] = function(book)
+    resty_lock.use(book.session)
+    return resty_lock:new("storm", { timeout = 0.001 })
+end
+
+for _, name in ipairs{ "lock", "unlock", "expire" } do
+    calls["resty_lock:" .. name] = function(book)
+        local lock = calls["resty_lock:new"](book)
+        if name ~= "lock" then lock:lock(book.name) end
+        lock[name](lock, name == "lock" and book.name or nil)
+    end
 end
 
 

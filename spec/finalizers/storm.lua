@@ -133,7 +133,7 @@ local function callbacks(book)
     end
 
     function book.on_event(event)
-        if not (event.path or "/"):find "^/[%w-]+$" then
+        if not (event.path or "/"):find "^/[%w_/-]+$" then
             book.problem = "an event of no path: " .. event.path
         end
     end
