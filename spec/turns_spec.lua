@@ -278,6 +278,25 @@ describe("a mutex of turns", function()
         assert.same({ 2, 2, 3 }, places)
     end)
 
+    it("tells his place to who comes while the turn's end awaits a list", function()
+        local memory, session = zklock.memory("turns"), rig.session("memory:turns")
+        local lock, places = turns(session), {}
+        local first = take_first(lock)
+        local function come(n)
+            local arg = { timeout = LONG, on_queued = function(place) places[n] = place end }
+            comer(lock, { tokens = {} }, n, arg)()
+        end
+        zklock.run(function() come(1) end, function()
+            waiting(session, 1)
+            zklock.sleep(0.25) -- longer than a turn
+            memory:delay(0.1)
+            first:release()
+            come(2)
+            memory:delay(0)
+        end)
+        assert.same({ 2, 3 }, places)
+    end)
+
     it("has any number of waiters in a session, which count as two nodes #slow", function()
         local COUNT = 20000
         local order, codes, place, bytes = {}, {}, nil, nil

@@ -77,8 +77,9 @@ static struct {
     unsigned first, count;
     bool coming; /* there will be a connection when all that is out is answered */
     struct {
-        int64_t czxid, token;
-    } turns[LOCKS]; /* the latest grant */
+        uint64_t nonce;
+        int64_t token;
+    } turns[LOCKS]; /* the latest grant; a server that lies gives a czxid twice, nobody a nonce */
 } w;
 
 #define EACH_USER(each) for (struct user *each = w.users; each < w.users + USERS; each++)
@@ -198,9 +199,9 @@ static void check_first(const struct zkl_claim *claim) {
 /* Of one node, by turns, each is larger. */
 static void check_turn(const struct stake *stake) {
     int i = stake->path->text[1] - 'a';
-    if (stake->claim.counting && w.turns[i].czxid == stake->claim.node.czxid)
+    if (stake->claim.counting && w.turns[i].nonce == stake->claim.node.nonce)
         require(stake->token > w.turns[i].token);
-    w.turns[i].czxid = stake->claim.node.czxid;
+    w.turns[i].nonce = stake->claim.node.nonce;
     w.turns[i].token = stake->token;
 }
 

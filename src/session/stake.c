@@ -296,6 +296,7 @@ static size_t place_in_turns(const struct stake *stake) {
     size_t seen = 0, place = 1;
     for (; each != claim && !zkl_claims_wait_from(each); each = each->next, seen++)
         if (!is_leaving(each)) place++;
+    if (place == 1) place = 2; /* who waits for one that leaves is next, not first */
     if (each == claim) return place;
     if (!claim->next) return place + path->stakes - seen - 1;
     if (told && claim->link == &told->claim.next && path->told_at == stake->session->now)
