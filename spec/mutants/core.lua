@@ -105,7 +105,7 @@ return {
     { "BUG-13-latch", "a watch that was used up by a change is not set again",
       at = "zkl_claim_ahead_changed", find = "return ZKL_DO_WATCH_AHEAD;", replace = "return 0;" },
     { "BUG-16", "a node is removed without asking whose it is: any unknown one counts as an orphan",
-      at = "zkl_line_orphan", find = "is_own(line, contender) &&" },
+      at = "zkl_line_orphan", find = "zkl_line_is_own(line, contender) &&" },
     { "BUG-16-lost", "a release after the lease was lost deletes all the same",
       at = "zkl_claim_release", find = "if (claim->state != ZKL_HELD) return 0;" },
 
@@ -126,7 +126,7 @@ return {
       at = "zkl_claim_expire", find = "if (claim->state == ZKL_GONE) return 0;",
       replace = "if (claim->state == ZKL_GONE || claim->state == ZKL_HELD) return 0;" },
     { "CURATOR-498", "a lost create's node is found by its nonce alone: another session's will do",
-      at = "zkl_line_find_nonce", find = "is_own(line, contender) &&" },
+      at = "zkl_line_find_nonce", find = "zkl_line_is_own(line, contender) &&" },
 
     -- --- other clients ----------------------------------------------------------------
 
@@ -608,7 +608,7 @@ return {
       at = "forget_node", find = "{.doubted =",
       replace = "{.contended = claim->node.contended, .doubted =" },
     { "batch-for-itself", "another node of the own session ends its turn",
-      at = "zkl_line_has_others", find = "!is_own(line, line->contenders[i])",
+      at = "zkl_line_has_others", find = "!zkl_line_is_own(line, line->contenders[i])",
       replace = "line->contenders[i]->session != 0" },
     { "batch-no-renewal", "a node has more grants than tokens",
       at = "is_over", find = "is_used_up(&claim->node) ||" },

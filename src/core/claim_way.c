@@ -99,7 +99,7 @@ static zkl_actions wait_for(struct zkl_claim *claim, struct zkl_contender *ahead
     zkl_actions actions = ZKL_DO_WATCH_AHEAD;
     if (zkl_claim_is_crowded_out(claim)) return zkl_claim_cancel(claim, ZKL_BUSY);
     claim->state = ZKL_WAIT;
-    if (ahead->session != claim->line->common->session) claim->node.contended = true;
+    if (!zkl_line_is_own(claim->line, ahead)) claim->node.contended = true;
     claim->headed = 0;
     claim->ahead = zkl_contender_ref(ahead);
     if (!claim->node.watched) actions |= ZKL_DO_WATCH_OWN;

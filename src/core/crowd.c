@@ -53,7 +53,7 @@ static size_t waiting_elsewhere(const struct zkl_claim *claim) {
     const struct zkl_line *line = claim->line;
     size_t count = 0;
     for (size_t i = holders(line, line->count); i < line->count; i++)
-        count += line->contenders[i]->session != claim->line->common->session;
+        count += !zkl_line_is_own(line, line->contenders[i]);
     return count;
 }
 

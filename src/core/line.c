@@ -64,10 +64,6 @@ static struct zkl_contender *find(const struct zkl_line *line, int32_t sequence,
     return line->contenders[at];
 }
 
-static bool is_own(const struct zkl_line *line, const struct zkl_contender *contender) {
-    return contender->session == line->common->session;
-}
-
 struct zkl_contender *zkl_line_find(const struct zkl_line *line, const char *name) {
     struct zkl_name parsed;
     return zkl_name_parse(name, &parsed) ? find(line, parsed.sequence, name) : NULL;
@@ -80,7 +76,7 @@ struct zkl_contender *zkl_line_own(const struct zkl_claim *claim) {
 struct zkl_contender *zkl_line_find_nonce(const struct zkl_line *line, uint64_t nonce) {
     for (size_t i = 0; i < line->count; i++) {
         struct zkl_contender *contender = line->contenders[i];
-        if (is_own(line, contender) && contender->nonce == nonce) return contender;
+        if (zkl_line_is_own(line, contender) && contender->nonce == nonce) return contender;
     }
     return NULL;
 }
@@ -103,7 +99,7 @@ static bool numbers_exhausted(const struct zkl_line *line) {
 }
 
 static bool is_claimed(const struct zkl_line *line, const struct zkl_contender *contender) {
-    if (!is_own(line, contender)) return false;
+    if (!zkl_line_is_own(line, contender)) return false;
     for (const struct zkl_claim *claim = line->claims; claim; claim = claim->next) {
         if (claim->node.nonce == contender->nonce && claim->state != ZKL_GONE) return true;
     }
@@ -259,14 +255,14 @@ size_t zkl_line_count_ahead(const struct zkl_line *line, const struct zkl_claim 
 
 bool zkl_line_has_others(const struct zkl_line *line) {
     for (size_t i = 0; i < line->count && !line->changed; i++) {
-        if (!is_own(line, line->contenders[i])) return true;
+        if (!zkl_line_is_own(line, line->contenders[i])) return true;
     }
     return line->changed;
 }
 
 struct zkl_contender *zkl_line_first_kept(const struct zkl_line *line) {
     struct zkl_contender *first = line->count && !line->exhausted ? line->contenders[0] : NULL;
-    return first && first->keeps && !is_own(line, first) ? first : NULL;
+    return first && first->keeps && !zkl_line_is_own(line, first) ? first : NULL;
 }
 
 struct zkl_contender *zkl_line_orphan(const struct zkl_line *line) {
@@ -274,7 +270,7 @@ struct zkl_contender *zkl_line_orphan(const struct zkl_line *line) {
     if (line->common->session == 0) return NULL;
     for (size_t i = 0; i < line->count; i++) {
         struct zkl_contender *contender = line->contenders[i];
-        if (is_own(line, contender) && !contender->claimed) return contender;
+        if (zkl_line_is_own(line, contender) && !contender->claimed) return contender;
     }
     return NULL;
 }

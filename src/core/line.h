@@ -89,6 +89,12 @@ void zkl_line_clear(struct zkl_line *line);
  */
 bool zkl_line_replace(struct zkl_line *line, const char *const *names, size_t count);
 
+/* The contender is a node of this session. */
+static inline bool zkl_line_is_own(const struct zkl_line *line,
+                                   const struct zkl_contender *contender) {
+    return contender->session == line->common->session;
+}
+
 struct zkl_contender *zkl_line_find(const struct zkl_line *line, const char *name);
 /* The claim's own node, if listed. */
 struct zkl_contender *zkl_line_own(const struct zkl_claim *claim);

@@ -282,7 +282,7 @@ static zkl_actions own_event(struct stake *stake, enum zkl_node_event event) {
 
 /* Of a node of its own session path->given_up_at tells better when it was given up. */
 static void note_free_way(struct stake *stake, const struct zkl_contender *ahead) {
-    bool ours = ahead && ahead->session == stake->session->common.session;
+    bool ours = ahead && zkl_line_is_own(&stake->path->line, ahead);
     if (!ours) stake->way_free_at = stake->session->now;
 }
 
