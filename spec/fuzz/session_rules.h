@@ -272,22 +272,16 @@ static bool watches_ahead(const struct stake *stake) {
     return want || is_out(stake, CALL_GET_AHEAD);
 }
 
-/* It is ready, and waits for the other parts' creates. */
-static bool awaits_parts(const struct zkl_claim *claim) {
-    bool part = claim->next_part != claim;
-    return part && claim->state == ZKL_CREATE && claim->node.nonce == 0;
-}
-
 static bool another_part_enters(const struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
     for (const struct zkl_claim *part = claim->next_part; part != claim; part = part->next_part)
-        if (!awaits_parts(part) || part->stalled) return true;
+        if (!zkl_claim_awaits_parts(part) || part->stalled) return true;
     return false;
 }
 
 static bool creates(const struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
-    if (awaits_parts(claim)) return another_part_enters(stake);
+    if (zkl_claim_awaits_parts(claim)) return another_part_enters(stake);
     return is_out(stake, claim->waiting ? CALL_WAIT : CALL_CREATE) || is_out(NULL, CALL_CREATE_ALL);
 }
 

@@ -103,7 +103,7 @@ zkl_actions zkl_claim_cancel(struct zkl_claim *claim, enum zkl_code why) {
     case ZKL_NEW:
     case ZKL_TRY: return fail(claim, why) | gone(claim);
     case ZKL_CREATE:
-        if (awaits_parts(claim)) return fail(claim, why) | gone(claim) | make_way(claim);
+        if (zkl_claim_awaits_parts(claim)) return fail(claim, why) | gone(claim) | make_way(claim);
         return fail(claim, why);
     case ZKL_RECOVER_SYNC:
     case ZKL_RECOVER_LIST:

@@ -259,6 +259,11 @@ static inline bool zkl_claim_is_pausing(const struct zkl_claim *claim) {
     return zkl_kind_is_fixed(claim->kind) && claim->state == ZKL_NEW && !claim->stalled;
 }
 
+/* The claim, a part of a multi-lock, waits for the other parts: its create is not sent. */
+static inline bool zkl_claim_awaits_parts(const struct zkl_claim *claim) {
+    return claim->state == ZKL_CREATE && claim->node.nonce == 0;
+}
+
 /* A waiter's node may have a signal that nobody has taken. */
 static inline bool zkl_waiter_may_be_signalled(const struct zkl_claim *claim) {
     return claim->waiting == ZKL_WAITER_CAME || claim->waiting == ZKL_WAITER_BEGAN;

@@ -137,17 +137,12 @@ static inline bool is_part(const struct zkl_claim *claim) {
     return claim->next_part != claim;
 }
 
-/* A part whose create waits for those of the others. */
-static inline bool awaits_parts(const struct zkl_claim *claim) {
-    return is_part(claim) && claim->state == ZKL_CREATE && claim->node.nonce == 0;
-}
-
 /* Every part is wanted, and in this state; in CREATE: with its create not sent. */
 static inline bool all_are(const struct zkl_claim *claim, enum zkl_claim_state state) {
     const struct zkl_claim *part = claim;
     do {
         if (!part->wanted || part->state != state) return false;
-        if (state == ZKL_CREATE && !awaits_parts(part)) return false;
+        if (state == ZKL_CREATE && !zkl_claim_awaits_parts(part)) return false;
         part = part->next_part;
     } while (part != claim);
     return true;
