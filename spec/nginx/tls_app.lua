@@ -1,5 +1,6 @@
 --- What nginx runs in the handshakes of TLS in tls_phases_spec.lua. It runs in nginx.
 
+local files = require "spec.files"
 local ssl = require "ngx.ssl"
 local zklock = require "zklock"
 
@@ -14,16 +15,8 @@ local function open()
 end
 
 
-local function read(path)
-    local file = assert(io.open(path))
-    local text = file:read("*a")
-    file:close()
-    return text
-end
-
-
-local function write(path, text, mode)
-    local file = assert(io.open(path, mode or "w"))
+local function append(path, text)
+    local file = assert(io.open(path, "a"))
     file:write(text)
     file:close()
 end
@@ -34,7 +27,7 @@ end
 --- Notes in the file that the lock was held in this phase.
 function app.wait(path, file)
     assert(open():mutex(path):with(20, function()
-        write(file, ngx.get_phase() .. "\n", "a")
+        append(file, ngx.get_phase() .. "\n")
     end))
 end
 
@@ -44,7 +37,7 @@ function app.refused(path, file)
     local _, message, code
     if session then _, message, code = session:mutex(path):acquire(0)
     else _, message, code = zklock.connect(os.getenv("ZK_HOSTS")) end
-    write(file, ("%s: %s: %s\n"):format(ngx.get_phase(), code, message), "a")
+    append(file, ("%s: %s: %s\n"):format(ngx.get_phase(), code, message))
 end
 
 
@@ -69,8 +62,8 @@ end
 -- As a client of ACME would; nobody waits for it but the handshake that found it due.
 local function renew(folder)
     ngx.sleep(0.2)
-    write(folder .. "/renewals", "one\n", "a")
-    write(folder .. "/current.new", "new")
+    append(folder .. "/renewals", "one\n")
+    files.write(folder .. "/current.new", "new")
     assert(os.rename(folder .. "/current.new", folder .. "/current"))
 end
 
@@ -78,16 +71,15 @@ end
 --- Serves the current certificate. When it is due, one handshake of all hosts renews it; the
 -- others serve the old one meanwhile.
 function app.certificate(folder)
-    if read(folder .. "/current") == "old" then
+    if files.read(folder .. "/current") == "old" then
         open():mutex("/certificates/shop"):with(0, function()
-            if read(folder .. "/current") == "old" then renew(folder) end
+            if files.read(folder .. "/current") == "old" then renew(folder) end
         end)
     end
-    local name = read(folder .. "/current")
+    local current = folder .. "/" .. files.read(folder .. "/current")
     assert(ssl.clear_certs())
-    assert(ssl.set_der_cert(assert(ssl.cert_pem_to_der(read(folder .. "/" .. name .. ".pem")))))
-    assert(ssl.set_der_priv_key(assert(
-        ssl.priv_key_pem_to_der(read(folder .. "/" .. name .. ".key")))))
+    assert(ssl.set_der_cert(assert(ssl.cert_pem_to_der(files.read(current .. ".pem")))))
+    assert(ssl.set_der_priv_key(assert(ssl.priv_key_pem_to_der(files.read(current .. ".key")))))
 end
 
 
