@@ -172,6 +172,13 @@ describe("max_hold", function()
         assert.equal("lost", lease:state())
     end)
 
+    it("is a limit, however short it is", function()
+        ends(assert(a:mutex(path):acquire{ max_hold = 1e-12 }))
+        local lease = assert(a:mutex(path):acquire(20))
+        assert.is_true(lease:expire(1e-12))
+        ends(lease)
+    end)
+
     it("ends for the smallest of several handles, while that is not given up", function()
         local lock = a:mutex(path)
         local outer = assert(lock:acquire{ max_hold = 60 })

@@ -169,7 +169,9 @@ static void check_stakes_rpc(const struct call *call, const struct zkl_rpc *rpc)
         require(claim->state == ZKL_FORWARD && claim->waiting && claim->ahead);
         break;
     case CALL_MARK:
-        require(claim->state == ZKL_HELD && (claim->kind == ZKL_PERMIT || claim->node.marked));
+        /* Or it was given up in the step of its grant, whose requests went out together. */
+        require(claim->state == ZKL_HELD || claim->state == ZKL_LEAVE);
+        require(claim->kind == ZKL_PERMIT || claim->node.marked);
         break;
     default: break;
     }

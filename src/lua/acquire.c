@@ -60,9 +60,7 @@ static int begun_acquire(lua_State *L, zkl_client *client, zkl_request *request)
 /* The limits of this acquire: max_waiters and max_hold, each perhaps nil. */
 static void set_limits(lua_State *L, int index, struct zkl_acquire_options *options) {
     options->max_waiters = (int32_t)luaL_optinteger(L, index, 0);
-    if (lua_isnoneornil(L, index + 1)) return;
-    options->max_hold = zkl_lua_time(L, index + 1);
-    if (options->max_hold == 0) options->max_hold = 1;
+    if (!lua_isnoneornil(L, index + 1)) options->max_hold = zkl_lua_time(L, index + 1);
 }
 
 /*

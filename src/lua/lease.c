@@ -65,7 +65,7 @@ static int waited(lua_State *L) {
 /* lease:expire(seconds) -> "ok" | "lost" | "released" */
 static int expire(lua_State *L) {
     zkl_time length = zkl_lua_time(L, 2);
-    enum zkl_code code = zkl_lease_expire(enter(L), length > 0 ? length : 1);
+    enum zkl_code code = zkl_lease_expire(enter(L), length);
     zkl_lua_leave(L);
     lua_pushstring(L, zkl_code_name(code));
     return 1;

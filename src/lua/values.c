@@ -36,7 +36,9 @@ zkl_time zkl_lua_time(lua_State *L, int index) {
     if (lua_isnoneornil(L, index)) return ZKL_NEVER;
     lua_Number seconds = luaL_checknumber(L, index);
     if (!(seconds < FOREVER)) return ZKL_NEVER;
-    return seconds > 0 ? (zkl_time)(seconds * (lua_Number)ZKL_SECOND) : 0;
+    if (!(seconds > 0)) return 0;
+    zkl_time time = (zkl_time)(seconds * (lua_Number)ZKL_SECOND);
+    return time > 0 ? time : 1;
 }
 
 void zkl_lua_push_time(lua_State *L, zkl_time time) {

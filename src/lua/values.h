@@ -29,7 +29,8 @@ int zkl_lua_field(lua_State *L, int table, const char *name);
 /* The length of a list. */
 size_t zkl_lua_length(lua_State *L, int index);
 
-/* Seconds to time; nil or more than 290 years is ZKL_NEVER, negative is 0. */
+/* Seconds to time; nil or more than 290 years is ZKL_NEVER, negative is 0. What is more than 0 is
+ * at least a nanosecond: 0 is no limit to some. */
 zkl_time zkl_lua_time(lua_State *L, int index);
 void zkl_lua_push_time(lua_State *L, zkl_time time);
 

@@ -67,11 +67,11 @@ function Strategy.leave(_, lease)
 end
 
 
--- The server's word where the engine knows owners, else what the clock says.
+-- The server's word; where it has none, or does not answer in time, what the clock says.
 function Strategy.state(_, lease)
     local held, _, code = lease:check()
     if held then return "held" end
-    return code == "unsupported" and lease:state() or code
+    return (code == "lost" or code == "released") and code or lease:state()
 end
 
 
