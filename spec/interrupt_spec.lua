@@ -371,6 +371,26 @@ describe("an interrupt", function()
         until not hook.fired
     end)
 
+    it("by session:interrupt(), as a finalizer may call it, comes between any two instructions",
+       function()
+        local n, came = 0, true
+        while came do
+            local lock, ok, problem = session:mutex(rig.path()), true, nil
+            n, came = n + 1, false
+            debug.sethook(function()
+                debug.sethook()
+                came, ok, problem = true, pcall(session.interrupt, session)
+            end, "", n)
+            local lease, message, code = lock:acquire(20)
+            debug.sethook()
+            assert.is_true(ok, ("at %d: %s"):format(n, tostring(problem)))
+            if not lease then assert.equal("interrupted", code, message) end
+            if lease then assert.is_true(lease:release()) end
+        end
+        assert.is_true(n > 20, "no instruction")
+        at_rest(session)
+    end)
+
     it("leaves no session behind", function()
         assert.is_truthy(session:id())
         rig.wait_for("two connections", function()

@@ -37,7 +37,8 @@ function Follower:await(after, method, ...)
         if not self.stopped then after(self, request) end
     end)
     local handle, id = session.handle[method](session.handle, ...)
-    request.handle, request.id, request.requests[id] = handle, id, request
+    request.handle, request.id = handle, id
+    request.requests[id] = request
     self.request = request
     if before then before:close() end
 end

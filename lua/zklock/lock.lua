@@ -61,7 +61,9 @@ local function take(handle, owner, lock, timeout)
 end
 
 
+-- With its lease the request's handle is gone: a finalizer must not find that to interrupt it.
 local function take_lease(request, ...)
+    request.requests[request.id] = nil
     return take(request.handle, request.owner, ...)
 end
 
@@ -105,7 +107,8 @@ local function attempt(self, opts, limit, begun)
     if done then -- an owner that has the lock already
         return drop(handle, take(handle, owner, self, opts.timeout))
     end
-    request.handle, request.id, request.requests[id] = handle, id, request
+    request.handle, request.id = handle, id
+    request.requests[id] = request
     return wait.by(driver, session, request, left, take_lease, self, opts.timeout)
 end
 
