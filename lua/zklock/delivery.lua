@@ -42,6 +42,8 @@ function deliver.watcher(self, id)
     if watcher then wait.call(self, watcher.tell, watcher) end
 end
 
+deliver.member, deliver.roster = deliver.watcher, deliver.watcher
+
 function deliver.state(self, state)
     self.told = state
     if self.on_state then self:call(self.on_state, state) end

@@ -339,6 +339,33 @@ function _M.node(path)
 end
 
 
+--- The path of a folder of members.
+function _M.folder(path)
+    check.type(path, "string", "the folder")
+    check.size(path, "the folder", check.PATH_SIZE)
+    local why = flaw(path)
+    if why then refuse("the folder %s %s", show(path), why) end
+    return path
+end
+
+
+local function member_name(value, name)
+    check.text(value, name)
+    local why = value == "" and "must not be empty" or
+        value:find("/", 1, true) and "must not contain /" or flaw("/" .. value)
+    if why then refuse("%s %s %s", name, show(value), why) end
+end
+
+
+local join_fields = { name = member_name, data = check.data, timeout = check.duration }
+
+function _M.join(given)
+    local opts = complete(given, join_fields, { data = "" }, "the options of join")
+    if not opts.name then refuse("join needs { name = ... }: the name of its node") end
+    return opts
+end
+
+
 local close_fields = { drain = check.duration, drain_waiters = check.flag }
 
 function _M.close(given)

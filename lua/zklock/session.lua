@@ -2,6 +2,7 @@
 
 local Election = require "zklock.election"
 local Lock = require "zklock.lock"
+local Member = require "zklock.member"
 local RWLock = require "zklock.rwlock"
 local Request = require "zklock.request"
 local Watcher = require "zklock.watcher"
@@ -280,6 +281,16 @@ function Session:get(path, timeout)
 end
 
 
+local function watch(self, verb, path, fn)
+    if self:forked() then return failure("forked", path) end
+    local watcher, code
+    local function stop() watcher:stop() end
+    watcher, code = Watcher.new(self, verb, path, fn)
+    if not watcher then return failure(code, path) end
+    return stop
+end
+
+
 --- Calls fn(data, version) with what is in a node, soon, and after each change: fn(nil) when it
 -- is not there; fn(nil, message, code) when it may not be read. It runs inside any wait or
 -- session:dispatch().
@@ -290,12 +301,38 @@ end
 function Session:watch(path, fn)
     options.node(path)
     options.callback(fn, "what watch calls")
+    return watch(self, "watch", path, fn)
+end
+
+
+--- Calls fn(list) with the children of a folder, soon, and after each change of them or of their
+-- data: { { name, data, session, since }, ... } by their names. A folder that is not there has
+-- none. fn(nil, message, code) when they may not be read, or are too many to watch.
+---@param fn fun(list: table?, message: string?, code: string?)
+---@return function? stop it is not called any more
+---@return string? message
+---@return string? code "too_many", "closed", "expired", "forked"
+function Session:members(folder, fn)
+    options.folder(folder)
+    options.callback(fn, "what members calls")
+    return watch(self, "members", folder, fn)
+end
+
+
+--- Makes an ephemeral node in the folder, and makes it again when it is gone, also after an expiry.
+-- Waits until it is there.
+---@param opts { name: string, data?: string, timeout?: number }
+---@return zklock.Member? member
+---@return string? message
+---@return string? code "conflict": that name is another's; "timeout", "too_many", ...
+function Session:join(folder, opts)
+    options.folder(folder)
+    opts = options.join(opts)
+    local path, timeout = folder .. "/" .. opts.name, opts.timeout or self:timeout()
     if self:forked() then return failure("forked", path) end
-    local watcher, code
-    local function stop() watcher:stop() end
-    watcher, code = Watcher.new(self, path, fn)
-    if not watcher then return failure(code, path) end
-    return stop
+    local refusal, code = wait.refusal(self)
+    if refusal then return nil, refusal, code end
+    return self:await(self.handle:join(path, opts.data, timeout), timeout, Member.take, self, path)
 end
 
 
@@ -363,7 +400,7 @@ local function new(handle, hosts, opts, process)
         meters = {}, -- name -> its number
         meter_count = 0,
         requests = weak_values(), -- id -> Request
-        watchers = {}, -- id -> Watcher
+        watchers = {}, -- id -> Watcher or Member
         followers = {}, -- a set
         reopens = opts.reopen,
         drain = opts.drain, -- seconds, in nginx

@@ -1,4 +1,5 @@
---- A watcher: it tells a function of the user's how a node is, first, and after each change.
+--- A watcher: it tells a function of the user's how a node is, or which members a folder has,
+-- first, and after each change.
 
 local failure = require "zklock.failure"
 
@@ -59,9 +60,10 @@ end
 
 --- The session refers to it until it is stopped. It is there before there is news for it, which a
 -- finalizer may have delivered.
+---@param verb "watch"|"members"
 ---@return zklock.Watcher?
 ---@return string? code
-function Watcher.new(session, path, fn)
+function Watcher.new(session, verb, path, fn)
     local self = setmetatable({
         session = session,
         handle = false,
@@ -70,7 +72,7 @@ function Watcher.new(session, path, fn)
         fn = fn,
         looks = 0,
     }, Watcher)
-    local handle, code = session.handle:watch(path)
+    local handle, code = session.handle[verb](session.handle, path)
     if not handle then return nil, code end
     self.handle, self.id = handle, handle:id()
     session.watchers[self.id] = self

@@ -1,9 +1,9 @@
 /*
  * binding.h - the Lua face of src/session and src/shell: verbs without policy.
  *
- * Userdata are boxes: `session`, `request`, `lease`, `watcher`. A box is made empty and
- * filled after, so that an error in between leaves a box that can be collected; its content
- * is made when nothing can raise any more. Nothing here blocks but session:wait(),
+ * Userdata are boxes: `session`, `request`, `lease`, `watcher`, `member`, `roster`. A box is
+ * made empty and filled after, so that an error in between leaves a box that can be collected; its
+ * content is made when nothing can raise any more. Nothing here blocks but session:wait(),
  * session:close() and poll(); nothing yields. What a user sees is in lua/zklock.
  *
  * Each function may run from a finalizer, and a finalizer at any call that may make a Lua object:
@@ -22,6 +22,8 @@
 #define ZKL_REQUEST_BOX "zklock.request"
 #define ZKL_LEASE_BOX "zklock.lease"
 #define ZKL_WATCHER_BOX "zklock.watcher"
+#define ZKL_MEMBER_BOX "zklock.member"
+#define ZKL_ROSTER_BOX "zklock.roster"
 #define ZKL_WORLD "zklock.world"
 #define ZKL_WISH "zklock.wish" /* no box: the options of a lock's acquires */
 
@@ -34,6 +36,8 @@ void zkl_lua_open_acquire(lua_State *L); /* likewise */
 void zkl_lua_open_request(lua_State *L);
 void zkl_lua_open_lease(lua_State *L);
 void zkl_lua_open_watcher(lua_State *L);
+void zkl_lua_open_member(lua_State *L);
+void zkl_lua_open_roster(lua_State *L);
 void zkl_lua_open_totals(lua_State *L);
 void zkl_lua_open_world(lua_State *L);
 int zkl_lua_session(lua_State *L); /* the function core.session(options) */
@@ -66,7 +70,7 @@ void zkl_lua_push_stored(lua_State *L, int place); /* in a method */
 
 struct zkl_box {
     zkl_client *client; /* the content's, with a reference; NULL: the box is empty */
-    void *held;         /* the request, lease or watcher; of a session nothing */
+    void *held;         /* the request, lease, watcher...; of a session nothing */
 };
 
 /* Pushes an empty box. */

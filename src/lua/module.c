@@ -217,6 +217,8 @@ int luaopen_zklock_core(lua_State *L) {
     zkl_lua_open_request(L);
     zkl_lua_open_lease(L);
     zkl_lua_open_watcher(L);
+    zkl_lua_open_member(L);
+    zkl_lua_open_roster(L);
     zkl_lua_open_totals(L);
     zkl_lua_open_world(L);
     lua_newtable(L);

@@ -64,9 +64,9 @@ static int push_step(lua_State *L) {
 }
 
 static const char *const event_names[] = {
-    [ZKL_EVENT_NONE] = "none",   [ZKL_EVENT_REQUEST] = "request", [ZKL_EVENT_QUEUED] = "queued",
-    [ZKL_EVENT_LEASE] = "lease", [ZKL_EVENT_STATE] = "state",     [ZKL_EVENT_WATCHER] = "watcher",
-    [ZKL_EVENT_STEP] = "step"};
+    [ZKL_EVENT_NONE] = "none",     [ZKL_EVENT_REQUEST] = "request", [ZKL_EVENT_QUEUED] = "queued",
+    [ZKL_EVENT_LEASE] = "lease",   [ZKL_EVENT_STATE] = "state",     [ZKL_EVENT_WATCHER] = "watcher",
+    [ZKL_EVENT_MEMBER] = "member", [ZKL_EVENT_ROSTER] = "roster",   [ZKL_EVENT_STEP] = "step"};
 
 static void store_names(lua_State *L, int place, const char *const *names, int count) {
     for (int i = 0; i < count; i++) {

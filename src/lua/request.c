@@ -72,6 +72,15 @@ static int lease(lua_State *L) {
     return 1 + result(L);
 }
 
+/* request:member(), when done with "ok" -> member */
+static int member(lua_State *L) {
+    struct zkl_box *box = zkl_lua_box(L, ZKL_MEMBER_BOX), *own = lua_touserdata(L, 1);
+    zkl_member *taken = zkl_request_member(zkl_lua_enter(L, ZKL_REQUEST_BOX));
+    if (taken) zkl_lua_fill(box, own->client, taken);
+    zkl_lua_leave(L);
+    return taken ? 1 : 0;
+}
+
 /* request:conflict() -> what the path is used for, a semaphore's limit, whether by this session;
  * nothing: it is not known. After "conflict". */
 static int conflict(lua_State *L) {
@@ -196,11 +205,12 @@ static int collect(lua_State *L) {
 
 void zkl_lua_open_request(lua_State *L) {
     static const luaL_Reg methods[] = {
-        {"cancel", cancel}, {"conflict", conflict},   {"data", data},
-        {"done", done},     {"drop", drop},           {"id", id},
-        {"lease", lease},   {"queue", queue},         {"refused", refused},
-        {"result", result}, {"signalled", signalled}, {"version", version},
-        {"__close", drop},  {"__gc", collect},        {NULL, NULL},
+        {"cancel", cancel},   {"conflict", conflict}, {"data", data},
+        {"done", done},       {"drop", drop},         {"id", id},
+        {"lease", lease},     {"member", member},     {"queue", queue},
+        {"refused", refused}, {"result", result},     {"signalled", signalled},
+        {"version", version}, {"__close", drop},      {"__gc", collect},
+        {NULL, NULL},
     };
     static const lua_CFunction functions[] = {push_result, push_queue, push_data};
     zkl_lua_class(L, ZKL_REQUEST_BOX, methods);

@@ -212,6 +212,15 @@ static int queue(lua_State *L) {
     return zkl_lua_begun(L, client, zkl_queue(session, path, kind, limit));
 }
 
+/* session:join(path, data, timeout) -> request */
+static int join(lua_State *L) {
+    zkl_client *client = zkl_lua_check_client(L, 1);
+    const char *path = luaL_checkstring(L, 2), *data = luaL_checkstring(L, 3);
+    zkl_time limit = zkl_lua_time(L, 4);
+    zkl_session *session = zkl_lua_begin(L, client);
+    return zkl_lua_begun(L, client, zkl_join(session, path, data, limit));
+}
+
 static int begin_about(lua_State *L, zkl_request *(*begin)(zkl_session *session, const char *node,
                                                            zkl_time timeout)) {
     zkl_client *client = zkl_lua_check_client(L, 1);
@@ -246,18 +255,33 @@ static int revoke(lua_State *L) {
     return begin_about(L, zkl_revoke);
 }
 
+/* Fills the box at the top with what was begun, and leaves the client. */
+static int begun(lua_State *L, zkl_client *client, void *held, enum zkl_code why) {
+    if (held) zkl_lua_fill(lua_touserdata(L, -1), client, held);
+    zkl_client_leave(client);
+    if (held) return 1;
+    if (why == ZKL_OK) return luaL_error(L, "not enough memory");
+    return zkl_lua_fail(L, zkl_code_name(why));
+}
+
 /* session:watch(path) -> watcher; nil, code */
 static int watch(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
     const char *path = luaL_checkstring(L, 2);
     enum zkl_code why;
-    struct zkl_box *box = zkl_lua_box(L, ZKL_WATCHER_BOX);
+    zkl_lua_box(L, ZKL_WATCHER_BOX);
     zkl_watcher *watcher = zkl_watch(zkl_client_enter(client), path, &why);
-    if (watcher) zkl_lua_fill(box, client, watcher);
-    zkl_client_leave(client);
-    if (watcher) return 1;
-    if (why == ZKL_OK) return luaL_error(L, "not enough memory");
-    return zkl_lua_fail(L, zkl_code_name(why));
+    return begun(L, client, watcher, why);
+}
+
+/* session:members(folder) -> roster; nil, code */
+static int members(lua_State *L) {
+    zkl_client *client = zkl_lua_check_client(L, 1);
+    const char *folder = luaL_checkstring(L, 2);
+    enum zkl_code why;
+    zkl_lua_box(L, ZKL_ROSTER_BOX);
+    zkl_roster *roster = zkl_members(zkl_client_enter(client), folder, &why);
+    return begun(L, client, roster, why);
 }
 
 void zkl_lua_open_session(lua_State *L) {
@@ -272,6 +296,8 @@ void zkl_lua_open_session(lua_State *L) {
         {"get", get},
         {"holds", holds},
         {"id", id},
+        {"join", join},
+        {"members", members},
         {"meter", meter},
         {"pause", pause_host},
         {"queue", queue},

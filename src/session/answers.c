@@ -11,7 +11,9 @@
 #include "answers.h"
 #include "guard.h"
 #include "internal.h"
+#include "member.h"
 #include "query.h"
+#include "roster.h"
 #include "stake_feed.h"
 #include "watcher.h"
 
@@ -59,7 +61,7 @@ static enum zkl_code code_of(int rc) {
 static bool is_proof(const struct call *call) {
     enum zkl_rpc_kind kind = call->rpc.kind;
     bool by_leader = kind == ZKL_RPC_WRITE || kind == ZKL_RPC_MULTI || kind == ZKL_RPC_SYNC;
-    return by_leader && call->kind != CALL_PARENT;
+    return by_leader && call->kind != CALL_PARENT && call->kind != CALL_MEMBER_PARENT;
 }
 
 /* --- to the part that asked ----------------------------------------------------------------- */
@@ -105,12 +107,14 @@ static void answer_unwatch(const struct call *call, const struct answer *answer)
     if (call->node) zkl_watches_removed(&call->session->watches, call->node, answer);
 }
 
-/* To the stake, request or watcher that asked, or to the session. */
+/* To the stake, request, watcher, member or roster that asked, or to the session. */
 static void deliver(struct call *call, const struct answer *answer) {
     if (zkl_call_stake(call)) zkl_stake_answer(call, answer);
     else if (call->kind == CALL_GUARD) zkl_guard_answer(call, answer);
     else if (zkl_call_request(call)) zkl_query_answer(call, answer);
     else if (zkl_call_watcher(call)) zkl_watcher_answer(call, answer);
+    else if (zkl_call_member(call)) zkl_member_answer(call, answer);
+    else if (zkl_call_roster(call)) zkl_roster_answer(call, answer);
     else if (call->kind == CALL_LOOK) answer_look(call, answer);
     else if (call->kind == CALL_LOOK_FIXED) answer_look_fixed(call, answer);
     else if (call->kind == CALL_LOOK_SYNC) answer_look_sync(call, answer);
@@ -120,7 +124,7 @@ static void deliver(struct call *call, const struct answer *answer) {
 
 /* The watch that the call asked for is set, also if the answer is not understood. */
 static bool sets_watch(const struct call *call, int rc) {
-    return rc == ZKL_ERROR_NONE || (rc == ZKL_ERROR_NO_NODE && call->kind == CALL_WATCHER_EXISTS);
+    return rc == ZKL_ERROR_NONE || (rc == ZKL_ERROR_NO_NODE && call->rpc.kind == ZKL_RPC_EXISTS);
 }
 
 static void count_round_trip(const struct call *call, const struct answer *answer) {

@@ -4,7 +4,9 @@
 
 #include "call.h"
 #include "internal.h"
+#include "member.h"
 #include "request.h"
+#include "roster.h"
 #include "stake.h"
 #include "watcher.h"
 
@@ -35,6 +37,8 @@ static void free_ops(struct zkl_op *ops, size_t count) {
 void zkl_call_free(struct call *call) {
     if (zkl_call_request(call)) zkl_request_unref(call->request);
     if (zkl_call_watcher(call)) zkl_watcher_unref(call->watcher);
+    if (zkl_call_member(call)) zkl_member_unref(call->member);
+    if (zkl_call_roster(call)) zkl_roster_unref(call->roster);
     if (zkl_call_stake(call)) {
         zkl_stake_unref(call->stake);
         zkl_contender_unref(call->contender);
@@ -129,17 +133,6 @@ void zkl_call_list(struct call *call, const char *parent) {
     enqueue(call, ZKL_RPC_LIST, strdup(parent));
 }
 
-void zkl_call_list_watching(struct call *call) {
-    struct watch *watch = call->listed->children;
-    char *node = strdup(watch->path);
-    call->session->stats.lists++;
-    call->rpc.watch = true;
-    call->watching = node && is_connected(call->session);
-    if (call->watching) zkl_watches_ask_for(&call->session->watches, watch);
-    enqueue(call, ZKL_RPC_LIST, node);
-    if (node) call->rpc.path = node + 1;
-}
-
 void zkl_call_sync(struct call *call, const char *node) {
     call->session->stats.syncs++;
     enqueue(call, ZKL_RPC_SYNC, strdup(node));
@@ -160,14 +153,20 @@ void zkl_call_watch(struct call *call, const char *parent, const char *name) {
     enqueue(call, ZKL_RPC_GET, node);
 }
 
-void zkl_call_exists(struct call *call) {
-    struct watch *watch = call->watcher->watch;
+static void count_read(struct zkl_stats *stats, enum zkl_rpc_kind kind) {
+    if (kind == ZKL_RPC_LIST) stats->lists++;
+    else if (kind == ZKL_RPC_GET) stats->gets++;
+    else stats->exists++;
+}
+
+void zkl_call_set_watch(struct call *call, enum zkl_rpc_kind kind, struct watch *watch) {
     char *node = strdup(watch->path);
-    call->session->stats.exists++;
+    count_read(&call->session->stats, kind);
     call->rpc.watch = true;
     call->watching = node && is_connected(call->session);
     if (call->watching) zkl_watches_ask_for(&call->session->watches, watch);
-    enqueue(call, ZKL_RPC_EXISTS, node);
+    enqueue(call, kind, node);
+    if (node && kind == ZKL_RPC_LIST) call->rpc.path = node + 1;
 }
 
 void zkl_call_unwatch(struct call *call, const char *node) {
@@ -193,6 +192,8 @@ void zkl_call_unlink(struct call *call) {
     session->stats.in_flight--;
     if (zkl_call_request(call)) call->request->calls--;
     if (zkl_call_watcher(call)) call->watcher->calls--;
+    if (zkl_call_member(call)) call->member->calls--;
+    if (zkl_call_roster(call)) call->roster->calls--;
 }
 
 size_t zkl_call_refused(const struct call *call, const struct answer *answer) {

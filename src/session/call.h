@@ -37,8 +37,18 @@ enum call_kind {
     CALL_GUARD,
     CALL_WATCHER_EXISTS, /* a check, or a look: sets the watch, also if there is no node */
     CALL_WATCHER_GET,    /* a look: reads the node */
-    CALL_UNWATCH         /* a watch that nobody wants any more is removed */
+    CALL_MEMBER_PARENT,  /* create of a missing parent */
+    CALL_MEMBER_CREATE,
+    CALL_MEMBER_GET, /* whose node it is */
+    CALL_MEMBER_SET,
+    CALL_MEMBER_REMOVE,
+    CALL_ROSTER_LIST,
+    CALL_ROSTER_EXISTS, /* there is no folder: hears that it is made */
+    CALL_ROSTER_GET,    /* reads a member */
+    CALL_UNWATCH        /* a watch that nobody wants any more is removed */
 };
+
+struct watch;
 
 struct call {
     struct call *next, **link; /* in session->calls, in the order of the requests */
@@ -63,6 +73,8 @@ struct call {
             size_t index; /* QUEUE_GET: which entry; CHECK_GET: which stake */
         };
         struct zkl_watcher *watcher; /* WATCHER_EXISTS, WATCHER_GET */
+        struct zkl_member *member;   /* MEMBER_PARENT to MEMBER_REMOVE */
+        struct zkl_roster *roster;   /* ROSTER_LIST to ROSTER_GET */
         zkl_time look_at;            /* LOOK_SYNC to LOOK: what path->look_at was set to with it */
     };
 };
@@ -79,6 +91,16 @@ static inline struct zkl_request *zkl_call_request(const struct call *call) {
 static inline struct zkl_watcher *zkl_call_watcher(const struct call *call) {
     bool its = call->kind == CALL_WATCHER_EXISTS || call->kind == CALL_WATCHER_GET;
     return its ? call->watcher : NULL;
+}
+
+static inline struct zkl_member *zkl_call_member(const struct call *call) {
+    bool its = call->kind >= CALL_MEMBER_PARENT && call->kind <= CALL_MEMBER_REMOVE;
+    return its ? call->member : NULL;
+}
+
+static inline struct zkl_roster *zkl_call_roster(const struct call *call) {
+    bool its = call->kind >= CALL_ROSTER_LIST && call->kind <= CALL_ROSTER_GET;
+    return its ? call->roster : NULL;
 }
 
 struct call *zkl_call_new(struct zkl_session *session, enum call_kind kind, struct stake *stake,
@@ -98,13 +120,12 @@ void zkl_call_transact(struct call *call, const struct zkl_op *ops, size_t count
 /* The same with a copy of the ops, whose paths are the call's own from now on. */
 void zkl_call_transact_own(struct call *call, const struct zkl_op *ops, size_t count);
 void zkl_call_list(struct call *call, const char *parent);
-void zkl_call_list_watching(
-    struct call *call); /* of call->listed, with its watch of the children */
 void zkl_call_sync(struct call *call, const char *node);
 void zkl_call_get(struct call *call, const char *parent, const char *name);
 /* A get with a watch: of CALL_GET_OWN the own node's, else another's. */
 void zkl_call_watch(struct call *call, const char *parent, const char *name);
-void zkl_call_exists(struct call *call); /* of its watcher's node, with a watch */
+/* A LIST, GET or EXISTS that sets a watch which is pinned. */
+void zkl_call_set_watch(struct call *call, enum zkl_rpc_kind kind, struct watch *watch);
 void zkl_call_unwatch(struct call *call, const char *node);
 void zkl_call_mark_unsent(struct call *call); /* it will not be sent */
 void zkl_call_unlink(struct call *call);      /* out of the queue */

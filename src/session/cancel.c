@@ -2,6 +2,7 @@
 #include "cancel.h"
 #include "internal.h"
 #include "lease.h"
+#include "request.h"
 #include "stake_actions.h"
 
 /* Ends a request before its answer. */
@@ -38,9 +39,13 @@ static enum zkl_code verdict(const struct zkl_request *request, enum zkl_code co
     return of_lease && code == ZKL_EXPIRED ? ZKL_LOST : code;
 }
 
-/* The session's end does not end it: its claim does, or the caller who ends the pause. */
+/*
+ * The session's end does not end it: its claim does, or its member, or the caller who ends the
+ * pause.
+ */
 static bool goes_on(const struct zkl_request *request, enum zkl_code code) {
-    return zkl_request_contends(request) || (request->kind == REQUEST_PAUSE && code == ZKL_EXPIRED);
+    bool outlives = request->kind == REQUEST_PAUSE || request->kind == REQUEST_JOIN;
+    return zkl_request_contends(request) || (outlives && code == ZKL_EXPIRED);
 }
 
 void zkl_request_fail_all(struct zkl_session *session, enum zkl_code code) {
@@ -65,9 +70,15 @@ static void leave_lease(struct zkl_request *request) {
     unpost(request, &request->queued_note);
 }
 
+static void leave_member(struct zkl_request *request) {
+    zkl_member *member = zkl_request_member(request);
+    if (member) zkl_member_drop(member);
+}
+
 void zkl_request_drop(zkl_request *request) {
     zkl_request_cancel(request, ZKL_INTERRUPTED);
     if (zkl_request_contends(request)) leave_lease(request);
+    if (request->kind == REQUEST_JOIN) leave_member(request);
     unpost(request, &request->done_note);
     zkl_request_unref(request);
 }

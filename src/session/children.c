@@ -42,7 +42,7 @@ bool zkl_path_watch(struct path *path, struct stake *stake) {
     }
     call->listed = path;
     path->lists++;
-    zkl_call_list_watching(call);
+    zkl_call_set_watch(call, ZKL_RPC_LIST, path->children);
     return enough;
 }
 

@@ -8,7 +8,9 @@
 #include "children.h"
 #include "internal.h"
 #include "kept.h"
+#include "member.h"
 #include "query.h"
+#include "roster.h"
 #include "stake_feed.h"
 #include "steps.h"
 #include "watcher.h"
@@ -41,7 +43,8 @@ zkl_session *zkl_session_new(const struct zkl_settings *settings) {
 /* Nobody will read what is left: gives back the references of the events. */
 void zkl_session_free(zkl_session *session) {
     struct zkl_event unread;
-    assert(!session->calls && !session->stakes && !session->requests && !session->watchers);
+    assert(!session->calls && !session->stakes && !session->requests);
+    assert(!session->watchers && !session->members && !session->rosters);
     while (zkl_session_next_event(session, &unread)) continue;
     zkl_watches_clear(&session->watches);
     zkl_path_tidy(session);
@@ -148,6 +151,8 @@ void zkl_session_connected(zkl_session *session, uint64_t id, zkl_time timeout) 
     zkl_stakes_feed(session, resume);
     zkl_query_start_all(session);
     zkl_watcher_start_all(session);
+    zkl_member_start_all(session);
+    zkl_roster_start_all(session);
     session->last_beat = 0; /* a proof at once, for leases that are suspect */
     zkl_session_wake(session, 0);
 }
@@ -170,6 +175,8 @@ void zkl_session_suspended(zkl_session *session) {
 /* Forgets all that belonged to the session at the server. */
 static void forget_all(struct zkl_session *session, enum zkl_session_state state) {
     zkl_clock_stop(&session->common.clock);
+    if (session->common.session)
+        session->earlier[session->expired++ % EARLIER] = session->common.session;
     session->common.session = 0;
     session->created = 0;
     for (struct path *path = NULL; (path = zkl_path_next(session, path));) {
@@ -181,6 +188,7 @@ static void forget_all(struct zkl_session *session, enum zkl_session_state state
     zkl_stakes_feed(session, expire);
     zkl_call_answer_all(session);
     zkl_watches_clear(&session->watches);
+    zkl_member_expire_all(session);
 }
 
 static bool is_over(const struct zkl_session *session) {
@@ -225,6 +233,8 @@ void zkl_session_close(zkl_session *session) {
     zkl_stakes_feed(session, end);
     zkl_request_fail_all(session, ZKL_CLOSED);
     zkl_watcher_end_all(session);
+    zkl_member_end_all(session);
+    zkl_roster_end_all(session);
     zkl_session_wake(session, 0);
 }
 
@@ -240,10 +250,13 @@ void zkl_session_event(zkl_session *session, enum zkl_node_event event, const ch
     assert(node && *node == '/');
     session->stats.events++;
     zkl_path_event(session, event, node);
-    if (event == ZKL_NODE_CHILDREN) return;
-    zkl_watches_fired(&session->watches, node);
-    zkl_stake_event(session, event, node);
-    zkl_watcher_event(session, node);
+    if (event != ZKL_NODE_CHILDREN) {
+        zkl_watches_fired(&session->watches, node);
+        zkl_stake_event(session, event, node);
+        zkl_watcher_event(session, node);
+        zkl_member_event(session, event, node);
+    }
+    zkl_roster_event(session, event, node);
 }
 
 /* --- heartbeats -------------------------------------------------------------------------- */
@@ -320,6 +333,8 @@ void zkl_session_tick(zkl_session *session) {
     look(session);
     zkl_query_start_all(session);
     zkl_watcher_start_all(session);
+    zkl_member_start_all(session);
+    zkl_roster_start_all(session);
     zkl_stakes_drained(session); /* whatever ended a claim */
 }
 
@@ -341,6 +356,8 @@ zkl_time zkl_session_due(zkl_session *session) {
     due = zkl_earlier(due, stake_due(session));
     due = zkl_earlier(due, zkl_kept_due(session));
     due = zkl_earlier(due, zkl_watcher_due(session));
+    due = zkl_earlier(due, zkl_member_due(session));
+    due = zkl_earlier(due, zkl_roster_due(session));
     due = zkl_earlier(due, zkl_request_due(session));
     if (session->first_question_at > session->now)
         due = zkl_earlier(due, session->first_question_at);

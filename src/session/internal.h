@@ -14,6 +14,8 @@ struct numbers {
 
 #define STATE_NEWS 16 /* state changes that wait for a reader */
 
+#define EARLIER 16
+
 struct zkl_session {
     char *identity;
     double margin;
@@ -40,6 +42,10 @@ struct zkl_session {
     struct call *to_send;               /* ... the first that is not sent */
     struct zkl_request *requests;
     struct zkl_watcher *watchers;
+    struct zkl_member *members;
+    struct zkl_roster *rosters;
+    uint64_t earlier[EARLIER]; /* ids of its ZooKeeper sessions before this one; 0: none */
+    size_t expired;            /* how many there were; the next one's place, modulo EARLIER */
     struct watches watches;
     size_t node_bytes;    /* of the paths of nodes that stakes have, or may make; see stake.c */
     size_t leaving_bytes; /* of those, of kept nodes that go to make room */

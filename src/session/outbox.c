@@ -2,7 +2,9 @@
 #include <stddef.h>
 
 #include "internal.h"
+#include "member.h"
 #include "request.h"
+#include "roster.h"
 #include "stake.h"
 #include "steps.h"
 #include "watcher.h"
@@ -25,6 +27,8 @@ static void take(struct zkl_session *session, struct zkl_event *event) {
     struct zkl_request *request;
     struct stake *stake;
     struct zkl_watcher *watcher;
+    struct zkl_member *member;
+    struct zkl_roster *roster;
     event->kind = note->kind;
     zkl_events_remove(session, note);
     switch (note->kind) {
@@ -49,6 +53,16 @@ static void take(struct zkl_session *session, struct zkl_event *event) {
         watcher = CONTAINER(note, struct zkl_watcher, note);
         event->id = watcher->id;
         zkl_watcher_unref(watcher);
+        break;
+    case ZKL_EVENT_MEMBER:
+        member = CONTAINER(note, struct zkl_member, note);
+        event->id = member->id;
+        zkl_member_unref(member);
+        break;
+    case ZKL_EVENT_ROSTER:
+        roster = CONTAINER(note, struct zkl_roster, note);
+        event->id = roster->id;
+        zkl_roster_unref(roster);
         break;
     case ZKL_EVENT_STATE:
     case ZKL_EVENT_STEP:

@@ -97,3 +97,16 @@ char *zkl_path_join(const char *parent, const char *name) {
     strcat(joined, "/");
     return strcat(joined, name);
 }
+
+bool zkl_path_each_parent(const char *path, void (*visit)(void *context, const char *node),
+                          void *context) {
+    char *node = strdup(path), *slash = node;
+    if (!node) return false;
+    while ((slash = strchr(slash + 1, '/'))) {
+        *slash = '\0';
+        visit(context, node);
+        *slash = '/';
+    }
+    free(node);
+    return true;
+}

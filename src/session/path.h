@@ -45,6 +45,9 @@ struct path *zkl_path_use(struct zkl_session *session, const char *text);   /* N
 struct path *zkl_path_next(struct zkl_session *session, struct path *path); /* NULL: start, end */
 void zkl_path_idle(struct zkl_session *session, struct path *path); /* perhaps it is unused */
 void zkl_path_tidy(struct zkl_session *session); /* frees the idle ones, unless used again */
+/* Visits every node above `path`, from the top down. False: out of memory. */
+bool zkl_path_each_parent(const char *path, void (*visit)(void *context, const char *node),
+                          void *context);
 char *zkl_path_join(const char *parent, const char *name); /* NULL: no memory */
 
 #endif

@@ -108,21 +108,29 @@ static bool is_sound(const struct call *call, const struct answer *answer) {
     case CALL_LIST:
     case CALL_LOOK:
     case CALL_QUEUE_LIST:
-    case CALL_CHILDREN: return are_names(answer);
+    case CALL_CHILDREN:
+    case CALL_ROSTER_LIST: return are_names(answer);
     case CALL_GET_OWN:
     case CALL_GET_AHEAD:
     case CALL_RANK:
     case CALL_REVISE:
     case CALL_LOOK_FIXED:
     case CALL_CHECK_GET:
-    case CALL_QUEUE_GET: return is_data(answer) && is_lock_node(answer->stat);
+    case CALL_QUEUE_GET:
+    case CALL_MEMBER_GET:
+    case CALL_ROSTER_GET: return is_data(answer) && is_lock_node(answer->stat);
     case CALL_READY:
     case CALL_GET:
     case CALL_WATCHER_GET: return is_data(answer);
     case CALL_MARK:
     case CALL_REVOKE: return is_lock_node(answer->stat);
-    case CALL_WATCHER_EXISTS: return answer->stat != NULL;
+    case CALL_WATCHER_EXISTS:
+    case CALL_ROSTER_EXISTS: return answer->stat != NULL;
     case CALL_PARENT: /* that it was done is all that is taken from these */
+    case CALL_MEMBER_PARENT:
+    case CALL_MEMBER_CREATE: /* the get behind it tells what is there */
+    case CALL_MEMBER_SET:
+    case CALL_MEMBER_REMOVE:
     case CALL_SYNC:
     case CALL_REMOVE:
     case CALL_BREAK:

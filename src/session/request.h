@@ -20,6 +20,7 @@ enum request_kind {
     REQUEST_BREAK,
     REQUEST_GET,
     REQUEST_CHILDREN,
+    REQUEST_JOIN,
     REQUEST_PAUSE,
     REQUEST_DRAIN
 };
@@ -73,6 +74,7 @@ struct zkl_request {
             int32_t version; /* of the data; BREAK: the one expected */
         };
         struct zkl_request *next_leaving; /* RELEASE: in stake->leaving */
+        struct zkl_member *member;        /* JOIN: counted, until it is taken */
     };
 };
 

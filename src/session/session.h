@@ -36,6 +36,8 @@ typedef struct zkl_session zkl_session;
 typedef struct zkl_request zkl_request;
 typedef struct zkl_lease zkl_lease;     /* one handle on a grant */
 typedef struct zkl_watcher zkl_watcher; /* a node that the user wants to hear of */
+typedef struct zkl_member zkl_member;   /* a node that is there as long as the user wants it */
+typedef struct zkl_roster zkl_roster;   /* a folder of members that the user wants to hear of */
 
 /* --- a session --------------------------------------------------------------------------- */
 
@@ -118,6 +120,8 @@ enum zkl_event_kind {
     ZKL_EVENT_LEASE,   /* a grant changed its phase (suspect, held, lost), or was revoked */
     ZKL_EVENT_STATE,   /* the session changed its state */
     ZKL_EVENT_WATCHER, /* a watcher has something to tell */
+    ZKL_EVENT_MEMBER,  /* a member's state has changed */
+    ZKL_EVENT_ROSTER,  /* a roster has something to tell */
     ZKL_EVENT_STEP     /* a step of a lock, or of the session; only if the settings ask for them */
 };
 
@@ -144,7 +148,7 @@ struct zkl_step {
 
 struct zkl_event {
     enum zkl_event_kind kind;
-    uint64_t id;                  /* of the request, of the grant, or of the watcher */
+    uint64_t id;                  /* of the request, grant, watcher, member or roster */
     size_t position;              /* QUEUED: 2 = next */
     enum zkl_phase phase;         /* LEASE */
     enum zkl_session_state state; /* STATE */
@@ -444,5 +448,52 @@ uint64_t zkl_watcher_id(const zkl_watcher *watcher);
 bool zkl_watcher_look(zkl_watcher *watcher, struct zkl_sight *sight);
 void zkl_watcher_told(zkl_watcher *watcher);
 void zkl_watcher_drop(zkl_watcher *watcher); /* it ends */
+
+/* --- members ------------------------------------------------------------------------------ */
+
+/*
+ * Makes an ephemeral node with these data, and again when it is gone, also after an expiry. Done
+ * when it is there. A node of that path that an earlier ZooKeeper session of this session made is
+ * waited for; any other is ZKL_CONFLICT, as is a second join of a path.
+ */
+zkl_request *zkl_join(zkl_session *session, const char *path, const char *data, zkl_time timeout);
+zkl_member *zkl_request_member(zkl_request *request); /* takes the member; NULL: none */
+
+enum zkl_member_state {
+    ZKL_MEMBER_JOINING, /* its node is made, or made again */
+    ZKL_MEMBER_JOINED,  /* its node was there when the server told of it last */
+    ZKL_MEMBER_LEAVING, /* its node is removed */
+    ZKL_MEMBER_ENDED    /* nothing more is asked for: `why`, and the server's words or NULL */
+};
+uint64_t zkl_member_id(const zkl_member *member);
+enum zkl_member_state zkl_member_state(const zkl_member *member, enum zkl_code *why,
+                                       const char **detail);
+void zkl_member_drop(zkl_member *member); /* it leaves */
+
+/*
+ * Tells which children a folder has, first, and after each change of them or of their data; of
+ * changes in quick succession only the last. It ends with the session. NULL: as of zkl_watch().
+ */
+zkl_roster *zkl_members(zkl_session *session, const char *folder, enum zkl_code *why);
+
+struct zkl_listed {
+    const char *name, *data; /* the data have `size` bytes; NULL: they may not be read */
+    size_t size;
+    uint64_t session; /* 0: the node belongs to none, or it is not known */
+    int64_t created;  /* by the server's clock, milliseconds since 1970; 0: not known */
+};
+struct zkl_roll {
+    enum zkl_code code;          /* ZKL_OK; or why there is no list: ZKL_AUTH, ZKL_TOO_MANY, ... */
+    const char *detail;          /* the server's reason for that, or NULL */
+    size_t count;                /* 0 if there is no folder */
+    struct zkl_listed members[]; /* by their names */
+};
+
+uint64_t zkl_roster_id(const zkl_roster *roster);
+/* What there is to tell, until zkl_roster_told(): the caller's, for free(); NULL: out of memory.
+   False: nothing new, or not all is known yet. */
+bool zkl_roster_look(zkl_roster *roster, struct zkl_roll **roll);
+void zkl_roster_told(zkl_roster *roster);
+void zkl_roster_drop(zkl_roster *roster); /* it ends */
 
 #endif

@@ -65,23 +65,17 @@ static void create_node(struct stake *stake) {
     else create_one(stake);
 }
 
-static void create_parent(struct stake *stake, const char *node) {
+static void create_parent(void *context, const char *node) {
+    struct stake *stake = context;
     int mode = stake->session->containers ? ZKL_CONTAINER : ZKL_PERSISTENT;
     struct call *call = call_for(stake, CALL_PARENT, NULL);
     if (call) zkl_call_create(call, node, NULL, "", mode);
 }
 
-/* Every parent from the top down; one that exists refuses, which is as good. */
+/* One that exists refuses, which is as good. Without memory the create fails, and comes again. */
 static void create_parents(struct stake *stake) {
-    char *node = strdup(stake->path->text), *slash = node;
-    if (!node) return; /* the create fails again, and comes here again */
-    while ((slash = strchr(slash + 1, '/'))) {
-        *slash = '\0';
-        create_parent(stake, node);
-        *slash = '/';
-    }
-    create_parent(stake, node);
-    free(node);
+    if (zkl_path_each_parent(stake->path->text, create_parent, stake))
+        create_parent(stake, stake->path->text);
 }
 
 static void remove_node(struct stake *stake) {

@@ -127,7 +127,7 @@ static void look(struct zkl_watcher *watcher) {
     struct call *call = call_for(watcher, CALL_WATCHER_EXISTS);
     watcher->look_at = 0;
     watcher->checking = false;
-    if (call) zkl_call_exists(call);
+    if (call) zkl_call_set_watch(call, ZKL_RPC_EXISTS, watcher->watch);
     if (call) call = call_for(watcher, CALL_WATCHER_GET);
     if (call) zkl_call_get(call, watcher->watch->path, NULL);
     else look_again(watcher, PAUSE);
@@ -136,7 +136,7 @@ static void look(struct zkl_watcher *watcher) {
 static void check(struct zkl_watcher *watcher) {
     struct call *call = call_for(watcher, CALL_WATCHER_EXISTS);
     watcher->checking = true;
-    if (call) zkl_call_exists(call);
+    if (call) zkl_call_set_watch(call, ZKL_RPC_EXISTS, watcher->watch);
     else look_again(watcher, PAUSE);
 }
 

@@ -1,0 +1,98 @@
+/* roster.c - the roster box: a folder of members that the user wants to hear of. */
+#include <stdlib.h>
+
+#include "binding.h"
+
+static int id(lua_State *L) {
+    lua_pushnumber(L, (lua_Number)zkl_roster_id(zkl_lua_check(L, 1, ZKL_ROSTER_BOX)->held));
+    return 1;
+}
+
+/* Enters the client. NULL: a finalizer may just have dropped the roster. */
+static zkl_roster *enter(lua_State *L) {
+    if (!zkl_lua_to_box(L, 1, ZKL_ROSTER_BOX)->client) return NULL;
+    return zkl_lua_enter(L, ZKL_ROSTER_BOX);
+}
+
+static void push_listed(lua_State *L, const struct zkl_listed *listed) {
+    lua_createtable(L, 0, 4);
+    lua_pushstring(L, listed->name);
+    lua_setfield(L, -2, "name");
+    if (listed->data) {
+        lua_pushlstring(L, listed->data, listed->size);
+        lua_setfield(L, -2, "data");
+    }
+    if (listed->session) {
+        zkl_lua_push_hex(L, listed->session);
+        lua_setfield(L, -2, "session");
+    }
+    if (listed->created > 0) {
+        lua_pushnumber(L, (lua_Number)listed->created / 1000);
+        lua_setfield(L, -2, "since");
+    }
+}
+
+static int push_roll(lua_State *L) {
+    const struct zkl_roll *roll = *(struct zkl_roll **)lua_touserdata(L, 1);
+    lua_pushstring(L, zkl_code_name(roll->code));
+    if (roll->code != ZKL_OK) {
+        lua_pushstring(L, roll->detail); /* NULL: nil */
+        return 2;
+    }
+    lua_createtable(L, (int)roll->count, 0);
+    for (size_t i = 0; i < roll->count; i++) {
+        push_listed(L, &roll->members[i]);
+        lua_rawseti(L, -2, (int)i + 1);
+    }
+    return 2;
+}
+
+/*
+ * roster:look() -> nothing, if there is nothing to tell | "ok", list | why there is none, the
+ * server's reason or nil
+ */
+static int look(lua_State *L) {
+    struct zkl_roll *roll;
+    lua_settop(L, 1);
+    zkl_lua_push_stored(L, 1); /* push_roll */
+    lua_pushlightuserdata(L, &roll);
+    zkl_roster *roster = enter(L);
+    if (!roster) return 0;
+    bool any = zkl_roster_look(roster, &roll);
+    zkl_lua_leave(L);
+    if (!any) return 0;
+    if (!roll) return luaL_error(L, "not enough memory");
+    int failed = lua_pcall(L, 1, LUA_MULTRET, 0);
+    free(roll);
+    return failed ? lua_error(L) : lua_gettop(L) - 1;
+}
+
+/* roster:told(): what look() gave was told to the user */
+static int told(lua_State *L) {
+    zkl_roster *roster = enter(L);
+    if (!roster) return 0;
+    zkl_roster_told(roster);
+    zkl_lua_leave(L);
+    return 0;
+}
+
+static void drop_held(void *roster) {
+    zkl_roster_drop(roster);
+}
+
+static int drop(lua_State *L) {
+    return zkl_lua_drop(L, ZKL_ROSTER_BOX, drop_held);
+}
+
+static int collect(lua_State *L) {
+    return zkl_lua_collect(L, ZKL_ROSTER_BOX, drop_held);
+}
+
+void zkl_lua_open_roster(lua_State *L) {
+    static const luaL_Reg methods[] = {
+        {"drop", drop}, {"id", id}, {"look", look}, {"told", told}, {"__gc", collect}, {NULL, NULL},
+    };
+    static const lua_CFunction functions[] = {push_roll};
+    zkl_lua_class(L, ZKL_ROSTER_BOX, methods);
+    zkl_lua_store(L, ZKL_ROSTER_BOX, functions, 1);
+}

@@ -1,0 +1,38 @@
+/* member.h - nodes of this session that are there as long as their users want them. */
+#ifndef ZKL_SESSION_MEMBER_H
+#define ZKL_SESSION_MEMBER_H
+
+#include "call.h"
+#include "events.h"
+
+struct zkl_member {
+    struct zkl_session *session;
+    struct zkl_member *next, **link; /* in session->members, until ENDED */
+    enum zkl_member_state state;
+    enum zkl_code code; /* ENDED: why */
+    int error;          /* the server's error code behind that */
+    char *path, *data;
+    struct watch *watch;         /* of the node; pinned until ENDED */
+    struct zkl_request *request; /* the join; NULL: the member was taken, or is leaving */
+    struct note note;            /* its state has changed */
+    bool ours;                   /* the node was seen, or set, as this ZooKeeper session's */
+    bool parents;                /* they are missing: the next attempt makes them, too */
+    bool made_parents;           /* this attempt did */
+    enum zkl_code refusal;       /* what this attempt was refused for, and the error code */
+    int refused;
+    zkl_time act_at;   /* when to ask again; ZKL_NEVER: when something comes */
+    zkl_time doubt_at; /* until then a create whose reply was lost may be carried out */
+    unsigned calls;    /* requests out for it */
+    uint64_t id;
+    unsigned references; /* the list's, the user's or the join's, the inbox's, calls */
+};
+
+void zkl_member_unref(struct zkl_member *member);
+void zkl_member_answer(const struct call *call, const struct answer *answer);
+void zkl_member_event(struct zkl_session *session, enum zkl_node_event event, const char *node);
+void zkl_member_start_all(struct zkl_session *session);     /* what is due */
+zkl_time zkl_member_due(const struct zkl_session *session); /* the first of that */
+void zkl_member_expire_all(struct zkl_session *session);    /* the ZooKeeper session is gone */
+void zkl_member_end_all(struct zkl_session *session);       /* the session closes */
+
+#endif
