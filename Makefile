@@ -377,8 +377,8 @@ test-lua-memory-5.1: $(BUILD)/5.1/zklock/core.so
 # In worlds of virtual time: specs of what a program uses, but tests that need a real process, date
 # or collector. Under three seeds (ASan: one), or SEEDS of them, or SEED alone.
 IN_WORLDS = $(patsubst %,spec/%_spec.lua,combine condition condition_end drain each_lua \
-	election expiry guard handoff input kept lease limits lock locked metrics multi owner \
-	queue regress resty_lock revoke run rwlock semaphore session timeout turns unfair watch \
+	election expiry guard handoff input kept lease limits lock locked members metrics multi \
+	owner queue regress resty_lock revoke run rwlock semaphore session timeout turns unfair watch \
 	watches with)
 WORLDS_BY_DEFAULT = 3
 WORLDS = $(or $(SEED),$(shell seq \
