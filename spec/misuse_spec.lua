@@ -61,6 +61,7 @@ describe("every method of", function()
         objects["read lock"] = rwlock:read()
         objects["write lock"] = rwlock:write()
         objects.election = session:election(rig.path())
+        objects.member = assert(session:join(rig.path(), { name = "a" }))
         objects.condition = mutex:condition("some")
         objects.lease = assert(mutex:acquire(5))
         resty_lock.use(session)
@@ -124,7 +125,7 @@ describe("every method of", function()
         ["unfair mutex"] = "lock", ["semaphore"] = "lock", ["multi-lock"] = "lock",
         ["rwlock"] = "rwlock", ["read lock"] = "lock", ["write lock"] = "lock",
         ["condition"] = "condition", ["lease"] = "lease", ["request"] = "request",
-        ["election"] = "election", ["resty_lock"] = "resty_lock",
+        ["election"] = "election", ["member"] = "member", ["resty_lock"] = "resty_lock",
     } do
         asks_for_a_colon(name, word, named[word])
     end
@@ -138,7 +139,7 @@ describe("every method of", function()
 
     it("a class that the reference has is among them", function()
         local known = { session = 1, lock = 1, rwlock = 1, condition = 1, lease = 1, request = 1,
-                        election = 1, resty_lock = 1 }
+                        election = 1, member = 1, resty_lock = 1 }
         for word in pairs(named) do assert.is_truthy(known[word], word) end
     end)
 end)

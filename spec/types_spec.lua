@@ -105,6 +105,7 @@ describe("the types", function()
             election = session:election(rig.path()),
             memory = zklock.memory "types", request = require "zklock.request",
             resty_lock = resty_lock,
+            member = assert(session:join(rig.path(), { name = "a", timeout = 20 })),
         }
     end)
     after_each(rig.close_sessions)
@@ -139,6 +140,7 @@ describe("the types", function()
         end,
         LockedOptions = function(options) return session:locked("/a", 1, print, options) end,
         ElectionOptions = function(options) return session:election("/a", options) end,
+        JoinOptions = function(options) return session:join("/a", options) end,
         CloseOptions = function(options) return session:close(options) end,
         TimeoutOptions = function(options) return lock:queue(options) end,
         CombineOptions = function(options) return lock:combine(print, options) end,
@@ -160,6 +162,13 @@ describe("the types", function()
         session:semaphore(rig.path(), 1):acquire(20)
         local line = session:mutex(lock.path):queue()
         for name in pairs(line[1]) do assert.is_true(members "zklock.Contender"[name], name) end
+    end)
+
+    it("have each field of a member of a folder", function()
+        local list
+        assert(session:members(objects.member.path:match "^(.*)/", function(told) list = told end))
+        rig.wait_for("the list", function() return list and list[1] end)
+        assert.same(names(list[1]), names(members "zklock.Listed"))
     end)
 
     it("have each code and state of the reference, and no other", function()

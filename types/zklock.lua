@@ -382,6 +382,52 @@ function session:get(path, timeout) end
 ---@return zklock.Code? code "too_many", "closed", "expired", "forked"
 function session:watch(path, fn) end
 
+---Makes an ephemeral node in the folder, and makes it again when it is gone.
+---@param folder string
+---@param options zklock.JoinOptions
+---@return zklock.Member? member
+---@return string? message
+---@return zklock.Code? code "conflict", "timeout", "auth", "too_many", "closed", ...
+function session:join(folder, options) end
+
+---@class zklock.JoinOptions
+---@field name string of the node
+---@field data? string in the node; default ""
+---@field timeout? number seconds, default: the session timeout
+
+---A node that is there until it leaves.
+---@class zklock.Member
+---@field path string of the node
+local member = {}
+
+---Has the node removed.
+---@return true
+function member:leave() end
+
+---@return "joined"|"joining"|"left"|zklock.Code state a code: why it was given up
+---@return string? message of a code
+function member:state() end
+
+---Calls fn(state, message) after each change of the state, but for leave().
+---@param fn fun(state: string, message: string?)
+---@return fun() stop
+function member:on_change(fn) end
+
+---Calls fn with the children of a folder, by name, soon, and after each change.
+---@param folder string
+---@param fn fun(list: zklock.Listed[]?, message: string?, code: zklock.Code?)
+---@return fun()? stop
+---@return string? message
+---@return zklock.Code? code "too_many", "closed", "expired", "forked"
+function session:members(folder, fn) end
+
+---A member of a folder, as session:members tells it.
+---@class zklock.Listed
+---@field name string
+---@field data? string nil: it may not be read
+---@field session? string that made it, hexadecimal; nil: it is not ephemeral, or may not be read
+---@field since? number seconds since 1970
+
 ---Ends the owner's waits with "interrupted".
 ---@param owner? any
 ---@return integer? count

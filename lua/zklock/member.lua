@@ -98,7 +98,7 @@ receiver(Member, Member, "member")
 
 --- Of a join that is done: the member, or nil, message, code. The session refers to it until it
 -- leaves.
-function Member.take(request, session, path)
+function Member.new(request, session, path)
     local self = setmetatable({
         session = session,
         handle = false,

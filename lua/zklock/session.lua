@@ -332,7 +332,7 @@ function Session:join(folder, opts)
     if self:forked() then return failure("forked", path) end
     local refusal, code = wait.refusal(self)
     if refusal then return nil, refusal, code end
-    return self:await(self.handle:join(path, opts.data, timeout), timeout, Member.take, self, path)
+    return self:await(self.handle:join(path, opts.data, timeout), timeout, Member.new, self, path)
 end
 
 
