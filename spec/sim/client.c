@@ -104,6 +104,7 @@ static bool send(struct client *client, uint64_t id, const struct zkl_rpc *rpc) 
                         .issued = clock_of(client),
                         .czxid = claim ? claim->node.czxid : 0,
                         .taken = shadow && shadow->taken,
+                        .leaves = call->kind == CALL_MEMBER_REMOVE,
                         .guard = guard_sent(client, call),
                         .signal = user_signal_sent(client, call)};
     client->sent = world.now;
@@ -197,9 +198,23 @@ static void answer_get(struct client *client, const struct item *item) {
            (struct zkl_answer){.data = data, .size = (int)strlen(data), .stat = &stat});
 }
 
+static void answer_folder(struct client *client, const struct item *item) {
+    const char *names[DATA];
+    int count = 0;
+    EACH_DATUM(datum) {
+        if (fact_at(datum, item->view)->word)
+            names[count++] = name_in(datum_path((int)(datum - world.data)));
+    }
+    put_in(client, item, (struct zkl_answer){.names = names, .count = count});
+}
+
 static void answer_list(struct client *client, const struct item *item, enum call_kind kind) {
     const char *names[NODES];
     int count = 0;
+    if (item->line == FOLDER) {
+        answer_folder(client, item);
+        return;
+    }
     EACH_NODE(node) {
         if (node->line == item->line && alive_at(node, item->view)) names[count++] = node->name;
     }
@@ -305,7 +320,7 @@ static void watched(struct client *client, const struct item *item) {
     const char *node = item->node == NOBODY  ? line_path(item->line)
                        : item->node >= NODES ? datum_path(item->node - NODES)
                                              : path_to(&world.nodes[item->node], path);
-    if (item->node == NOBODY) stir(client, item->line);
+    if (item->node == NOBODY && item->line != FOLDER) stir(client, item->line);
     zkl_session_event(client->zk, events[item->what], node);
 }
 

@@ -48,7 +48,9 @@ zxid fact_end(const struct datum *datum, const struct fact *fact) {
 }
 
 struct zkl_stat fact_stat(const struct fact *fact) {
-    return (struct zkl_stat){.czxid = fact->born, .mzxid = fact->at, .version = fact->version};
+    uint64_t owner = fact->session ? world.sessions[fact->session - 1].id : 0;
+    return (struct zkl_stat){
+        .czxid = fact->born, .mzxid = fact->at, .version = fact->version, .owner = owner};
 }
 
 const char *fact_text(const struct fact *fact, char text[WORD]) {
@@ -72,7 +74,7 @@ static unsigned word_of(const struct zkl_op *op) {
     return (unsigned)strtoul(text, NULL, 10);
 }
 
-void datum_apply(int which, const struct zkl_op *op, zxid at) {
+void datum_apply(int which, const struct zkl_op *op, int session, zxid at) {
     struct datum *datum = &world.data[which];
     struct fact fact = *fact_now(datum);
     if (op->kind == ZKL_OP_CHECK) return;
@@ -81,8 +83,29 @@ void datum_apply(int which, const struct zkl_op *op, zxid at) {
     fact.version = op->kind == ZKL_OP_SET ? fact.version + 1 : 0;
     fact.word = op->kind == ZKL_OP_DELETE ? 0 : word_of(op);
     if (op->kind == ZKL_OP_CREATE) fact.born = at;
+    if (op->kind == ZKL_OP_CREATE) fact.session = op->mode == ZKL_EPHEMERAL ? session + 1 : 0;
+    if (op->kind == ZKL_OP_DELETE) fact.session = 0;
     fact.at = at;
     datum->facts[datum->count++] = fact;
+}
+
+void data_end_session(int session, zxid at) {
+    static const struct zkl_op end = {.kind = ZKL_OP_DELETE, .version = -1};
+    EACH_DATUM(datum) {
+        if (fact_now(datum)->session == session + 1)
+            datum_apply((int)(datum - world.data), &end, session, at);
+    }
+}
+
+bool data_came_or_went(zxid since, zxid view) {
+    EACH_DATUM(datum) {
+        for (int i = 1; i < datum->count; i++) {
+            const struct fact *fact = &datum->facts[i];
+            bool other = !fact->word || fact->at == fact->born;
+            if (other && fact->at > since && fact->at <= view) return true;
+        }
+    }
+    return false;
 }
 
 /* --- watches --------------------------------------------------------------------------------- */
@@ -90,7 +113,8 @@ void datum_apply(int which, const struct zkl_op *op, zxid at) {
 /* The commit after `from` that changes one that somebody watches, or `otherwise`. */
 zxid data_next(zxid from, zxid otherwise) {
     EACH_DATUM(datum) {
-        for (int i = 1; datum->watched && i < datum->count; i++) {
+        bool watched = datum->watched || world.children[FOLDER].watched;
+        for (int i = 1; watched && i < datum->count; i++) {
             zxid at = datum->facts[i].at;
             if (at > from && at < otherwise) otherwise = at;
         }

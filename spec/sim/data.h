@@ -26,7 +26,11 @@ const char *fact_text(const struct fact *fact, char text[WORD]);
 
 /* An operation would be carried out, or why not; and it is. */
 int datum_test(int datum, const struct zkl_op *op);
-void datum_apply(int datum, const struct zkl_op *op, zxid at);
+void datum_apply(int datum, const struct zkl_op *op, int session, zxid at);
+void data_end_session(int session, zxid at); /* its nodes go */
+
+/* A node came or went after the one commit, and up to the other. */
+bool data_came_or_went(zxid since, zxid view);
 
 /* A server that comes to see a commit tells the clients that watch. */
 zxid data_next(zxid from, zxid otherwise);

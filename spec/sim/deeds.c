@@ -2,6 +2,7 @@
 #include "deeds.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "choice.h"
 #include "data.h"
@@ -131,15 +132,55 @@ void deed_hear_watcher(const struct client *client, uint64_t id) {
     }
 }
 
+/* --- members -------------------------------------------------------------------------------- */
+
+static void join(struct client *client) {
+    char text[WORD];
+    struct deed *deed = new_deed(client, DEED_JOIN);
+    deed->datum = (int)choose(DATA);
+    snprintf(text, WORD, "%u", 1000 + client->deeds_done);
+    tell("%s joins as %s", story_client(client), datum_path(deed->datum));
+    deed->request = zkl_join(client->zk, datum_path(deed->datum), text, some_timeout(client, deed));
+}
+
+static void follow(struct client *client) {
+    enum zkl_code why = ZKL_OK;
+    struct deed *deed = new_deed(client, DEED_FOLLOW);
+    tell("%s wants to hear who is in the folder", story_client(client));
+    deed->roster = zkl_members(client->zk, line_path(FOLDER), &why);
+    deed->refused = !deed->roster && why == ZKL_CLOSED && client->closing;
+}
+
+void deed_hear_member(const struct client *client, uint64_t id) {
+    EACH_DEED(client, deed) {
+        if (deed->member && zkl_member_id(deed->member) == id) rules_on_member(client, deed);
+    }
+}
+
+void deed_hear_roster(const struct client *client, uint64_t id) {
+    struct zkl_roll *roll;
+    EACH_DEED(client, deed) {
+        if (!deed->roster || zkl_roster_id(deed->roster) != id) continue;
+        if (!zkl_roster_look(deed->roster, &roll)) return;
+        require(roll || world.shortages, "a list is told, unless there is no memory");
+        if (!roll) return;
+        rules_on_roll(client, deed, roll);
+        free(roll);
+        zkl_roster_told(deed->roster);
+    }
+}
+
 /* --- all of them -------------------------------------------------------------------------- */
 
 void deed_drop(struct deed *deed) {
     if (deed->request) zkl_request_drop(deed->request);
     if (deed->watcher) zkl_watcher_drop(deed->watcher);
+    if (deed->member) zkl_member_drop(deed->member);
+    if (deed->roster) zkl_roster_drop(deed->roster);
     *deed = (struct deed){0};
 }
 
-/* The end of a watcher, or of a wait for an answer. */
+/* The end of a watcher, a member or a roster, or of a wait for an answer. */
 static void end(struct client *client) {
     struct deed *found[DEEDS];
     unsigned count = 0;
@@ -147,7 +188,7 @@ static void end(struct client *client) {
     struct deed *deed = found[choose(count)];
     deed->cancelled = ZKL_INTERRUPTED;
     tell("%s does not want to hear any more", story_client(client));
-    if (deed->watcher) deed_drop(deed);
+    if (!deed->request) deed_drop(deed);
     else zkl_request_cancel(deed->request, ZKL_INTERRUPTED);
 }
 
@@ -166,11 +207,19 @@ void deeds_end(struct client *client) {
 
 enum { IS_HELD = 1U << DEED_GUARD | 1U << DEED_CHECK };
 
+static bool data_have_room(void) {
+    EACH_DATUM(datum) {
+        if (datum->count > FACTS / 4) return false;
+    }
+    return true;
+}
+
 /* Which can be begun now, a bit each. */
 static unsigned possible(const struct client *client) {
     unsigned kinds = world.setting.deeds;
     if (count_deeds(client) == DEEDS) return 0;
     if (!user_has(client, has_lease)) kinds &= ~IS_HELD;
+    if (!data_have_room()) kinds &= ~(1U << DEED_JOIN);
     if (world.guard_count == GUARDS) kinds &= ~(1U << DEED_GUARD);
     if (kinds & 1U << DEED_REVOKE && !nodes_have(may_be_asked)) kinds &= ~(1U << DEED_REVOKE);
     return kinds;
@@ -190,13 +239,15 @@ static void begin(struct client *client, enum deed_kind kind) {
     case DEED_QUEUE: queue(client); break;
     case DEED_REVOKE: revoke(client); break;
     case DEED_WATCH: watch(client); break;
+    case DEED_JOIN: join(client); break;
+    case DEED_FOLLOW: follow(client); break;
     case DEED_KINDS: break;
     }
 }
 
 static void forget_unbegun(const struct client *client) {
     EACH_DEED(client, deed) {
-        if (deed->request || deed->watcher) continue;
+        if (deed->request || deed->watcher || deed->member || deed->roster) continue;
         require(deed->refused || world.shortages, "a deed begins, unless there is no memory");
         *deed = (struct deed){0};
     }
@@ -219,7 +270,7 @@ void deed_begin(struct client *client) {
 
 bool deed_may_touch(void) {
     EACH_DATUM(datum) {
-        if (datum->count + 2 > FACTS - GUARDS) return false;
+        if (datum->count + 2 > FACTS / 5) return false;
     }
     return world.setting.deeds != 0;
 }
@@ -227,7 +278,7 @@ bool deed_may_touch(void) {
 static void touch(int which, enum zkl_op_kind kind) {
     const struct zkl_op op = {.kind = kind, .version = -1, .data = "1", .size = 1};
     tell("somebody's %s of %s", zkl_op_names[kind], datum_path(which));
-    datum_apply(which, &op, world_commit());
+    datum_apply(which, &op, NOBODY, world_commit());
     server_see(0, world.zxid);
 }
 
@@ -260,15 +311,22 @@ bool deed_hear_request(const struct client *client, uint64_t id) {
     EACH_DEED(client, deed) {
         if (!deed->request || zkl_request_id(deed->request) != id) continue;
         rules_on_deed(client, deed);
-        deed_drop(deed);
+        struct zkl_member *member = zkl_request_member(deed->request);
+        zkl_request_drop(deed->request);
+        deed->request = NULL;
+        if (member && !deed->cancelled) deed->member = member;
+        else if (member) zkl_member_drop(member);
+        if (!deed->member) deed_drop(deed);
         return true;
     }
     return false;
 }
 
 bool deeds_are_open(const struct client *client) {
+    for (const struct zkl_member *each = client->zk->members; each; each = each->next)
+        if (each->state == ZKL_MEMBER_LEAVING) return true;
     EACH_DEED(client, deed) {
-        if (deed->request || !rules_is_up_to_date(deed)) return true;
+        if (deed->request || !rules_is_up_to_date(client, deed)) return true;
     }
     return false;
 }

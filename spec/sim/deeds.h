@@ -1,6 +1,6 @@
 /*
  * deeds.h - what users do beside taking and giving back locks: guarded writes, questions,
- * watchers, a word to a holder.
+ * watchers, a word to a holder, members.
  */
 #ifndef DEEDS_H
 #define DEEDS_H
@@ -21,6 +21,8 @@ unsigned guard_sent(const struct client *client, const struct call *call);
 /* What the session tells. False: it is of no deed. */
 bool deed_hear_request(const struct client *client, uint64_t id);
 void deed_hear_watcher(const struct client *client, uint64_t id);
+void deed_hear_member(const struct client *client, uint64_t id);
+void deed_hear_roster(const struct client *client, uint64_t id);
 
 void deeds_end(struct client *client); /* those that are left: nobody watches any more */
 /* Whether the client has deeds that are to be answered, or to be told of. */

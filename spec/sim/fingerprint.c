@@ -346,7 +346,7 @@ bool fingerprint_seen(void) {
     for (int i = 0; i < world.path_count; i++) mix((uint64_t)world.paths[i].died);
     EACH_NODE(node) mix_node(node);
     EACH_DATUM(datum) mix_datum(datum);
-    for (int i = 0; i < LINES; i++)
+    for (int i = 0; i <= FOLDER; i++)
         mix((uint64_t)world.children[i].watched << 8 | world.children[i].kept);
     for (unsigned i = 1; i <= world.guard_count; i++) mix_guarded(&world.guards[i]);
     for (unsigned i = 1; i <= world.signal_count; i++) mix_signalling(&world.signals[i]);

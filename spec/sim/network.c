@@ -82,7 +82,8 @@ static void forget_watch(struct datum *datum, uint8_t bit) {
 static void note_watch_of_datum(const struct item *item, struct datum *datum, uint8_t bit) {
     bool done = item->error == ZKL_ERROR_NONE;
     if (item->rpc.watch && done) datum->kept |= bit;
-    if (item->rpc.watch && item->error == ZKL_ERROR_NO_NODE) datum->awaited |= bit;
+    bool awaits = item->rpc.watch && item->rpc.kind == ZKL_RPC_EXISTS;
+    if (awaits && item->error == ZKL_ERROR_NO_NODE) datum->awaited |= bit;
     if (item->rpc.kind == ZKL_RPC_UNWATCH && done) forget_watch(datum, bit);
 }
 
@@ -237,7 +238,7 @@ void network_sever(struct client *client) {
     client->server = NOBODY; /* what is still carried out tells it nothing */
     lose_requests(client, server);
     EACH_NODE(node) node->watched &= (uint8_t)~bit;
-    for (int line = 0; line < LINES; line++) world.children[line].watched &= (uint8_t)~bit;
+    for (int line = 0; line <= FOLDER; line++) world.children[line].watched &= (uint8_t)~bit;
     data_unwatch(client, false);
 }
 
@@ -252,6 +253,7 @@ bool network_can_connect(const struct client *client, int server) {
 
 /* All children of a path that was made anew are new. */
 static bool have_changed(int line, zxid since, zxid view) {
+    if (line == FOLDER) return data_came_or_went(since, view);
     EACH_NODE(node) {
         if (node->line != line) continue;
         bool came = node->born > since && node->born <= view;
@@ -261,10 +263,10 @@ static bool have_changed(int line, zxid since, zxid view) {
 }
 
 static void set_watches_of_children(const struct client *client, zxid view) {
-    for (int line = 0; line < LINES; line++) {
+    for (int line = 0; line <= FOLDER; line++) {
         struct children *children = &world.children[line];
         if (!(children->kept & bit_of(client))) continue;
-        if (!path_at(view)) network_tell_of_line(index_of(client), ENDED, line);
+        if (line != FOLDER && !path_at(view)) network_tell_of_line(index_of(client), ENDED, line);
         else if (have_changed(line, client->last, view))
             network_tell_of_line(index_of(client), CHILDREN, line);
         else children->watched |= bit_of(client);
@@ -315,7 +317,7 @@ void network_connect(struct client *client, int server, zkl_time timeout) {
     if (client->session == NOBODY) {
         client->session = session_open(timeout);
         EACH_NODE(node) node->kept &= (uint8_t)~bit_of(client);
-        for (int line = 0; line < LINES; line++)
+        for (int line = 0; line <= FOLDER; line++)
             world.children[line].kept &= (uint8_t)~bit_of(client);
         data_unwatch(client, true);
     }
@@ -341,8 +343,10 @@ void network_land(struct client *client) {
     if (world.sessions[late->session].alive && !nodes_full())
         request_transact(late->session, &item);
     for (unsigned i = 0; i < late->count && item.error == ZKL_ERROR_NONE && !late->guard; i++)
-        world.nodes[item.nodes[i]].late = true;
-    tell("what was on a slow way lands: %s",
-         item.error == ZKL_ERROR_NONE ? story_node(item.nodes[0]) : "in vain");
+        if (item.nodes[i] < NODES) world.nodes[item.nodes[i]].late = true;
+    tell("what was on a slow way lands: %s", item.error != ZKL_ERROR_NONE ? "in vain"
+                                             : item.nodes[0] < NODES
+                                                 ? story_node(item.nodes[0])
+                                                 : datum_path(item.nodes[0] - NODES));
     late->count = 0;
 }

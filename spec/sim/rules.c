@@ -1,4 +1,5 @@
 #include "rules.h"
+#include "data.h"
 
 #include <string.h>
 
@@ -884,6 +885,7 @@ void rules_at_rest(void) {
         bool left = alive(node) && node->session != NOBODY;
         require(!left || world.setting.wild, "no node is left");
     }
+    EACH_DATUM(datum) require(!fact_now(datum)->session, "no member's node is left");
     EACH_CLIENT(c) {
         if (c->life != RUNS) continue;
         require(!c->zk->stakes, "no claim is left");

@@ -29,7 +29,11 @@ void rules_on_step(struct client *client, const struct zkl_step *step);
 void rules_on_open_deed(const struct client *client, const struct deed *deed, zkl_time now);
 void rules_on_deed(const struct client *client, const struct deed *deed); /* it is answered */
 void rules_on_sight(const struct client *client, struct deed *deed, const struct zkl_sight *sight);
-bool rules_is_up_to_date(const struct deed *deed); /* its user knows how its node is */
+void rules_on_member(const struct client *client, const struct deed *deed);
+void rules_on_leave(int datum, int session); /* a member's removal is carried out */
+void rules_on_roll(const struct client *client, struct deed *deed, const struct zkl_roll *roll);
+bool rules_is_up_to_date(const struct client *client,
+                         const struct deed *deed); /* its user knows how its node is */
 /* A guard is sent for a grant; its transaction is carried out. */
 void rules_on_guard(struct guarded *guard, const struct stakes *stakes);
 void rules_on_guarded(const struct item *item);

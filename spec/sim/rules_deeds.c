@@ -187,6 +187,137 @@ static void check_queue(const struct client *client, const struct deed *deed) {
     }
 }
 
+/* --- members --------------------------------------------------------------------------------- */
+
+static bool is_of(const struct client *client, int session) {
+    uint64_t id = session ? world.sessions[session - 1].id : 0;
+    if (id && id == zkl_session_id(client->zk)) return true;
+    for (int i = 0; id && i < EARLIER; i++)
+        if (client->zk->earlier[i] == id) return true;
+    return false;
+}
+
+static bool is_joined_twice(const struct client *client, const struct deed *joins) {
+    EACH_DEED(client, deed) {
+        bool other = deed != joins && deed->kind == DEED_JOIN && deed->datum == joins->datum;
+        if (other && (deed->member || deed->request)) return true;
+    }
+    return false;
+}
+
+/* Another's node was there since it asked. */
+static bool is_taken(const struct client *client, const struct deed *deed) {
+    const struct datum *datum = &world.data[deed->datum];
+    for (const struct fact *fact = datum->facts; fact <= fact_now(datum); fact++) {
+        bool other = fact->word && !is_of(client, fact->session);
+        if (other && fact_end(datum, fact) > deed->seen) return true;
+    }
+    return is_joined_twice(client, deed);
+}
+
+/* Data of others' are theirs: they wrote since. */
+static void check_join(const struct client *client, const struct deed *deed) {
+    const struct datum *datum = &world.data[deed->datum];
+    bool was = false;
+    if (zkl_request_code(deed->request) != ZKL_OK) return;
+    for (const struct fact *fact = datum->facts; fact <= fact_now(datum); fact++)
+        was = was || (is_of(client, fact->session) && fact_end(datum, fact) > deed->seen);
+    require(was, "a member that has joined had its node since it asked");
+}
+
+void rules_on_member(const struct client *client, const struct deed *deed) {
+    const char *detail;
+    enum zkl_code why;
+    enum zkl_member_state state = zkl_member_state(deed->member, &why, &detail);
+    bool right = why == ZKL_CONFLICT ? is_taken(client, deed)
+                 : why == ZKL_AUTH   ? world.setting.refusals
+                                     : why == ZKL_CLOSED && deed->cancelled == why;
+    tell("%s is told of its membership: %s", story_client(client),
+         state == ZKL_MEMBER_ENDED ? zkl_code_name(why) : "goes on");
+    require(state != ZKL_MEMBER_LEAVING, "a member leaves when its user wants it to");
+    require(state != ZKL_MEMBER_ENDED || right, "a membership ends for the reason that is given");
+}
+
+/* Others' only where the own one was there before, and a stranger took it away meanwhile. */
+void rules_on_leave(int which, int session) {
+    const struct datum *datum = &world.data[which];
+    bool had = false;
+    for (const struct fact *fact = datum->facts; fact <= fact_now(datum); fact++)
+        had = had || fact->session == session + 1;
+    require(had, "a member removes no node of another's");
+}
+
+static bool member_is_up_to_date(const struct client *client, const struct deed *deed) {
+    const char *detail;
+    enum zkl_code why;
+    enum zkl_member_state state = zkl_member_state(deed->member, &why, &detail);
+    int session = fact_now(&world.data[deed->datum])->session;
+    if (state == ZKL_MEMBER_ENDED) return true;
+    bool there = session && world.sessions[session - 1].id == zkl_session_id(client->zk);
+    return state == ZKL_MEMBER_JOINED && there;
+}
+
+/* --- who is in the folder ----------------------------------------------------------------------
+ */
+
+static const struct zkl_listed *listed(const struct zkl_roll *roll, int which) {
+    for (size_t i = 0; i < roll->count; i++)
+        if (strcmp(roll->members[i].name, name_in(datum_path(which))) == 0)
+            return &roll->members[i];
+    return NULL;
+}
+
+/* Which of its node's facts shows it so; NOBODY: none from that on. */
+static int fact_listed(int which, const struct zkl_listed *entry, int from) {
+    const struct datum *datum = &world.data[which];
+    for (int i = from; i < datum->count; i++) {
+        const struct fact *fact = &datum->facts[i];
+        uint64_t owner = fact->session ? world.sessions[fact->session - 1].id : 0;
+        if (!entry && !fact->word) return i;
+        if (!entry || !fact->word) continue;
+        if (!entry->data) return i; /* it may not be read */
+        bool same = owner == entry->session;
+        if (same && fact->word == read_word(entry->data, entry->size)) return i;
+    }
+    return NOBODY;
+}
+
+void rules_on_roll(const struct client *client, struct deed *deed, const struct zkl_roll *roll) {
+    bool same_session = deed->told && deed->session == client->session;
+    tell("%s is told who is in the folder: %s, %u", story_client(client), zkl_code_name(roll->code),
+         (unsigned)roll->count);
+    require(deed->cancelled != ZKL_CLOSED, "a session that is closed tells of no folder");
+    for (size_t i = 1; i < roll->count; i++)
+        require(strcmp(roll->members[i - 1].name, roll->members[i].name) < 0,
+                "the members of a folder are told by their names");
+    for (int which = 0; which < DATA && roll->code == ZKL_OK; which++) {
+        int from = same_session ? deed->facts[which] : 0;
+        int fact = fact_listed(which, listed(roll, which), from);
+        require(fact != NOBODY, "what is told of a member was so, after what was told before");
+        deed->facts[which] = fact;
+    }
+    if (roll->code == ZKL_AUTH) require(world.setting.refusals, "a folder may be read");
+    else require(roll->code == ZKL_OK, "a folder is told, or why it is not");
+    deed->told = true;
+    deed->code = roll->code;
+    deed->session = client->session;
+}
+
+static bool roster_is_up_to_date(const struct deed *deed) {
+    if (!deed->told) return false;
+    const struct zkl_roster *roster = deed->roster;
+    size_t there = 0;
+    EACH_DATUM(datum) {
+        const struct fact *now = fact_now(datum);
+        if (!now->word) continue;
+        size_t i = 0;
+        while (i < roster->count && roster->seen[i].mzxid != now->at) i++;
+        if (i == roster->count || roster->seen[i].hidden) return false;
+        there++;
+    }
+    return there == roster->count && !roster->changed && deed->code == ZKL_OK;
+}
+
 /* --- any question ---------------------------------------------------------------------------- */
 
 static bool ended(const struct deed *deed) {
@@ -213,7 +344,7 @@ static bool is_true(const struct client *client, const struct deed *deed, enum z
     case ZKL_CLOSED: return client->closing || deed->cancelled == code;
     case ZKL_NO_MEMORY: return world.shortages > 0;
     case ZKL_NO_NODE: return guards || deed->kind == DEED_GET;
-    case ZKL_CONFLICT: return guards;
+    case ZKL_CONFLICT: return guards || (deed->kind == DEED_JOIN && is_taken(client, deed));
     case ZKL_UNSUPPORTED: return guards && fixed;
     default: return code == deed->cancelled && code != ZKL_OK;
     }
@@ -240,7 +371,9 @@ void rules_on_deed(const struct client *client, const struct deed *deed) {
     case DEED_GET: check_get(deed); break;
     case DEED_QUEUE: check_queue(client, deed); break;
     case DEED_REVOKE: check_revocation(deed); break;
+    case DEED_JOIN: check_join(client, deed); break;
     case DEED_WATCH:
+    case DEED_FOLLOW:
     case DEED_KINDS: break;
     }
 }
@@ -257,7 +390,7 @@ void rules_on_open_deed(const struct client *client, const struct deed *deed, zk
     const struct zkl_request *request = deed->request;
     if (!request) return;
     require(now < deed->deadline, "no deed outlives its deadline");
-    require(!deed->asker || deed->asker == zkl_session_id(client->zk),
+    require(!deed->asker || deed->kind == DEED_JOIN || deed->asker == zkl_session_id(client->zk),
             "no deed outlives its session");
     require(request->calls || !is_lost(&request->stakes), "no deed waits for a lease that is lost");
 }
@@ -299,8 +432,10 @@ void rules_on_sight(const struct client *client, struct deed *deed, const struct
     deed->session = client->session;
 }
 
-bool rules_is_up_to_date(const struct deed *deed) {
+bool rules_is_up_to_date(const struct client *client, const struct deed *deed) {
     const struct datum *datum = &world.data[deed->datum];
+    if (deed->member) return member_is_up_to_date(client, deed);
+    if (deed->roster) return roster_is_up_to_date(deed);
     if (!deed->watcher) return true;
     if (!deed->told) return false;
     if (!fact_now(datum)->word) return deed->code == ZKL_NO_NODE;
@@ -312,7 +447,7 @@ void rules_on_unrest(void) {
         if (c->life != RUNS) continue;
         EACH_DEED(c, deed) {
             require(!deed->request, "in a calm time every deed is answered");
-            require(rules_is_up_to_date(deed),
+            require(rules_is_up_to_date(c, deed),
                     "in a calm a user that watches a node knows how it is");
         }
     }

@@ -153,6 +153,7 @@ static bool is_at_rest(void) {
     EACH_CLIENT(c) {
         if (c->life != RUNS) continue;
         if (has_doubts(c) || zkl_session_has_claims(c->zk) || c->zk->calls) return false;
+        if (c->zk->members) return false;          /* those that leave */
         if (c->zk->watches.unwanted) return false; /* it removes them at a heartbeat */
     }
     return true;

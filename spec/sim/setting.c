@@ -146,7 +146,8 @@ static void set_any(void) {
     setting.wild = choose(16) == 15;
     setting.downgrades = choose(2);
     set_session(&setting);
-    if (choose(4) == 3) setting.deeds = choose(BIT(DEED_KINDS));
+    if (choose(4) == 3) setting.deeds = choose(BIT(DEED_JOIN));
+    if (setting.deeds && !setting.room && choose(2)) setting.deeds |= choose(4) << DEED_JOIN;
     setting.shortage = choose(20) == 19;
     setting.lazy = choose(2);
     world.setting = setting;

@@ -418,6 +418,8 @@ bool user_hear(struct client *client) {
     if (event.kind == ZKL_EVENT_REQUEST) hear_request(client, event.id);
     if (event.kind == ZKL_EVENT_LEASE) hear_lease(client, event.id);
     if (event.kind == ZKL_EVENT_WATCHER) deed_hear_watcher(client, event.id);
+    if (event.kind == ZKL_EVENT_MEMBER) deed_hear_member(client, event.id);
+    if (event.kind == ZKL_EVENT_ROSTER) deed_hear_roster(client, event.id);
     if (event.kind == ZKL_EVENT_STEP) rules_on_step(client, event.step);
     return true;
 }

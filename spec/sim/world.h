@@ -18,6 +18,8 @@
 #include "../../src/session/call.h" /* to look, never to change */
 #include "../../src/session/internal.h"
 #include "../../src/session/lease.h"
+#include "../../src/session/member.h"
+#include "../../src/session/roster.h"
 #include "../../src/session/watcher.h"
 
 enum {
@@ -31,8 +33,9 @@ enum {
     SHADOWS = 32,
     OPS = 4, /* of a transaction */
     CHANGES = 24,
-    DATA = 2,   /* nodes of users */
-    FACTS = 48, /* of each */
+    DATA = 2,       /* nodes of users */
+    FACTS = 160,    /* of each */
+    FOLDER = LINES, /* as a line: that of the nodes of users */
     GUARDS = 16,
     CALLS = 64, /* requests that signal, of those that are known */
     DEEDS = 4,  /* of a client at a time */
@@ -101,6 +104,7 @@ struct fact {
     zxid at, born;
     int32_t version;
     unsigned word; /* what is in it; 0: it is not there */
+    int session;   /* the index of its owner, and 1; 0: none */
 };
 
 struct datum {
@@ -171,6 +175,7 @@ struct item {
     /* for the rules: */
     int64_t czxid;   /* of the claim that asks, as it knows it */
     bool taken;      /* it is a waiter's whose lock was granted again */
+    bool leaves;     /* it is a member's removal */
     unsigned guard;  /* which of the guards it is; 0: none */
     unsigned signal; /* of which of the requests that signal it is; 0: none */
 };
@@ -220,6 +225,8 @@ enum deed_kind {
     DEED_QUEUE,
     DEED_REVOKE,
     DEED_WATCH,
+    DEED_JOIN,
+    DEED_FOLLOW,
     DEED_KINDS
 };
 
@@ -229,20 +236,23 @@ struct deed {
     enum deed_kind kind;
     struct zkl_request *request; /* until it is answered */
     struct zkl_watcher *watcher; /* WATCH */
+    struct zkl_member *member;   /* JOIN, after the request */
+    struct zkl_roster *roster;   /* FOLLOW */
     bool refused;                /* there is none, for a reason that is so */
     zkl_time deadline;           /* by the client's clock */
     enum zkl_code cancelled;     /* why the user, or a close, gave it up */
     zxid asked, seen;            /* the last commit when it was asked, and the client's */
     uint64_t asker;              /* the id of the session that asked, if there was one; or 0 */
-    int datum;                   /* GET, WATCH */
+    int datum;                   /* GET, WATCH, JOIN */
     int line;                    /* QUEUE */
     int node;                    /* REVOKE */
     unsigned guard;              /* GUARD: which */
-    /* WATCH: what was told last: */
+    /* WATCH, FOLLOW: what was told last: */
     bool told;
     enum zkl_code code;
-    int fact;    /* which of its node's */
-    int session; /* in this one */
+    int fact;        /* which of its node's */
+    int facts[DATA]; /* FOLLOW: of each node's */
+    int session;     /* in this one */
 };
 
 /* What the rules remember of a claim, as long as there is one. */
@@ -364,7 +374,7 @@ struct world {
     struct generation paths[PATHS];
     struct node nodes[NODES];
     struct datum data[DATA];
-    struct children children[LINES];
+    struct children children[LINES + 1]; /* the last: of the folder */
     unsigned guard_count;
     struct guarded guards[GUARDS + 1]; /* the first is none */
     unsigned signal_count;
@@ -433,7 +443,7 @@ bool path_at(zxid view);
 void path_make(void);
 void path_remove(void);
 int line_at(const char *path);         /* of a path, or of a node in it */
-const char *line_path(int line);       /* "/a", "/b" */
+const char *line_path(int line);       /* "/a", "/b"; "/u", the folder */
 const char *name_in(const char *path); /* a node's; NULL: it is a line's path */
 const char *path_to(const struct node *node, char room[ZKL_NAME_SIZE + 4]);
 

@@ -37,11 +37,12 @@ void path_remove(void) {
 /* --- names of nodes ------------------------------------------------------------------- */
 
 int line_at(const char *path) {
+    if (path[1] == 'u') return FOLDER;
     return path[1] == 'b';
 }
 
 const char *line_path(int line) {
-    static const char *const paths[LINES] = {"/a", "/b"};
+    static const char *const paths[LINES + 1] = {"/a", "/b", "/u"};
     return paths[line];
 }
 
@@ -233,6 +234,7 @@ static void tell_watchers(int server, struct node *node, enum what what) {
 
 /* What happened then to the children of a path, or to the path; REQUEST: nothing. */
 static enum what news_of_line(int line, zxid at) {
+    if (line == FOLDER) return data_came_or_went(at - 1, at) ? CHILDREN : REQUEST;
     for (int i = 0; i < world.path_count; i++)
         if (world.paths[i].died == at) return ENDED;
     EACH_NODE(node) {
@@ -290,6 +292,7 @@ void server_see(int server, zxid view) {
         }
         for (int line = 0; line < LINES; line++) tell_of_line(server, line, at);
         data_tell(server, at);
+        tell_of_line(server, FOLDER, at);
     }
 }
 
@@ -314,6 +317,7 @@ void session_end(int index) {
     EACH_NODE(node) {
         if (alive(node) && node->session == index) node->died = view;
     }
+    data_end_session(index, view);
     server_see(0, view);
     EACH_CLIENT(c) {
         if (c->session == index && c->server != NOBODY) network_sever(c);
@@ -505,7 +509,8 @@ static void set(struct node *node, const struct zkl_op *op, int session, const s
 static int apply(const struct zkl_op *op, int session, struct item *item, zxid at) {
     int datum = datum_at(op->path);
     if (datum != NOBODY) {
-        datum_apply(datum, op, at);
+        if (item->leaves) rules_on_leave(datum, session);
+        datum_apply(datum, op, session, at);
         return NODES + datum;
     }
     struct node *node = op->kind == ZKL_OP_CREATE ? create(op, session, at)
@@ -540,8 +545,10 @@ void request_transact(int session, struct item *item) {
 static void get_datum(const struct client *client, zxid view, struct item *item, int which) {
     struct datum *datum = &world.data[which];
     item->node = NODES + which;
-    if (item->rpc.watch) datum->watched |= bit_of(client);
-    if (!fact_at(datum, view)->word) item->error = ZKL_ERROR_NO_NODE;
+    bool there = fact_at(datum, view)->word != 0;
+    bool awaits = item->rpc.kind == ZKL_RPC_EXISTS;
+    if (item->rpc.watch && (there || awaits)) datum->watched |= bit_of(client);
+    if (!there) item->error = ZKL_ERROR_NO_NODE;
 }
 
 static void get(const struct client *client, zxid view, struct item *item) {
@@ -581,7 +588,7 @@ static void unwatch_children(const struct client *client, struct item *item) {
 static void list(const struct client *client, zxid view, struct item *item) {
     item->view = view;
     item->line = line_at(item->rpc.path);
-    if (!path_at(view)) item->error = ZKL_ERROR_NO_NODE;
+    if (item->line != FOLDER && !path_at(view)) item->error = ZKL_ERROR_NO_NODE;
     else if (item->rpc.watch) world.children[item->line].watched |= bit_of(client);
 }
 
@@ -603,7 +610,7 @@ static bool is_there(const char *path, zxid view) {
 static bool may_be_refused(const struct zkl_rpc *rpc, zxid view) {
     switch (rpc->kind) {
     case ZKL_RPC_GET: return is_there(rpc->path, view);
-    case ZKL_RPC_LIST: return path_at(view);
+    case ZKL_RPC_LIST: return line_at(rpc->path) == FOLDER || path_at(view);
     case ZKL_RPC_WRITE:
     case ZKL_RPC_MULTI: return true;
     case ZKL_RPC_SYNC:

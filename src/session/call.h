@@ -39,7 +39,8 @@ enum call_kind {
     CALL_WATCHER_GET,    /* a look: reads the node */
     CALL_MEMBER_PARENT,  /* create of a missing parent */
     CALL_MEMBER_CREATE,
-    CALL_MEMBER_GET, /* whose node it is */
+    CALL_MEMBER_GET,    /* whose node it is */
+    CALL_MEMBER_EXISTS, /* the same of one that may not be read */
     CALL_MEMBER_SET,
     CALL_MEMBER_REMOVE,
     CALL_ROSTER_LIST,

@@ -6,6 +6,8 @@
  * by another attempt. A node of an earlier ZooKeeper session of ours is waited for: the watch tells
  * when it goes. Any other is a conflict.
  *
+ * Of a node that may not be read an exists shows the owner.
+ *
  * The watch of the own node tells that it is gone, or was written to: then it is made again, or
  * read once more, for another watch.
  *
@@ -114,9 +116,13 @@ static void create_parent(void *context, const char *node) {
     if (call) zkl_call_create(call, node, NULL, "", mode);
 }
 
+static void look(struct zkl_member *member, enum call_kind kind, enum zkl_rpc_kind rpc) {
+    struct call *call = call_for(member, kind);
+    if (call) zkl_call_set_watch(call, rpc, member->watch);
+}
+
 static void read_node(struct zkl_member *member) {
-    struct call *call = call_for(member, CALL_MEMBER_GET);
-    if (call) zkl_call_set_watch(call, ZKL_RPC_GET, member->watch);
+    look(member, CALL_MEMBER_GET, ZKL_RPC_GET);
 }
 
 static void attempt(struct zkl_member *member) {
@@ -127,6 +133,7 @@ static void attempt(struct zkl_member *member) {
         act_after(member, PAUSE);
     struct call *call = call_for(member, CALL_MEMBER_CREATE);
     if (!call) return;
+    member->unseen = true;
     zkl_call_create(call, member->path, NULL, member->data, ZKL_EPHEMERAL);
     read_node(member);
 }
@@ -193,20 +200,20 @@ static void be_gone(struct zkl_member *member) {
 }
 
 /* Data of ours that differ are those of a member that left: its removal was lost. */
-static void see_ours(struct zkl_member *member, const struct answer *answer) {
+static void see_ours(struct zkl_member *member, bool other_data) {
     bool joining = member->state == ZKL_MEMBER_JOINING;
     member->ours = true;
-    if (joining && !has_data(member, answer)) set_data(member);
+    if (joining && other_data) set_data(member);
     else if (joining) change(member, ZKL_MEMBER_JOINED);
     else if (member->state == ZKL_MEMBER_LEAVING) act_after(member, 0);
 }
 
-static void see(struct zkl_member *member, const struct answer *answer) {
+static void see(struct zkl_member *member, uint64_t owner, bool other_data) {
     struct zkl_session *session = member->session;
-    if (answer->stat->owner == session->common.session) see_ours(member, answer);
+    member->unseen = false;
+    if (owner == session->common.session) see_ours(member, other_data);
     else if (member->state == ZKL_MEMBER_LEAVING) be_gone(member);
-    else if (!is_earlier(session, answer->stat->owner))
-        end(member, ZKL_CONFLICT, ZKL_ERROR_NODE_EXISTS);
+    else if (!is_earlier(session, owner)) end(member, ZKL_CONFLICT, ZKL_ERROR_NODE_EXISTS);
     else {
         change(member, ZKL_MEMBER_JOINING);
         act_after(member, session->common.clock.timeout); /* if the event does not come */
@@ -215,6 +222,7 @@ static void see(struct zkl_member *member, const struct answer *answer) {
 
 static void see_nothing(struct zkl_member *member) {
     bool at_once = member->state == ZKL_MEMBER_JOINED || (member->parents && !member->made_parents);
+    member->unseen = false;
     if (member->state == ZKL_MEMBER_LEAVING) be_gone(member);
     else if (member->refusal != ZKL_OK && member->state == ZKL_MEMBER_JOINING)
         end(member, member->refusal, member->refused);
@@ -225,13 +233,18 @@ static void see_nothing(struct zkl_member *member) {
     }
 }
 
-/* A node of ours may always be read. */
 static void answer_get(struct zkl_member *member, const struct answer *answer) {
     if (answer->reply == ZKL_UNKNOWN) act_after(member, PAUSE);
-    else if (answer->reply == ZKL_DONE) see(member, answer);
+    else if (answer->reply == ZKL_DONE) see(member, answer->stat->owner, !has_data(member, answer));
     else if (answer->reply == ZKL_ABSENT) see_nothing(member);
-    else if (member->state == ZKL_MEMBER_LEAVING) be_gone(member);
-    else if (member->state == ZKL_MEMBER_JOINING) end(member, ZKL_CONFLICT, answer->rc);
+    else look(member, CALL_MEMBER_EXISTS, ZKL_RPC_EXISTS);
+}
+
+/* Of such a node the server keeps events back: it is looked at again. */
+static void answer_exists(struct zkl_member *member, const struct answer *answer) {
+    if (answer->reply == ZKL_ABSENT) see_nothing(member);
+    else if (answer->reply == ZKL_DONE) see(member, answer->stat->owner, false);
+    act_after(member, answer->reply == ZKL_UNKNOWN ? PAUSE : member->session->common.clock.timeout);
 }
 
 static void be_refused(struct zkl_member *member, const struct answer *answer) {
@@ -280,6 +293,7 @@ void zkl_member_answer(const struct call *call, const struct answer *answer) {
     case CALL_MEMBER_PARENT: answer_parent(member, call, answer); break;
     case CALL_MEMBER_CREATE: answer_create(member, call, answer); break;
     case CALL_MEMBER_GET: answer_get(member, answer); break;
+    case CALL_MEMBER_EXISTS: answer_exists(member, answer); break;
     case CALL_MEMBER_SET: answer_set(member, answer); break;
     default: answer_remove(member, answer); break;
     }
@@ -304,7 +318,7 @@ void zkl_member_event(struct zkl_session *session, enum zkl_node_event event, co
 }
 
 static void expire(struct zkl_member *member, enum zkl_code refusal) {
-    member->ours = false;
+    member->ours = member->unseen = false;
     member->doubt_at = 0;
     if (member->state == ZKL_MEMBER_LEAVING) end(member, ZKL_RELEASED, 0);
     else if (refusal != ZKL_OK) end(member, refusal, 0);
@@ -417,9 +431,8 @@ enum zkl_member_state zkl_member_state(const zkl_member *member, enum zkl_code *
 static void leave(struct zkl_member *member) {
     if (member->state == ZKL_MEMBER_ENDED) return;
     change(member, ZKL_MEMBER_LEAVING);
-    if (!member->ours && !member->calls) be_gone(member);
-    if (member->state == ZKL_MEMBER_ENDED) return;
-    if (member->ours) act_after(member, 0);
+    if (!member->ours && !member->unseen) be_gone(member);
+    else if (!member->calls) act_after(member, 0);
     start(member);
 }
 

@@ -16,6 +16,7 @@ struct zkl_member {
     struct zkl_request *request; /* the join; NULL: the member was taken, or is leaving */
     struct note note;            /* its state has changed */
     bool ours;                   /* the node was seen, or set, as this ZooKeeper session's */
+    bool unseen;                 /* a create was sent since it was looked at */
     bool parents;                /* they are missing: the next attempt makes them, too */
     bool made_parents;           /* this attempt did */
     enum zkl_code refusal;       /* what this attempt was refused for, and the error code */

@@ -125,6 +125,7 @@ static bool is_sound(const struct call *call, const struct answer *answer) {
     case CALL_MARK:
     case CALL_REVOKE: return is_lock_node(answer->stat);
     case CALL_WATCHER_EXISTS:
+    case CALL_MEMBER_EXISTS:
     case CALL_ROSTER_EXISTS: return answer->stat != NULL;
     case CALL_PARENT: /* that it was done is all that is taken from these */
     case CALL_MEMBER_PARENT:
