@@ -303,19 +303,20 @@ void rules_on_roll(const struct client *client, struct deed *deed, const struct 
     deed->session = client->session;
 }
 
+static bool is_seen(const struct zkl_roster *roster, int which) {
+    const struct fact *now = fact_now(&world.data[which]);
+    size_t i = 0;
+    while (i < roster->count && strcmp(roster->seen[i].name, name_in(datum_path(which))) != 0) i++;
+    if (i == roster->count || !now->word) return i == roster->count && !now->word;
+    return roster->seen[i].mzxid == now->at || world.setting.refusals;
+}
+
+/* Where reading is refused, what happens to a member may be kept back for good: docs/reference.md.
+ */
 static bool roster_is_up_to_date(const struct deed *deed) {
-    if (!deed->told) return false;
-    const struct zkl_roster *roster = deed->roster;
-    size_t there = 0;
-    EACH_DATUM(datum) {
-        const struct fact *now = fact_now(datum);
-        if (!now->word) continue;
-        size_t i = 0;
-        while (i < roster->count && roster->seen[i].mzxid != now->at) i++;
-        if (i == roster->count || roster->seen[i].hidden) return false;
-        there++;
-    }
-    return there == roster->count && !roster->changed && deed->code == ZKL_OK;
+    bool seen = deed->told && deed->code == ZKL_OK && !deed->roster->changed;
+    for (int which = 0; which < DATA; which++) seen = seen && is_seen(deed->roster, which);
+    return seen;
 }
 
 /* --- any question ---------------------------------------------------------------------------- */

@@ -9,7 +9,8 @@
  * Of a node that may not be read an exists shows the owner.
  *
  * The watch of the own node tells that it is gone, or was written to: then it is made again, or
- * read once more, for another watch.
+ * read once more, for another watch. As a server may keep an event back (watcher.c), it is read
+ * once a session timeout, too.
  *
  * Who leaves removes the node if it was seen as ours. A create whose reply was lost may be carried
  * out up to a session timeout later: so long a member looks again after it left. A member that
@@ -94,6 +95,11 @@ static void act_after(struct zkl_member *member, zkl_time pause) {
     if (member->act_at <= due) return;
     member->act_at = due;
     zkl_session_wake(member->session, due);
+}
+
+/* The event may not come, or the server may refuse no more. */
+static void check_later(struct zkl_member *member) {
+    act_after(member, member->session->common.clock.timeout);
 }
 
 /* NULL: out of memory; the member tries again. */
@@ -213,11 +219,9 @@ static void see(struct zkl_member *member, uint64_t owner, bool other_data) {
     member->unseen = false;
     if (owner == session->common.session) see_ours(member, other_data);
     else if (member->state == ZKL_MEMBER_LEAVING) be_gone(member);
-    else if (!is_earlier(session, owner)) end(member, ZKL_CONFLICT, ZKL_ERROR_NODE_EXISTS);
-    else {
-        change(member, ZKL_MEMBER_JOINING);
-        act_after(member, session->common.clock.timeout); /* if the event does not come */
-    }
+    else if (is_earlier(session, owner)) change(member, ZKL_MEMBER_JOINING);
+    else end(member, ZKL_CONFLICT, ZKL_ERROR_NODE_EXISTS);
+    check_later(member);
 }
 
 static void see_nothing(struct zkl_member *member) {
@@ -240,11 +244,10 @@ static void answer_get(struct zkl_member *member, const struct answer *answer) {
     else look(member, CALL_MEMBER_EXISTS, ZKL_RPC_EXISTS);
 }
 
-/* Of such a node the server keeps events back: it is looked at again. */
 static void answer_exists(struct zkl_member *member, const struct answer *answer) {
-    if (answer->reply == ZKL_ABSENT) see_nothing(member);
-    else if (answer->reply == ZKL_DONE) see(member, answer->stat->owner, false);
-    act_after(member, answer->reply == ZKL_UNKNOWN ? PAUSE : member->session->common.clock.timeout);
+    if (answer->reply == ZKL_DONE) see(member, answer->stat->owner, false);
+    else if (answer->reply == ZKL_ABSENT) see_nothing(member);
+    else act_after(member, PAUSE);
 }
 
 static void be_refused(struct zkl_member *member, const struct answer *answer) {
@@ -283,6 +286,7 @@ static void answer_set(struct zkl_member *member, const struct answer *answer) {
 static void answer_remove(struct zkl_member *member, const struct answer *answer) {
     if (member->state != ZKL_MEMBER_LEAVING) return;
     if (answer->reply == ZKL_UNKNOWN) act_after(member, PAUSE);
+    else if (answer->reply == ZKL_REFUSED) check_later(member);
     else be_gone(member);
 }
 
@@ -382,6 +386,13 @@ static void begin(struct zkl_member *member, struct zkl_request *request) {
     start(member);
 }
 
+/* What that one left, or may have left, is this one's to find and to remove. */
+static void take_over(struct zkl_member *member, struct zkl_member *before) {
+    member->doubt_at = before->doubt_at;
+    member->unseen = true;
+    end(before, ZKL_RELEASED, 0);
+}
+
 static enum zkl_code refusal_of(const struct zkl_session *session, const char *path,
                                 const struct zkl_member *before) {
     enum zkl_code code = zkl_request_refusal(session);
@@ -399,8 +410,7 @@ static void join(struct zkl_request *request, const char *path, const char *data
         zkl_request_finish(request, code == ZKL_OK ? ZKL_NO_MEMORY : code, 0);
         return;
     }
-    if (before) member->doubt_at = before->doubt_at;
-    if (before) end(before, ZKL_RELEASED, 0);
+    if (before) take_over(member, before);
     begin(member, request);
 }
 

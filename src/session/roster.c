@@ -13,7 +13,7 @@
  *
  * In another ZooKeeper session everything is asked for anew, and told if it differs. As a server
  * may keep an event back (watcher.c), the names are asked for once a session timeout, too, and
- * what could not be read.
+ * what could not be read; not what could, for that would be a request for each member.
  */
 #include <assert.h>
 #include <stdlib.h>
