@@ -303,9 +303,19 @@ static bool is_expired(const struct client *client) {
     return client->session != NOBODY && !world.sessions[client->session].alive;
 }
 
+/*
+ * It takes its session for lost, as of a server without its data: that session lives on for now.
+ * One with a wish does not, for then its user is told that its node is gone.
+ */
+static bool is_given_up(const struct client *client) {
+    bool may = world.setting.deeds & 1U << DEED_JOIN && client->session != NOBODY;
+    EACH_WISH(client, wish) may = false;
+    return may && client->zk && !client->zk->stakes && choose(4) == 3;
+}
+
 void network_connect(struct client *client, int server, zkl_time timeout) {
     client->sent = world.now;
-    if (is_expired(client)) {
+    if (is_expired(client) || is_given_up(client)) {
         client->session = NOBODY;
         client->expiring = true;
         push(client, EXPIRED, NOBODY);
