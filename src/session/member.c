@@ -27,7 +27,7 @@
 /* How long an attempt waits after one that brought nothing. */
 #define PAUSE (ZKL_SECOND / 10)
 
-/* --- life ------------------------------------------------------------------------------------ */
+/* --- life ----------------------------------------------------------------------------------- */
 
 void zkl_member_unref(struct zkl_member *member) {
     assert(member->references > 0);
@@ -88,7 +88,7 @@ void zkl_member_end_all(struct zkl_session *session) {
     while (session->members) end(session->members, ZKL_CLOSED, 0);
 }
 
-/* --- requests -------------------------------------------------------------------------------- */
+/* --- requests ------------------------------------------------------------------------------- */
 
 static void act_after(struct zkl_member *member, zkl_time pause) {
     zkl_time due = member->session->now + pause;
@@ -183,8 +183,7 @@ zkl_time zkl_member_due(const struct zkl_session *session) {
     return first;
 }
 
-/* --- what the server says ----------------------------------------------------------------------
- */
+/* --- what the server says ------------------------------------------------------------------- */
 
 static bool is_earlier(const struct zkl_session *session, uint64_t id) {
     size_t i = 0;
@@ -194,7 +193,8 @@ static bool is_earlier(const struct zkl_session *session, uint64_t id) {
 
 static bool has_data(const struct zkl_member *member, const struct answer *answer) {
     size_t size = answer->size > 0 ? (size_t)answer->size : 0;
-    return size == strlen(member->data) && memcmp(answer->text, member->data, size) == 0;
+    bool same = size == strlen(member->data);
+    return same && (size == 0 || memcmp(answer->text, member->data, size) == 0);
 }
 
 /* Nothing of it is there, but perhaps later. */
@@ -217,6 +217,7 @@ static void see_ours(struct zkl_member *member, bool other_data) {
 static void see(struct zkl_member *member, uint64_t owner, bool other_data) {
     struct zkl_session *session = member->session;
     member->unseen = false;
+    member->refusal = ZKL_OK;
     if (owner == session->common.session) see_ours(member, other_data);
     else if (member->state == ZKL_MEMBER_LEAVING) be_gone(member);
     else if (is_earlier(session, owner)) change(member, ZKL_MEMBER_JOINING);
@@ -340,7 +341,7 @@ void zkl_member_expire_all(struct zkl_session *session) {
     }
 }
 
-/* --- the ways in ------------------------------------------------------------------------------ */
+/* --- the ways in ---------------------------------------------------------------------------- */
 
 /* A member that joined under that path, or is leaving it. */
 static struct zkl_member *find(const struct zkl_session *session, const char *path) {

@@ -26,7 +26,7 @@
 /* How long a round waits after an answer that was lost, and for the event of the folder. */
 #define PAUSE (ZKL_SECOND / 10)
 
-/* --- life ------------------------------------------------------------------------------------ */
+/* --- life ----------------------------------------------------------------------------------- */
 
 void zkl_roster_unref(struct zkl_roster *roster) {
     assert(roster->references > 0);
@@ -72,8 +72,7 @@ void zkl_roster_end_all(struct zkl_session *session) {
     while (session->rosters) end(session->rosters);
 }
 
-/* --- what is seen ------------------------------------------------------------------------------
- */
+/* --- what is seen --------------------------------------------------------------------------- */
 
 static int compare(const void *name, const void *seen) {
     return strcmp(name, ((const struct seen *)seen)->name);
@@ -131,7 +130,7 @@ static bool is_complete(const struct zkl_roster *roster) {
     return i == roster->count && (roster->listed || roster->code != ZKL_OK);
 }
 
-/* --- rounds ---------------------------------------------------------------------------------- */
+/* --- rounds --------------------------------------------------------------------------------- */
 
 static void look_after(struct zkl_roster *roster, zkl_time pause) {
     zkl_time due = roster->session->now + pause;
@@ -200,8 +199,7 @@ zkl_time zkl_roster_due(const struct zkl_session *session) {
     return first;
 }
 
-/* --- the names ----------------------------------------------------------------------------------
- */
+/* --- the names ------------------------------------------------------------------------------ */
 
 static int compare_names(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
@@ -291,8 +289,7 @@ static void take_none(struct zkl_roster *roster) {
     if (!roster->itself->set) ask(roster, CALL_ROSTER_EXISTS, ZKL_RPC_EXISTS, roster->itself);
 }
 
-/* --- what the server says ------------------------------------------------------------------------
- */
+/* --- what the server says ------------------------------------------------------------------- */
 
 static void lose(struct zkl_roster *roster, const struct call *call) {
     if (call->kind != CALL_ROSTER_GET) roster->to_list = true;
@@ -366,8 +363,7 @@ void zkl_roster_event(struct zkl_session *session, enum zkl_node_event event, co
         hear(each, event, node);
 }
 
-/* --- the ways in -------------------------------------------------------------------------------
- */
+/* --- the ways in ---------------------------------------------------------------------------- */
 
 static struct zkl_roster *new_roster(const char *folder) {
     struct zkl_roster *roster = calloc(1, sizeof *roster);
@@ -421,8 +417,7 @@ uint64_t zkl_roster_id(const zkl_roster *roster) {
     return roster->id;
 }
 
-/* --- what it tells ------------------------------------------------------------------------------
- */
+/* --- what it tells -------------------------------------------------------------------------- */
 
 static char *add(char *at, const char *from, size_t size) {
     memcpy(at, from, size);
