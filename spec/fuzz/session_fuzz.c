@@ -110,19 +110,32 @@ static void hear_queued(struct user *user, size_t position) {
     user->announced = true;
 }
 
+/* It has joined, or not: then it may be begun anew. */
+static void joined(uint64_t id) {
+    int i = 0;
+    while (i < WATCHERS && !(w.joins[i] && zkl_request_id(w.joins[i]) == id)) i++;
+    require(i < WATCHERS && zkl_request_done(w.joins[i]));
+    bool joins = zkl_request_code(w.joins[i]) == ZKL_OK;
+    w.members[i] = joins ? zkl_request_member(w.joins[i]) : NULL;
+    zkl_request_drop(w.joins[i]);
+    w.joins[i] = NULL;
+}
+
 static bool hear(void) {
     struct zkl_event event;
     if (!zkl_session_next_event(w.session, &event)) return false;
     struct user *user = user_of(event.id);
     switch (event.kind) {
     case ZKL_EVENT_REQUEST:
-        require(user);
-        done(user);
+        if (user) done(user);
+        else joined(event.id);
         break;
     case ZKL_EVENT_QUEUED: hear_queued(user, event.position); break;
     case ZKL_EVENT_LEASE: hear_lease(event.id, event.phase); break;
     case ZKL_EVENT_STATE:
     case ZKL_EVENT_WATCHER:
+    case ZKL_EVENT_MEMBER:
+    case ZKL_EVENT_ROSTER:
     case ZKL_EVENT_STEP:
     case ZKL_EVENT_NONE: break;
     }
@@ -575,6 +588,47 @@ static void use_watcher(uint8_t from) {
     }
 }
 
+static void end_member(int i) {
+    if (w.joins[i]) zkl_request_drop(w.joins[i]);
+    if (w.members[i]) zkl_member_drop(w.members[i]);
+    w.joins[i] = NULL;
+    w.members[i] = NULL;
+}
+
+static void use_member(uint8_t from) {
+    static const char *const data[] = {"", "weight=3"};
+    int i = from % WATCHERS;
+    if (w.joins[i] || w.members[i]) end_member(i);
+    else
+        w.joins[i] = zkl_join(w.session, from & 2 ? "/a/0" : "/d/e", data[from / 4 % 2], ZKL_NEVER);
+}
+
+static void use_roster(uint8_t from) {
+    struct zkl_roster **roster = &w.rosters[from % WATCHERS];
+    struct zkl_roll *roll;
+    enum zkl_code why;
+    if (!*roster) {
+        *roster = zkl_members(w.session, from & 2 ? "/a" : "/d", &why);
+    } else if (from & 4) {
+        if (!zkl_roster_look(*roster, &roll)) return;
+        free(roll);
+        if (from & 8) zkl_roster_told(*roster);
+    } else {
+        zkl_roster_drop(*roster);
+        *roster = NULL;
+    }
+}
+
+static void end_watchers(void) {
+    for (int i = 0; i < WATCHERS; i++) {
+        if (w.watchers[i]) zkl_watcher_drop(w.watchers[i]);
+        if (w.rosters[i]) zkl_roster_drop(w.rosters[i]);
+        w.watchers[i] = NULL;
+        w.rosters[i] = NULL;
+        end_member(i);
+    }
+}
+
 /* --- a run ---------------------------------------------------------------------------------- */
 
 static void step(void) {
@@ -589,6 +643,8 @@ static void step(void) {
     case 4:
         if (which < 8) cut();
         else if (which == 15) expire();
+        else if (which == 14) use_member(byte());
+        else if (which == 13) use_roster(byte());
         else use_watcher(which);
         break;
     case 5:
@@ -610,16 +666,13 @@ static void give_up_all(void) {
         settle();
         if (!user->request) leave(user);
     }
-    for (int i = 0; i < WATCHERS; i++) {
-        if (w.watchers[i]) zkl_watcher_drop(w.watchers[i]);
-        w.watchers[i] = NULL;
-    }
+    end_watchers();
     settle();
 }
 
 static bool is_at_rest(void) {
     bool idle = zkl_session_is_idle(w.session) && !zkl_session_has_claims(w.session);
-    return idle && connected() && w.session->watches.unwanted == 0;
+    return idle && connected() && !w.session->members && w.session->watches.unwanted == 0;
 }
 
 /* The server answers (byte() is 0: it does as it is asked): every claim comes to its end. */
@@ -652,8 +705,7 @@ static void close_session(void) {
         if (user->request) zkl_request_drop(user->request);
         leave(user);
     }
-    for (int i = 0; i < WATCHERS; i++)
-        if (w.watchers[i]) zkl_watcher_drop(w.watchers[i]);
+    end_watchers();
     zkl_session_free(w.session);
 }
 

@@ -30,6 +30,8 @@
 #include "session/call.h" /* to look, never to change */
 #include "session/internal.h"
 #include "session/lease.h"
+#include "session/member.h"
+#include "session/roster.h"
 #include "session/watcher.h"
 
 enum { USERS = 6, WATCHERS = 2, LOCKS = 2, SENT = 1024, PATH = 256 };
@@ -73,6 +75,9 @@ static struct {
     struct zkl_session *session;
     struct user users[USERS];
     struct zkl_watcher *watchers[WATCHERS];
+    struct zkl_request *joins[WATCHERS]; /* until they are done; then */
+    struct zkl_member *members[WATCHERS];
+    struct zkl_roster *rosters[WATCHERS];
     struct sent sent[SENT]; /* a ring */
     unsigned first, count;
     bool coming; /* there will be a connection when all that is out is answered */
@@ -349,6 +354,7 @@ static bool will_end(const struct zkl_request *request) {
     case REQUEST_WAIT: return stake->request == request;
     case REQUEST_DOWNGRADE: return stake->downgrading == request;
     case REQUEST_RELEASE: return true; /* the claim's alarm is its own */
+    case REQUEST_JOIN: return true;    /* its member's matter */
     case REQUEST_PAUSE: return true;   /* the caller ends it */
     case REQUEST_DRAIN: return true;   /* the last claim, or the caller */
     case REQUEST_READY:
@@ -375,11 +381,24 @@ static void check_watcher(const struct zkl_watcher *watcher) {
     require(!connected() || watcher->calls || watcher->watch->set || watcher->look_at);
 }
 
+static void check_member(const struct zkl_member *member) {
+    require(!connected() || member->calls || member->act_at != ZKL_NEVER);
+    require((member->state == ZKL_MEMBER_ENDED) == !member->watch);
+}
+
+static void check_roster(const struct zkl_roster *roster) {
+    require(!connected() || roster->calls || roster->check_at != ZKL_NEVER);
+    for (size_t i = 1; i < roster->count; i++)
+        require(strcmp(roster->seen[i - 1].name, roster->seen[i].name) < 0);
+}
+
 static void check(void) {
     EACH_STAKE(stake) check_stake(stake);
     EACH_USER(user) check_user(user);
     for (int i = 0; i < WATCHERS; i++)
         if (w.watchers[i] && w.watchers[i]->open) check_watcher(w.watchers[i]);
+    for (struct zkl_member *each = w.session->members; each; each = each->next) check_member(each);
+    for (struct zkl_roster *each = w.session->rosters; each; each = each->next) check_roster(each);
 }
 
 #endif
