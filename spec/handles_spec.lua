@@ -114,6 +114,21 @@ describe("the collector", function()
         assert.equal("held", holder:state())
     end)
 
+    it("ends a join whose coroutine was dropped, and no node is left", function()
+        local count
+        assert(rig.session(server.hosts):members(path, function(list) count = #list end))
+        zklock.driver{ wait = function() coroutine.yield() end }
+        for i = 1, 10 do
+            coroutine.wrap(function() session:join(path, { name = "member " .. i }) end)()
+        end
+        rig.wait_for("all nodes", function() return count == 10 end)
+        collect_until("all have left", function()
+            session:dispatch()
+            return count == 0 and session:stats().watches == 0
+        end)
+        assert.equal(0, session:stats().callback_errors)
+    end)
+
     it("closes a session that was dropped, with all that it held #server", function()
         local id
         do

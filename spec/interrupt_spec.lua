@@ -223,6 +223,15 @@ describe("an interrupt", function()
         stop()
     end)
 
+    operation("join and members", function(setting)
+        local folder, told = setting.path .. "-members", nil
+        local member = assert(setting.session:join(folder, { name = "a", timeout = 5 }))
+        local stop = assert(setting.session:members(folder, function(list) told = #list end))
+        repeat zklock.sleep(0.001) until told == 1 or hook.fired
+        stop()
+        member:leave()
+    end)
+
     operation("downgrade", function(setting)
         assert(setting.session:rwlock(setting.path):write():with(5, function(lease)
             return assert(lease:downgrade(5))

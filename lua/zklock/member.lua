@@ -34,6 +34,7 @@ function Member:state()
     if not handle then return "left" end
     if self.session:forked() then return "forked", describe("forked", self.path) end
     local state, detail = handle:state()
+    if not state then return "left" end -- a finalizer just had it leave
     if state == "joined" or state == "joining" then return state end
     return state, describe(state, self.path, detail)
 end

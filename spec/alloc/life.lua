@@ -397,6 +397,118 @@ function chapters.watch(book)
     server:foreign("delete %s", node)
 end
 
+-- --- of members --------------------------------------------------------------------------------
+
+-- What a chapter's members are in; it is looked at in the end.
+local function folder_of(book)
+    book.folder = "/members" .. book.lock.path:gsub("%W", "-")
+    return book.folder
+end
+
+-- 0 also where there is no memory to tell.
+local function count_members(folder)
+    if not memory then return #server:nodes(folder) end
+    local ok, names = pcall(memory.children, memory, folder)
+    return ok and names and #names or 0
+end
+
+local function join(book)
+    local options = { name = "a", data = "a test", timeout = PATIENCE }
+    return try(book.session.join, book.session, folder_of(book), options)
+end
+
+-- In a folder that is not there yet; then in one that is.
+function chapters.join(book)
+    book.arm()
+    for _ = 1, 2 do
+        local member = join(book)
+        if member then
+            try(member.state, member)
+            try(tostring, member)
+            try(member.on_change, member, print)
+            member:leave()
+        end
+    end
+end
+
+-- The node is removed, and made again.
+local function rejoins_after(fault)
+    return function(book)
+        local folder, member = folder_of(book), assert(join(book))
+        member:on_change(function() end)
+        book.arm()
+        fault(book, folder)
+        wait_for(book.session, "the node", function()
+            return member:state() == "joined" and count_members(folder) == 1
+        end)
+        member:leave()
+    end
+end
+
+chapters.join_again = rejoins_after(function(_, folder) server:foreign("delete %s/a", folder) end)
+chapters.join_expire = rejoins_after(function(book) memory:expire(book.session) end)
+
+-- A join waits when the other function ends that.
+local function join_cut_short(by)
+    return function(book)
+        use(book.lock)
+        book.arm()
+        local thread
+        pcall(zklock.run, function()
+            thread = coroutine.running()
+            local member = join(book)
+            if member then member:leave() end
+        end, function() by(book, thread) end)
+    end
+end
+
+-- The same, and the create has no answer yet.
+local function join_unanswered(by)
+    local cut_short = join_cut_short(by)
+    return function(book)
+        proxy:command("hold create2 1")
+        cut_short(book)
+        proxy:command("flow")
+    end
+end
+
+chapters.join_interrupted = join_unanswered(function(book, thread)
+    try(book.session.interrupt, book.session, thread)
+end)
+
+chapters.join_closed = join_cut_short(function(book)
+    book.session:close()
+    book.session = nil
+end)
+
+chapters.join_dropped = join_unanswered(function() error("the coroutine is dropped", 0) end)
+
+-- Members come, change and go, also while there is no connection.
+function chapters.members(book)
+    local session, folder, told = book.session, folder_of(book), nil
+    local function hears(text)
+        wait_for(session, text, function() return told == text end)
+    end
+    server:foreign("create %s ''", folder)
+    book.arm()
+    local stop = try(session.members, session, folder, function(list)
+        local words = {}
+        for i, each in ipairs(list or {}) do words[i] = each.name .. "=" .. each.data end
+        told = table.concat(words, " ")
+    end)
+    if stop then hears("") end
+    server:foreign("create %s/a one create %s/b one", folder, folder)
+    if stop then hears("a=one b=one") end
+    proxy:command("cut")
+    server:foreign("set %s/a two delete %s/b", folder, folder)
+    if stop then hears("a=two") end
+    server:foreign("delete %s/a delete %s", folder, folder)
+    if stop then hears("") end
+    if stop then stop() end
+    failing.disarm()
+    wait_for(session, "no watch", function() return session:stats().watches == 0 end)
+end
+
 -- --- of a lock without an order ----------------------------------------------------------------
 
 local function unfair(chapter, ...)
@@ -602,6 +714,9 @@ local function read(chapter, n)
     failing.disarm()
     local session = book.session or connect_again()
     check_lock(session, path)
+    rig.wait_for("no member", function()
+        return not book.folder or count_members(book.folder) == 0
+    end, PATIENCE)
     session:close()
     book, session = nil, nil -- luacheck: ignore 311
     check_memory()

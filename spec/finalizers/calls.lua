@@ -133,6 +133,44 @@ calls["session:watch"] = function(book)
     before()
 end
 
+-- The one before is stopped.
+calls["session:members"] = function(book)
+    local stopped, stop
+    stop = book.session:members("/members", function(list)
+        if stopped and rawget(_G, "jit") then book.problem = "members that were stopped" end -- ditto
+        book.list(list)
+    end)
+    local before = book.stop_members
+    function book.stop_members()
+        stopped = true
+        if stop then stop() end
+    end
+    before()
+end
+
+-- A name of its own each time: one that was joined under in a finalizer is a conflict.
+local function join(book)
+    book.joins = book.joins + 1
+    local name = "member-" .. book.joins
+    return book.session:join("/members", { name = name, timeout = book.patience })
+end
+
+-- It is collected without having left.
+calls["session:join"] = function(book)
+    local member, message, code = join(book)
+    if not member then return nil, message, code end
+    member:leave()
+    return member
+end
+
+-- Another coroutine raises an error while one joins: that one is dropped.
+calls["session:join, dropped"] = function(book)
+    pcall(zklock.run, function()
+        local member = join(book)
+        if member then member:leave() end
+    end, error)
+end
+
 calls["session:release_all"] = function(book) book.session:release_all "another" end
 
 calls["session:close"] = function(book) book.session:close() end
@@ -200,6 +238,26 @@ end
 calls["lease:release"] = function(book)
     book.lease:release()
     book.lease = book.lock:acquire{ timeout = 0, owner = book.owner } or book.lease
+end
+
+
+-- --- a member ---------------------------------------------------------------------------
+
+calls["member:state"] = function(book)
+    if book.member:state() == "" then book.problem = "a member without a state" end
+    tostring(book.member)
+end
+
+calls["member:on_change"] = function(book)
+    local stop = book.member:on_change(book.hear)
+    book.session:dispatch()
+    stop()
+end
+
+-- It is a new one then.
+calls["member:leave"] = function(book)
+    book.member:leave()
+    book.member = join(book) or book.member
 end
 
 

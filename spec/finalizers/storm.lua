@@ -132,6 +132,14 @@ local function callbacks(book)
         book.last = data
     end
 
+    function book.list(list)
+        book.pen_data = nil
+        for _, each in ipairs(list or {}) do
+            if each.name == "pen" then book.pen_data = each.data end
+        end
+        if book.pen_data and not written[book.pen_data] then book.problem = "data of nobody" end
+    end
+
     function book.on_event(event)
         if not (event.path or "/"):find "^/[%w_/-]+$" then
             book.problem = "an event of no path: " .. event.path
@@ -146,7 +154,7 @@ local function new_book()
     local name = "storm" .. number
     local hosts = "memory:" .. name
     local book = { name = name, hosts = hosts, owner = "storm", node = "/node", written = {},
-                   stops = {}, version = 0, patience = 1, memory = zklock.memory(name) }
+                   stops = {}, version = 0, patience = 1, joins = 0, memory = zklock.memory(name) }
     callbacks(book)
     local session = assert(zklock.connect(hosts, { on_event = book.on_event,
                                                    on_state = book.hear }))
@@ -157,6 +165,7 @@ local function new_book()
     book.turns = session:mutex("/turns", { order = "turns" })
     book.rwlock = session:rwlock "/rwlock"
     book.election = session:election "/election"
+    book.member = assert(session:join("/members", { name = "member-0", timeout = PATIENCE }))
     book.condition = book.lock:condition "full"
     book.request = require("zklock.request").new(session, (session.handle:pause()))
     return book
@@ -171,12 +180,15 @@ local function prepare(book)
         book.lease = assert(book.lock:acquire{ timeout = PATIENCE, owner = book.owner })
     end
     for _, stop in ipairs(book.stops) do stop() end
-    book.stops = { book.lease:on_lost(book.hear), book.lease:on_revoke(book.hear) }
+    book.stops = { book.lease:on_lost(book.hear), book.lease:on_revoke(book.hear),
+                   book.member:on_change(book.hear) }
     book.text = TEXT:gsub("%%d", book.version)
     book.written[book.text] = true
     local verb = book.version > 1 and "set" or "create"
-    assert(book.pen_lease:guard{ { verb, book.node, book.text } })
+    assert(book.pen_lease:guard{ { verb, book.node, book.text },
+                                 { verb, "/members/pen", book.text } })
     book.stop = book.stop or assert(session:watch(book.node, book.seen))
+    book.stop_members = book.stop_members or assert(session:members("/members", book.list))
     for _ = 1, 3 do
         assert(book.lock:acquire{ timeout = 0, owner = book.owner }):release()
     end
@@ -184,11 +196,11 @@ local function prepare(book)
 end
 
 
--- The watcher is told what is in the node in the end.
+-- The watcher is told what is in the node in the end, and who follows the folder, too.
 local function hear(book)
     local deadline = core.now() + PATIENCE
     call("session:dispatch", book)
-    while book.last ~= book.text and not book.problem do
+    while not (book.last == book.text and book.pen_data == book.text) and not book.problem do
         if core.now() > deadline then book.problem = "the watcher was not told" end
         book.session.handle:wait(0.01)
         call("session:dispatch", book)
@@ -198,6 +210,7 @@ end
 
 local function close(book)
     book.stop()
+    book.stop_members()
     book.session:close()
     book.pen:close()
 end

@@ -6,9 +6,13 @@ static int id(lua_State *L) {
     return 1;
 }
 
-/* member:state() -> "joining", "joined" | why it has ended, the server's reason or nil */
+/*
+ * member:state() -> "joining", "joined" | why it has ended, the server's reason or nil | nothing:
+ * a finalizer has just dropped it
+ */
 static int state(lua_State *L) {
     enum zkl_code why;
+    if (!zkl_lua_to_box(L, 1, ZKL_MEMBER_BOX)->client) return 0;
     const char *detail;
     enum zkl_member_state now = zkl_member_state(zkl_lua_enter(L, ZKL_MEMBER_BOX), &why, &detail);
     zkl_lua_leave(L);
