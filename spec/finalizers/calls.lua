@@ -137,7 +137,7 @@ end
 calls["session:members"] = function(book)
     local stopped, stop
     stop = book.session:members("/members", function(list)
-        if stopped and rawget(_G, "jit") then book.problem = "members that were stopped" end -- ditto
+        if stopped and rawget(_G, "jit") then book.problem = "members that were stopped" end
         book.list(list)
     end)
     local before = book.stop_members
@@ -155,12 +155,10 @@ local function join(book)
     return book.session:join("/members", { name = name, timeout = book.patience })
 end
 
--- It is collected without having left.
 calls["session:join"] = function(book)
     local member, message, code = join(book)
     if not member then return nil, message, code end
     member:leave()
-    return member
 end
 
 -- Another coroutine raises an error while one joins: that one is dropped.

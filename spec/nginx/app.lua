@@ -191,6 +191,52 @@ function app.go()
 end
 
 
+-- --- members ------------------------------------------------------------------------------
+
+local members = {} -- by name: each, or why there is none
+
+--- Joins, in a timer.
+function app.join()
+    local ours, path, name = app.open(), arg("path"), arg("name")
+    members[name] = "joining"
+    ngx.timer.at(0, function()
+        local member, _, code = ours:join(path, { name = name, timeout = 60 })
+        members[name] = member or code
+    end)
+    return say("joins")
+end
+
+
+function app.member()
+    local member = members[arg("name")]
+    return say(type(member) == "table" and member:state() or member or "none")
+end
+
+
+--- It leaves when the worker is to go, as docs/nginx.md has it.
+function app.leave_when_told()
+    local member = members[arg("name")]
+    ngx.timer.every(3600, function(premature)
+        if premature then member:leave() end
+    end)
+    return say("it will")
+end
+
+
+--- A request that is open until /let_go, also that of another worker.
+function app.stay()
+    news[#news + 1] = "stays"
+    while not ngx.shared.gone:get(arg("path")) do ngx.sleep(0.01) end
+    return say("stayed")
+end
+
+
+function app.let_go()
+    ngx.shared.gone:set(arg("path"), true)
+    return say("go")
+end
+
+
 -- --- combining ----------------------------------------------------------------------------
 
 local combined = {} -- submit(), by path

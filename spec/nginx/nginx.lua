@@ -97,7 +97,9 @@ local defaults = {
 local function new()
     local dir = rig.shell("mktemp -d"):match("[^\n]+")
     rig.shell("chmod 755 %s; mkdir -m 1777 %s/tmp", dir, dir)
-    return setmetatable({ port = nginx.free_port(), dir = dir }, nginx)
+    local self = setmetatable({ port = nginx.free_port(), dir = dir }, nginx)
+    started[#started + 1] = self
+    return self
 end
 
 
@@ -106,7 +108,6 @@ local function launch(self, environment, path)
         .. ">%s/output 2>&1"
     self.output = assert(io.popen(command:format(self.dir, environment or "", NGINX, self.dir,
                                                  self.dir)))
-    started[#started + 1] = self
     local answers = rig.eventually(function()
         return self:master() and self:get(path or "/ping").status > 0
     end)
@@ -124,7 +125,24 @@ function nginx.start(options)
     write(self.dir .. "/conf", (template:gsub("@([%w_]+)", function(name)
         return values[name] or options[name] or defaults[name]
     end)))
+    self.environment = options.environment
     return launch(self, options.environment)
+end
+
+
+--- Kills the master and the workers.
+function nginx:kill()
+    local pids = { self:master(), unpack(self:workers()) }
+    for _, pid in ipairs(pids) do self:signal("KILL", pid) end
+    for _, pid in ipairs(pids) do assert(nginx.gone(pid), "it lives on") end
+    self.output:close()
+    os.remove(self.dir .. "/pid")
+end
+
+
+--- Starts one again that was killed.
+function nginx:start_again()
+    return launch(self, self.environment)
 end
 
 
@@ -165,8 +183,9 @@ function nginx:signal(name, pid)
 end
 
 
+-- One that its parent did not ask for yet is a zombie.
 local function lives(pid)
-    return read(("/proc/%d/stat"):format(pid)) ~= ""
+    return read(("/proc/%d/stat"):format(pid)):find "%) [^ZX]" ~= nil
 end
 
 

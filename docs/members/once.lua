@@ -1,0 +1,18 @@
+--- once.lua - a timer of the cluster: the member whose name sorts first runs it.
+
+local zklock = require "zklock"
+
+--- Joins, and calls fn() every `seconds` while this member is the first, until the session is
+-- closed. Or nil, message, code.
+return function(session, folder, name, seconds, fn)
+    local member, message, code = session:join(folder, { name = name })
+    if not member then return nil, message, code end
+    local first
+    assert(session:members(folder, function(list) first = list and list[1] and list[1].name end))
+    repeat
+        zklock.sleep(seconds)
+        local joined = member:state() == "joined" and session:state() == "connected"
+        if joined and first == name then fn() end
+    until session:state() == "closed"
+    return true
+end

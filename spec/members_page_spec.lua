@@ -1,0 +1,216 @@
+--- docs/members.md: its programs do what the page says of them, also under faults. (The limit of
+-- hosts is in spec/nginx/members_spec.lua.)
+
+local files = require "spec.files"
+local jobs = require "docs.members.jobs"
+local once = require "docs.members.once"
+local rig = require "spec.rig"
+local zklock = require "zklock"
+
+local unpack = table.unpack or unpack
+local SEEDS = 50
+local FAULTS = { stop = true, kill = true, cut = true, expire = true, delay = 0.05 }
+local CALM, LONG = 200, 10 -- seconds: after which no fault comes, and in which all is looked at
+
+
+local function list_of(...)
+    local list = {}
+    for i, name in ipairs{ ... } do list[i] = { name = name } end
+    return list
+end
+
+-- The names of so many jobs.
+local function names(count)
+    local all = {}
+    for i = 1, count do all[i] = "job " .. i end
+    return all
+end
+
+local function owners(list, all)
+    local found = {}
+    for _, job in ipairs(all) do found[job] = jobs.owner(list, job) end
+    return found
+end
+
+
+-- --- in a world ---------------------------------------------------------------------------
+
+-- Calls fn() until it gives something, which it may not while there is no connection.
+local function insist(fn, ...)
+    while true do
+        local result = fn(...)
+        if result then return result end
+        zklock.sleep(1)
+    end
+end
+
+-- Three processes; what body(session, name) of each notes by ran(what, name) while all is calm.
+local function three(body, look)
+    return function(world)
+        local calm, any = {}, {}
+        local function ran(what, name)
+            local now = world:now()
+            any[#any + 1] = { at = now, name = name }
+            if now < CALM or now >= CALM + LONG then return end
+            calm[what] = calm[what] or {}
+            calm[what][name] = (calm[what][name] or 0) + 1
+        end
+        for n = 1, 3 do
+            local name = "member " .. n
+            world:process(name, function()
+                local session = insist(zklock.connect, "memory:members", { timeout = 10 })
+                body(session, name, ran, function() return world:now() < CALM + 2 * LONG end)
+            end)
+        end
+        world:finally(function() look(calm, any) end)
+    end
+end
+
+local function simulated(body, look)
+    return assert(zklock.simulate(three(body, look), { seeds = SEEDS, faults = FAULTS }))
+end
+
+-- Who did it while all was calm: one, and how often.
+local function only(done)
+    local name = next(done or {})
+    assert(name, "nobody does it")
+    assert(not next(done, name), "two do it")
+    return name, done[name]
+end
+
+
+describe("docs/members.md", function()
+    after_each(rig.close_sessions)
+
+    it("shows the programs as they run", function()
+        local page = assert(files.read "docs/members.md")
+        for _, name in ipairs{ "limit.lua", "jobs.lua", "once.lua" } do
+            local source = assert(files.read("docs/members/" .. name))
+            assert.truthy(page:find("```lua\n" .. source .. "```", 1, true), name)
+        end
+    end)
+end)
+
+
+describe("jobs that are shared out", function()
+    local MEMBERS = { "10.0.0.7:8080", "10.0.0.8:8080", "10.0.0.9:8080", "10.0.1.7:8080" }
+
+    it("are so evenly", function()
+        local counts = {}
+        for _, owner in pairs(owners(list_of(unpack(MEMBERS)), names(4000))) do
+            counts[owner] = (counts[owner] or 0) + 1
+        end
+        for _, name in ipairs(MEMBERS) do
+            assert.is_true(counts[name] > 900 and counts[name] < 1100, name)
+        end
+    end)
+
+    it("move only when their member goes, and when it is there again they are its own", function()
+        local all = names(1000)
+        local before = owners(list_of(unpack(MEMBERS)), all)
+        local after = owners(list_of(MEMBERS[1], MEMBERS[2], MEMBERS[4]), all)
+        for _, job in ipairs(all) do
+            if before[job] ~= MEMBERS[3] then assert.equal(before[job], after[job]) end
+            assert.not_equal(MEMBERS[3], after[job])
+        end
+        assert.is_nil(jobs.owner({}, "job 1"))
+    end)
+
+    it("are each somebody's, at once after one has left", function()
+        local folder, hosts = rig.path(), rig.shared().hosts
+        local sessions, shares = {}, {}
+        for i = 1, 3 do
+            sessions[i] = rig.session(hosts)
+            shares[i] = assert(jobs.join(sessions[i], folder, "member " .. i))
+        end
+        local function each_is_somebodys()
+            for _, job in ipairs(names(30)) do
+                local count = 0
+                for _, share in ipairs(shares) do count = count + (share:mine(job) and 1 or 0) end
+                if count ~= 1 then return false end
+            end
+            return true
+        end
+        rig.wait_for("shares of three", each_is_somebodys)
+        sessions[3]:close()
+        rig.wait_for("shares of two", each_is_somebodys)
+        assert.is_false(shares[3]:mine "job 1")
+        rig.is_refused("conflict", folder, jobs.join(sessions[2], folder, "member 1"))
+    end)
+
+    local all = names(20)
+
+    local function work(session, name, ran, goes_on)
+        local share = insist(jobs.join, session, "/members/mailer", name)
+        while goes_on() do
+            for _, job in ipairs(all) do
+                if share:mine(job) then ran(job, name) end
+            end
+            zklock.sleep(1)
+        end
+    end
+
+    it("are each done by one member, once things are calm, whatever has happened", function()
+        local result = simulated(work, function(calm)
+            for _, job in ipairs(all) do only(calm[job]) end
+        end)
+        assert.equal(0, result.wrong, tostring(result))
+    end)
+end)
+
+
+describe("a timer of the cluster", function()
+    local PERIOD = 1
+
+    local function tick(session, name, ran, goes_on)
+        zklock.run(function()
+            insist(once, session, "/members/rota", name, PERIOD, function() ran("tick", name) end)
+        end, function()
+            while goes_on() do zklock.sleep(1) end
+            session:close()
+        end)
+    end
+
+    it("is run by one member, once things are calm, whatever has happened", function()
+        local result = simulated(tick, function(calm)
+            local _, times = only(calm.tick)
+            assert(times >= LONG / PERIOD - 1 and times <= LONG / PERIOD + 1, times)
+        end)
+        assert.equal(0, result.wrong, tostring(result))
+    end)
+
+    it("may be run by two during a change, or by none: the page says so", function()
+        local two = simulated(tick, function(_, any)
+            for i = 2, #any do
+                local before, run = any[i - 1], any[i]
+                assert(run.name == before.name or run.at - before.at >= PERIOD, "two")
+            end
+        end)
+        local none = simulated(tick, function(_, any)
+            for i = 2, #any do assert(any[i].at - any[i - 1].at < 2 * PERIOD + 1, "none") end
+        end)
+        assert.matches("two", two.first.problem)
+        assert.matches("none", none.first.problem)
+    end)
+
+    it("is the next one's when the first member goes", function()
+        local folder, hosts = rig.path(), rig.shared().hosts
+        local first, second = rig.session(hosts), rig.session(hosts)
+        local ran = {}
+        zklock.run(function()
+            assert(once(first, folder, "a", 0.01, function() ran.a = true end))
+        end, function()
+            rig.wait_for("the first", function() return ran.a end)
+            assert(once(second, folder, "b", 0.01, function() ran.b = true end))
+        end, function()
+            rig.wait_for("the second", function()
+                return ran.a and second:stats().gets >= 3 -- its own node, and both members'
+            end)
+            assert.is_nil(ran.b)
+            first:close()
+            rig.wait_for("its turn", function() return ran.b end)
+            rig.is_refused("conflict", folder, once(rig.session(hosts), folder, "b", 1, print))
+            second:close()
+        end)
+    end)
+end)

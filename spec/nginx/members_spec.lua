@@ -1,0 +1,229 @@
+--- Members in nginx: two hosts share a rate limit (docs/members.md), are killed, started, reloaded.
+
+local nginx = require "spec.nginx.nginx"
+local rig = require "spec.rig"
+
+local FOLDER, TOTAL = "/members/gateway", 1000
+
+local server
+
+
+describe("a rate limit of two hosts #nginx", function()
+    local counts -- of hosts, as a client of ZooKeeper was told
+    local hosts
+
+    local function count(list)
+        local seen, number = {}, 0
+        for _, each in ipairs(list) do
+            local host = each.name:match "^(.*)%-%d+$"
+            number = number + (seen[host] and 0 or 1)
+            seen[host] = true
+        end
+        return number
+    end
+
+    local function start(name, options)
+        options = options or {}
+        local host = nginx.start{
+            workers = 2,
+            http = ([[
+                lua_shared_dict limit 1m;
+                lua_shared_dict gone 100k;
+                init_worker_by_lua_block {
+                    require("docs.members.limit").start(os.getenv "ZK_HOSTS", "%s", %d)
+                }]]):format(name, options.total or TOTAL),
+            server = [[
+                location = /share {
+                    content_by_lua_block {
+                        local limit = require "docs.members.limit"
+                        ngx.say(limit.total / limit.hosts)
+                    }
+                }
+                location = /limited {
+                    access_by_lua_block { require("docs.members.limit").check() }
+                    content_by_lua_block { ngx.say "let through" }
+                }]],
+        }
+        hosts[#hosts + 1] = host
+        return host
+    end
+
+    -- Its workers, whichever answers, let that share through.
+    local function shares(host, share)
+        rig.wait_for(share .. " of " .. TOTAL, function()
+            local bodies = nginx.bodies(nginx.finish(host:begin("20 /share")))
+            return bodies[tostring(share)] == 20
+        end, 60)
+    end
+
+    local function nodes(number)
+        rig.wait_for(number .. " members", function()
+            return #server:nodes(FOLDER) == number
+        end, 60)
+    end
+
+    -- How many workers of the host have, but for the old ones.
+    local function joined(name, old)
+        local number = 0
+        for _, node in ipairs(server:nodes(FOLDER)) do
+            local host, pid = node:match "^.*/(.*)%-(%d+)$"
+            local is_old = pid == tostring(old[1]) or pid == tostring(old[2])
+            number = number + (host == name and not is_old and 1 or 0)
+        end
+        return number
+    end
+
+    setup(function() server = rig.shared() end)
+    before_each(function()
+        hosts, counts = {}, {}
+        nodes(0)
+        assert(rig.session(server.hosts):members(FOLDER, function(list)
+            counts[#counts + 1] = count(list)
+        end))
+    end)
+    after_each(function()
+        rig.close_sessions()
+        nginx.stop_all()
+    end)
+
+    it("is halved; when one is killed the other has all of it, until that is started again #slow",
+       function()
+        local first, second = start "one:80", start "two:80"
+        shares(first, TOTAL / 2)
+        shares(second, TOTAL / 2)
+        nodes(4)
+        second:kill()
+        shares(first, TOTAL)
+        nodes(2)
+        second:start_again()
+        shares(first, TOTAL / 2)
+        shares(second, TOTAL / 2)
+        nodes(4)
+        assert.same({}, first:troubles())
+    end)
+
+    it("is as it was when one is started again before its session has expired", function()
+        local first, second = start "one:80", start "two:80"
+        shares(first, TOTAL / 2)
+        second:kill()
+        second:start_again()
+        shares(second, TOTAL / 2)
+        nodes(4)
+        shares(first, TOTAL / 2)
+        for _, number in ipairs(counts) do assert.is_true(number <= 2) end
+    end)
+
+    it("lets its share through, and no more", function()
+        local host = start("one:80", { total = 2 })
+        local statuses = {}
+        rig.wait_for("the limit", function() -- of a second, so several must be quick enough
+            for _, each in ipairs(nginx.finish(host:begin("20 /limited"))) do
+                statuses[each.status] = (statuses[each.status] or 0) + 1
+            end
+            return statuses[429]
+        end)
+        assert.is_true(statuses[200] > 0)
+    end)
+
+    it("counts each host once over reloads, also while an old worker serves a request", function()
+        local first, second = start "one:80", start "two:80"
+        shares(first, TOTAL / 2)
+        nodes(4)
+        rig.wait_for("both", function() return counts[#counts] == 2 end)
+        local told = #counts
+        local begun = first:begin("10 /stay?path=it")
+        rig.wait_for("open requests", function()
+            return first:get("/news").body:find "stays" and second:get("/ping").status == 200
+        end)
+        local old = first:workers()
+        first:signal("HUP")
+        rig.wait_for("the new workers", function() return joined("one:80", old) == 2 end)
+        shares(second, TOTAL / 2)
+        first:get("/let_go?path=it")
+        for _, each in ipairs(nginx.finish(begun)) do assert.equal("stayed", each.body) end
+        for _, pid in ipairs(old) do assert(nginx.gone(pid), "it stays") end
+        nodes(4)
+        shares(first, TOTAL / 2)
+        shares(second, TOTAL / 2)
+        for i = told, #counts do assert.equal(2, counts[i]) end
+        assert.same({}, first:troubles())
+    end)
+end)
+
+
+describe("a member in nginx #nginx", function()
+    local host, path
+
+    setup(function() server = rig.shared() end)
+    before_each(function()
+        path = rig.path()
+        host = nginx.start{ http = "lua_shared_dict gone 100k;" }
+    end)
+    after_each(function()
+        rig.close_sessions()
+        nginx.stop_all()
+    end)
+
+    local function state_is(state, name)
+        rig.wait_for(state, function()
+            return host:get("/member?name=" .. name).body == state
+        end, 60)
+    end
+
+    local function join(name)
+        host:get(("/join?path=%s&name=%s"):format(path, name))
+    end
+
+    local function open_request()
+        local begun = host:begin("/stay?path=" .. path)
+        rig.wait_for("the request", function() return host:get("/news").body:find "stays" end)
+        return begun, host:workers()[1]
+    end
+
+    local function finish(begun, worker)
+        host:get("/let_go?path=" .. path)
+        nginx.finish(begun)
+        assert(nginx.gone(worker), "it stays")
+    end
+
+    it('has "conflict" under the name of an old worker, until that is gone', function()
+        join "a"
+        state_is("joined", "a")
+        local begun, worker = open_request()
+        host:signal "HUP"
+        rig.wait_for("the new worker", function()
+            join "a"
+            return host:get("/member?name=a").body == "conflict"
+        end)
+        assert.same({ path .. "/a" }, server:nodes(path))
+        finish(begun, worker)
+        rig.wait_for("the name to be free", function() return #server:nodes(path) == 0 end)
+        join "a"
+        state_is("joined", "a")
+    end)
+
+    it("leaves when its worker is told to go, though a request is open", function()
+        join "a"
+        state_is("joined", "a")
+        host:get "/leave_when_told?name=a"
+        local begun, worker = open_request()
+        host:signal "HUP"
+        server:wait_for_nodes(path, 0)
+        assert.is_true(#rig.shell("ls -d /proc/%d", worker) > 0)
+        finish(begun, worker)
+    end)
+
+    it("waits to join while its worker answers requests", function()
+        local proxy = rig.proxy_for_test(server.hosts)
+        host:get("/session?hosts=" .. proxy.hosts)
+        proxy:command "blackhole"
+        join "a"
+        for _ = 1, 20 do
+            assert.equal("pong", host:get("/ping").body)
+            assert.equal("joining", host:get("/member?name=a").body)
+        end
+        proxy:command "flow"
+        state_is("joined", "a")
+        assert.same({ path .. "/a" }, server:nodes(path))
+    end)
+end)
