@@ -52,7 +52,9 @@ describe("the metrics of an nginx #nginx", function()
 
     it("are those of all workers, in one text that promtool takes", function()
         host = nginx.example()
-        for _ = 1, 4 do host:get("/buy?sku=a") end
+        for _ = 1, 4 do -- a worker may have no session yet
+            rig.wait_for("a sale", function() return host:get("/buy?sku=a").status == 200 end)
+        end
         local text
         local all = rig.eventually(function()
             text = http.request(("http://127.0.0.1:%d/metrics"):format(host.port))
