@@ -119,6 +119,9 @@ describe("an interrupt", function()
         end
         if setting.holder then setting.holder:release() end
         if setting.lease then setting.lease:release() end
+        for _, each in pairs(session.watchers) do -- a member that was interrupted on its way here
+            if each.leave then each:leave() else each:stop() end
+        end
         local own = setting.own
         setting = nil -- luacheck: ignore
         if own then at_rest(own) end

@@ -97,8 +97,7 @@ end
 receiver(Member, Member, "member")
 
 
---- Of a join that is done: the member, or nil, message, code. The session refers to it until it
--- leaves.
+--- Of a join that is done: the member, or nil, message, code. One that is collected leaves.
 function Member.new(request, session, path)
     local self = setmetatable({
         session = session,
@@ -111,7 +110,6 @@ function Member.new(request, session, path)
     if code ~= "ok" then return nil, describe(code, path, detail), code end
     self.handle = request.handle:member()
     self.id = self.handle:id()
-    session.watchers[self.id] = self
     return self
 end
 

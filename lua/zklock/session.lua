@@ -332,7 +332,11 @@ function Session:join(folder, opts)
     if self:forked() then return failure("forked", path) end
     local refusal, code = wait.refusal(self)
     if refusal then return nil, refusal, code end
-    return self:await(self.handle:join(path, opts.data, timeout), timeout, Member.new, self, path)
+    local member, why, which = self:await(self.handle:join(path, opts.data, timeout), timeout,
+                                          Member.new, self, path)
+    if not member then return nil, why, which end
+    self.watchers[member.id] = member -- until it leaves; an interrupt before this has it leave
+    return member
 end
 
 
