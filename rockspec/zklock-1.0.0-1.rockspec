@@ -176,6 +176,7 @@ build = {
       ["zklock.combine.queue"] = "lua/zklock/combine/queue.lua",
       ["zklock.combine.runner"] = "lua/zklock/combine/runner.lua",
       ["zklock.command"] = "lua/zklock/command/init.lua",
+      ["zklock.command.job"] = "lua/zklock/command/job.lua",
       ["zklock.command.arguments"] = "lua/zklock/command/arguments.lua",
       ["zklock.command.break"] = "lua/zklock/command/break.lua",
       ["zklock.command.columns"] = "lua/zklock/command/columns.lua",

@@ -1,0 +1,263 @@
+--- The command that a verb runs: it stands behind a small process, its minder, and gets the signals
+-- of this one. What it runs for, its keeper, is the verb's affair: a lock, or a member.
+
+local connect = require "zklock.command.connect"
+local core = require "zklock.core"
+local minder = require "zklock.child"
+local refusal = require "zklock.command.refusal"
+local status = require "zklock.command.status"
+local zklock = require "zklock"
+
+local ipairs, max, min, pcall = ipairs, math.max, math.min, pcall
+local now = core.now
+
+local GRACE = 5 -- seconds between SIGTERM and SIGKILL
+local SLICE = 0.5 -- seconds of a wait in which nothing happens
+
+local KILLED = status.SIGNAL + 9
+
+-- look() is called again and again while the command runs; may_resume() tells whether it may go on
+-- after a stop. What else it has a function for, of the kinds below, is not done here.
+---@class zklock.command.Keeper
+---@field look fun(self)
+---@field may_resume fun(self): boolean?
+---@field signal? fun(self, number: integer)
+---@field late? fun(self)
+
+---@class zklock.command.Job
+---@field given table the command line
+---@field grace number seconds
+---@field err file*
+---@field child userdata of zklock.child: the command and its minder
+---@field session zklock.Session?
+---@field keeper zklock.command.Keeper? nil while there is no command
+---@field stopping boolean? the command is to stop, and then this process
+---@field resuming boolean? it goes on when the keeper says that it may
+---@field status integer? the command's
+---@field over boolean? nothing is left of the command
+---@field gone boolean? the minder has ended
+local Job = {}
+Job.__index = Job
+
+local _M = {}
+
+
+-- --- the command line ---------------------------------------------------------------
+
+--- Declares what ends a verb's options, and its arguments: each is { name, text }. Those of the
+-- command stand behind them.
+---@param when string the minder gives the command its grace
+---@param arguments string[][]
+function _M.describe(parser, when, arguments)
+    parser:option("--grace", ("Seconds that the command has between SIGTERM and SIGKILL when "
+        .. "%s; by default %g."):format(when, GRACE))
+        :argname "SECONDS":convert(connect.seconds)
+    parser:option("-c --command", "A command for the shell; it may stand behind PATH, too.")
+        :argname "TEXT"
+    for _, each in ipairs(arguments) do
+        local name, text = each[1], each[2]
+        parser:argument(name, text):argname(name):target(name:lower())
+    end
+    parser:argument("COMMAND", "The command."):argname "COMMAND":args "*"
+end
+
+
+local function shell(text)
+    return { os.getenv "SHELL" or "/bin/sh", "-c", text }
+end
+
+
+-- What is to be run: a list of words.
+local function command_of(given)
+    local tail, first = given.tail, given.tail[1]
+    if given.command then
+        if not first then return shell(given.command) end
+        refusal.raise(status.USAGE, "a command twice: -c, and %s", first)
+    end
+    if first == "-c" or first == "--command" then
+        if tail[2] and not tail[3] then return shell(tail[2]) end
+        refusal.raise(status.USAGE, "%s takes one argument, a command for the shell", first)
+    end
+    if first == "--" then table.remove(tail, 1) end
+    if tail[1] then return tail end
+    refusal.raise(status.USAGE, "no command to run behind %s", given.name or given.path)
+end
+
+
+-- --- news, see src/child/child.c ------------------------------------------------------
+
+-- What is waited for while the command runs is not wanted any more.
+local function ended(self, number)
+    self.status = number
+    self.session:interrupt()
+end
+
+
+local news = {} -- kind -> function(job, number)
+
+-- The command decides what becomes of it.
+function news.signal(self, number) self.child:signal(number) end
+
+function news.notice(self, number) self.child:signal(number) end
+
+function news.stop(self, number)
+    self.stopping = true
+    self.child:signal(number)
+end
+
+news["continue"] = function(self) self.resuming = true end
+
+-- The whole job stops: it goes on when somebody continues this process.
+function news.stopped(self, as_job)
+    if as_job == 0 and not self.stopping then return end
+    self.stopping = false
+    self.child:suspend(as_job == 1)
+    self.resuming = true
+end
+
+function news.exited(self, number) ended(self, number) end
+
+function news.killed(self, number) ended(self, status.SIGNAL + number) end
+
+function news.over(self) self.over = true end
+
+function news.failed()
+    refusal.raise(status.SOFTWARE, "no process can be started")
+end
+
+-- The minder was killed: so was the command, but perhaps not all that it had started.
+function news.gone(self)
+    self.gone = true
+    if self.status then return end
+    self.child:kill()
+    ended(self, KILLED)
+    self:say("the process between this one and the command is gone: the command is killed")
+end
+
+
+-- While there is no command: a signal ends the wait, and what is waited for is not wanted any more.
+local waiting = {}
+
+function waiting.signal(_, number) refusal.raise(status.SIGNAL + number, "") end
+
+function waiting.stop(self) self.child:suspend(false) end
+
+function waiting.gone()
+    refusal.raise(status.SOFTWARE, "the process that was to start the command is gone")
+end
+
+
+function Job:attend()
+    for kind, number in self.child.next, self.child do
+        local keeper = self.keeper
+        local own, handle = keeper and keeper[kind], (keeper and news or waiting)[kind]
+        if own then own(keeper, number)
+        elseif handle then handle(self, number) end
+    end
+end
+
+
+-- --- waits --------------------------------------------------------------------------
+
+local function receive(self, seconds)
+    self.child:wait(self.session:fd(), seconds)
+    self.session:dispatch()
+end
+
+
+-- What the library waits by.
+function Job:driver()
+    return {
+        wait = function(session, request)
+            while not request:done() do
+                self.child:wait(session:fd(), SLICE)
+                session:dispatch()
+                self:attend()
+            end
+        end,
+    }
+end
+
+
+--- Waits for that, before there is a command.
+---@param condition fun(): boolean?
+---@param deadline number
+---@return boolean? in_time
+function Job:wait_until(condition, deadline)
+    while not condition() and now() < deadline do
+        receive(self, max(min(SLICE, deadline - now()), 0))
+        self:attend()
+    end
+    return condition()
+end
+
+
+-- --- the command -----------------------------------------------------------------------
+
+function Job:say(text, ...)
+    self.err:write("zklock: ", text:format(...), "\n")
+    self.err:flush()
+end
+
+
+--- Starts the command; nothing is left of one before.
+---@param token string? for the environment
+---@param seconds number when this process has ended the command is killed so much later
+function Job:launch(keeper, token, seconds)
+    self.keeper = keeper
+    self.stopping, self.resuming, self.status, self.over = nil, nil, nil, nil
+    self.child:launch(token, self.session:id() or "", seconds)
+end
+
+
+--- Goes on when there is news, and at the latest after so many seconds.
+function Job:step(seconds)
+    local keeper = self.keeper
+    receive(self, seconds)
+    keeper:look()
+    if self.resuming and keeper:may_resume() then
+        self.resuming = false
+        self.child:resume()
+    end
+    self:attend()
+end
+
+
+--- What a wait that brought nothing ends with. What is taken is told by the status alone, as flock
+-- does. A try that learned nothing does not say that it is; a wait does, unless it ends without a
+-- server.
+function Job:refused(message, code)
+    if code ~= "busy" and code ~= "timeout" then connect.fail(message, code) end
+    local tried = self.given.nonblock or self.given.wait == 0
+    local unknown = code == "timeout" and (tried or self.session:state() ~= "connected")
+    if unknown then refusal.raise(status.UNAVAILABLE, "%s", message) end
+    refusal.raise(self.given.conflict_exit_code or status.TIMEOUT, "")
+end
+
+
+--- Starts the minder, opens the session, and calls carry_out(job), which gives the exit status.
+---@param path string for the environment
+---@return integer
+function _M.run(given, err, path, carry_out)
+    connect.hosts(given)
+    local words = command_of(given)
+    local child, reason = minder.start(words, path) -- before the session has threads
+    if not child then refusal.raise(status.SOFTWARE, "no process can be started: %s", reason) end
+    local self = setmetatable({
+        given = given,
+        grace = given.grace or GRACE,
+        err = err,
+        child = child,
+    }, Job)
+    zklock.driver(self:driver())
+    local ok, result = pcall(function()
+        self.session = connect.open(given)
+        return carry_out(self)
+    end)
+    if self.session then self.session:close() end
+    if not ok then error(result, 0) end
+    return result
+end
+
+
+return _M
