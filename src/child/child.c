@@ -121,12 +121,13 @@ static void order(const struct child *child, const struct zkl_order *text) {
     if (child->socket >= 0) send(child->socket, text, sizeof *text, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
+/* nil is "". */
 static void copy(lua_State *L, int index, char text[ZKL_MINDER_TEXT]) {
-    snprintf(text, ZKL_MINDER_TEXT, "%s", luaL_checkstring(L, index));
+    snprintf(text, ZKL_MINDER_TEXT, "%s", luaL_optstring(L, index, ""));
 }
 
-/* child:launch(token, session, seconds): starts the command, which is killed that long after the
- * end of this process. It may be started again when nothing is left of it ("over"). */
+/* child:launch(token or nil, session, seconds): starts the command, which is killed that long after
+ * the end of this process. It may be started again when nothing is left of it ("over"). */
 static int launch(lua_State *L) {
     struct zkl_order text = {.kind = ZKL_ORDER_LAUNCH, .kill_at = zkl_lua_time(L, 4)};
     copy(L, 2, text.token);

@@ -71,14 +71,19 @@ static bool wants_terminal(const struct minder *self) {
 
 /* --- the command ------------------------------------------------------------------------------ */
 
+static void set_environment(const struct minder *self, const struct zkl_order *order) {
+    if (order->token[0]) setenv("ZKLOCK_TOKEN", order->token, 1);
+    else unsetenv("ZKLOCK_TOKEN"); /* another lock's */
+    setenv("ZKLOCK_SESSION", order->session, 1);
+    setenv("ZKLOCK_PATH", self->minded->path, 1);
+}
+
 _Noreturn static void become(const struct minder *self, const struct zkl_order *order,
                              pid_t minder) {
     char *const *argv = self->minded->argv;
     setpgid(0, 0);
     if (self->has_terminal) tcsetpgrp(self->terminal, getpid());
-    setenv("ZKLOCK_TOKEN", order->token, 1);
-    setenv("ZKLOCK_SESSION", order->session, 1);
-    setenv("ZKLOCK_PATH", self->minded->path, 1);
+    set_environment(self, order);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != minder) _exit(NOT_EXECUTABLE);
     sigprocmask(SIG_SETMASK, self->minded->mask, NULL);

@@ -33,7 +33,7 @@ struct zkl_order {
     int signal;                    /* SIGNAL */
     zkl_time term_at, kill_at;     /* LIMITS, by zkl_now(); LAUNCH: kill_at, a duration */
     zkl_time sure_until;           /* LIMITS: when to kill at the latest once the owner is gone */
-    char token[ZKL_MINDER_TEXT];   /* LAUNCH: for the environment */
+    char token[ZKL_MINDER_TEXT];   /* LAUNCH: for the environment; "": there is none */
     char session[ZKL_MINDER_TEXT]; /* likewise */
 };
 
@@ -54,7 +54,7 @@ struct zkl_report {
 
 struct zkl_minded {
     char *const *argv;    /* the command, and NULL at the end */
-    const char *path;     /* of the lock, for the environment */
+    const char *path;     /* for the environment */
     const sigset_t *mask; /* blocked in the command */
 };
 

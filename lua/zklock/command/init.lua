@@ -2,9 +2,9 @@
 --
 -- A verb is a table: `describe(parser)` declares its options to argparse; `run(given, out, err)`
 -- carries it out and gives the exit status. `tail` of a verb: its arguments from the first that is
--- no option on are another command's ("path": from the second on; "all": all of them), and come as
--- given.tail. `valued` has the options of its own that take a value. `describe_tail(parser)`
--- declares options of the tail, for shells to complete; it may raise.
+-- no option on are another command's ("path": from the second on; "name": from the third on; "all":
+-- all of them), and come as given.tail. `valued` has the options of its own that take a value.
+-- `describe_tail(parser)` declares options of the tail, for shells to complete; it may raise.
 
 local arguments = require "zklock.command.arguments"
 local connect = require "zklock.command.connect"
@@ -17,7 +17,8 @@ local version = require("zklock")._VERSION
 
 local ipairs, pairs, pcall, require = ipairs, pairs, pcall, require
 
-local VERBS = { "run", "elect", "ls", "show", "break", "doctor", "repl", "completion" }
+local VERBS = { "run", "elect", "join", "ls", "show", "members", "break", "doctor", "repl",
+                "completion" }
 
 -- Options of all verbs, before the verb or behind it.
 local VALUED = { ["--hosts"] = true, ["--timeout"] = true, ["--auth"] = true }
@@ -79,6 +80,13 @@ local function joined(...)
 end
 
 
+-- The place of the argument behind the first one, if there is any.
+local function second(given, first, ended, valued)
+    if ended then return given[first + 1] and first + 1 end
+    return (arguments.first(given, first + 1, valued))
+end
+
+
 -- What argparse reads, and what it does not.
 local function divide(given, verbs)
     local place = arguments.first(given, 1, VALUED)
@@ -86,9 +94,10 @@ local function divide(given, verbs)
     if not verb or not verb.tail then return given, {} end
     if verb.tail == "all" then return arguments.split(given, place) end
     local valued = joined(VALUED, verb.valued or {})
-    local first = arguments.first(given, place + 1, valued)
-    if not first then return given, {} end
-    return arguments.split(given, verb.tail == "path" and first or first - 1)
+    local last, ended = arguments.first(given, place + 1, valued)
+    if last and verb.tail == "name" then last = second(given, last, ended, valued) end
+    if not last then return given, {} end
+    return arguments.split(given, last)
 end
 
 

@@ -1,0 +1,235 @@
+--- zklock join: a command while this machine is in a folder. docs/command.md says what it promises.
+
+local connect = require "zklock.command.connect"
+local core = require "zklock.core"
+local jobs = require "zklock.command.job"
+local options = require "zklock.options"
+
+local ipairs, huge, max = ipairs, math.huge, math.max
+local now = core.now
+
+local TRY = 5 -- seconds that a server has to answer a try
+local LEAVE = 1 -- seconds that it has to remove the node before a signal is passed on
+local SLICE = 0.5 -- seconds between two looks
+
+local join = {
+    summary = "Run a command while being in a folder.",
+    description = "Makes a node NAME in the folder PATH, runs the command, and removes the node "
+        .. "when the command has ended, or is told to end. The node is no lock: when it is lost "
+        .. "it is made again, and the command goes on. The command has ZKLOCK_PATH and "
+        .. "ZKLOCK_SESSION in its environment. Options end at NAME. Exit status: the command's; "
+        .. "75 the name is taken; 69 no server answers; 64 usage.",
+    example = "zklock join --data weight=3 /members/gateway 10.0.0.7:8080 -- ./gateway.sh",
+    tail = "name",
+    valued = {
+        ["--data"] = true, ["-w"] = true, ["--wait"] = true, ["--grace"] = true, ["-c"] = true,
+        ["--command"] = true,
+    },
+}
+
+
+function join.describe(parser)
+    parser:option("--data", "What others are shown, such as weight=3."):argname "TEXT"
+    parser:mutex(
+        parser:option("-w --wait", "Give up after so many seconds if the name is taken.")
+            :argname "SECONDS":convert(connect.seconds),
+        parser:flag("-n --nonblock --nb", "Give up at once if the name is taken."))
+    jobs.describe(parser, "zklock is killed", {
+        { "PATH", "The folder's path." },
+        { "NAME", "The node's name." },
+    })
+end
+
+
+-- --- the member ---------------------------------------------------------------------
+
+---@class zklock.command.Membership: zklock.command.Keeper
+---@field job zklock.command.Job
+---@field path string of the node
+---@field member zklock.Member?
+---@field state string how it is, or why there is no member, as it was told last
+---@field again_at number when the name is asked for without news of it
+---@field free boolean? while the name is followed: no node has it
+---@field unfollow function?
+---@field left boolean? a signal ended it
+---@field held integer[]? signals that are passed on when the node is gone
+---@field held_until number
+local Membership = {}
+Membership.__index = Membership
+
+
+-- Gives the member; nil, message, code: there is none.
+function Membership:join(timeout)
+    local given = self.job.given
+    local message, code
+    self.member, message, code = self.job.session:join(given.path, {
+        name = given.name, data = given.data, timeout = timeout,
+    })
+    return self.member, message, code
+end
+
+
+function Membership:stop_following()
+    if self.unfollow then self.unfollow() end
+    self.unfollow, self.free = nil, nil
+end
+
+
+-- From now on `free` tells whether there is a node of that name. Nil, message, code: that is not to
+-- be learnt.
+function Membership:follow()
+    self:stop_following()
+    local unfollow, message, code = self.job.session:watch(self.path, function(data, _, why)
+        self.free = data == nil and why == nil
+    end)
+    self.unfollow = unfollow
+    return unfollow, message, code
+end
+
+
+-- Waits until the node of that name is gone.
+function Membership:wait_for_name(deadline)
+    local job = self.job
+    if not self.unfollow then
+        job:say("%s: the name is taken: it waits until the name is free", self.path)
+        local ok, why, code = self:follow()
+        if not ok then connect.fail(why, code) end
+    end
+    if not job:wait_until(function() return self.free end, deadline) then
+        job:refused(nil, "busy")
+    end
+end
+
+
+-- Is a member, or ends the verb.
+function Membership:enter()
+    local given = self.job.given
+    local tries, waits = given.nonblock or given.wait == 0, given.wait
+    local deadline = waits and now() + waits or huge
+    while true do
+        local timeout = tries and TRY or waits and max(deadline - now(), 0) or nil
+        local member, message, code = self:join(timeout)
+        if member then return self:stop_following() end
+        if code == "conflict" then
+            if tries then self.job:refused(message, "busy") end
+            self:wait_for_name(deadline)
+        elseif code ~= "expired" and (waits or tries or code ~= "timeout") then
+            self.job:refused(message, code)
+        end
+    end
+end
+
+
+-- --- the member while the command runs ----------------------------------------------
+
+local tells = {
+    joined = "%s: joined again",
+    joining = "%s: joining",
+    conflict = "%s: the name is another's: the command goes on, and waits for the name",
+}
+
+function Membership:tell(state, message)
+    if state == self.state then return end
+    self.state = state
+    if tells[state] then return self.job:say(tells[state], self.path) end
+    self.job:say("%s: the command goes on", message)
+end
+
+
+-- There is no member: it has to wait for a node of that name, or tries again later.
+function Membership:miss(message, code)
+    self:tell(code, message)
+    self.again_at = huge
+    if code == "conflict" and (self.unfollow or self:follow()) then return end
+    self.again_at = now() + self.job.session:timeout()
+end
+
+
+function Membership:look_at_member()
+    local state, message = self.member:state()
+    if state == "joined" or state == "joining" then return self:tell(state) end
+    self.member:leave()
+    self.member = nil
+    self:miss(message, state)
+end
+
+
+function Membership:join_again()
+    local member, message, code = self:join()
+    if self.left then return member and member:leave() end
+    if not member then return self:miss(message, code) end
+    self:stop_following()
+    self:tell "joined"
+end
+
+
+function Membership:look()
+    if self.held then
+        if self.free or now() >= self.held_until then self:pass_on() end
+    elseif self.member then self:look_at_member()
+    elseif not self.left and (self.free or now() >= self.again_at) then self:join_again() end
+end
+
+
+function Membership.may_resume() return true end
+
+
+-- --- signals -----------------------------------------------------------------------
+
+local LEAVES = { [2] = true, [3] = true, [15] = true } -- INT, QUIT, TERM
+
+function Membership:pass_on()
+    local held = self.held
+    self.held = nil
+    self:stop_following()
+    for _, number in ipairs(held) do self.job.child:signal(number) end
+end
+
+
+-- Others shall send no work to a command that ends.
+function Membership:leave(number)
+    local may_have_node = self.member or self.free
+    self.left = true
+    self.job.session:interrupt() -- a join that is under way
+    self.held, self.held_until = { number }, now() + LEAVE
+    if self.member then self.member:leave() end
+    self.member = nil
+    if not may_have_node or not self:follow() then self:pass_on() end
+end
+
+
+-- A further signal is for a command that takes too long: it waits for nothing.
+function Membership:signal(number)
+    local held = self.held
+    if held then
+        held[#held + 1] = number
+        self:pass_on()
+    elseif LEAVES[number] and not self.left then self:leave(number)
+    else self.job.child:signal(number) end
+end
+
+
+-- --- the verb -------------------------------------------------------------------------
+
+local function carry_out(job)
+    local self = setmetatable({
+        job = job,
+        path = job.given.path .. "/" .. job.given.name,
+        state = "joined",
+        again_at = huge,
+    }, Membership)
+    self:enter()
+    job:launch(self, nil, job.grace)
+    repeat job:step(SLICE) until job.status
+    return job.status
+end
+
+
+function join.run(given, _, err)
+    local path, name = connect.checked(options.folder, given.path), given.name
+    connect.checked(options.join, { name = name, data = given.data })
+    return jobs.run(given, err, path .. "/" .. name, carry_out)
+end
+
+
+return join

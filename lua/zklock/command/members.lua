@@ -1,0 +1,86 @@
+--- zklock members: who is in a folder.
+
+local columns = require "zklock.command.columns"
+local connect = require "zklock.command.connect"
+local core = require "zklock.core"
+local encode = require "zklock.command.json"
+local failure = require "zklock.failure"
+local options = require "zklock.options"
+local repeated = require "zklock.command.repeated"
+local sessions = require "zklock.sessions"
+
+local ipairs = ipairs
+local now = core.now
+
+local COLUMNS = {
+    { title = "NAME", width = 25 },
+    { title = "DATA", width = 28 },
+    { title = "SESSION", width = 16 },
+    { title = "SINCE", width = 6, right = true },
+}
+
+local members = {
+    summary = "List the members of a folder.",
+    description = "The nodes in the folder PATH, as zklock join, session:join and other programs "
+        .. "make them: name, data, the session that has it, for how long it is there. SINCE is by "
+        .. "the clocks of the server and of this machine.",
+    example = "zklock members /members/gateway --watch",
+}
+
+
+function members.describe(parser)
+    parser:argument("PATH", "The folder's path."):argname "PATH":target "path"
+    parser:flag("--json", "As JSON: a line with a list of all members.")
+    repeated.describe(parser)
+end
+
+
+local function as_text(list)
+    if not list[1] then return "no members\n" end
+    local rows = { columns.head(COLUMNS) }
+    for i, each in ipairs(list) do
+        rows[i + 1] = columns.row(COLUMNS, {
+            each.name, each.data, each.session, columns.age(each.since),
+        })
+    end
+    return table.concat(rows)
+end
+
+
+-- Follows the folder: gives what was told of it last, as session:members() tells it.
+local function follow(session, path)
+    local told = { heard_at = now() }
+    local stop, message, code = session:members(path, function(...)
+        told.list, told.message, told.code = ...
+    end)
+    if not stop then connect.fail(message, code) end
+    return told
+end
+
+
+-- The list is old when there has been no connection for as long as a session lives without one.
+local function latest(session, told)
+    local timeout = session:timeout()
+    if session:state() == "connected" then told.heard_at = now() end
+    while not (told.list or told.code) and now() < told.heard_at + timeout do
+        sessions.await(timeout)
+    end
+    if told.code then connect.fail(told.message, told.code) end
+    if told.list and now() < told.heard_at + timeout then return told.list end
+    local _, message, code = failure("connection", session.hosts)
+    connect.fail(message, code)
+end
+
+
+function members.run(given, out)
+    local path = connect.checked(options.folder, given.path)
+    local session, told = connect.open(given), nil
+    return repeated.run(given, session, out, function()
+        told = told or follow(session, path)
+        local list = latest(session, told)
+        return given.json and encode(list) .. "\n" or as_text(list)
+    end)
+end
+
+
+return members
