@@ -1,98 +1,25 @@
 --- The command line on a real server: each promise of docs/command.md.
 
+local commands = require "spec.commands"
 local files = require "spec.files"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
-local LUA = os.getenv("ZKLOCK_LUA") or "lua5.4"
+local LUA, Process = commands.LUA, commands.Process
+local fresh, start, outcome = commands.fresh, commands.start, commands.outcome
+local gone, lives, said, state = commands.gone, commands.lives, commands.said, commands.state
 
 describe("zklock #server", function()
-    local server, folder
+    local server
     setup(function()
         server = rig.shared()
-        folder = rig.shell("mktemp -d"):match("[^\n]+")
+        commands.open()
     end)
-    teardown(function() rig.shell("rm -rf %s", folder) end)
-
-    local number, started = 0, {}
-
-    -- A file that no other test uses.
-    local function fresh()
-        number = number + 1
-        return ("%s/%d"):format(folder, number)
-    end
-
-    local Process = {}
-    Process.__index = Process
-
-    -- Starts `zklock TEXT`: a line of a shell's, %s replaced. It says all on one stream, and then
-    -- its status. What signals do does not depend on who runs the specs: nohup.
-    local function start(text, ...)
-        local script = files.write(fresh(), ("echo $$\nexec setpriv --pdeathsig KILL "
-            .. "env --default-signal=HUP,INT,QUIT,TERM %s %s bin/zklock %s\n"):format(
-            Process.prefix or "", LUA, text:format(...)))
-        local self = setmetatable({}, Process)
-        self.output = assert(io.popen(("sh %s 2>&1; echo \"status $?\""):format(script)))
-        self.pid = self.output:read("*n", "*l")
-        started[self] = true
-        return self
-    end
-
-    -- A test that failed leaves some.
+    teardown(commands.close)
     after_each(function()
-        for process in pairs(started) do process:signal("KILL") end
-        started = {}
+        commands.end_all()
         rig.close_sessions()
     end)
-
-    function Process:line() return self.output:read("*l") end
-
-    -- A line that has the text; those before are passed over.
-    function Process:find(text)
-        for line in self.output:lines() do
-            if line:find(text, 1, true) then return line end
-        end
-        error("it never said: " .. text, 2)
-    end
-
-    function Process:signal(name)
-        rig.signal(name, self.pid)
-    end
-
-    -- Its exit status, a shell's, and what it still said.
-    function Process:finish()
-        local rest, status = self.output:read("*a"):match("^(.*)status (%d+)\n$")
-        self.output:close()
-        started[self] = nil
-        return tonumber(status), rest
-    end
-
-    -- The status and the output of `zklock TEXT`, from its beginning to its end.
-    local function outcome(text, ...)
-        local output = rig.shell("%s bin/zklock %s 2>&1; echo \" $?\"", LUA, text:format(...))
-        local said, status = output:match("^(.-)\n? (%d+)\n$")
-        return tonumber(status), said
-    end
-
-    -- "S", "R", "T" and the like; nil: it has ended.
-    local function state(pid)
-        local letter = rig.shell("ps -o state= -p %d", pid):match("%a")
-        return letter ~= "Z" and letter or nil
-    end
-
-    local function lives(pid) return state(pid) ~= nil end
-
-    local function gone(pid)
-        rig.wait_for("the end of a process", function() return not lives(pid) end)
-    end
-
-    -- What a file has, once it has something.
-    local function said(path)
-        return rig.wait_for("a line in a file", function()
-            local text = files.read(path)
-            return text and text:match("^(.-)\n")
-        end)
-    end
 
     -- A session timeout that the load of a machine does not end.
     local function run(text, ...)
@@ -911,8 +838,8 @@ describe("zklock #server", function()
         assert.equal("", rig.shell("bash -n %s 2>&1", script))
         local page = files.read("docs/zklock.1"):gsub("\\%-", "-")
         local guide = files.read("docs/command.md")
-        for _, verb in ipairs{ "run", "elect", "ls", "show", "break", "doctor", "repl", "seckill",
-                               "completion" } do
+        for _, verb in ipairs{ "run", "elect", "join", "ls", "show", "members", "break", "doctor",
+                               "repl", "seckill", "completion" } do
             local status, text = outcome("%s --help", verb)
             assert.equal(0, status)
             assert.matches("^Usage: zklock " .. verb, text)
