@@ -132,9 +132,10 @@ describe("zklock #server", function()
         it("ends with 69 if no server answers #slow", function()
             local proxy = rig.proxy_for_test(server.hosts)
             proxy:command("hold getChildren 1")
-            local a, b = outcome("--hosts %s --timeout 2 members %s", proxy.hosts, folder)
-            for k,v in pairs(proxy:seen()) do print(k,v) end
-            assert.equal(69, a)
+            local process = start("--hosts %s --timeout 6 members %s", proxy.hosts, folder)
+            rig.wait_for("the connection", function() return proxy:counts().connect > 0 end)
+            proxy:command("refuse")
+            assert.equal(69, (process:finish()))
             assert.equal(69, (outcome("--hosts 127.0.0.1:1 members %s", folder)))
         end)
 
@@ -185,7 +186,8 @@ describe("zklock #server", function()
         it("as a member, with its path and session in the environment, and no token", function()
             Process.prefix = "env ZKLOCK_TOKEN=1"
             local process = start(join("--data weight=3 %s a -- sh -c 'env | sort | "
-                .. "grep -E \"^ZKLOCK_(PATH|SESSION|TOKEN)=\"; echo end; read x; exit 3' </dev/zero", folder))
+                .. "grep -E \"^ZKLOCK_(PATH|SESSION|TOKEN)=\"; echo end; read x' </dev/zero",
+                folder))
             Process.prefix = nil
             assert.equal("ZKLOCK_PATH=" .. folder .. "/a", process:line())
             local id = process:line():match("^ZKLOCK_SESSION=(%x+)$")
@@ -381,6 +383,19 @@ describe("zklock #server", function()
             assert.equal(0, status)
             assert.is_nil(text:find("zklock", 1, true), text)
             wait_for_members("mark=")
+        end)
+
+        it("for an ACL says so, goes on, and tries it again #slow", function()
+            local process = start("--hosts %s --timeout 2 join %s a %s", server.hosts, folder,
+                                  IMMORTAL)
+            local id = process:find("in "):match("%x+$")
+            server:foreign("hide %s", folder)
+            rig.foreign(("%s@%s"):format(server:host(), id), "")
+            assert.matches("not authorised.*: the command goes on", process:find("auth: "))
+            server:foreign("show %s", folder)
+            process:find("joined again")
+            process:signal("USR1")
+            assert.equal(0, (process:finish()))
         end)
 
         it("ends with the command while it joins again, and no node is left #slow", function()

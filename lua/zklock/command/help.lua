@@ -45,6 +45,12 @@ election = session:election("/leaders/export", { data = "10.0.0.7:8080" })
 election:leader()        identity, data and token of who leads
 election:lead(function(lease) ... end)]]
 
+topics.members = [[
+member = session:join("/members/gateway", { name = "10.0.0.7:8080", data = "weight=3" })
+                         a node that is made again after an expiry; member:leave()
+stop = session:members("/members/gateway", function(list) ... end)
+                         name, data, session and since of each, first and after each change]]
+
 topics.turns = [[
 lock = session:mutex("/locks/a", { order = "turns" })
                          each process serves its own waiters in its turn, without a request]]
