@@ -39,6 +39,13 @@ describe("zklock #server", function()
         return list
     end
 
+    -- Its client, which connects again, may cut the second connection off before that has ended it.
+    local function end_session(id)
+        rig.wait_for("the end of a session", function()
+            return not rig.foreign(server:host() .. "@" .. id, ""):find("connection lost", 1, true)
+        end)
+    end
+
     -- The session that has the node a, another one than before.
     local function wait_for_owner(before)
         local owner
@@ -307,7 +314,7 @@ describe("zklock #server", function()
         it("by an expiry is made anew, and the command goes on", function()
             local process = start(join("--data x %s a %s", folder, IMMORTAL))
             local id = process:find("in "):match("%x+$")
-            rig.foreign(("%s@%s"):format(server:host(), id), "")
+            end_session(id)
             wait_for_owner(id)
             wait_for_members("a=x")
             process:signal("USR2")
@@ -349,7 +356,7 @@ describe("zklock #server", function()
             local id = process:find("in "):match("%x+$")
             proxy:command("refuse")
             proxy:command("cut")
-            rig.foreign(("%s@%s"):format(server:host(), id), "")
+            end_session(id)
             wait_for_members("")
             local other = joined(session, "a", data)
             proxy:pass()
@@ -390,7 +397,7 @@ describe("zklock #server", function()
                                   IMMORTAL)
             local id = process:find("in "):match("%x+$")
             server:foreign("hide %s", folder)
-            rig.foreign(("%s@%s"):format(server:host(), id), "")
+            end_session(id)
             assert.matches("not authorised.*: the command goes on", process:find("auth: "))
             server:foreign("show %s", folder)
             process:find("joined again")
