@@ -216,6 +216,7 @@ describe("zklock #server", function()
                 ["%s a echo -n --help -- --hosts"] = "--help -- --hosts",
                 ["%s a -- echo --timeout"] = "--timeout",
                 ["-- %s a echo -w"] = "-w",
+                ["-- %s -a echo -w"] = "-w",
                 ["%s --data x -n a echo -w"] = "-w",
                 ["%s a -c 'echo $((6*7))'"] = "42",
                 ["-c 'echo $((6*7))' %s a"] = "42",
@@ -351,7 +352,7 @@ describe("zklock #server", function()
         -- former session, and the other member.
         local function robbed(data)
             local proxy = rig.proxy_for_test(server.hosts)
-            local process = start("--hosts %s --timeout 20 join --data ours %s a %s", proxy.hosts,
+            local process = start("--hosts %s --timeout 60 join --data ours %s a %s", proxy.hosts,
                                   folder, IMMORTAL)
             local id = process:find("in "):match("%x+$")
             proxy:command("refuse")
@@ -385,6 +386,9 @@ describe("zklock #server", function()
             process:find("TERM")
             other:leave()
             server:foreign("create %s/mark ''", folder)
+            wait_for_members("mark=")
+            process:signal("USR2")
+            process:find("USR2")
             process:signal("USR1")
             local status, text = process:finish()
             assert.equal(0, status)
@@ -412,7 +416,9 @@ describe("zklock #server", function()
             other:leave()
             wait_for_members("")
             process:signal("USR1")
-            assert.equal(0, (process:finish()))
+            local seconds, status = rig.timed(process.finish, process)
+            assert.equal(0, status)
+            assert.is_true(seconds < 40, "it waited for the server")
             proxy:pass()
             wait_for_members("")
         end)
@@ -421,11 +427,14 @@ describe("zklock #server", function()
 
     describe("join leaves before the command gets", function()
         for _, name in ipairs{ "INT", "QUIT", "TERM" } do
-            it(name .. ": another client sees no member", function()
-                local process = start(join([[%s a sh -c 'trap "%s bin/zklock --hosts %s members %s
-                    exit 5" %s; echo in; while :; do sleep 0.02; done']], folder, LUA, server.hosts,
-                    folder, name))
+            it(name .. ": another client, which is quicker, sees no member", function()
+                local proxy = rig.proxy_for_test(server.hosts)
+                local process = start([[--hosts %s --timeout 20 join %s a sh -c 'trap "
+                    %s bin/zklock --hosts %s members %s; exit 5" %s; echo in
+                    while :; do sleep 0.02; done']], proxy.hosts, folder, LUA, server.hosts, folder,
+                    name)
                 process:find("in")
+                proxy:command("delay 500")
                 process:signal(name)
                 process:find("no members")
                 assert.equal(5, (process:finish()))

@@ -9,7 +9,7 @@ local ipairs, huge, max = ipairs, math.huge, math.max
 local now = core.now
 
 local TRY = 5 -- seconds that a server has to answer a try
-local LEAVE = 1 -- seconds that it has to remove the node before a signal is passed on
+local LEAVE = 2 -- seconds that it has to remove the node before a signal is passed on
 local SLICE = 0.5 -- seconds between two looks
 
 local join = {
@@ -159,7 +159,6 @@ function Membership:join_again()
     if self.left then return member and member:leave() end
     if not member then return self:miss(message, code) end
     self:stop_following()
-    self:tell "joined"
 end
 
 
@@ -198,12 +197,9 @@ function Membership:leave(number)
 end
 
 
--- A further signal is for a command that takes too long: it waits for nothing.
 function Membership:signal(number)
     local held = self.held
-    if held then
-        held[#held + 1] = number
-        self:pass_on()
+    if held then held[#held + 1] = number
     elseif LEAVES[number] and not self.left then self:leave(number)
     else self.job.child:signal(number) end
 end
