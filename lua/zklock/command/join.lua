@@ -61,11 +61,9 @@ Membership.__index = Membership
 -- Gives the member; nil, message, code: there is none.
 function Membership:join(timeout)
     local given = self.job.given
-    local message, code
-    self.member, message, code = self.job.session:join(given.path, {
+    return self.job.session:join(given.path, {
         name = given.name, data = given.data, timeout = timeout,
     })
-    return self.member, message, code
 end
 
 
@@ -84,6 +82,12 @@ function Membership:follow()
     end)
     self.unfollow = unfollow
     return unfollow, message, code
+end
+
+
+function Membership:become(member)
+    self.member = member
+    self:stop_following()
 end
 
 
@@ -109,7 +113,7 @@ function Membership:enter()
     while true do
         local timeout = tries and TRY or waits and max(deadline - now(), 0) or nil
         local member, message, code = self:join(timeout)
-        if member then return self:stop_following() end
+        if member then return self:become(member) end
         if code == "conflict" then
             if tries then self.job:refused(message, "busy") end
             self:wait_for_name(deadline)
@@ -154,11 +158,11 @@ function Membership:look_at_member()
 end
 
 
+-- Meanwhile a signal, or the end of the command, may have made it unwanted.
 function Membership:join_again()
     local member, message, code = self:join()
-    if self.left then return member and member:leave() end
-    if not member then return self:miss(message, code) end
-    self:stop_following()
+    if self.left or self.job.status then return member and member:leave() end
+    if member then self:become(member) else self:miss(message, code) end
 end
 
 
