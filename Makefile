@@ -82,7 +82,7 @@ FLAGS_tsan = $(FLAGS_5.4) -O1 -fno-omit-frame-pointer -fsanitize=thread
 # $(call modules,<folder>,<flags>): core.so, and with it child.so
 define modules
 $(1)/zklock/core.so: $(SOURCES) $(HEADERS) | $(1)/zklock/child.so
-	$$(call module,$(2),$(SOURCES),$(LIBS))
+	$$(call module,$(2),$(SOURCES),$$(LIBS))
 
 $(1)/zklock/child.so: $(CHILD_SOURCES) $(HEADERS)
 	$$(call module,$(2),$(CHILD_SOURCES),-lpthread)
@@ -293,6 +293,7 @@ include spec/alloc/alloc.mk
 include spec/finalizers/finalizers.mk
 include spec/memory/memory.mk
 include spec/nginx/nginx.mk
+include spec/matrix/matrix.mk
 
 test: setup-tests
 	@.ci/suite

@@ -9,6 +9,8 @@ nginx.__index = nginx
 
 local NGINX = os.getenv("NGINX") or "nginx"
 local MODULES = os.getenv("NGINX_MODULES") or "/usr/lib/nginx/modules"
+-- Lua modules, such as resty.core, that come before those of the machine.
+local LUA = os.getenv("NGINX_LUA") and os.getenv("NGINX_LUA") .. "/?.lua;" or ""
 local here = rig.shell("pwd"):match("[^\n]+")
 local started = {}
 
@@ -103,8 +105,14 @@ local function new()
 end
 
 
+function nginx:configure(text)
+    write(self.dir .. "/conf", (text:gsub('lua_package_path "', "%0" .. LUA)))
+end
+
+
+-- Without NGINX, in which nginx looks for the sockets that it inherits.
 local function launch(self, environment, path)
-    local command = "exec env TMPDIR=%s/tmp %s setpriv --pdeathsig TERM %s -p %s -c conf "
+    local command = "exec env -u NGINX TMPDIR=%s/tmp %s setpriv --pdeathsig TERM %s -p %s -c conf "
         .. ">%s/output 2>&1"
     self.output = assert(io.popen(command:format(self.dir, environment or "", NGINX, self.dir,
                                                  self.dir)))
@@ -122,9 +130,9 @@ function nginx.start(options)
     local self = new()
     options = options or {}
     local values = { modules = load_modules(), here = here, dir = self.dir, port = self.port }
-    write(self.dir .. "/conf", (template:gsub("@([%w_]+)", function(name)
+    self:configure(template:gsub("@([%w_]+)", function(name)
         return values[name] or options[name] or defaults[name]
-    end)))
+    end))
     self.environment = options.environment
     return launch(self, options.environment)
 end
@@ -155,8 +163,8 @@ function nginx.example(options)
     if options.beside then rig.shell("cp -r %s/. %s", options.beside, self.dir) end
     local text = read(folder .. "/nginx.conf"):gsub("8080", self.port)
         :gsub("error_log stderr", "error_log error.log"):gsub("/tmp/[%w-]+%.pid", "pid")
-        :gsub("/tmp/", self.dir .. "/temp-")
-    write(self.dir .. "/conf", text)
+        :gsub("/tmp/", self.dir .. "/temp-"):gsub("/usr/lib/nginx/modules", MODULES)
+    self:configure(text)
     return launch(self, options.environment, "/buy")
 end
 

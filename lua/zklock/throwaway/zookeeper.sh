@@ -47,7 +47,8 @@
 #
 # In DIR, server N keeps N/zoo.cfg, N/data, N/log and N/pid; links/ is what links
 # them. JVMFLAGS from the environment of run or start is added to every server's
-# command line.
+# command line. ZOOKEEPER_JARS names a folder with the zookeeper.jar and
+# zookeeper-jute.jar of another version, which then runs instead of the machine's.
 # Servers listen on 127.0.0.1 only, and serve all four-letter words.
 # Needs: Debian's zookeeper (or libzookeeper-java alone) and default-jre-headless.
 
@@ -61,6 +62,11 @@ for jar in zookeeper zookeeper-jute slf4j-api slf4j-simple netty-all netty-commo
 do
     classes=$classes${classes:+:}$jars/$jar.jar
 done
+# The manifest of zookeeper.jar names the machine's zookeeper-jute.jar: the other one comes first.
+if [ -n "${ZOOKEEPER_JARS:-}" ]; then
+    jars=$(realpath -m "$ZOOKEEPER_JARS")
+    classes=$jars/zookeeper-jute.jar:$jars/zookeeper.jar:$classes
+fi
 
 die() {
     printf 'rig/zookeeper: %s\n' "$*" >&2
@@ -202,7 +208,7 @@ launch() {
         -XX:-UsePerfData -Xmx256m -XX:ErrorFile="$1/crash" \
         -Dzookeeper.forceSync="$(cat "$1/../fsync")" -Dorg.slf4j.simpleLogger.defaultLogLevel=warn \
         -Dznode.container.checkIntervalMs=3600000 \
-        $(cat "$1/../jvmflags") -cp "$classes" \
+        $(cat "$1/../jvmflags") -cp "$(cat "$1/../classes")" \
         org.apache.zookeeper.server.quorum.QuorumPeerMain "$1/zoo.cfg" >>"$1/log" 2>&1
     echo $! >"$1/pid"
     note_birth "$1"
@@ -323,6 +329,7 @@ open_rig() {
     trap 'exit 130' INT
     trap 'exit 143' TERM
     printf '%s\n' "${JVMFLAGS:-}" >"$dir/jvmflags"
+    printf '%s\n' "$classes" >"$dir/classes"
     echo "$fsync" >"$dir/fsync"
     detached sh "$0" watch "$dir" "$owner" "$birth" >/dev/null 2>&1
     echo $! >"$dir/watchdog"

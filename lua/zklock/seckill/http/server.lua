@@ -55,7 +55,9 @@ function server.start(folder, port, words, reaper)
     return setmetatable({
         port = port, folder = folder, root = words.root, pids = {}, reaper = reaper,
         process = process.start("nginx on port " .. port, { "sh", "-c",
-            ('exec %s -p "$0" -c conf -e error.log >"$0/output" 2>&1'):format(shell.quote(program)),
+            -- In NGINX nginx looks for the sockets that it inherits.
+            ('unset NGINX; exec %s -p "$0" -c conf -e error.log >"$0/output" 2>&1')
+                :format(shell.quote(program)),
             folder }, math.ceil(LIMIT + SALES * words.pause), reaper),
     }, Server)
 end

@@ -1,0 +1,92 @@
+# matrix.mk - make test-matrix: zklock with other versions of what it runs with, from packages of newer
+# Debian releases, which rig/unpack unpacks below build/debian. Nothing is installed.
+# Included by the top Makefile; all paths are from the top of the tree.
+#
+#   make test-matrix                        all cells, and a table of what each showed
+#   make test-matrix CELLS="server-sid"     some of them
+#   make matrix-server-sid SPEC=spec/lock_spec.lua     one, with all that it prints
+#   rm -r build/debian                      the next run takes the packages of its day
+
+CELLS ?= own server-trixie server-sid library-trixie lua-sid nginx-trixie nginx-sid
+
+# What a program of a server's users relies on.
+MATRIX_SPECS = $(patsubst %,spec/%_spec.lua,lock session expiry rwlock semaphore condition guard watch)
+MATRIX_NGINX_SPECS = spec/nginx/wait_spec.lua spec/nginx/tls_phases_spec.lua
+
+DEBIAN = $(abspath $(BUILD))/debian
+MULTIARCH = $(shell $(CC) -print-multiarch)
+
+.PHONY: test-matrix $(CELLS:%=matrix-%)
+
+test-matrix: setup-tests all $(RIG)
+	@spec/matrix/run $(CELLS)
+
+
+# --- packages -------------------------------------------------------------------
+
+# <suite> has what zklock is compiled against, and the servers; their libc is the machine's.
+# <suite>-run has programs that need a newer libc, with all that they depend on.
+UNPACKED = libzookeeper-java libzookeeper-mt2 libzookeeper-mt-dev
+PROGRAMS = nginx libnginx-mod-http-lua libzookeeper-mt2
+
+$(DEBIAN)/trixie/packages:
+	rig/unpack trixie $(@D) $(UNPACKED)
+
+$(DEBIAN)/sid/packages:
+	rig/unpack sid $(@D) $(UNPACKED) liblua5.5-dev
+
+$(DEBIAN)/trixie-run/packages:
+	rig/unpack -d trixie $(@D) $(PROGRAMS)
+
+$(DEBIAN)/sid-run/packages:
+	rig/unpack -d sid $(@D) $(PROGRAMS) lua5.5 lua-busted
+
+# $(call with-libzookeeper,<suite>): zklock with the libzookeeper of a suite
+define with-libzookeeper
+$(call modules,$(BUILD)/matrix/$(1),$$(FLAGS_$(1)))
+$(1)-modules = $(BUILD)/matrix/$(1)/zklock/core.so $(BUILD)/matrix/$(1)/zklock/child.so
+$$($(1)-modules): $(DEBIAN)/$(1)/packages
+$$($(1)-modules): ZOOKEEPER_INCDIR = $(DEBIAN)/$(1)/usr/include
+$$($(1)-modules): ZOOKEEPER_LIBDIR = $(DEBIAN)/$(1)/usr/lib/$(MULTIARCH)
+endef
+
+FLAGS_trixie = $(FLAGS_5.4)
+FLAGS_sid = -I$(DEBIAN)/sid/usr/include/lua5.5 -I$(DEBIAN)/sid/usr/include/$(MULTIARCH)
+$(foreach suite,trixie sid,$(eval $(call with-libzookeeper,$(suite))))
+
+
+# --- cells ----------------------------------------------------------------------
+
+# $(call version,<suite>,<package>): the upstream version of what was unpacked
+version = $$(sed -n 's/^$(2) \([0-9]*:\)\?\([0-9.]*\).*/\2/p' $(DEBIAN)/$(1)/packages)
+
+# $(call cell,<Lua>,<what it must run with>,<specs, if others>)
+cell = WANT="$(2)" ZKLOCK_LUA=$(1) ZKLOCK_TARGET=$@ rig/zookeeper run -t 200 -- \
+	sh -ec '$(1) spec/matrix/runs_with.lua; exec "$$@"' - \
+	$(1) $(BUSTED) $(or $(TAGS),$(UNTIMED)) $(or $(SPEC),$(3),$(MATRIX_SPECS))
+
+matrix-own: $(BUILD)/5.4/zklock/core.so $(RIG)
+	$(call with,5.4) $(call cell,$(LUA),Lua $(LUA_VERSION))
+
+matrix-server-trixie matrix-server-sid: \
+matrix-server-%: $(DEBIAN)/%/packages $(BUILD)/5.4/zklock/core.so $(RIG)
+	$(call with,5.4) ZOOKEEPER_JARS=$(<D)/usr/share/java \
+		$(call cell,$(LUA),server $(call version,$*,libzookeeper-java))
+
+matrix-library-trixie: \
+matrix-library-%: $(DEBIAN)/%/packages $(BUILD)/matrix/%/zklock/core.so $(RIG)
+	$(call with,matrix/$*) LD_LIBRARY_PATH=$(<D)/usr/lib/$(MULTIARCH) \
+		$(call cell,$(LUA),libzookeeper $(call version,$*,libzookeeper-mt2))
+
+# Lua, libzookeeper and server of that release.
+matrix-lua-sid: $(DEBIAN)/sid-run/packages $(BUILD)/matrix/sid/zklock/core.so $(RIG)
+	LUA_PATH="lua/?.lua;lua/?/init.lua;./?.lua;$(<D)/usr/share/lua/5.5/?.lua" \
+	LUA_CPATH="$(BUILD)/matrix/sid/?.so;$(<D)/usr/lib/$(MULTIARCH)/lua/5.5/?.so" \
+	ZOOKEEPER_JARS=$(DEBIAN)/sid/usr/share/java $(call cell,$(<D)/run/lua5.5,Lua 5.5)
+
+# nginx, its Lua module, LuaJIT and libzookeeper of that release.
+matrix-nginx-trixie matrix-nginx-sid: \
+matrix-nginx-%: $(DEBIAN)/%-run/packages $(BUILD)/5.1/zklock/core.so $(RIG)
+	$(call with,5.1) NGINX=$(<D)/run/nginx NGINX_MODULES=$(<D)/usr/lib/nginx/modules \
+		NGINX_LUA=$(<D)/usr/share/lua/5.1 $(call cell,$(LUAJIT),lua-nginx-module \
+		$(call version,$*-run,libnginx-mod-http-lua),$(MATRIX_NGINX_SPECS))

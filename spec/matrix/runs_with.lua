@@ -1,0 +1,15 @@
+--- Prints the versions that a cell of the matrix runs with, those of nginx where NGINX names one.
+-- Fails if the text in WANT is not among them.
+
+local found
+if os.getenv "NGINX" then
+    local nginx = require "spec.nginx.nginx"
+    found = nginx.start{ app = "spec.matrix.versions" }:get("/tell").body
+    nginx.stop_all()
+else
+    found = require("spec.matrix.versions").text()
+end
+
+print("runs with: " .. found)
+local want = os.getenv "WANT"
+if not found:find(want, 1, true) then error("it does not run with " .. want) end
