@@ -39,7 +39,7 @@ $(DEBIAN)/trixie-run/packages:
 	rig/unpack -d trixie $(@D) $(PROGRAMS)
 
 $(DEBIAN)/sid-run/packages:
-	rig/unpack -d sid $(@D) $(PROGRAMS) lua5.5 lua-busted
+	rig/unpack -d sid $(@D) $(PROGRAMS) lua5.5 lua-busted lua-socket
 
 # $(call with-libzookeeper,<suite>): zklock with the libzookeeper of a suite
 define with-libzookeeper
@@ -80,7 +80,7 @@ matrix-library-%: $(DEBIAN)/%/packages $(BUILD)/matrix/%/zklock/core.so $(RIG)
 
 # Lua, libzookeeper and server of that release.
 matrix-lua-sid: $(DEBIAN)/sid-run/packages $(BUILD)/matrix/sid/zklock/core.so $(RIG)
-	LUA_PATH="lua/?.lua;lua/?/init.lua;./?.lua;$(<D)/usr/share/lua/5.5/?.lua" \
+	LUA_PATH="lua/?.lua;lua/?/init.lua;./?.lua;$(<D)/usr/share/lua/5.5/?.lua;$(<D)/usr/share/lua/5.5/?/init.lua" \
 	LUA_CPATH="$(BUILD)/matrix/sid/?.so;$(<D)/usr/lib/$(MULTIARCH)/lua/5.5/?.so" \
 	ZOOKEEPER_JARS=$(DEBIAN)/sid/usr/share/java $(call cell,$(<D)/run/lua5.5,Lua 5.5)
 
