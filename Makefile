@@ -294,6 +294,7 @@ include spec/finalizers/finalizers.mk
 include spec/memory/memory.mk
 include spec/nginx/nginx.mk
 include spec/matrix/matrix.mk
+include spec/arm64/arm64.mk
 
 test: setup-tests
 	@.ci/suite

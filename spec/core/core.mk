@@ -14,18 +14,19 @@ CORE_SOURCES = $(wildcard src/core/*.c)
 CORE_HEADERS = $(wildcard src/core/*.h spec/core/*.h)
 CORE_SPECS = $(wildcard spec/core/*_test.c)
 
-# core-programs(directory, flags): builds every spec there, runs each, fails if one failed
+# core-programs(directory, flags): builds every spec there, runs each (by CORE_RUNNER, if there is
+# one), fails if one failed
 define core-programs
 	@mkdir -p $(1) && rm -f $(1)/core.a
 	@for source in $(CORE_SOURCES); do \
 		$(CC) $(CORE_STRICT) $(2) -c -o $(1)/$$(basename $$source .c).o $$source \
 			|| exit 1; \
-	done; ar rcs $(1)/core.a $(patsubst src/core/%.c,$(1)/%.o,$(CORE_SOURCES))
+	done; $(AR) rcs $(1)/core.a $(patsubst src/core/%.c,$(1)/%.o,$(CORE_SOURCES))
 	@status=0; for spec in $(CORE_SPECS); do \
 		name=$$(basename $$spec .c); \
 		$(CC) $(CORE_STRICT) $(2) -Isrc/core -Ispec/core -o $(1)/$$name $$spec $(1)/core.a \
 			|| exit 1; \
-		printf '%-26s ' $$name; $(1)/$$name >$(1)/$$name.log 2>&1 || status=1; \
+		printf '%-26s ' $$name; $(CORE_RUNNER) $(1)/$$name >$(1)/$$name.log 2>&1 || status=1; \
 		tail -n 1 $(1)/$$name.log; sed '$$d' $(1)/$$name.log; \
 	done; exit $$status
 endef

@@ -1,0 +1,53 @@
+# arm64.mk - make test-arm64: zklock cross-built for arm64, and run by qemu-user: C tests, simulator,
+# specs on a server in memory. Lua and libzookeeper are this release's packages of that architecture,
+# which rig/unpack unpacks below build/debian. Needs gcc-aarch64-linux-gnu and qemu-user.
+# Included by the top Makefile; all paths are from the top of the tree.
+#
+#   make test-arm64 SPEC=spec/lock_spec.lua     with this spec instead of all in memory
+
+ARM64 = $(DEBIAN)/arm64
+ARM64_RUN = $(DEBIAN)/arm64-run
+ARM64_LIBRARIES = usr/lib/aarch64-linux-gnu
+CODENAME = $(shell sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
+QEMU = qemu-aarch64 -L /usr/aarch64-linux-gnu
+
+.PHONY: test-arm64 test-core-arm64 test-sim-arm64 test-lua-memory-arm64
+
+test-arm64:
+	@rig/packages tests arm64
+	$(MAKE) --no-print-directory test-core-arm64 test-sim-arm64 test-lua-memory-arm64
+
+$(ARM64)/packages:
+	rig/unpack $(CODENAME):arm64 $(@D) liblua5.4-dev libzookeeper-mt2 libzookeeper-mt-dev
+
+$(ARM64_RUN)/packages:
+	rig/unpack -d $(CODENAME):arm64 $(@D) lua5.4 libzookeeper-mt2 lua-busted lua-socket
+
+FLAGS_arm64 = -I$(ARM64)/usr/include/lua5.4 -I$(ARM64)/usr/include/aarch64-linux-gnu
+$(eval $(call modules,$(BUILD)/arm64,$$(FLAGS_arm64)))
+arm64-modules = $(BUILD)/arm64/zklock/core.so $(BUILD)/arm64/zklock/child.so
+$(arm64-modules): $(ARM64)/packages
+$(arm64-modules): ZOOKEEPER_INCDIR = $(ARM64)/usr/include
+$(arm64-modules): ZOOKEEPER_LIBDIR = $(ARM64)/$(ARM64_LIBRARIES)
+
+$(arm64-modules) $(BUILD)/arm64/sim test-core-arm64: CC = aarch64-linux-gnu-gcc
+
+test-core-arm64: AR = aarch64-linux-gnu-ar
+test-core-arm64: CORE_RUNNER = $(QEMU)
+test-core-arm64: $(CORE_SPECS) $(CORE_SOURCES) $(CORE_HEADERS)
+	$(call core-programs,$(BUILD)/core-tests-arm64,$(CFLAGS))
+
+$(BUILD)/arm64/sim: $(SIM_FILES)
+	$(call simulator,-O2 -g)
+
+# The same seed gives the same run as on this machine, byte for byte.
+test-sim-arm64: $(BUILD)/arm64/sim $(BUILD)/sim/sim
+	$(QEMU) $< seeds 1 10000
+	$(QEMU) $< replay 4711 >$<.replay
+	$(BUILD)/sim/sim replay 4711 | cmp - $<.replay
+
+test-lua-memory-arm64: $(ARM64_RUN)/packages $(BUILD)/arm64/zklock/core.so
+	@LUA_PATH="lua/?.lua;lua/?/init.lua;./?.lua;$(<D)/usr/share/lua/5.4/?.lua;$(<D)/usr/share/lua/5.4/?/init.lua" \
+	LUA_CPATH="$(BUILD)/arm64/?.so;$(<D)/$(ARM64_LIBRARIES)/lua/5.4/?.so" \
+	ZKLOCK_LUA=$(<D)/run/lua5.4 ZKLOCK_SERVER=memory ZKLOCK_TARGET=$@ $(<D)/run/lua5.4 $(BUSTED) \
+		--exclude-tags=nginx,server $(or $(TAGS),$(UNTIMED)) $(or $(SPEC),$(IN_MEMORY))
