@@ -7,6 +7,7 @@
 
 ARM64 = $(DEBIAN)/arm64
 ARM64_RUN = $(DEBIAN)/arm64-run
+ARM64_LUA = $(ARM64_RUN)/usr/share/lua/5.4
 ARM64_LIBRARIES = usr/lib/aarch64-linux-gnu
 CODENAME = $(shell sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
 QEMU = qemu-aarch64 -L /usr/aarch64-linux-gnu
@@ -21,7 +22,8 @@ $(ARM64)/packages:
 	rig/unpack $(CODENAME):arm64 $(@D) liblua5.4-dev libzookeeper-mt2 libzookeeper-mt-dev
 
 $(ARM64_RUN)/packages:
-	rig/unpack -d $(CODENAME):arm64 $(@D) lua5.4 libzookeeper-mt2 lua-busted lua-socket
+	rig/unpack -d $(CODENAME):arm64 $(@D) lua5.4 libzookeeper-mt2 \
+		lua-busted lua-socket lua-cqueues lua-luv
 
 FLAGS_arm64 = -I$(ARM64)/usr/include/lua5.4 -I$(ARM64)/usr/include/aarch64-linux-gnu
 $(eval $(call modules,$(BUILD)/arm64,$$(FLAGS_arm64)))
@@ -46,8 +48,18 @@ test-sim-arm64: $(BUILD)/arm64/sim $(BUILD)/sim/sim
 	$(QEMU) $< replay 4711 >$<.replay
 	$(BUILD)/sim/sim replay 4711 | cmp - $<.replay
 
+# Left out: two that see qemu's own threads, or preload into the machine's programs, too; and two in
+# which a forked process starts a thread, at which qemu 7.2 aborts.
+NOT_ON_QEMU = --filter-out='signals are blocked in every thread' \
+	--filter-out='while a handle is being made by a slow thread' \
+	--filter-out='a server in memory is not there' \
+	--filter-out='a server in memory may be opened by each of many children'
+
+test-lua-memory-arm64: LUA_ON_ARM64 = $(ARM64_RUN)/run/lua5.4
 test-lua-memory-arm64: $(ARM64_RUN)/packages $(BUILD)/arm64/zklock/core.so
-	@LUA_PATH="lua/?.lua;lua/?/init.lua;./?.lua;$(<D)/usr/share/lua/5.4/?.lua;$(<D)/usr/share/lua/5.4/?/init.lua" \
+	@export CC=aarch64-linux-gnu-gcc C_INCLUDE_PATH=$(ARM64)/usr/include/aarch64-linux-gnu; \
+	LUA_PATH="lua/?.lua;lua/?/init.lua;./?.lua;$(ARM64_LUA)/?.lua;$(ARM64_LUA)/?/init.lua" \
 	LUA_CPATH="$(BUILD)/arm64/?.so;$(<D)/$(ARM64_LIBRARIES)/lua/5.4/?.so" \
-	ZKLOCK_LUA=$(<D)/run/lua5.4 ZKLOCK_SERVER=memory ZKLOCK_TARGET=$@ $(<D)/run/lua5.4 $(BUSTED) \
-		--exclude-tags=nginx,server $(or $(TAGS),$(UNTIMED)) $(or $(SPEC),$(IN_MEMORY))
+	ZKLOCK_LUA=$(LUA_ON_ARM64) ZKLOCK_SERVER=memory ZKLOCK_TARGET=$@ $(LUA_ON_ARM64) $(BUSTED) \
+		--exclude-tags=nginx,server $(or $(TAGS),$(UNTIMED)) $(NOT_ON_QEMU) \
+		$(or $(SPEC),$(IN_MEMORY))
