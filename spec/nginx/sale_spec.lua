@@ -432,13 +432,13 @@ describe("the sale over HTTP #nginx", function()
 
     describe("leaves nothing behind", function()
         -- The demo as a process of its own, in the middle of a sale; gives what is to go.
-        local function begin()
+        local function begin(variables)
             local first, second = nginx.two_ports()
             local folder = rig.shell("mktemp -d"):match("[^\n]+")
-            local pid = rig.shell(("TMPDIR=%s ${ZKLOCK_LUA:-lua5.4} "
+            local pid = rig.shell(("TMPDIR=%s %s ${ZKLOCK_LUA:-lua5.4} "
                 .. "lua/zklock/seckill/http/demo.lua --only HTTP-05 --pause 1 --ports %d,%d "
-                .. "--store '%s' >%s.out 2>&1 & echo $!"):format(folder, first, second, store,
-                folder)):match("%d+")
+                .. "--store '%s' >%s.out 2>&1 & echo $!"):format(folder, variables or "", first,
+                second, store, folder)):match("%d+")
             for _, port in ipairs{ first, second } do
                 rig.wait_for("the sale", function()
                     local status, body = client.once(port, "GET", "/mall/state")
@@ -469,6 +469,15 @@ describe("the sale over HTTP #nginx", function()
             end)
             admin:close()
         end
+
+        it("of NGINX in the environment of nginx, which would look for sockets there", function()
+            local pid, ports, folder = begin "NGINX=nginx"
+            local output = rig.shell("find %s -name output -exec cat {} +", folder)
+            rig.shell("kill -INT %s", pid)
+            is_gone(ports, folder)
+            no_database_is_left()
+            assert.equal("", output)
+        end)
 
         for _, name in ipairs{ "INT", "KILL" } do
             it("after SIG" .. name .. " in the middle of a sale", function()
