@@ -1,14 +1,12 @@
-# arm64.mk - make test-arm64: zklock cross-built for arm64, and run by qemu-user: C tests, simulator,
-# specs on a server in memory. Lua and libzookeeper are this release's packages of that architecture,
-# which rig/unpack unpacks below build/debian. Needs gcc-aarch64-linux-gnu and qemu-user.
+# arm64.mk - make test-arm64: zklock cross-built for arm64, and run by qemu-user: C tests,
+# simulator, specs on a server in memory. Lua and libzookeeper are this release's packages of that
+# architecture, which rig/unpack unpacks below build/debian.
 # Included by the top Makefile; all paths are from the top of the tree.
 #
 #   make test-arm64 SPEC=spec/lock_spec.lua     with this spec instead of all in memory
 
 ARM64 = $(DEBIAN)/arm64
 ARM64_RUN = $(DEBIAN)/arm64-run
-ARM64_LUA = $(ARM64_RUN)/usr/share/lua/5.4
-ARM64_LIBRARIES = usr/lib/aarch64-linux-gnu
 CODENAME = $(shell sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
 QEMU = qemu-aarch64 -L /usr/aarch64-linux-gnu
 
@@ -30,7 +28,7 @@ $(eval $(call modules,$(BUILD)/arm64,$$(FLAGS_arm64)))
 arm64-modules = $(BUILD)/arm64/zklock/core.so $(BUILD)/arm64/zklock/child.so
 $(arm64-modules): $(ARM64)/packages
 $(arm64-modules): ZOOKEEPER_INCDIR = $(ARM64)/usr/include
-$(arm64-modules): ZOOKEEPER_LIBDIR = $(ARM64)/$(ARM64_LIBRARIES)
+$(arm64-modules): ZOOKEEPER_LIBDIR = $(ARM64)/usr/lib/aarch64-linux-gnu
 
 $(arm64-modules) $(BUILD)/arm64/sim test-core-arm64: CC = aarch64-linux-gnu-gcc
 
@@ -58,8 +56,7 @@ NOT_ON_QEMU = --filter-out='signals are blocked in every thread' \
 test-lua-memory-arm64: LUA_ON_ARM64 = $(ARM64_RUN)/run/lua5.4
 test-lua-memory-arm64: $(ARM64_RUN)/packages $(BUILD)/arm64/zklock/core.so
 	@export CC=aarch64-linux-gnu-gcc C_INCLUDE_PATH=$(ARM64)/usr/include/aarch64-linux-gnu; \
-	LUA_PATH="lua/?.lua;lua/?/init.lua;./?.lua;$(ARM64_LUA)/?.lua;$(ARM64_LUA)/?/init.lua" \
-	LUA_CPATH="$(BUILD)/arm64/?.so;$(<D)/$(ARM64_LIBRARIES)/lua/5.4/?.so" \
+	$(call with-packages,arm64,$(<D),5.4,aarch64-linux-gnu) \
 	ZKLOCK_LUA=$(LUA_ON_ARM64) ZKLOCK_SERVER=memory ZKLOCK_TARGET=$@ $(LUA_ON_ARM64) $(BUSTED) \
 		--exclude-tags=nginx,server $(or $(TAGS),$(UNTIMED)) $(NOT_ON_QEMU) \
 		$(or $(SPEC),$(IN_MEMORY))

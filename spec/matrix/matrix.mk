@@ -1,5 +1,5 @@
-# matrix.mk - make test-matrix: zklock with other versions of what it runs with, from packages of newer
-# Debian releases, which rig/unpack unpacks below build/debian. Nothing is installed.
+# matrix.mk - make test-matrix: zklock with other versions of what it runs with, from packages of
+# newer Debian releases, which rig/unpack unpacks below build/debian. Nothing is installed.
 # Included by the top Makefile; all paths are from the top of the tree.
 #
 #   make test-matrix                        all cells, and a table of what each showed
@@ -10,7 +10,8 @@
 CELLS ?= own server-trixie server-sid library-trixie lua-sid nginx-trixie nginx-sid
 
 # What a program of a server's users relies on.
-MATRIX_SPECS = $(patsubst %,spec/%_spec.lua,lock session expiry rwlock semaphore condition guard watch)
+MATRIX_SPECS = $(patsubst %,spec/%_spec.lua,lock session expiry rwlock semaphore condition guard \
+	watch)
 MATRIX_NGINX_SPECS = spec/nginx/wait_spec.lua spec/nginx/tls_phases_spec.lua
 
 DEBIAN = $(abspath $(BUILD))/debian
@@ -60,6 +61,12 @@ $(foreach suite,trixie sid,$(eval $(call with-libzookeeper,$(suite))))
 # $(call version,<suite>,<package>): the upstream version of what was unpacked
 version = $$(sed -n 's/^$(2) \([0-9]*:\)\?\([0-9.]*\).*/\2/p' $(DEBIAN)/$(1)/packages)
 
+# $(call with-packages,<build>,<folder>,<Lua's version>,<architecture>): as `with`, but the other
+# modules are those of the unpacked packages
+share = $(1)/usr/share/lua/$(2)/?.lua;$(1)/usr/share/lua/$(2)/?/init.lua
+with-packages = LUA_PATH="lua/?.lua;lua/?/init.lua;./?.lua;$(call share,$(2),$(3))" \
+	LUA_CPATH="$(BUILD)/$(1)/?.so;$(2)/usr/lib/$(4)/lua/$(3)/?.so"
+
 # $(call cell,<Lua>,<what it must run with>,<specs, if others>)
 cell = WANT="$(2)" ZKLOCK_LUA=$(1) ZKLOCK_TARGET=$@ rig/zookeeper run -t 200 -- \
 	sh -ec '$(1) spec/matrix/runs_with.lua; exec "$$@"' - \
@@ -80,8 +87,7 @@ matrix-library-%: $(DEBIAN)/%/packages $(BUILD)/matrix/%/zklock/core.so $(RIG)
 
 # Lua, libzookeeper and server of that release.
 matrix-lua-sid: $(DEBIAN)/sid-run/packages $(BUILD)/matrix/sid/zklock/core.so $(RIG)
-	LUA_PATH="lua/?.lua;lua/?/init.lua;./?.lua;$(<D)/usr/share/lua/5.5/?.lua;$(<D)/usr/share/lua/5.5/?/init.lua" \
-	LUA_CPATH="$(BUILD)/matrix/sid/?.so;$(<D)/usr/lib/$(MULTIARCH)/lua/5.5/?.so" \
+	$(call with-packages,matrix/sid,$(<D),5.5,$(MULTIARCH)) \
 	ZOOKEEPER_JARS=$(DEBIAN)/sid/usr/share/java $(call cell,$(<D)/run/lua5.5,Lua 5.5)
 
 # nginx, its Lua module, LuaJIT and libzookeeper of that release.

@@ -7,7 +7,8 @@ local files = require "spec.files"
 local versions = {}
 
 local SERVER = [[perl -MIO::Socket::INET -e '
-    $server = IO::Socket::INET->new(PeerAddr => $ENV{ZK_HOSTS}); print $server "srvr"; print <$server>']]
+    $server = IO::Socket::INET->new(PeerAddr => $ENV{ZK_HOSTS});
+    print $server "srvr"; print <$server>']]
 
 
 local function server()
