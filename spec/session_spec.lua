@@ -268,7 +268,7 @@ describe("close", function()
         assert.equal("released", lease:state())
     end)
 
-    if _VERSION == "Lua 5.4" then
+    if _VERSION >= "Lua 5.4" then
         it("happens at the end of a scope", function()
             local path = rig.path()
             local scope = load([[

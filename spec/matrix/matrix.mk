@@ -12,6 +12,8 @@ CELLS ?= own server-trixie server-sid library-trixie lua-sid nginx-trixie nginx-
 # What a program of a server's users relies on.
 MATRIX_SPECS = $(patsubst %,spec/%_spec.lua,lock session expiry rwlock semaphore condition guard \
 	watch)
+# What may differ between Luas, too.
+MATRIX_LUA_SPECS = $(MATRIX_SPECS) $(patsubst %,spec/%_spec.lua,handles input misuse with)
 MATRIX_NGINX_SPECS = spec/nginx/wait_spec.lua spec/nginx/tls_phases_spec.lua
 
 DEBIAN = $(abspath $(BUILD))/debian
@@ -88,7 +90,7 @@ matrix-library-%: $(DEBIAN)/%/packages $(BUILD)/matrix/%/zklock/core.so $(RIG)
 # Lua, libzookeeper and server of that release.
 matrix-lua-sid: $(DEBIAN)/sid-run/packages $(BUILD)/matrix/sid/zklock/core.so $(RIG)
 	$(call with-packages,matrix/sid,$(<D),5.5,$(MULTIARCH)) \
-	ZOOKEEPER_JARS=$(DEBIAN)/sid/usr/share/java $(call cell,$(<D)/run/lua5.5,Lua 5.5)
+	ZOOKEEPER_JARS=$(DEBIAN)/sid/usr/share/java $(call cell,$(<D)/run/lua5.5,Lua 5.5,$(MATRIX_LUA_SPECS))
 
 # nginx, its Lua module, LuaJIT and libzookeeper of that release.
 matrix-nginx-trixie matrix-nginx-sid: \
