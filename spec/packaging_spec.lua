@@ -1,5 +1,6 @@
 --- The rock holds what the tree holds, and continuous integration runs all that is there.
 
+local write = require("spec.files").write
 local rig = require "spec.rig"
 
 local version = require("zklock")._VERSION
@@ -248,5 +249,48 @@ describe("continuous integration", function()
             left_out = ("%s ! -name %s_spec.lua"):format(left_out, name)
         end
         assert.same(all_but(left_out), run_by "luajit")
+    end)
+end)
+
+
+describe("the matrix", function()
+    -- What spec/matrix/run prints at its end, and its status, where these cells end so.
+    local function table_of(cells)
+        local folder = rig.shell("mktemp -d"):match "[^\n]+"
+        local script, names = { "#!/bin/sh", "case $2 in" }, {}
+        for _, cell in ipairs(cells) do
+            names[#names + 1] = cell[1]
+            script[#script + 1] = ("matrix-%s) %s ;;"):format(cell[1], cell[2])
+        end
+        script[#script + 1] = "esac\n"
+        write(folder .. "/make", table.concat(script, "\n"))
+        local output = rig.shell("chmod +x %s/make; PATH=%s:$PATH spec/matrix/run %s; echo $?",
+                                 folder, folder, table.concat(names, " "))
+        rig.shell("rm -r %s", folder)
+        return output:match "\n\n(.*)$"
+    end
+
+    local WELL = "echo runs with: server 1; echo 3 successes / 0 failures / 0 errors / 0 pending"
+    local ILL = "echo runs with: server 2; echo 1 success / 1 failure / 1 error / 0 pending; exit 1"
+    local ENDED = "echo no spec ran; exit 2"
+    local MISSED = "echo rig/unpack: sid cannot be had; exit 2"
+
+    it("tells what each cell ran with and showed", function()
+        assert.equal("own              server 1: 3 passed, 0 failed\n"
+            .. "new              server 2: 1 passed, 2 failed\n"
+            .. "4 passed, 2 failed\n1\n", table_of{ { "own", WELL }, { "new", ILL } })
+    end)
+
+    it("has a failure where a cell ended without one", function()
+        assert.equal("new              ended at once: 0 passed, 1 failed\n0 passed, 1 failed\n1\n",
+                     table_of{ { "new", ENDED } })
+    end)
+
+    it("says why packages are not to be had, which is no failure beside others", function()
+        local missed = "sid              not to be had: sid cannot be had\n"
+        assert.equal("new              server 1: 3 passed, 0 failed\n" .. missed
+            .. "3 passed, 0 failed\n0\n", table_of{ { "new", WELL }, { "sid", MISSED } })
+        assert.equal("own              server 1: 3 passed, 0 failed\n" .. missed
+            .. "3 passed, 1 failed\n1\n", table_of{ { "own", WELL }, { "sid", MISSED } })
     end)
 end)
