@@ -10,22 +10,29 @@ ARM64_RUN = $(DEBIAN)/arm64-run
 CODENAME = $(shell sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
 QEMU = qemu-aarch64 -L /usr/aarch64-linux-gnu
 
-.PHONY: test-arm64 test-core-arm64 test-sim-arm64 test-lua-memory-arm64
+.PHONY: test-arm64 test-core-arm64 test-sim-arm64 test-lua-memory-arm64-5.4
+.PHONY: test-lua-memory-arm64-5.1
 
 test-arm64:
 	@rig/packages tests arm64
-	$(MAKE) --no-print-directory test-core-arm64 test-sim-arm64 test-lua-memory-arm64
+	$(MAKE) --no-print-directory test-core-arm64 test-sim-arm64 test-lua-memory-arm64-5.4 \
+		test-lua-memory-arm64-5.1
 
 $(ARM64)/packages:
-	rig/unpack $(CODENAME):arm64 $(@D) liblua5.4-dev libzookeeper-mt2 libzookeeper-mt-dev
+	rig/unpack $(CODENAME):arm64 $(@D) liblua5.4-dev libluajit2-5.1-dev libzookeeper-mt2 \
+		libzookeeper-mt-dev
 
 $(ARM64_RUN)/packages:
-	rig/unpack -d $(CODENAME):arm64 $(@D) lua5.4 libzookeeper-mt2 \
-		lua-busted lua-socket lua-cqueues lua-luv
+	rig/unpack -d $(CODENAME):arm64 $(@D) lua5.4 luajit2 libzookeeper-mt2 lua-busted lua-socket \
+		lua-cqueues lua-luv lua-copas
 
-FLAGS_arm64 = -I$(ARM64)/usr/include/lua5.4 -I$(ARM64)/usr/include/aarch64-linux-gnu
-$(eval $(call modules,$(BUILD)/arm64,$$(FLAGS_arm64)))
-arm64-modules = $(BUILD)/arm64/zklock/core.so $(BUILD)/arm64/zklock/child.so
+FLAGS_arm64/5.4 = -I$(ARM64)/usr/include/lua5.4 -I$(ARM64)/usr/include/aarch64-linux-gnu
+FLAGS_arm64/5.1 = -I$(ARM64)/usr/include/luajit-2.1
+$(foreach build,arm64/5.4 arm64/5.1,\
+	$(eval $(call modules,$(BUILD)/$(build),$$(FLAGS_$(build)))))
+
+arm64-modules = $(foreach abi,5.4 5.1,$(BUILD)/arm64/$(abi)/zklock/core.so \
+	$(BUILD)/arm64/$(abi)/zklock/child.so)
 $(arm64-modules): $(ARM64)/packages
 $(arm64-modules): ZOOKEEPER_INCDIR = $(ARM64)/usr/include
 $(arm64-modules): ZOOKEEPER_LIBDIR = $(ARM64)/usr/lib/aarch64-linux-gnu
@@ -53,10 +60,16 @@ NOT_ON_QEMU = --filter-out='signals are blocked in every thread' \
 	--filter-out='a server in memory is not there' \
 	--filter-out='a server in memory may be opened by each of many children'
 
-test-lua-memory-arm64: LUA_ON_ARM64 = $(ARM64_RUN)/run/lua5.4
-test-lua-memory-arm64: $(ARM64_RUN)/packages $(BUILD)/arm64/zklock/core.so
-	@export CC=aarch64-linux-gnu-gcc C_INCLUDE_PATH=$(ARM64)/usr/include/aarch64-linux-gnu; \
-	$(call with-packages,arm64,$(<D),5.4,aarch64-linux-gnu) \
-	ZKLOCK_LUA=$(LUA_ON_ARM64) ZKLOCK_SERVER=memory ZKLOCK_TARGET=$@ $(LUA_ON_ARM64) $(BUSTED) \
-		--exclude-tags=nginx,server $(or $(TAGS),$(UNTIMED)) $(NOT_ON_QEMU) \
-		$(or $(SPEC),$(IN_MEMORY))
+# $(call in-memory-on-arm64,<build>,<lua>)
+in-memory-on-arm64 = @export CC=aarch64-linux-gnu-gcc \
+	C_INCLUDE_PATH=$(ARM64)/usr/include/aarch64-linux-gnu; \
+	$(call with-packages,arm64/$(1),$(ARM64_RUN),$(1),aarch64-linux-gnu) \
+	ZKLOCK_LUA=$(ARM64_RUN)/run/$(2) ZKLOCK_SERVER=memory ZKLOCK_TARGET=$@ \
+	$(ARM64_RUN)/run/$(2) $(BUSTED) --exclude-tags=nginx,server $(or $(TAGS),$(UNTIMED)) \
+		$(NOT_ON_QEMU) $(or $(SPEC),$(IN_MEMORY))
+
+test-lua-memory-arm64-5.4: $(ARM64_RUN)/packages $(BUILD)/arm64/5.4/zklock/core.so
+	$(call in-memory-on-arm64,5.4,lua5.4)
+
+test-lua-memory-arm64-5.1: $(ARM64_RUN)/packages $(BUILD)/arm64/5.1/zklock/core.so
+	$(call in-memory-on-arm64,5.1,luajit)
