@@ -296,6 +296,7 @@ include spec/memory/memory.mk
 include spec/nginx/nginx.mk
 include spec/matrix/matrix.mk
 include spec/arm64/arm64.mk
+include proof/proof.mk
 
 test: setup-tests
 	@.ci/suite

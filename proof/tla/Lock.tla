@@ -1,0 +1,250 @@
+-------------------------------- MODULE Lock --------------------------------
+(***************************************************************************)
+(* The recipe of a lock on ZooKeeper, as zklock carries it out.            *)
+(*                                                                         *)
+(* A client makes a sequential ephemeral node below the lock's path, and   *)
+(* lists the path. The first node holds the lock. Any other client looks   *)
+(* at the node right ahead of its own, with a watch, and lists again when  *)
+(* that node is gone. When the reply to a create is lost, the client lists *)
+(* behind a sync, and finds its node by the nonce in the node's name and   *)
+(* by the session that owns the node.                                      *)
+(*                                                                         *)
+(* A holder is certain while its lease clock says that the server has not  *)
+(* ended the session; Lease.tla shows that the clock is right. Here this   *)
+(* is what Expire asks for.                                                *)
+(*                                                                         *)
+(* Each of the constants below but the first three names a rule. Where a   *)
+(* configuration (Bad*.cfg) sets one to FALSE, the checker finds what the  *)
+(* rule is for.                                                            *)
+(***************************************************************************)
+EXTENDS Naturals, FiniteSets
+
+CONSTANTS
+    Client,
+    Creates,        \* so many nodes are made at most
+    Faults,         \* so many connections are cut, and sessions are ended, at most
+    HasNonce,       \* the name of a node tells which attempt made it
+    LooksBehind,    \* the search for it comes behind a sync
+    ChecksOwner,    \* a node is a client's own only if its present session made it
+    WatchesAhead,   \* a client watches the node right ahead of its own, not the first
+    LooksAgain,     \* it reads that node with the watch, and so sees that it is gone
+    ListsAgain,     \* when that node goes it lists again: another one may be ahead
+    IsCertain       \* a holder's clock runs out before the server ends the session
+
+VARIABLES
+    nodes,      \* below the path: [number, client, session, attempt]
+    last,       \* the number of the node that was made last
+    alive,      \* the sessions that the server has: <<client, number>>
+    watches,    \* set at the server: <<client, node>>
+    events,     \* of watches, on their way: <<client, node>>
+    late,       \* creates of connections that were cut, which may still be carried out
+    client,     \* what each client knows
+    out,        \* what each client has asked for, and the answer on its way back
+    token,      \* the greatest token that was granted
+    stale,      \* a smaller one was granted after it
+    faults
+
+vars == <<nodes, last, alive, watches, events, late, client, out, token, stale, faults>>
+
+None == [kind |-> "none", done |-> FALSE, answer |-> {}]
+Ask(kind) == [kind |-> kind, done |-> FALSE, answer |-> {}]
+
+Numbers(set) == {n.number : n \in set}
+Max(set) == CHOOSE n \in set : \A m \in set : m <= n
+Min(set) == CHOOSE n \in set : \A m \in set : n <= m
+Now(i) == <<i, client[i].session>>
+Node(i, session, attempt) ==
+    [number |-> last + 1, client |-> i, session |-> session, attempt |-> attempt]
+
+Init ==
+    /\ nodes = {} /\ last = 0 /\ watches = {} /\ events = {} /\ late = {}
+    /\ alive = {<<i, 1>> : i \in Client}
+    /\ client = [i \in Client |->
+           [state |-> "idle", session |-> 1, attempt |-> 0, own |-> 0, ahead |-> 0]]
+    /\ out = [i \in Client |-> None] /\ token = 0 /\ stale = FALSE /\ faults = 0
+
+----------------------------------------------------------------------------
+(* The server.                                                             *)
+
+(* Nodes go, and their watches fire. *)
+Remove(gone) ==
+    LET fired == {w \in watches : w[2] \in Numbers(gone)}
+    IN  nodes' = nodes \ gone /\ watches' = watches \ fired /\ events' = events \union fired
+
+Answer(i, answer) == out' = [out EXCEPT ![i].done = TRUE, ![i].answer = answer]
+
+Execute(i) ==
+    /\ out[i].kind # "none" /\ ~out[i].done /\ Now(i) \in alive
+    /\ \/ /\ out[i].kind = "create" /\ last < Creates
+          /\ nodes' = nodes \union {Node(i, client[i].session, client[i].attempt)}
+          /\ last' = last + 1
+          /\ Answer(i, last + 1)
+          /\ UNCHANGED <<watches, events>>
+       \/ /\ out[i].kind \in {"list", "search"}
+          /\ (~LooksBehind \/ out[i].kind = "list" \/ \A l \in late : l.client # i)
+          /\ Answer(i, nodes)
+          /\ UNCHANGED <<nodes, last, watches, events>>
+       \/ /\ out[i].kind = "look"
+          /\ LET there == client[i].ahead \in Numbers(nodes)
+             IN  /\ Answer(i, there \/ ~LooksAgain)
+                 /\ watches' = IF there THEN watches \union {<<i, client[i].ahead>>} ELSE watches
+          /\ UNCHANGED <<nodes, last, events>>
+       \/ /\ out[i].kind = "delete"
+          /\ Remove({n \in nodes : n.number = client[i].own})
+          /\ Answer(i, {})
+          /\ UNCHANGED last
+    /\ UNCHANGED <<alive, late, client, token, stale, faults>>
+
+(* A create whose connection was cut is carried out after all, or is not. *)
+Late(l) ==
+    /\ late' = late \ {l}
+    /\ \/ UNCHANGED <<nodes, last>>
+       \/ /\ <<l.client, l.session>> \in alive /\ last < Creates
+          /\ nodes' = nodes \union {Node(l.client, l.session, l.attempt)}
+          /\ last' = last + 1
+    /\ UNCHANGED <<alive, watches, events, client, out, token, stale, faults>>
+
+(* The server ends a session of which it has not heard for the session timeout. *)
+Expire(s) ==
+    /\ faults < Faults /\ faults' = faults + 1
+    /\ (IsCertain => (s # Now(s[1]) \/ client[s[1]].state # "held"))
+    /\ alive' = alive \ {s}
+    /\ LET gone == {n \in nodes : n.client = s[1] /\ n.session = s[2]}
+           kept == {w \in watches : w[1] # s[1] \/ s # Now(s[1])}
+           fired == {w \in kept : w[2] \in Numbers(gone)}
+       IN  nodes' = nodes \ gone /\ watches' = kept \ fired /\ events' = events \union fired
+    /\ UNCHANGED <<last, late, client, out, token, stale>>
+
+----------------------------------------------------------------------------
+(* A client.                                                               *)
+
+Become(i, state, own, ahead, request) ==
+    /\ client' = [client EXCEPT ![i].state = state, ![i].own = own, ![i].ahead = ahead]
+    /\ out' = [out EXCEPT ![i] = request]
+
+Attempt(i) ==
+    /\ client' = [client EXCEPT ![i].state = "create", ![i].own = 0,
+                                ![i].attempt = client[i].attempt + 1]
+    /\ out' = [out EXCEPT ![i] = Ask("create")]
+
+Want(i) ==
+    /\ client[i].state = "idle" /\ last < Creates
+    /\ Attempt(i)
+    /\ UNCHANGED <<nodes, last, alive, watches, events, late, token, stale, faults>>
+
+(* The own node's place, by a list. *)
+Place(i, own, list) ==
+    LET before == {n \in Numbers(list) : n < own}
+    IN  IF own \notin Numbers(list) THEN Attempt(i)
+        ELSE IF before = {} THEN Become(i, "first", own, 0, None)
+        ELSE Become(i, "look", own, IF WatchesAhead THEN Max(before) ELSE Min(before),
+                    Ask("look"))
+
+IsOwn(i, node) ==
+    /\ HasNonce /\ node.client = i /\ node.attempt = client[i].attempt
+    /\ (ChecksOwner => node.session = client[i].session)
+
+Found(i, list) ==
+    LET own == {n \in list : IsOwn(i, n)}
+    IN  IF own = {} THEN Attempt(i) ELSE Place(i, Min(Numbers(own)), list)
+
+Receive(i) ==
+    /\ out[i].done
+    /\ CASE out[i].kind = "create" -> Become(i, "list", out[i].answer, 0, Ask("list"))
+         [] out[i].kind = "list" -> Place(i, client[i].own, out[i].answer)
+         [] out[i].kind = "search" -> Found(i, out[i].answer)
+         [] out[i].kind = "look" ->
+                IF out[i].answer THEN Become(i, "wait", client[i].own, client[i].ahead, None)
+                ELSE Become(i, "list", client[i].own, 0, Ask("list"))
+         [] out[i].kind = "delete" -> Become(i, "idle", 0, 0, None)
+    /\ UNCHANGED <<nodes, last, alive, watches, events, late, token, stale, faults>>
+
+Hear(i) ==
+    /\ client[i].state = "wait" /\ <<i, client[i].ahead>> \in events
+    /\ events' = events \ {<<i, client[i].ahead>>}
+    /\ IF ListsAgain THEN Become(i, "list", client[i].own, 0, Ask("list"))
+       ELSE Become(i, "first", client[i].own, 0, None)
+    /\ UNCHANGED <<nodes, last, alive, watches, late, token, stale, faults>>
+
+(* A proof that counts: the session lives. *)
+Prove(i) ==
+    /\ client[i].state \in {"first", "suspect"} /\ Now(i) \in alive
+    /\ client' = [client EXCEPT ![i].state = "held"]
+    /\ IF client[i].state = "suspect" THEN UNCHANGED <<token, stale>>
+       ELSE token' = client[i].own /\ stale' = (stale \/ client[i].own <= token)
+    /\ UNCHANGED <<nodes, last, alive, watches, events, late, out, faults>>
+
+(* Without a proof for a while, or without a connection, a holder is not certain any more. *)
+Doubt(i) ==
+    /\ client[i].state = "held"
+    /\ client' = [client EXCEPT ![i].state = "suspect"]
+    /\ UNCHANGED <<nodes, last, alive, watches, events, late, out, token, stale, faults>>
+
+(* The lock is released, or not waited for any longer. *)
+Leave(i) ==
+    /\ client[i].state \in {"held", "suspect", "wait"}
+    /\ Become(i, "leave", client[i].own, 0, Ask("delete"))
+    /\ UNCHANGED <<nodes, last, alive, watches, events, late, token, stale, faults>>
+
+(* What was asked, or the answer, is lost with the connection. The watches are set again. *)
+Cut(i) ==
+    /\ faults < Faults /\ faults' = faults + 1
+    /\ out[i].kind # "none"
+    /\ late' = IF out[i].kind = "create" /\ ~out[i].done
+               THEN late \union {[client |-> i, session |-> client[i].session,
+                                  attempt |-> client[i].attempt]}
+               ELSE late
+    /\ out' = [out EXCEPT ![i] = IF out[i].kind = "create" THEN Ask("search")
+                                 ELSE Ask(out[i].kind)]
+    /\ UNCHANGED <<nodes, last, alive, watches, events, client, token, stale>>
+
+(* The client hears that its session has ended, or gives it up while the server still has it, and   *)
+(* goes on with another one. A holder has lost the lock; one that waits looks for its node.         *)
+Reopen(i) ==
+    LET s == client[i].session + 1
+        wants == client[i].state \in {"create", "list", "look", "wait", "first"}
+    IN  /\ client[i].state # "held" /\ faults < Faults /\ faults' = faults + 1
+        /\ alive' = alive \union {<<i, s>>}
+        /\ client' = [client EXCEPT ![i].session = s, ![i].own = 0, ![i].ahead = 0,
+                                    ![i].state = IF wants THEN "create" ELSE "idle"]
+        /\ out' = [out EXCEPT ![i] = IF wants THEN Ask("search") ELSE None]
+        /\ events' = {e \in events : e[1] # i}
+        /\ watches' = {w \in watches : w[1] # i}
+        /\ UNCHANGED <<nodes, last, late, token, stale>>
+
+Next ==
+    \/ \E i \in Client : \/ Execute(i) \/ Want(i) \/ Receive(i) \/ Hear(i) \/ Prove(i)
+                         \/ Doubt(i) \/ Leave(i) \/ Cut(i) \/ Reopen(i)
+    \/ \E l \in late : Late(l)
+    \/ \E s \in alive : Expire(s)
+
+Spec == Init /\ [][Next]_vars
+
+----------------------------------------------------------------------------
+
+(* No two are certain at once that they hold the lock. *)
+Exclusion == Cardinality({i \in Client : client[i].state = "held"}) <= 1
+
+(* A later grant has a greater token. *)
+TokensGrow == ~stale
+
+Waits(i) == client[i].state = "wait" /\ Now(i) \in alive
+
+(* Who waits has a watch of a node that is there, or its event is on the way. *)
+NoLostWakeUp ==
+    \A i \in Client : Waits(i) =>
+        LET watch == <<i, client[i].ahead>>
+        IN  watch \in events \/ (watch \in watches /\ client[i].ahead \in Numbers(nodes))
+
+(* A node that goes wakes one client. *)
+NoHerd ==
+    \A i, j \in Client : (i # j /\ Waits(i) /\ Waits(j)) => client[i].ahead # client[j].ahead
+
+(* Of each session only the node stands in line that its client knows as its own. *)
+NoOrphan ==
+    \A n \in nodes :
+        LET c == client[n.client]
+        IN  (n.session = c.session /\ c.state \in {"idle", "first", "wait", "held"})
+                => n.number = c.own
+
+=============================================================================
