@@ -48,7 +48,7 @@ LIBS = $(addprefix -L,$(ZOOKEEPER_LIBDIR)) -lzookeeper_mt -lpthread -ldl
 # Of zklock.core, and of zklock.child, which the command line alone loads.
 FOLDERS = core session shell zookeeper memory world lua
 SOURCES = $(wildcard $(FOLDERS:%=src/%/*.c))
-CHILD_SOURCES = $(wildcard src/child/*.c) src/lua/values.c src/shell/now.c
+CHILD_SOURCES = $(wildcard src/child/*.c) src/lua/values.c src/shell/linux.c src/shell/now.c
 HEADERS = $(wildcard src/*/*.h)
 LUA_FILES = $(shell find lua -name '*.lua')
 RIG = $(BUILD)/rig/proxy $(BUILD)/rig/bare

@@ -8,19 +8,24 @@ local INCLUDES = {
     core = {},
     session = { "core" },
     shell = { "session/session.h", "core" },
-    zookeeper = { "shell/link.h", "core" },
+    zookeeper = { "shell/link.h", "shell/linux.h", "core" },
     memory = { "shell/link.h", "session/rpc.h", "core" },
     world = { "memory/tree.h", "memory/letter.h", "memory/chroot.h", "shell/host.h",
               "shell/client.h", "core" },
     lua = { "zookeeper/zookeeper_link.h", "memory/memory_link.h", "world/world.h",
             "shell/client.h", "core" },
-    child = { "lua/values.h", "shell/now.h", "core" },
+    child = { "lua/values.h", "shell/now.h", "shell/linux.h", "core" },
 }
 
 -- What the pure rooms may include of the system: no threads, no clock, no I/O but into a text.
 local PURE = { core = true, session = true }
 local OF_C = { assert = true, inttypes = true, stdbool = true, stddef = true, stdint = true,
                stdio = true, stdlib = true, string = true }
+
+-- Headers that only Linux has: what needs them is in LINUX_FILE.
+local LINUX_FILE = "src/shell/linux.c"
+local OF_LINUX = { ["linux/magic"] = true, ["sys/prctl"] = true, ["sys/syscall"] = true,
+                   ["sys/vfs"] = true }
 
 -- What each room of lua may require of others. All else in lua/zklock is the room "zklock".
 local REQUIRES = {
@@ -80,6 +85,9 @@ local function check_includes(files, tell)
         for included in ("\n" .. text):gmatch "\n#include <([^>]+)%.h>" do
             if PURE[room] and not OF_C[included] then
                 tell("%s includes <%s.h>: src/%s is pure", path, included, room)
+            end
+            if OF_LINUX[included] and path ~= LINUX_FILE then
+                tell("%s includes <%s.h>: what only Linux has is in %s", path, included, LINUX_FILE)
             end
         end
     end

@@ -57,6 +57,13 @@ describe("a house", function()
         says({ ["src/util/list.h"] = "" }, "src/util/list.h: the room util has no rule")
     end)
 
+    it("has what only Linux has in one file", function()
+        says{ ["src/shell/linux.c"] = "#include <sys/prctl.h>\n" }
+        says({ ["src/child/minder.c"] = "#include <sys/prctl.h>\n" },
+             "src/child/minder.c includes <sys/prctl.h>: what only Linux has is in "
+             .. "src/shell/linux.c")
+    end)
+
     it("has no thread, clock or socket in its pure rooms", function()
         says({ ["src/core/clock.c"] = "#include <time.h>\n" },
              "src/core/clock.c includes <time.h>: src/core is pure")

@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../shell/linux.h"
 #include "../shell/now.h"
 #include "minder.h"
 
@@ -84,7 +84,7 @@ _Noreturn static void become(const struct minder *self, const struct zkl_order *
     setpgid(0, 0);
     if (self->has_terminal) tcsetpgrp(self->terminal, getpid());
     set_environment(self, order);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    zkl_linux_die_with_parent();
     if (getppid() != minder) _exit(NOT_EXECUTABLE);
     sigprocmask(SIG_SETMASK, self->minded->mask, NULL);
     execvp(argv[0], argv);

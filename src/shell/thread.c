@@ -1,10 +1,9 @@
 /* thread.c - threads, and the mutex of a client. */
 #include <signal.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "internal.h"
+#include "linux.h"
 
 /* Wakes the threads that wait for news, if there is some. */
 static void announce(struct threaded *self) {
@@ -68,7 +67,7 @@ struct trial {
 
 static void *pass(void *argument) {
     struct trial *trial = argument;
-    trial->id = (pid_t)syscall(SYS_gettid);
+    trial->id = zkl_linux_thread();
     pthread_mutex_lock(trial->gate);
     pthread_mutex_unlock(trial->gate);
     return NULL;
@@ -81,7 +80,7 @@ static void end(const struct trial *trial) {
     const struct timespec moment = {.tv_nsec = MOMENT};
     pthread_join(trial->thread, NULL);
     for (int i = 0; i < ZKL_SECOND / MOMENT; i++) {
-        if (syscall(SYS_tgkill, getpid(), trial->id, 0) != 0) return;
+        if (!zkl_linux_thread_counts(trial->id)) return;
         nanosleep(&moment, NULL);
     }
 }

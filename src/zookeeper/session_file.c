@@ -10,7 +10,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,8 +17,9 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
+
+#include "../shell/linux.h"
 
 #define SUFFIX ".session"
 
@@ -94,27 +94,11 @@ void zkl_session_file_remove(struct zkl_session_file *file) {
 
 /* --- the folder ----------------------------------------------------------------------------- */
 
-/*
- * A file system whose locks and inodes can be relied on. Not overlayfs: a container's own layer
- * goes with the container, and inodes change there when a file is copied up. Not NFS: its locks
- * are lost when its server starts anew.
- */
-static bool is_known(const struct statfs *system) {
-    switch ((unsigned long)system->f_type) {
-    case TMPFS_MAGIC:
-    case EXT4_SUPER_MAGIC:
-    case XFS_SUPER_MAGIC:
-    case BTRFS_SUPER_MAGIC: return true;
-    default: return false;
-    }
-}
-
 int zkl_session_folder(const char *folder) {
-    struct statfs system;
     if (mkdir(folder, 0700) != 0 && errno != EEXIST) return errno;
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) return errno;
-    int error = fstatfs(fd, &system) != 0 ? errno : is_known(&system) ? 0 : ENOTSUP;
+    int error = zkl_linux_file_system(fd);
     if (!error && faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) != 0) error = errno;
     close(fd);
     return error;
@@ -122,22 +106,10 @@ int zkl_session_folder(const char *folder) {
 
 /* --- text ----------------------------------------------------------------------------------- */
 
-#define BOOT_SIZE 40
-
-static bool read_boot_id(char boot[BOOT_SIZE]) {
-    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    ssize_t size = fd < 0 ? -1 : read(fd, boot, BOOT_SIZE - 1);
-    if (fd >= 0) close(fd);
-    if (size <= 0) return false;
-    boot[size] = '\0';
-    boot[strcspn(boot, "\n")] = '\0';
-    return true;
-}
-
 /* What the file says ahead of the key. NULL with errno. */
 static char *heading(const struct zkl_session_place *place, const struct stat *is) {
-    char boot[BOOT_SIZE], *text;
-    if (!read_boot_id(boot)) return NULL;
+    char boot[ZKL_BOOT_SIZE], *text;
+    if (!zkl_linux_boot(boot)) return NULL;
     int size =
         asprintf(&text, "device %ju\ninode %ju\nboot %s\nhosts %s\nchroot %s\n",
                  (uintmax_t)is->st_dev, (uintmax_t)is->st_ino, boot, place->hosts, place->chroot);
@@ -188,14 +160,13 @@ static bool fill(const struct zkl_session_file *file, const struct zkl_session_p
 
 /* Gives the file its name: it appears in the folder when it is locked and complete. */
 static bool publish(struct zkl_session_file *file, const char *folder, const struct stat *is) {
-    char from[40], *path;
-    snprintf(from, sizeof from, "/proc/self/fd/%d", file->fd);
+    char *path;
     if (asprintf(&path, "%s/%016jx-%ju" SUFFIX, folder, (uintmax_t)file->key.id,
                  (uintmax_t)is->st_ino) < 0)
         return false;
     free(file->path);
     file->path = path;
-    return linkat(AT_FDCWD, from, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0;
+    return zkl_linux_name(file->fd, path);
 }
 
 struct zkl_session_file *zkl_session_file_write(const struct zkl_session_place *place,
@@ -203,7 +174,7 @@ struct zkl_session_file *zkl_session_file_write(const struct zkl_session_place *
     struct stat is;
     int error = zkl_session_folder(place->folder);
     struct zkl_session_file *file =
-        error ? NULL : open_file(place->folder, ".", O_TMPFILE | O_RDWR);
+        error ? NULL : open_file(place->folder, ".", zkl_linux_nameless);
     if (file) file->key = *key;
     if (file && fstat(file->fd, &is) == 0 && flock(file->fd, LOCK_EX | LOCK_NB) == 0 &&
         fill(file, place, &is) && publish(file, place->folder, &is))

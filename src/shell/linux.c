@@ -1,0 +1,55 @@
+/* linux.c - see linux.h. */
+#include "linux.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+pid_t zkl_linux_thread(void) {
+    return (pid_t)syscall(SYS_gettid);
+}
+
+bool zkl_linux_thread_counts(pid_t thread) {
+    return syscall(SYS_tgkill, getpid(), thread, 0) == 0;
+}
+
+void zkl_linux_die_with_parent(void) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
+bool zkl_linux_boot(char boot[ZKL_BOOT_SIZE]) {
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t size = fd < 0 ? -1 : read(fd, boot, ZKL_BOOT_SIZE - 1);
+    if (fd >= 0) close(fd);
+    if (size <= 0) return false;
+    boot[size] = '\0';
+    boot[strcspn(boot, "\n")] = '\0';
+    return true;
+}
+
+int zkl_linux_file_system(int folder) {
+    struct statfs system;
+    if (fstatfs(folder, &system) != 0) return errno;
+    switch ((unsigned long)system.f_type) {
+    case TMPFS_MAGIC:
+    case EXT4_SUPER_MAGIC:
+    case XFS_SUPER_MAGIC:
+    case BTRFS_SUPER_MAGIC: return 0;
+    default: return ENOTSUP;
+    }
+}
+
+const int zkl_linux_nameless = O_TMPFILE | O_RDWR;
+
+bool zkl_linux_name(int file, const char *path) {
+    char from[40];
+    snprintf(from, sizeof from, "/proc/self/fd/%d", file);
+    return linkat(AT_FDCWD, from, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0;
+}
