@@ -220,7 +220,15 @@ static void proofs(void) {
         prove(proof + T);
         CHECK_IS(zkl_clock_phase(&clock, epoch, proof + T), ZKL_PHASE_LOST);
     }
-    TEST("it begins the chain anew; the same timeout goes on with it") {
+    TEST("a longer timeout makes nothing certain before the first proof") {
+        begin(0.5);
+        zkl_clock_retime(&clock, 10 * T, 0.5, START + 1);
+        CHECK_IS(phase(START + 1), ZKL_PHASE_LOST);
+        proof = steady();
+        zkl_clock_retime(&clock, 10 * T, 0.5, proof + T);
+        CHECK_IS(phase(proof + T), ZKL_PHASE_LOST);
+    }
+    TEST("a longer timeout begins the chain anew; the same timeout goes on with it") {
         zkl_clock_retime(&clock, T, 0.5, proof);
         CHECK_IS(remaining(proof), T / 2);
         zkl_clock_retime(&clock, 2 * T, 0.5, proof);

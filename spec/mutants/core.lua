@@ -514,8 +514,18 @@ return {
 
     { "longer-timeout-revives",
       "a longer timeout, negotiated at a reconnect, brings back what ran out",
-      at = "zkl_clock_retime", find = "if (ran_out(clock, now)) clock->epoch++;",
+      at = "zkl_clock_retime",
+      find = "if (ran_out(clock, now)) zkl_clock_start(clock, timeout, margin, now); else",
       replace = "(void)now;" },
+    { "longer-timeout-proves",
+      "a longer timeout makes certain what no proof did, or one that ran out",
+      at = "zkl_clock_retime",
+      find = [[
+    if (ran_out(clock, now)) zkl_clock_start(clock, timeout, margin, now);
+    else set_timeout(clock, timeout, margin);]],
+      replace = [[
+    if (ran_out(clock, now)) clock->epoch++;
+    set_timeout(clock, timeout, margin);]] },
     { "refused-in-doubt",
       "a refusal after a lost reply leaves the lock held, as if nothing had happened",
       at = "was_refused", find = "&& !waiter->node.doubted" },

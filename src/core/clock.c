@@ -34,17 +34,18 @@ static void set_timeout(struct zkl_clock *clock, zkl_time timeout, double margin
     extend(clock);
 }
 
-void zkl_clock_retime(struct zkl_clock *clock, zkl_time timeout, double margin, zkl_time now) {
-    assert(timeout > 0 && margin > 0 && margin <= 0.5);
-    if (ran_out(clock, now)) clock->epoch++; /* by the old timeout */
-    set_timeout(clock, timeout, margin);
-}
-
 void zkl_clock_start(struct zkl_clock *clock, zkl_time timeout, double margin, zkl_time issued) {
     assert(timeout > 0 && margin > 0 && margin <= 0.5);
     set_timeout(clock, timeout, margin);
     clock->proof = clock->steady_since = clock->certain = issued - timeout;
     clock->epoch++;
+}
+
+/* What ran out by the old timeout is lost, and makes nothing certain by the new one. */
+void zkl_clock_retime(struct zkl_clock *clock, zkl_time timeout, double margin, zkl_time now) {
+    assert(timeout > 0 && margin > 0 && margin <= 0.5);
+    if (ran_out(clock, now)) zkl_clock_start(clock, timeout, margin, now);
+    else set_timeout(clock, timeout, margin);
 }
 
 void zkl_clock_stop(struct zkl_clock *clock) {

@@ -80,7 +80,7 @@ void zkl_clock_start(struct zkl_clock *clock, zkl_time timeout, double margin, z
 
 /*
  * The server negotiated another timeout for the same session, at a reconnect. What ran out
- * by the old one is lost.
+ * by the old one is lost, and then nothing is certain before the next proof.
  */
 void zkl_clock_retime(struct zkl_clock *clock, zkl_time timeout, double margin, zkl_time now);
 
