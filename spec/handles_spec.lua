@@ -116,12 +116,16 @@ describe("the collector", function()
 
     it("ends a join whose coroutine was dropped, and no node is left", function()
         local count
+        local joined = {} -- those that were answered before they waited
         assert(rig.session(server.hosts):members(path, function(list) count = #list end))
         zklock.driver{ wait = function() coroutine.yield() end }
         for i = 1, 10 do
-            coroutine.wrap(function() session:join(path, { name = "member " .. i }) end)()
+            coroutine.wrap(function()
+                joined[#joined + 1] = session:join(path, { name = "member " .. i })
+            end)()
         end
         rig.wait_for("all nodes", function() return count == 10 end)
+        for _, member in ipairs(joined) do member:leave() end
         collect_until("all have left", function()
             session:dispatch()
             return count == 0 and session:stats().watches == 0

@@ -79,9 +79,10 @@ local function only(done)
 end
 
 
-describe("docs/members.md", function()
-    after_each(rig.close_sessions)
+after_each(rig.close_sessions)
 
+
+describe("docs/members.md", function()
     it("shows the programs as they run", function()
         local page = assert(files.read "docs/members.md")
         for _, name in ipairs{ "limit.lua", "jobs.lua", "once.lua" } do
