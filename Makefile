@@ -231,21 +231,9 @@ bench: setup
 # PEER= (empty): without Curator.
 PEER ?= Curator
 
-$(BUILD)/bench/CrowdCurator.class: bench/contended/CrowdCurator.java
-	mkdir -p $(@D)
-	javac -Xlint:all,-path -Werror -d $(@D) -cp '/usr/share/java/*' $<
-
-# Clients of other languages: what is not installed and cannot be is told as missing.
-PEERS = $(BUILD)/bench/CrowdCurator.class $(BUILD)/bench/gozk_crowd
-
-$(BUILD)/bench/gozk_crowd: bench/peers/gozk_crowd.go
-	mkdir -p $(@D)
-	GO111MODULE=off GOPATH=/usr/share/gocode GOCACHE=$(abspath $(BUILD))/go go build -o $@ $<
-
 bench-peers: setup
 	-@rig/packages peers
-	@$(MAKE) --no-print-directory -s all $(RIG)
-	-@$(MAKE) --no-print-directory -s -k $(PEERS)
+	@$(MAKE) --no-print-directory -s all $(RIG) build-peers
 	@$(call with,5.4) ZKLOCK_BUILD=$(BUILD) $(LUA) bench/peers.lua $(BENCH)
 
 bench-contended:
@@ -257,8 +245,7 @@ bench-contended:
 
 bench-many: setup
 	-@rig/packages peers
-	@$(MAKE) --no-print-directory -s all $(RIG)
-	-@$(MAKE) --no-print-directory -s -k $(PEERS)
+	@$(MAKE) --no-print-directory -s all $(RIG) build-peers
 	@$(call with,5.4) ZKLOCK_BUILD=$(BUILD) $(LUA) bench/many.lua $(BENCH)
 
 # The servers keep their data on the disk of the tree: folders for temporary files may be in memory.
@@ -296,6 +283,7 @@ include spec/memory/memory.mk
 include spec/nginx/nginx.mk
 include spec/matrix/matrix.mk
 include spec/arm64/arm64.mk
+include bench/peers/peers.mk
 include proof/proof.mk
 
 test: setup-tests
@@ -307,7 +295,7 @@ test-all: setup-tests
 build-tests: all $(BUILD)/5.4/heap.so $(BUILD)/5.1/heap.so \
 	$(OLDER:%=$(BUILD)/%/zklock/core.so) $(RIG) $(BUILD)/asan/zklock/core.so $(BUILD)/asan/lua
 
-build-all-tests: build-tests $(PEERS) $(BUILD)/tsan/zklock/core.so $(BUILD)/tsan/lua
+build-all-tests: build-tests build-peers $(BUILD)/tsan/zklock/core.so $(BUILD)/tsan/lua
 
 test-soak: $(BUILD)/5.1/zklock/core.so
 	$(call with,5.1) rig/zookeeper run -- $(LUAJIT) bench/soak.lua \

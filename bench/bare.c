@@ -2,7 +2,7 @@
  * bare.c - the yardstick: the three requests of an uncontended lock (create, get_children, delete),
  * made with libzookeeper alone.
  *
- *   bare PROXY SERVER    greets with "ready", and obeys commands, one a line:
+ *   bare PROXY SERVER    greets with "ready VERSION", and obeys commands, one a line:
  *
  *   cycles WHERE serial PATH COUNT 1
  *       COUNT cycles on the server at PROXY or at SERVER (WHERE: proxy, server), by synchronous
@@ -21,6 +21,7 @@
 
 #define THREADED
 #include <zookeeper/zookeeper.h>
+#include <zookeeper/zookeeper_version.h>
 
 enum { PATH_SIZE = 256, NODE_SIZE = 320, TIMEOUT_MS = 30000 };
 
@@ -171,7 +172,7 @@ int main(int argc, char **argv) {
         return 2;
     }
     zhandle_t *proxy = open_handle(argv[1]), *server = open_handle(argv[2]);
-    puts("ready");
+    puts("ready libzookeeper " ZOO_VERSION);
     fflush(stdout);
     while (fgets(line, sizeof line, stdin) != NULL && strcmp(line, "quit\n") != 0) {
         if (sscanf(line, "cycles %7s %15s %127s %u %u", where, kind, path, &count, &tasks) == 5)

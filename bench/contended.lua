@@ -35,6 +35,7 @@ say.line("%d processes of each client; one server, fsync %s, its log on %s%s", o
          disk.fsync and "on" or "off", disk.filesystem,
          disk.filesystem == "tmpfs" and ", where that costs nothing" or "")
 say.line("medians of rounds (least to most); requests are counted without heartbeats")
+world:say_versions()
 warm_up(world)
 for _, part in ipairs(options.parts) do require("bench.contended." .. part)(world) end
 if options.json then world:write_json(options.json) end

@@ -27,6 +27,7 @@ local function run(options)
     for _, row in ipairs(ROWS) do
         if options.wanted[row[1]] then require("bench.many." .. row[2])(world, row[1]) end
     end
+    world:say_versions()
     if options.json then world:write_json(options.json) end
     world:stop()
     say.line("\n%.0f s", core.now() - begin)

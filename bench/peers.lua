@@ -7,8 +7,8 @@
 --   make bench-peers BENCH="--rows free,try --rounds 3"     some rows
 --   make bench-peers BENCH="--json a.json"                  and later: --against a.json
 --
--- The rows are in bench/peers/rows.lua, the clients in bench/contended/clients.lua. A peer that is
--- not installed is "missing".
+-- The rows are in bench/peers/rows.lua, the clients in bench/contended/clients.lua. A peer that
+-- cannot be had is "missing".
 
 local core = require "zklock.core"
 local clients = require "bench.contended.clients"
@@ -39,6 +39,7 @@ local function say_head(world)
              disk.fsync and "on" or "off", disk.filesystem, options.processes)
     say.line("medians (least to most) of %d rounds, of 3 where these took more than %g s",
              options.rounds, options.patience)
+    world:say_versions()
 end
 
 

@@ -5,12 +5,16 @@
 --   can       what it can be asked: a kind of cycle (crowd.lua), "many" of them at the same time,
 --             "line", "keep", "wait"
 --   kinds     what it calls a kind of cycle, if not as the others do
---   missing   what is not installed or built; nil if all is here
+--   missing   what is not installed, unpacked or built; nil if all is here
+--
+-- The packages of other languages' clients are in PEERS (bench/peers/peers.mk).
 
 local neighbour = require "spec.neighbours.neighbour"
 local rig = require "spec.rig"
 
 local BUILD = os.getenv("ZKLOCK_BUILD") or "build"
+local PEERS = BUILD .. "/debian/peers"
+local PYTHONPATH = PEERS .. "/usr/lib/python3/dist-packages"
 local LUA = os.getenv("ZKLOCK_LUA") or "lua5.4"
 local ALL = { "free", "many", "try", "reentry", "read", "line", "keep", "wait", "kept",
               "turns", "combined" }
@@ -36,9 +40,14 @@ local function add(name, label, can, program, missing)
 end
 
 
--- A function that gives the file if it is not there.
-local function unless(path)
-    return function() return not succeeds("test -e " .. path) and path or nil end
+-- A function that gives the first of these files that is not there.
+local function unless(...)
+    local paths = { ... }
+    return function()
+        for _, path in ipairs(paths) do
+            if not succeeds("test -e " .. path) then return path end
+        end
+    end
 end
 
 
@@ -54,15 +63,13 @@ end, function()
 end)
 
 add("Curator", "Curator", ALL, function(heap, flags)
-    return neighbour.java("bench", "CrowdCurator", heap, flags)
-end, unless(BUILD .. "/bench/CrowdCurator.class"))
+    return neighbour.java(PEERS, "bench", "CrowdCurator", heap, flags)
+end, unless(PEERS .. "/packages", BUILD .. "/bench/CrowdCurator.class"))
 clients.Curator.kinds = { kept = "free", turns = "one", combined = "one" }
 
 add("kazoo", "kazoo", { "free", "many", "try", "read", "line", "keep", "wait" }, function()
-    return "/usr/bin/python3 bench/peers/kazoo_crowd.py"
-end, function()
-    return not succeeds("/usr/bin/python3 -c 'import kazoo'") and "kazoo" or nil
-end)
+    return ("env PYTHONPATH=%s /usr/bin/python3 bench/peers/kazoo_crowd.py"):format(PYTHONPATH)
+end, unless(PYTHONPATH .. "/kazoo", "/usr/bin/python3"))
 
 add("go-zookeeper", "go-zookeeper", { "free", "many", "line", "keep" }, function()
     return BUILD .. "/bench/gozk_crowd"

@@ -1,6 +1,7 @@
 --- A crowd: processes of one client, whose sessions contend for one lock.
 --
--- Each process is a program that obeys commands, one a line, and answers "ok …" or "error: …":
+-- Each process is a program that greets with "ready VERSION" (of its client), obeys commands, one
+-- a line, and answers "ok …" or "error: …":
 --
 --   open COUNT            it has so many sessions from now on, and one more for the first holder
 --   line KIND PATH LAPS   the lock: mutex, turns, write (of a read-write lock), semaphore (of one
@@ -51,7 +52,8 @@ local Crowd = {}
 Crowd.__index = Crowd
 
 
---- Starts a crowd of so many processes of a client (clients.lua); await() waits for their start.
+--- Starts a crowd of so many processes of a client (clients.lua); await() waits for their start,
+-- after which self.version is that of the client.
 function crowd.start(client, program, count)
     local self = setmetatable({ client = client, name = client.name, processes = {}, sessions = 0 },
                               Crowd)
@@ -62,7 +64,9 @@ end
 
 
 function Crowd:await()
-    for _, process in ipairs(self.processes) do process:greet() end
+    for _, process in ipairs(self.processes) do
+        self.version = process:greet():match("^ready (.+)")
+    end
 end
 
 

@@ -345,7 +345,7 @@ end
 
 zklock.run(function()
     sessions[0] = assert(zklock.connect(PROXY, { timeout = TIMEOUT }))
-    print("ready")
+    print("ready " .. zklock._VERSION)
     io.stdout:flush()
     for line in io.lines() do
         if line == "quit" then break end

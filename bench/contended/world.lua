@@ -4,6 +4,7 @@
 local clients = require "bench.contended.clients"
 local crowd = require "bench.contended.crowd"
 local rig = require "spec.rig"
+local say = require "bench.contended.say"
 
 local BUILD = os.getenv("ZKLOCK_BUILD") or "build"
 local HEAP = 1024 -- megabytes, of Curator's processes at most: each of its waiters has a list
@@ -46,8 +47,10 @@ end
 --- Starts processes of a client: their number; flags and heap of Java's. See crowd.start.
 function World:start_crowd(name, count, flags, heap)
     local client = clients[name]
-    return crowd.start(client, ("%s %s %s %d"):format(client.program(heap or HEAP, flags),
-                       self.proxy.hosts, self.address, self.options.batch or 0), count)
+    local started = crowd.start(client, ("%s %s %s %d"):format(client.program(heap or HEAP, flags),
+                                self.proxy.hosts, self.address, self.options.batch or 0), count)
+    self.started[name] = started
+    return started
 end
 
 
@@ -64,13 +67,24 @@ end
 --- Options: clients (names), processes (of each), batch (grants of a turn), no_fsync; servers (1 or
 -- 3), heap (megabytes, of a server).
 function world.start(options)
-    local self = setmetatable({ options = options, rows = {} }, World)
+    local self = setmetatable({ options = options, rows = {}, started = {} }, World)
     self.server = world.start_server(options)
     self.disk = describe_disk(self.server)
     self.address = address_of(self.server, options.servers)
     self.proxy = rig.proxy(self.address)
     self.crowds = start_crowds(self)
     return self
+end
+
+
+--- Says the version of each client that was started, as its program says it.
+function World:say_versions()
+    local versions = {}
+    for _, each in pairs(self.started) do
+        versions[#versions + 1] = each.client.label .. ": " .. each.version
+    end
+    table.sort(versions)
+    if versions[1] then say.line("%s", table.concat(versions, "; ")) end
 end
 
 

@@ -22,13 +22,15 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/samuel/go-zookeeper/zk"
+	"github.com/go-zookeeper/zk"
 )
 
 const (
 	timeout  = 30 * time.Second // of the sessions
 	patience = 120 * time.Second
 )
+
+var version string // of go-zookeeper, set by the linker
 
 func connect(hosts string) (*zk.Conn, error) {
 	conn, events, err := zk.Connect(strings.Split(hosts, ","), timeout, zk.WithLogInfo(false))
@@ -240,7 +242,7 @@ func main() {
 		fmt.Println("error:", err)
 		os.Exit(1)
 	}
-	fmt.Println("ready")
+	fmt.Println("ready", version)
 	for input := bufio.NewScanner(os.Stdin); input.Scan() && input.Text() != "quit"; {
 		answer, err := c.obey(strings.Fields(input.Text()))
 		if err != nil {

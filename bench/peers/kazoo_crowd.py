@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 
+import kazoo
 from kazoo.client import KazooClient
 from kazoo.exceptions import LockTimeout
 from kazoo.recipe.lock import Lock, ReadLock, WriteLock
@@ -165,7 +166,7 @@ class Crowd:
 def main():
     logging.disable()
     crowd = Crowd()
-    print("ready", flush=True)
+    print("ready", kazoo.__version__, flush=True)
     for line in sys.stdin:
         verb, *words = line.split()
         if verb == "quit":

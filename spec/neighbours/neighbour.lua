@@ -25,8 +25,9 @@ local neighbour = {}
 
 local BUILD = os.getenv("ZKLOCK_BUILD") or "build"
 
-local JARS = { "curator-recipes", "curator-framework", "curator-client", "zookeeper",
-               "zookeeper-jute", "guava", "slf4j-api", "slf4j-simple" }
+-- Each is behind the jars that it needs: it names those of the machine as the next of the path.
+local JARS = { "zookeeper-jute", "guava", "slf4j-api", "slf4j-simple", "zookeeper",
+               "curator-client", "curator-framework", "curator-recipes" }
 
 
 -- Java has no CLOCK_BOOTTIME: it is told how far its own clock is behind.
@@ -36,11 +37,12 @@ local function clock_offset()
 end
 
 
---- The command that runs a Java program of ours with Curator: its folder in the build, its class,
--- its heap in megabytes, more flags.
-function neighbour.java(folder, class, heap, flags)
+--- The command that runs a Java program of ours with Curator: the folder in which its packages are
+-- unpacked, "" for the machine's; the program's folder in the build, its class, its heap in
+-- megabytes, more flags.
+function neighbour.java(root, folder, class, heap, flags)
     local jars = {}
-    for i, name in ipairs(JARS) do jars[i] = ("/usr/share/java/%s.jar"):format(name) end
+    for i, name in ipairs(JARS) do jars[i] = ("%s/usr/share/java/%s.jar"):format(root, name) end
     return table.concat({
         "java -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto -XX:-UsePerfData",
         ("-Xmx%dm %s"):format(heap, flags or ""),
@@ -52,7 +54,7 @@ end
 
 
 local PROGRAMS = {
-    Curator = function() return neighbour.java("neighbours", "Curator", 128) end,
+    Curator = function() return neighbour.java("", "neighbours", "Curator", 128) end,
     kazoo = function() return "/usr/bin/python3 spec/neighbours/kazoo_neighbour.py" end,
     ["go-zookeeper"] = function() return BUILD .. "/neighbours/gozk" end,
 }

@@ -1,0 +1,27 @@
+# peers.mk - the clients that bench-peers, bench-many and bench-contended measure beside zklock:
+# packages of Debian's sid, which rig/unpack unpacks below build/debian. Java, Python and Go's
+# compiler are the machine's. A client that cannot be had is told as missing.
+# Included by the top Makefile; all paths are from the top of the tree.
+#
+#   rm -r build/debian/peers                the next run takes the packages of its day
+
+PEERS = $(DEBIAN)/peers
+GO_CLIENT = golang-github-go-zookeeper-zk-dev
+
+.PHONY: build-peers
+
+build-peers:
+	-@$(MAKE) --no-print-directory -s -k $(BUILD)/bench/CrowdCurator.class $(BUILD)/bench/gozk_crowd
+
+$(PEERS)/packages:
+	rig/unpack sid $(@D) libcurator-client-java libcurator-framework-java libcurator-recipes-java \
+		libzookeeper-java libguava-java libslf4j-java python3-kazoo $(GO_CLIENT)
+
+$(BUILD)/bench/CrowdCurator.class: bench/contended/CrowdCurator.java $(PEERS)/packages
+	mkdir -p $(@D)
+	javac -Xlint:all,-path -Werror -d $(@D) -cp '$(PEERS)/usr/share/java/*' $<
+
+$(BUILD)/bench/gozk_crowd: bench/peers/gozk_crowd.go $(PEERS)/packages
+	mkdir -p $(@D)
+	GO111MODULE=off GOPATH=$(PEERS)/usr/share/gocode GOCACHE=$(abspath $(BUILD))/go \
+		go build -ldflags "-X main.version=$(call version,peers,$(GO_CLIENT))" -o $@ $<
