@@ -14,7 +14,7 @@ local rig = require "spec.rig"
 
 local BUILD = os.getenv("ZKLOCK_BUILD") or "build"
 local PEERS = BUILD .. "/debian/peers"
-local PYTHONPATH = PEERS .. "/usr/lib/python3/dist-packages"
+local PACKAGES = PEERS .. "/packages" -- their list
 local LUA = os.getenv("ZKLOCK_LUA") or "lua5.4"
 local ALL = { "free", "many", "try", "reentry", "read", "line", "keep", "wait", "kept",
               "turns", "combined" }
@@ -64,16 +64,17 @@ end)
 
 add("Curator", "Curator", ALL, function(heap, flags)
     return neighbour.java(PEERS, "bench", "CrowdCurator", heap, flags)
-end, unless(PEERS .. "/packages", BUILD .. "/bench/CrowdCurator.class"))
+end, unless(PACKAGES, BUILD .. "/bench/CrowdCurator.class"))
 clients.Curator.kinds = { kept = "free", turns = "one", combined = "one" }
 
 add("kazoo", "kazoo", { "free", "many", "try", "read", "line", "keep", "wait" }, function()
-    return ("env PYTHONPATH=%s /usr/bin/python3 bench/peers/kazoo_crowd.py"):format(PYTHONPATH)
-end, unless(PYTHONPATH .. "/kazoo", "/usr/bin/python3"))
+    return ("env PYTHONPATH=%s/usr/lib/python3/dist-packages /usr/bin/python3 " ..
+            "bench/peers/kazoo_crowd.py"):format(PEERS)
+end, unless(PACKAGES, "/usr/bin/python3"))
 
 add("go-zookeeper", "go-zookeeper", { "free", "many", "line", "keep" }, function()
     return BUILD .. "/bench/gozk_crowd"
-end, unless(BUILD .. "/bench/gozk_crowd"))
+end, unless(PACKAGES, BUILD .. "/bench/gozk_crowd"))
 
 for kind, can in pairs{ serial = { "free" }, pipelined = { "free", "many" } } do
     add(kind, "bare, " .. kind, can, function() return BUILD .. "/rig/bare" end)

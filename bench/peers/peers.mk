@@ -19,7 +19,8 @@ $(PEERS)/packages:
 
 $(BUILD)/bench/CrowdCurator.class: bench/contended/CrowdCurator.java $(PEERS)/packages
 	mkdir -p $(@D)
-	javac -Xlint:all,-path -Werror -d $(@D) -cp '$(PEERS)/usr/share/java/*' $<
+	javac -implicit:none -Xlint:all,-path -Werror -d $(@D) \
+		-cp '$(PEERS)/usr/share/java/*' $<
 
 $(BUILD)/bench/gozk_crowd: bench/peers/gozk_crowd.go $(PEERS)/packages
 	mkdir -p $(@D)
