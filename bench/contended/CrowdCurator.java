@@ -6,7 +6,6 @@
 import com.sun.management.OperatingSystemMXBean;
 import java.io.BufferedReader;
 import java.io.IOException;
-import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.lang.management.ManagementFactory;
 import java.net.Socket;
@@ -18,7 +17,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Properties;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -33,7 +31,6 @@ import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
 import org.apache.curator.framework.recipes.locks.InterProcessSemaphoreV2;
 import org.apache.curator.framework.recipes.locks.Lease;
 import org.apache.curator.retry.RetryOneTime;
-import org.apache.zookeeper.Version;
 
 public final class CrowdCurator {
     private static final int SESSION_TIMEOUT = 30_000;
@@ -366,17 +363,8 @@ public final class CrowdCurator {
         }
     }
 
-    private static String version() throws IOException {
-        Properties maven = new Properties();
-        try (InputStream file = CuratorFramework.class.getResourceAsStream(
-                "/META-INF/maven/org.apache.curator/curator-framework/pom.properties")) {
-            maven.load(file);
-        }
-        return maven.getProperty("version") + " with ZooKeeper " + Version.getVersion();
-    }
-
     private void run() throws IOException {
-        System.out.println("ready " + version());
+        System.out.println("ready " + CuratorVersion.text());
         BufferedReader input = new BufferedReader(new InputStreamReader(System.in));
         for (String line = input.readLine(); line != null && !line.equals("quit");
                 line = input.readLine()) {

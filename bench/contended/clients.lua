@@ -63,7 +63,7 @@ end, function()
 end)
 
 add("Curator", "Curator", ALL, function(heap, flags)
-    return neighbour.java(PEERS, "bench", "CrowdCurator", heap, flags)
+    return neighbour.java(PEERS, BUILD .. "/bench", "CrowdCurator", heap, flags)
 end, unless(PACKAGES, BUILD .. "/bench/CrowdCurator.class"))
 clients.Curator.kinds = { kept = "free", turns = "one", combined = "one" }
 

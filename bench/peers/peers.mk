@@ -17,10 +17,11 @@ $(PEERS)/packages:
 	rig/unpack sid $(@D) libcurator-client-java libcurator-framework-java libcurator-recipes-java \
 		libzookeeper-java libguava-java libslf4j-java python3-kazoo $(GO_CLIENT)
 
-$(BUILD)/bench/CrowdCurator.class: bench/contended/CrowdCurator.java $(PEERS)/packages
+$(BUILD)/bench/CrowdCurator.class: bench/contended/CrowdCurator.java spec/neighbours/CuratorVersion.java \
+		$(PEERS)/packages
 	mkdir -p $(@D)
 	javac -implicit:none -Xlint:all,-path -Werror -d $(@D) \
-		-cp '$(PEERS)/usr/share/java/*' $<
+		-cp '$(PEERS)/usr/share/java/*' $(filter %.java,$^)
 
 $(BUILD)/bench/gozk_crowd: bench/peers/gozk_crowd.go $(PEERS)/packages
 	mkdir -p $(@D)

@@ -7,7 +7,8 @@
 #   make matrix-server-sid SPEC=spec/lock_spec.lua     one, with all that it prints
 #   rm -r build/debian                      the next run takes the packages of its day
 
-CELLS ?= own server-trixie server-sid library-trixie lua-sid nginx-trixie nginx-sid
+CELLS ?= own server-trixie server-sid library-trixie lua-sid nginx-trixie nginx-sid \
+	peers-sid
 
 # What a program of a server's users relies on.
 MATRIX_SPECS = $(patsubst %,spec/%_spec.lua,lock session expiry rwlock semaphore condition guard \
@@ -98,3 +99,7 @@ matrix-nginx-%: $(DEBIAN)/%-run/packages $(BUILD)/5.1/zklock/core.so $(RIG)
 	$(call with,5.1) NGINX=$(<D)/run/nginx NGINX_MODULES=$(<D)/usr/lib/nginx/modules \
 		NGINX_LUA=$(<D)/usr/share/lua/5.1 $(call cell,$(LUAJIT),lua-nginx-module \
 		$(call version,$*-run,libnginx-mod-http-lua),$(MATRIX_NGINX_SPECS))
+
+# Curator, kazoo and go-zookeeper of that release, beside zklock.
+matrix-peers-sid: $(DEBIAN)/peers/packages $(BUILD)/5.4/zklock/core.so $(RIG)
+	@$(MAKE) --no-print-directory test-neighbours CLIENTS=$(<D)

@@ -239,7 +239,7 @@ final class Commands {
     }
 
     void run() throws IOException {
-        System.out.println("ready");
+        System.out.println("ready " + CuratorVersion.text());
         BufferedReader input = new BufferedReader(new InputStreamReader(System.in));
         for (String line = input.readLine(); line != null && !line.equals("quit");
                 line = input.readLine()) {

@@ -111,9 +111,11 @@ func (h *hand) command(words []string) (string, error) {
 	return "", errors.New("unknown command")
 }
 
+var version string // of go-zookeeper, set by the linker
+
 func commands(hosts string) {
 	hands := map[string]*hand{}
-	fmt.Println("ready")
+	fmt.Println("ready", version)
 	for input := bufio.NewScanner(os.Stdin); input.Scan() && input.Text() != "quit"; {
 		words := strings.Split(input.Text(), " ")
 		var answer string

@@ -9,6 +9,7 @@ import re
 import sys
 import threading
 
+import kazoo
 from kazoo.client import KazooClient
 from kazoo.exceptions import LockTimeout
 from kazoo.recipe.lock import Lock
@@ -101,7 +102,7 @@ class Hand:
 
 def commands(hosts):
     hands = {}
-    print("ready", flush=True)
+    print("ready", kazoo.__version__, flush=True)
     for line in sys.stdin:
         verb, *words = line.split()
         if verb == "quit":

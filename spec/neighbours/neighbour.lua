@@ -1,7 +1,8 @@
 --- The neighbours: programs of ours, each in the language of a ZooKeeper client and with that
 -- client's own locks, which is told every step: by the tests of exclusion.lua, or by loop.lua.
 --
---   neighbour.start(NAME, HOSTS)   NAME: "Curator", "kazoo", "go-zookeeper"
+--   neighbour.start(NAME, HOSTS)   NAME: "Curator", "kazoo", "go-zookeeper"; of the machine, or of
+--                                  packages that are unpacked in $ZKLOCK_CLIENTS
 --
 -- A hand is one session, opened when it is first named, which has one lock at a time. Commands are
 -- lines, and each is answered at once by "ok …" or "error: …":
@@ -23,7 +24,8 @@ local rig = require "spec.rig"
 
 local neighbour = {}
 
-local BUILD = os.getenv("ZKLOCK_BUILD") or "build"
+local CLIENTS = os.getenv("ZKLOCK_CLIENTS") or ""
+local BUILD = (CLIENTS ~= "" and CLIENTS or os.getenv("ZKLOCK_BUILD") or "build") .. "/neighbours"
 
 -- Each is behind the jars that it needs: it names those of the machine as the next of the path.
 local JARS = { "zookeeper-jute", "guava", "slf4j-api", "slf4j-simple", "zookeeper",
@@ -37,9 +39,17 @@ local function clock_offset()
 end
 
 
+--- The upstream version of a package that rig/unpack unpacked in a folder.
+function neighbour.unpacked(root, package)
+    for line in io.lines(root .. "/packages") do
+        local name, version = line:match "^(%S+) (%d[%d.]*)"
+        if name == package then return version end
+    end
+end
+
+
 --- The command that runs a Java program of ours with Curator: the folder in which its packages are
--- unpacked, "" for the machine's; the program's folder in the build, its class, its heap in
--- megabytes, more flags.
+-- unpacked, "" for the machine's; the program's folder, class and heap in megabytes; more flags.
 function neighbour.java(root, folder, class, heap, flags)
     local jars = {}
     for i, name in ipairs(JARS) do jars[i] = ("%s/usr/share/java/%s.jar"):format(root, name) end
@@ -48,15 +58,18 @@ function neighbour.java(root, folder, class, heap, flags)
         ("-Xmx%dm %s"):format(heap, flags or ""),
         "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
         "-Dclock.offset=" .. clock_offset(),
-        ("-cp %s/%s:%s"):format(BUILD, folder, table.concat(jars, ":")), class,
+        ("-cp %s:%s"):format(folder, table.concat(jars, ":")), class,
     }, " ")
 end
 
 
 local PROGRAMS = {
-    Curator = function() return neighbour.java("", "neighbours", "Curator", 128) end,
-    kazoo = function() return "/usr/bin/python3 spec/neighbours/kazoo_neighbour.py" end,
-    ["go-zookeeper"] = function() return BUILD .. "/neighbours/gozk" end,
+    Curator = function() return neighbour.java(CLIENTS, BUILD, "Curator", 128) end,
+    kazoo = function()
+        return ("env PYTHONPATH=%s/usr/lib/python3/dist-packages /usr/bin/python3 " ..
+                "spec/neighbours/kazoo_neighbour.py"):format(CLIENTS)
+    end,
+    ["go-zookeeper"] = function() return BUILD .. "/gozk" end,
 }
 
 
@@ -73,6 +86,12 @@ end
 
 function Neighbour:hand(name)
     return setmetatable({ neighbour = self, name = name }, Hand)
+end
+
+
+--- Its client's version, as the client itself says it.
+function Neighbour:version()
+    return (self.servant:greet():match "^ready (.+)$")
 end
 
 

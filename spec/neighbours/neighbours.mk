@@ -4,27 +4,41 @@
 #   make neighbours MINUTES=5 SEED=17     all together on a few paths, and a check of the history
 #   make neighbours SERVERS=3             on an ensemble
 #   make test-neighbours                  step by step, and the short form
+#   make matrix-peers-sid                 the same, with the clients of Debian's sid
 
 SERVERS ?= 1
-NEIGHBOURS = $(BUILD)/neighbours/Curator.class $(BUILD)/neighbours/gozk
+# Where the clients' packages are unpacked: empty for those of the machine.
+CLIENTS ?=
+NEIGHBOURS_BUILD = $(or $(CLIENTS),$(BUILD))/neighbours
+NEIGHBOURS = $(NEIGHBOURS_BUILD)/Curator.class $(NEIGHBOURS_BUILD)/gozk
+# go-zookeeper had another name in 2018.
+GO_IMPORT = $(if $(CLIENTS),go-zookeeper,samuel/go-zookeeper)/zk
+GO_VERSION = $(if $(CLIENTS),$(call version,peers,$(GO_CLIENT)),$$(dpkg-query -W \
+	-f '$${Version}' golang-github-samuel-go-zookeeper-dev))
 
 .PHONY: neighbours test-neighbours
 
-$(BUILD)/neighbours/Curator.class: spec/neighbours/Curator.java
+$(NEIGHBOURS_BUILD)/Curator.class: spec/neighbours/Curator.java spec/neighbours/CuratorVersion.java
 	mkdir -p $(@D)
-	javac -Xlint:all,-path -Werror -d $(@D) -cp '/usr/share/java/*' $<
+	javac -implicit:none -Xlint:all,-path -Werror -d $(@D) \
+		-cp '$(CLIENTS)/usr/share/java/*' $^
 
-$(BUILD)/neighbours/gozk: spec/neighbours/gozk.go
+$(NEIGHBOURS_BUILD)/gozk: spec/neighbours/gozk.go
 	mkdir -p $(@D)
-	GO111MODULE=off GOPATH=/usr/share/gocode GOCACHE=$(abspath $(BUILD))/go go build -o $@ $<
+	sed 's,samuel/go-zookeeper/zk,$(GO_IMPORT),' $< >$@.go
+	GO111MODULE=off GOPATH=$(CLIENTS)/usr/share/gocode GOCACHE=$(abspath $(BUILD))/go \
+		go build -ldflags "-X main.version=$(GO_VERSION)" -o $@ $@.go
+
+neighbours test-neighbours: export ZKLOCK_BUILD = $(BUILD)
+neighbours test-neighbours: export ZKLOCK_CLIENTS = $(CLIENTS)
 
 neighbours: setup-tests
 	@$(MAKE) --no-print-directory -s $(BUILD)/5.4/zklock/core.so $(BUILD)/5.1/zklock/core.so \
 		$(NEIGHBOURS)
-	@$(call with,$(ABI)) ZKLOCK_BUILD=$(BUILD) $(LUA) spec/neighbours/together.lua \
+	@$(call with,$(ABI)) $(LUA) spec/neighbours/together.lua \
 		"$(MINUTES)" "$(SEED)" "$(SERVERS)"
 
 test-neighbours: $(BUILD)/5.4/zklock/core.so $(RIG) $(NEIGHBOURS)
-	$(call with,5.4) ZKLOCK_BUILD=$(BUILD) rig/zookeeper run -t 200 -- \
+	$(call with,5.4) rig/zookeeper run -t 200 -- \
 		$(LUA) $(shell command -v busted) spec/neighbours/exclusion.lua
 	@$(MAKE) --no-print-directory neighbours MINUTES=0.15 SEED=17
