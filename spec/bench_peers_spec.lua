@@ -1,9 +1,10 @@
---- make bench-peers --quick: one short round of each row, with the peers that are installed. What
--- it prints makes sense, whatever the speed of the machine.
+--- make bench-peers --quick: one short round of each row, with the peers that are here. What it
+-- prints makes sense, whatever the speed of the machine.
 
 local clients = require "bench.contended.clients"
 local dkjson = require "dkjson"
 local markdown = require "spec.markdown"
+local neighbour = require "spec.neighbours.neighbour"
 local rig = require "spec.rig"
 
 local LUA = os.getenv "ZKLOCK_LUA" or "lua5.4"
@@ -12,7 +13,7 @@ local LUA = os.getenv "ZKLOCK_LUA" or "lua5.4"
 local function bench(words)
     local text = rig.shell("%s bench/peers.lua --quick %s 2>/dev/null; echo status $?", LUA, words)
     assert.matches("status 0\n$", text)
-    return markdown.rows(text)
+    return markdown.rows(text), text
 end
 
 
@@ -44,10 +45,33 @@ local function assert_measured(lines, label, name)
 end
 
 
+local PACKAGES = { Curator = "libcurator-framework-java", kazoo = "python3-kazoo",
+                   ["go-zookeeper"] = "golang-github-go-zookeeper-zk-dev" }
+
+
+-- Says that of each peer which is here: "Curator: 5.7.1".
+local function assert_versions(text)
+    for name, package in pairs(PACKAGES) do
+        if not clients[name].missing() then
+            local said = ("%s: %s"):format(name, neighbour.unpacked("build/debian/peers", package))
+            assert.is_truthy(text:find(said, 1, true), said)
+        end
+    end
+end
+
+
 describe("make bench-peers", function()
+    it("does not take another package for a peer whose own cannot be had", function()
+        local code = [[for _, name in ipairs{ "Curator", "kazoo", "go-zookeeper" } do
+            print(require "bench.contended.clients"[name].missing()) end]]
+        assert.equal(("/nowhere/debian/peers/packages\n"):rep(3),
+                     rig.shell("ZKLOCK_BUILD=/nowhere %s -e '%s'", LUA, code))
+    end)
+
     it("measures cycles, with each client that can do them, and keeps the figures #slow", function()
         local path = os.tmpname()
-        local lines = bench("--rows free,many,try,reentry --delays 0 --json " .. path)
+        local lines, text = bench("--rows free,many,try,reentry --delays 0 --json " .. path)
+        assert_versions(text)
         for _, name in ipairs{ "LuaJIT", "Curator", "kazoo", "go-zookeeper", "serial",
                                "pipelined" } do
             assert_measured(lines, "free", name)

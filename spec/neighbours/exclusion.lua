@@ -151,7 +151,7 @@ local function read_table(title)
     for _, lines in ipairs(markdown.tables(rig.shell("cat docs/neighbours.md"))) do
         local head = lines[1]
         for i = 2, head[1] == title and #head > 3 and #lines or 0 do
-            for j = 2, #head do 
+            for j = 2, #head do
                 found[#found + 1] = { lines[i][1], head[j], expected_of(lines[i][j]) }
             end
         end
