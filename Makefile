@@ -2,7 +2,7 @@
 # make demo-http the same over HTTP: two nginx, 200 connections; DB=mysql: on MariaDB
 # make demo-engines the same with the locks of Redis and of databases, under faults
 # make test      the checks that find most for their time: what CI runs; make test-all: all;
-#                test-matrix: newer servers, libzookeeper, Lua and nginx; test-arm64: by qemu
+#                test-matrix: newer servers, libzookeeper, Lua, nginx, clients; test-arm64: by qemu
 # make           the module, for Lua 5.4 and for LuaJIT
 # make repl      a throwaway ZooKeeper and lua5.4 with zklock loaded
 # make bench     speed, against the same requests made one after the other; bench-contended: many
