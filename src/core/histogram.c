@@ -16,7 +16,7 @@ static unsigned log2_of(uint64_t value) {
 }
 
 static size_t bucket_of(zkl_time time) {
-    uint64_t units = (uint64_t)time * STEPS / 1000;
+    uint64_t units = (uint64_t)time * (STEPS / 8) / 125; /* of STEPS / 1000 the product overflows */
     if (units < STEPS) return (size_t)units;
     unsigned doublings = log2_of(units) - STEPS_LOG2;
     size_t bucket = doublings * STEPS + (size_t)(units >> doublings);

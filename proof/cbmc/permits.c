@@ -1,0 +1,111 @@
+/*
+ * permits.c - a semaphore: all claims that fit at once, each by the list that its own session has,
+ * have no more permits than the limit. A claim that fits, fits when others ahead go and others
+ * come behind.
+ *
+ * A session's list may be old: it has contenders that are gone, and lacks new ones. It has all
+ * that are there and ahead of the session's own claim (line.h says why).
+ *
+ * Bounds:
+ *   contenders   COUNT: holders, one that waits, and one that is gone
+ *   permits      from 1 to the limit, which is any above 0
+ *   order        by numbers, or by czxids that are known
+ */
+#include "../../src/core/permits.c"
+#include "../../src/core/line.c"
+
+#include "any.h"
+
+#ifndef COUNT
+#define COUNT 4
+#endif
+
+static struct zkl_contender *all[COUNT]; /* in their order */
+static int32_t limit;
+static bool exhausted;
+
+static void make_contenders(void) {
+    limit = nondet_int32();
+    exhausted = nondet_bool();
+    ASSUME(limit >= 1);
+    for (int i = 0; i < COUNT; i++) {
+        all[i] = malloc(sizeof(struct zkl_contender));
+        ASSUME(all[i]);
+        all[i]->permits = nondet_int32();
+        all[i]->limit = limit;
+        ASSUME(all[i]->permits >= 1 && all[i]->permits <= limit);
+        all[i]->sequence = nondet_int32();
+        all[i]->czxid = nondet_int64();
+        ASSUME(!exhausted || all[i]->czxid > 0);
+        if (i == 0) continue;
+        ASSUME(exhausted || all[i - 1]->sequence < all[i]->sequence);
+        ASSUME(!exhausted || all[i - 1]->czxid < all[i]->czxid);
+    }
+}
+
+/* A list of those contenders that have their bit in `set`. */
+static struct zkl_line list_of(struct zkl_contender **room, unsigned set) {
+    struct zkl_line line = {.contenders = room, .exhausted = exhausted};
+    for (int i = 0; i < COUNT; i++)
+        if (set >> i & 1) room[line.count++] = all[i];
+    return line;
+}
+
+static struct zkl_claim claim_of(int i) {
+    struct zkl_claim claim = {.permits = all[i]->permits, .limit = limit};
+    claim.node.sequence = all[i]->sequence;
+    claim.node.czxid = all[i]->czxid;
+    claim.node.name[0] = 'x';
+    return claim;
+}
+
+/* A list that the session of contender i may have while those of `there` are there. */
+static unsigned any_list(int i, unsigned there) {
+    unsigned list = nondet_uint32(), ahead = (1u << i) - 1;
+    ASSUME(list < 1u << COUNT);
+    ASSUME((list & there & ahead) == (there & ahead));
+    return list;
+}
+
+static void show_exclusion(void) {
+    unsigned there = nondet_uint32();
+    int64_t held = 0;
+    ASSUME(there < 1u << COUNT);
+    for (int i = 0; i < COUNT; i++) {
+        struct zkl_contender *room[COUNT];
+        struct zkl_line line = list_of(room, any_list(i, there));
+        struct zkl_claim claim = claim_of(i);
+        bool fits = zkl_permits_fit(&line, &claim);
+        if (there >> i & 1 && fits) held += claim.permits;
+    }
+    SHOW(held <= limit, "all that fit have no more than the limit");
+}
+
+/* Of the last contender but one: one is behind it, all others ahead. */
+static void show_one(void) {
+    struct zkl_contender *room[COUNT], *fewer_room[COUNT];
+    const int i = COUNT - 2, j = 0;
+    unsigned there = nondet_uint32(), fewer = nondet_uint32();
+    ASSUME(there < 1u << COUNT && fewer < 1u << COUNT);
+    unsigned ahead = (1u << i) - 1;
+    ASSUME((fewer & ahead & ~there) == 0); /* nobody comes ahead */
+    struct zkl_claim claim = claim_of(i), first = claim_of(j);
+    struct zkl_line line = list_of(room, there), later = list_of(fewer_room, fewer);
+    bool fits = zkl_permits_fit(&line, &claim);
+    SHOW(!fits || zkl_permits_fit(&later, &claim), "what fits once, fits for ever");
+    SHOW(!fits || zkl_permits_head(&line, &claim), "what fits is at the head");
+    SHOW((there & ahead) != 0 || fits, "the first fits");
+    if (!(there >> j & 1)) return;
+    SHOW(!zkl_permits_unseen(&line, &first) || !(there >> i & 1), "a claim behind has seen it");
+    SHOW(!zkl_permits_stranger(&line, &claim), "none is a stranger");
+    all[j]->limit = nondet_int32();
+    SHOW((zkl_permits_stranger(&line, &claim) == all[j]) == (all[j]->limit != limit),
+         "a stranger ahead is found");
+}
+
+int main(void) {
+    make_contenders();
+    show_exclusion();
+    show_one();
+    return 0;
+}

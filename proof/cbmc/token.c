@@ -1,0 +1,80 @@
+/*
+ * token.c - fencing tokens: those of one path grow strictly, from node to node and with each grant
+ * of a node that is handed on, without overflow; a czxid too large for that gives 0.
+ *
+ * Bounds:
+ *   czxid     all of 64 bits, above 0: ZooKeeper's begin with 1
+ *   served    a node begins with 0; from any number below ZKL_BATCH_MAX a hand-over keeps to it
+ *   line      its own contender is listed, or not, as zkl_line_own() says at random
+ * Not shown: the order between tokens that count grants and tokens that do not.
+ */
+#include "../../src/core/batch.c"
+
+#include "any.h"
+
+static struct zkl_contender contender;
+
+struct zkl_contender *zkl_line_own(const struct zkl_claim *claim) {
+    (void)claim;
+    return nondet_bool() ? &contender : NULL;
+}
+
+bool zkl_line_has_others(const struct zkl_line *line) {
+    (void)line;
+    return nondet_bool();
+}
+
+static bool is_served_number(int32_t served) {
+    return served >= 0 && served < ZKL_BATCH_MAX;
+}
+
+static void show_order(void) {
+    int64_t czxid = nondet_int64(), other = nondet_int64();
+    int32_t served = nondet_int32(), others = nondet_int32();
+    bool counting = nondet_bool();
+    ASSUME(czxid > 0 && other > 0 && is_served_number(served) && is_served_number(others));
+    int64_t token = zkl_token(czxid, counting, served);
+    if (counting && czxid > ZKL_BATCH_CZXID_MAX) {
+        SHOW(token == 0, "a czxid that is too large gives no token");
+        return;
+    }
+    SHOW(token > 0, "a token is above 0");
+    if (counting && other > ZKL_BATCH_CZXID_MAX) return;
+    bool later = czxid < other || (czxid == other && served < others && counting);
+    SHOW(!later || token < zkl_token(other, counting, others), "a later grant has a larger token");
+}
+
+static void show_hand_over(void) {
+    struct zkl_line line;
+    struct zkl_common common;
+    struct zkl_claim claim, heir;
+    struct zkl_contender *listed = &contender;
+    line.contenders = &listed;
+    line.common = &common;
+    line.claims = &heir;
+    claim.line = heir.line = &line;
+    claim.next = heir.next = NULL;
+    claim.next_part = &claim;
+    heir.next_part = &heir;
+    common.clock.connected = nondet_bool();
+    claim.ends = nondet_bool();
+    ASSUME(claim.counting && heir.counting);
+    ASSUME(is_served_number(claim.node.served));
+    ASSUME(claim.node.czxid > 0 && claim.node.czxid <= ZKL_BATCH_CZXID_MAX);
+    ASSUME(claim.node.turn_began >= 0);
+    zkl_time now = nondet_int64();
+    ASSUME(now >= claim.node.turn_began);
+    int64_t token = zkl_claim_token(&claim);
+    bool granted = has_held(&claim);
+    if (successor(&claim, now) != &heir) return;
+    hand_over(&claim, &heir);
+    SHOW(is_served_number(heir.node.served), "a node has no more grants than it has tokens");
+    SHOW(!granted || zkl_claim_token(&heir) > token, "the heir has a larger token");
+    SHOW(granted || zkl_claim_token(&heir) == token, "without a grant the token is still unused");
+}
+
+int main(void) {
+    show_order();
+    show_hand_over();
+    return 0;
+}
