@@ -1,0 +1,33 @@
+/*
+ * name_uuid.c - the beginning of a name: memory is safe over all strings, and what tells of a
+ * node's grants belongs to a mutex of ours, with the nonce's first bits.
+ *
+ * Bounds:
+ *   text      all strings to LONGEST: "_c_", 32 digits, five dashes, or more in their place
+ *
+ * cbmc: --unwind 42
+ */
+#include "../../src/core/name.c"
+
+#include "any.h"
+
+enum { LONGEST = 40 };
+
+int main(void) {
+    char text[LONGEST + 1];
+    struct zkl_name name;
+    int kind = nondet_int();
+    text[LONGEST] = '\0';
+    ASSUME(kind >= ZKL_MUTEX && kind <= ZKL_PERMIT);
+    name.kind = (enum zkl_kind)kind;
+    parse_uuid(text, &name);
+    SHOW(!name.keeps || name.counts, "a node that may be kept counts its grants");
+    SHOW(!name.counts || name.kind == ZKL_MUTEX, "only a mutex does");
+    SHOW(!name.counts || is_dashed(text + 3), "whose uuid is written as ours");
+    uint64_t told = name.nonce & (ZKL_NONCE_KEEPS | ZKL_NONCE_COUNTS);
+    SHOW(!name.keeps || told == ZKL_NONCE_KEEPS, "the nonce says that it may be kept");
+    SHOW(!name.counts || name.keeps || told == ZKL_NONCE_COUNTS, "or that it counts");
+    SHOW((name.session == 0 && name.nonce == 0) || strncmp(text, "_c_", 3) == 0,
+         "without the prefix there is no session");
+    return 0;
+}

@@ -1,0 +1,115 @@
+/*
+ * reply.c - what a server may say: of any answer to any request, reading it is safe; what is let
+ * through without an error has all that its kind is to have; the rest has no content.
+ *
+ * Bounds:
+ *   kinds       all
+ *   results     to COUNT, one for each operation; the loop has one body for all
+ *   names       to COUNT in a list, each of NAME bytes at most: any text, also an empty one, or NULL
+ *   paths       what was asked for has PATH bytes at most, what was made to 11 more and one
+ *   data        is not looked at
+ *
+ * cbmc: --unwind 16
+ */
+#include "../../src/session/reply.c"
+
+#include "any.h"
+
+enum { COUNT = 2, NAME = 3, PATH = 2, MADE = PATH + 12 };
+
+static char asked[PATH + 1], made[MADE + 1], names[COUNT][NAME + 1], others[COUNT][MADE + 1];
+
+static bool is_plain(const char *name) {
+    if (!name || !*name) return false;
+    for (int i = 0; i < NAME && name[i]; i++)
+        if ((unsigned char)name[i] < 0x20 || name[i] == 0x7f || name[i] == '/') return false;
+    return true;
+}
+
+static bool has_number(const char *path, const char *created) {
+    size_t length = strlen(path), whole = strlen(created);
+    return whole >= length + 10 && whole <= length + 11 && memcmp(path, created, length) == 0;
+}
+
+static void fill(char *text, size_t size) {
+    for (size_t i = 0; i < size; i++) text[i] = nondet_char();
+    text[size] = '\0';
+}
+
+int main(void) {
+    struct zkl_session *session = malloc(sizeof *session);
+    struct stake *stake = malloc(sizeof *stake);
+    ASSUME(session && stake);
+    struct zkl_op ops[COUNT];
+    struct zkl_result results[COUNT];
+    struct zkl_stat stat;
+    const char *list[COUNT];
+    struct call call = {.session = session, .stake = stake, .node = asked};
+    fill(asked, PATH);
+    fill(made, MADE);
+    for (int i = 0; i < COUNT; i++) {
+        fill(names[i], NAME);
+        fill(others[i], MADE);
+        list[i] = nondet_bool() ? names[i] : NULL;
+        ops[i].path = asked;
+        results[i].created = nondet_bool() ? others[i] : NULL;
+    }
+    int kind = nondet_int();
+    ASSUME(kind >= CALL_PARENT && kind <= CALL_UNWATCH);
+    call.kind = (enum call_kind)kind;
+    call.rpc.ops = ops;
+    call.rpc.count = nondet_size();
+    ASSUME(call.rpc.count <= COUNT);
+    struct answer answer = {.rc = nondet_int(),
+                            .text = nondet_bool() ? made : NULL,
+                            .size = nondet_int(),
+                            .stat = nondet_bool() ? &stat : NULL,
+                            .names = nondet_bool() ? list : NULL,
+                            .count = nondet_int(),
+                            .results = nondet_bool() ? results : NULL};
+    ASSUME(answer.count <= COUNT);
+    int64_t created = session->created;
+    int rc = answer.rc;
+
+    zkl_reply_sift(&call, &answer);
+    SHOW(rc == ZKL_ERROR_NONE || answer.rc == rc, "an error stays that error");
+    SHOW(session->created >= created, "the newest create stays the newest");
+    if (answer.rc != ZKL_ERROR_NONE) {
+        SHOW(!answer.stat && !answer.text && !answer.names && answer.count == 0 &&
+                 answer.size == 0,
+             "an error has no content");
+        return 0;
+    }
+    switch (call.kind) {
+    case CALL_CREATE:
+        SHOW(answer.stat && answer.stat->czxid > created, "a create is newer than those before");
+        SHOW(session->created == answer.stat->czxid, "and is the newest now");
+        SHOW(answer.text && strncmp(answer.text, asked, strlen(asked)) == 0, "it is what was asked");
+        SHOW(zkl_kind_is_fixed(stake->claim.kind) || has_number(asked, answer.text),
+             "it has a number");
+        break;
+    case CALL_CREATE_ALL:
+    case CALL_GUARD:
+        SHOW(answer.results, "a transaction has results");
+        for (size_t i = 0; i < call.rpc.count; i++) {
+            SHOW(answer.results[i].error == ZKL_ERROR_NONE, "all of them good");
+            bool counts = ops[i].kind == ZKL_OP_CREATE && ops[i].mode == ZKL_SEQUENTIAL;
+            SHOW(!counts || has_number(asked, answer.results[i].created), "with their numbers");
+        }
+        break;
+    case CALL_LIST:
+    case CALL_CHILDREN:
+        SHOW(answer.count >= 0, "a list is not of a negative length");
+        for (int i = 0; i < answer.count; i++)
+            SHOW(is_plain(answer.names[i]), "each name is one that a node may have");
+        break;
+    case CALL_GET_OWN:
+    case CALL_RANK:
+        SHOW(answer.stat && answer.stat->czxid > 0 && answer.stat->version >= 0,
+             "a lock's node has a czxid and a version");
+        SHOW(answer.size <= 0 || answer.text, "data of a size is there");
+        break;
+    default: break;
+    }
+    return 0;
+}
