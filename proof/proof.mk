@@ -1,20 +1,36 @@
 # proof.mk - what is proven; included by the top Makefile, all paths are from the top of the tree.
 #
-#   make proof              the specifications of proof/tla by tla-checker: some two minutes
-#   make proof TLA2TOOLS=/path/to/tla2tools.jar     by TLC, larger models, too
+#   make proof              both of these: some six minutes on two processors
+#   make proof-tla          the specifications of proof/tla by tla-checker: some two minutes
+#   make proof-tla TLA2TOOLS=/path/to/tla2tools.jar     by TLC, larger models, too
+#   make proof-cbmc         the proofs of src/core and src/session in proof/cbmc, by CBMC
+#   make proof-cbmc CBMC=/path/to/cbmc              by that one, which is to be of 6.6 or later
 #
 # docs/proof.md says what is claimed, and what each of these shows. tla-checker is a package of npm,
-# unpacked below build; nothing is installed.
+# CBMC one of Debian 13; both are unpacked below build, and nothing is installed.
 
 TLA_CHECKER = tla-checker@0.9.0
 TLA_CHECKER_FOLDER = $(BUILD)/proof/node_modules/tla-checker
 
-.PHONY: proof
+CBMC_FOLDER = $(BUILD)/proof/cbmc
 
-proof: $(if $(TLA2TOOLS),,$(TLA_CHECKER_FOLDER))
+.PHONY: proof proof-tla proof-cbmc
+
+proof: proof-tla proof-cbmc
+
+proof-tla: $(if $(TLA2TOOLS),,$(TLA_CHECKER_FOLDER))
 	@TLA2TOOLS="$(TLA2TOOLS)" proof/tla/run
 
 $(TLA_CHECKER_FOLDER):
 	@command -v npm >/dev/null || { echo "make proof needs node and npm (Debian: nodejs npm)," \
 		"or TLC: TLA2TOOLS=/path/to/tla2tools.jar" >&2; exit 1; }
 	npm install --silent --no-save --prefix $(BUILD)/proof $(TLA_CHECKER)
+
+# Without CBMC the rest of `make proof` runs all the same, and this says what is missing.
+proof-cbmc: $(if $(CBMC),,$(CBMC_FOLDER))
+	@if [ -n "$(CBMC)" ] || [ -x $(CBMC_FOLDER)/run/cbmc ]; then \
+		CBMC="$(CBMC)" LUA="$(LUA)" proof/cbmc/run; fi
+
+$(CBMC_FOLDER):
+	@rig/unpack -d trixie $@ cbmc || echo "make proof-cbmc runs nothing: it needs CBMC 6.6" \
+		"(Debian 13: cbmc; https://www.cprover.org/cbmc): CBMC=/path/to/cbmc" >&2

@@ -10,6 +10,8 @@
  *   contenders   COUNT: holders, one that waits, and one that is gone
  *   permits      from 1 to the limit, which is any above 0
  *   order        by numbers, or by czxids that are known
+ *
+ * cbmc: --unwind 5
  */
 #include "../../src/core/permits.c"
 #include "../../src/core/line.c"

@@ -1,0 +1,12 @@
+--- plant.lua - makes a tree with each of the planted defects (defects.lua), as spec/mutants does,
+-- with the proofs in it, below $BUILD. Prints of each: proof, name, tree and promise, by tabs.
+
+local mutant = require "spec.mutants.mutant"
+local shell = require "spec.mutants.shell"
+
+mutant.copy()
+shell.must("cp -R proof %s", mutant.BASE)
+for _, row in ipairs(require "proof.cbmc.defects") do
+    row.name = row[2]
+    print(table.concat({ row[1], row.name, mutant.make(row), row.breaks }, "\t"))
+end
