@@ -90,13 +90,6 @@ return {
     { "name_uuid", "half-a-uuid", breaks = "without the prefix there is no session",
       at = "parse_uuid", find = [[if (strncmp(text, "_c_", 3) != 0) return;]] },
 
-    { "name_round_trip", "seven-digits", breaks = "the number fits its width",
-      at = "zkl_name_prefix", find = "session >> 32,", replace = "session >> 28," },
-    { "name_round_trip", "capitals", breaks = "of that session and nonce",
-      at = "parse_hex", find = "c >= 'a' && c <= 'f'", replace = "c >= 'a' && c < 'f'" },
-    { "name_round_trip", "one-marker", breaks = "the marker is that kind's",
-      at = "zkl_name_prefix", find = "markers_of[kind]", replace = "markers_of[ZKL_MUTEX]" },
-
     { "reply", "any-path", breaks = "it is what was asked",
       at = "is_created", find = "if (!made || strncmp(made, asked, length) != 0) return false;",
       replace = "if (!made || strlen(made) < length) return false;" },

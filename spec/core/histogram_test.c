@@ -63,6 +63,10 @@ static void quantiles(void) {
         zkl_histogram_add(&histogram, 1000 * HOUR);
         CHECK_IS(zkl_histogram_quantile(&histogram, 1000), 1000 * HOUR);
     }
+    TEST("the longest time of all is in the last bucket") {
+        zkl_histogram_add(&histogram, INT64_MAX);
+        CHECK_IS(histogram.buckets[ZKL_HISTOGRAM_BUCKETS - 1], 1);
+    }
 }
 
 static void counts(void) {
