@@ -508,9 +508,9 @@ coverage: coverage-core
 C_SOURCES = $(wildcard src/*/*.c)
 C_FILES = $(C_SOURCES) $(HEADERS) $(wildcard rig/*.[ch] bench/*.c \
 	spec/core/*.[ch] spec/sim/*.[ch] spec/fuzz/*.[ch] spec/alloc/*.c spec/fault/*.c \
-	spec/memory/*.[ch] spec/cost/*.c spec/mutants/*.c)
+	spec/memory/*.[ch] spec/cost/*.c spec/mutants/*.c proof/cbmc/*.[ch])
 
-CHECKED_LUA = bin/zklock $(shell find lua spec bench docs examples types -name '*.lua')
+CHECKED_LUA = bin/zklock $(shell find lua spec bench docs examples types proof -name '*.lua')
 
 # What was found to be well stays so until it changes: each stamp has the time when the look began.
 LINT = $(BUILD)/lint

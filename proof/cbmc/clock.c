@@ -26,9 +26,9 @@
 
 /* What has been seen so far. */
 struct history {
-    zkl_time now; /* of the last operation */
-    double part;  /* margin / timeout */
-    bool proven;  /* a proof came in this session ... */
+    zkl_time now;    /* of the last operation */
+    double part;     /* margin / timeout */
+    bool proven;     /* a proof came in this session ... */
     zkl_time newest; /* ... and the newest of them was issued then */
 };
 
@@ -145,8 +145,9 @@ int main(void) {
     ASSUME(history.part > 0 && history.part <= 0.5);
     SHOW(is_sound(&clock, &history), "the new clock is sound");
 
-    clock = (struct zkl_clock){nondet_int64(), nondet_int64(), nondet_int64(), nondet_int64(),  nondet_int64(),
-                               nondet_int64(), nondet_int64(), nondet_int64(), nondet_bool(), nondet_uint32()};
+    clock = (struct zkl_clock){nondet_int64(), nondet_int64(), nondet_int64(), nondet_int64(),
+                               nondet_int64(), nondet_int64(), nondet_int64(), nondet_int64(),
+                               nondet_bool(),  nondet_uint32()};
     history.proven = nondet_bool();
     history.newest = nondet_int64();
     ASSUME(is_sound(&clock, &history));

@@ -111,8 +111,7 @@ int main(void) {
     for (int i = 0; i < COUNT; i++) list[i] = any_contender((char)('a' + i));
     for (int i = 1; i < COUNT; i++) {
         ASSUME(compare_contenders(&list[i - 1], &list[i]) < 0);
-        for (int j = 0; j < i; j++)
-            ASSUME(list[i]->czxid == 0 || list[i]->czxid != list[j]->czxid);
+        for (int j = 0; j < i; j++) ASSUME(list[i]->czxid == 0 || list[i]->czxid != list[j]->czxid);
     }
     line.exhausted = numbers_exhausted(&line);
     SHOW(line.exhausted == !do_numbers_tell(&line), "it is exhausted when numbers do not tell");

@@ -36,8 +36,8 @@ static void show_counter(void) {
     if (!parse_counter(text, length, digits, negative, &name)) return;
     SHOW(name.kind >= ZKL_MUTEX && name.kind <= ZKL_PERMIT && name.kind != ZKL_UNFAIR,
          "a contender has a kind that queues");
-    SHOW(negative ? name.sequence <= 0 && name.sequence >= -ZKL_SEQUENCE_LIMIT
-                  : name.sequence >= 0, "the number has the sign that it is written with");
+    SHOW(negative ? name.sequence <= 0 && name.sequence >= -ZKL_SEQUENCE_LIMIT : name.sequence >= 0,
+         "the number has the sign that it is written with");
     for (size_t i = length - digits; i < length; i++)
         SHOW(is_digit(text[i]), "the name ends in digits");
     if (name.kind != ZKL_PERMIT)

@@ -37,6 +37,7 @@ int main(void) {
     SHOW(quantile >= 0 && quantile <= longest, "a quantile is no longer than the longest");
     size_t bucket = bucket_of(quantile);
     SHOW(count_to(times, bucket) * 1000 >= per_mille * TIMES, "so many did not exceed it");
-    SHOW(bucket == 0 || count_to(times, bucket - 1) * 1000 < per_mille * TIMES, "and it is the least");
+    SHOW(bucket == 0 || count_to(times, bucket - 1) * 1000 < per_mille * TIMES,
+         "and it is the least");
     return 0;
 }

@@ -5,9 +5,9 @@
  * Bounds:
  *   kinds       all
  *   results     to COUNT, one for each operation; the loop has one body for all
- *   names       to COUNT in a list, each of NAME bytes at most: any text, also an empty one, or NULL
- *   paths       what was asked for has PATH bytes at most, what was made to 11 more and one
- *   data        is not looked at
+ *   names       to COUNT in a list, each of NAME bytes at most: any text, also an empty one, or
+ * NULL paths       what was asked for has PATH bytes at most, what was made to 11 more and one data
+ * is not looked at
  *
  * cbmc: --unwind 16
  */
@@ -75,8 +75,7 @@ int main(void) {
     SHOW(rc == ZKL_ERROR_NONE || answer.rc == rc, "an error stays that error");
     SHOW(session->created >= created, "the newest create stays the newest");
     if (answer.rc != ZKL_ERROR_NONE) {
-        SHOW(!answer.stat && !answer.text && !answer.names && answer.count == 0 &&
-                 answer.size == 0,
+        SHOW(!answer.stat && !answer.text && !answer.names && answer.count == 0 && answer.size == 0,
              "an error has no content");
         return 0;
     }
@@ -84,7 +83,8 @@ int main(void) {
     case CALL_CREATE:
         SHOW(answer.stat && answer.stat->czxid > created, "a create is newer than those before");
         SHOW(session->created == answer.stat->czxid, "and is the newest now");
-        SHOW(answer.text && strncmp(answer.text, asked, strlen(asked)) == 0, "it is what was asked");
+        SHOW(answer.text && strncmp(answer.text, asked, strlen(asked)) == 0,
+             "it is what was asked");
         SHOW(zkl_kind_is_fixed(stake->claim.kind) || has_number(asked, answer.text),
              "it has a number");
         break;
