@@ -14,7 +14,7 @@
  *              the timeout at most does for all but start and retime: there a product of doubles
  *              is too hard for CBMC, so PART is a constant. With 0.3 these two take 16 s.
  *
- * cbmc: -DPART=0.5
+ * cbmc: --unsigned-overflow-check --pointer-overflow-check -DPART=0.5
  */
 #include "../../src/core/clock.c"
 

@@ -6,6 +6,8 @@
  * Bounds:
  *   time      all of 63 bits
  *   added     TIMES, of all lengths: more differ in the counters only
+ *
+ * cbmc: --unsigned-overflow-check --pointer-overflow-check
  */
 #include "../../src/core/histogram.c"
 

@@ -4,8 +4,7 @@
  *
  * Bounds:
  *   contenders   up to COUNT, of any number, also beyond 2^31 and negative, of any kind: two that
- *                are equal, and one beside them; four (-DCOUNT=4) took 41 s without the
- *                checks of unsigned and pointer overflow, and did not end in 100 s with them
+ *                are equal, and one beside them; four (-DCOUNT=4) took 41 s
  *   names        of one character; numbers alone differ otherwise
  *   the list     is sorted by the comparison, as qsort() leaves it
  *   czxids       known, or not yet; those known differ

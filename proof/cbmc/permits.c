@@ -11,7 +11,7 @@
  *   permits      from 1 to the limit, which is any above 0
  *   order        by numbers, or by czxids that are known
  *
- * cbmc: --unwind 5
+ * cbmc: --unsigned-overflow-check --pointer-overflow-check --unwind 5
  */
 #include "../../src/core/permits.c"
 #include "../../src/core/line.c"

@@ -6,7 +6,7 @@
  *   times     TIMES, added to an empty histogram, each below LONGEST: the loop over the buckets
  *             ends by the 49th
  *
- * cbmc: --unwind 50
+ * cbmc: --unsigned-overflow-check --pointer-overflow-check --unwind 50
  */
 #include "../../src/core/histogram.c"
 

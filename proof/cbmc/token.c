@@ -7,6 +7,8 @@
  *   served    a node begins with 0; from any number below ZKL_BATCH_MAX a hand-over keeps to it
  *   line      its own contender is listed, or not, as zkl_line_own() says at random
  * Not shown: the order between tokens that count grants and tokens that do not.
+ *
+ * cbmc: --unsigned-overflow-check --pointer-overflow-check
  */
 #include "../../src/core/batch.c"
 
