@@ -58,7 +58,7 @@ static bool do_numbers_tell(const struct zkl_line *line) {
     bool tell = true;
     for (size_t i = 0; i < line->count; i++) {
         const struct zkl_contender *here = line->contenders[i];
-        if (zkl_sequence_exhausted(here->sequence)) tell = false;
+        if (here->sequence < 0 || here->sequence == INT32_MAX) tell = false;
         for (size_t j = 0; j < i; j++) {
             const struct zkl_contender *other = line->contenders[j];
             if (other->sequence == here->sequence && !is_pair(other, here)) tell = false;
