@@ -857,8 +857,7 @@ return {
       replace = "else if (member->state == ZKL_MEMBER_JOINING) " ..
                 "end(member, ZKL_CONFLICT, answer->rc);" },
     { "member-once", "a member whose session expired is not made again",
-      at = "zkl_session_connected", find = "zkl_member_start_all(session);",
-      also = { { at = "zkl_session_tick", find = "zkl_member_start_all(session);" } } },
+      at = "start_all", find = "zkl_member_start_all(session);" },
     { "roster-stale", "a member that changed, or was made anew, is not read again",
       at = "hear", find = "if (seen) seen->stale = true;" },
     { "roster-of-one-session", "members are not asked for anew after an expiry",

@@ -90,6 +90,11 @@ void zkl_call_create(struct call *call, const char *parent, const char *name, co
         parent, name);
 }
 
+void zkl_call_create_parent(struct call *call, const char *node) {
+    int mode = call->session->containers ? ZKL_CONTAINER : ZKL_PERSISTENT;
+    zkl_call_create(call, node, NULL, "", mode);
+}
+
 void zkl_call_delete(struct call *call, const char *parent, const char *name, int32_t version) {
     call->session->stats.deletes++;
     write_one(call, (struct zkl_op){.kind = ZKL_OP_DELETE, .version = version}, parent, name);
@@ -203,4 +208,14 @@ size_t zkl_call_refused(const struct call *call, const struct answer *answer) {
     while (i < count && (results[i].error == ZKL_ERROR_NONE || results[i].error == ZKL_UNANSWERED))
         i++;
     return i;
+}
+
+/* Below the topmost, absent only says that the create above it got lost. */
+bool zkl_call_parent_matters(const struct call *call, const struct answer *answer) {
+    bool topmost = call->node && strrchr(call->node, '/') == call->node;
+    if (answer->rc == ZKL_ERROR_NODE_EXISTS || (answer->reply == ZKL_ABSENT && !topmost))
+        return false;
+    if (answer->rc != ZKL_ERROR_UNIMPLEMENTED || !call->session->containers) return true;
+    call->session->containers = false; /* a server before 3.5.3 */
+    return false;
 }

@@ -109,6 +109,8 @@ struct call *zkl_call_new(struct zkl_session *session, enum call_kind kind, stru
 /* These put the call into the queue. It is about the node parent, or parent/name. */
 void zkl_call_create(struct call *call, const char *parent, const char *name, const char *data,
                      enum zkl_node_mode mode);
+/* A container, if the server has any. */
+void zkl_call_create_parent(struct call *call, const char *node);
 void zkl_call_delete(struct call *call, const char *parent, const char *name,
                      int32_t version); /* -1: whatever it is */
 void zkl_call_set(struct call *call, const char *parent, const char *name, const char *data,
@@ -133,5 +135,7 @@ void zkl_call_unlink(struct call *call);      /* out of the queue */
 void zkl_call_free(struct call *call);
 /* Which operation the server refused, from 0; the number of operations: the server does not say. */
 size_t zkl_call_refused(const struct call *call, const struct answer *answer);
+/* Of a parent's create. False: the node is there, or another create of it will follow. */
+bool zkl_call_parent_matters(const struct call *call, const struct answer *answer);
 
 #endif

@@ -133,6 +133,14 @@ static void change(struct zkl_session *session, enum zkl_session_state state) {
     zkl_events_post_state(session, state);
 }
 
+/* What is due, of all but claims. */
+static void start_all(struct zkl_session *session) {
+    zkl_query_start_all(session);
+    zkl_watcher_start_all(session);
+    zkl_member_start_all(session);
+    zkl_roster_start_all(session);
+}
+
 void zkl_session_connected(zkl_session *session, uint64_t id, zkl_time timeout) {
     zkl_time now = session->now;
     assert(id != 0 && timeout > 0);
@@ -149,10 +157,7 @@ void zkl_session_connected(zkl_session *session, uint64_t id, zkl_time timeout) 
     change(session, ZKL_SESSION_CONNECTED);
     zkl_watches_remove_unwanted(session); /* ahead of what is asked for anew */
     zkl_stakes_feed(session, resume);
-    zkl_query_start_all(session);
-    zkl_watcher_start_all(session);
-    zkl_member_start_all(session);
-    zkl_roster_start_all(session);
+    start_all(session);
     session->last_beat = 0; /* a proof at once, for leases that are suspect */
     zkl_session_wake(session, 0);
 }
@@ -331,10 +336,7 @@ void zkl_session_tick(zkl_session *session) {
     zkl_stakes_feed(session, take_notice);
     beat(session);
     look(session);
-    zkl_query_start_all(session);
-    zkl_watcher_start_all(session);
-    zkl_member_start_all(session);
-    zkl_roster_start_all(session);
+    start_all(session);
     zkl_stakes_drained(session); /* whatever ended a claim */
 }
 

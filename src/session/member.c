@@ -117,9 +117,8 @@ static struct call *call_for(struct zkl_member *member, enum call_kind kind) {
 
 static void create_parent(void *context, const char *node) {
     struct zkl_member *member = context;
-    int mode = member->session->containers ? ZKL_CONTAINER : ZKL_PERSISTENT;
     struct call *call = call_for(member, CALL_MEMBER_PARENT);
-    if (call) zkl_call_create(call, node, NULL, "", mode);
+    if (call) zkl_call_create_parent(call, node);
 }
 
 static void look(struct zkl_member *member, enum call_kind kind, enum zkl_rpc_kind rpc) {
@@ -179,7 +178,7 @@ zkl_time zkl_member_due(const struct zkl_session *session) {
     zkl_time first = ZKL_NEVER;
     if (session->state != ZKL_SESSION_CONNECTED) return first;
     for (const struct zkl_member *each = session->members; each; each = each->next)
-        if (!each->calls && each->act_at < first) first = each->act_at;
+        if (!each->calls) first = zkl_earlier(first, each->act_at);
     return first;
 }
 
@@ -189,12 +188,6 @@ static bool is_earlier(const struct zkl_session *session, uint64_t id) {
     size_t i = 0;
     while (i < EARLIER && session->earlier[i] != id) i++;
     return id != 0 && i < EARLIER;
-}
-
-static bool has_data(const struct zkl_member *member, const struct answer *answer) {
-    size_t size = answer->size > 0 ? (size_t)answer->size : 0;
-    bool same = size == strlen(member->data);
-    return same && (size == 0 || memcmp(answer->text, member->data, size) == 0);
 }
 
 /* Nothing of it is there, but perhaps later. */
@@ -239,8 +232,10 @@ static void see_nothing(struct zkl_member *member) {
 }
 
 static void answer_get(struct zkl_member *member, const struct answer *answer) {
+    const char *data = member->data;
     if (answer->reply == ZKL_UNKNOWN) act_after(member, PAUSE);
-    else if (answer->reply == ZKL_DONE) see(member, answer->stat->owner, !has_data(member, answer));
+    else if (answer->reply == ZKL_DONE)
+        see(member, answer->stat->owner, !zkl_answer_has(answer, data, strlen(data)));
     else if (answer->reply == ZKL_ABSENT) see_nothing(member);
     else look(member, CALL_MEMBER_EXISTS, ZKL_RPC_EXISTS);
 }
@@ -266,15 +261,10 @@ static void answer_create(struct zkl_member *member, const struct call *call,
         be_refused(member, answer);
 }
 
-/* Below the topmost, absent only says that the create above it got lost. */
 static void answer_parent(struct zkl_member *member, const struct call *call,
                           const struct answer *answer) {
-    bool topmost = call->node && strrchr(call->node, '/') == call->node;
-    if (answer->rc == ZKL_ERROR_UNIMPLEMENTED && member->session->containers)
-        member->session->containers = false; /* a server before 3.5.3 */
-    else if (answer->rc == ZKL_ERROR_NODE_EXISTS) return;
-    else if (answer->reply == ZKL_REFUSED || (answer->reply == ZKL_ABSENT && topmost))
-        be_refused(member, answer);
+    bool refused = answer->reply == ZKL_REFUSED || answer->reply == ZKL_ABSENT;
+    if (zkl_call_parent_matters(call, answer) && refused) be_refused(member, answer);
 }
 
 /* The event of the own write may have used up the watch. */

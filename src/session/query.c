@@ -244,9 +244,8 @@ static void queue_listed(struct zkl_request *request, const struct answer *answe
 /* Keeps a copy of the data. False: out of memory; the request was told. */
 static bool keep_data(struct zkl_request *request, char **to, size_t *size,
                       const struct answer *answer) {
-    *size = answer->size > 0 ? (size_t)answer->size : 0;
-    *to = malloc(*size + 1);
-    if (*to && *size) memcpy(*to, answer->text, *size);
+    *size = zkl_answer_size(answer);
+    *to = zkl_answer_copy(answer);
     if (!*to) zkl_request_finish(request, ZKL_NO_MEMORY, 0);
     return *to != NULL;
 }

@@ -20,6 +20,7 @@
  * Replies of the right form that contradict each other are the claim machine's matter
  * (zkl_claim_asks_too_often).
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "call.h"
@@ -147,4 +148,19 @@ void zkl_reply_sift(const struct call *call, struct answer *answer) {
     if (answer->rc == ZKL_ERROR_NONE && is_sound(call, answer)) return;
     int rc = answer->rc == ZKL_ERROR_NONE ? NOT_UNDERSTOOD : answer->rc;
     *answer = (struct answer){.rc = rc, .results = answer->results};
+}
+
+size_t zkl_answer_size(const struct answer *answer) {
+    return answer->size > 0 ? (size_t)answer->size : 0;
+}
+
+bool zkl_answer_has(const struct answer *answer, const char *data, size_t size) {
+    return zkl_answer_size(answer) == size && (size == 0 || memcmp(answer->text, data, size) == 0);
+}
+
+char *zkl_answer_copy(const struct answer *answer) {
+    size_t size = zkl_answer_size(answer);
+    char *copy = malloc(size + 1);
+    if (copy && size) memcpy(copy, answer->text, size);
+    return copy;
 }

@@ -23,4 +23,9 @@ struct answer {
 /* An answer that no server gives becomes one that was not understood. */
 void zkl_reply_sift(const struct call *call, struct answer *answer);
 
+/* The data of a get: their size; whether they are these bytes; a copy (NULL: out of memory). */
+size_t zkl_answer_size(const struct answer *answer);
+bool zkl_answer_has(const struct answer *answer, const char *data, size_t size);
+char *zkl_answer_copy(const struct answer *answer);
+
 #endif

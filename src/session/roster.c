@@ -102,21 +102,18 @@ static void settle(struct zkl_roster *roster, enum zkl_code code, int error) {
 }
 
 static bool equal(const struct seen *seen, const struct answer *answer) {
-    size_t size = answer->size > 0 ? (size_t)answer->size : 0;
     bool same = seen->known && !seen->hidden && seen->czxid == answer->stat->czxid &&
                 seen->mzxid == answer->stat->mzxid && seen->session == answer->stat->owner;
-    return same && seen->size == size && (size == 0 || memcmp(seen->data, answer->text, size) == 0);
+    return same && zkl_answer_has(answer, seen->data, seen->size);
 }
 
 /* False: out of memory. */
 static bool take(struct seen *seen, const struct answer *answer) {
-    size_t size = answer->size > 0 ? (size_t)answer->size : 0;
-    char *data = malloc(size + 1);
+    char *data = zkl_answer_copy(answer);
     if (!data) return false;
-    if (size) memcpy(data, answer->text, size);
     free(seen->data);
     seen->data = data;
-    seen->size = size;
+    seen->size = zkl_answer_size(answer);
     seen->czxid = answer->stat->czxid;
     seen->mzxid = answer->stat->mzxid;
     seen->created = answer->stat->ctime;

@@ -67,9 +67,8 @@ static void create_node(struct stake *stake) {
 
 static void create_parent(void *context, const char *node) {
     struct stake *stake = context;
-    int mode = stake->session->containers ? ZKL_CONTAINER : ZKL_PERSISTENT;
     struct call *call = call_for(stake, CALL_PARENT, NULL);
-    if (call) zkl_call_create(call, node, NULL, "", mode);
+    if (call) zkl_call_create_parent(call, node);
 }
 
 /* One that exists refuses, which is as good. Without memory the create fails, and comes again. */

@@ -72,16 +72,9 @@ static void answer_list(const struct call *call, const struct answer *answer) {
     }
 }
 
-/* Below the topmost, absent only says that the create above it got lost. */
 static void answer_parent(const struct call *call, const struct answer *answer) {
-    struct stake *stake = call->stake;
-    bool topmost = call->node && strrchr(call->node, '/') == call->node;
-    if (answer->rc == ZKL_ERROR_NODE_EXISTS || (answer->reply == ZKL_ABSENT && !topmost)) return;
-    if (answer->rc == ZKL_ERROR_UNIMPLEMENTED && stake->session->containers) {
-        stake->session->containers = false; /* a server before 3.5.3 */
-        return;
-    }
-    zkl_claim_parents(&stake->claim, answer->reply, answer->why);
+    if (zkl_call_parent_matters(call, answer))
+        zkl_claim_parents(&call->stake->claim, answer->reply, answer->why);
 }
 
 static const char *last_segment(const char *node) {

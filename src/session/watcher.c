@@ -70,9 +70,8 @@ static bool take(struct reading *reading, const struct answer *answer) {
     reading->mzxid = answer->stat->mzxid;
     reading->version = answer->stat->version;
     reading->aversion = answer->stat->aversion;
-    reading->size = answer->size > 0 ? (size_t)answer->size : 0;
-    reading->data = malloc(reading->size + 1);
-    if (reading->data && reading->size) memcpy(reading->data, answer->text, reading->size);
+    reading->size = zkl_answer_size(answer);
+    reading->data = zkl_answer_copy(answer);
     return reading->data != NULL;
 }
 
@@ -164,10 +163,8 @@ void zkl_watcher_start_all(struct zkl_session *session) {
 zkl_time zkl_watcher_due(const struct zkl_session *session) {
     zkl_time first = ZKL_NEVER;
     if (session->state != ZKL_SESSION_CONNECTED) return first;
-    for (const struct zkl_watcher *each = session->watchers; each; each = each->next) {
-        zkl_time due = due_of(each);
-        if (due < first) first = due;
-    }
+    for (const struct zkl_watcher *each = session->watchers; each; each = each->next)
+        first = zkl_earlier(first, due_of(each));
     return first;
 }
 
