@@ -64,6 +64,10 @@ void *zkl_lua_enter(lua_State *L, const char *name) {
     return box->held;
 }
 
+void *zkl_lua_enter_full(lua_State *L, const char *name) {
+    return zkl_lua_to_box(L, 1, name)->client ? zkl_lua_enter(L, name) : NULL;
+}
+
 void zkl_lua_leave(lua_State *L) {
     const struct zkl_box *box = lua_touserdata(L, 1);
     zkl_client_leave(box->client);

@@ -82,6 +82,8 @@ struct zkl_box *zkl_lua_to_box(lua_State *L, int index, const char *name);
 const struct zkl_box *zkl_lua_check(lua_State *L, int index, const char *name);
 /* Enters the client of the first argument, a box; returns the box's content. */
 void *zkl_lua_enter(lua_State *L, const char *name);
+/* The same; NULL, and not entered: the box is empty, as a finalizer may just have emptied it. */
+void *zkl_lua_enter_full(lua_State *L, const char *name);
 void zkl_lua_leave(lua_State *L);
 /* Empties the first argument, a box, and drops its content, unless that is the parent process's. */
 int zkl_lua_drop(lua_State *L, const char *name, void (*drop)(void *held));

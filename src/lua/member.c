@@ -12,9 +12,10 @@ static int id(lua_State *L) {
  */
 static int state(lua_State *L) {
     enum zkl_code why;
-    if (!zkl_lua_to_box(L, 1, ZKL_MEMBER_BOX)->client) return 0;
     const char *detail;
-    enum zkl_member_state now = zkl_member_state(zkl_lua_enter(L, ZKL_MEMBER_BOX), &why, &detail);
+    zkl_member *member = zkl_lua_enter_full(L, ZKL_MEMBER_BOX);
+    if (!member) return 0;
+    enum zkl_member_state now = zkl_member_state(member, &why, &detail);
     zkl_lua_leave(L);
     if (now != ZKL_MEMBER_ENDED) {
         lua_pushstring(L, now == ZKL_MEMBER_JOINED ? "joined" : "joining");

@@ -8,12 +8,6 @@ static int id(lua_State *L) {
     return 1;
 }
 
-/* Enters the client. NULL: a finalizer may just have dropped the roster. */
-static zkl_roster *enter(lua_State *L) {
-    if (!zkl_lua_to_box(L, 1, ZKL_ROSTER_BOX)->client) return NULL;
-    return zkl_lua_enter(L, ZKL_ROSTER_BOX);
-}
-
 static void push_listed(lua_State *L, const struct zkl_listed *listed) {
     lua_createtable(L, 0, 4);
     lua_pushstring(L, listed->name);
@@ -56,7 +50,7 @@ static int look(lua_State *L) {
     lua_settop(L, 1);
     zkl_lua_push_stored(L, 1); /* push_roll */
     lua_pushlightuserdata(L, &roll);
-    zkl_roster *roster = enter(L);
+    zkl_roster *roster = zkl_lua_enter_full(L, ZKL_ROSTER_BOX);
     if (!roster) return 0;
     bool any = zkl_roster_look(roster, &roll);
     zkl_lua_leave(L);
@@ -69,7 +63,7 @@ static int look(lua_State *L) {
 
 /* roster:told(): what look() gave was told to the user */
 static int told(lua_State *L) {
-    zkl_roster *roster = enter(L);
+    zkl_roster *roster = zkl_lua_enter_full(L, ZKL_ROSTER_BOX);
     if (!roster) return 0;
     zkl_roster_told(roster);
     zkl_lua_leave(L);

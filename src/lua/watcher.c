@@ -9,12 +9,6 @@ static int id(lua_State *L) {
     return 1;
 }
 
-/* Enters the client. NULL: a finalizer may just have dropped the watcher. */
-static zkl_watcher *enter(lua_State *L) {
-    if (!zkl_lua_to_box(L, 1, ZKL_WATCHER_BOX)->client) return NULL;
-    return zkl_lua_enter(L, ZKL_WATCHER_BOX);
-}
-
 /* While the data are pushed other data may come, or the watcher's end. False: out of memory. */
 static bool copy_data(struct zkl_sight *sight) {
     char *data = malloc(sight->size + 1);
@@ -44,7 +38,7 @@ static int look(lua_State *L) {
     lua_settop(L, 1);
     zkl_lua_push_stored(L, 1); /* push_sight */
     lua_pushlightuserdata(L, &sight);
-    zkl_watcher *watcher = enter(L);
+    zkl_watcher *watcher = zkl_lua_enter_full(L, ZKL_WATCHER_BOX);
     if (!watcher) return 0;
     bool any = zkl_watcher_look(watcher, &sight);
     bool copied = any && copy_data(&sight);
@@ -58,7 +52,7 @@ static int look(lua_State *L) {
 
 /* watcher:told(): what look() gave was told to the user */
 static int told(lua_State *L) {
-    zkl_watcher *watcher = enter(L);
+    zkl_watcher *watcher = zkl_lua_enter_full(L, ZKL_WATCHER_BOX);
     if (!watcher) return 0;
     zkl_watcher_told(watcher);
     zkl_lua_leave(L);
