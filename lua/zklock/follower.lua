@@ -36,9 +36,7 @@ function Follower:await(after, method, ...)
     request:on_done(function()
         if not self.stopped then after(self, request) end
     end)
-    local handle, id = session.handle[method](session.handle, ...)
-    request.handle, request.id = handle, id
-    request.requests[id] = request
+    request:begin(session.handle[method](session.handle, ...))
     self.request = request
     if before then before:close() end
 end

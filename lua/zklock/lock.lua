@@ -107,8 +107,7 @@ local function attempt(self, opts, limit, begun)
     if done then -- an owner that has the lock already
         return drop(handle, take(handle, owner, self, opts.timeout))
     end
-    request.handle, request.id = handle, id
-    request.requests[id] = request
+    request:begin(handle, id)
     return wait.by(driver, session, request, left, take_lease, self, opts.timeout)
 end
 
