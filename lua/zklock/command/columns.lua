@@ -49,6 +49,15 @@ function _M.head(columns)
 end
 
 
+--- A head, and what row(item, place) gives for each of the list.
+---@return string
+function _M.table(columns, list, row)
+    local rows = { _M.head(columns) }
+    for i, item in ipairs(list) do rows[i + 1] = row(item, i) end
+    return table.concat(rows)
+end
+
+
 local UNITS = { { 86400, "d" }, { 3600, "h" }, { 60, "min" } }
 
 --- Seconds, for people.

@@ -98,7 +98,7 @@ local news = {} -- kind -> function(job, number)
 -- The command decides what becomes of it.
 function news.signal(self, number) self.child:signal(number) end
 
-function news.notice(self, number) self.child:signal(number) end
+news.notice = news.signal
 
 function news.stop(self, number)
     self.stopping = true
@@ -159,9 +159,9 @@ end
 
 -- --- waits --------------------------------------------------------------------------
 
-local function receive(self, seconds)
-    self.child:wait(self.session:fd(), seconds)
-    self.session:dispatch()
+local function receive(self, session, seconds)
+    self.child:wait(session:fd(), seconds)
+    session:dispatch()
 end
 
 
@@ -170,8 +170,7 @@ function Job:driver()
     return {
         wait = function(session, request)
             while not request:done() do
-                self.child:wait(session:fd(), SLICE)
-                session:dispatch()
+                receive(self, session, SLICE)
                 self:attend()
             end
         end,
@@ -185,7 +184,7 @@ end
 ---@return boolean? in_time
 function Job:wait_until(condition, deadline)
     while not condition() and now() < deadline do
-        receive(self, max(min(SLICE, deadline - now()), 0))
+        receive(self, self.session, max(min(SLICE, deadline - now()), 0))
         self:attend()
     end
     return condition()
@@ -213,7 +212,7 @@ end
 --- Goes on when there is news, and at the latest after so many seconds.
 function Job:step(seconds)
     local keeper = self.keeper
-    receive(self, seconds)
+    receive(self, self.session, seconds)
     keeper:look()
     if self.resuming and keeper:may_resume() then
         self.resuming = false

@@ -8,7 +8,6 @@ local options = require "zklock.options"
 local ipairs, huge, max = ipairs, math.huge, math.max
 local now = core.now
 
-local TRY = 5 -- seconds that a server has to answer a try
 local LEAVE = 2 -- seconds that it has to remove the node before a signal is passed on
 local SLICE = 0.5 -- seconds between two looks
 
@@ -111,7 +110,8 @@ function Membership:enter()
     local tries, waits = given.nonblock or given.wait == 0, given.wait
     local deadline = waits and now() + waits or huge
     while true do
-        local timeout = tries and TRY or waits and max(deadline - now(), 0) or nil
+        local timeout = waits and max(deadline - now(), 0) or nil
+        if tries then timeout = self.job.session.connect_timeout end
         local member, message, code = self:join(timeout)
         if member then return self:become(member) end
         if code == "conflict" then

@@ -59,9 +59,7 @@ end
 
 local function as_text(locks)
     if not locks[1] then return "no locks\n" end
-    local rows = { columns.head(COLUMNS) }
-    for i, lock in ipairs(locks) do rows[i + 1] = row(lock) end
-    return table.concat(rows)
+    return columns.table(COLUMNS, locks, row)
 end
 
 

@@ -9,7 +9,6 @@ local options = require "zklock.options"
 local repeated = require "zklock.command.repeated"
 local sessions = require "zklock.sessions"
 
-local ipairs = ipairs
 local now = core.now
 
 local COLUMNS = {
@@ -35,15 +34,16 @@ function members.describe(parser)
 end
 
 
+local function row(member)
+    return columns.row(COLUMNS, {
+        member.name, member.data, member.session, columns.age(member.since),
+    })
+end
+
+
 local function as_text(list)
     if not list[1] then return "no members\n" end
-    local rows = { columns.head(COLUMNS) }
-    for i, each in ipairs(list) do
-        rows[i + 1] = columns.row(COLUMNS, {
-            each.name, each.data, each.session, columns.age(each.since),
-        })
-    end
-    return table.concat(rows)
+    return columns.table(COLUMNS, list, row)
 end
 
 

@@ -7,8 +7,6 @@ local printable = require "zklock.command.printable"
 local repeated = require "zklock.command.repeated"
 local tree = require "zklock.command.tree"
 
-local ipairs = ipairs
-
 local COLUMNS = {
     { title = "", width = 4, right = true },
     { title = "", width = 5 },
@@ -67,17 +65,15 @@ end
 --- The line of a lock as text.
 function show.text(queue)
     if not queue[1] then return "free\n" end
-    local rows = { columns.head(COLUMNS) }
-    for i, entry in ipairs(queue) do
-        rows[i + 1] = columns.row(COLUMNS, {
+    return columns.table(COLUMNS, queue, function(entry, i)
+        local row = columns.row(COLUMNS, {
             ("%d"):format(i), part_of(entry), kind_of(entry),
             entry.revoked and "asked to give way" or entry.identity, entry.session,
             entry.token and ("%d"):format(entry.token), columns.age(entry.since), entry.language,
         })
-        if entry.data then rows[i + 1] = rows[i + 1] .. below(printable.line(entry.data)) end
-        if is_silent(queue, i) then rows[i + 1] = rows[i + 1] .. below(SILENT) end
-    end
-    return table.concat(rows)
+        if entry.data then row = row .. below(printable.line(entry.data)) end
+        return is_silent(queue, i) and row .. below(SILENT) or row
+    end)
 end
 
 
