@@ -36,7 +36,9 @@ function Follower:await(after, method, ...)
     request:on_done(function()
         if not self.stopped then after(self, request) end
     end)
-    request:begin(session.handle[method](session.handle, ...))
+    local handle, id = session.handle[method](session.handle, ...)
+    request.handle, request.id = handle, id
+    request.requests[id] = request
     self.request = request
     if before then before:close() end
 end

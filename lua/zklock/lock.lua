@@ -107,7 +107,8 @@ local function attempt(self, opts, limit, begun)
     if done then -- an owner that has the lock already
         return drop(handle, take(handle, owner, self, opts.timeout))
     end
-    request:begin(handle, id)
+    request.handle, request.id = handle, id
+    request.requests[id] = request
     return wait.by(driver, session, request, left, take_lease, self, opts.timeout)
 end
 
