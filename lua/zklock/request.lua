@@ -54,7 +54,7 @@ receiver(Request, Request, "request")
 --- Wraps a C request, and makes session:dispatch() find it, session:interrupt(owner), too. Nothing
 -- more is heard of one that was done before: a finalizer, which may run wherever an object is made
 -- or something is called, may have had that delivered. One that has to be heard of begins after
--- this, without a handle here, and is put into `requests` at once.
+-- this, without a handle here, and is put into `requests` at once, with no call between.
 function Request.new(session, handle, owner)
     local self = setmetatable({
         handle = false,
