@@ -455,11 +455,14 @@ static void watching(void) {
         s.line.children = ZKL_UNWATCHED;
         CHECK_IS(resume(&s.second), ZKL_DO_GRANT | ZKL_DO_WATCH_CHILDREN);
     }
-    TEST("a turn by time, whose node may be gone, is not asked in the place of one by number") {
-        reach(ZKL_HELD, ZKL_BATCH_BY_TIME);
-        join(&s.second, 1, true);
-        s.second.state = ZKL_HELD; /* it came when the first one's node was deleted */
-        CHECK_IS(join(&s.third, 1, false), ZKL_DO_QUEUED | ZKL_DO_WATCH_CHILDREN);
+    TEST("a turn that goes on, whose node may be gone, is not asked in the place of a served one") {
+        static const int32_t turns[] = {ZKL_BATCH_BY_TIME, 2};
+        for (int i = 0; i < 2; i++) {
+            reach(ZKL_HELD, turns[i]);
+            join(&s.second, 1, true);
+            s.second.state = ZKL_HELD; /* it came when the first one's node was deleted */
+            CHECK_IS(join(&s.third, 1, false), ZKL_DO_QUEUED | ZKL_DO_WATCH_CHILDREN);
+        }
     }
     TEST("not before the batch is served, nor with nobody to hand the node to") {
         begin(1);

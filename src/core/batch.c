@@ -166,14 +166,16 @@ zkl_actions zkl_batch_granted(struct zkl_claim *claim, zkl_time now) {
 
 /*
  * A claim waits for its turn now: the turn that goes on is to hear of other sessions. In turns by
- * time the claim that gives the lock up asks.
+ * time the claim that gives the lock up asks. Where a node was deleted two claims may serve: the
+ * one before does not know yet that it has lost the lock.
  */
 zkl_actions zkl_batch_followed(struct zkl_claim *claim) {
-    for (const struct zkl_claim *each = claim->line->claims; each; each = each->next) {
+    zkl_actions asks = 0;
+    for (const struct zkl_claim *each = claim->line->claims; each && !asks; each = each->next) {
         if (zkl_claims_wait_from(each)) break;
-        if (each->batch > 0 && is_serving(each)) return watch_if_served(each, 0);
+        if (each->batch > 0 && is_serving(each)) asks = watch_if_served(each, 0);
     }
-    return 0;
+    return asks;
 }
 
 /* --- how often a lock may be kept ------------------------------------------------------------- */
