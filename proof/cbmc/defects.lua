@@ -84,6 +84,14 @@ return {
     { "name_tail", "letters-count", breaks = "the name ends in digits",
       at = "parse_counter", find = "if (!is_digit(number[i])) return false;" },
 
+    { "name_round_trip", "reader-is-writer", breaks = "the marker is that kind's",
+      at = "zkl_name_prefix", find = [[[ZKL_READ] = "__READ__"]],
+      replace = [[[ZKL_READ] = "__WRIT__"]] },
+    { "name_round_trip", "half-a-session", breaks = "of that session and nonce",
+      at = "zkl_name_prefix", find = "session & 0xffff,", replace = "session & 0xff," },
+    { "name_round_trip", "wide-part", breaks = "the number fits its width",
+      at = "zkl_name_prefix", find = "session >> 16 & 0xffff", replace = "session >> 16" },
+
     { "name_uuid", "undashed", breaks = "whose uuid is written as ours",
       at = "parse_uuid", find = " && is_dashed(text + 3)" },
     { "name_uuid", "any-kind", breaks = "only a mutex does",

@@ -1,0 +1,78 @@
+/*
+ * name_round_trip.c - a name that is written is read as what it was written of: its kind, session
+ * and nonce, each by the function that reads it; and its uuid is dashed as ours are.
+ *
+ * Bounds:
+ *   kind, session, nonce    all but PERMIT, whose permits are decimal numbers: CBMC does not end on
+ *                           divisions by ten in a minute (C tests have them)
+ *   snprintf                is a model: of %s, and of hexadecimal digits of a fixed width, which
+ *                           has to suffice
+ *
+ * cbmc: --unwind 89 --unwindset parse_hex.0:21
+ */
+#include "../../src/core/name.c"
+
+#include <stdarg.h>
+
+#include "any.h"
+
+static char text[ZKL_NAME_SIZE]; /* the name ... */
+static size_t written;           /* ... of this length */
+
+/* Puts it into the text from `at` on; gives where it ends. */
+static size_t put_hex(char *to, size_t at, uint64_t value, int width) {
+    SHOW(value >> (4 * width) == 0, "the number fits its width");
+    for (int i = width - 1; i >= 0; i--) {
+        int digit = (int)(value >> (4 * i) & 0xf);
+        to[at++] = (char)(digit < 10 ? '0' + digit : 'a' + digit - 10);
+    }
+    return at;
+}
+
+int snprintf(char *to, size_t size, const char *format, ...) {
+    va_list arguments;
+    size_t at = 0;
+    va_start(arguments, format);
+    for (size_t i = 0; format[i]; i++) {
+        if (format[i] != '%') {
+            to[at++] = format[i];
+        } else if (format[++i] == 's') {
+            const char *part = va_arg(arguments, const char *);
+            for (size_t j = 0; part[j]; j++) to[at++] = part[j];
+        } else {
+            int width = format[++i] - '0'; /* behind the 0 */
+            if (format[i + 1] != 'l') width = width * 10 + format[++i] - '0';
+            at = put_hex(to, at, va_arg(arguments, uint64_t), width);
+            i += 2;
+        }
+    }
+    to[at] = '\0';
+    va_end(arguments);
+    SHOW(at < size, "there is room for the text");
+    written += at;
+    return (int)at;
+}
+
+/* The digits from `at` on, up to `end`, say the number, and no more than that. */
+static void show_hex(size_t at, size_t end, uint64_t number) {
+    char digits[20] = "";
+    uint64_t value;
+    for (size_t i = at; i < end; i++) digits[i - at] = text[i];
+    const char *rest = parse_hex(digits, &value);
+    SHOW(rest == digits + (end - at) && value == number, "of that session and nonce");
+}
+
+int main(void) {
+    static const enum zkl_kind kinds[] = {ZKL_MUTEX, ZKL_READ, ZKL_WRITE};
+    uint64_t session = nondet_uint64(), nonce = nondet_uint64();
+    for (int i = 0; i < 3; i++) {
+        enum zkl_kind kind;
+        written = 0;
+        zkl_name_prefix(text, kinds[i], session, nonce);
+        SHOW(find_marker(text, written, &kind) && kind == kinds[i], "the marker is that kind's");
+    }
+    SHOW(is_dashed(text + 3), "the uuid has its dashes");
+    show_hex(3, 21, session);
+    show_hex(21, 39, nonce);
+    return 0;
+}
