@@ -34,7 +34,7 @@ local function anchors(text)
 end
 
 
--- "docs/design/claims.md", "../left-alone.md" → "docs/left-alone.md"
+-- "docs/design/claims.md", "../tls.md" → "docs/tls.md"
 local function resolve(from, link)
     local path = (from:match "^(.*/)" or "") .. link
     local count
