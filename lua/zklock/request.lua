@@ -29,6 +29,13 @@ function Request:on_done(fn)
 end
 
 
+--- It has a handle from now on. It is found only then: a finalizer or a hook may interrupt it.
+function Request:begin(handle, id)
+    self.handle, self.id = handle, id
+    self.requests[id] = self
+end
+
+
 --- Ends the wait, if it has not ended.
 ---@return boolean ended
 function Request:interrupt()
@@ -49,13 +56,6 @@ Request.__close = Request.close
 
 
 receiver(Request, Request, "request")
-
-
---- It has a handle from now on. It is found only then: a finalizer or a hook may interrupt it.
-function Request:begin(handle, id)
-    self.handle, self.id = handle, id
-    self.requests[id] = self
-end
 
 
 --- Wraps a C request, and makes session:dispatch() find it, session:interrupt(owner), too. Nothing
