@@ -1,5 +1,5 @@
 --- The engines side by side, on servers of this machine, round by round in one run. It prints the
--- tables as docs/engines.md has them, and that page says what they mean.
+-- tables as docs/performance/engines.md has them, and that page says what they mean.
 --
 --   make bench-engines                                  all, in less than ten minutes
 --   make bench-engines BENCH="--help"                   the options

@@ -1,5 +1,5 @@
 --- make bench-engines, in a few seconds: one short round of some engines, whose tables are there
--- and make sense. And the tables of docs/engines.md have all that it measures.
+-- and make sense. And the tables of docs/performance/engines.md have all that it measures.
 
 local contenders = require "bench.engines.contenders"
 local engine = require "zklock.engine"
@@ -65,9 +65,9 @@ describe("make bench-engines", function()
 end)
 
 
-describe("the tables of docs/engines.md (CMP-01)", function()
+describe("the tables of docs/performance/engines.md (CMP-01)", function()
     it("have all that is measured, and that is each engine", function()
-        local rows, measured = markdown.rows(rig.shell("cat docs/engines.md")), {}
+        local rows, measured = markdown.rows(rig.shell("cat docs/performance/engines.md")), {}
         for _, contender in ipairs(contenders) do
             measured[contender.engine] = true
             assert.is_true(#(rows[contender.label] or {}) >= 4, contender.label)

@@ -233,7 +233,7 @@ describe("a condition", function()
     end)
 
     it("is as the reference shows it", function()
-        local page = assert(files.read("docs/reference.md"))
+        local page = assert(files.read("docs/reference/locks.md"))
         local example = page:match('\n(local lock = session:mutex%("/locks/jobs.-)```')
         local jobs = "/jobs" .. path:match("[^/]*$")
         example = example:gsub("/locks/jobs", path):gsub("/jobs", jobs)

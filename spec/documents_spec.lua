@@ -1,6 +1,7 @@
 --- The documents agree with the tree: links lead somewhere, commands name what there is, and the
 -- table of a claim's states has the core's own words.
 
+local reference = require "spec.reference"
 local rig = require "spec.rig"
 local table_of_states = require "spec.sim.states"
 
@@ -24,17 +25,19 @@ end
 
 
 -- As GitHub makes anchors of headings.
+local function anchor_of(heading)
+    return (heading:lower():gsub("%]%b()", ""):gsub("[^%w%- _]", ""):gsub(" ", "-"))
+end
+
+
 local function anchors(text)
     local found = {}
-    for heading in prose(text):gmatch "\n#+ ([^\n]+)" do
-        heading = heading:lower():gsub("%]%b()", ""):gsub("[^%w%- _]", ""):gsub(" ", "-")
-        found[heading] = true
-    end
+    for heading in prose(text):gmatch "\n#+ ([^\n]+)" do found[anchor_of(heading)] = true end
     return found
 end
 
 
--- "docs/design/claims.md", "../left-alone.md" → "docs/left-alone.md"
+-- "docs/design/claims.md", "../tls.md" → "docs/tls.md"
 local function resolve(from, link)
     local path = (from:match "^(.*/)" or "") .. link
     local count
@@ -91,6 +94,49 @@ describe("the documents", function()
             if file and file ~= "README.md" then made[file] = text:match "\n\n(%d+%-%d+%-%d+)%." end
         end
         assert.same(made, listed)
+    end)
+end)
+
+
+describe("the reference", function()
+    local calls = reference.calls()
+
+    it("has each call in its index, once", function()
+        local there, listed = {}, {}
+        for i, call in ipairs(calls) do
+            there[i] = call.page .. ".md#" .. anchor_of(call.heading)
+        end
+        local index = documents["docs/reference/README.md"]:match "^(.-)\n## "
+        for link in index:gmatch "\n%* %[.-%]%(([%w_-]+%.md#%S-)%)" do
+            listed[#listed + 1] = link
+        end
+        assert.is_true(#calls > 50)
+        table.sort(there)
+        table.sort(listed)
+        assert.same(there, listed)
+    end)
+
+    it("has what a call returns, its codes, where it may be called, and its cost in that order",
+       function()
+        local order, wrong = { Returns = 1, Codes = 2, Context = 3, Cost = 4 }, {}
+        for _, call in ipairs(calls) do
+            local last = 0
+            for label in ("\n" .. call.text):gmatch "\n%* %*%*(%u%l+)%*%* " do
+                local number = order[label] or 0
+                if number <= last then wrong[#wrong + 1] = call.heading .. ": " .. label end
+                last = number
+            end
+        end
+        assert.same({}, wrong)
+    end)
+
+    -- A wait has a deadline, or says that it has none.
+    it("says of each call that has a timeout how it waits", function()
+        for _, call in ipairs(calls) do
+            if call.heading:find "timeout" and not call.heading:find "session:timeout" then
+                assert.matches("\n%* %*%*Context%*%* [^\n]*waits", call.text, nil, call.heading)
+            end
+        end
     end)
 end)
 

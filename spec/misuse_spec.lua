@@ -2,6 +2,7 @@
 -- here waits for a server.
 local block = require "zklock.driver.block"
 local engine = require "zklock.engine"
+local reference = require "spec.reference"
 local resty_lock = require "zklock.resty_lock"
 local rig = require "spec.rig"
 local seckill = require "zklock.seckill"
@@ -16,12 +17,10 @@ local function blames(fn) return rig.blames(nil, fn) end
 -- The methods that the reference names, by what it calls their objects.
 local function documented()
     local found = {}
-    for line in io.lines("docs/reference.md") do
-        if line:find("^### ") then
-            for word, method in line:gmatch("([%l_]+):([%l_]+)[%(%{]") do
-                found[word] = found[word] or {}
-                found[word][method] = true
-            end
+    for _, call in ipairs(reference.calls()) do
+        for word, method in call.heading:gmatch("([%l_]+):([%l_]+)[%(%{]") do
+            found[word] = found[word] or {}
+            found[word][method] = true
         end
     end
     found.request = { done = true, on_done = true }

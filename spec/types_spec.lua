@@ -1,4 +1,5 @@
 --- types/zklock.lua has what the module has, and nothing else: each function, method and option.
+local reference = require "spec.reference"
 local resty_lock = require "zklock.resty_lock"
 local rig = require "spec.rig"
 local zklock = require "zklock"
@@ -62,22 +63,18 @@ local function set_of(list)
 end
 
 
--- The headings of the reference: word -> a set of methods.
+-- What the reference has in headings, and in tables of methods: word -> a set of methods.
 local function documented()
-    local found = { zklock = {}, memory = {} }
-    for line in io.lines "docs/reference.md" do
-        if line:find "^### " then
-            for word, method in line:gmatch "([%l_]+)[.:]([%l_]+)" do
-                found[word] = found[word] or {}
-                found[word][method] = true
-            end
-        end
-        local method = line:match "^| `memory:([%l_]+)"
-        for each in method and line:gmatch "`memory:([%l_]+)" or function() end do
-            found.memory[each] = true
+    local found = { memory = {}, world = {}, request = set_of{ "done", "on_done" } }
+    for _, call in ipairs(reference.calls()) do
+        for word, method in call.heading:gsub('".-"', ""):gmatch "([%l_]+)[.:]([%l_]+)" do
+            found[word] = found[word] or {}
+            found[word][method] = true
         end
     end
-    found.request = set_of{ "done", "on_done" }
+    for cell in reference.page "testing":gmatch "\n| (`[^|]*) |" do
+        for word, method in cell:gmatch "`([%l_]+)[.:]([%l_]+)" do found[word][method] = true end
+    end
     return found
 end
 
@@ -104,6 +101,7 @@ describe("the types", function()
             condition = lock:condition "some", lease = assert(lock:acquire(20)),
             election = session:election(rig.path()),
             memory = zklock.memory "types", request = require "zklock.request",
+            world = assert(zklock.world(function() end)),
             resty_lock = resty_lock,
             member = assert(session:join(rig.path(), { name = "a", timeout = 20 })),
         }
@@ -124,7 +122,8 @@ describe("the types", function()
             methods.path = members(word).path
             assert.same(names(methods), names(members(word)))
             for name in pairs(methods) do
-                assert.is_not_nil(objects[word][name], word .. " has no " .. name)
+                local there = objects[word][name] ~= nil or name == "problem" -- nil of a new world
+                assert.is_true(there, word .. " has no " .. name)
             end
         end)
     end
@@ -152,6 +151,41 @@ describe("the types", function()
         end)
     end
 
+    for class, beginning in pairs{
+        ConnectOptions = "zklock.connect(hosts",
+        MutexOptions = "session:mutex",
+        RWLockOptions = "session:rwlock",
+        SemaphoreOptions = "session:semaphore",
+        PermitOptions = "lock:acquire",
+        LockedOptions = "session:locked",
+        ElectionOptions = "session:election",
+        JoinOptions = "session:join",
+        CloseOptions = "session:close",
+        CombineOptions = "lock:combine",
+        ReleaseOptions = "lease:release",
+        RestyLockOptions = "resty_lock:new",
+        SimulateOptions = "zklock.simulate",
+        WorldOptions = "zklock.world",
+    } do
+        it("have each option of the reference's table, and no other: " .. class, function()
+            local options = reference.names(reference.call(beginning), "option")
+            assert.same(names(options), names(members("zklock." .. class)))
+        end)
+    end
+
+    it("have each field of the reference's tables, and no other", function()
+        local metrics = reference.page "metrics"
+        for class, fields in pairs{
+            Stats = reference.names(reference.call "session:stats", "field"),
+            Event = reference.names(metrics:match "\n## Events\n(.*)$", "field"),
+            Contender = reference.names(reference.call "lock:queue", "field"),
+            Listed = reference.names(reference.call "session:members", "field of a member"),
+            Faults = reference.names(reference.call "zklock.simulate", "fault"),
+        } do
+            assert.same(names(fields), names(members("zklock." .. class)))
+        end
+    end)
+
     it("have each counter, and no other", function()
         local counted = session:stats()
         counted.callback_error, counted.recover_error = "of the last", "of the last"
@@ -172,11 +206,8 @@ describe("the types", function()
     end)
 
     it("have each code and state of the reference, and no other", function()
-        local text, codes, states = rig.shell "cat docs/reference.md", {}, {}
-        for code in text:match("\n## Codes\n(.*)$"):gmatch "\n| `([%l_]+)` |" do
-            codes[code] = true
-        end
-        for state in text:match "\n### session:state(.-)\n### ":gmatch '\n| `"(%l+)"` |' do
+        local codes, states = reference.names(reference.page "codes", "code"), {}
+        for state in reference.call "session:state":gmatch '\n| `"(%l+)"` |' do
             states[state] = true
         end
         assert.same(names(codes), names(aliases["zklock.Code"]))

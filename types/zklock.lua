@@ -1,6 +1,6 @@
 ---@meta zklock
 -- Types of the public API, for language servers that read LuaCATS (lua-language-server: the folder
--- of this file belongs into "workspace.library"). What each does: docs/reference.md.
+-- of this file belongs into "workspace.library"). What each does: docs/reference.
 
 ---@alias zklock.Code
 ---| "timeout"        the deadline passed; of a try: it is not known whether the lock is free

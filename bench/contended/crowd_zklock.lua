@@ -5,7 +5,7 @@
 -- BATCH: grants of a turn, of the kind "turns"; 0: turns end by time.
 
 local core = require "zklock.core"
-local spread_locks = require "docs.two-ensembles.locks"
+local spread_locks = require "docs.throughput.locks"
 local zklock = require "zklock"
 
 local unpack = table.unpack or unpack -- luacheck: std max
@@ -274,7 +274,7 @@ function commands.cycles(where, name, below, count, tasks)
 end
 
 
--- As cycles of kind "free", by the recipe of docs/two-ensembles.md.
+-- As cycles of kind "free", by the recipe of docs/throughput.md.
 function commands.spread(below, count, tasks, ...)
     local all = assert(spread_locks.connect({ ... }, { timeout = TIMEOUT }))
     count = tonumber(count)

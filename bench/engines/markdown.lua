@@ -1,4 +1,4 @@
---- Tables as docs/engines.md has them, and numbers as they stand in them.
+--- Tables as docs/performance/engines.md has them, and numbers as they stand in them.
 
 local markdown = {}
 

@@ -1,11 +1,11 @@
 --- Row "ensembles": the cycles of many coroutines, each on a lock of its own, by one server,
--- and by two, of which the path chooses one (docs/two-ensembles.md). Both are on this machine.
+-- and by two, of which the path chooses one (docs/throughput.md). Both are on this machine.
 
 local crowds = require "bench.contended.crowd"
 local clients = require "bench.contended.clients"
 local markdown = require "bench.engines.markdown"
 local rounds = require "bench.contended.rounds"
-local locks = require "docs.two-ensembles.locks"
+local locks = require "docs.throughput.locks"
 local worlds = require "bench.contended.world"
 
 local range = markdown.range

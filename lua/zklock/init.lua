@@ -1,5 +1,5 @@
 --- zklock: distributed locks on ZooKeeper.
--- The reference is docs/reference.md.
+-- The reference is docs/reference.
 
 local core = require "zklock.core"
 local failure = require "zklock.failure"
@@ -20,7 +20,7 @@ local _M = { _NAME = "zklock", _VERSION = "1.0.0" }
 
 --- Opens a session with a ZooKeeper ensemble and waits until it is usable.
 ---@param hosts string "host:port,host:port/chroot", or "memory:name/chroot" in a test
----@param opts? table see docs/reference.md
+---@param opts? table see docs/reference
 ---@return zklock.Session? session
 ---@return string? message
 ---@return string? code "connection", "auth", "no_node" or "unsupported"

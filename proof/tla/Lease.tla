@@ -138,7 +138,7 @@ GoOn ==
 (* The servers. The leader leads; or it is cut off from the follower, in     *)
 (* silence; or it is the client's own server, and stands still. Then it goes *)
 (* on, or another one leads before it does: it is deposed. That it goes on,  *)
-(* and is then cut off, is left out: docs/left-alone.md.                     *)
+(* and is then cut off, is left out: docs/production.md.                     *)
 
 Tell ==
     /\ leader \in Leading /\ told = Report

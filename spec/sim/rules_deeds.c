@@ -311,8 +311,7 @@ static bool is_seen(const struct zkl_roster *roster, int which) {
     return roster->seen[i].mzxid == now->at || world.setting.refusals;
 }
 
-/* Where reading is refused, what happens to a member may be kept back for good: docs/reference.md.
- */
+/* Where reading is refused, what happens to a member may be kept back for good: docs/reference. */
 static bool roster_is_up_to_date(const struct deed *deed) {
     bool seen = deed->told && deed->code == ZKL_OK && !deed->roster->changed;
     for (int which = 0; which < DATA; which++) seen = seen && is_seen(deed->roster, which);

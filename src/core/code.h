@@ -2,7 +2,7 @@
  * code.h - the ways in which an operation can end.
  *
  * The names are the third value of every failing call in Lua ("timeout",
- * "lost", ...); docs/reference.md says when each is given.
+ * "lost", ...); docs/reference/codes.md says when each is given.
  */
 #ifndef ZKL_CODE_H
 #define ZKL_CODE_H

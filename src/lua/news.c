@@ -29,7 +29,7 @@ struct dated_step {
     lua_Number date;
 };
 
-/* Pushes a step as a table, which docs/reference.md describes at `on_event`. */
+/* Pushes a step as a table, which docs/reference/metrics.md describes. */
 static int push_step(lua_State *L) {
     static const char *const kinds[] = {[ZKL_STEP_QUEUED] = "queued",
                                         [ZKL_STEP_GRANTED] = "granted",

@@ -173,7 +173,7 @@ function Doctor:lock(session)
     local lock = session:mutex(path)
     local lease, message, code = lock:acquire(session:timeout())
     if not lease then
-        self:fail("lock", "%s; %s", message, ADVICE[code] or "see docs/reference.md")
+        self:fail("lock", "%s; %s", message, ADVICE[code] or "see docs/reference")
         return
     end
     local taken = now() - begun

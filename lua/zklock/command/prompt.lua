@@ -14,7 +14,7 @@ local getenv, ipairs, pairs, print = os.getenv, ipairs, pairs, print
 local tostring, type = tostring, type
 
 local HELP = [[
-zklock              the library; docs/reference.md has all of it
+zklock              the library; docs/reference has all of it
 session             a session with %s
 queue "/path"       the line of a lock
 stats()             what the session counted

@@ -1,5 +1,5 @@
 --- Engine "zookeeper": zklock's own locks behind the interface of the others, so that they can be
---- compared. A lock is zklock's mutex, a lease is zklock's lease: docs/reference.md has them.
+--- compared. A lock is zklock's mutex, a lease is zklock's lease: docs/reference has them.
 
 local checked = require "zklock.engine.checked"
 local failure = require "zklock.engine.failure"

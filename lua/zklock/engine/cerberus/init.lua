@@ -7,9 +7,9 @@
 --- the new one (PIT-21, DEMO-21).
 ---
 --- With `safe = true` a switch keeps them. Processes register for an epoch, and on the way from A
---- to B there is one in which a lock needs both: rules.lua, member.lua, docs/engines.md. A lock is
---- had only if, after the engines gave it, the epoch is read from ZooKeeper and is still the same;
---- so nobody is granted a lock while ZooKeeper cannot be reached.
+--- to B there is one in which a lock needs both: rules.lua, member.lua, docs/design/cerberus.md. A
+--- lock is had only if, after the engines gave it, the epoch is read from ZooKeeper and is still
+--- the same; so nobody is granted a lock while ZooKeeper cannot be reached.
 ---
 --- What waits and what blocks is the engines' own. Outside of zklock.run a process looks after the
 --- switch when it asks for a lock and when it releases one, and is no member in between.

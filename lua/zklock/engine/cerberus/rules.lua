@@ -8,7 +8,7 @@
 ---     { A, B }  →  { A }   at any time, for the same reason
 ---     { A, B }  →  { B }   when nobody has a lease of an epoch before { A, B }
 ---
---- and no epoch but these follows. docs/engines.md says why that keeps the locks.
+--- and no epoch but these follows. docs/design/cerberus.md says why that keeps the locks.
 
 
 ---@class zklock.engine.Epoch

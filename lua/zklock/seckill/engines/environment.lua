@@ -63,7 +63,7 @@ end
 --- What is said below all results.
 ---@return string
 function environment.summary()
-    return ("\nWhat engines have; what was measured is in docs/engines.md\n%s\n")
+    return ("\nWhat engines have; what was measured is in docs/performance/engines.md\n%s\n")
         :format(matrix.table())
 end
 

@@ -1,6 +1,6 @@
---- docs/two-ensembles.md: its recipe runs, and its rules are kept.
+--- docs/throughput.md: its examples run, and the rules of two ensembles are kept.
 
-local locks = require "docs.two-ensembles.locks"
+local locks = require "docs.throughput.locks"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
@@ -92,17 +92,69 @@ describe("the recipe of two ensembles", function()
 end)
 
 
-describe("docs/two-ensembles.md", function()
-    it("has an example that runs as it is written, but for the addresses", function()
+describe("docs/throughput.md", function()
+    -- The block of code that begins with this comment.
+    local function example(name)
+        for source in rig.shell("cat docs/throughput.md"):gmatch "```lua\n(.-)```" do
+            if source:find("-- " .. name .. "\n", 1, true) == 1 then return source end
+        end
+    end
+
+    it("has an example of two ensembles that runs, but for the addresses", function()
         local opened = open_servers()
-        local source = rig.shell("cat docs/two-ensembles.md"):match "```lua\n(.-)```"
         local hosts, said = { ONE, TWO }, nil
-        source = source:gsub('"zk[^"]*"', function()
+        local source = example("two ensembles"):gsub('"zk[^"]*"', function()
             return ("%q"):format(table.remove(hosts, 1))
-        end):gsub('require "locks"', 'require "docs.two-ensembles.locks"')
+        end):gsub('require "locks"', 'require "docs.throughput.locks"')
         local run = assert(load("local print = ...\n" .. source))
         run(function(what) said = what end)
         assert.equal("sold", said)
         close(opened)
+    end)
+
+    describe("has a cache that", function()
+        local opened, store, sell
+
+        before_each(function()
+            opened = { assert(zklock.connect(ONE)), assert(zklock.connect(ONE)) }
+            store = { stock = 10, reads = 0 }
+            function store:read()
+                self.reads = self.reads + 1
+                return self.stock
+            end
+            function store:write(stock)
+                if self.broken then error("refused", 0) end
+                self.stock = stock
+            end
+            local run = assert(load("local session, store = ...\n" .. example "a cache"
+                .. "\nreturn sell"))
+            sell = run(opened[1], store)
+        end)
+
+        after_each(function() close(opened) end)
+
+        it("reads once while the process keeps the lock", function()
+            for _ = 1, 3 do assert(sell()) end
+            assert.equal(7, store.stock)
+            assert.equal(1, store.reads)
+        end)
+
+        it("reads again when another process has had the lock", function()
+            assert(sell())
+            assert(opened[2]:mutex("/locks/sku-42"):with(5, function() store.stock = 3 end))
+            assert(sell())
+            assert.equal(2, store.stock)
+            assert.equal(2, store.reads)
+        end)
+
+        it("reads again after a write that failed", function()
+            assert(sell())
+            store.broken = true
+            assert.has_error(sell, "refused")
+            store.broken = false
+            assert(sell())
+            assert.equal(8, store.stock)
+            assert.equal(2, store.reads)
+        end)
     end)
 end)
