@@ -272,6 +272,7 @@ soak: setup
 
 include spec/core/core.mk
 include spec/sim/sim.mk
+include spec/session/session.mk
 include spec/cost/cost.mk
 include spec/torture/torture.mk
 include spec/neighbours/neighbours.mk
@@ -507,8 +508,8 @@ coverage: coverage-core
 
 C_SOURCES = $(wildcard src/*/*.c)
 C_FILES = $(C_SOURCES) $(HEADERS) $(wildcard rig/*.[ch] bench/*.c \
-	spec/core/*.[ch] spec/sim/*.[ch] spec/fuzz/*.[ch] spec/alloc/*.c spec/fault/*.c \
-	spec/memory/*.[ch] spec/cost/*.c spec/mutants/*.c proof/cbmc/*.[ch])
+	spec/core/*.[ch] spec/session/*.[ch] spec/sim/*.[ch] spec/fuzz/*.[ch] spec/alloc/*.c \
+	spec/fault/*.c spec/memory/*.[ch] spec/cost/*.c spec/mutants/*.c proof/cbmc/*.[ch])
 
 CHECKED_LUA = bin/zklock $(shell find lua spec bench docs examples types proof -name '*.lua')
 
