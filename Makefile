@@ -15,7 +15,8 @@
 #                the version's rockspec after scm's
 # make deb       Debian packages, in build/deb; MAINTAINER names who made them. test-deb: they are
 #                installed, and used, in a root of their own
-# make lint, format, coverage, install, clean
+# make coverage  which conditions of the core and the session the tests cover: MC/DC, by clang 19
+# make lint, format, install, clean
 #
 # For packagers: CC CFLAGS LDFLAGS, LUA LUA_VERSION LUA_INCDIR (what `install`
 # builds for), ZOOKEEPER_INCDIR ZOOKEEPER_LIBDIR, PREFIX LUADIR LIBDIR BINDIR MANDIR DESTDIR.
@@ -55,7 +56,7 @@ RIG = $(BUILD)/rig/proxy $(BUILD)/rig/bare
 
 .PHONY: all demo demo-http demo-engines test repl bench bench-claims bench-contended
 .PHONY: bench-peers bench-many bench-engines bench-worlds soak lint lint-actions
-.PHONY: format coverage install rockspec dist clean setup setup-tests build-tests build-all-tests
+.PHONY: format install rockspec dist clean setup setup-tests build-tests build-all-tests
 .PHONY: test-all test-lua test-luajit test-asan test-tsan test-clock
 .PHONY: test-worlds test-worlds-5.4 test-worlds-5.1 test-worlds-asan
 .PHONY: test-lua-memory test-lua-memory-5.4 test-lua-memory-5.1
@@ -272,6 +273,7 @@ soak: setup
 
 include spec/core/core.mk
 include spec/sim/sim.mk
+include spec/session/session.mk
 include spec/cost/cost.mk
 include spec/torture/torture.mk
 include spec/neighbours/neighbours.mk
@@ -282,6 +284,7 @@ include spec/finalizers/finalizers.mk
 include spec/memory/memory.mk
 include spec/nginx/nginx.mk
 include spec/matrix/matrix.mk
+include spec/coverage/coverage.mk
 include spec/arm64/arm64.mk
 include bench/peers/peers.mk
 include proof/proof.mk
@@ -289,7 +292,7 @@ include proof/proof.mk
 test: setup-tests
 	@.ci/suite
 
-test-all: setup-tests
+test-all: setup-tests coverage-tools
 	@.ci/suite all
 
 build-tests: all $(BUILD)/5.4/heap.so $(BUILD)/5.1/heap.so \
@@ -500,15 +503,13 @@ test-rock test-rock-5.4: test-rock%:
 	folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
 		rig/zookeeper run -- rig/rock "$$folder" $(*:-%=lua%)
 
-coverage: coverage-core
-
 
 # --- style -----------------------------------------------------------------------------
 
 C_SOURCES = $(wildcard src/*/*.c)
 C_FILES = $(C_SOURCES) $(HEADERS) $(wildcard rig/*.[ch] bench/*.c \
-	spec/core/*.[ch] spec/sim/*.[ch] spec/fuzz/*.[ch] spec/alloc/*.c spec/fault/*.c \
-	spec/memory/*.[ch] spec/cost/*.c spec/mutants/*.c proof/cbmc/*.[ch])
+	spec/core/*.[ch] spec/session/*.[ch] spec/sim/*.[ch] spec/fuzz/*.[ch] spec/alloc/*.c \
+	spec/fault/*.c spec/memory/*.[ch] spec/cost/*.c spec/mutants/*.c proof/cbmc/*.[ch])
 
 CHECKED_LUA = bin/zklock $(shell find lua spec bench docs examples types proof -name '*.lua')
 

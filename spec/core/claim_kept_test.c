@@ -492,6 +492,35 @@ static void restraint(void) {
     }
 }
 
+static void edges(void) {
+    TEST("a node may be kept for ever") {
+        hold(ZKL_NEVER);
+        answer(ZKL_DONE);
+        CHECK_IS(scene_release(), ZKL_DO_KEEP);
+        CHECK_IS(s.claim.deadline, ZKL_NEVER);
+    }
+    TEST("without a connection a node of unknown making is removed and looked for later") {
+        keep();
+        s.claim.node.doubted = true;
+        s.common.clock.connected = false;
+        CHECK_IS(scene_cancel(ZKL_RELEASED), 0);
+        CHECK(s.claim.state == ZKL_LEAVE && s.claim.stalled);
+    }
+    TEST("a node whose path cannot be watched is not kept") {
+        hold(KEEP);
+        s.claim.node.listed_at = 0;
+        CHECK_IS(scene_release(), ZKL_DO_KEEP);
+        s.line.children = ZKL_UNWATCHED;
+        CHECK_IS(scene_did(zkl_claim_listed(&s.claim, ZKL_DONE, ZKL_OK, s.now)), ZKL_DO_REMOVE);
+        CHECK_IS(s.claim.state, ZKL_LEAVE);
+    }
+    TEST("a claim whose tokens do not count its grants waits for no kept node") {
+        keep();
+        scene_add(&s.second, ZKL_MUTEX);
+        CHECK(zkl_claim_start(&s.second) & ZKL_DO_CREATE);
+    }
+}
+
 int main(void) {
     taking();
     saying_in_turns();
@@ -499,6 +528,7 @@ int main(void) {
     ending();
     trying();
     restraint();
+    edges();
     scene_close();
     return check_report();
 }

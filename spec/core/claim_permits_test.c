@@ -231,6 +231,18 @@ static void behind(void) {
         CHECK(s.claim.headed);
         CHECK_IS(s.queued, 1);
     }
+    TEST("marks without end make it list so often, and no more until the next heartbeat") {
+        for (int i = 0; i < ZKL_ROUNDS; i++) {
+            follow_one();
+            s.claim.rounds = (uint32_t)i;
+            CHECK_IS(marked(ALL41, 2000), ZKL_DO_LIST);
+        }
+        follow_one();
+        s.claim.rounds = ZKL_ROUNDS;
+        CHECK_IS(marked(ALL41, 2000), 0);
+        CHECK(s.claim.state == ZKL_LIST && s.claim.stalled);
+        CHECK_IS(zkl_claim_beat(&s.claim, s.now), ZKL_DO_LIST);
+    }
     TEST("a mark that came before the watch is seen by the get, once") {
         CHECK_IS(got(ALL41, ZKL_DONE), 0);
         CHECK_IS(marked(ALL41, 2000), ZKL_DO_LIST);

@@ -3,8 +3,6 @@
 
 BUILD ?= build
 CFLAGS ?= -O2 -g
-CORE_GCOV ?= gcov
-CORE_COVERAGE_FLOOR ?= 95
 
 CORE_STRICT = -std=c11 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Wpedantic -Wshadow \
 	-Wmissing-prototypes -Wstrict-prototypes -Werror
@@ -14,24 +12,27 @@ CORE_SOURCES = $(wildcard src/core/*.c)
 CORE_HEADERS = $(wildcard src/core/*.h spec/core/*.h)
 CORE_SPECS = $(wildcard spec/core/*_test.c)
 
-# core-programs(directory, flags): builds every spec there, runs each (by CORE_RUNNER, if there is
-# one), fails if one failed
-define core-programs
-	@mkdir -p $(1) && rm -f $(1)/core.a
-	@for source in $(CORE_SOURCES); do \
-		$(CC) $(CORE_STRICT) $(2) -c -o $(1)/$$(basename $$source .c).o $$source \
+# $(call spec-programs,<folder>,<flags>,<specs>,<sources>): builds the sources once, then each spec,
+# runs it (by CORE_RUNNER, if there is one), and fails if one failed
+define spec-programs
+	@mkdir -p $(1) && rm -f $(1)/tested.a
+	@for source in $(4); do \
+		object=$(1)/$$(echo $$source | tr / -).o; \
+		$(CC) $(CORE_STRICT) $(2) -c -o $$object $$source && $(AR) rc $(1)/tested.a $$object \
 			|| exit 1; \
-	done; $(AR) rcs $(1)/core.a $(patsubst src/core/%.c,$(1)/%.o,$(CORE_SOURCES))
-	@status=0; for spec in $(CORE_SPECS); do \
+	done
+	@status=0; for spec in $(3); do \
 		name=$$(basename $$spec .c); \
-		$(CC) $(CORE_STRICT) $(2) -Isrc/core -Ispec/core -o $(1)/$$name $$spec $(1)/core.a \
-			|| exit 1; \
+		$(CC) $(CORE_STRICT) $(2) -Isrc/core -Ispec/core -o $(1)/$$name $$spec $(1)/tested.a \
+			$$(spec/sim/wraps $$spec) || exit 1; \
 		printf '%-26s ' $$name; $(CORE_RUNNER) $(1)/$$name >$(1)/$$name.log 2>&1 || status=1; \
 		tail -n 1 $(1)/$$name.log; sed '$$d' $(1)/$$name.log; \
 	done; exit $$status
 endef
 
-.PHONY: test-core test-core-asan test-core-unsigned coverage-core
+core-programs = $(call spec-programs,$(1),$(2),$(CORE_SPECS),$(CORE_SOURCES))
+
+.PHONY: test-core test-core-asan test-core-unsigned
 
 test-core: $(CORE_SPECS) $(CORE_SOURCES) $(CORE_HEADERS)
 	$(call core-programs,$(BUILD)/core-tests,$(CFLAGS))
@@ -42,32 +43,3 @@ test-core-unsigned: $(CORE_SPECS) $(CORE_SOURCES) $(CORE_HEADERS)
 
 test-core-asan: $(CORE_SPECS) $(CORE_SOURCES) $(CORE_HEADERS)
 	$(call core-programs,$(BUILD)/core-tests-asan,$(CORE_SANITIZE))
-
-# One object per source, linked into every spec, so that the counts add up. A failed spec does
-# not stop the measurement: test-core is the judge of that.
-coverage-core: $(CORE_SPECS) $(CORE_SOURCES) $(CORE_HEADERS)
-	@rm -rf $(BUILD)/coverage && mkdir -p $(BUILD)/coverage
-	@for source in $(CORE_SOURCES); do \
-		$(CC) $(CORE_STRICT) -O0 -g --coverage -Isrc/core -c $$source \
-			-o $(BUILD)/coverage/$$(basename $$source .c).o || exit 1; \
-	done
-	@for spec in $(CORE_SPECS); do \
-		name=$$(basename $$spec .c); \
-		$(CC) $(CORE_STRICT) -O0 -g -Isrc/core -Ispec/core $$spec $(BUILD)/coverage/*.o \
-			--coverage -fno-profile-arcs -fno-test-coverage \
-			-o $(BUILD)/coverage/$$name || exit 1; \
-		$(BUILD)/coverage/$$name >$(BUILD)/coverage/$$name.log 2>&1 \
-			|| echo "$$name failed"; \
-	done
-	@for source in $(CORE_SOURCES); do \
-		$(CORE_GCOV) -n -o $(BUILD)/coverage $$source 2>/dev/null; \
-	done | awk -v floor=$(CORE_COVERAGE_FLOOR) ' \
-		/^File / { split($$0, part, "\047"); file = part[2] } \
-		/^Lines executed:/ && file ~ /src\/core\/.*\.c$$/ { \
-			split($$0, part, /[:% ]+/); lines = $$NF; \
-			printf "%-22s %6.2f %% of %d lines\n", file, part[3], lines; \
-			hit += part[3] * lines / 100; all += lines; } \
-		/^Lines executed:/ { file = "" } \
-		END { total = all ? 100 * hit / all : 0; \
-			printf "%-22s %6.2f %% of %d lines\n", "total", total, all; \
-			if (total < floor) { print "below " floor " %"; exit 1 } }'

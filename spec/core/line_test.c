@@ -360,6 +360,18 @@ static void claims(void) {
     }
 }
 
+static void serials(void) {
+    TEST("lists are counted on, and none has the number of no list") {
+        s.line.serial = UINT32_MAX;
+        LINE(AHEAD);
+        CHECK_IS(s.line.serial, 1);
+    }
+    TEST("nobody is the first in an empty line") {
+        s.line.count = 0;
+        CHECK(!zkl_line_first_kept(&s.line));
+    }
+}
+
 int main(void) {
     check_before(open_mutex);
     lists();
@@ -369,5 +381,6 @@ int main(void) {
     exhausted();
     repeated();
     orphans();
+    serials();
     return check_report();
 }

@@ -202,11 +202,12 @@ static void see(struct server *s) {
 static void connect_somewhere(struct client *c) {
     int server = (int)choose(world.setting.servers);
     while (!network_can_connect(c, server)) server = (server + 1) % (int)world.setting.servers;
-    bool shorter = !world.setting.plain && choose(8) == 7;
-    zkl_time least = 2 * world.setting.tick, shortened = TIMEOUT / 4 * 3;
-    if (shortened < least) shortened = least; /* no server grants less */
+    unsigned which = world.setting.plain ? 0 : choose(8);
+    zkl_time least = 2 * world.setting.tick, timeout = TIMEOUT; /* no server grants less */
+    if (which == 7) timeout = TIMEOUT / 4 * 3;
+    if (which == 6 || timeout < least) timeout = least;
     tell("%s connects to server %d", story_client(c), server);
-    network_connect(c, server, shorter ? shortened : TIMEOUT);
+    network_connect(c, server, timeout);
 }
 
 /* One session uses a path as one kind of lock; now and then it tries another, and is refused. */

@@ -29,7 +29,7 @@ void zkl_histogram_merge(struct zkl_histogram *to, const struct zkl_histogram *f
 /* The time that `per_mille` in a thousand, 1 to 1000, do not exceed; 0: the histogram is empty. */
 zkl_time zkl_histogram_quantile(const struct zkl_histogram *histogram, unsigned per_mille);
 
-/* How many took less than 2^doublings microseconds. */
+/* How many took less than 2^doublings microseconds; less than ZKL_HISTOGRAM_DOUBLINGS of them. */
 uint64_t zkl_histogram_below(const struct zkl_histogram *histogram, unsigned doublings);
 
 #endif

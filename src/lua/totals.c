@@ -7,6 +7,8 @@
 /* Bounds of the buckets that are told: 2^6 to 2^26 microseconds, 64 us to 67 s. */
 enum { FIRST_BOUND = 6, LAST_BOUND = 26 };
 
+_Static_assert((int)LAST_BOUND < (int)ZKL_HISTOGRAM_DOUBLINGS, "the last bucket has all above");
+
 /* Pushes empty totals; collected, they free what they refer to. */
 static struct zkl_totals *push_empty(lua_State *L) {
     struct zkl_totals *totals = lua_newuserdata(L, sizeof *totals);

@@ -281,7 +281,8 @@ static zkl_actions watch_holders(struct stake *stake) {
 static zkl_actions watch_children(struct stake *stake) {
     bool enough = zkl_path_watch(stake->path, stake);
     bool kept = stake->claim.state == ZKL_KEPT, held = stake->claim.state == ZKL_HELD;
-    if (stake->path->children || !(kept || (held && !enough))) return 0;
+    bool is_lost = kept || (held && !enough);
+    if (stake->path->children || !is_lost) return 0;
     return zkl_claim_listed(&stake->claim, ZKL_UNKNOWN, ZKL_NO_MEMORY, stake->session->now);
 }
 

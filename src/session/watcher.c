@@ -47,8 +47,9 @@ void zkl_watcher_unref(struct zkl_watcher *watcher) {
 
 /* --- readings ---------------------------------------------------------------------------- */
 
+/* The reading is known; is it the other one? */
 static bool equal(const struct reading *a, const struct reading *b) {
-    if (!a->known || !b->known || a->code != b->code || a->error != b->error) return false;
+    if (!b->known || a->code != b->code || a->error != b->error) return false;
     if (a->czxid != b->czxid || a->mzxid != b->mzxid || a->version != b->version) return false;
     return a->size == b->size && (a->size == 0 || memcmp(a->data, b->data, a->size) == 0);
 }

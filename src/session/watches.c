@@ -121,10 +121,13 @@ void zkl_watches_fired(struct watches *watches, const char *path) {
     fired(watches, *find(watches, path));
 }
 
+static bool is_of_children_of(const struct watch *watch, const char *node) {
+    return is_of_children(watch->path) && strcmp(watch->path + 1, node) == 0;
+}
+
 void zkl_watches_children_fired(struct watches *watches, const char *node) {
     struct watch *watch = *bucket(watches, node);
-    while (watch && !(is_of_children(watch->path) && strcmp(watch->path + 1, node) == 0))
-        watch = watch->next;
+    while (watch && !is_of_children_of(watch, node)) watch = watch->next;
     fired(watches, watch);
 }
 

@@ -1,0 +1,51 @@
+# coverage.mk - each condition of src/core and src/session, by clang's MC/DC; included by the top
+# Makefile, all paths are from the top of the tree.
+#
+#   make coverage     runs the C tests, schedules of the simulator and the specs in worlds, and
+#                     holds what they covered against spec/coverage/left.lua
+#
+# Without asserts, as it is installed. Needs clang 19, with its llvm-profdata and llvm-cov.
+
+COVERAGE = $(BUILD)/coverage
+COVERAGE_FLAGS = -O1 -DNDEBUG -fprofile-instr-generate -fcoverage-mapping -fcoverage-mcdc
+COVERAGE_SEEDS = 210000
+
+FLAGS_coverage = $(FLAGS_5.4) $(COVERAGE_FLAGS)
+$(eval $(call modules,$(COVERAGE),$$(FLAGS_coverage)))
+
+$(COVERAGE)/sim: $(SIM_FILES)
+	$(call simulator,$(COVERAGE_FLAGS))
+
+# $(call profile,<name>): where a program writes what it covered
+profile = LLVM_PROFILE_FILE=$(COVERAGE)/profiles/$(1).profraw
+
+.PHONY: coverage coverage-tools coverage-core coverage-session coverage-sim coverage-worlds
+
+coverage-core coverage-session coverage-sim coverage-worlds: CC = clang-19
+
+coverage: coverage-tools
+	@rm -rf $(COVERAGE)/profiles
+	@$(MAKE) --no-print-directory -s coverage-core coverage-session coverage-sim coverage-worlds
+	@llvm-profdata-19 merge -o $(COVERAGE)/profdata $(COVERAGE)/profiles/*.profraw
+	@llvm-cov-19 export -skip-expansions -instr-profile=$(COVERAGE)/profdata \
+		$(COVERAGE)/zklock/core.so >$(COVERAGE)/export.json
+	@$(LUA) spec/coverage/judge.lua $(COVERAGE)/export.json
+
+coverage-tools:
+	@rig/packages tests coverage
+
+coverage-core: CORE_RUNNER = $(call profile,core-%p)
+coverage-core:
+	$(call core-programs,$(COVERAGE)/core,$(COVERAGE_FLAGS))
+
+coverage-session: CORE_RUNNER = $(call profile,session-%p)
+coverage-session:
+	$(call session-programs,$(COVERAGE)/session,$(COVERAGE_FLAGS))
+
+coverage-sim: $(COVERAGE)/sim
+	$(call profile,seeds) $< transitions 1 $(COVERAGE_SEEDS) >$(COVERAGE)/transitions
+	$(call profile,small) $< small calm
+
+coverage-worlds: WORLDS_BY_DEFAULT = 1
+coverage-worlds: $(COVERAGE)/zklock/core.so
+	$(call in-worlds,coverage,lua5.4,$(call profile,worlds-%m))

@@ -1,0 +1,68 @@
+--- judge.lua - holds the conditions that the tests covered against left.lua:
+--
+--   llvm-cov export ... >FILE; lua spec/coverage/judge.lua FILE
+--
+-- Each condition is covered, or is in left.lua with its reason. A row of left.lua fails, too, if
+-- its condition is covered, or is not in the sources any more. Ends with: N passed, N failed
+
+local export = require "spec.coverage.export"
+local left = require "spec.coverage.left"
+
+local path = assert(arg[1], "usage: judge.lua FILE")
+local conditions, decisions = export.conditions(path, { core = true, session = true })
+
+
+-- --- what is left ---------------------------------------------------------------------
+
+local function key_of(file, fn, decision, condition)
+    return ("%s: %s: %s: %s"):format(file, fn, decision, condition)
+end
+
+
+local rows = {} -- { [key] = row }
+
+for _, row in ipairs(left) do
+    local file, fn, decision = row[1], row[2], row[3]
+    assert(row.why or row.yet, decision)
+    rows[key_of(file, fn, decision, row.condition or decision)] = row
+end
+
+
+-- --- the verdict ----------------------------------------------------------------------
+
+local passed, failed, never, later = 0, 0, 0, 0
+
+local function fail(format, ...)
+    failed = failed + 1
+    print(format:format(...))
+end
+
+
+local function say(condition)
+    local what = condition.condition
+    if condition.decision ~= what then what = ("%s, in: %s,"):format(what, condition.decision) end
+    fail("%s:%d: %s: %s %s", condition.path, condition.line, condition.at, what, condition.lacks)
+end
+
+
+for _, each in ipairs(conditions) do
+    local row = rows[key_of(each.path, each.at, each.decision, each.condition)]
+    if row then row.is_met = row.is_met or each.lacks ~= nil end
+    if not each.lacks then
+        passed = passed + 1
+    elseif row then
+        passed = passed + 1
+        if row.yet then later = later + 1 else never = never + 1 end
+    else
+        say(each)
+    end
+end
+
+for key, row in pairs(rows) do
+    if not row.is_met then fail("left.lua has %s, which is covered or not there", key) end
+end
+
+print(("%d decisions, %d conditions: %d covered, %d cannot be, %d are not yet")
+    :format(decisions, #conditions, passed - never - later, never, later))
+print(("%d passed, %d failed"):format(passed, failed))
+os.exit(failed == 0)

@@ -1,0 +1,13 @@
+# session.mk - the C specs of src/session; included by the top Makefile, all paths are from the top
+# of the tree.
+
+SESSION_SPECS = $(wildcard spec/session/*_test.c)
+SESSION_FILES = $(SESSION_SPECS) $(SIM_DRIVEN) $(CORE_HEADERS) $(wildcard src/session/*.h) \
+	$(wildcard spec/session/*.h)
+
+session-programs = $(call spec-programs,$(1),$(2),$(SESSION_SPECS),$(SIM_DRIVEN))
+
+.PHONY: test-session
+
+test-session: $(SESSION_FILES)
+	$(call session-programs,$(BUILD)/session-tests,$(CORE_SANITIZE))
