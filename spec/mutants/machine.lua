@@ -18,17 +18,17 @@ local switch = require "spec.mutants.switch"
 local FOLDER = os.getenv "BUILD" .. "/mutants/machine"
 local PLAIN, ASAN = FOLDER .. "/plain", FOLDER .. "/asan"
 local JOBS = os.getenv "JOBS" or 2 -- at a time
-local COMPLETE = { "core/clock.c", "core/line.c", "core/name.c", "core/permits.c", "core/claim.c",
-                   "core/claim_way.c", "core/claim_replies.c", "core/claim_steps.h",
-                   "core/claim.h", "core/batch.c", "core/unfair.c", "core/condition.c",
-                   "core/lookahead.c", "core/crowd.c" }
+local COMPLETE = shell.words("clock.c clock.h line.c line.h name.c name.h permits.c claim.c " ..
+                             "claim.h claim_way.c claim_replies.c claim_steps.h batch.c " ..
+                             "unfair.c condition.c lookahead.c crowd.c")
 local EQUIVALENT = "spec/mutants/equivalent.txt"
 local SANITIZE = "-fsanitize=address,undefined -fno-sanitize-recover=all"
 -- One that each check has to kill, or the switch does not work.
 local PLANTED = { file = "src/core/clock.c", in_ = "zkl_clock_phase",
                   text = "clock->connected && now < clock->certain",
                   after = "clock->connected && !(now < clock->certain)" }
-local WORLDS = [[cd %s && ulimit -S -t 300 && export LUA_PATH="lua/?.lua;lua/?/init.lua;./?.lua;;" &&
+local WORLDS = [[cd %s && ulimit -S -t 300 &&
+    export LUA_PATH="lua/?.lua;lua/?/init.lua;./?.lua;;" &&
     export LUA_CPATH="./?.so;;" ZKLOCK_LUA=lua5.4 ZKLOCK_SERVER=memory SEED=1 ZKL_MUTANT=%d &&
     for spec in %s; do lua5.4 spec/in_world.lua --exclude-tags=nginx,server,real -o TAP $spec ||
     { echo "died: $spec"; exit 1; }; done]]
@@ -178,8 +178,8 @@ local CHECKS = { -- the last number: so many mutants each process takes
 
 local function ask(check, ids, report)
     if not ids[1] then return end
-    local command = ("echo %s | xargs -n %d -P %d %s"):format(table.concat(ids, " "), check[3], JOBS,
-                                                              check[2])
+    local command = ("echo %s | xargs -n %d -P %d %s"):format(table.concat(ids, " "), check[3],
+                                                              JOBS, check[2])
     local pipe = assert(io.popen(command))
     for line in pipe:lines() do
         local id, verdict, seconds, why = line:match "^(%d+)\t(%a+)\t([%d.]+)\t(.*)$"
@@ -296,7 +296,7 @@ end
 local function choose(list, count, seed, wanted)
     local complete, chosen, rest = {}, {}, {}
     for _, file in ipairs(wanted[1] and wanted or COMPLETE) do
-        complete[wanted[1] and file or "src/" .. file] = true
+        complete[wanted[1] and file or "src/core/" .. file] = true
     end
     for _, mutant in ipairs(list) do
         local to = complete[mutant.file] and chosen or rest
