@@ -21,7 +21,7 @@ JUDGE = spec/mutants/judge.c spec/mutants/switch.c
 SCHEDULES = 20000
 
 judge_units: $(CORE) $(TESTED)
-	$(CC) $(CORE_FLAGS) -D'UNITS=$(TESTS:%=UNIT(%))' -o $@ $(JUDGE) spec/mutants/judge_units.c $^
+	$(CC) $(CORE_FLAGS) -D'UNITS=$(foreach test,$(TESTS),UNIT($(test)))' -o $@ $(JUDGE) spec/mutants/judge_units.c $^
 
 judge_schedules: $(SIMULATED)
 	$(CC) $(SIM_FLAGS) -Ispec/sim -DSCHEDULES=$(SCHEDULES) $(shell spec/sim/wraps) -o $@ $(JUDGE) \

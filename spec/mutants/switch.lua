@@ -91,7 +91,7 @@ function Parser:is_binary(at, first)
     local before = at > first and self.tokens[at - 1]
     return before and (before.kind == "name" or before.kind == "number" or
                        before.text == ")" or before.text == "]")
-       and not self:is(at + 1, ")")
+       and not self:is(at + 1, ")") and not self:is(at + 1, "*") -- of a cast
 end
 
 
@@ -162,39 +162,31 @@ function Parser:condition_edits(first, last, is_condition, add)
 end
 
 
+-- The end of the operand that lies before (step -1) or behind (step 1) an operator.
+function Parser:operand_end(at, step, first, last)
+    local depth = 0
+    at = at + step
+    while at >= first and at <= last do
+        local text = self.tokens[at].kind ~= "text" and self.tokens[at].text or ""
+        if depth == 0 and ENDS_BITS[text] then break end
+        if text:find("^[%(%[{]$") then depth = depth + step end
+        if text:find("^[%)%]}]$") then depth = depth - step end
+        if depth < 0 then break end
+        at = at + step
+    end
+    return at - step
+end
+
+
 -- An operand of | is dropped: what an action would do is left undone.
 function Parser:bit_edits(first, last, add)
     for at = first, last do
         if self:is(at, "|") then
-            local from, to = at - 1, self:find(at + 1, last, ENDS_BITS) - 1
-            while from > first and not (ENDS_BITS[self.tokens[from - 1].text] or
-                                        self:opens_around(from - 1, at)) do
-                from = from - 1
-            end
-            local closed = self:closes_around(at, to)
-            add(at + 1, closed - 1, "0")
-            if not self:is(from - 1, "|") or from == first then add(from, at - 1, "0") end
+            local from = self:operand_end(at, -1, first, last)
+            add(from, at - 1, "0")
+            add(at + 1, self:operand_end(at, 1, first, last), "0")
         end
     end
-end
-
-
-function Parser:opens_around(open, at)
-    local text = self.tokens[open].text
-    return (text == "(" or text == "[" or text == "{") and self:close(open) > at
-end
-
-
--- The bracket before `to` that was opened before `at`, or the token behind `to`.
-function Parser:closes_around(at, to)
-    local depth = 0
-    for i = at + 1, to do
-        local text = self.tokens[i].kind ~= "text" and self.tokens[i].text or ""
-        if text:find("^[%(%[{]$") then depth = depth + 1 end
-        if text:find("^[%)%]}]$") then depth = depth - 1 end
-        if depth < 0 then return i end
-    end
-    return to + 1
 end
 
 
@@ -228,6 +220,12 @@ local function drop(site, last)
 end
 
 
+function Parser:is_logical(first, last)
+    local logical = self:find(first, last, LOGICAL) <= last
+    return logical and self:find(first, last, { ["?"] = true }) > last and "condition" or "value"
+end
+
+
 -- The values of `T a = x, b = y;`
 function Parser:declaration(at, last)
     local stops = { ["="] = true, [","] = true }
@@ -236,8 +234,7 @@ function Parser:declaration(at, last)
         if self:is(at, "=") then
             local stop = self:find(at + 1, last, { [","] = true })
             if not self:is(at + 1, "{") then
-                local logical = self:find(at + 1, stop - 1, LOGICAL) < stop
-                self:site(at + 1, stop - 1, logical and "condition" or "value")
+                self:site(at + 1, stop - 1, self:is_logical(at + 1, stop - 1))
             end
             at = stop
         else
