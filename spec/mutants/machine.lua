@@ -147,7 +147,7 @@ local function prepare()
     write(list, sites_of)
     shell.must("cp -R %s %s", PLAIN, ASAN)
     local build = "make -s -r -j%d -C %s -f machine.mk %s"
-    shell.must(build, JOBS, PLAIN, "judge_units judge_schedules zklock/core.so")
+    shell.must(build, JOBS, PLAIN, "judge_units judge_table judge_schedules zklock/core.so")
     shell.must(build .. " SCHEDULES=1000 SANITIZE='%s'", JOBS, ASAN, "judge_units judge_schedules",
                SANITIZE)
     files.write(FOLDER .. "/numbers", numbers_of(list))
@@ -170,6 +170,7 @@ end
 local CHECKS = { -- the last number: so many mutants each process takes
     { "C tests", PLAIN .. "/judge_units", 50 },
     { "schedules", PLAIN .. "/judge_schedules", 4 },
+    { "C test of all states", PLAIN .. "/judge_table", 1 },
     { "C tests, sanitized", ASAN .. "/judge_units", 8 },
     { "schedules, sanitized", ASAN .. "/judge_schedules", 4 },
     { "worlds", "lua5.4 spec/mutants/machine.lua --worlds", 1 },

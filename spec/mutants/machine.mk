@@ -1,7 +1,7 @@
 # machine.mk - builds what judges the mutants of a tree with a switch (switch.lua), in its top:
 #
-#   judge_units, judge_schedules   as judge.h says
-#   zklock/core.so                 the module, for worlds
+#   judge_units, judge_table, judge_schedules   as judge.h says
+#   zklock/core.so                              the module, for worlds
 #
 # tree.mk has the rules. With SANITIZE=, fewer SCHEDULES= will do.
 
@@ -20,8 +20,16 @@ SIMULATED = $(filter-out sim/sim.o,$(SIM))
 JUDGE = spec/mutants/judge.c spec/mutants/switch.c
 SCHEDULES = 20000
 
-judge_units: $(CORE) $(TESTED)
-	$(CC) $(CORE_FLAGS) -D'UNITS=$(foreach test,$(TESTS),UNIT($(test)))' -o $@ $(JUDGE) spec/mutants/judge_units.c $^
+# claim_table_test takes seconds, all others milliseconds.
+TABLE = claim_table_test
+link-units = $(CC) $(CORE_FLAGS) -D'UNITS=$(foreach test,$(1),UNIT($(test)))' $(2) -o $@ $(JUDGE) \
+	spec/mutants/judge_units.c $^
+
+judge_units: $(CORE) $(filter-out unit/$(TABLE).o,$(TESTED))
+	$(call link-units,$(filter-out $(TABLE),$(TESTS)))
+
+judge_table: $(CORE) unit/$(TABLE).o
+	$(call link-units,$(TABLE),-DSECONDS=40)
 
 judge_schedules: $(SIMULATED)
 	$(CC) $(SIM_FLAGS) -Ispec/sim -DSCHEDULES=$(SCHEDULES) $(shell spec/sim/wraps) -o $@ $(JUDGE) \
