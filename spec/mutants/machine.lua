@@ -27,11 +27,11 @@ local SANITIZE = "-fsanitize=address,undefined -fno-sanitize-recover=all"
 local PLANTED = { file = "src/core/clock.c", in_ = "zkl_clock_phase",
                   text = "clock->connected && now < clock->certain",
                   after = "clock->connected && !(now < clock->certain)" }
-local WORLDS = [[cd %s && ulimit -S -t 300 &&
+local WORLDS = [[(cd %s && ulimit -S -t 300 &&
     export LUA_PATH="lua/?.lua;lua/?/init.lua;./?.lua;;" &&
     export LUA_CPATH="./?.so;;" ZKLOCK_LUA=lua5.4 ZKLOCK_SERVER=memory SEED=1 ZKL_MUTANT=%d &&
     for spec in %s; do lua5.4 spec/in_world.lua --exclude-tags=nginx,server,real -o TAP $spec ||
-    { echo "died: $spec"; exit 1; }; done]]
+    { echo "died: $spec"; exit 1; }; done)]]
 
 
 -- --- the mutants ------------------------------------------------------------------------------
