@@ -93,6 +93,11 @@ static void lists(void) {
             zkl_contender_unref(old[i]);
         }
     }
+    TEST("no list has the number 0, which means none, however many there were") {
+        s.line.serial = UINT32_MAX;
+        LINE(AHEAD);
+        CHECK_IS(s.line.serial, 1);
+    }
     TEST("what was forgotten is not in the line, and is forgotten once") {
         LINE(AHEAD, "lock-0000000042", BEHIND);
         zkl_line_forget(&s.line, s.other);
@@ -212,6 +217,13 @@ static void exhausted(void) {
         CHECK(second && strcmp(second->name, "c-lock-2147483647") == 0);
         CHECK(!zkl_line_unranked(&s.line, &s.claim, second));
     }
+    TEST("also by a claim whose predecessor went, and of larger numbers") {
+        LINE(AHEAD, BEHIND, "__lock__2147483647");
+        placed(42, 10)->recheck = true;
+        CHECK(s.line.exhausted);
+        struct zkl_contender *last = s.line.contenders[2];
+        CHECK(zkl_line_unranked(&s.line, &s.claim, s.line.contenders[1]) == last);
+    }
     TEST("then the nearest smaller czxid is ahead") {
         LINE("a-lock-2147483647", "b-lock-2147483647", "c-lock--2147483647", "lock-0000000001");
         placed(INT32_MAX, 100);
@@ -312,6 +324,8 @@ static void orphans(void) {
         CHECK(s.line.count == 1);
         CHECK(!zkl_line_orphan(&s.line));
         CHECK(!zkl_line_find_nonce(&s.line, 0x63));
+        s.common.session = 1;
+        CHECK(!zkl_line_orphan(&s.line));
     }
     TEST("without a session nothing is an orphan: foreign names have no session either") {
         LINE("0123456789abcdef0123456789abcdef__lock__0000000007");

@@ -67,6 +67,8 @@ static void permits(void) {
                                       "permit-1-of-010-0000000042",
                                       "permit--of-10-0000000042",
                                       "permit-1-of--0000000042",
+                                      "permit-1-of-20000000042",
+                                      "permit-11234567890-0000000042",
                                       "permit-1-of-10-42",
                                       "permit-1-of-2147483648-0000000042",
                                       "permit-1-0000000042",
