@@ -233,6 +233,10 @@ static void uuids(void) {
             "_c_f47ac10b-58cc-4372-a567-0e02b2c3d479-lock-0000000041",
             "_c_111111112222333340000000000000001-lock-0000000041",
             "_c_11111111222233334000000000000001-lock-0000000041",
+            "_c_11111111-222233334000000000000001-lock-0000000041",
+            "_c_11111111-2222-33334000000000000001-lock-0000000041",
+            "_c_11111111-2222-3333-4000000000000001-lock-0000000041",
+            "_c_111111112222333340-0000-0000000001-lock-0000000041",
             "_c_11111111-2222-3333-0000-000000000001-lock-0000000041",
             "_c_11111111-2222-3333-4000-000000000001-__WRIT__0000000041"};
         char text[ZKL_NAME_SIZE];
@@ -273,6 +277,7 @@ static void uuids(void) {
             "_c_550E8400-E29B-41D4-A716-446655440000-lock-0000000042", /* capitals */
             "_c_550e8400-e29b-41d4-a716-44665544000g-lock-0000000042",
             "_c_550e8400 e29b 41d4 a716 446655440000-lock-0000000042",
+            "_cx550e8400-e29b-41d4-a716-446655440000-lock-0000000042",
             "_C_550e8400-e29b-41d4-a716-446655440000-lock-0000000042",
             "c_550e8400-e29b-41d4-a716-446655440000-lock-0000000042",
             "_c__c_550e8400-e29b-41d4-a716-446655440000-lock-0000000042",
@@ -281,9 +286,11 @@ static void uuids(void) {
         for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
             CHECK_CASE("%s", rows[i]);
             name.session = name.nonce = 99;
+            name.keeps = name.counts = true; /* as the name before this one */
             CHECK(zkl_name_parse(rows[i], &name));
             CHECK_IS(name.session, 0);
             CHECK_IS(name.nonce, 0);
+            CHECK(!name.keeps && !name.counts);
         }
     }
 }
