@@ -97,8 +97,8 @@ end
 
 local function number_edits(text)
     local digits, suffix = text:match("^(%w-)([uUlL]*)$")
-    local number = tonumber(digits or "")
-    if not number or math.type(number) ~= "integer" then return {} end
+    local number = digits and not digits:find "^%d+[eE]" and tonumber(digits)
+    if not number then return {} end
     local list = { ("%d%s"):format(number + 1, suffix) }
     if number > 0 then list[2] = ("%d%s"):format(number - 1, suffix) end
     return list
