@@ -162,6 +162,14 @@ static void kinds(void) {
         LINE("__READ__0000000007", "__READ__0000000009");
         CHECK_TEXT(ahead_of_kind(ZKL_READ), "");
     }
+    TEST("before a reader is the nearest writer, if there is one") {
+        LINE("r__READ__0000000002", "s__READ__0000000003");
+        CHECK(!zkl_line_before(&s.line, s.line.contenders[0]));
+        CHECK(!zkl_line_before(&s.line, s.line.contenders[1]));
+        LINE("w__WRIT__0000000001", "r__READ__0000000002", "s__READ__0000000003",
+             "t__READ__0000000004");
+        CHECK(zkl_line_before(&s.line, s.line.contenders[3]) == s.line.contenders[0]);
+    }
     TEST("by czxid, too, a reader passes over readers") {
         scene_open(ZKL_READ, ZKL_NEVER, false);
         LINE("a-lock-2147483647", "b__READ__2147483647", "c__WRIT__2147483647");
