@@ -250,6 +250,15 @@ static void exhausted(void) {
         CHECK(!zkl_line_unranked(&s.line, &s.claim, NULL));
         CHECK_TEXT(ahead_of(), "");
     }
+    TEST("then nobody knows which kept node is first") {
+        LINE("_c_11111111-2222-3333-4000-000000000001-lock-0000000041");
+        CHECK(zkl_line_first_kept(&s.line) == s.line.contenders[0]);
+        LINE("_c_11111111-2222-3333-4000-000000000001-lock-2147483647");
+        CHECK(s.line.exhausted && !zkl_line_first_kept(&s.line));
+        s.line.exhausted = false;
+        zkl_line_clear(&s.line);
+        CHECK(!zkl_line_first_kept(&s.line));
+    }
     TEST("numbers count again when those out of range are gone") {
         LINE("lock-0000000001", LIMITED);
         CHECK(s.line.exhausted);
