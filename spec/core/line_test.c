@@ -315,7 +315,11 @@ static void orphans(void) {
         scene_open(ZKL_MUTEX, ZKL_NEVER, false);
         LINE(AHEAD, name);
         scene_add(&s.second, ZKL_MUTEX);
-        zkl_claim_adopt(&s.second, zkl_line_orphan(&s.line));
+        struct zkl_contender *orphan = zkl_line_orphan(&s.line);
+        orphan->czxid = 1050;
+        zkl_claim_adopt(&s.second, orphan);
+        CHECK_IS(s.second.node.sequence, 50);
+        CHECK_IS(s.second.node.czxid, 1050);
         LINE(AHEAD);
         LINE(AHEAD, name);
         CHECK(!zkl_line_orphan(&s.line));
@@ -388,6 +392,13 @@ static void claims(void) {
         zkl_claim_detach(&claim[2]);
         zkl_claim_detach(&claim[0]);
         CHECK(!line.claims && line.claims_end == &line.claims);
+    }
+    TEST("a line knows how many tries it has") {
+        struct zkl_line line = {0};
+        for (int i = 1; i <= 3; i++) zkl_claim_init(&claim[i], &line, ZKL_MUTEX, i, i < 3);
+        CHECK_IS(line.tries, 2);
+        for (int i = 1; i <= 3; i++) zkl_claim_detach(&claim[i]);
+        CHECK_IS(line.tries, 0);
     }
 }
 
