@@ -5,6 +5,7 @@ local files = require "spec.files"
 local mutant = require "spec.mutants.mutant"
 local places = require "spec.mutants.places"
 local shell = require "spec.mutants.shell"
+local switch = require "spec.mutants.switch"
 
 local base, folder = mutant.BASE, nil
 
@@ -207,5 +208,74 @@ describe("a place to change", function()
     it("is in no comment, text, assert or line of the preprocessor", function()
         assert.same({}, changes "-- 1\n--[[ 1\n]] a = '1' .. [=[1]] ]=] assert(a == f(1))")
         assert.same({}, changes("#define A \\\n 1\n/* 1 */ a = '1'; // 1\nassert(a == 1);", true))
+    end)
+end)
+
+
+describe("a switch", function()
+    local SEATS = [[
+int seats(int rows, int each) {
+    static const int none = 0;
+    int all = rows * each;
+    if (rows < 1 || all == none) /* closed */
+        return -1;
+    all -= 2;
+    for (int i = 0; i < rows; i++) continue;
+    assert(all > 3);
+    return all;
+}
+bool few(const int *all, int most) { return all ? *all <= most : true; }
+int what(int a, int b) { return (a & 4) | f(a, b | 1); }
+]]
+
+    local function mutants_of(name)
+        local list = {}
+        for _, site in ipairs(switch.sites(SEATS)) do
+            for _, each in ipairs(site.in_ == name and site.mutants or {}) do
+                list[#list + 1] = each.after
+            end
+        end
+        return list
+    end
+
+    it("has conditions, bounds, constants and statements", function()
+        assert.same({ "rows / each", "rows <= 1 || all == none", "rows < 2 || all == none",
+                      "rows < 0 || all == none", "rows < 1 && all == none",
+                      "rows < 1 || all != none", "!(rows < 1) || all == none", "", "return -2;",
+                      "return -0;", "", "all += 2", "all -= 3", "all -= 1", "1", "i <= rows",
+                      "!(i < rows)", "" }, mutants_of "seats")
+        assert.same({ "all ? *all < most : true", "all ? *all <= most : false",
+                      "!(all) ? *all <= most : true" }, mutants_of "few")
+    end)
+
+    it("drops an operand of |", function()
+        assert.same({ "(a | 4) | f(a, b | 1)", "(a & 5) | f(a, b | 1)", "(a & 3) | f(a, b | 1)",
+                      "(a & 4) | f(a, b | 2)", "(a & 4) | f(a, b | 0)", "0 | f(a, b | 1)",
+                      "(a & 4) | 0", "(a & 4) | f(a, 0 | 1)" }, mutants_of "what")
+    end)
+
+    it("turns one of them on, by its number", function()
+        local sites, id = switch.sites(SEATS), 0
+        for _, site in ipairs(sites) do
+            for _, each in ipairs(site.mutants) do
+                id = id + 1
+                each.id = id
+            end
+        end
+        local source = [[
+#include <assert.h>
+#include <stdbool.h>
+#include <stdio.h>
+unsigned zkl_mutant;
+int f(int a, int b) { return a + b; }
+]] .. switch.render(SEATS, sites) .. [[
+int main(void) {
+    for (zkl_mutant = 0; zkl_mutant <= 12; zkl_mutant++) printf("%d ", seats(2, 5));
+}
+]]
+        files.write(folder .. "/a.c", source)
+        assert.equal("8 -1 8 8 8 8 -1 -1 8 8 8 10 12 ",
+                     (shell.must("cd %s && %s -w -o a a.c && ./a", folder,
+                                 os.getenv "CC" or "cc"):gsub("\n", "")))
     end)
 end)

@@ -106,10 +106,18 @@ static void holds(void) {
     }
 }
 
+static void tokens(void) {
+    TEST("a token that counts grants is 0 where it would not fit") {
+        CHECK_IS(zkl_token(ZKL_BATCH_CZXID_MAX + 1, true, 0), 0);
+        CHECK_IS(zkl_token(ZKL_BATCH_CZXID_MAX + 1, false, 0), ZKL_BATCH_CZXID_MAX + 1);
+    }
+}
+
 int main(void) {
     by_nodes();
     by_claims();
     holds();
     scene_close();
+    tokens();
     return check_report();
 }

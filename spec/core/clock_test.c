@@ -234,6 +234,35 @@ static void proofs(void) {
         zkl_clock_retime(&clock, 2 * T, 0.5, proof);
         CHECK_IS(remaining(proof), 2 * T * 5 / 16);
     }
+    TEST("the same timeout, negotiated again, changes nothing") {
+        zkl_clock_retime(&clock, T, 0.5, proof);
+        prove(proof + T / 6);
+        CHECK_IS(remaining(proof + T / 6), T / 2);
+        begin(0.5);
+        prove(START);
+        zkl_clock_prove(&clock, START + T / 8, START + T / 8); /* after a stop */
+        zkl_clock_retime(&clock, T, 0.5, START + T / 8);
+        CHECK_IS(remaining(START + T / 8), T * 5 / 16 - T / 8);
+    }
+    TEST("the new timeout counts also after the old one ran out") {
+        zkl_clock_retime(&clock, 2 * T, 0.5, proof + T);
+        prove(proof + T);
+        CHECK_IS(phase(proof + 3 * T - 1), ZKL_PHASE_SUSPECT);
+        CHECK_IS(phase(proof + 3 * T), ZKL_PHASE_LOST);
+    }
+    TEST("an answer after the session's end proves nothing") {
+        zkl_clock_stop(&clock);
+        uint32_t epoch = clock.epoch;
+        zkl_clock_prove(&clock, proof + 1, proof + 1);
+        CHECK(clock.epoch == epoch);
+        CHECK_IS(clock.proof, proof);
+        CHECK_IS(phase(proof + 1), ZKL_PHASE_LOST);
+    }
+    TEST("the later answer to one of two that were asked at once changes nothing") {
+        zkl_time since = clock.steady_since;
+        zkl_clock_prove(&clock, proof, proof + T / 3);
+        CHECK_IS(clock.steady_since, since);
+    }
     TEST("no phase comes back by time alone") {
         int worst = ZKL_PHASE_HELD;
         for (zkl_time now = proof; now < proof + 2 * T; now += T / 1000) {
@@ -375,6 +404,43 @@ static void drift(void) {
     }
 }
 
+/* The process was stopped until then. */
+static bool may_grant_after_stop(zkl_time now) {
+    zkl_clock_attend(&clock, now);
+    CHECK_IS(clock.awake_since, now);
+    return zkl_clock_may_grant(&clock);
+}
+
+static void grants(void) {
+    TEST("a session that has just begun may grant") {
+        CHECK(zkl_clock_may_grant(&clock));
+        clock = (struct zkl_clock){0};
+        zkl_clock_start(&clock, T, 0.5, 1); /* as the machine has */
+        CHECK(zkl_clock_may_grant(&clock));
+    }
+    TEST("after a stop a session may grant while an earlier proof is certain") {
+        prove(START);
+        CHECK(may_grant_after_stop(START + T / 8));
+        CHECK(!may_grant_after_stop(START + T * 5 / 16));
+    }
+    TEST("or while steady proofs go on, also if none is certain any more") {
+        begin(0.1);
+        proof = beat(6);
+        CHECK(may_grant_after_stop(proof + T / 5));
+        begin(0.1);
+        proof = beat(6);
+        CHECK(!may_grant_after_stop(proof + T / 5 + 1));
+    }
+    TEST("proofs are steady from 4/15 T on") {
+        begin(0.05);
+        proof = beat(1);
+        CHECK(!may_grant_after_stop(START + T / 15 * 4 - 1));
+        begin(0.05);
+        proof = beat(1);
+        CHECK(may_grant_after_stop(START + T / 15 * 4));
+    }
+}
+
 static void codes(void) {
     TEST("every code has a name of its own") {
         static const char *const names[] = {
@@ -395,6 +461,7 @@ int main(void) {
     proofs();
     check_before(begin_fresh);
     drift();
+    grants();
     codes();
     return check_report();
 }

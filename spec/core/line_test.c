@@ -93,6 +93,11 @@ static void lists(void) {
             zkl_contender_unref(old[i]);
         }
     }
+    TEST("no list has the number 0, which means none, however many there were") {
+        s.line.serial = UINT32_MAX;
+        LINE(AHEAD);
+        CHECK_IS(s.line.serial, 1);
+    }
     TEST("what was forgotten is not in the line, and is forgotten once") {
         LINE(AHEAD, "lock-0000000042", BEHIND);
         zkl_line_forget(&s.line, s.other);
@@ -157,6 +162,14 @@ static void kinds(void) {
         LINE("__READ__0000000007", "__READ__0000000009");
         CHECK_TEXT(ahead_of_kind(ZKL_READ), "");
     }
+    TEST("before a reader is the nearest writer, if there is one") {
+        LINE("r__READ__0000000002", "s__READ__0000000003");
+        CHECK(!zkl_line_before(&s.line, s.line.contenders[0]));
+        CHECK(!zkl_line_before(&s.line, s.line.contenders[1]));
+        LINE("w__WRIT__0000000001", "r__READ__0000000002", "s__READ__0000000003",
+             "t__READ__0000000004");
+        CHECK(zkl_line_before(&s.line, s.line.contenders[3]) == s.line.contenders[0]);
+    }
     TEST("by czxid, too, a reader passes over readers") {
         scene_open(ZKL_READ, ZKL_NEVER, false);
         LINE("a-lock-2147483647", "b__READ__2147483647", "c__WRIT__2147483647");
@@ -212,6 +225,13 @@ static void exhausted(void) {
         CHECK(second && strcmp(second->name, "c-lock-2147483647") == 0);
         CHECK(!zkl_line_unranked(&s.line, &s.claim, second));
     }
+    TEST("also by a claim whose predecessor went, and of larger numbers") {
+        LINE(AHEAD, BEHIND, "__lock__2147483647");
+        placed(42, 10)->recheck = true;
+        CHECK(s.line.exhausted);
+        struct zkl_contender *last = s.line.contenders[2];
+        CHECK(zkl_line_unranked(&s.line, &s.claim, s.line.contenders[1]) == last);
+    }
     TEST("then the nearest smaller czxid is ahead") {
         LINE("a-lock-2147483647", "b-lock-2147483647", "c-lock--2147483647", "lock-0000000001");
         placed(INT32_MAX, 100);
@@ -229,6 +249,15 @@ static void exhausted(void) {
         LINE("a-lock--2147483647", "b-lock-2147483647");
         CHECK(!zkl_line_unranked(&s.line, &s.claim, NULL));
         CHECK_TEXT(ahead_of(), "");
+    }
+    TEST("then nobody knows which kept node is first") {
+        LINE("_c_11111111-2222-3333-4000-000000000001-lock-0000000041");
+        CHECK(zkl_line_first_kept(&s.line) == s.line.contenders[0]);
+        LINE("_c_11111111-2222-3333-4000-000000000001-lock-2147483647");
+        CHECK(s.line.exhausted && !zkl_line_first_kept(&s.line));
+        s.line.exhausted = false;
+        zkl_line_clear(&s.line);
+        CHECK(!zkl_line_first_kept(&s.line));
     }
     TEST("numbers count again when those out of range are gone") {
         LINE("lock-0000000001", LIMITED);
@@ -286,7 +315,11 @@ static void orphans(void) {
         scene_open(ZKL_MUTEX, ZKL_NEVER, false);
         LINE(AHEAD, name);
         scene_add(&s.second, ZKL_MUTEX);
-        zkl_claim_adopt(&s.second, zkl_line_orphan(&s.line));
+        struct zkl_contender *orphan = zkl_line_orphan(&s.line);
+        orphan->czxid = 1050;
+        zkl_claim_adopt(&s.second, orphan);
+        CHECK_IS(s.second.node.sequence, 50);
+        CHECK_IS(s.second.node.czxid, 1050);
         LINE(AHEAD);
         LINE(AHEAD, name);
         CHECK(!zkl_line_orphan(&s.line));
@@ -312,6 +345,8 @@ static void orphans(void) {
         CHECK(s.line.count == 1);
         CHECK(!zkl_line_orphan(&s.line));
         CHECK(!zkl_line_find_nonce(&s.line, 0x63));
+        s.common.session = 1;
+        CHECK(!zkl_line_orphan(&s.line));
     }
     TEST("without a session nothing is an orphan: foreign names have no session either") {
         LINE("0123456789abcdef0123456789abcdef__lock__0000000007");
@@ -357,6 +392,13 @@ static void claims(void) {
         zkl_claim_detach(&claim[2]);
         zkl_claim_detach(&claim[0]);
         CHECK(!line.claims && line.claims_end == &line.claims);
+    }
+    TEST("a line knows how many tries it has") {
+        struct zkl_line line = {0};
+        for (int i = 1; i <= 3; i++) zkl_claim_init(&claim[i], &line, ZKL_MUTEX, i, i < 3);
+        CHECK_IS(line.tries, 2);
+        for (int i = 1; i <= 3; i++) zkl_claim_detach(&claim[i]);
+        CHECK_IS(line.tries, 0);
     }
 }
 

@@ -12,6 +12,7 @@
 local checks = require "spec.mutants.checks"
 local files = require "spec.files"
 local places = require "spec.mutants.places"
+local ranks = require "spec.mutants.ranks"
 local shell = require "spec.mutants.shell"
 local traces = require "spec.mutants.traces"
 
@@ -24,14 +25,6 @@ COMPILE = COMPILE:format(os.getenv "CC")
 
 
 -- --- the draw -----------------------------------------------------------------------------
-
--- A number of 31 bits for the seed and a text, the same on each Lua.
-local function rank(seed, text)
-    local state = seed % 2147483646 + 1
-    for i = 1, #text do state = (state * 16807 + text:byte(i)) % 2147483647 end
-    return state
-end
-
 
 -- All places of the tree as it is, each with its `file`, and with `what`, which names it also in
 -- another tree: its line, the change, and how many such there are up to it.
@@ -72,13 +65,8 @@ end
 
 
 local function draw(count, seed)
-    local list, drawn = all_places(), {}
-    for _, place in ipairs(list) do place.rank = rank(seed, place.what) end
-    table.sort(list, function(a, b)
-        if a.rank ~= b.rank then return a.rank < b.rank end
-        return a.number < b.number
-    end)
-    for _, place in ipairs(list) do
+    local drawn = {}
+    for _, place in ipairs(ranks.sorted(seed, all_places())) do
         if #drawn == count then break end
         if is_valid(place) then
             drawn[#drawn + 1] = place

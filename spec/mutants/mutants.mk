@@ -9,6 +9,10 @@
 #   make mutants-drawn COUNT=150 DRAW=7    as many small changes of lua/zklock and src/lua, drawn by
 #                                          a seed: which part of the suite catches each
 #                                          (drawn.lua); CHECKS="worlds memory": these parts only
+#   make mutants-machine                   each small change of the claim machine, clock, line,
+#                                          names and permits, and COUNT=1000 of the rest of
+#                                          src/core and src/session, drawn by SEED=1, in one build
+#                                          (machine.lua): hours; FILES="src/core/clock.c": of these
 #
 # run.lua has the rest of the usage. A mutant's tree, its build and what caught it stay
 # in build/mutants/<name>.
@@ -17,7 +21,7 @@ MUTANTS ?=
 mutants-run = BUILD=$(BUILD) CC="$(CC)" ZOOKEEPER_INCDIR=$(ZOOKEEPER_INCDIR) LIBS="$(LIBS)" \
 	$(LUA) spec/mutants/run.lua
 
-.PHONY: mutants mutants-core mutants-twentieth mutants-drawn
+.PHONY: mutants mutants-core mutants-twentieth mutants-drawn mutants-machine
 
 mutants: $(BUILD)/rig/proxy
 	@$(mutants-run) $(MUTANTS)
@@ -36,3 +40,8 @@ mutants-drawn: $(BUILD)/5.4/zklock/core.so $(BUILD)/5.1/zklock/core.so $(BUILD)/
 	@BUILD=$(abspath $(BUILD)) CC="$(CC)" ZOOKEEPER_INCDIR=$(ZOOKEEPER_INCDIR) LIBS="$(LIBS)" \
 		IN_WORLDS="$(IN_WORLDS)" IN_MEMORY="$(IN_MEMORY)" ALL_SPECS="$(specs) $(laboratory)" \
 		CHECKS="$(CHECKS)" $(LUA) spec/mutants/drawn.lua $(COUNT) $(DRAW) $(MUTANTS)
+
+mutants-machine: COUNT = 1000
+mutants-machine:
+	@BUILD=$(abspath $(BUILD)) CC="$(CC)" ZOOKEEPER_INCDIR=$(ZOOKEEPER_INCDIR) LIBS="$(LIBS)" \
+		IN_WORLDS="$(IN_WORLDS)" $(LUA) spec/mutants/machine.lua $(COUNT) $(or $(SEED),1) $(FILES)

@@ -216,6 +216,15 @@ end
 
 -- --- places ---------------------------------------------------------------------------
 
+--- The tokens of a source in C, each { kind =, text =, first =, last =, line = }.
+function places.tokens(text)
+    return tokens_of(text, C)
+end
+
+
+places.closing = closing
+
+
 --- The places of a source; is_c: it is C, and no Lua.
 function places.of(text, is_c)
     local grammar = is_c and C or LUA

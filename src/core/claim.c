@@ -85,7 +85,6 @@ zkl_actions zkl_claim_start(struct zkl_claim *claim) {
     if (zkl_claim_is_crowded_out(claim)) return fail(claim, ZKL_BUSY) | gone(claim);
     if (claim->trying && !may_enter(claim)) return fail(claim, ZKL_TIMEOUT) | gone(claim);
     if (zkl_kind_is_fixed(claim->kind)) return zkl_unfair_start(claim);
-    claim->state = ZKL_NEW;
     if (!connected(claim) || follows(claim)) return stall(claim);
     if (zkl_batch_awaits_kept(claim)) return stall(claim);
     claim->stalled = zkl_batch_follows(claim);

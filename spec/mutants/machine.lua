@@ -1,0 +1,365 @@
+--- machine.lua - mutants of src/core and src/session that a machine makes, all in one build
+-- (switch.lua): which check kills each.
+--
+--   lua5.4 spec/mutants/machine.lua COUNT SEED [file ...]   from the top, by mutants.mk
+--
+-- With files: all mutants of these. Else all of those that COMPLETE names, and COUNT of the others,
+-- drawn by the seed. One check after the other judges a mutant, until one kills it: C tests,
+-- schedules of the simulator, both with sanitizers, worlds. What survives is to be in
+-- equivalent.txt, with its reason; an entry there that is killed, or is of no mutant any more,
+-- fails, too. Verdicts stay in build/mutants/machine/results.tsv: a run that was interrupted goes
+-- on, as long as neither sources nor tests change.
+
+local files = require "spec.files"
+local ranks = require "spec.mutants.ranks"
+local shell = require "spec.mutants.shell"
+local switch = require "spec.mutants.switch"
+
+local FOLDER = os.getenv "BUILD" .. "/mutants/machine"
+local PLAIN, ASAN = FOLDER .. "/plain", FOLDER .. "/asan"
+local JOBS = os.getenv "JOBS" or 2 -- at a time
+local COMPLETE = shell.words("clock.c clock.h line.c line.h name.c name.h permits.c claim.c " ..
+                             "claim.h claim_way.c claim_replies.c claim_steps.h batch.c " ..
+                             "unfair.c condition.c lookahead.c crowd.c")
+local EQUIVALENT = "spec/mutants/equivalent.txt"
+local SANITIZE = "-fsanitize=address,undefined -fno-sanitize-recover=all"
+-- One that each check has to kill, or the switch does not work.
+local PLANTED = { file = "src/core/clock.c", in_ = "zkl_clock_phase",
+                  text = "clock->connected && now < clock->certain",
+                  after = "clock->connected && !(now < clock->certain)" }
+local WORLDS = [[(cd %s && ulimit -S -t 300 &&
+    export LUA_PATH="lua/?.lua;lua/?/init.lua;./?.lua;;" &&
+    export LUA_CPATH="./?.so;;" ZKLOCK_LUA=lua5.4 ZKLOCK_SERVER=memory SEED=1 ZKL_MUTANT=%d &&
+    for spec in %s; do lua5.4 spec/in_world.lua --exclude-tags=nginx,server,real -o TAP $spec ||
+    { echo "died: $spec"; exit 1; }; done)]]
+
+
+-- --- the mutants ------------------------------------------------------------------------------
+
+local function sources()
+    return shell.words(shell.must("ls src/core/*.[ch] src/session/*.[ch] | LC_ALL=C sort"))
+end
+
+
+-- All mutants of the tree: each with its file, `in_` (the function), text and `after`; `what` tells
+-- it from all others.
+local function all_mutants()
+    local list, sites_of, seen = {}, {}, {}
+    for _, file in ipairs(sources()) do
+        sites_of[file] = switch.sites(files.read(file))
+        for _, site in ipairs(sites_of[file]) do
+            for _, mutant in ipairs(site.mutants) do
+                mutant.file, mutant.in_, mutant.text = file, site.in_, site.text
+                mutant.line = site.line
+                local what = table.concat({ file, site.in_, site.text, mutant.after }, "\n")
+                seen[what] = (seen[what] or 0) + 1
+                mutant.what = what .. "\n" .. seen[what]
+                list[#list + 1] = mutant
+            end
+        end
+    end
+    return list, sites_of
+end
+
+
+local function number(list)
+    local id = 0
+    for _, mutant in ipairs(list) do
+        if mutant.refused then
+            mutant.id = nil
+        else
+            id = id + 1
+            mutant.id = id
+        end
+    end
+end
+
+
+local function find_mutant(list, id)
+    for _, mutant in ipairs(list) do
+        if mutant.id == id then return mutant end
+    end
+end
+
+
+-- Marks what the compiler refuses; whether it refuses any.
+local function refuse(list, errors)
+    local found = false
+    for path, line, what in errors:gmatch "(src/[^:\n]+):(%d+):%d+: error:([^\n]*)" do
+        local text, at = files.read(PLAIN .. "/" .. path:gsub("[^/]+/%.%./", "")), 0
+        for each in text:gmatch "[^\n]*" do
+            at = at + 1
+            if at == tonumber(line) then
+                local id = each:match "zkl_mutant [!=]= (%d+)"
+                if not id then error(("%s:%s:%s: %s"):format(path, line, what, each), 0) end
+                find_mutant(list, tonumber(id)).refused, found = true, true
+            end
+        end
+    end
+    return found
+end
+
+
+-- Writes the sources with the switch, with those mutants only that compile.
+local function write(list, sites_of)
+    local errors
+    repeat
+        number(list)
+        for file, sites in pairs(sites_of) do
+            os.remove(PLAIN .. "/" .. file)
+            files.write(PLAIN .. "/" .. file, switch.render(files.read(file), sites))
+        end
+        errors = shell.run("cd %s && for source in src/core/*.c src/session/*.c; do %s -std=c11 " ..
+                           "-fsyntax-only -w -Isrc/core -include spec/mutants/judge.h $source; " ..
+                           "done", PLAIN, os.getenv "CC")
+    until not refuse(list, errors)
+end
+
+
+-- A sum of all that verdicts depend on.
+local function sum()
+    return shell.must("find src lua spec/core spec/sim spec/*.lua spec/mutants/*.c " ..
+                      "spec/mutants/switch.lua -type f | LC_ALL=C sort | xargs cat | cksum")
+end
+
+
+local function numbers_of(list)
+    local lines = {}
+    for _, mutant in ipairs(list) do lines[#lines + 1] = mutant.refused and "-" or mutant.id end
+    return table.concat(lines, "\n")
+end
+
+
+-- Copies and builds the tree with the switch, if this tree was not the last one.
+local function prepare()
+    local list, sites_of = all_mutants()
+    local kept = files.read(FOLDER .. "/sum") == sum() and files.read(FOLDER .. "/numbers")
+    if kept then
+        local i = 0
+        for word in kept:gmatch "%S+" do
+            i = i + 1
+            list[i].id = tonumber(word)
+        end
+        return list
+    end
+    shell.must("rm -rf %s && mkdir -p %s", FOLDER, PLAIN)
+    shell.must("cp -R src spec lua %s && cp spec/mutants/*.mk %s", PLAIN, PLAIN)
+    write(list, sites_of)
+    shell.must("cp -R %s %s", PLAIN, ASAN)
+    local build = "make -s -r -j%d -C %s -f machine.mk %s"
+    shell.must(build, JOBS, PLAIN, "judge_units judge_table judge_schedules zklock/core.so")
+    shell.must(build .. " SCHEDULES=10000 SANITIZE='%s'", JOBS, ASAN, "judge_units judge_schedules",
+               SANITIZE)
+    files.write(FOLDER .. "/numbers", numbers_of(list))
+    files.write(FOLDER .. "/sum", sum())
+    return list
+end
+
+
+-- --- the checks -------------------------------------------------------------------------------
+
+-- Prints what judge.h says, for one mutant after the other.
+local function judge_by_worlds(id)
+    local output, status = shell.run(WORLDS, PLAIN, id, os.getenv "IN_WORLDS")
+    local why = output:match "\nnot ok %d+ %- ([^\n]+)" or output:match "died: (%S+)"
+    print(("%d\t%s\t0\t%s"):format(id, status == 0 and "survived" or "killed",
+                                  status == 0 and "" or why or "ends early"))
+end
+
+
+local CHECKS = { -- the last number: so many mutants each process takes
+    { "C tests", PLAIN .. "/judge_units", 50 },
+    { "schedules", PLAIN .. "/judge_schedules", 4 },
+    { "C test of all states", PLAIN .. "/judge_table", 1 },
+    { "C tests, sanitized", ASAN .. "/judge_units", 8 },
+    { "schedules, sanitized", ASAN .. "/judge_schedules", 4 },
+    { "worlds", "lua5.4 spec/mutants/machine.lua --worlds", 1 },
+}
+
+
+local function ask(check, ids, report)
+    if not ids[1] then return end
+    local command = ("echo %s | xargs -n %d -P %d %s"):format(table.concat(ids, " "), check[3],
+                                                              JOBS, check[2])
+    local pipe = assert(io.popen(command))
+    for line in pipe:lines() do
+        local id, verdict, seconds, why = line:match "^(%d+)\t(%a+)\t([%d.]+)\t(.*)$"
+        if not id then error(check[1] .. ": " .. line, 0) end
+        report(tonumber(id), verdict, tonumber(seconds), why)
+    end
+    assert(pipe:close(), check[1] .. " cannot run")
+end
+
+
+-- The verdicts of earlier runs: check → id → { verdict, seconds, why }.
+local function remembered()
+    local results = {}
+    for _, check in ipairs(CHECKS) do results[check[1]] = {} end
+    for line in (files.read(FOLDER .. "/results.tsv") or ""):gmatch "[^\n]+" do
+        local check, id, verdict, seconds, why =
+            line:match "^([^\t]+)\t(%d+)\t(%a+)\t([%d.]+)\t(.*)$"
+        if check then results[check][tonumber(id)] = { verdict, tonumber(seconds), why } end
+    end
+    return results
+end
+
+
+-- The tree as it is survives each check, and the planted mutant none.
+local function check_the_switch(list)
+    for _, mutant in ipairs(list) do
+        local planted = true
+        for field, value in pairs(PLANTED) do planted = planted and mutant[field] == value end
+        if planted then PLANTED.id = mutant.id end
+    end
+    assert(PLANTED.id, "the planted mutant is gone")
+    for _, check in ipairs(CHECKS) do
+        ask(check, { 0, PLANTED.id }, function(id, verdict, _, why)
+            local wanted = id == 0 and "survived" or "killed"
+            if verdict ~= wanted then
+                error(("%s: mutant %d has %s %s"):format(check[1], id, verdict, why), 0)
+            end
+        end)
+    end
+end
+
+
+-- Asks the checks about the mutants; each gets `killed_by` and `why`, or neither.
+local function judge(chosen, judged)
+    local results, left = remembered(), chosen
+    local log = assert(io.open(FOLDER .. "/results.tsv", "a"))
+    log:setvbuf "line"
+    for _, check in ipairs(CHECKS) do
+        local known, ids, survivors, seconds, killed = results[check[1]], {}, {}, 0, 0
+        for _, mutant in ipairs(left) do
+            local needless = check[1] == "worlds" and judged(mutant)
+            if not known[mutant.id] and not needless then ids[#ids + 1] = mutant.id end
+        end
+        ask(check, ids, function(id, ...)
+            known[id] = { ... }
+            log:write(table.concat({ check[1], id, ... }, "\t"), "\n")
+        end)
+        for _, mutant in ipairs(left) do
+            local found = known[mutant.id] or { "survived", 0 }
+            seconds = seconds + found[2]
+            if found[1] == "killed" then
+                mutant.killed_by, mutant.why, killed = check[1], found[3], killed + 1
+            else
+                survivors[#survivors + 1] = mutant
+            end
+        end
+        print(("%-22s killed %5d of %5d, %6.0f s"):format(check[1], killed, #left, seconds))
+        left = survivors
+    end
+    log:close()
+    return left
+end
+
+
+-- --- those that are equivalent ------------------------------------------------------------------
+
+local function key(file, in_, text, after)
+    return (table.concat({ file, in_, text, after }, "\n"):gsub("[ \t]", ""))
+end
+
+
+-- The entries of equivalent.txt, which says how it is written.
+local function entries()
+    local list, entry, part = {}, nil, nil
+    for line in files.read(EQUIVALENT):gmatch "[^\n]+" do
+        local sign, rest = line:match "^([-+=])%s*(.*)$"
+        local file, in_ = line:match "^(src/%S+) (%S+)$"
+        if file then
+            entry = { file = file, in_ = in_ }
+        elseif sign == "-" then
+            entry = { file = entry.file, in_ = entry.in_, ["-"] = rest, ["+"] = "", ["="] = "" }
+            list[#list + 1], part = entry, "-"
+        elseif sign then
+            entry[sign], part = rest, sign
+        elseif line:find "^  " then
+            entry[part] = entry[part] .. line:gsub("^ +", " ")
+        end
+    end
+    for _, each in ipairs(list) do
+        assert(each["="] ~= "", "no reason: " .. each["-"])
+        list[key(each.file, each.in_, each["-"], each["+"])] = each
+    end
+    return list
+end
+
+
+local function entry_of(list, mutant)
+    return list[key(mutant.file, mutant.in_, mutant.text, mutant.after)]
+end
+
+
+-- --- the run ------------------------------------------------------------------------------------
+
+local function choose(list, count, seed, wanted)
+    local complete, chosen, rest = {}, {}, {}
+    for _, file in ipairs(wanted[1] and wanted or COMPLETE) do
+        complete[wanted[1] and file or "src/core/" .. file] = true
+    end
+    for _, mutant in ipairs(list) do
+        local to = complete[mutant.file] and chosen or rest
+        if mutant.id then to[#to + 1] = mutant end
+    end
+    if wanted[1] then return chosen end
+    for i, mutant in ipairs(ranks.sorted(seed, rest)) do
+        if i <= count then chosen[#chosen + 1] = mutant end
+    end
+    return chosen
+end
+
+
+local function told(mutant)
+    return ("%s:%d: %s\n-   %s\n+   %s"):format(mutant.file, mutant.line, mutant.in_, mutant.text,
+                                               mutant.after)
+end
+
+
+local function report(list, chosen, equivalents)
+    local failed, equal, there = 0, 0, {}
+    for _, mutant in ipairs(list) do
+        local entry = mutant.id and entry_of(equivalents, mutant)
+        if entry then there[entry] = true end
+    end
+    for _, mutant in ipairs(chosen) do
+        local entry = entry_of(equivalents, mutant)
+        if entry and not mutant.killed_by then
+            equal = equal + 1
+        elseif entry or not mutant.killed_by then
+            failed = failed + 1
+            local what = entry and "listed as equivalent, but killed: " .. mutant.why or "survives"
+            print(("\n%s\n%s"):format(told(mutant), what))
+        end
+    end
+    for _, entry in ipairs(equivalents) do
+        if not there[entry] then
+            failed = failed + 1
+            print(("\n%s: no such mutant any more in %s:\n-   %s\n+   %s"):format(
+                entry.file, entry.in_, entry["-"], entry["+"]))
+        end
+    end
+    print(("\n%d mutants, %d of them equivalent"):format(#chosen, equal))
+    print(("%d passed, %d failed"):format(#chosen - failed, failed))
+    return failed == 0
+end
+
+
+local function main()
+    io.stdout:setvbuf "line"
+    if arg[1] == "--worlds" then
+        judge_by_worlds(tonumber(arg[2]))
+        return true
+    end
+    local list, equivalents = prepare(), entries()
+    local chosen = choose(list, tonumber(arg[1]), tonumber(arg[2]), { table.unpack(arg, 3) })
+    check_the_switch(list)
+    judge(chosen, function(mutant) return entry_of(equivalents, mutant) end)
+    return report(list, chosen, equivalents)
+end
+
+
+local ran, result = pcall(main)
+if not ran then io.stderr:write("mutants: ", tostring(result), "\n") end
+os.exit(ran and result)

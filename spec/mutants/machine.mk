@@ -1,0 +1,40 @@
+# machine.mk - builds what judges the mutants of a tree with a switch (switch.lua), in its top:
+#
+#   judge_units, judge_table, judge_schedules   as judge.h says
+#   zklock/core.so                              the module, for worlds
+#
+# tree.mk has the rules. With SANITIZE=, fewer SCHEDULES= will do.
+
+include tree.mk
+
+SWITCH = -include spec/mutants/judge.h
+CORE_FLAGS = -std=c11 -D_GNU_SOURCE -O1 -g1 -w -Isrc/core -Ispec/core $(SWITCH) $(SANITIZE)
+SIM_FLAGS = -std=c11 -D_GNU_SOURCE -O2 -g1 -w -Isrc/core @spec/sim/tables.flags $(SWITCH) $(SANITIZE)
+MODULE_FLAGS += $(SWITCH)
+zklock/core.so: zklock/switch.o
+
+TESTS = $(basename $(notdir $(wildcard spec/core/*_test.c)))
+TESTED = $(TESTS:%=unit/%.o)
+unit/%_test.o: CORE_FLAGS += -Dmain=$*
+SIMULATED = $(filter-out sim/sim.o,$(SIM))
+JUDGE = spec/mutants/judge.c spec/mutants/switch.c
+SCHEDULES = 20000
+
+# claim_table_test takes seconds, all others milliseconds.
+TABLE = claim_table_test
+link-units = $(CC) $(CORE_FLAGS) -D'UNITS=$(foreach test,$(1),UNIT($(test)))' $(2) -o $@ $(JUDGE) \
+	spec/mutants/judge_units.c $^
+
+judge_units: $(CORE) $(filter-out unit/$(TABLE).o,$(TESTED))
+	$(call link-units,$(filter-out $(TABLE),$(TESTS)))
+
+judge_table: $(CORE) unit/$(TABLE).o
+	$(call link-units,$(TABLE),-DSECONDS=40)
+
+judge_schedules: $(SIMULATED)
+	$(CC) $(SIM_FLAGS) -Ispec/sim -DSCHEDULES=$(SCHEDULES) $(shell spec/sim/wraps) -o $@ $(JUDGE) \
+		spec/mutants/judge_schedules.c $^
+
+zklock/switch.o: spec/mutants/switch.c
+	@mkdir -p $(@D)
+	$(CC) $(MODULE_FLAGS) -c -o $@ $<

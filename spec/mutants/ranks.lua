@@ -1,0 +1,26 @@
+--- ranks.lua - the order in which a seed draws.
+
+local ranks = {}
+
+
+-- A number of 31 bits for the seed and a text, the same on each Lua.
+local function rank(seed, text)
+    local state = seed % 2147483646 + 1
+    for i = 1, #text do state = (state * 16807 + text:byte(i)) % 2147483647 end
+    return state
+end
+
+
+--- Sorts a list by the seed. What an item has in `what` tells it from all others.
+function ranks.sorted(seed, list)
+    local numbers, at = {}, {}
+    for i, item in ipairs(list) do numbers[item], at[item] = rank(seed, item.what), i end
+    table.sort(list, function(a, b)
+        if numbers[a] ~= numbers[b] then return numbers[a] < numbers[b] end
+        return at[a] < at[b]
+    end)
+    return list
+end
+
+
+return ranks
