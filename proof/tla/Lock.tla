@@ -12,9 +12,8 @@
 (* A holder is certain while its lease clock says that its session lives;  *)
 (* Lease.tla shows that the clock is right. Expire asks for that here.     *)
 (*                                                                         *)
-(* Each of the constants below but the first four names a rule. Where a    *)
-(* configuration (Bad*.cfg) sets one to FALSE, the checker finds what the  *)
-(* rule is for.                                                            *)
+(* Each constant but the first four names a rule. Where a Bad*.cfg sets    *)
+(* one to FALSE, the checker finds what the rule is for.                   *)
 (***************************************************************************)
 EXTENDS Naturals, FiniteSets
 
@@ -70,7 +69,6 @@ Init ==
 
 ----------------------------------------------------------------------------
 (* The server.                                                             *)
-
 (* Nodes go, and their watches fire. *)
 Remove(gone) ==
     LET fired == {w \in watches : w[2] \in Numbers(gone)}
