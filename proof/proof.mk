@@ -1,10 +1,16 @@
 # proof.mk - what is proven; included by the top Makefile, all paths are from the top of the tree.
 #
-#   make proof              both of these: some six minutes on two processors
+#   make proof              proof-tla and proof-cbmc: some six minutes on two processors
 #   make proof-tla          the specifications of proof/tla by tla-checker: some two minutes
 #   make proof-tla TLA2TOOLS=/path/to/tla2tools.jar     by TLC, larger models, too
 #   make proof-cbmc         the proofs of src/core and src/session in proof/cbmc, by CBMC
 #   make proof-cbmc CBMC=/path/to/cbmc              by that one, which is to be of 6.6 or later
+#
+#   make proof-traces       TRACES (100) runs of the simulator, from seed FIRST (1): do they conform
+#                           to Lock.tla? 40 s of a processor
+#   make proof-traces-refused       traces with a line altered, and of a core with a defect, each of
+#                           which has to be refused: half a minute
+#   make test-traces        both of these
 #
 # docs/proof.md says what is claimed, and what each of these shows. tla-checker is a package of npm,
 # CBMC one of Debian 13; both are unpacked below build, and nothing is installed.
@@ -14,7 +20,10 @@ TLA_CHECKER_FOLDER = $(BUILD)/proof/node_modules/tla-checker
 
 CBMC_FOLDER = $(BUILD)/proof/cbmc
 
-.PHONY: proof proof-tla proof-cbmc
+TRACES ?= 100
+TRACES_FOLDER = $(BUILD)/proof/traces
+
+.PHONY: proof proof-tla proof-traces proof-traces-refused test-traces proof-cbmc
 
 proof: proof-tla proof-cbmc
 
@@ -25,6 +34,20 @@ $(TLA_CHECKER_FOLDER):
 	@command -v npm >/dev/null || { echo "make proof needs node and npm (Debian: nodejs npm)," \
 		"or TLC: TLA2TOOLS=/path/to/tla2tools.jar" >&2; exit 1; }
 	npm install --silent --no-save --prefix $(BUILD)/proof $(TLA_CHECKER)
+
+proof-traces: $(BUILD)/sim/sim $(TLA_CHECKER_FOLDER)
+	@rm -rf $(TRACES_FOLDER) && mkdir -p $(TRACES_FOLDER)
+	@$(BUILD)/sim/sim trace $(FIRST) $(TRACES) >$(TRACES_FOLDER).lines
+	@$(LUA) proof/tla/trace.lua $(TRACES_FOLDER) <$(TRACES_FOLDER).lines
+	@node proof/tla/trace.mjs $(TRACES_FOLDER)
+
+proof-traces-refused: $(BUILD)/sim/sim $(TLA_CHECKER_FOLDER)
+	@rm -rf $(TRACES_FOLDER).altered && mkdir -p $(TRACES_FOLDER).altered
+	@$(BUILD)/sim/sim trace 4 1 | $(LUA) proof/tla/trace.lua $(TRACES_FOLDER).altered altered
+	@node proof/tla/trace.mjs $(TRACES_FOLDER).altered
+	@BUILD=$(BUILD)/proof $(LUA) proof/tla/planted.lua
+
+test-traces: proof-traces proof-traces-refused
 
 # Without CBMC the rest of `make proof` runs all the same, and this says what is missing.
 proof-cbmc: $(if $(CBMC),,$(CBMC_FOLDER))

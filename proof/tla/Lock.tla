@@ -4,18 +4,16 @@
 (*                                                                         *)
 (* A client makes a sequential ephemeral node below the lock's path, and   *)
 (* lists the path. The first node holds the lock. Any other client looks   *)
-(* at the node right ahead of its own, with a watch, and lists again when  *)
-(* that node is gone. When the reply to a create is lost, the client lists *)
-(* behind a sync, and finds its node by the nonce in the node's name and   *)
-(* by the session that owns the node.                                      *)
+(* at the node right ahead of its own, with a watch; when that is gone, at *)
+(* the next one of its list, for new nodes come behind its own. When the   *)
+(* reply to a create is lost, the client lists behind a sync, and finds    *)
+(* its node by the nonce in its name and by the session that owns it.      *)
 (*                                                                         *)
-(* A holder is certain while its lease clock says that the server has not  *)
-(* ended the session; Lease.tla shows that the clock is right. Here this   *)
-(* is what Expire asks for.                                                *)
+(* A holder is certain while its lease clock says that its session lives;  *)
+(* Lease.tla shows that the clock is right. Expire asks for that here.     *)
 (*                                                                         *)
-(* Each of the constants below but the first three names a rule. Where a   *)
-(* configuration (Bad*.cfg) sets one to FALSE, the checker finds what the  *)
-(* rule is for.                                                            *)
+(* Each constant but the first four names a rule. Where a Bad*.cfg sets    *)
+(* one to FALSE, the checker finds what the rule is for.                   *)
 (***************************************************************************)
 EXTENDS Naturals, FiniteSets
 
@@ -23,12 +21,13 @@ CONSTANTS
     Client,
     Creates,        \* so many nodes are made at most
     Faults,         \* so many connections are cut, and sessions are ended, at most
+    GivesUp,        \* a client may leave at any time, not only when it waits or holds
     HasNonce,       \* the name of a node tells which attempt made it
     LooksBehind,    \* the search for it comes behind a sync
     ChecksOwner,    \* a node is a client's own only if its present session made it
     WatchesAhead,   \* a client watches the node right ahead of its own, not the first
     LooksAgain,     \* it reads that node with the watch, and so sees that it is gone
-    ListsAgain,     \* when that node goes it lists again: another one may be ahead
+    GoesOn,         \* when that node goes it looks at the next: another one may be ahead
     IsCertain       \* a holder's clock runs out before the server ends the session
 
 VARIABLES
@@ -38,7 +37,7 @@ VARIABLES
     watches,    \* set at the server: <<client, node>>
     events,     \* of watches, on their way: <<client, node>>
     late,       \* creates of connections that were cut, which may still be carried out
-    client,     \* what each client knows
+    client,     \* what each client knows; before: the nodes before its own
     out,        \* what each client has asked for, and the answer on its way back
     token,      \* the greatest token that was granted
     stale,      \* a smaller one was granted after it
@@ -53,6 +52,11 @@ Numbers(set) == {n.number : n \in set}
 Max(set) == CHOOSE n \in set : \A m \in set : m <= n
 Min(set) == CHOOSE n \in set : \A m \in set : n <= m
 Now(i) == <<i, client[i].session>>
+
+(* The node that a client waits for, of those that it knows before its own. *)
+Nearest(before) == IF before = {} THEN 0 ELSE IF WatchesAhead THEN Max(before) ELSE Min(before)
+Ahead(i) == Nearest(client[i].before)
+
 Node(i, session, attempt) ==
     [number |-> last + 1, client |-> i, session |-> session, attempt |-> attempt]
 
@@ -60,12 +64,11 @@ Init ==
     /\ nodes = {} /\ last = 0 /\ watches = {} /\ events = {} /\ late = {}
     /\ alive = {<<i, 1>> : i \in Client}
     /\ client = [i \in Client |->
-           [state |-> "idle", session |-> 1, attempt |-> 0, own |-> 0, ahead |-> 0]]
+           [state |-> "idle", session |-> 1, attempt |-> 0, own |-> 0, before |-> {}]]
     /\ out = [i \in Client |-> None] /\ token = 0 /\ stale = FALSE /\ faults = 0
 
 ----------------------------------------------------------------------------
 (* The server.                                                             *)
-
 (* Nodes go, and their watches fire. *)
 Remove(gone) ==
     LET fired == {w \in watches : w[2] \in Numbers(gone)}
@@ -85,9 +88,9 @@ Execute(i) ==
           /\ Answer(i, nodes)
           /\ UNCHANGED <<nodes, last, watches, events>>
        \/ /\ out[i].kind = "look"
-          /\ LET there == client[i].ahead \in Numbers(nodes)
+          /\ LET there == Ahead(i) \in Numbers(nodes)
              IN  /\ Answer(i, there \/ ~LooksAgain)
-                 /\ watches' = IF there THEN watches \union {<<i, client[i].ahead>>} ELSE watches
+                 /\ watches' = IF there THEN watches \union {<<i, Ahead(i)>>} ELSE watches
           /\ UNCHANGED <<nodes, last, events>>
        \/ /\ out[i].kind = "delete"
           /\ Remove({n \in nodes : n.number = client[i].own})
@@ -118,27 +121,28 @@ Expire(s) ==
 ----------------------------------------------------------------------------
 (* A client.                                                               *)
 
-Become(i, state, own, ahead, request) ==
-    /\ client' = [client EXCEPT ![i].state = state, ![i].own = own, ![i].ahead = ahead]
+Become(i, state, own, before, request) ==
+    /\ client' = [client EXCEPT ![i].state = state, ![i].own = own, ![i].before = before]
     /\ out' = [out EXCEPT ![i] = request]
 
 Attempt(i) ==
-    /\ client' = [client EXCEPT ![i].state = "create", ![i].own = 0,
+    /\ client' = [client EXCEPT ![i].state = "create", ![i].own = 0, ![i].before = {},
                                 ![i].attempt = client[i].attempt + 1]
     /\ out' = [out EXCEPT ![i] = Ask("create")]
 
+Drop(i, own) == Become(i, "leave", own, {}, Ask("delete"))
+
 Want(i) ==
-    /\ client[i].state = "idle" /\ last < Creates
-    /\ Attempt(i)
+    /\ client[i].state = "idle" /\ last < Creates /\ Attempt(i)
     /\ UNCHANGED <<nodes, last, alive, watches, events, late, token, stale, faults>>
 
-(* The own node's place, by a list. *)
+Behind(i, own, before) ==
+    IF before = {} THEN Become(i, "first", own, {}, None)
+    ELSE Become(i, "look", own, before, Ask("look"))
+
 Place(i, own, list) ==
-    LET before == {n \in Numbers(list) : n < own}
-    IN  IF own \notin Numbers(list) THEN Attempt(i)
-        ELSE IF before = {} THEN Become(i, "first", own, 0, None)
-        ELSE Become(i, "look", own, IF WatchesAhead THEN Max(before) ELSE Min(before),
-                    Ask("look"))
+    IF own \notin Numbers(list) THEN Attempt(i)
+    ELSE Behind(i, own, {n \in Numbers(list) : n < own})
 
 IsOwn(i, node) ==
     /\ HasNonce /\ node.client = i /\ node.attempt = client[i].attempt
@@ -146,24 +150,27 @@ IsOwn(i, node) ==
 
 Found(i, list) ==
     LET own == {n \in list : IsOwn(i, n)}
-    IN  IF own = {} THEN Attempt(i) ELSE Place(i, Min(Numbers(own)), list)
+        drops == client[i].state = "drop"
+    IN  IF own = {} THEN IF drops THEN Become(i, "idle", 0, {}, None) ELSE Attempt(i)
+        ELSE IF drops THEN Drop(i, Min(Numbers(own))) ELSE Place(i, Min(Numbers(own)), list)
 
 Receive(i) ==
     /\ out[i].done
-    /\ CASE out[i].kind = "create" -> Become(i, "list", out[i].answer, 0, Ask("list"))
+    /\ CASE out[i].kind = "create" ->
+                IF client[i].state = "drop" THEN Drop(i, out[i].answer)
+                ELSE Become(i, "list", out[i].answer, {}, Ask("list"))
          [] out[i].kind = "list" -> Place(i, client[i].own, out[i].answer)
          [] out[i].kind = "search" -> Found(i, out[i].answer)
          [] out[i].kind = "look" ->
-                IF out[i].answer THEN Become(i, "wait", client[i].own, client[i].ahead, None)
-                ELSE Become(i, "list", client[i].own, 0, Ask("list"))
-         [] out[i].kind = "delete" -> Become(i, "idle", 0, 0, None)
+                IF out[i].answer THEN Become(i, "wait", client[i].own, client[i].before, None)
+                ELSE Behind(i, client[i].own, client[i].before \ {Ahead(i)})
+         [] out[i].kind = "delete" -> Become(i, "idle", 0, {}, None)
     /\ UNCHANGED <<nodes, last, alive, watches, events, late, token, stale, faults>>
 
 Hear(i) ==
-    /\ client[i].state = "wait" /\ <<i, client[i].ahead>> \in events
-    /\ events' = events \ {<<i, client[i].ahead>>}
-    /\ IF ListsAgain THEN Become(i, "list", client[i].own, 0, Ask("list"))
-       ELSE Become(i, "first", client[i].own, 0, None)
+    /\ client[i].state = "wait" /\ <<i, Ahead(i)>> \in events
+    /\ events' = events \ {<<i, Ahead(i)>>}
+    /\ Behind(i, client[i].own, IF GoesOn THEN client[i].before \ {Ahead(i)} ELSE {})
     /\ UNCHANGED <<nodes, last, alive, watches, late, token, stale, faults>>
 
 (* A proof that counts: the session lives. *)
@@ -180,10 +187,13 @@ Doubt(i) ==
     /\ client' = [client EXCEPT ![i].state = "suspect"]
     /\ UNCHANGED <<nodes, last, alive, watches, events, late, out, token, stale, faults>>
 
-(* The lock is released, or not waited for any longer. *)
+(* The lock is released, or not waited for any longer. A create that is out has to be answered. *)
 Leave(i) ==
-    /\ client[i].state \in {"held", "suspect", "wait"}
-    /\ Become(i, "leave", client[i].own, 0, Ask("delete"))
+    /\ \/ /\ \/ client[i].state \in {"held", "suspect", "wait"}
+             \/ GivesUp /\ client[i].state \in {"list", "look", "first"}
+          /\ Drop(i, client[i].own)
+       \/ /\ GivesUp /\ client[i].state = "create"
+          /\ client' = [client EXCEPT ![i].state = "drop"] /\ UNCHANGED out
     /\ UNCHANGED <<nodes, last, alive, watches, events, late, token, stale, faults>>
 
 (* What was asked, or the answer, is lost with the connection. The watches are set again. *)
@@ -198,14 +208,14 @@ Cut(i) ==
                                  ELSE Ask(out[i].kind)]
     /\ UNCHANGED <<nodes, last, alive, watches, events, client, token, stale>>
 
-(* The client hears that its session has ended, or gives it up while the server still has it, and   *)
-(* goes on with another one. A holder has lost the lock; one that waits looks for its node.         *)
-Reopen(i) ==
+(* The client hears that its session has ended, or gives it up while the server still has it. *)
+(* A holder has lost the lock; one that waits may look for its node in the next session.      *)
+Reopen(i, wants) ==
     LET s == client[i].session + 1
-        wants == client[i].state \in {"create", "list", "look", "wait", "first"}
     IN  /\ client[i].state # "held" /\ faults < Faults /\ faults' = faults + 1
+        /\ wants => client[i].state \in {"create", "list", "look", "wait", "first"}
         /\ alive' = alive \union {<<i, s>>}
-        /\ client' = [client EXCEPT ![i].session = s, ![i].own = 0, ![i].ahead = 0,
+        /\ client' = [client EXCEPT ![i].session = s, ![i].own = 0, ![i].before = {},
                                     ![i].state = IF wants THEN "create" ELSE "idle"]
         /\ out' = [out EXCEPT ![i] = IF wants THEN Ask("search") ELSE None]
         /\ events' = {e \in events : e[1] # i}
@@ -214,14 +224,14 @@ Reopen(i) ==
 
 Next ==
     \/ \E i \in Client : \/ Execute(i) \/ Want(i) \/ Receive(i) \/ Hear(i) \/ Prove(i)
-                         \/ Doubt(i) \/ Leave(i) \/ Cut(i) \/ Reopen(i)
+                         \/ Doubt(i) \/ Leave(i) \/ Cut(i)
+                         \/ Reopen(i, TRUE) \/ Reopen(i, FALSE)
     \/ \E l \in late : Late(l)
     \/ \E s \in alive : Expire(s)
 
 Spec == Init /\ [][Next]_vars
 
 ----------------------------------------------------------------------------
-
 (* No two are certain at once that they hold the lock. *)
 Exclusion == Cardinality({i \in Client : client[i].state = "held"}) <= 1
 
@@ -233,12 +243,12 @@ Waits(i) == client[i].state = "wait" /\ Now(i) \in alive
 (* Who waits has a watch of a node that is there, or its event is on the way. *)
 NoLostWakeUp ==
     \A i \in Client : Waits(i) =>
-        LET watch == <<i, client[i].ahead>>
-        IN  watch \in events \/ (watch \in watches /\ client[i].ahead \in Numbers(nodes))
+        \/ <<i, Ahead(i)>> \in events
+        \/ <<i, Ahead(i)>> \in watches /\ Ahead(i) \in Numbers(nodes)
 
 (* A node that goes wakes one client. *)
 NoHerd ==
-    \A i, j \in Client : (i # j /\ Waits(i) /\ Waits(j)) => client[i].ahead # client[j].ahead
+    \A i, j \in Client : (i # j /\ Waits(i) /\ Waits(j)) => Ahead(i) # Ahead(j)
 
 (* Of each session only the node stands in line that its client knows as its own. *)
 NoOrphan ==

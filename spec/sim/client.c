@@ -12,6 +12,7 @@
 #include "rules.h"
 #include "shortage.h"
 #include "story.h"
+#include "trace.h"
 #include "world.h"
 
 /* --- life --------------------------------------------------------------------------- */
@@ -354,6 +355,7 @@ bool client_deliver(struct client *client) {
     struct item item;
     if (client->life != RUNS || !queue_pull(&client->down, &item)) return false;
     tell("%s hears of %s: %s", story_client(client), story_what(&item), story_error(item.error));
+    trace_heard(client, &item);
     network_arrive(client, &item);
     client_now(client);
     client->hears = &item;
@@ -372,6 +374,7 @@ bool client_deliver(struct client *client) {
     case EXPIRED: expired(client); break;
     }
     client->hears = NULL;
+    trace_delivered(client);
     client_settle(client);
     return true;
 }

@@ -5,6 +5,7 @@
 #include "coverage.h"
 #include "rules.h"
 #include "story.h"
+#include "trace.h"
 #include "transitions.h"
 
 /* The linker's names: nobody else declares them. */
@@ -52,6 +53,7 @@ static zkl_actions end(const struct zkl_claim *claim, struct before before, enum
     depth--;
     if (!is_heeded()) return did;
     transitions_note(claim, before, event, did);
+    trace_fed(client_of(claim), claim, before, event, did);
     if (did)
         tell("  %s, then %s: %s", story_state(before.state), story_state(claim->state),
              story_actions(did));
@@ -84,6 +86,7 @@ void __wrap_zkl_claim_detach(struct zkl_claim *claim) {
     struct shadow *shadow = shadow_of(client_of(claim), claim);
     if (heeded) rules_on_forget(shadow, claim);
     if (shadow) shadow->claim = NULL;
+    trace_forgotten(claim);
     __real_zkl_claim_detach(claim);
 }
 

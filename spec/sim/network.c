@@ -14,6 +14,7 @@
 #include "data.h"
 #include "rules.h"
 #include "story.h"
+#include "trace.h"
 #include "world.h"
 
 /* --- queues ------------------------------------------------------------------------- */
@@ -63,6 +64,7 @@ bool network_carry(struct client *client) {
     if (request_waits(client->server, queue_at(&client->up, 0))) return false;
     queue_pull(&client->up, &item);
     request_carry_out(client, client->server, &item);
+    trace_carried(client, &item);
     tell("%s's %s gets to its server: %s", story_client(client), story_what(&item),
          story_error(item.error));
     if (item.rpc.kind != ZKL_RPC_LIST) item.view = world.servers[client->server].seen;
@@ -184,10 +186,11 @@ static void lose_requests(struct client *client, int server) {
     struct item item;
     for (unsigned i = 0; i < count && queue_pull(&client->up, &item); i++) {
         if (i < applied && !request_carry_out(client, server, &item)) applied = i;
-        if (i < applied)
+        if (i < applied) {
             tell("%s's %s is carried out (%s), its reply is lost", story_client(client),
                  story_what(&item), story_error(item.error));
-        else tell("%s's %s is lost", story_client(client), story_what(&item));
+            trace_carried(client, &item);
+        } else tell("%s's %s is lost", story_client(client), story_what(&item));
         if (i == applied && living && !world.servers[server].apart) delay(client, &item);
         item_lose(&item);
         queue_push(&client->down, &item);
@@ -326,6 +329,7 @@ void network_connect(struct client *client, int server, zkl_time timeout) {
     client->server = server;
     if (client->session == NOBODY) {
         client->session = session_open(timeout);
+        trace_opened(client);
         EACH_NODE(node) node->kept &= (uint8_t)~bit_of(client);
         for (int line = 0; line <= FOLDER; line++)
             world.children[line].kept &= (uint8_t)~bit_of(client);
@@ -352,6 +356,7 @@ void network_land(struct client *client) {
                         .guard = late->guard};
     if (world.sessions[late->session].alive && !nodes_full())
         request_transact(late->session, &item);
+    trace_landed(client, &item);
     for (unsigned i = 0; i < late->count && item.error == ZKL_ERROR_NONE && !late->guard; i++)
         if (item.nodes[i] < NODES) world.nodes[item.nodes[i]].late = true;
     tell("what was on a slow way lands: %s", item.error != ZKL_ERROR_NONE ? "in vain"

@@ -5,6 +5,7 @@
 #include "data.h"
 #include "moves.h"
 #include "story.h"
+#include "trace.h"
 
 /* --- small cases -------------------------------------------------------------------- */
 
@@ -153,6 +154,26 @@ static void set_any(void) {
     world.setting = setting;
 }
 
+/* What proof/tla/Lock.tla has: plain mutexes, one wish of a client at a time, one server. */
+static void set_traced(void) {
+    static const zkl_time ticks[] = {TIMEOUT / 2, TIMEOUT / 5 * 2, TIMEOUT / 7 * 2};
+    struct setting setting = {.moves = ALWAYS | BIT(MOVE_CANCEL),
+                              .servers = 1,
+                              .wishes = 1,
+                              .mix = MIX_MUTEX,
+                              .faults = UNLIMITED};
+    setting.clients = 2 + choose(4);
+    setting.steps = 40 + choose(160);
+    setting.brisk = choose(3) == 2;
+    setting.tick = ticks[choose(3)];
+    setting.grace = choose(3) == 2;
+    setting.lazy = choose(2);
+    if (choose(4)) setting.moves |= BIT(MOVE_SEVER) | BIT(MOVE_LAND);
+    if (choose(2)) setting.moves |= BIT(MOVE_STOP) | BIT(MOVE_CONTINUE);
+    if (choose(4) == 3) setting.moves |= BIT(MOVE_KILL);
+    world.setting = setting;
+}
+
 /* Every fourth run is at the end of the counter (seed Q-02). */
 static void set_counter(void) {
     if (choose(4) != 3) return;
@@ -182,13 +203,14 @@ static void connect_all(void) {
 void setting_choose(void) {
     static const unsigned odds[SMALLS + 1] = {60, 1, 1, 1, 1, 1, 1, 1, 1, 1,
                                               1,  1, 1, 1, 1, 1, 1, 1, 1};
-    unsigned which = choose_weighted(odds, SMALLS + 1);
+    unsigned which = trace_written ? 0 : choose_weighted(odds, SMALLS + 1);
+    bool any = !which && !trace_written;
     if (which) set_small(&smalls[which - 1]);
-    else set_any();
+    else if (any) set_any();
+    else set_traced();
     world_begin();
-    if (!which && choose(2)) path_make();
-    if (which) path_make();
-    if (!which) set_counter();
+    if (!any || choose(2)) path_make();
+    if (any) set_counter();
     data_begin();
     connect_all();
 }

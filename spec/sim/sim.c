@@ -5,6 +5,7 @@
  *   sim transitions FIRST COUNT    the same, and prints what came of each event: transitions.h
  *   sim small [CASE]               every schedule of one small case, or of all of them
  *   sim replay SEED|x TAPE         tells what happens in one run
+ *   sim trace FIRST [COUNT]        writes runs of plain mutexes as traces, for proof/tla: trace.h
  *   sim cases                      the small cases
  *
  * The last line is `N passed, N failed`. A schedule that breaks a rule is shrunk, told
@@ -21,6 +22,7 @@
 #include "schedule.h"
 #include "setting.h"
 #include "story.h"
+#include "trace.h"
 #include "transitions.h"
 
 enum { SMALL_LIMIT = 20000000 };
@@ -151,6 +153,22 @@ static int replay_seed(const char *text) {
     return tell_run() != NULL;
 }
 
+/* Each begins with a line `seed`. */
+static int traces(uint64_t first, uint64_t count) {
+    bool passed = true;
+    setvbuf(stdout, NULL, _IOLBF, 0); /* each line is there, whatever ends the run */
+    trace_written = true;
+    for (uint64_t seed = first; seed < first + count; seed++) {
+        printf("seed %" PRIu64 "\n", seed);
+        trace_begin();
+        choose_by_seed(seed);
+        const char *broken = schedule_run(NULL);
+        if (broken) fprintf(stderr, "seed %" PRIu64 ": %s\n", seed, broken);
+        passed = passed && !broken;
+    }
+    return !passed;
+}
+
 static int cases(void) {
     const char *name, *what;
     for (unsigned i = 0; (name = setting_small_name(i, &what)); i++)
@@ -173,9 +191,11 @@ int main(int argc, char **argv) {
     if (strcmp(command, "small") == 0) return small(argc > 2 ? argv[2] : NULL);
     if (strcmp(command, "replay") == 0 && argc > 3) return replay_tape(argv[3]);
     if (strcmp(command, "replay") == 0 && argc > 2) return replay_seed(argv[2]);
+    if (strcmp(command, "trace") == 0 && argc > 2)
+        return traces(strtoull(argv[2], NULL, 10), argc > 3 ? strtoull(argv[3], NULL, 10) : 1);
     if (strcmp(command, "cases") == 0) return cases();
     fputs("usage: sim seeds FIRST COUNT [JOBS] | transitions FIRST COUNT | small [CASE] |\n"
-          "    replay SEED | replay x TAPE | cases\n",
+          "    replay SEED | replay x TAPE | trace FIRST [COUNT] | cases\n",
           stderr);
     return 2;
 }

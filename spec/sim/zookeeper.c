@@ -7,6 +7,7 @@
 #include "data.h"
 #include "rules.h"
 #include "story.h"
+#include "trace.h"
 #include "world.h"
 
 /* --- the lock path ------------------------------------------------------------------ */
@@ -312,6 +313,7 @@ int session_open(zkl_time timeout) {
 void session_end(int index) {
     struct session *session = &world.sessions[index];
     if (!session->alive) return;
+    trace_ended(index);
     session->alive = false;
     zxid view = world_commit();
     EACH_NODE(node) {
