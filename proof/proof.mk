@@ -1,19 +1,18 @@
 # proof.mk - what is proven; included by the top Makefile, all paths are from the top of the tree.
 #
-#   make proof              proof-tla and proof-cbmc: some six minutes on two processors
+#   make proof              all of these: some seven minutes on two processors
 #   make proof-tla          the specifications of proof/tla by tla-checker: some two minutes
 #   make proof-tla TLA2TOOLS=/path/to/tla2tools.jar     by TLC, larger models, too
 #   make proof-cbmc         the proofs of src/core and src/session in proof/cbmc, by CBMC
 #   make proof-cbmc CBMC=/path/to/cbmc              by that one, which is to be of 6.6 or later
-#
 #   make proof-traces       TRACES (100) runs of the simulator, from seed FIRST (1): do they conform
 #                           to Lock.tla? 40 s of a processor
 #   make proof-traces-refused       traces with a line altered, and of a core with a defect, each of
 #                           which has to be refused: half a minute
-#   make test-traces        both of these
+#   make test-traces        both of these, in `make test-all`
 #
 # docs/proof.md says what is claimed, and what each of these shows. tla-checker is a package of npm,
-# CBMC one of Debian 13; both are unpacked below build, and nothing is installed.
+# CBMC one of Debian 13; both are unpacked below build. npm is installed if it is missing.
 
 TLA_CHECKER = tla-checker@0.9.0
 TLA_CHECKER_FOLDER = $(BUILD)/proof/node_modules/tla-checker
@@ -25,14 +24,13 @@ TRACES_FOLDER = $(BUILD)/proof/traces
 
 .PHONY: proof proof-tla proof-traces proof-traces-refused test-traces proof-cbmc
 
-proof: proof-tla proof-cbmc
+proof: proof-tla test-traces proof-cbmc
 
 proof-tla: $(if $(TLA2TOOLS),,$(TLA_CHECKER_FOLDER))
 	@TLA2TOOLS="$(TLA2TOOLS)" proof/tla/run
 
 $(TLA_CHECKER_FOLDER):
-	@command -v npm >/dev/null || { echo "make proof needs node and npm (Debian: nodejs npm)," \
-		"or TLC: TLA2TOOLS=/path/to/tla2tools.jar" >&2; exit 1; }
+	@command -v npm >/dev/null || rig/packages proof
 	npm install --silent --no-save --prefix $(BUILD)/proof $(TLA_CHECKER)
 
 proof-traces: $(BUILD)/sim/sim $(TLA_CHECKER_FOLDER)
