@@ -162,7 +162,8 @@ describe("in Chinese", function()
     -- A link that leads to a Chinese page, whose headings are Chinese, has no anchor.
     local function plain(text)
         return (text:gsub("%.zh%-CN%.md", ".md"):gsub("(which%-lock%.md)#[%w-]+", "%1")
-            :gsub("(start%.md)#[%w-]+", "%1"):gsub("%.%f[^%d.]", ""))
+            :gsub("(start%.md)#[%w-]+", "%1"):gsub("(nginx%.md)#[%w-]+", "%1")
+            :gsub("%.%f[^%d.]", ""))
     end
 
     for _, page in ipairs{ "README", "docs/start", "docs/which-lock", "docs/nginx" } do
