@@ -259,7 +259,7 @@ static void hand_over(const struct zkl_claim *claim, struct zkl_claim *heir) {
 static bool trusts_its_list(const struct zkl_claim *claim, zkl_time now) {
     const struct zkl_clock *clock = &claim->line->common->clock;
     bool recent = claim->node.listed_at && now - claim->node.listed_at <= clock->patience;
-    bool asked = claim->line->children == ZKL_WATCH_ASKED && !claim->stalled;
+    bool asked = claim->line->children == ZKL_WATCH_ASKED;
     return claim->keep > 0 && claim->batch == 0 && asked && recent && is_alone(claim);
 }
 
