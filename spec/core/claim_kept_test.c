@@ -270,6 +270,13 @@ static void asking(void) {
             CHECK_IS(answer(ZKL_DONE), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
         }
     }
+    TEST("an earlier list that is lost with the connection tells nothing: it asks again") {
+        keep();
+        scene_cut();
+        CHECK_IS(scene_list_fails(ZKL_UNKNOWN, ZKL_OK), 0);
+        CHECK_IS(s.claim.state, ZKL_KEPT);
+        CHECK_IS(scene_resume(), ZKL_DO_LIST);
+    }
     TEST("without a connection nothing is kept") {
         hold(KEEP);
         answer(ZKL_DONE);
