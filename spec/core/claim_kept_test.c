@@ -239,6 +239,15 @@ static void asking(void) {
         s.line.children = ZKL_UNWATCHED;
         CHECK_IS(scene_release(), ZKL_DO_KEEP | ZKL_DO_WATCH_CHILDREN);
     }
+    TEST("one that got lost is asked for at the release, and the next claim waits for no more") {
+        hold(KEEP);
+        CHECK_IS(answer(ZKL_UNKNOWN), 0);
+        CHECK_IS(scene_release(), ZKL_DO_KEEP | ZKL_DO_WATCH_CHILDREN);
+        CHECK_IS(come(&s.second, false), 0);
+        CHECK_IS(take(), 0);
+        CHECK_IS(answer(ZKL_DONE), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
+        CHECK_IS(resume(&s.second), ZKL_DO_GRANT);
+    }
     TEST("if others wait, or there is no answer, it goes, and the next claim enters") {
         for (int reply = ZKL_DONE; reply <= ZKL_UNKNOWN; reply++) {
             hold(KEEP);
@@ -260,6 +269,13 @@ static void asking(void) {
             CHECK_IS(take(), 0);
             CHECK_IS(answer(ZKL_DONE), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
         }
+    }
+    TEST("an earlier list that is lost with the connection tells nothing: it asks again") {
+        keep();
+        scene_cut();
+        CHECK_IS(scene_list_fails(ZKL_UNKNOWN, ZKL_OK), 0);
+        CHECK_IS(s.claim.state, ZKL_KEPT);
+        CHECK_IS(scene_resume(), ZKL_DO_LIST);
     }
     TEST("without a connection nothing is kept") {
         hold(KEEP);

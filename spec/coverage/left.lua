@@ -1,11 +1,8 @@
 --- left.lua - conditions of src/core and src/session that no test covers. A row has the file, the
 -- function, the text of the decision, and of the condition if that is another; and `why` it cannot
--- be covered, or what has to happen that `yet` no test does.
+-- be covered: it follows from another condition, or defends against what no caller does.
 
 return {
-
-    -- What follows from another condition, or defends against what no caller does.
-
     { "src/core/batch.c", "trusts_its_list",
       "claim->keep > 0 && claim->batch == 0 && asked && recent && is_alone(claim)",
       condition = "is_alone(claim)",
@@ -227,81 +224,4 @@ return {
     { "src/session/watches.c", "zkl_watches_removing",
       "!watch",
       why = "Its caller has found the watch that is to be removed." },
-
-    -- What could be covered.
-
-    { "src/core/batch.c", "trusts_its_list",
-      "claim->line->children == ZKL_WATCH_ASKED && !claim->stalled",
-      condition = "!claim->stalled",
-      yet =
-        "A mark has to be lost while the watch of the children is out for the second time, "
-        .. "after all others have gone." },
-    { "src/session/connection.c", "resume",
-      "zkl_stake_lacks_room((struct stake *)claim)",
-      yet =
-        "A claim that waits for its turn has to come to a node while half a megabyte of "
-        .. "other nodes leave no room." },
-    { "src/session/connection.c", "beat_claim",
-      "zkl_stake_lacks_room((struct stake *)claim)",
-      yet =
-        "A claim that waits for its turn has to come to a node while half a megabyte of "
-        .. "other nodes leave no room." },
-    { "src/session/connection.c", "look_at",
-      "sync && (fixed || !path->fixed)",
-      condition = "fixed",
-      yet =
-        "Memory has to be missing for the get of the fixed name, of a path whose create was "
-        .. "lost." },
-    { "src/session/connection.c", "look_at",
-      "sync && (fixed || !path->fixed)",
-      condition = "!path->fixed",
-      yet =
-        "Memory has to be missing for the get of the fixed name, of a path whose create was "
-        .. "lost." },
-    { "src/session/multi.c", "zkl_multi_retreat",
-      "part->claim.state == ZKL_RETREAT && part->claim.stalled",
-      condition = "part->claim.state == ZKL_RETREAT",
-      yet = "The delete of one part has to be lost, and that of another one answered." },
-    { "src/session/stake.c", "zkl_stake_lacks_room",
-      "waits && zkl_stake_bytes(stake->session) + cost > ZKL_PATHS_MAX",
-      condition = "waits",
-      yet =
-        "A claim that waits for its turn has to come to a node while half a megabyte of "
-        .. "other nodes leave no room." },
-    { "src/session/stake.c", "zkl_stake_lacks_room",
-      "waits && zkl_stake_bytes(stake->session) + cost > ZKL_PATHS_MAX",
-      condition = "zkl_stake_bytes(stake->session) + cost > ZKL_PATHS_MAX",
-      yet =
-        "A claim that waits for its turn has to come to a node while half a megabyte of "
-        .. "other nodes leave no room." },
-    { "src/session/stake_actions.c", "zkl_stake_revise",
-      "call",
-      yet = "Memory has to be missing for the read after a write that met another one." },
-    { "src/session/stake_actions.c", "resume_followers",
-      "zkl_stake_lacks_room((struct stake *)claim)",
-      yet =
-        "A claim that waits for its turn has to come to a node while half a megabyte of "
-        .. "other nodes leave no room." },
-    { "src/session/stake_feed.c", "zkl_stake_look_for_orphans",
-      "!stake",
-      yet = "Memory has to be missing for the claim that removes an orphan." },
-    { "src/session/stake_feed.c", "answer_revise",
-      "answer->reply == ZKL_DONE && zkl_claim_asks_too_often(&stake->claim)",
-      condition = "zkl_claim_asks_too_often(&stake->claim)",
-      yet = "Somebody has to write to a holder's node between each two of seventeen requests." },
-    { "src/session/stake_feed.c", "answer_revise",
-      "answer->reply == ZKL_DONE && zkl_claim_asks_too_often(&stake->claim)",
-      condition = "answer->reply == ZKL_DONE",
-      yet = "Somebody has to write to a holder's node between each two of seventeen requests." },
-    { "src/session/stake_feed.c", "answer_revise",
-      "tired",
-      yet = "Somebody has to write to a holder's node between each two of seventeen requests." },
-    { "src/session/stake_feed.c", "says_held",
-      "answer->size > 0 && zkl_data_says_held(answer->text, (size_t)answer->size)",
-      condition = "answer->size > 0",
-      yet = "Somebody has to empty the data of a node that says that it is held." },
-    { "src/session/stake_feed.c", "note_free_way",
-      "ahead && zkl_line_is_own(&stake->path->line, ahead)",
-      condition = "ahead",
-      yet = "A server has to tell of the end of a holder that no list has shown." },
 }

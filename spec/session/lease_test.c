@@ -237,7 +237,62 @@ static void fill_up(void) {
     CHECK(full);
 }
 
+static zkl_request *wait_for_turn(const char *owner) {
+    struct zkl_acquire_options options = options_of("/lock", ZKL_MUTEX);
+    options.owner = owner;
+    options.batch = 1;
+    zkl_request *request = zkl_acquire(session, &options);
+    serve_requests();
+    return request;
+}
+
+/* The delete is carried out, and its answer lost, once more. */
+static void lose_delete(void) {
+    char node[NODE_SIZE];
+    CHECK(comes_in_time(ZKL_RPC_WRITE, ZKL_OP_DELETE));
+    snprintf(node, sizeof node, "%s", asked.path);
+    fail_asked(ZKL_ERROR_CONNECTION_LOSS);
+    delete_node(node);
+    serve_requests();
+}
+
+static void check_room(int created) {
+    struct zkl_stats stats;
+    zkl_session_stats(session, &stats);
+    CHECK(stats.paths <= ZKL_PATHS_MAX);
+    CHECK_IS(made, created);
+}
+
 static void room(void) {
+    TEST("a claim that waits for its turn makes no node for which there is no room") {
+        open_with(ZKL_PATHS_MAX / 5); /* for four nodes */
+        strcpy(nodes[NODES - 1], "/lock/lock-0000009999");
+        zkl_request *first = wait_for_turn("1"), *second = wait_for_turn("2"),
+                    *third = wait_for_turn("3");
+        struct zkl_acquire_options others[] = {options_of("/lock2", ZKL_MUTEX),
+                                               options_of("/lock3", ZKL_MUTEX)};
+        zkl_lease *other = taken(zkl_acquire_all(session, others, 2));
+        int before = made;
+        zkl_lease_drop(taken(first));
+        CHECK_CASE("its turn");
+        lose_delete();
+        check_room(before);
+        CHECK_CASE("a heartbeat");
+        lose_delete();
+        check_room(before);
+        CHECK_CASE("a reconnect");
+        zkl_session_suspended(session);
+        zkl_session_connected(session, ID, TIMEOUT);
+        lose_delete();
+        check_room(before);
+        CHECK_CASE("room");
+        zkl_lease *lease = taken(second);
+        check_room(before + 1);
+        zkl_lease_drop(lease);
+        zkl_lease_drop(taken(third));
+        zkl_lease_drop(other);
+        close_session();
+    }
     TEST("the node that has been kept for longest makes room first") {
         struct zkl_rpc rpc;
         uint64_t id;

@@ -127,7 +127,103 @@ static void live(void) {
     close_session();
 }
 
+/* --- at one place ---------------------------------------------------------------------------- */
+
+/* Answers what is asked; of the allocations meanwhile the n-th fails. False: there was none. */
+static bool lack(unsigned n, void (*answers)(void)) {
+    left = n;
+    answers();
+    bool failed = left == 0;
+    left = 0;
+    return failed;
+}
+
+static void look(void) {
+    zkl_session_at(session, now += TIMEOUT / 6);
+    zkl_session_tick(session);
+    zkl_session_at(session, now += ZKL_SECOND / 100); /* no answer comes at once */
+    serve_requests();
+}
+
+/* A create of the fixed name was lost, and its node removed; the look for a second one lacks. */
+static bool look_lacking(unsigned n) {
+    const struct zkl_acquire_options options = {
+        .path = "/lock", .kind = ZKL_UNFAIR, .owner = "me", .timeout = ZKL_NEVER};
+    struct zkl_stats stats;
+    open_session();
+    zkl_request *request = zkl_acquire(session, &options);
+    CHECK(comes(ZKL_RPC_WRITE, ZKL_OP_CREATE));
+    fail_asked(ZKL_ERROR_CONNECTION_LOSS);
+    zkl_request_drop(request);
+    serve();
+    CHECK(!zkl_session_has_claims(session));
+    bool failed = lack(n, look);
+    serve();
+    serve();
+    zkl_session_stats(session, &stats);
+    CHECK(stats.orphans > 0);
+    CHECK_IS(stats.in_flight, 0);
+    close_session();
+    return failed;
+}
+
+/* The list that shows an orphan ahead of the claim lacks. */
+static bool list_lacking(unsigned n) {
+    struct zkl_acquire_options options = {
+        .path = "/lock", .kind = ZKL_MUTEX, .owner = "me", .timeout = ZKL_NEVER};
+    char name[ZKL_NAME_SIZE];
+    open_session();
+    zkl_name_prefix(name, ZKL_MUTEX, ID, 99);
+    snprintf(nodes[0], NODE_SIZE, "/lock/%s0000000000", name);
+    zkl_request *request = zkl_acquire(session, &options);
+    CHECK(comes(ZKL_RPC_WRITE, ZKL_OP_CREATE));
+    answer(asked_id, &asked);
+    bool failed = lack(n, serve_requests);
+    serve();
+    serve();
+    CHECK_TEXT(nodes[0], "");
+    CHECK_IS(zkl_request_code(request), ZKL_OK);
+    zkl_request_drop(request);
+    close_session();
+    return failed;
+}
+
+static void looks(void) {
+    TEST("whatever a look for orphans lacks, the next one finds what is left") {
+        for (unsigned n = 1; look_lacking(n); n++) CHECK_CASE("the allocation %u", n + 1);
+    }
+    TEST("whatever a list that shows an orphan lacks, the orphan is removed") {
+        for (unsigned n = 1; list_lacking(n); n++) CHECK_CASE("the allocation %u", n + 1);
+    }
+}
+
+static void refuse(void) {
+    fail_asked(ZKL_ERROR_BAD_VERSION);
+}
+
+static void writes(void) {
+    TEST("a write that met another one is made again, though the read between has no memory") {
+        const struct zkl_acquire_options options = {
+            .path = "/lock", .kind = ZKL_WRITE, .owner = "me", .timeout = ZKL_NEVER};
+        open_session();
+        zkl_request *request = zkl_acquire(session, &options);
+        serve();
+        zkl_lease *lease = zkl_request_lease(request);
+        zkl_request *downgrade = zkl_downgrade(lease, ZKL_NEVER);
+        CHECK(comes(ZKL_RPC_MULTI, ZKL_OP_CREATE));
+        CHECK(lack(1, refuse));
+        serve();
+        CHECK_IS(zkl_request_code(downgrade), ZKL_OK);
+        zkl_request_drop(downgrade);
+        zkl_request_drop(request);
+        zkl_lease_drop(lease);
+        close_session();
+    }
+}
+
 int main(void) {
+    looks();
+    writes();
     TEST("each allocation of a session fails once") {
         unsigned n = 0;
         do {

@@ -110,7 +110,7 @@ static bool fits(const struct client *client) {
 static bool trusts_its_list(const struct client *client, const struct zkl_claim *claim) {
     const struct zkl_line *line = claim->line;
     zkl_time at = claim->node.listed_at, patience = client->zk->common.clock.patience;
-    bool asked = line->children == ZKL_WATCH_ASKED && !claim->stalled && claim->batch == 0;
+    bool asked = line->children == ZKL_WATCH_ASKED && claim->batch == 0;
     return asked && at && clock_of(client) - at <= patience && line->count == 1 && !line->changed;
 }
 

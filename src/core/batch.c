@@ -259,7 +259,7 @@ static void hand_over(const struct zkl_claim *claim, struct zkl_claim *heir) {
 static bool trusts_its_list(const struct zkl_claim *claim, zkl_time now) {
     const struct zkl_clock *clock = &claim->line->common->clock;
     bool recent = claim->node.listed_at && now - claim->node.listed_at <= clock->patience;
-    bool asked = claim->line->children == ZKL_WATCH_ASKED && !claim->stalled;
+    bool asked = claim->line->children == ZKL_WATCH_ASKED;
     return claim->keep > 0 && claim->batch == 0 && asked && recent && is_alone(claim);
 }
 
@@ -288,7 +288,7 @@ zkl_actions zkl_batch_ask(struct zkl_claim *claim) {
 static zkl_actions keep(struct zkl_claim *claim, zkl_time now) {
     bool for_long = claim->keep > 0;
     claim->state = ZKL_KEPT;
-    claim->wanted = false;
+    claim->wanted = claim->stalled = false; /* what got lost in HELD is not asked for again */
     claim->line->kept = claim;
     claim->deadline = for_long && claim->keep < ZKL_NEVER - now ? now + claim->keep : ZKL_NEVER;
     zkl_actions asks = claim->line->children == ZKL_WATCHED ? 0 : zkl_batch_ask(claim);

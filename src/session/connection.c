@@ -304,14 +304,16 @@ static struct call *call_for(struct zkl_session *session, const struct path *pat
     return call;
 }
 
-/* A sync and a list; the answer ends the doubt (answers.c). */
+/*
+ * A sync and a list, which waits for no memory for the get between: without that get's answer the
+ * list does not end the doubt (answers.c).
+ */
 static void look_at(struct zkl_session *session, struct path *path) {
     path->look_at = session->now + session->common.clock.timeout; /* if there is no answer */
     path->fixed_seen = false;
     struct call *sync = call_for(session, path, CALL_LOOK_SYNC);
     struct call *fixed = path->fixed ? call_for(session, path, CALL_LOOK_FIXED) : NULL;
-    bool enough = sync && (fixed || !path->fixed);
-    struct call *list = enough ? call_for(session, path, CALL_LOOK) : NULL;
+    struct call *list = sync ? call_for(session, path, CALL_LOOK) : NULL;
     if (sync) zkl_call_sync(sync, path->text);
     if (fixed) zkl_call_get(fixed, path->text, ZKL_NAME_FIXED);
     if (list) zkl_call_list(list, path->text);

@@ -1,0 +1,122 @@
+/* claim_test.c - claims to which the server, or somebody else, does what is rare. */
+#include "../../src/core/claim.h"
+#include "server.h"
+
+static struct zkl_acquire_options options_of(const char *path, enum zkl_kind kind) {
+    return (struct zkl_acquire_options){
+        .path = path, .kind = kind, .owner = "me", .timeout = ZKL_NEVER};
+}
+
+/* The lock is granted. */
+static zkl_lease *taken(zkl_request *request) {
+    serve();
+    CHECK_IS(zkl_request_code(request), ZKL_OK);
+    zkl_lease *lease = zkl_request_lease(request);
+    zkl_request_drop(request);
+    return lease;
+}
+
+static void end(zkl_lease *lease) {
+    zkl_lease_drop(lease);
+    close_session();
+}
+
+static bool asks(void) {
+    return zkl_session_next_rpc(session, &asked_id, &asked);
+}
+
+/* --- writes to the own node ----------------------------------------------------------------- */
+
+static bool comes_mark(void) {
+    if (!comes(ZKL_RPC_WRITE, ZKL_OP_SET)) return false;
+    bool says_held = zkl_data_says_held(asked.ops->data, asked.ops->size);
+    answer(asked_id, &asked);
+    return says_held;
+}
+
+static void writes(void) {
+    TEST("a write that meets another one each time waits for a heartbeat in the end") {
+        int times = 0;
+        open_session();
+        struct zkl_acquire_options options = options_of("/lock", ZKL_WRITE);
+        zkl_lease *lease = taken(zkl_acquire(session, &options));
+        zkl_request *request = zkl_downgrade(lease, ZKL_NEVER);
+        while (times <= 2 * ZKL_ROUNDS && comes(ZKL_RPC_MULTI, ZKL_OP_CREATE)) {
+            times++;
+            fail_asked(ZKL_ERROR_BAD_VERSION);
+        }
+        CHECK_IS(times, ZKL_ROUNDS + 1);
+        CHECK(!zkl_request_done(request));
+        serve();
+        CHECK_IS(zkl_request_code(request), ZKL_OK);
+        zkl_request_drop(request);
+        end(lease);
+    }
+    TEST("a node that somebody has emptied says again that it is held") {
+        open_session();
+        struct zkl_acquire_options options = options_of("/lock", ZKL_MUTEX);
+        options.keep = TIMEOUT;
+        zkl_lease *lease = taken(zkl_acquire(session, &options));
+        strcpy(nodes[1], "/lock/lock-0000000099");
+        zkl_session_event(session, ZKL_NODE_CHILDREN, "/lock");
+        CHECK(comes_mark());
+        has_data = false;
+        zkl_session_event(session, ZKL_NODE_CHANGED, nodes[0]);
+        CHECK(comes_mark());
+        end(lease);
+    }
+}
+
+/* --- the way to the front ------------------------------------------------------------------- */
+
+static void ways(void) {
+    TEST("the end of a node that no list has shown lets no claim of permits in") {
+        struct zkl_totals totals = {0};
+        const char *const holders[] = {"/lock/permit-1-of-2-0000000001",
+                                       "/lock/permit-1-of-2-0000000002"};
+        open_session();
+        for (int i = 0; i < 2; i++) strcpy(nodes[i], holders[i]);
+        made = 10;
+        struct zkl_acquire_options options = options_of("/lock", ZKL_PERMIT);
+        options.permits = options.limit = 2;
+        zkl_request *request = zkl_acquire(session, &options);
+        serve_requests();
+        zkl_session_event(session, ZKL_NODE_DELETED, "/lock/permit-1-of-2-0000000003");
+        CHECK(!asks() && !zkl_request_done(request));
+        delete_node(holders[0]);
+        CHECK(!asks() && !zkl_request_done(request));
+        delete_node(holders[1]);
+        zkl_lease *lease = taken(request);
+        zkl_totals_add(&totals, session);
+        CHECK_IS(totals.meter.hand_over.count, 1);
+        zkl_totals_clear(&totals);
+        end(lease);
+    }
+    TEST("a multi-lock that gave its places up makes no node before both are gone") {
+        open_session();
+        struct zkl_acquire_options both[] = {options_of("/lock", ZKL_MUTEX),
+                                             options_of("/lock2", ZKL_MUTEX)};
+        zkl_request *request = zkl_acquire_all(session, both, 2);
+        CHECK(comes(ZKL_RPC_MULTI, ZKL_OP_CREATE));
+        answer(asked_id, &asked);
+        int before = made;
+        zkl_session_at(session, now += TIMEOUT / 2); /* the process was stopped */
+        zkl_session_tick(session);
+        CHECK(comes(ZKL_RPC_WRITE, ZKL_OP_DELETE));
+        answer(asked_id, &asked);
+        CHECK(comes(ZKL_RPC_WRITE, ZKL_OP_DELETE));
+        fail_asked(ZKL_ERROR_THROTTLED);
+        CHECK(comes_in_time(ZKL_RPC_WRITE, ZKL_OP_DELETE));
+        CHECK_IS(made, before);
+        answer(asked_id, &asked);
+        zkl_lease *lease = taken(request);
+        CHECK_IS(made, before + 2);
+        end(lease);
+    }
+}
+
+int main(void) {
+    writes();
+    ways();
+    return check_report();
+}
