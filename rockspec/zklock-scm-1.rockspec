@@ -428,8 +428,3 @@ build = {
       ["zklock.writes"] = "lua/zklock/writes.lua",
    },
 }
-
-test = {
-   type = "command",
-   command = "make test",
-}
