@@ -242,8 +242,8 @@ sale.scenarios = {
     },
     crowd_of{
         id = "HTTP-08", title = "wrk, zklock", expect = "right", strategy = "zookeeper",
-        explanation = "200 connections with zklock: each piece is sold once, to whoever came "
-            .. "first.",
+        explanation = "200 connections with zklock: each piece is sold once, in order of "
+            .. "arrival.",
     },
     crowd_of{
         id = "HTTP-09", title = "wrk, zklock in turns", expect = "right",
