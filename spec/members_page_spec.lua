@@ -83,13 +83,11 @@ after_each(rig.close_sessions)
 
 
 describe("docs/members.md", function()
-    it("names the programs, and shows the shortest as it runs", function()
+    it("names the programs", function()
         local page = assert(files.read "docs/members.md")
         for _, name in ipairs{ "limit.lua", "jobs.lua", "once.lua" } do
             assert.truthy(page:find("(members/" .. name .. ")", 1, true), name)
         end
-        local source = assert(files.read "docs/members/once.lua")
-        assert.truthy(page:find("```lua\n" .. source .. "```", 1, true))
     end)
 end)
 
