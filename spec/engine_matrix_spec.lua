@@ -1,5 +1,6 @@
---- The capability matrix of docs/engines.md (CMP-02): each of its cells is tried on the engine,
--- with a real server, and what engine.has says is the same; the tests that it names are there.
+--- The capability matrix of docs/design/engines.md (CMP-02): each of its cells is tried on the
+-- engine, with a real server, and what engine.has says is the same; the tests that it names are
+-- there.
 
 local dkjson = require "dkjson"
 local engine = require "zklock.engine"
@@ -28,7 +29,7 @@ local NO_SENSE = "—"
 -- What the matrix says, as cells[column][engine], and the test of each column.
 local function read_matrix()
     local cells, columns, tests = {}, {}, {}
-    local part = rig.shell("sed -n '/^## What they have$/,/^## /p' docs/engines.md")
+    local part = rig.shell("sed -n '/^## What they have$/,/^## /p' docs/design/engines.md")
     for _, lines in ipairs(markdown.tables(part)) do
         local head = lines[1]
         for i = 2, #lines do
@@ -309,7 +310,7 @@ end
 
 local function check_cell(column, name)
     local cell, probe = cells[column][name], probes[column]
-    assert.is_string(cell, "docs/engines.md has no such cell")
+    assert.is_string(cell, "docs/design/engines.md has no such cell")
     if cell == THEIRS then return check_theirs(column, name) end
     if probe.of_excluding and not excludes(name) then
         assert.equal(NO_SENSE, cell)
@@ -322,7 +323,7 @@ local function check_cell(column, name)
 end
 
 
-describe("the matrix of docs/engines.md says of", function()
+describe("the matrix of docs/design/engines.md says of", function()
     for _, name in ipairs(engine.names) do
         for _, column in ipairs(columns) do
             it(name .. ": " .. column, function() check_cell(column, name) end)
@@ -331,7 +332,7 @@ describe("the matrix of docs/engines.md says of", function()
 end)
 
 
-describe("the matrix of docs/engines.md", function()
+describe("the matrix of docs/design/engines.md", function()
     it("has each engine, and only those that there are", function()
         for _, column in ipairs(columns) do
             local listed = {}

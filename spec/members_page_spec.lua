@@ -83,11 +83,10 @@ after_each(rig.close_sessions)
 
 
 describe("docs/members.md", function()
-    it("shows the programs as they run", function()
+    it("names the programs", function()
         local page = assert(files.read "docs/members.md")
         for _, name in ipairs{ "limit.lua", "jobs.lua", "once.lua" } do
-            local source = assert(files.read("docs/members/" .. name))
-            assert.truthy(page:find("```lua\n" .. source .. "```", 1, true), name)
+            assert.truthy(page:find("(members/" .. name .. ")", 1, true), name)
         end
     end)
 end)

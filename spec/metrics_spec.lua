@@ -222,9 +222,9 @@ describe("metrics()", function()
         local rules = "examples/prometheus/alerts.yml"
         assert.matches("SUCCESS: 8 rules", rig.shell("promtool check rules %s 2>&1", rules))
         local page, wrong = files.read "docs/monitoring.md", {}
-        for expression in files.read(rules):gmatch "expr: ([^\n]+)" do
-            local there = page:find("`" .. expression .. "`", 1, true)
-            if not there then wrong[#wrong + 1] = expression end
+        for name in files.read(rules):gmatch "alert: (%a+)" do
+            local there = page:find("\n| `" .. name .. "` |", 1, true)
+            if not there then wrong[#wrong + 1] = name end
         end
         assert.same({}, wrong)
     end)

@@ -144,7 +144,7 @@ describe("latencies", function()
                 answers = 10, seconds = 2, median = 0.001, p99 = 0.0205, max = 1,
             } },
         }
-        assert.matches("\nB +second +10 +5 +1%.0 +20%.5 +1000%.0\n$", text)
+        assert.matches("\nsecond +10 +5 +1%.0 +20%.5 +1000%.0 +B\n$", text)
         assert.not_matches("first", text)
         assert.equal("", latency.table{ { id = "A", title = "first" } })
     end)

@@ -21,7 +21,7 @@ local BROKEN = "broken: the holder did not give way, and may write until the sto
 
 local breaking = {
     summary = "Take a lock from its holder.",
-    description = "Asks whoever holds the lock at PATH to give way, as lock:revoke() does, waits, "
+    description = "Asks the holder of the lock at PATH to give way, as lock:revoke() does, waits, "
         .. "and then removes the holder's node. A holder that does not listen goes on, and a "
         .. "store takes its writes until the next holder has shown its token. Only nodes that hold "
         .. "the lock are removed.",

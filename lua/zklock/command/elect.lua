@@ -4,9 +4,9 @@ local run = require "zklock.command.run"
 
 local elect = {
     summary = "Run a command while leading.",
-    description = "Stands in line at PATH, and runs the command while it leads. When the lead is "
-        .. "lost the command is ended, and it stands in line again; when the command ends, so "
-        .. "does it, with its status. The environment is that of run.",
+    description = "Queues at PATH, and runs the command while it leads. When the lead is lost, the "
+        .. "command is ended, and zklock queues again; when the command exits, zklock exits with "
+        .. "its status. The environment is that of run.",
     example = "zklock elect --data 10.0.0.7:8080 /leaders/export ./export.sh",
     tail = "path",
     valued = { ["--data"] = true, ["--grace"] = true, ["-c"] = true, ["--command"] = true },

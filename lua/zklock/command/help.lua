@@ -11,8 +11,8 @@ topics.mutex = [[
 lock = session:mutex "/locks/a"          in order of arrival
 lease, why, code = lock:acquire(3)       waits 3 s; 0 is a try; nil waits for ever
 lock:with(3, function(lease) ... end)    releases it in any case
-lock:queue()    lock:revoke()            who is in line; asks the holder to give way
-session:mutex("/locks/b", { order = "none" })   whoever is quickest; see turns, keep]]
+lock:queue()    lock:revoke()            holders and waiters; asks the holder to give way
+session:mutex("/locks/b", { order = "none" })   the quickest is next; see turns, keep]]
 
 topics.lease = [[
 lease:state()       "held", "suspect", "lost" or "released", by the clock
@@ -42,7 +42,7 @@ full:signal(lease)       full:broadcast(lease), from another owner that has the 
 
 topics.election = [[
 election = session:election("/leaders/export", { data = "10.0.0.7:8080" })
-election:leader()        identity, data and token of who leads
+election:leader()        identity, data and token of the leader
 election:lead(function(lease) ... end)]]
 
 topics.members = [[

@@ -21,16 +21,16 @@ local COLUMNS = {
 
 local ls = {
     summary = "List locks.",
-    description = "The locks at PATH and below it that somebody has or wants: the first holder, "
-        .. "its token, for how long its node is there, how many wait, and the language of its "
-        .. "client. SINCE is by the clocks of the server and of this machine.",
+    description = "The locks at PATH and below it that have a holder or waiters: the first "
+        .. "holder, its token, for how long its node is there, how many wait, and the language of "
+        .. "its client. SINCE is by the clocks of the server and of this machine.",
     example = "zklock ls /locks --watch",
 }
 
 
 function ls.describe(parser)
     parser:argument("PATH", "By default all."):argname "PATH":target "path":args "?"
-    parser:flag("--json", "As JSON: a line with a list of all locks and contenders.")
+    parser:flag("--json", "As JSON: a line with a list of all locks and their queues.")
     repeated.describe(parser)
 end
 

@@ -196,7 +196,7 @@ local function is_to_contend_again(job, hold)
     if not job.given.elects or not hold.lost or hold.told_to_end or job.gone then return false end
     hold.lease:release()
     job.keeper = nil
-    job:say("%s: it contends again", job.given.path)
+    job:say("%s: it queues again", job.given.path)
     return true
 end
 

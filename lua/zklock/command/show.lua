@@ -18,19 +18,18 @@ local COLUMNS = {
     { title = "BY", width = 6 },
 }
 
-local SILENT = "not heard of since another contender came: is its process stopped, or cut off?"
+local SILENT = "it does not answer a new waiter: is its process stopped, or cut off?"
 
 local show = {
-    summary = "Show the line of a lock.",
-    description = "All contenders of the lock at PATH, first in line first: those that hold it, "
-        .. "and those that wait.",
+    summary = "Show the queue of a lock.",
+    description = "The queue of the lock at PATH, in order: its holders, and its waiters.",
     example = "zklock show /locks/nightly",
 }
 
 
 function show.describe(parser)
     parser:argument("PATH", "The lock's path."):argname "PATH":target "path"
-    parser:flag("--json", "As JSON: a line with a list of all contenders.")
+    parser:flag("--json", "As JSON: a line with a list of holders and waiters.")
     repeated.describe(parser)
 end
 

@@ -5,7 +5,7 @@ local core = require "zklock.core"
 local shell = require "zklock.system.shell"
 
 
-local ROW = "%-9s %-37s %-36s %s\n"
+local ROW = "%-37s %-36s %-18s %s\n"
 local CLEAR = "\r\27[K"
 
 
@@ -37,7 +37,7 @@ end
 
 ---@param scenario zklock.seckill.Scenario
 function Console:started(scenario)
-    if self.err then self.err:write(CLEAR, scenario.id, "  ", scenario.title, " …") end
+    if self.err then self.err:write(CLEAR, scenario.title, " …  ", scenario.id) end
 end
 
 
@@ -76,7 +76,7 @@ end
 ---@param result zklock.seckill.Result
 function Console:finished(result)
     if self.err then self.err:write(CLEAR) end
-    self.out:write(ROW:format(result.id, result.title, result.finding, verdict_text(result)))
+    self.out:write(ROW:format(result.title, result.finding, verdict_text(result), result.id))
     local glimpse = result.as_expected and result.glimpse or result.log
     if result.log and (self.options.verbose or result.glimpse or not result.as_expected) then
         self:journal(result.log, glimpse)

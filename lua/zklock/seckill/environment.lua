@@ -9,7 +9,7 @@ local throwaway = require "zklock.throwaway"
 
 
 -- S2 sleeps that long with the lock held (DEMO-09, DEMO-10).
-local HOLD = { of = "DEMO-09 and DEMO-10 hold", seed = 5, usual = 0.5 }
+local HOLD = { of = "each of two sessions holds", seed = 5, usual = 0.5 }
 
 
 local environment = {
@@ -55,7 +55,7 @@ function environment.introduction(options)
 Ten buyers, one item each, a stock of 100: 90 must be left. A wrong strategy must be seen to fail.
 Servers are processes, buyers are coroutines; all numbers are read from the store, an SQLite file.
 Between reading and writing the stock a buyer pauses %g s, which widens the race (--pause).
-DEMO-09 and DEMO-10 hold the lock %g s (--hold; --seed-times: 5 s, as in the original).
+Where two sessions take turns, each holds the lock %g s (--hold; --seed-times: 5 s).
 
 ]]):format(options.pause, options.hold)
 end

@@ -22,8 +22,8 @@ local laboratory = {}
 
 local function list(scenarios, out)
     for _, scenario in ipairs(scenarios) do
-        out:write(("%-9s %-39s must be %s%s\n"):format(scenario.id, scenario.title,
-            scenario.expect, scenario.zookeeper and "" or ", needs no ZooKeeper"))
+        out:write(("%-39s must be %s%-20s %s\n"):format(scenario.title, scenario.expect,
+            scenario.zookeeper and "" or ", needs no ZooKeeper", scenario.id))
     end
 end
 
@@ -54,7 +54,7 @@ local function missing(chosen)
     local id = needs_zookeeper(chosen.scenarios)
     if not id then return nil end
     if not chosen.zookeeper then
-        return id .. " needs a ZooKeeper: give --zookeeper HOSTS or set ZK_HOSTS"
+        return "no ZooKeeper: give --zookeeper HOSTS or set ZK_HOSTS; needed by " .. id
     end
     return missing_zookeeper(chosen.zookeeper)
 end

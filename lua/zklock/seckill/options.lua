@@ -63,9 +63,9 @@ function options.describe(parser, environment)
         .. "it. With 0 a wrong strategy may look right."):format(DEFAULTS.pause))
         :argname "S" :convert(seconds)
     environment.describe(parser, seconds)
-    parser:option("--session", ("Session timeout to ask for (default %g, the seed's) where a fault "
-        .. "waits for it, as in DEMO-15 and DEMO-17; the server may change it. Elsewhere it is "
-        .. "longer, so that a busy machine ends no session."):format(DEFAULTS.session))
+    parser:option("--session", ("Session timeout to ask for (default %g) where a fault waits for "
+        .. "it, as when the holder is killed; the server may change it. Elsewhere it is longer, so "
+        .. "that a busy machine ends no session."):format(DEFAULTS.session))
         :argname "S" :convert(seconds)
     parser:option("--zookeeper", "Address, for example 127.0.0.1:2181 (default: $ZK_HOSTS).")
         :argname "HOSTS" :convert(servers)

@@ -197,7 +197,7 @@ local function wrong_fields(given, strategy)
     end
     if type(given.run) ~= "function" then return "run must be a function" end
     if type(given.what) ~= "string" or type(given.where) ~= "string" then
-        return "a run has what and where, for who reads of it"
+        return "a run has what and where, by which reports name it"
     end
 end
 

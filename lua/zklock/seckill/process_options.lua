@@ -17,9 +17,9 @@ local process_options = {}
 function process_options.describe(parser, seconds, hold)
     parser:mutex(
         parser:option("--hold", ("Seconds for which %s the lock "
-            .. "(default %g; the seed's are %g)."):format(hold.of, hold.usual, hold.seed))
+            .. "(default %g; in the original %g)."):format(hold.of, hold.usual, hold.seed))
             :argname "S" :convert(seconds),
-        parser:flag("--seed-times", ("The seed's own: --hold %g."):format(hold.seed)))
+        parser:flag("--seed-times", ("As long as in the original: --hold %g."):format(hold.seed)))
     parser:option("--lua", "Interpreter for the processes (default: the one that runs this).")
         :argname "PROGRAM"
 end

@@ -45,7 +45,7 @@ end
 local function label(scenario, sales)
     for _, sale in ipairs(sales) do
         local own = sales[2] and ": " .. sale.name or ""
-        sale.name = scenario.id .. " " .. scenario.title .. own
+        sale.name = ("%s%s (%s)"):format(scenario.title, own, scenario.id)
         sale.expect, sale.explanation = scenario.expect, scenario.explanation
     end
     return sales

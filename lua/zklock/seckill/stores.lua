@@ -8,7 +8,7 @@
 ---     store:orders()                         -- { { buyer =, product =, quantity = }, … }
 ---     store:close()
 ---
---- docs/seckill.md tells more.
+--- docs/design/laboratory.md tells more.
 
 local database = require "zklock.engine.database"
 local lua_module = require "zklock.seckill.lua_module"

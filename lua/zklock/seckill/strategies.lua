@@ -6,7 +6,7 @@
 ---     …
 ---     strategy:leave(hold)
 ---
---- What it may also have is in docs/seckill.md.
+--- What it may also have is in docs/design/laboratory.md.
 
 local lua_module = require "zklock.seckill.lua_module"
 

@@ -11,7 +11,7 @@ local shell = require "zklock.system.shell"
 
 
 -- The work of S4's snippet (DEMO-13).
-local HOLD = { of = "DEMO-13 holds", seed = 3, usual = 0.3 }
+local HOLD = { of = "Redisson's snippet holds", seed = 3, usual = 0.3 }
 
 
 local environment = {
@@ -54,7 +54,7 @@ Each fault meets an engine, and then zklock. What must go wrong is wrong by the 
 buyers are kept waiting, and for the reason that is named. Servers are processes, buyers are
 coroutines. Redis and MariaDB are started where they are needed.
 Between reading and writing the stock a buyer pauses %g s, which widens the race (--pause).
-DEMO-13 holds the lock %g s (--hold; --seed-times: 3 s, as in the original).
+Redisson's snippet holds the lock %g s (--hold; --seed-times: 3 s, as in the original).
 
 ]]):format(options.pause, options.hold)
 end

@@ -24,8 +24,8 @@ function latency.of(answers, seconds)
 end
 
 
-local HEAD = "%-9s %-37s %9s %9s %9s %9s %9s\n"
-local ROW = "%-9s %-37s %9d %9.0f %9.1f %9.1f %9.1f\n"
+local HEAD = "%-37s %9s %9s %9s %9s %9s\n"
+local ROW = "%-37s %9d %9.0f %9.1f %9.1f %9.1f  %s\n"
 
 
 --- A table of all results that have a latency.
@@ -36,14 +36,14 @@ function latency.table(results)
     for _, result in ipairs(results) do
         local times = result.latency
         if times then
-            lines[#lines + 1] = ROW:format(result.id, result.title, times.answers,
+            lines[#lines + 1] = ROW:format(result.title, times.answers,
                 times.answers / times.seconds, 1000 * times.median, 1000 * times.p99,
-                1000 * times.max)
+                1000 * times.max, result.id)
         end
     end
     if not lines[1] then return "" end
-    return "\n" .. HEAD:format("", "", "", "", "ms:", "", "")
-        .. HEAD:format("", "latency of an answer", "answers", "a second", "median", "p99", "max")
+    return "\n" .. HEAD:format("", "", "", "ms:", "", "")
+        .. HEAD:format("latency of an answer", "answers", "a second", "median", "p99", "max")
         .. table.concat(lines)
 end
 

@@ -205,24 +205,24 @@ end
 
 sale.scenarios = {
     sale.scenario{
-        id = "HTTP-01", title = "no lock, one server (DEMO-01)", expect = "wrong",
+        id = "HTTP-01", title = "no lock, one server", expect = "wrong",
         servers = 1, strategy = "none", play = ten,
         explanation = "One nginx serves ten requests at once. All read the same stock, and each "
             .. "writes it back less one: sales are lost.",
     },
     sale.scenario{
-        id = "HTTP-02", title = "local lock, one server (DEMO-02)", expect = "right",
+        id = "HTTP-02", title = "local lock, one server", expect = "right",
         servers = 1, strategy = "shared", play = ten,
         explanation = "A lock in nginx's shared memory, which all its workers see, is enough as "
             .. "long as there is one nginx.",
     },
     sale.scenario{
-        id = "HTTP-03", title = "local lock, two servers (DEMO-03)", expect = "wrong",
+        id = "HTTP-03", title = "local lock, two servers", expect = "wrong",
         servers = 2, strategy = "shared", play = ten,
         explanation = "With two nginx there are two such locks, and neither knows of the other.",
     },
     sale.scenario{
-        id = "HTTP-04", title = "zklock, two servers (DEMO-04)", expect = "right",
+        id = "HTTP-04", title = "zklock, two servers", expect = "right",
         servers = 2, strategy = "zookeeper", play = ten,
         explanation = "zklock's lock is one for both nginx, and for all their workers.",
     },
@@ -242,8 +242,8 @@ sale.scenarios = {
     },
     crowd_of{
         id = "HTTP-08", title = "wrk, zklock", expect = "right", strategy = "zookeeper",
-        explanation = "200 connections with zklock: each piece is sold once, to whoever came "
-            .. "first.",
+        explanation = "200 connections with zklock: each piece is sold once, in order of "
+            .. "arrival.",
     },
     crowd_of{
         id = "HTTP-09", title = "wrk, zklock in turns", expect = "right",

@@ -54,7 +54,7 @@ few.scenarios = {
     {
         id = "DEMO-07c", title = "99 buyers for 3",
         expect = "right", zookeeper = true, play = play,
-        explanation = "Whoever comes while there is stock buys, and everybody else is told that it "
+        explanation = "Buyers that come while there is stock buy, and all others are told that it "
             .. "is sold out.",
         sale = { pause = 0, timeout = 30 },
         wants = function(sale) return sale.sold == STOCK and sale.refused == BUYERS - STOCK end,

@@ -85,7 +85,7 @@ oversell.scenarios = {
     oversell.scenario {
         id = "DEMO-06b", title = "zklock, released after the commit",
         expect = "right",
-        explanation = "The lock is around the transaction: whoever has it next reads what was "
+        explanation = "The lock is around the transaction: the next holder reads what was "
             .. "committed.",
         sale = {
             servers = 2, strategy = "zookeeper", fenced = false, purchase = "commit_then_release",

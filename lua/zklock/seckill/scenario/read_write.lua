@@ -149,7 +149,7 @@ read_write.scenarios = {
     read_write.scenario { -- not the seed's
         id = "DEMO-08b", title = "purchases under the read lock",
         expect = "wrong", side = "read",
-        explanation = "Readers have the lock together, so whoever buys under a read lock shares it "
+        explanation = "Readers have the lock together, so a buyer under a read lock shares it "
             .. "with seven others.",
     },
 }

@@ -33,8 +33,8 @@ schedules.scenarios = {
     {
         id = "SIM-01", title = "how many of 1000 schedules go wrong",
         expect = "right", play = play,
-        explanation = "A seed chooses who goes on, and who is stopped, killed or cut off: a lock "
-            .. "that is released too early fails in some schedules.",
+        explanation = "A seed chooses which process goes on, is stopped, killed or cut off: a "
+            .. "lock that is released too early fails in some schedules.",
     },
 }
 

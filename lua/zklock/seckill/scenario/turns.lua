@@ -75,8 +75,8 @@ turns.scenarios = {
     {
         id = "DEMO-10", title = "two sessions, each takes it twice",
         expect = "right", zookeeper = true, play = play, script = "twice",
-        explanation = "Whoever has the lock gets it a second time at once, and gives it up with "
-            .. "the second release.",
+        explanation = "A holder gets the lock a second time at once, and gives it up with the "
+            .. "second release.",
     },
 }
 

@@ -44,8 +44,8 @@ vanished.scenarios = {
     {
         id = "DEMO-16", title = "the predecessor vanishes too early",
         expect = "right", zookeeper = true, play = play,
-        explanation = "Whoever asks to be told of the end of a node that is gone already is told "
-            .. "at once, and does not wait for ever.",
+        explanation = "A waiter that asks to be told of the end of a node that is gone is told at "
+            .. "once, and does not wait for ever.",
     },
 }
 

@@ -118,7 +118,7 @@ clock.scenarios = {
         id = "DEMO-20a", title = "a clock jumps, one of five masters",
         expect = "wrong", play = play_redlock,
         explanation = "The holder had three masters of five; one of them ends its key early, and "
-            .. "another has three, too (PIT-17).",
+            .. "another has three, too.",
     },
     {
         id = "DEMO-20b", title = "the clock of ZooKeeper jumps",

@@ -55,7 +55,7 @@ failover.scenarios = {
         id = "DEMO-19a", title = "the Redis master dies, SET NX PX",
         expect = "wrong", play = play_redis, strategy = "redis-set",
         explanation = "The replica that is promoted never heard of the lock, and gives it again: "
-            .. "two have it (PIT-16).",
+            .. "two have it.",
     },
     {
         id = "DEMO-19b", title = "the Redis master dies, Redisson",

@@ -44,8 +44,8 @@ fair_price.scenarios = {
     {
         id = "PIT-24a", title = "redisson, fair and not",
         expect = "right", play = play, fair = "redisson-fair", unfair = "redisson",
-        explanation = "The fair lock keeps a list of those who wait, and wakes the first of them; "
-            .. "the other wakes all.",
+        explanation = "The fair lock keeps a list of its waiters, and wakes the first of them; "
+            .. "the other lock wakes all.",
     },
     {
         id = "PIT-24b", title = "zklock, order fifo and none",

@@ -37,7 +37,7 @@ local function play_redis(_, market)
             log = log,
         }
     end
-    evidence.convict(sale, ("%d waited in vain for the key of one who had died"):format(vain))
+    evidence.convict(sale, ("%d waited in vain for a dead buyer's key"):format(vain))
     return {
         right = false, finding = ("%d waited %g s in vain, no TTL"):format(vain, PATIENCE),
         sales = { sale }, log = log,

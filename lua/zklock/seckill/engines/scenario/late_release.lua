@@ -69,13 +69,13 @@ late_release.scenarios = {
     {
         id = "DEMO-18a", title = "a late DEL, redis-expire",
         expect = "wrong", play = play, strategy = "redis-expire",
-        explanation = "A key that says nothing of its owner is deleted by one whose time was "
-            .. "over, so that a third buyer comes in beside the second.",
+        explanation = "A key that does not name its owner is deleted by a late holder, so a "
+            .. "third buyer comes in beside the second.",
     },
     {
         id = "DEMO-18b", title = "a late release, redis-set",
         expect = "right", play = play, strategy = "redis-set",
-        explanation = "The key has a random value; whoever is late compares it, and deletes "
+        explanation = "The key has a random value: a late release compares it, and deletes "
             .. "nothing.",
     },
     {

@@ -66,8 +66,8 @@ single_point.scenarios = {
     {
         id = "PIT-18a", title = "the database of the locks is killed",
         expect = "wrong", play = play_database,
-        explanation = "The one who had the lock is done; nobody else is ever served, though there "
-            .. "is stock.",
+        explanation = "The holder is done, but no other buyer is ever served, though there is "
+            .. "stock.",
     },
     {
         id = "PIT-18b", title = "one of three ZooKeepers is killed",

@@ -130,7 +130,7 @@ end
 
 switch.scenarios = {
     {
-        id = "DEMO-21a", title = "the switch of the seed",
+        id = "DEMO-21a", title = "a switch that loses the locks",
         expect = "wrong", zookeeper = true, play = play_switch, judge = judge_seed,
         strategy = "cerberus", value = "zookeeper",
         explanation = "The switch is set while a buyer has the lock. The next one asks the new "

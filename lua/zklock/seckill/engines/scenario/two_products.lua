@@ -53,10 +53,10 @@ two_products.scenarios = {
             .. "nobody dies and nobody is late.",
     },
     {
-        id = "DEMO-12d", title = "1000 buyers, Redis, the seed's 2 s",
+        id = "DEMO-12d", title = "1000 buyers, Redis, 2 s of patience",
         expect = "right", play = play, patience = 2, purchase = "plain",
-        explanation = "Hundreds who poll slow the one down who has the lock; whoever polls in vain "
-            .. "for two seconds goes without, though there is stock.",
+        explanation = "Hundreds of polling buyers slow the holder down; a buyer that polls in "
+            .. "vain for two seconds gives up, though there is stock.",
     },
 }
 
