@@ -27,7 +27,7 @@ static const struct row {
 
     [EVENT_AWAIT] = {"await", "H", "only a holder waits"},
     [EVENT_PARTNER_CHANGED] =
-        {"partner changed", "NELSKIRWPAV",
+        {"partner changed", "NELSKIRWPGAV",
          "what ends a waiter matters to the claim that is away; else: its node was deleted"},
 
     [EVENT_PARENTS] = {"parents: ok", "EL",
