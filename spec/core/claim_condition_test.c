@@ -82,13 +82,20 @@ static void beginning(void) {
     TEST("a try that was granted may wait, and does not end with the connection") {
         scene_open_waiter();
         s.part.trying = true;
+        s.part_line.tries++;
         zkl_claim_await(&s.claim, &s.part, ZKL_NEVER);
+        CHECK_IS(s.part_line.tries, 0);
         CHECK_IS(zkl_claim_suspend(&s.part), 0);
         CHECK(s.part.wanted);
     }
 }
 
 static void unknown(void) {
+    TEST("a late answer that the lock's node was gone tells nothing more") {
+        scene_reach_waiter(ZKL_RECOVER_SYNC, ZKL_NEVER);
+        CHECK_IS(scene_did(zkl_claim_left_nothing(&s.claim)), 0);
+        CHECK(s.claim.state == ZKL_RECOVER_SYNC && s.claim.waiting == ZKL_WAITER_CAME);
+    }
     TEST("a lost reply is looked into: the waiter's node tells") {
         begun();
         CHECK_IS(scene_create_fails(ZKL_UNKNOWN, ZKL_OK), ZKL_DO_DOUBT);
@@ -183,6 +190,8 @@ static void signals(void) {
         CHECK_IS(zkl_claim_await(&s.second, &s.part, ZKL_NEVER), ZKL_DO_CREATE);
         scene_removed(ZKL_DONE);
         CHECK(s.part.partner == &s.second);
+        scene_detach(&s.claim);
+        CHECK(s.part.partner == &s.second);
         scene_detach(&s.second);
         CHECK(!s.part.partner);
     }
@@ -276,6 +285,16 @@ static void early(void) {
         CHECK_IS(LISTED(SECOND), ZKL_DO_TELL_PARTNER | ZKL_DO_FORGET);
         scene_reach_waiter(ZKL_FORWARD, ZKL_NEVER);
         CHECK_IS(scene_list_fails(ZKL_ABSENT, ZKL_NO_NODE), ZKL_DO_TELL_PARTNER | ZKL_DO_FORGET);
+    }
+    TEST("what is refused of the own node, or lost, is not passed on to another one") {
+        for (int lost = 0; lost < 2; lost++) {
+            scene_reach_waiter(ZKL_FORWARD, ZKL_NEVER);
+            LISTED(s.claim.node.name, SECOND, THIRD);
+            CHECK_IS(
+                scene_did(zkl_claim_forwarded(&s.claim, lost ? ZKL_UNKNOWN : ZKL_REFUSED, lost)),
+                0);
+            CHECK(s.claim.stalled && !s.claim.ahead);
+        }
     }
     TEST("after a cut it is passed on when the connection is back") {
         scene_reach_waiter(ZKL_SIGNALLED, ZKL_NEVER);
