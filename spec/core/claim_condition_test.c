@@ -164,9 +164,10 @@ static void signals(void) {
         for (int by_event = 0; by_event < 2; by_event++) {
             scene_reach_waiter(ZKL_WAIT, ZKL_NEVER);
             uint64_t nonce = s.part.node.nonce;
+            scene_got_own(ZKL_UNKNOWN, 0);
             CHECK_IS(scene_did(by_event ? scene_own_changed() : zkl_claim_signalled(&s.claim)),
                      ZKL_DO_TELL_PARTNER);
-            CHECK_IS(s.claim.state, ZKL_SIGNALLED);
+            CHECK(s.claim.state == ZKL_SIGNALLED && !s.claim.stalled);
             CHECK_IS(scene_turn(), ZKL_DO_CREATE | ZKL_DO_LIST);
             CHECK(s.part.node.nonce > nonce);
             CHECK_IS(zkl_claim_signalled(&s.claim) | scene_own_changed(), 0);
@@ -265,6 +266,12 @@ static void early(void) {
         scene_reach_waiter(ZKL_FORWARD, ZKL_NEVER);
         CHECK_IS(scene_list_fails(ZKL_REFUSED, ZKL_AUTH), ZKL_DO_REMOVE);
         CHECK(s.claim.waiting == ZKL_WAITER_SETTLED);
+    }
+    TEST("one that the line has forgotten gets no signal") {
+        scene_reach_waiter(ZKL_FORWARD, ZKL_NEVER);
+        LINE(s.claim.node.name, SECOND);
+        zkl_line_forget(&s.line, zkl_line_find(&s.line, SECOND));
+        CHECK_IS(scene_did(zkl_claim_listed(&s.claim, ZKL_DONE, ZKL_OK, s.now)), ZKL_DO_REMOVE);
     }
     TEST("when numbers tell no order everybody is asked") {
         scene_reach_waiter(ZKL_FORWARD, ZKL_NEVER);

@@ -283,6 +283,12 @@ static void waiting(void) {
         CHECK_IS(LISTED(BEHIND, s.claim.node.name), ZKL_DO_WATCH_AHEAD | ZKL_DO_WATCH_OWN);
         CHECK_IS(s.queued, 1);
     }
+    TEST("who gave its place up has no node in the line any more") {
+        scene_reach(ZKL_RETREAT);
+        CHECK_IS(scene_removed(ZKL_DONE), 0);
+        CHECK_IS(s.claim.state, ZKL_NEW);
+        CHECK_IS(s.line.count, 0);
+    }
     TEST("nor does a list that another claim asked for: it lacks the own node (BUG-11)") {
         static const enum zkl_claim_state states[] = {ZKL_RANK, ZKL_WAIT, ZKL_PROVE};
         for (size_t i = 0; i < 3; i++) {
