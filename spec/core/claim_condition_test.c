@@ -69,6 +69,9 @@ static void beginning(void) {
         CHECK_IS(scene_did(zkl_claim_left_nothing(&s.claim)), ZKL_DO_TELL_PARTNER | ZKL_DO_FORGET);
         CHECK_IS(scene_turn(), ZKL_DO_FAIL | ZKL_DO_FORGET);
         CHECK_IS(s.part.code, ZKL_LOST);
+        begun();
+        give_up();
+        CHECK_IS(scene_did(zkl_claim_left_nothing(&s.claim)), ZKL_DO_TELL_PARTNER | ZKL_DO_FORGET);
     }
     TEST("without a connection it begins later; given up before, the lock's node goes") {
         scene_reach_waiter(ZKL_NEW, ZKL_NEVER);

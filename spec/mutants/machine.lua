@@ -53,7 +53,8 @@ local function all_mutants()
                 mutant.line = site.line
                 local what = table.concat({ file, site.in_, site.text, mutant.after }, "\n")
                 seen[what] = (seen[what] or 0) + 1
-                mutant.what = what .. "\n" .. seen[what]
+                mutant.nth = seen[what]
+                mutant.what = what .. "\n" .. mutant.nth
                 list[#list + 1] = mutant
             end
         end
@@ -281,8 +282,8 @@ end
 
 -- --- those that are equivalent ------------------------------------------------------------------
 
-local function key(file, in_, text, after)
-    return (table.concat({ file, in_, text, after }, "\n"):gsub("[ \t]", ""))
+local function key(file, in_, text, after, nth)
+    return (table.concat({ file, in_, text, after, nth }, "\n"):gsub("[ \t]", ""))
 end
 
 
@@ -290,12 +291,13 @@ end
 local function entries()
     local list, entry, part = {}, nil, nil
     for line in files.read(EQUIVALENT):gmatch "[^\n]+" do
-        local sign, rest = line:match "^([-+=])%s*(.*)$"
+        local sign, nth, rest = line:match "^([-+=])(%d*)%s*(.*)$"
         local file, in_ = line:match "^(src/%S+) (%S+)$"
         if file then
             entry = { file = file, in_ = in_ }
         elseif sign == "-" then
-            entry = { file = entry.file, in_ = entry.in_, ["-"] = rest, ["+"] = "", ["="] = "" }
+            entry = { file = entry.file, in_ = entry.in_, ["-"] = rest, ["+"] = "", ["="] = "",
+                      nth = nth }
             list[#list + 1], part = entry, "-"
         elseif sign then
             entry[sign], part = rest, sign
@@ -305,14 +307,17 @@ local function entries()
     end
     for _, each in ipairs(list) do
         assert(each["="] ~= "", "no reason: " .. each["-"])
-        list[key(each.file, each.in_, each["-"], each["+"])] = each
+        list[key(each.file, each.in_, each["-"], each["+"], each.nth)] = each
     end
     return list
 end
 
 
 local function entry_of(list, mutant)
-    return list[key(mutant.file, mutant.in_, mutant.text, mutant.after)]
+    local function find(nth)
+        return list[key(mutant.file, mutant.in_, mutant.text, mutant.after, nth)]
+    end
+    return find "" or find(mutant.nth)
 end
 
 
