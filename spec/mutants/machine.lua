@@ -195,7 +195,7 @@ local function prepare()
     shell.must("cp -R %s %s", PLAIN, ASAN)
     local build = "make -s -r -j%d -C %s -f machine.mk %s"
     shell.must(build, JOBS, PLAIN, "judge_units judge_table judge_schedules zklock/core.so")
-    shell.must(build .. " SCHEDULES=10000 SANITIZE='%s'", JOBS, ASAN, "judge_units judge_schedules",
+    shell.must(build .. " SCHEDULES=2000 SANITIZE='%s'", JOBS, ASAN, "judge_units judge_schedules",
                SANITIZE)
     files.write(FOLDER .. "/numbers", numbers_of(list))
     return list
