@@ -628,7 +628,7 @@ return {
       at = "zkl_batch_leave", find = "heir ? is_unsure(claim, now) :", replace = "heir ? false :" },
     { "batch-unwatched-children", "nobody asks to be told when others come",
       at = "watch_children", find = "return ZKL_DO_WATCH_CHILDREN;", replace = "return 0;" },
-    { "batch-first-alone", "where two claims serve only the first is asked whether its turn is over",
+    { "batch-first-alone", "where two serve, only the first is asked whether its turn is over",
       at = "zkl_batch_followed", find = "asks = watch_if_served(each, 0);",
       replace = "return watch_if_served(each, 0);" },
     { "batch-changed-for-ever", "what came in one turn ends all that follow",
