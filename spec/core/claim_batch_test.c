@@ -171,6 +171,9 @@ static void not_following(void) {
     TEST("claims without a batch have nothing to do with those that have one") {
         reach(ZKL_HELD, 3);
         CHECK_IS(join(&s.second, 0, false), ENTERS);
+        reach(ZKL_HELD, 0);
+        CHECK_IS(join(&s.second, 3, false), ENTERS);
+        CHECK_IS(join(&s.third, 3, false), ZKL_DO_QUEUED);
         for (int state = ZKL_CREATE; state <= ZKL_HELD; state++) {
             if (state == ZKL_FIRST || state == ZKL_RETREAT) continue;
             reach((enum zkl_claim_state)state, 0);
@@ -347,6 +350,19 @@ static void turn_ends(void) {
         follow(&s.second);
         CHECK_IS(scene_ahead_deleted(), ZKL_DO_GRANT | ZKL_DO_WATCH_CHILDREN);
     }
+    TEST("in a batch of one it is the second grant that ends unasked, if no watch is set") {
+        begin(1);
+        scene_start();
+        scene_created(42, 1042);
+        LISTED(AHEAD, s.claim.node.name);
+        follow(&s.second);
+        follow(&s.third);
+        scene_ahead_deleted();
+        s.line.children = ZKL_WATCHED;
+        CHECK_IS(scene_release(), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
+        s.line.children = ZKL_UNWATCHED;
+        CHECK_IS(resume(&s.second), ZKL_DO_GRANT | ZKL_DO_FOLLOW);
+    }
     TEST("the next node asks, if it did not wait; and so does one whose turn ends by time") {
         begin(2);
         scene_start();
@@ -505,6 +521,12 @@ static void lingering(void) {
         CHECK_IS(resume(&s.second), ZKL_DO_GRANT);
         CHECK_IS(s.claim.state, ZKL_GONE);
     }
+    TEST("a list without the watch, which another asked for, leaves that open") {
+        linger();
+        CHECK_IS(scene_did(zkl_claim_listed(&s.claim, ZKL_DONE, ZKL_OK, s.now)), 0);
+        CHECK_IS(s.claim.state, ZKL_KEPT);
+        CHECK_IS(answer(ZKL_DONE), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
+    }
     TEST("who gives the lock up asks, if nobody has") {
         hold(1);
         s.line.children = ZKL_UNWATCHED;
@@ -652,6 +674,12 @@ static void giving_up(void) {
             CHECK_IS(resume(&s.second), ZKL_DO_LIST);
             CHECK_IS(resume(&s.third), 0);
         }
+    }
+    TEST("in turns of one, too") {
+        reach(ZKL_WAIT, 1);
+        follow(&s.second);
+        CHECK_IS(scene_cancel(ZKL_TIMEOUT), ZKL_DO_FAIL | ZKL_DO_FORGET | ZKL_DO_FOLLOW);
+        check_heir(&s.second, &s.claim, 0);
     }
     TEST("so does an heir that is not asked yet, with what was served") {
         reach_first(3);

@@ -69,6 +69,9 @@ static void beginning(void) {
         CHECK_IS(scene_did(zkl_claim_left_nothing(&s.claim)), ZKL_DO_TELL_PARTNER | ZKL_DO_FORGET);
         CHECK_IS(scene_turn(), ZKL_DO_FAIL | ZKL_DO_FORGET);
         CHECK_IS(s.part.code, ZKL_LOST);
+        begun();
+        give_up();
+        CHECK_IS(scene_did(zkl_claim_left_nothing(&s.claim)), ZKL_DO_TELL_PARTNER | ZKL_DO_FORGET);
     }
     TEST("without a connection it begins later; given up before, the lock's node goes") {
         scene_reach_waiter(ZKL_NEW, ZKL_NEVER);
@@ -82,13 +85,20 @@ static void beginning(void) {
     TEST("a try that was granted may wait, and does not end with the connection") {
         scene_open_waiter();
         s.part.trying = true;
+        s.part_line.tries++;
         zkl_claim_await(&s.claim, &s.part, ZKL_NEVER);
+        CHECK_IS(s.part_line.tries, 0);
         CHECK_IS(zkl_claim_suspend(&s.part), 0);
         CHECK(s.part.wanted);
     }
 }
 
 static void unknown(void) {
+    TEST("a late answer that the lock's node was gone tells nothing more") {
+        scene_reach_waiter(ZKL_RECOVER_SYNC, ZKL_NEVER);
+        CHECK_IS(scene_did(zkl_claim_left_nothing(&s.claim)), 0);
+        CHECK(s.claim.state == ZKL_RECOVER_SYNC && s.claim.waiting == ZKL_WAITER_CAME);
+    }
     TEST("a lost reply is looked into: the waiter's node tells") {
         begun();
         CHECK_IS(scene_create_fails(ZKL_UNKNOWN, ZKL_OK), ZKL_DO_DOUBT);
@@ -157,9 +167,10 @@ static void signals(void) {
         for (int by_event = 0; by_event < 2; by_event++) {
             scene_reach_waiter(ZKL_WAIT, ZKL_NEVER);
             uint64_t nonce = s.part.node.nonce;
+            scene_got_own(ZKL_UNKNOWN, 0);
             CHECK_IS(scene_did(by_event ? scene_own_changed() : zkl_claim_signalled(&s.claim)),
                      ZKL_DO_TELL_PARTNER);
-            CHECK_IS(s.claim.state, ZKL_SIGNALLED);
+            CHECK(s.claim.state == ZKL_SIGNALLED && !s.claim.stalled);
             CHECK_IS(scene_turn(), ZKL_DO_CREATE | ZKL_DO_LIST);
             CHECK(s.part.node.nonce > nonce);
             CHECK_IS(zkl_claim_signalled(&s.claim) | scene_own_changed(), 0);
@@ -182,6 +193,8 @@ static void signals(void) {
         scene_add(&s.second, ZKL_MUTEX);
         CHECK_IS(zkl_claim_await(&s.second, &s.part, ZKL_NEVER), ZKL_DO_CREATE);
         scene_removed(ZKL_DONE);
+        CHECK(s.part.partner == &s.second);
+        scene_detach(&s.claim);
         CHECK(s.part.partner == &s.second);
         scene_detach(&s.second);
         CHECK(!s.part.partner);
@@ -257,6 +270,12 @@ static void early(void) {
         CHECK_IS(scene_list_fails(ZKL_REFUSED, ZKL_AUTH), ZKL_DO_REMOVE);
         CHECK(s.claim.waiting == ZKL_WAITER_SETTLED);
     }
+    TEST("one that the line has forgotten gets no signal") {
+        scene_reach_waiter(ZKL_FORWARD, ZKL_NEVER);
+        LINE(s.claim.node.name, SECOND);
+        zkl_line_forget(&s.line, zkl_line_find(&s.line, SECOND));
+        CHECK_IS(scene_did(zkl_claim_listed(&s.claim, ZKL_DONE, ZKL_OK, s.now)), ZKL_DO_REMOVE);
+    }
     TEST("when numbers tell no order everybody is asked") {
         scene_reach_waiter(ZKL_FORWARD, ZKL_NEVER);
         CHECK_IS(LISTED(AHEAD, s.claim.node.name, LIMITED), ZKL_DO_FORWARD);
@@ -276,6 +295,16 @@ static void early(void) {
         CHECK_IS(LISTED(SECOND), ZKL_DO_TELL_PARTNER | ZKL_DO_FORGET);
         scene_reach_waiter(ZKL_FORWARD, ZKL_NEVER);
         CHECK_IS(scene_list_fails(ZKL_ABSENT, ZKL_NO_NODE), ZKL_DO_TELL_PARTNER | ZKL_DO_FORGET);
+    }
+    TEST("what is refused of the own node, or lost, is not passed on to another one") {
+        for (int lost = 0; lost < 2; lost++) {
+            scene_reach_waiter(ZKL_FORWARD, ZKL_NEVER);
+            LISTED(s.claim.node.name, SECOND, THIRD);
+            CHECK_IS(
+                scene_did(zkl_claim_forwarded(&s.claim, lost ? ZKL_UNKNOWN : ZKL_REFUSED, lost)),
+                0);
+            CHECK(s.claim.stalled && !s.claim.ahead);
+        }
     }
     TEST("after a cut it is passed on when the connection is back") {
         scene_reach_waiter(ZKL_SIGNALLED, ZKL_NEVER);

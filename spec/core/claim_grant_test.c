@@ -22,6 +22,25 @@ static void entering(void) {
         CHECK_IS(s.claim.node.czxid, 1042);
         CHECK_IS(s.claim.epoch, s.common.clock.epoch);
     }
+    TEST("an attempt has the name of its kind, session and nonce, without a number") {
+        for (enum zkl_kind kind = ZKL_MUTEX; kind <= ZKL_PERMIT; kind++) {
+            char name[2 * ZKL_NAME_SIZE];
+            if (zkl_kind_is_fixed(kind)) continue;
+            scene_enter(kind);
+            snprintf(name, sizeof name, "%s0000000007", s.claim.node.name);
+            CHECK_TEXT(name, scene_name(7));
+        }
+    }
+    TEST("its nonce tells whether its tokens count grants, and whether it may be kept") {
+        for (int i = 0; i < 3; i++) {
+            scene_open(ZKL_MUTEX, ZKL_NEVER, false);
+            if (i == 1) zkl_claim_count(&s.claim);
+            if (i == 2) zkl_claim_keep(&s.claim, ZKL_SECOND, s.now);
+            scene_start();
+            CHECK_IS((s.claim.node.nonce & ZKL_NONCE_COUNTS) != 0, i == 1);
+            CHECK_IS((s.claim.node.nonce & ZKL_NONCE_KEEPS) != 0, i == 2);
+        }
+    }
     TEST("a list counts only if its own create succeeded") {
         static const enum zkl_reply replies[] = {ZKL_ABSENT, ZKL_UNKNOWN};
         for (size_t i = 0; i < 2; i++) {
@@ -110,6 +129,13 @@ static void tries(void) {
         CHECK_IS(scene_ranked(LIMITED, ZKL_DONE, 1000), ZKL_DO_FAIL | ZKL_DO_REMOVE);
         CHECK_IS(s.claim.code, ZKL_BUSY);
     }
+    TEST("a line counts its tries, until they are gone") {
+        scene_open(ZKL_MUTEX, ZKL_NEVER, true);
+        zkl_claim_init(&s.second, &s.line, ZKL_MUTEX, ZKL_NEVER, true);
+        CHECK_IS(s.line.tries, 2);
+        scene_detach(&s.second);
+        CHECK_IS(s.line.tries, 1);
+    }
     TEST("a try whose node somebody removes fails, and does not queue again") {
         scene_open(ZKL_MUTEX, ZKL_NEVER, true);
         scene_start();
@@ -169,6 +195,12 @@ static void waiting(void) {
         CHECK_IS(scene_ahead_deleted(), 0);
         CHECK_TEXT(s.claim.ahead->name, "lock-0000000000");
     }
+    TEST("a get counts as much as the names of four") {
+        scene_long_line(2, 5);
+        CHECK_IS(scene_ahead_deleted(), ZKL_DO_RANK);
+        scene_long_line(2, 4);
+        CHECK_IS(scene_ahead_deleted(), ZKL_DO_LIST);
+    }
     TEST("more than eight are looked at with a list, however long the line is") {
         scene_long_line(8, 40);
         CHECK_IS(scene_ahead_deleted(), ZKL_DO_RANK);
@@ -214,6 +246,17 @@ static void waiting(void) {
         CHECK_IS(scene_did(zkl_claim_ahead_changed(&s.claim, s.claim.ahead)), ZKL_DO_WATCH_AHEAD);
         CHECK_IS(s.claim.state, ZKL_WAIT);
     }
+    TEST("each event lets a claim ask again that asked too often") {
+        for (int i = 0; i < 3; i++) {
+            scene_reach(ZKL_LIST);
+            LISTED("lock-0000000006", "lock-0000000007", AHEAD, s.claim.node.name);
+            s.claim.rounds = ZKL_ROUNDS;
+            if (i == 0) CHECK_IS(scene_own_deleted(), ZKL_DO_CREATE | ZKL_DO_LIST);
+            if (i == 1) CHECK_IS(scene_ahead_deleted(), ZKL_DO_LIST);
+            if (i == 2) scene_did(zkl_claim_ahead_changed(&s.claim, s.claim.ahead));
+            CHECK_IS(s.claim.rounds, i < 2); /* the one that it began */
+        }
+    }
     TEST("news of a contender further ahead wakes nobody (PIT-01)") {
         LISTED("lock-0000000006", "lock-0000000007", AHEAD, s.claim.node.name); /* s.other is 6 */
         CHECK_IS(zkl_claim_ahead_changed(&s.claim, s.other), 0);
@@ -231,11 +274,20 @@ static void waiting(void) {
     TEST("a waiter whose node is removed queues again at the end, never a grant (BUG-11)") {
         scene_reach(ZKL_WAIT);
         uint64_t nonce = s.claim.node.nonce;
+        scene_got_ahead(ZKL_UNKNOWN);
         CHECK_IS(scene_own_deleted(), ZKL_DO_CREATE | ZKL_DO_LIST);
         CHECK(s.claim.node.nonce != nonce && !s.claim.node.czxid && !s.claim.ahead);
+        CHECK_IS(s.line.count, 1); /* its old node is none of the line */
+        CHECK(!s.claim.stalled);
         scene_created(44, 1044);
         CHECK_IS(LISTED(BEHIND, s.claim.node.name), ZKL_DO_WATCH_AHEAD | ZKL_DO_WATCH_OWN);
         CHECK_IS(s.queued, 1);
+    }
+    TEST("who gave its place up has no node in the line any more") {
+        scene_reach(ZKL_RETREAT);
+        CHECK_IS(scene_removed(ZKL_DONE), 0);
+        CHECK_IS(s.claim.state, ZKL_NEW);
+        CHECK_IS(s.line.count, 0);
     }
     TEST("nor does a list that another claim asked for: it lacks the own node (BUG-11)") {
         static const enum zkl_claim_state states[] = {ZKL_RANK, ZKL_WAIT, ZKL_PROVE};
@@ -259,6 +311,16 @@ static void waiting(void) {
             CHECK_IS(scene_got_own(ZKL_REFUSED, 0), ZKL_DO_FAIL | ZKL_DO_REMOVE);
             CHECK_IS(s.claim.code, ZKL_AUTH);
         }
+    }
+    TEST("what a get says of a node whose czxid is known changes nothing") {
+        CHECK_IS(scene_did(zkl_claim_got_own(&s.claim, ZKL_DONE, ZKL_OK, 7, SESSION + 1, s.now)),
+                 0);
+        CHECK_IS(s.claim.state, ZKL_LIST);
+        CHECK_IS(s.claim.node.czxid, 1042);
+    }
+    TEST("a line that may not be listed fails the claim, and its node goes") {
+        CHECK_IS(scene_list_fails(ZKL_REFUSED, ZKL_AUTH), ZKL_DO_FAIL | ZKL_DO_REMOVE);
+        CHECK_IS(s.claim.code, ZKL_AUTH);
     }
     TEST("a list without the own node queues again, never a grant (BUG-11)") {
         CHECK_IS(LISTED("config"), ZKL_DO_CREATE | ZKL_DO_LIST);
@@ -371,6 +433,12 @@ static void holding(void) {
         CHECK_IS(scene_own_changed(), ZKL_DO_WATCH_OWN);
         CHECK_IS(s.claim.state, ZKL_HELD);
     }
+    TEST("a holder that may not watch its node asks no more") {
+        scene_reach(ZKL_HELD);
+        scene_beat();
+        CHECK_IS(scene_got_own(ZKL_REFUSED, 0), 0);
+        CHECK_IS(scene_beat(), 0);
+    }
     TEST("release removes the node, and the claim is gone when that is sure") {
         scene_reach(ZKL_HELD);
         CHECK_IS(scene_release(), ZKL_DO_REMOVE);
@@ -412,6 +480,23 @@ static void first_use_of_a_path(void) {
         CHECK_IS(scene_follow(&s.third), ZKL_DO_CREATE | ZKL_DO_LIST);
         zkl_claim_created(&s.second, ZKL_REFUSED, ZKL_AUTH, NULL, 0);
         CHECK(s.line.opened); /* a refusal is no news of the path */
+    }
+    TEST("who follows one that is opening the path follows it behind one that failed, too") {
+        scene_enter(ZKL_MUTEX);
+        scene_create_fails(ZKL_REFUSED, ZKL_AUTH);
+        CHECK_IS(scene_follow(&s.second), ZKL_DO_CREATE | ZKL_DO_LIST);
+        CHECK_IS(scene_follow(&s.third), 0);
+    }
+    TEST("who only waits for an answer does not follow: it asks by itself") {
+        for (int state = ZKL_RECOVER_SYNC; state <= ZKL_RETREAT; state++) {
+            scene_reach((enum zkl_claim_state)state);
+            scene_stall();
+            CHECK_CASE("%s", scene_states[state]);
+            CHECK(s.claim.stalled);
+            CHECK_IS(zkl_claim_follows(&s.claim), state == ZKL_LIST);
+        }
+        scene_reach(ZKL_FIRST);
+        CHECK(!zkl_claim_follows(&s.claim)); /* a part */
     }
     TEST("they go on also when the first one fails, or its create stays unknown") {
         static const enum zkl_reply replies[] = {ZKL_REFUSED, ZKL_UNKNOWN};

@@ -83,7 +83,9 @@ static void hold_marked_before_second(void) {
 static void check_taken(struct zkl_claim *claim) {
     CHECK_IS(take(), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
     CHECK_IS(s.claim.state, ZKL_GONE);
+    CHECK(!s.line.kept);
     CHECK_IS(resume(claim), ZKL_DO_GRANT);
+    CHECK(s.line.kept == claim); /* it hears of others, whether it will keep the node or not */
     CHECK_IS(zkl_claim_token(claim), 1042 * ZKL_BATCH_MAX + 1);
     CHECK_TEXT(claim->node.name, s.claim.node.name);
 }
@@ -110,6 +112,8 @@ static void taking(void) {
             scene_add(&s.second, ZKL_MUTEX);
             zkl_claim_batch(&s.second, i);
             CHECK(!zkl_claim_inherits(&s.second, &s.claim));
+            CHECK_IS(take(), 0);
+            CHECK_IS(s.claim.state, ZKL_KEPT);
         }
     }
     TEST("the second that comes has a node of its own, behind it") {
@@ -149,6 +153,42 @@ static void taking(void) {
     }
 }
 
+/* Those of the session that have, or wait for, a node of their own are others to a kept one. */
+static void sharing(void) {
+    TEST("it goes from one to the next as often as they come, also if it waited once") {
+        begin(KEEP);
+        scene_start();
+        scene_created(42, 1042);
+        LISTED(AHEAD, s.claim.node.name);
+        CHECK_IS(scene_ahead_deleted(), ZKL_DO_GRANT | ZKL_DO_WATCH_CHILDREN);
+        CHECK_IS(scene_release(), ZKL_DO_KEEP);
+        CHECK_IS(come(&s.second, false), 0);
+        check_taken(&s.second);
+        CHECK_IS(zkl_claim_release(&s.second, s.now), ZKL_DO_KEEP);
+    }
+    TEST("a claim of the session that has a node behind it is not overtaken by a later one") {
+        keep();
+        CHECK_IS(zkl_claim_start(scene_add(&s.second, ZKL_MUTEX)), ENTERS);
+        zkl_claim_created(&s.second, ZKL_DONE, ZKL_OK, scene_name_of(&s.second, 43), 1043);
+        CHECK_IS(come(&s.third, false), 0);
+        LINE(s.claim.node.name, s.second.node.name);
+        CHECK_IS(take(), ZKL_DO_REMOVE | ZKL_DO_FOLLOW);
+    }
+    TEST("a turn of which it was the last is over when others come, however short it was") {
+        begin(KEEP);
+        zkl_claim_batch(&s.claim, 3);
+        scene_start();
+        scene_created(42, 1042);
+        LISTED(s.claim.node.name);
+        answer(ZKL_DONE);
+        CHECK_IS(scene_release(), ZKL_DO_KEEP);
+        scene_add(&s.second, ZKL_MUTEX);
+        zkl_claim_batch(&s.second, 3);
+        zkl_claim_start(&s.second);
+        CHECK_IS(contend(), ZKL_DO_REMOVE | ZKL_DO_FOLLOW);
+    }
+}
+
 /* Two of a turn of three; the first is to say that the node is held, for another came and went. */
 static void saying_in_turns(void) {
     TEST("what a node says is known to each that has it in a turn") {
@@ -159,6 +199,13 @@ static void saying_in_turns(void) {
         CHECK_IS(zkl_claim_beat(&s.second, s.now), ZKL_DO_WATCH_OWN);
         CHECK_IS(unmark(&s.second), ZKL_DO_MARK);
         CHECK_IS(zkl_claim_release(&s.second, s.now), ZKL_DO_REMOVE);
+    }
+    TEST("where others wait, the first of a turn says at once that it holds") {
+        begin(KEEP);
+        zkl_claim_batch(&s.claim, 3);
+        scene_start();
+        scene_created(42, 1042);
+        CHECK_IS(LISTED(s.claim.node.name, BEHIND), ZKL_DO_GRANT | ZKL_DO_MARK);
     }
     TEST("an heir that hears before it holds that the word was erased looks once more when it "
          "does") {
@@ -258,6 +305,18 @@ static void asking(void) {
             CHECK_IS(resume(&s.second), ENTERS);
         }
     }
+    TEST("a list that it did not ask for tells it nothing, nor does one that gets lost") {
+        keep();
+        CHECK_IS(scene_did(zkl_claim_listed(&s.claim, ZKL_UNKNOWN, ZKL_OK, s.now)), 0);
+        CHECK_IS(s.claim.state, ZKL_KEPT);
+        scene_cut();
+        CHECK_IS(answer(ZKL_UNKNOWN), 0);
+        CHECK(s.claim.state == ZKL_KEPT && s.claim.stalled);
+        hold(KEEP);
+        answer(ZKL_DONE);
+        CHECK_IS(scene_did(zkl_claim_listed(&s.claim, ZKL_UNKNOWN, ZKL_OK, s.now)), 0);
+        CHECK_IS(scene_beat(), ZKL_DO_WATCH_OWN); /* its watch is there */
+    }
     TEST("after a lost connection it asks again before anybody has it") {
         for (int i = 0; i < 2; i++) {
             keep();
@@ -290,6 +349,7 @@ static void ending(void) {
     TEST("it goes at once when others come") {
         keep();
         CHECK_IS(contend(), ZKL_DO_REMOVE);
+        CHECK_IS(contend(), 0);
         CHECK_IS(s.claim.state, ZKL_LEAVE);
         CHECK(!s.line.kept);
     }
@@ -324,6 +384,25 @@ static void ending(void) {
         CHECK_IS(scene_marked(ZKL_UNKNOWN), 0);
         CHECK_IS(unmark(&s.claim), 0);
         CHECK_IS(scene_beat(), ZKL_DO_MARK);
+    }
+    TEST("a word whose writing gets lost is written again, also by one that was to ask") {
+        hold(KEEP);
+        CHECK_IS(answer(ZKL_UNKNOWN), 0);
+        CHECK_IS(contend(), ZKL_DO_MARK);
+        CHECK_IS(scene_marked(ZKL_UNKNOWN), 0);
+        CHECK_IS(scene_resume(), ZKL_DO_MARK);
+    }
+    TEST("a write of the word shows that the node is gone, or comes after the release") {
+        hold(KEEP);
+        answer(ZKL_DONE);
+        contend();
+        CHECK_IS(scene_marked(ZKL_ABSENT), ZKL_DO_LOSE | ZKL_DO_FORGET);
+        hold(KEEP);
+        answer(ZKL_DONE);
+        contend();
+        CHECK_IS(scene_release(), ZKL_DO_REMOVE);
+        CHECK_IS(scene_marked(ZKL_UNKNOWN), 0);
+        CHECK(!s.claim.stalled);
     }
     TEST("it goes when its time is over, not before") {
         keep();
@@ -437,6 +516,26 @@ static void trying(void) {
         try_it();
         CHECK_IS(LISTED(name), ZKL_DO_FAIL | ZKL_DO_FORGET);
     }
+    TEST("only a try of one mutex waits there: no writer's, and no multi-lock's") {
+        for (int part = 0; part < 2; part++) {
+            for (int late = 0; late < 2; late++) {
+                scene_open(part ? ZKL_MUTEX : ZKL_WRITE, ZKL_NEVER, true);
+                if (part) scene_join();
+                scene_start();
+                if (part) zkl_claim_start(&s.part);
+                if (late) {
+                    LISTED("config");
+                    if (part) zkl_claim_listed(&s.part, ZKL_DONE, ZKL_OK, s.now);
+                    scene_created(42, part ? 0 : 1042);
+                    if (part) scene_got_own(ZKL_DONE, 1042);
+                    CHECK_IS(LISTED(KEPT_NODE, s.claim.node.name), ZKL_DO_FAIL | ZKL_DO_REMOVE);
+                } else {
+                    CHECK_IS(LISTED(KEPT_NODE), ZKL_DO_FAIL | ZKL_DO_FORGET);
+                }
+                CHECK_IS(s.claim.code, ZKL_BUSY);
+            }
+        }
+    }
     TEST("one that came between is waited for by no try") {
         try_it();
         LISTED(KEPT_NODE);
@@ -530,6 +629,11 @@ static void edges(void) {
         CHECK_IS(scene_did(zkl_claim_listed(&s.claim, ZKL_DONE, ZKL_OK, s.now)), ZKL_DO_REMOVE);
         CHECK_IS(s.claim.state, ZKL_LEAVE);
     }
+    TEST("a line forgets its kept node with the claim") {
+        keep();
+        scene_detach(&s.claim);
+        CHECK(!s.line.kept);
+    }
     TEST("a claim whose tokens do not count its grants waits for no kept node") {
         keep();
         scene_add(&s.second, ZKL_MUTEX);
@@ -539,6 +643,7 @@ static void edges(void) {
 
 int main(void) {
     taking();
+    sharing();
     saying_in_turns();
     asking();
     ending();

@@ -27,6 +27,12 @@ static void creates(void) {
         CHECK(s.claim.node.nonce == nonce);
         CHECK_IS(scene_ahead_deleted(), ZKL_DO_GRANT);
     }
+    TEST("the get for it may get lost; it watches the node, and no other is asked for") {
+        scene_reach(ZKL_RECOVER_STAT);
+        CHECK_IS(scene_got_own(ZKL_UNKNOWN, 0), 0);
+        CHECK_IS(scene_resume(), ZKL_DO_WATCH_OWN);
+        CHECK_IS(scene_got_own(ZKL_DONE, 1042), ZKL_DO_WATCH_AHEAD | ZKL_DO_QUEUED);
+    }
     TEST("past the end of the counter a node that was found waits for czxids, too (Q-02)") {
         scene_reach(ZKL_RECOVER_LIST);
         LISTED(LIMITED, scene_name(INT32_MAX));

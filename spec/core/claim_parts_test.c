@@ -138,6 +138,15 @@ static void granting(void) {
         CHECK_IS(s.claim.state, ZKL_RETREAT);
         CHECK_IS(scene_resume(), ZKL_DO_REMOVE);
     }
+    TEST("one that waits gives its place, too, and watches nobody any more") {
+        half();
+        scene_cut();
+        scene_resume();
+        scene_stop(T);
+        CHECK(LISTED(s.claim.node.name) & ZKL_DO_REMOVE);
+        CHECK_IS(s.part.state, ZKL_RETREAT);
+        CHECK(!s.part.ahead && !s.part.lookahead);
+    }
     TEST("a part waits in its line while another is first in its own") {
         half();
         CHECK_IS(s.part.state, ZKL_WAIT);
@@ -232,6 +241,10 @@ static void ending(void) {
         CHECK_IS(zkl_claim_start(&s.second), 0);
         CHECK_IS(scene_cancel(ZKL_TIMEOUT), ZKL_DO_FAIL | ZKL_DO_FORGET | ZKL_DO_FOLLOW);
         CHECK_IS(zkl_claim_resume(&s.second, s.now), ZKL_DO_CREATE | ZKL_DO_LIST);
+    }
+    TEST("a part that is freed is none any more, and the other one is alone") {
+        scene_detach(&s.claim);
+        CHECK(s.claim.next_part == &s.claim && s.part.next_part == &s.part);
     }
     TEST("a part that is released leaves, whatever the others do") {
         entered();

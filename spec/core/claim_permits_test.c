@@ -208,6 +208,13 @@ static void heads(void) {
         CHECK_IS(deleted(ONE40), ZKL_DO_HOLDERS);
         CHECK_IS(deleted(ONE39), ZKL_DO_GRANT | ZKL_DO_MARK);
     }
+    TEST("who heads, and begins anew behind another, is told by that one's mark") {
+        CHECK(scene_own_deleted() & ZKL_DO_CREATE);
+        scene_created(44, 1044);
+        CHECK_IS(LISTED(ONE40, ONE41, PERMIT("43", "2-of-3", "0000000043"), s.claim.node.name),
+                 ZKL_DO_WATCH_AHEAD | ZKL_DO_WATCH_OWN);
+        CHECK_IS(changed(s.claim.ahead->name), ZKL_DO_LIST);
+    }
     TEST("after a reconnect it lists before it is granted: its own node may be gone") {
         scene_cut();
         CHECK_IS(scene_resume(), 0); /* its watches are set again by the library */

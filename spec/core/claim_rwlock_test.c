@@ -206,6 +206,7 @@ static void answered(void) {
         }
         CHECK_IS(scene_shared(ZKL_DONE), ZKL_DO_DOWNGRADED);
         CHECK_IS(s.claim.kind, ZKL_READ);
+        CHECK_IS(s.claim.refusal, ZKL_OK);
     }
     TEST("refused, after one of unknown outcome: that may be a reader's node, so it asks again") {
         scene_shared(ZKL_UNKNOWN);

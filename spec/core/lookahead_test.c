@@ -87,6 +87,12 @@ static void looking(void) {
         CHECK_IS(got_lookahead(ZKL_ABSENT), 0);
         CHECK_IS(scene_ahead_deleted(), ZKL_DO_GRANT);
     }
+    TEST("a lookahead that goes when the claim asked often enough is left") {
+        REACH(FIRST, SECOND);
+        s.claim.rounds = ZKL_ROUNDS;
+        CHECK_IS(got_lookahead(ZKL_ABSENT), 0);
+        CHECK(!s.claim.lookahead);
+    }
     TEST("with more ahead one list tells, and the hand-off needs none") {
         scene_long_line(9, 0);
         CHECK_IS(lookahead_deleted(), ZKL_DO_LIST);
@@ -158,6 +164,24 @@ static void overtaken(void) {
         CHECK_IS(scene_ahead_deleted(), 0);
         CHECK_IS(s.claim.state, ZKL_RANK);
         CHECK_IS(scene_ranked("lock-0000000001", ZKL_ABSENT, 0), ZKL_DO_GRANT);
+    }
+    TEST("also if the predecessor's watch got lost meanwhile") {
+        for (int gets = 0; gets < 2; gets++) {
+            if (gets) scene_long_line(3, 12);
+            else scene_long_line(9, 0);
+            lookahead_deleted();
+            scene_got_ahead(ZKL_UNKNOWN);
+            CHECK_IS(scene_ahead_deleted(), 0);
+            CHECK_IS(s.claim.state, gets ? ZKL_RANK : ZKL_LIST);
+            CHECK(!s.claim.stalled && !s.claim.ahead);
+        }
+    }
+    TEST("a predecessor that was not the lookahead is watched: a list of another claim showed it") {
+        REACH(FIRST, SECOND);
+        LINE(FIRST, s.claim.node.name);
+        CHECK_IS(scene_did(zkl_claim_ahead_deleted(&s.claim, s.claim.ahead, s.now)),
+                 ZKL_DO_WATCH_AHEAD);
+        CHECK_TEXT(s.claim.ahead->name, FIRST);
     }
     TEST("a lookahead that is the predecessor now is watched already, or the get for it is out") {
         REACH(FIRST);

@@ -76,6 +76,26 @@ static void taking(void) {
         CHECK_IS(got(ZKL_DONE, 7, FOREIGN), ZKL_DO_FAIL | ZKL_DO_FORGET);
         CHECK_IS(s.claim.code, ZKL_BUSY);
     }
+    TEST("a reply that comes late grants nothing") {
+        REACH(ZKL_RECOVER_SYNC);
+        CHECK_IS(placed(1042) | taken(), 0);
+        CHECK_IS(s.claim.state, ZKL_RECOVER_SYNC);
+    }
+    TEST("whoever has the node, the path is known then, and no refusal of parents counts") {
+        for (int i = 0; i < 2; i++) {
+            REACH(ZKL_CREATE);
+            zkl_claim_parents(&s.claim, ZKL_REFUSED, ZKL_AUTH);
+            if (i) placed(1042);
+            else taken();
+            CHECK(s.line.opened);
+            deleted();
+            zkl_claim_wake(&s.claim);
+            if (!i)
+                CHECK_IS(scene_create_fails(ZKL_ABSENT, ZKL_NO_NODE),
+                         ZKL_DO_PARENTS | ZKL_DO_CREATE);
+            CHECK_IS(s.claim.refusal, ZKL_OK);
+        }
+    }
     TEST("missing parents are made, and the same create again") {
         scene_open(ZKL_UNFAIR, ZKL_NEVER, false);
         scene_start();
@@ -92,6 +112,7 @@ static void waiting(void) {
         CHECK_IS(taken(), ZKL_DO_WATCH_OWN | ZKL_DO_QUEUED);
         CHECK_IS(got(ZKL_DONE, 7, FOREIGN), 0);
         CHECK_IS(deleted(), ZKL_DO_PAUSE);
+        CHECK_TEXT(s.claim.node.name, ""); /* no event is for it now */
         CHECK_IS(zkl_claim_wake(&s.claim), ZKL_DO_CREATE);
         CHECK_IS(taken(), ZKL_DO_WATCH_OWN);
     }
@@ -120,6 +141,13 @@ static void waiting(void) {
             CHECK_IS(s.claim.code, ZKL_TIMEOUT);
             CHECK_IS(zkl_claim_wake(&s.claim), 0);
         }
+    }
+    TEST("a watch that got lost is asked for again; one that is refused ends the wait") {
+        REACH(ZKL_WAIT);
+        CHECK_IS(got(ZKL_UNKNOWN, 0, 0), 0);
+        CHECK_IS(scene_resume(), ZKL_DO_WATCH_OWN);
+        CHECK_IS(got(ZKL_REFUSED, 0, 0), ZKL_DO_FAIL | ZKL_DO_FORGET);
+        CHECK_IS(s.claim.code, ZKL_AUTH);
     }
     TEST("a node of the own session that a waiter finds is not granted to it") {
         REACH(ZKL_WAIT);
@@ -155,6 +183,14 @@ static void lost_replies(void) {
         CHECK_IS(s.claim.state, ZKL_WAIT);
         CHECK(s.claim.node.watched);
         CHECK_IS(deleted(), ZKL_DO_PAUSE);
+    }
+    TEST("so is a node that came when the claim gave its place up") {
+        REACH(ZKL_RETREAT);
+        CHECK_IS(scene_removed(ZKL_UNKNOWN), 0);
+        CHECK_IS(scene_resume(), ZKL_DO_SYNC | ZKL_DO_WATCH_OWN);
+        scene_synced(ZKL_DONE);
+        CHECK_IS(got(ZKL_DONE, 1043, FOREIGN), ZKL_DO_QUEUED);
+        CHECK_IS(s.claim.node.czxid, 0);
     }
     TEST("the search may be lost, or refused: then the claim fails, and it goes on") {
         REACH(ZKL_RECOVER_LIST);
@@ -219,6 +255,12 @@ static void losing(void) {
                      ZKL_DO_LOSE | ZKL_DO_FORGET);
         }
     }
+    TEST("a holder whose watch got lost asks for it with the next heartbeat") {
+        REACH(ZKL_HELD);
+        scene_beat();
+        CHECK_IS(got(ZKL_UNKNOWN, 0, 0), 0);
+        CHECK_IS(scene_beat(), ZKL_DO_WATCH_OWN);
+    }
     TEST("who waits for a proof and loses its node begins anew; a try ends") {
         for (int trying = 0; trying < 2; trying++) {
             for (int other = 0; other < 2; other++) {
@@ -278,6 +320,11 @@ static void siblings(void) {
                  ZKL_DO_QUEUED);
         CHECK_IS(s.second.state, ZKL_WAIT); /* for its own session's node, that is being removed */
     }
+    TEST("a create of unknown outcome lets no other go on") {
+        REACH(ZKL_CREATE);
+        begin(false);
+        CHECK_IS(scene_create_fails(ZKL_UNKNOWN, ZKL_OK), ZKL_DO_DOUBT);
+    }
     TEST("no create goes behind a delete that was refused") {
         REACH(ZKL_LEAVE);
         scene_removed(ZKL_REFUSED);
@@ -320,6 +367,7 @@ static void fixed_orphans(void) {
         s.common.session = SESSION;
         scene_add(&s.second, ZKL_UNFAIR);
         CHECK_IS(zkl_claim_adopt_fixed(&s.second, 1042), ZKL_DO_REMOVE);
+        CHECK_TEXT(s.second.node.name, "lock");
         CHECK_IS(zkl_line_fixed_orphan(&s.line, SESSION, 1042), ZKL_ANSWERED);
         CHECK_IS(zkl_claim_removed(&s.second, ZKL_DONE), ZKL_DO_FORGET);
     }
@@ -396,6 +444,7 @@ static void check_step(const struct zkl_claim *was, zkl_actions did) {
     CHECK_IS(did & never, 0);
     CHECK(!is->ahead && is->state != ZKL_TRY && is->state != ZKL_RECOVER_STAT &&
           is->state != ZKL_LIST && is->state != ZKL_RANK && is->state != ZKL_DOWNGRADE);
+    if (did & ZKL_DO_PARENTS) CHECK(did & ZKL_DO_CREATE);
     if (did & ZKL_DO_CREATE) CHECK(is->state == ZKL_CREATE && is->wanted && is->node.czxid == 0);
     if (did & ZKL_DO_REMOVE)
         CHECK((is->state == ZKL_LEAVE || is->state == ZKL_RETREAT) && is->node.czxid != 0);

@@ -1,7 +1,7 @@
 /*
  * judge.h - runs one check on many mutants that are in one program, with a switch: a process each.
  *
- *   judge_units 12 17 ...       the C tests of spec/core, but
+ *   judge_units 12 17 ...       the C tests of spec/core and spec/session, but
  *   judge_table 12 17 ...       the one of them that tries all states
  *   judge_schedules 12 17 ...   schedules of the simulator
  *

@@ -1,4 +1,4 @@
-/* judge_units.c - the C tests of spec/core, whose main() each has its program's name here. */
+/* judge_units.c - the C tests, whose main() each has its program's name here. */
 #include <stddef.h>
 
 #include "judge.h"

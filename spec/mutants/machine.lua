@@ -7,8 +7,8 @@
 -- drawn by the seed. One check after the other judges a mutant, until one kills it: C tests,
 -- schedules of the simulator, both with sanitizers, worlds. What survives is to be in
 -- equivalent.txt, with its reason; an entry there that is killed, or is of no mutant any more,
--- fails, too. Verdicts stay in build/mutants/machine/results.tsv: a run that was interrupted goes
--- on, as long as neither sources nor tests change.
+-- fails, too. Verdicts stay in build/mutants/machine/results.tsv, as long as neither the sources
+-- nor the check's tests change: a run that was interrupted goes on.
 
 local files = require "spec.files"
 local ranks = require "spec.mutants.ranks"
@@ -22,7 +22,7 @@ local COMPLETE = shell.words("clock.c clock.h line.c line.h name.c name.h permit
                              "claim.h claim_way.c claim_replies.c claim_steps.h batch.c " ..
                              "unfair.c condition.c lookahead.c crowd.c")
 local EQUIVALENT = "spec/mutants/equivalent.txt"
-local SANITIZE = "-fsanitize=address,undefined -fno-sanitize-recover=all"
+local SANITIZE = "-fsanitize=address,undefined -fno-sanitize-recover=all -D_FORTIFY_SOURCE=2"
 -- One that each check has to kill, or the switch does not work.
 local PLANTED = { file = "src/core/clock.c", in_ = "zkl_clock_phase",
                   text = "clock->connected && now < clock->certain",
@@ -53,7 +53,8 @@ local function all_mutants()
                 mutant.line = site.line
                 local what = table.concat({ file, site.in_, site.text, mutant.after }, "\n")
                 seen[what] = (seen[what] or 0) + 1
-                mutant.what = what .. "\n" .. seen[what]
+                mutant.nth = seen[what]
+                mutant.what = what .. "\n" .. mutant.nth
                 list[#list + 1] = mutant
             end
         end
@@ -116,43 +117,10 @@ local function write(list, sites_of)
 end
 
 
--- A sum of all that verdicts depend on.
-local function sum()
-    return shell.must("find src lua spec/core spec/sim spec/*.lua spec/mutants/*.c " ..
-                      "spec/mutants/switch.lua -type f | LC_ALL=C sort | xargs cat | cksum")
-end
-
-
 local function numbers_of(list)
     local lines = {}
     for _, mutant in ipairs(list) do lines[#lines + 1] = mutant.refused and "-" or mutant.id end
     return table.concat(lines, "\n")
-end
-
-
--- Copies and builds the tree with the switch, if this tree was not the last one.
-local function prepare()
-    local list, sites_of = all_mutants()
-    local kept = files.read(FOLDER .. "/sum") == sum() and files.read(FOLDER .. "/numbers")
-    if kept then
-        local i = 0
-        for word in kept:gmatch "%S+" do
-            i = i + 1
-            list[i].id = tonumber(word)
-        end
-        return list
-    end
-    shell.must("rm -rf %s && mkdir -p %s", FOLDER, PLAIN)
-    shell.must("cp -R src spec lua %s && cp spec/mutants/*.mk %s", PLAIN, PLAIN)
-    write(list, sites_of)
-    shell.must("cp -R %s %s", PLAIN, ASAN)
-    local build = "make -s -r -j%d -C %s -f machine.mk %s"
-    shell.must(build, JOBS, PLAIN, "judge_units judge_table judge_schedules zklock/core.so")
-    shell.must(build .. " SCHEDULES=10000 SANITIZE='%s'", JOBS, ASAN, "judge_units judge_schedules",
-               SANITIZE)
-    files.write(FOLDER .. "/numbers", numbers_of(list))
-    files.write(FOLDER .. "/sum", sum())
-    return list
 end
 
 
@@ -167,14 +135,71 @@ local function judge_by_worlds(id)
 end
 
 
-local CHECKS = { -- the last number: so many mutants each process takes
-    { "C tests", PLAIN .. "/judge_units", 50 },
-    { "schedules", PLAIN .. "/judge_schedules", 4 },
-    { "C test of all states", PLAIN .. "/judge_table", 1 },
-    { "C tests, sanitized", ASAN .. "/judge_units", 8 },
-    { "schedules, sanitized", ASAN .. "/judge_schedules", 4 },
-    { "worlds", "lua5.4 spec/mutants/machine.lua --worlds", 1 },
+-- How many mutants each process takes; what a verdict depends on, besides src.
+local CHECKS = {
+    { "C tests", PLAIN .. "/judge_units", 50, "spec/core spec/session" },
+    { "schedules", PLAIN .. "/judge_schedules", 4, "spec/sim" },
+    { "C test of all states", PLAIN .. "/judge_table", 1, "spec/core" },
+    { "C tests, sanitized", ASAN .. "/judge_units", 8, "spec/core spec/session" },
+    { "schedules, sanitized", ASAN .. "/judge_schedules", 4, "spec/sim" },
+    { "worlds", "lua5.4 spec/mutants/machine.lua --worlds", 1, "lua spec/*.lua" },
 }
+
+
+-- A line a check: its name, and a sum of all that its verdicts depend on.
+local function sums()
+    local lines = {}
+    for i, check in ipairs(CHECKS) do
+        local sum = shell.must("find src spec/mutants/*.c spec/mutants/*.mk " ..
+                               "spec/mutants/switch.lua %s -type f | LC_ALL=C sort | " ..
+                               "xargs cat | cksum", check[4])
+        lines[i] = check[1] .. "\t" .. sum:match "%d+ %d+"
+    end
+    return table.concat(lines, "\n")
+end
+
+
+-- The verdicts of earlier runs that still hold: those of checks whose sum is the same.
+local function verdicts(before, now)
+    local lines, holds = {}, {}
+    for line in now:gmatch "[^\n]+" do
+        holds[line:match "^[^\t]+"] = ("\n" .. before .. "\n"):find("\n" .. line .. "\n", 1, true)
+    end
+    for line in (files.read(FOLDER .. "/results.tsv") or ""):gmatch "[^\n]+" do
+        if holds[line:match "^[^\t]+"] then lines[#lines + 1] = line .. "\n" end
+    end
+    return table.concat(lines)
+end
+
+
+-- Copies and builds the tree with the switch, if this tree was not the last one. Without `numbers`
+-- a build has failed.
+local function prepare()
+    local list, sites_of = all_mutants()
+    local before, now = files.read(FOLDER .. "/sums") or "", sums()
+    local kept = before == now and files.read(FOLDER .. "/numbers")
+    if kept then
+        local i = 0
+        for word in kept:gmatch "%S+" do
+            i = i + 1
+            list[i].id = tonumber(word)
+        end
+        return list
+    end
+    local still = verdicts(before, now)
+    shell.must("rm -rf %s && mkdir -p %s", FOLDER, PLAIN)
+    files.write(FOLDER .. "/results.tsv", still)
+    files.write(FOLDER .. "/sums", now)
+    shell.must("cp -R src spec lua docs examples %s && cp spec/mutants/*.mk %s", PLAIN, PLAIN)
+    write(list, sites_of)
+    shell.must("cp -R %s %s", PLAIN, ASAN)
+    local build = "make -s -r -j%d -C %s -f machine.mk %s"
+    shell.must(build, JOBS, PLAIN, "judge_units judge_table judge_schedules zklock/core.so")
+    shell.must(build .. " SCHEDULES=2000 SANITIZE='%s'", JOBS, ASAN, "judge_units judge_schedules",
+               SANITIZE)
+    files.write(FOLDER .. "/numbers", numbers_of(list))
+    return list
+end
 
 
 local function ask(check, ids, report)
@@ -257,8 +282,8 @@ end
 
 -- --- those that are equivalent ------------------------------------------------------------------
 
-local function key(file, in_, text, after)
-    return (table.concat({ file, in_, text, after }, "\n"):gsub("[ \t]", ""))
+local function key(file, in_, text, after, nth)
+    return (table.concat({ file, in_, text, after, nth }, "\n"):gsub("[ \t]", ""))
 end
 
 
@@ -266,12 +291,13 @@ end
 local function entries()
     local list, entry, part = {}, nil, nil
     for line in files.read(EQUIVALENT):gmatch "[^\n]+" do
-        local sign, rest = line:match "^([-+=])%s*(.*)$"
+        local sign, nth, rest = line:match "^([-+=])(%d*)%s*(.*)$"
         local file, in_ = line:match "^(src/%S+) (%S+)$"
         if file then
             entry = { file = file, in_ = in_ }
         elseif sign == "-" then
-            entry = { file = entry.file, in_ = entry.in_, ["-"] = rest, ["+"] = "", ["="] = "" }
+            entry = { file = entry.file, in_ = entry.in_, ["-"] = rest, ["+"] = "", ["="] = "",
+                      nth = nth }
             list[#list + 1], part = entry, "-"
         elseif sign then
             entry[sign], part = rest, sign
@@ -281,14 +307,17 @@ local function entries()
     end
     for _, each in ipairs(list) do
         assert(each["="] ~= "", "no reason: " .. each["-"])
-        list[key(each.file, each.in_, each["-"], each["+"])] = each
+        list[key(each.file, each.in_, each["-"], each["+"], each.nth)] = each
     end
     return list
 end
 
 
 local function entry_of(list, mutant)
-    return list[key(mutant.file, mutant.in_, mutant.text, mutant.after)]
+    local function find(nth)
+        return list[key(mutant.file, mutant.in_, mutant.text, mutant.after, nth)]
+    end
+    return find "" or find(mutant.nth)
 end
 
 

@@ -13,7 +13,8 @@ SIM_FLAGS = -std=c11 -D_GNU_SOURCE -O2 -g1 -w -Isrc/core @spec/sim/tables.flags 
 MODULE_FLAGS += $(SWITCH)
 zklock/core.so: zklock/switch.o
 
-TESTS = $(basename $(notdir $(wildcard spec/core/*_test.c)))
+SESSION = $(patsubst src/%.c,unit/%.o,$(wildcard src/session/*.c))
+TESTS = $(basename $(notdir $(wildcard spec/core/*_test.c spec/session/*_test.c)))
 TESTED = $(TESTS:%=unit/%.o)
 unit/%_test.o: CORE_FLAGS += -Dmain=$*
 SIMULATED = $(filter-out sim/sim.o,$(SIM))
@@ -25,8 +26,8 @@ TABLE = claim_table_test
 link-units = $(CC) $(CORE_FLAGS) -D'UNITS=$(foreach test,$(1),UNIT($(test)))' $(2) -o $@ $(JUDGE) \
 	spec/mutants/judge_units.c $^
 
-judge_units: $(CORE) $(filter-out unit/$(TABLE).o,$(TESTED))
-	$(call link-units,$(filter-out $(TABLE),$(TESTS)))
+judge_units: $(CORE) $(SESSION) $(filter-out unit/$(TABLE).o,$(TESTED))
+	$(call link-units,$(filter-out $(TABLE),$(TESTS)),$(shell spec/sim/wraps spec/session/*.c))
 
 judge_table: $(CORE) unit/$(TABLE).o
 	$(call link-units,$(TABLE),-DSECONDS=40)
@@ -34,6 +35,14 @@ judge_table: $(CORE) unit/$(TABLE).o
 judge_schedules: $(SIMULATED)
 	$(CC) $(SIM_FLAGS) -Ispec/sim -DSCHEDULES=$(SCHEDULES) $(shell spec/sim/wraps) -o $@ $(JUDGE) \
 		spec/mutants/judge_schedules.c $^
+
+unit/session/%.o: src/session/%.c $(HEADERS)
+	@mkdir -p $(@D)
+	$(CC) $(CORE_FLAGS) -c -o $@ $<
+
+unit/%.o: spec/session/%.c $(HEADERS) spec/session/server.h
+	@mkdir -p $(@D)
+	$(CC) $(CORE_FLAGS) -c -o $@ $<
 
 zklock/switch.o: spec/mutants/switch.c
 	@mkdir -p $(@D)

@@ -224,5 +224,5 @@ zkl_actions zkl_claim_beat(struct zkl_claim *claim, zkl_time now) {
     if (claim->stalled || claim->state == ZKL_WAIT) return zkl_claim_resume(claim, now);
     zkl_actions did = zkl_claim_take(claim, now);
     bool watches = claim->state == ZKL_HELD || claim->state == ZKL_KEPT;
-    return watches ? did | watch_own(claim) : did;
+    return watches ? watch_own(claim) : did;
 }

@@ -53,7 +53,6 @@ static inline bool may_pass_on(const struct zkl_claim *claim) {
 
 static inline void keep_no_more(struct zkl_claim *claim) {
     if (claim->line->kept == claim) claim->line->kept = NULL;
-    claim->asks = false;
 }
 
 static inline zkl_actions gone(struct zkl_claim *claim) {
@@ -216,9 +215,8 @@ static inline zkl_actions prove(struct zkl_claim *claim) {
     return ZKL_DO_SYNC;
 }
 
-/* First in line. */
+/* First in line; nobody ahead is watched any more. */
 static inline zkl_actions admit(struct zkl_claim *claim, zkl_time now) {
-    drop_ahead(claim);
     if (!certain(claim, now)) return prove(claim);
     claim->state = ZKL_FIRST;
     if (is_part(claim) && !all_are(claim, ZKL_FIRST)) return watch_own(claim);

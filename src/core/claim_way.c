@@ -113,7 +113,6 @@ static zkl_actions wait_for(struct zkl_claim *claim, struct zkl_contender *ahead
 /* The first that does not fit: any claim ahead that goes may let it in. */
 static zkl_actions wait_for_any(struct zkl_claim *claim) {
     zkl_actions actions = wait_for(claim, zkl_line_ahead(claim->line, claim));
-    if (claim->state != ZKL_WAIT) return actions;
     claim->headed = claim->line->serial;
     return (actions & ~(zkl_actions)ZKL_DO_WATCH_AHEAD) | ZKL_DO_HOLDERS;
 }

@@ -96,7 +96,6 @@ zkl_actions zkl_waiter_take(struct zkl_claim *claim) {
 /* --- a signal that is not taken --------------------------------------------------------------- */
 
 zkl_actions zkl_waiter_forward(struct zkl_claim *claim) {
-    drop_ahead(claim);
     claim->state = ZKL_FORWARD;
     claim->stalled = !connected(claim);
     return claim->stalled ? 0 : ZKL_DO_LIST;

@@ -14,7 +14,6 @@
 
 zkl_actions zkl_lookahead_watch(struct zkl_claim *claim) {
     struct zkl_contender *before = zkl_line_before(claim->line, claim->ahead);
-    zkl_claim_overlook(claim);
     if (!before || claim->ahead->kind != ZKL_MUTEX || claim->kind != ZKL_MUTEX) return 0;
     claim->lookahead = zkl_contender_ref(before);
     return ZKL_DO_WATCH_LOOKAHEAD;
