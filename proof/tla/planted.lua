@@ -24,7 +24,7 @@ local function refusal(row)
     shell.must("make -s -r -C %s -f tree.mk sim/sim", tree)
     local run = shell.run("ulimit -f 4000; timeout 60 %s/sim/sim trace 1 %d >%s/lines; " ..
         "lua5.4 proof/tla/trace.lua %s <%s/lines", tree, SCHEDULES, tree, traces, tree)
-    local found = shell.run("node proof/tla/trace.mjs %s first", traces)
+    local found = shell.run("node proof/tla/trace.mjs Trace %s first", traces)
     return found:match "(%d+: DOES NOT CONFORM[^\n]*)", run:match "seed %d+: ([^\n]+)"
 end
 
