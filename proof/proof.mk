@@ -10,6 +10,8 @@
 #   make proof-traces-refused       traces with a line altered, and of a core with a defect, each of
 #                           which has to be refused: half a minute
 #   make test-traces        both of these, in `make test-all`
+#   make proof-history      the last history of the torture, or HISTORY=FILE: is it one that
+#                           History.tla allows? And altered ones, which it must refuse: seconds
 #
 # docs/proof.md says what is claimed, and what each of these shows. tla-checker is a package of npm,
 # CBMC one of Debian 13; both are unpacked below build. npm is installed if it is missing.
@@ -22,7 +24,10 @@ CBMC_FOLDER = $(BUILD)/proof/cbmc
 TRACES ?= 100
 TRACES_FOLDER = $(BUILD)/proof/traces
 
-.PHONY: proof proof-tla proof-traces proof-traces-refused test-traces proof-cbmc
+HISTORY ?= $(TORTURE)/history
+HISTORY_FOLDER = $(BUILD)/proof/history
+
+.PHONY: proof proof-tla proof-traces proof-traces-refused test-traces proof-history proof-cbmc
 
 proof: proof-tla test-traces proof-cbmc
 
@@ -37,15 +42,20 @@ proof-traces: $(BUILD)/sim/sim $(TLA_CHECKER_FOLDER)
 	@rm -rf $(TRACES_FOLDER) && mkdir -p $(TRACES_FOLDER)
 	@$(BUILD)/sim/sim trace $(FIRST) $(TRACES) >$(TRACES_FOLDER).lines
 	@$(LUA) proof/tla/trace.lua $(TRACES_FOLDER) <$(TRACES_FOLDER).lines
-	@node proof/tla/trace.mjs $(TRACES_FOLDER)
+	@node proof/tla/trace.mjs Trace $(TRACES_FOLDER)
 
 proof-traces-refused: $(BUILD)/sim/sim $(TLA_CHECKER_FOLDER)
 	@rm -rf $(TRACES_FOLDER).altered && mkdir -p $(TRACES_FOLDER).altered
 	@$(BUILD)/sim/sim trace 4 1 | $(LUA) proof/tla/trace.lua $(TRACES_FOLDER).altered altered
-	@node proof/tla/trace.mjs $(TRACES_FOLDER).altered
+	@node proof/tla/trace.mjs Trace $(TRACES_FOLDER).altered
 	@BUILD=$(BUILD)/proof $(LUA) proof/tla/planted.lua
 
 test-traces: proof-traces proof-traces-refused
+
+proof-history: $(BUILD)/$(ABI)/zklock/core.so $(TLA_CHECKER_FOLDER)
+	@rm -rf $(HISTORY_FOLDER) && mkdir -p $(HISTORY_FOLDER)
+	@$(call with,$(ABI)) $(LUA) proof/tla/history.lua $(HISTORY) $(HISTORY_FOLDER)
+	@node proof/tla/trace.mjs History $(HISTORY_FOLDER)
 
 # Without CBMC the rest of `make proof` runs all the same, and this says what is missing.
 proof-cbmc: $(if $(CBMC),,$(CBMC_FOLDER))

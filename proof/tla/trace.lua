@@ -6,6 +6,9 @@
 -- becomes a record, with its values as fields. `altered` makes traces that have to be refused: of
 -- each kind of line one in which the first line of the kind is altered.
 
+package.path = "./?.lua;" .. package.path
+local write_log = require "proof.tla.log"
+
 local folder = assert(arg[1], "usage: lua5.4 proof/tla/trace.lua FOLDER [altered] <traces")
 
 
@@ -25,13 +28,7 @@ end
 
 
 local function write(name, records, altered)
-    local path = folder .. "/" .. name
-    assert(os.execute("mkdir -p " .. path))
-    local file = assert(io.open(path .. "/Log.tla", "w"))
-    if altered then assert(file:write("\\* altered: line ", altered, "\n")) end
-    assert(file:write("---- MODULE Log ----\nEXTENDS Naturals\nLines == ", #records,
-        "\nLog == <<\n", table.concat(records, ",\n"), "\n>>\n====\n"))
-    file:close()
+    write_log(folder .. "/" .. name, records, altered)
 end
 
 

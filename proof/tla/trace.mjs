@@ -1,6 +1,7 @@
-// trace.mjs FOLDER - checks whether the traces in FOLDER/*/Log.tla conform to Trace.tla, by
-// tla-checker (npm), which build/proof has. Names the first line of each that does not conform, and
-// ends with: N passed, N failed. trace.mjs FOLDER first - ends at the first that does not conform.
+// trace.mjs SPEC FOLDER - checks whether the logs in FOLDER/*/Log.tla conform to SPEC.tla, Trace or
+// History, by tla-checker (npm), which build/proof has. Names the first line of each that does not
+// conform, and ends with: N passed, N failed. trace.mjs SPEC FOLDER first - ends at the first log
+// that does not conform.
 //
 // A log whose first line is `\* altered: line N` has to be refused, at that line or behind it.
 import { readdirSync, readFileSync } from "node:fs"
@@ -13,21 +14,25 @@ const { initSync, check_spec_with_options } =
     await import(pathToFileURL(join(checker, "tla_checker.js")))
 initSync({ module: readFileSync(join(checker, "tla_checker_bg.wasm")) })
 
+const [spec, folder, first] = argv.slice(2)
+
 // The checker takes one module, with its variables in one place: so the bodies of all are put into
 // one, with the variables of Trace.tla before those of Lock.tla.
 const read = (...path) => readFileSync(join(...path), "utf8")
 const body = (text) => text.replace(/^-+ MODULE .*$/m, "").replace(/^EXTENDS .*$/m, "")
     .replace(/^=+\s*$/m, "")
 const variables = /^VARIABLES$((?:\n {4}.*)+)/m
-const whole = body(read("proof/tla/Trace.tla"))
-const names = whole.match(variables)[1].match(/(?<=^ {4})\w+/gm).join(", ")
-const lock = body(read("proof/tla/Lock.tla")).replace("VARIABLES", `VARIABLES ${names},`)
-const trace = whole.replace(variables, "")
-const config = read("proof/tla/Trace.cfg")
+let lock = "", trace = body(read(`proof/tla/${spec}.tla`))
+if (spec === "Trace") {
+    const names = trace.match(variables)[1].match(/(?<=^ {4})\w+/gm).join(", ")
+    lock = body(read("proof/tla/Lock.tla")).replace("VARIABLES", `VARIABLES ${names},`)
+    trace = trace.replace(variables, "")
+}
+const config = read(`proof/tla/${spec}.cfg`)
 const invariants = config.match(/^INVARIANTS\s+(.*)$/m)[1].split(/\s+/)
 
 function follow(log) {
-    const module = "---- MODULE Trace ----\nEXTENDS Naturals, FiniteSets, Sequences\n" +
+    const module = "---- MODULE Whole ----\nEXTENDS Naturals, FiniteSets, Sequences\n" +
         lock + body(log) + trace + "====\n"
     return JSON.parse(check_spec_with_options(module, JSON.stringify({
         cfg_source: config, max_states: 100000, max_depth: 100000, allow_deadlock: false,
@@ -43,7 +48,7 @@ function refusal(result) {
 }
 
 function judge(seed) {
-    const log = read(argv[2], seed, "Log.tla")
+    const log = read(folder, seed, "Log.tla")
     const lines = log.match(/^\[.*$/gm)
     const altered = Number(log.match(/^\\\* altered: line (\d+)/)?.[1])
     const result = follow(log)
@@ -53,17 +58,17 @@ function judge(seed) {
     }
     const [line, why] = refusal(result)
     const as_wanted = altered && line >= altered
-    if (as_wanted) console.log(`${seed}: refused, line ${line}`)
+    if (as_wanted) console.log(`${seed}: refused, line ${line} ${why}`)
     else console.log(`${seed}: DOES NOT CONFORM, line ${line}: ${lines[line - 1]} ${why}`)
     return as_wanted
 }
 
-const seeds = readdirSync(argv[2]).sort((a, b) => parseInt(a) - parseInt(b))
+const seeds = readdirSync(folder).sort((a, b) => parseInt(a) - parseInt(b))
 let passed = 0, failed = 0
 for (const seed of seeds) {
     if (judge(seed)) passed++
     else failed++
-    if (failed && argv[3] === "first") break
+    if (failed && first) break
 }
 console.log(`${passed} passed, ${failed} failed`)
 exit(failed ? 1 : 0)

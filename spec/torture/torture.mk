@@ -3,7 +3,7 @@
 #
 #   make torture MINUTES=5 SEED=17     the page is $(TORTURE)/index.html
 #   make torture-check                 checks the last history once more
-#   make test-torture                  the short form
+#   make test-torture                  the short form; its history goes to proof-history, too
 
 MINUTES ?= 1
 SEED ?=
@@ -24,6 +24,7 @@ torture: setup
 
 test-torture:
 	@$(MAKE) --no-print-directory torture MINUTES=0.5 SEED=17
+	@$(MAKE) --no-print-directory proof-history
 
 torture-check:
 	@$(call with,$(ABI)) $(LUA) spec/torture/torture.lua check "$(TORTURE)"
