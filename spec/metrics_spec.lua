@@ -158,6 +158,18 @@ describe("stats()", function()
 end)
 
 
+-- A series near its limit, for promtool.
+local NEAR_LIMIT = [[
+rule_files: [ %s/examples/prometheus/alerts.yml ]
+tests:
+  - input_series: [ { series: 'zklock_%s{job="shop"}', values: '%g' } ]
+    alert_rule_test:
+      - eval_time: 0m
+        alertname: LimitIsNear
+        exp_alerts: [ { exp_labels: { job: shop } } ]
+]]
+
+
 describe("metrics()", function()
     it("is text that sums all sessions of the process, also when they are closed", function()
         local one, two = rig.session(server.hosts), rig.session(server.hosts)
@@ -227,6 +239,17 @@ describe("metrics()", function()
             if not there then wrong[#wrong + 1] = name end
         end
         assert.same({}, wrong)
+    end)
+
+    it("has an alert for each limit of a session #promtool", function()
+        local folder = rig.shell("pwd"):match "[^\n]+"
+        for metric, limit in pairs{ path_bytes = 524288, watch_bytes = 262144 } do
+            local file = os.tmpname()
+            assert(files.write(file, NEAR_LIMIT:format(folder, metric, limit * 0.8)))
+            local said = rig.shell("promtool test rules %s 2>&1", file)
+            os.remove(file)
+            assert.matches("SUCCESS", said)
+        end
     end)
 end)
 
