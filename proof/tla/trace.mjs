@@ -6,13 +6,8 @@
 // A log whose first line is `\* altered: line N` has to be refused, at that line or behind it.
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
-import { cwd, exit, argv } from "node:process"
-import { pathToFileURL } from "node:url"
-
-const checker = join(cwd(), "build/proof/node_modules/tla-checker")
-const { initSync, check_spec_with_options } =
-    await import(pathToFileURL(join(checker, "tla_checker.js")))
-initSync({ module: readFileSync(join(checker, "tla_checker_bg.wasm")) })
+import { exit, argv } from "node:process"
+import { check } from "./checker.mjs"
 
 const [spec, folder, first] = argv.slice(2)
 
@@ -29,22 +24,19 @@ if (spec === "Trace") {
     trace = trace.replace(variables, "")
 }
 const config = read(`proof/tla/${spec}.cfg`)
-const invariants = config.match(/^INVARIANTS\s+(.*)$/m)[1].split(/\s+/)
 
 function follow(log) {
     const module = "---- MODULE Whole ----\nEXTENDS Naturals, FiniteSets, Sequences\n" +
         lock + body(log) + trace + "====\n"
-    return JSON.parse(check_spec_with_options(module, JSON.stringify({
-        cfg_source: config, max_states: 100000, max_depth: 100000, allow_deadlock: false,
-    })))
+    return check(module, config, { max_states: 100000, max_depth: 100000, allow_deadlock: false })
 }
 
 // The line that a behaviour does not get over, or after which an invariant is broken; and why.
 function refusal(result) {
     const lines = (result.trace || []).join("\n").match(/^ {2}line = \d+$/gm) || ["0"]
     const line = Number(lines.pop().match(/\d+/)[0])
-    if (result.error_type !== "InvariantViolation") return [line, result.error_message]
-    return [line - 1, "breaks " + invariants[Number(result.error_message.match(/\d+/)[0])]]
+    if (!result.violated) return [line, result.error_message]
+    return [line - 1, "breaks " + result.violated]
 }
 
 function judge(seed) {
