@@ -157,7 +157,7 @@ static bool may_be_late(const struct item *item) {
 /*
  * The last of what was sent may still get to the leader, by a server that has lost its client.
  * A delete that comes late does nothing new; but one of a fixed name could take another's
- * node, and nobody can help that but by waiting: docs/production.md.
+ * node, and nobody can help that but by waiting: docs/design/not-prevented.md.
  */
 static void delay(struct client *client, const struct item *item) {
     struct late *late = &client->late;

@@ -117,6 +117,13 @@ static void set_session(struct setting *setting) {
     if (setting->limits) setting->moves |= BIT(MOVE_HOLD);
 }
 
+static void set_pace(struct setting *setting) {
+    static const zkl_time ticks[] = {TIMEOUT / 2, TIMEOUT / 5 * 2, TIMEOUT / 7 * 2};
+    setting->brisk = choose(3) == 2;
+    setting->tick = ticks[choose(3)];
+    setting->grace = choose(3) == 2;
+}
+
 static void set_any(void) {
     struct setting setting = {.moves = ALWAYS | BIT(MOVE_CANCEL) | BIT(MOVE_CLOSE) |
                                        BIT(MOVE_DOWNGRADE) | BIT(MOVE_YIELD) | BIT(MOVE_WAIT) |
@@ -127,7 +134,6 @@ static void set_any(void) {
                                      MIX_PERMITS,   MIX_QUARREL,    MIX_UNFAIR, MIX_MULTI,
                                      MIX_CONDITION, MIX_CONDITION,  MIX_TURNS,  MIX_TURNS,
                                      MIX_KEPT,      MIX_KEPT};
-    static const zkl_time ticks[] = {TIMEOUT / 2, TIMEOUT / 5 * 2, TIMEOUT / 7 * 2};
     setting.clients = clients[choose(8)];
     setting.servers = servers[choose(3)];
     setting.wishes = 1 + choose(4);
@@ -140,9 +146,7 @@ static void set_any(void) {
     if (setting.moves & BIT(MOVE_ENTER)) setting.moves |= BIT(MOVE_LEAVE);
     setting.mix = mixes[choose(sizeof mixes / sizeof *mixes)];
     if (setting.mix >= MIX_PERMITS) setting.limit = 1 + (int32_t)choose(4);
-    setting.brisk = choose(3) == 2;
-    setting.tick = ticks[choose(3)];
-    setting.grace = choose(3) == 2;
+    set_pace(&setting);
     setting.refusals = choose(8) == 7;
     setting.wild = choose(16) == 15;
     setting.downgrades = choose(2);
@@ -156,7 +160,6 @@ static void set_any(void) {
 
 /* What proof/tla/Lock.tla has: plain mutexes, one wish of a client at a time, one server. */
 static void set_traced(void) {
-    static const zkl_time ticks[] = {TIMEOUT / 2, TIMEOUT / 5 * 2, TIMEOUT / 7 * 2};
     struct setting setting = {.moves = ALWAYS | BIT(MOVE_CANCEL),
                               .servers = 1,
                               .wishes = 1,
@@ -164,9 +167,7 @@ static void set_traced(void) {
                               .faults = UNLIMITED};
     setting.clients = 2 + choose(4);
     setting.steps = 40 + choose(160);
-    setting.brisk = choose(3) == 2;
-    setting.tick = ticks[choose(3)];
-    setting.grace = choose(3) == 2;
+    set_pace(&setting);
     setting.lazy = choose(2);
     if (choose(4)) setting.moves |= BIT(MOVE_SEVER) | BIT(MOVE_LAND);
     if (choose(2)) setting.moves |= BIT(MOVE_STOP) | BIT(MOVE_CONTINUE);

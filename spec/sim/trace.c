@@ -183,31 +183,29 @@ static unsigned attempt_of(const struct traced *of, uint64_t nonce) {
     return attempt;
 }
 
-static int sequence_of(const char *name, uint64_t *nonce) {
-    struct zkl_name parsed;
-    if (!zkl_name_parse(name, &parsed)) return NOBODY;
-    *nonce = parsed.nonce;
-    return parsed.sequence;
+static struct zkl_name parsed(const char *name) {
+    struct zkl_name parsed = {.sequence = NOBODY};
+    zkl_name_parse(name, &parsed);
+    return parsed;
+}
+
+static int number_in(const char *name) {
+    return number_of(parsed(name).sequence);
 }
 
 static void trace_create(const struct client *client, const struct node *node) {
-    uint64_t nonce = 0;
-    int sequence = sequence_of(node->name, &nonce);
     line("create", index_of(client), " session=%u attempt=%u number=%d",
-         sessions[node->session].session, attempt_of(traced_of(client), nonce),
-         number_of(sequence));
+         sessions[node->session].session, attempt_of(traced_of(client), parsed(node->name).nonce),
+         number_in(node->name));
 }
 
 static void trace_delete(const struct client *client, const char *name) {
-    uint64_t nonce;
-    line("delete", index_of(client), " number=%d", number_of(sequence_of(name, &nonce)));
+    line("delete", index_of(client), " number=%d", number_in(name));
 }
 
 static void trace_look(const struct client *client, const struct item *item) {
-    uint64_t nonce;
-    int sequence = sequence_of(world.nodes[item->node].name, &nonce);
     traced_of(client)->looked[item->node] = true;
-    line("look", index_of(client), " number=%d", number_of(sequence));
+    line("look", index_of(client), " number=%d", number_in(world.nodes[item->node].name));
 }
 
 static bool is_look(const struct client *client, const struct item *item) {
@@ -255,7 +253,6 @@ static bool awaits(const struct zkl_claim *claim, int number) {
 
 void trace_heard(const struct client *client, const struct item *item) {
     struct traced *of = traced_of(client);
-    uint64_t nonce;
     if (!trace_written) return;
     if (item->what == EXPIRED) {
         note_certainty(NULL);
@@ -268,7 +265,7 @@ void trace_heard(const struct client *client, const struct item *item) {
     of->looked[item->node] = false;
     of->hears = true;
     note_certainty(NULL);
-    int number = number_of(sequence_of(world.nodes[item->node].name, &nonce));
+    int number = number_in(world.nodes[item->node].name);
     line("hears", index_of(client), " number=%d awaits=%s", number,
          awaits(of->claim, number) ? "yes" : "no");
 }
@@ -296,7 +293,7 @@ static bool is_lost(struct before before, enum event event, const struct view *w
 static void trace_answer(const struct client *client, struct before before, enum event event,
                          const struct view *was) {
     int who = index_of(client);
-    uint64_t nonce, id = client->hears ? client->hears->id : 0;
+    uint64_t id = client->hears ? client->hears->id : 0;
     bool removes = before.state == ZKL_LEAVE || before.state == ZKL_RETREAT;
     if (is_lost(before, event, was)) line("lost", who, "%s", "");
     if (event == EVENT_CREATED && before.state == ZKL_CREATE) line("created", who, "%s", "");
@@ -306,8 +303,7 @@ static void trace_answer(const struct client *client, struct before before, enum
         line("listed", who, " id=%" PRIu64, id);
     bool watched = event == EVENT_GOT_AHEAD || event == EVENT_GOT_LOOKAHEAD;
     if (client->hears && watched)
-        line("watched", who, " number=%d",
-             number_of(sequence_of(world.nodes[client->hears->node].name, &nonce)));
+        line("watched", who, " number=%d", number_in(world.nodes[client->hears->node].name));
     bool removed = event == EVENT_REMOVED || event == EVENT_REMOVED + (unsigned)ZKL_ABSENT;
     if (removes && removed) line("removed", who, "%s", "");
 }
