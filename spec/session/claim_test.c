@@ -2,27 +2,9 @@
 #include "../../src/core/claim.h"
 #include "server.h"
 
-static struct zkl_acquire_options options_of(const char *path, enum zkl_kind kind) {
-    return (struct zkl_acquire_options){
-        .path = path, .kind = kind, .owner = "me", .timeout = ZKL_NEVER};
-}
-
-/* The lock is granted. */
-static zkl_lease *taken(zkl_request *request) {
-    serve();
-    CHECK_IS(zkl_request_code(request), ZKL_OK);
-    zkl_lease *lease = zkl_request_lease(request);
-    zkl_request_drop(request);
-    return lease;
-}
-
 static void end(zkl_lease *lease) {
     zkl_lease_drop(lease);
     close_session();
-}
-
-static bool asks(void) {
-    return zkl_session_next_rpc(session, &asked_id, &asked);
 }
 
 /* --- writes to the own node ----------------------------------------------------------------- */

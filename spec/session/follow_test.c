@@ -32,12 +32,6 @@ static void pass(zkl_time time) {
     zkl_session_tick(session);
 }
 
-static bool asks(void) {
-    struct zkl_rpc rpc;
-    uint64_t id;
-    return zkl_session_next_rpc(session, &id, &rpc);
-}
-
 /* --- watchers ------------------------------------------------------------------------------- */
 
 static zkl_watcher *watcher;

@@ -3,23 +3,14 @@
 
 #include "server.h"
 
-static struct zkl_acquire_options options_of(const char *path, enum zkl_kind kind) {
-    return (struct zkl_acquire_options){
-        .path = path, .kind = kind, .owner = "me", .timeout = ZKL_NEVER, .reentrant = true};
-}
-
-/* The lock is granted. */
-static zkl_lease *taken(zkl_request *request) {
-    serve();
-    CHECK_IS(zkl_request_code(request), ZKL_OK);
-    zkl_lease *lease = zkl_request_lease(request);
-    CHECK(lease && !zkl_request_lease(request));
-    zkl_request_drop(request);
-    return lease;
+static struct zkl_acquire_options reentrant(const char *path, enum zkl_kind kind) {
+    struct zkl_acquire_options options = options_of(path, kind);
+    options.reentrant = true;
+    return options;
 }
 
 static zkl_lease *take(enum zkl_kind kind) {
-    struct zkl_acquire_options options = options_of("/lock", kind);
+    struct zkl_acquire_options options = reentrant("/lock", kind);
     return taken(zkl_acquire(session, &options));
 }
 
@@ -47,8 +38,8 @@ static void waits(void) {
     }
     TEST("the holder of several locks waits in no condition, and none of them is kept") {
         open_session();
-        struct zkl_acquire_options both[] = {options_of("/lock", ZKL_MUTEX),
-                                             options_of("/lock2", ZKL_MUTEX)};
+        struct zkl_acquire_options both[] = {reentrant("/lock", ZKL_MUTEX),
+                                             reentrant("/lock2", ZKL_MUTEX)};
         both[0].keep = both[1].keep = TIMEOUT;
         zkl_lease *lease = taken(zkl_acquire_all(session, both, 2));
         check_code(zkl_wait(lease, "/waiters", ZKL_NEVER), ZKL_UNSUPPORTED);
@@ -60,7 +51,7 @@ static void waits(void) {
     }
     TEST("in turns nobody waits in a condition") {
         open_session();
-        struct zkl_acquire_options options = options_of("/lock", ZKL_MUTEX);
+        struct zkl_acquire_options options = reentrant("/lock", ZKL_MUTEX);
         options.batch = 4;
         zkl_lease *lease = taken(zkl_acquire(session, &options));
         check_code(zkl_wait(lease, "/waiters", ZKL_NEVER), ZKL_UNSUPPORTED);
@@ -202,7 +193,7 @@ static void news(void) {
         struct zkl_totals totals = {0};
         open_session();
         size_t number = zkl_session_name_meter(session, "name");
-        struct zkl_acquire_options first = options_of("/lock", ZKL_MUTEX), second = first;
+        struct zkl_acquire_options first = reentrant("/lock", ZKL_MUTEX), second = first;
         second.owner = "another";
         first.meter = second.meter = number;
         zkl_lease *lease = taken(zkl_acquire(session, &first));
@@ -228,7 +219,7 @@ static void fill_up(void) {
     for (unsigned i = 0; !full && i < ZKL_PATHS_MAX / sizeof path; i++) {
         snprintf(path, 10, "/%08u", i);
         path[9] = 'x';
-        struct zkl_acquire_options options = options_of(path, ZKL_MUTEX);
+        struct zkl_acquire_options options = reentrant(path, ZKL_MUTEX);
         zkl_request *request = zkl_acquire(session, &options);
         full = zkl_request_done(request);
         if (full) CHECK_IS(zkl_request_code(request), ZKL_TOO_MANY);
@@ -238,7 +229,7 @@ static void fill_up(void) {
 }
 
 static zkl_request *wait_for_turn(const char *owner) {
-    struct zkl_acquire_options options = options_of("/lock", ZKL_MUTEX);
+    struct zkl_acquire_options options = reentrant("/lock", ZKL_MUTEX);
     options.owner = owner;
     options.batch = 1;
     zkl_request *request = zkl_acquire(session, &options);
@@ -269,8 +260,8 @@ static void room(void) {
         strcpy(nodes[NODES - 1], "/lock/lock-0000009999");
         zkl_request *first = wait_for_turn("1"), *second = wait_for_turn("2"),
                     *third = wait_for_turn("3");
-        struct zkl_acquire_options others[] = {options_of("/lock2", ZKL_MUTEX),
-                                               options_of("/lock3", ZKL_MUTEX)};
+        struct zkl_acquire_options others[] = {reentrant("/lock2", ZKL_MUTEX),
+                                               reentrant("/lock3", ZKL_MUTEX)};
         zkl_lease *other = taken(zkl_acquire_all(session, others, 2));
         int before = made;
         zkl_lease_drop(taken(first));
@@ -299,7 +290,7 @@ static void room(void) {
         const char *gone[2] = {"", ""};
         size_t count = 0;
         open_session();
-        struct zkl_acquire_options one = options_of("/lock", ZKL_MUTEX), other = one;
+        struct zkl_acquire_options one = reentrant("/lock", ZKL_MUTEX), other = one;
         other.path = "/lock2";
         one.keep = other.keep = 1000 * ZKL_SECOND;
         zkl_lease *lease = taken(zkl_acquire(session, &one));

@@ -106,6 +106,11 @@ static inline bool comes(enum zkl_rpc_kind kind, enum zkl_op_kind op) {
     return false;
 }
 
+/* Whether anything is asked at once: it is `asked`. */
+static inline bool asks(void) {
+    return zkl_session_next_rpc(session, &asked_id, &asked);
+}
+
 static inline void fail_asked(int error) {
     zkl_session_answer(session, asked_id, &(struct zkl_answer){.error = error});
 }
@@ -132,6 +137,21 @@ static inline void serve(void) {
         while (zkl_session_next_event(session, &event)) continue;
         go_on();
     }
+}
+
+static inline struct zkl_acquire_options options_of(const char *path, enum zkl_kind kind) {
+    return (struct zkl_acquire_options){
+        .path = path, .kind = kind, .owner = "me", .timeout = ZKL_NEVER};
+}
+
+/* The lock is granted. */
+static inline zkl_lease *taken(zkl_request *request) {
+    serve();
+    CHECK_IS(zkl_request_code(request), ZKL_OK);
+    zkl_lease *lease = zkl_request_lease(request);
+    CHECK(lease && !zkl_request_lease(request));
+    zkl_request_drop(request);
+    return lease;
 }
 
 /* Each path of the session counts for so many bytes more. */

@@ -85,6 +85,16 @@ static void use(zkl_lease *lease) {
     zkl_lease_drop(lease);
 }
 
+/* NULL: memory was missing. */
+static zkl_lease *granted(zkl_request *request) {
+    if (!request) return NULL;
+    serve();
+    CHECK(zkl_request_done(request));
+    zkl_lease *lease = zkl_request_lease(request);
+    zkl_request_drop(request);
+    return lease;
+}
+
 static void hold(void) {
     const struct zkl_acquire_options options = {.path = "/lock",
                                                 .kind = ZKL_MUTEX,
@@ -92,27 +102,16 @@ static void hold(void) {
                                                 .data = "mine",
                                                 .timeout = ZKL_NEVER,
                                                 .meter = zkl_session_name_meter(session, "name")};
-    zkl_request *request = zkl_acquire(session, &options);
-    if (!request) return;
-    serve();
-    CHECK(zkl_request_done(request));
-    zkl_lease *lease = zkl_request_lease(request);
+    zkl_lease *lease = granted(zkl_acquire(session, &options));
     if (lease) use(lease);
-    zkl_request_drop(request);
     serve();
 }
 
 static void hold_both(void) {
-    struct zkl_acquire_options both[] = {
-        {.path = "/lock", .kind = ZKL_MUTEX, .owner = "me", .timeout = ZKL_NEVER},
-        {.path = "/lock2", .kind = ZKL_MUTEX, .owner = "me", .timeout = ZKL_NEVER}};
-    zkl_request *request = zkl_acquire_all(session, both, 2);
-    if (!request) return;
-    serve();
-    CHECK(zkl_request_done(request));
-    zkl_lease *lease = zkl_request_lease(request);
+    struct zkl_acquire_options both[] = {options_of("/lock", ZKL_MUTEX),
+                                         options_of("/lock2", ZKL_MUTEX)};
+    zkl_lease *lease = granted(zkl_acquire_all(session, both, 2));
     if (lease) zkl_lease_drop(lease);
-    zkl_request_drop(request);
     serve();
 }
 
@@ -147,8 +146,7 @@ static void look(void) {
 
 /* A create of the fixed name was lost, and its node removed; the look for a second one lacks. */
 static bool look_lacking(unsigned n) {
-    const struct zkl_acquire_options options = {
-        .path = "/lock", .kind = ZKL_UNFAIR, .owner = "me", .timeout = ZKL_NEVER};
+    const struct zkl_acquire_options options = options_of("/lock", ZKL_UNFAIR);
     struct zkl_stats stats;
     open_session();
     zkl_request *request = zkl_acquire(session, &options);
@@ -169,8 +167,7 @@ static bool look_lacking(unsigned n) {
 
 /* The list that shows an orphan ahead of the claim lacks. */
 static bool list_lacking(unsigned n) {
-    struct zkl_acquire_options options = {
-        .path = "/lock", .kind = ZKL_MUTEX, .owner = "me", .timeout = ZKL_NEVER};
+    const struct zkl_acquire_options options = options_of("/lock", ZKL_MUTEX);
     char name[ZKL_NAME_SIZE];
     open_session();
     zkl_name_prefix(name, ZKL_MUTEX, ID, 99);
@@ -203,8 +200,7 @@ static void refuse(void) {
 
 static void writes(void) {
     TEST("a write that met another one is made again, though the read between has no memory") {
-        const struct zkl_acquire_options options = {
-            .path = "/lock", .kind = ZKL_WRITE, .owner = "me", .timeout = ZKL_NEVER};
+        const struct zkl_acquire_options options = options_of("/lock", ZKL_WRITE);
         open_session();
         zkl_request *request = zkl_acquire(session, &options);
         serve();
