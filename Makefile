@@ -298,7 +298,8 @@ test-all: setup-tests coverage-tools
 build-tests: all $(BUILD)/5.4/heap.so $(BUILD)/5.1/heap.so \
 	$(OLDER:%=$(BUILD)/%/zklock/core.so) $(RIG) $(BUILD)/asan/zklock/core.so $(BUILD)/asan/lua
 
-build-all-tests: build-tests build-peers $(TLA_CHECKER_FOLDER) $(BUILD)/tsan/zklock/core.so $(BUILD)/tsan/lua
+build-all-tests: build-tests build-peers $(TLA_CHECKER_FOLDER) \
+	$(BUILD)/tsan/zklock/core.so $(BUILD)/tsan/lua
 
 test-soak: $(BUILD)/5.1/zklock/core.so
 	$(call with,5.1) rig/zookeeper run -- $(LUAJIT) bench/soak.lua \

@@ -19,13 +19,13 @@ end
 
 
 -- Adds the calls of a page.
-local function add_calls(calls, page)
+local function add_calls(list, page)
     local call
     for line in reference.page(page):gmatch "([^\n]*)\n" do
         local heading = line:match "^### (.*)"
         if heading then
             call = { page = page, heading = heading, text = "" }
-            calls[#calls + 1] = call
+            list[#list + 1] = call
         elseif line:find "^## " then
             call = nil
         elseif call then
@@ -35,10 +35,13 @@ local function add_calls(calls, page)
 end
 
 
+local calls
+
 --- Each call: its heading, the text below it, and the name of its page.
 ---@return { page: string, heading: string, text: string }[]
 function reference.calls()
-    local calls = {}
+    if calls then return calls end
+    calls = {}
     for _, page in ipairs(PAGES) do add_calls(calls, page) end
     return calls
 end

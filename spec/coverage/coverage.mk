@@ -23,7 +23,7 @@ profile = LLVM_PROFILE_FILE=$(COVERAGE)/profiles/$(1).profraw
 
 coverage-core coverage-session coverage-sim coverage-worlds: CC = clang-19
 
-coverage: coverage-tools
+coverage: setup-tests coverage-tools
 	@rm -rf $(COVERAGE)/profiles
 	@$(MAKE) --no-print-directory -s coverage-core coverage-session coverage-sim coverage-worlds
 	@llvm-profdata-19 merge -o $(COVERAGE)/profdata $(COVERAGE)/profiles/*.profraw
@@ -32,7 +32,7 @@ coverage: coverage-tools
 	@$(LUA) spec/coverage/judge.lua $(COVERAGE)/export.json
 
 coverage-tools:
-	@rig/packages tests coverage
+	@rig/packages coverage
 
 coverage-core: CORE_RUNNER = $(call profile,core-%p)
 coverage-core:

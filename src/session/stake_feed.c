@@ -131,7 +131,7 @@ static zkl_actions answer_create(struct stake *stake, const struct answer *answe
 }
 
 static bool says_held(const struct answer *answer) {
-    return answer->size > 0 && zkl_data_says_held(answer->text, (size_t)answer->size);
+    return zkl_data_says_held(answer->text, zkl_answer_size(answer));
 }
 
 /* The write that marks the own node is out, or the get after which it is repeated. */
