@@ -98,6 +98,17 @@ describe("zklock #server", function()
             assert.equal(77, (outcome(run("%s/x true", path))))
         end)
 
+        it("77 to strangers of a lock that an --acl protects", function()
+            local path = rig.path()
+            for _, acl in ipairs{ "creator", "read" } do
+                assert.equal(0, (outcome(run("--auth digest:a:b --acl %s %s/%s true", acl, path,
+                                             acl))))
+                assert.equal(77, (outcome(run("%s/%s true", path, acl))))
+                assert.equal(acl == "read" and 0 or 77,
+                             (outcome("--hosts %s show %s/%s", server.hosts, path, acl)))
+            end
+        end)
+
         it("64 for a line that it does not understand, and says why", function()
             local path = rig.path()
             for line, text in pairs{
@@ -107,6 +118,8 @@ describe("zklock #server", function()
                 ["run a true"] = "must start with /",
                 ["run --frob " .. path .. " true"] = "--frob",
                 ["run -n -w 1 " .. path .. " true"] = "-n",
+                ["run --acl all " .. path .. " true"] = "'open', 'creator', 'read'",
+                ["run --acl read " .. path .. " true"] = "needs auth",
                 ["run -s -x " .. path .. " true"] = "-x",
                 ["run -w soon " .. path .. " true"] = "number of seconds",
                 ["run -w 1e999 " .. path .. " true"] = "number of seconds",

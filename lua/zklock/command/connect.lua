@@ -48,7 +48,7 @@ end
 
 --- The options of zklock.connect().
 function _M.options(given)
-    return { timeout = given.timeout, auth = given.auth }
+    return { timeout = given.timeout, auth = given.auth, acl = given.acl }
 end
 
 

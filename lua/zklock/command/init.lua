@@ -21,7 +21,7 @@ local VERBS = { "run", "elect", "join", "ls", "show", "members", "break", "docto
                 "completion" }
 
 -- Options of all verbs, before the verb or behind it.
-local VALUED = { ["--hosts"] = true, ["--timeout"] = true, ["--auth"] = true }
+local VALUED = { ["--hosts"] = true, ["--timeout"] = true, ["--auth"] = true, ["--acl"] = true }
 
 local MISSING = [[
 zklock: the command needs argparse: luarocks install argparse (Debian: lua-argparse)
@@ -53,6 +53,9 @@ local function describe(argparse, verbs, names)
     parser:option("--timeout", "Session timeout in seconds; the server may change it. By default "
         .. "10."):argname "SECONDS":convert(connect.seconds)
     parser:option("--auth", "Credentials, such as digest:user:password."):argname "SCHEME:TEXT"
+    parser:option("--acl", "Who may use the nodes made: open (anybody), creator (clients with the "
+        .. "same --auth), or read (anybody may read, too). By default open."):argname "ACL"
+        :choices{ "open", "creator", "read" }
     parser:flag("--version", "Print the version."):action(function()
         print("zklock " .. version)
         os.exit(0)

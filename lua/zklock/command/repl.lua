@@ -42,7 +42,7 @@ local function command(given, hosts)
         "env", "-u", "LUA_INIT", "-u", "LUA_PATH_5_4", "-u", "LUA_CPATH_5_4",
         "LUA_PATH=" .. package.path, "LUA_CPATH=" .. package.cpath,
         "ZKLOCK_REPL_HOSTS=" .. hosts, ("ZKLOCK_REPL_TIMEOUT=%s"):format(given.timeout or ""),
-        "ZKLOCK_REPL_AUTH=" .. (given.auth or ""),
+        "ZKLOCK_REPL_AUTH=" .. (given.auth or ""), "ZKLOCK_REPL_ACL=" .. (given.acl or ""),
     }
     if needs_rlwrap() then
         environment[#environment + 1] = "rlwrap"
