@@ -99,7 +99,7 @@ $(foreach build,5.4 5.1 $(OLDER) asan tsan,\
 
 # Those for each Lua that is installed for: without the asserts, as LuaRocks builds them. All other
 # builds have them.
-INSTALL = $(BUILD)/install/$(LUA_VERSION)/$(LUA_INCDIR)
+INSTALL = $(BUILD)/install/$(LUA_VERSION)/$(LUA_INCDIR:/%=%)
 INSTALLED_C = $(INSTALL)/zklock/core.so $(INSTALL)/zklock/child.so
 
 # Another compiler than ours may have more to say.
@@ -111,7 +111,7 @@ INSTALLED = $(shell cd lua && find zklock ! -type d)
 
 install: $(INSTALLED_C)
 	install -D -m 755 -t $(DESTDIR)$(LIBDIR)/zklock $(INSTALLED_C)
-	set -e; for file in $(INSTALLED); do install -D -m 644 lua/$$file $(DESTDIR)$(LUADIR)/$$file; done
+	@set -e; for file in $(INSTALLED); do install -D -m 644 lua/$$file $(DESTDIR)$(LUADIR)/$$file; done
 	install -d $(DESTDIR)$(BINDIR)
 	sed '1s,env lua$$,env $(LUA),' bin/zklock >$(DESTDIR)$(BINDIR)/zklock
 	chmod 755 $(DESTDIR)$(BINDIR)/zklock

@@ -120,11 +120,11 @@ end)
 
 
 describe("make install", function()
-    it("installs all below a relative DESTDIR and PREFIX, for the Lua of LUA_VERSION #slow",
+    it("installs below a relative DESTDIR and PREFIX, for LUA_VERSION, without a warning #slow",
        function()
         local folder = ("build/install-%d"):format(rig.pid)
         finally(function() rig.shell("rm -rf %s", folder) end)
-        assert.equal("", rig.shell("env -u MAKEFLAGS make -s install BUILD=%s/build CFLAGS=-O0 "
+        assert.equal("", rig.shell("env -u MAKEFLAGS make -s install BUILD=%s/build "
             .. "DESTDIR=%s/ PREFIX=usr LUA_VERSION=5.3 2>&1", folder, folder))
         assert.equal(rig.shell("cd lua && find zklock ! -type d | sort"),
                      rig.shell("cd %s/usr/share/lua/5.3 && find * ! -type d | sort", folder))

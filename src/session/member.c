@@ -51,7 +51,8 @@ static void post(struct zkl_member *member) {
 static void unpost(struct zkl_member *member) {
     if (!member->note.posted) return;
     zkl_events_remove(member->session, &member->note);
-    zkl_member_unref(member);
+    assert(member->references > 1); /* the caller's */
+    member->references--;
 }
 
 /* The join is done. */
