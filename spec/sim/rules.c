@@ -818,7 +818,8 @@ static void check_calm(const struct client *client, const struct zkl_claim *clai
     const struct node *own = node_of(claim);
     require(own && (own->watched & bit_of(client) || world.setting.refusals),
             "a holder watches its own node, if it may");
-    if (own) check_end_of_turn(client, claim, own);
+    bool in_the_way = own && alive(own); /* else it was not allowed to hear that its node went */
+    if (in_the_way) check_end_of_turn(client, claim, own);
     check_holder(client, claim);
 }
 
