@@ -121,8 +121,6 @@ local function by_simulator(tree, row)
         return verdict("survived", "in a minute")
     end
     local rule = output:match("^seed %d+: ([^\n]+)") or crash(output, status)
-    local cells = output:match("cells were reached, (%d+) impossible ones")
-    if not rule and cells and cells ~= "0" then rule = cells .. " impossible cells were reached" end
     local count = output:match("(%d+) schedules from seed")
     if rule and count then
         return verdict("caught", ("%s, after %d schedules"):format(rule, count))

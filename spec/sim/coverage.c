@@ -46,11 +46,12 @@ static const struct row {
     {"synced: absent", "", "a sync is of no node"},
     {"synced: refused", "", "a sync is for everybody"},
     {"synced: unknown", "NELSKIRWPGFHV", "as for ok"},
-    [EVENT_LISTED] = {"listed: ok", "TELSIWPGHBQV",
+    [EVENT_LISTED] = {"listed: ok", "TELSIRWPGHBQV",
                       "one list is out, and its state is left by its reply, or by another's"},
-    {"listed: absent", "TELSIWPGHBQV", "as above; RECOVER_SYNC: it waited for the next connection"},
-    {"listed: refused", "TELSIWPGHBQV", "as above"},
-    {"listed: unknown", "TELSIWPGHBQV", "as above"},
+    {"listed: absent", "TELSIRWPGHBQV",
+     "as above; RECOVER_SYNC: it waited for the next connection"},
+    {"listed: refused", "TELSIRWPGHBQV", "as above"},
+    {"listed: unknown", "TELSIRWPGHBQV", "as above"},
     [EVENT_RANKED] = {"ranked: ok", "ELIRWPGFHV",
                       "asked for in RANK; replies come in order, those after a cut perhaps late"},
     {"ranked: absent", "ELIRWPGFHV", "as above"},
@@ -122,8 +123,17 @@ static const struct row {
 /* GONE has no column: the owner forgets a claim that is gone. */
 static const char letters[] = "NTELSKIRWPGFHDACBQV";
 
-static bool is_possible(unsigned event, unsigned state) {
-    return state < sizeof letters - 1 && strchr(rows[event].states, letters[state]);
+static uint32_t states_of(unsigned event) {
+    uint32_t states = 0;
+    for (const char *each = rows[event].states; *each; each++)
+        states |= UINT32_C(1) << (strchr(letters, *each) - letters);
+    return states;
+}
+
+bool coverage_may_be(enum event event, enum zkl_claim_state state) {
+    static uint32_t states[EVENTS];
+    if (!states[event]) states[event] = states_of(event);
+    return states[event] >> state & 1;
 }
 
 const char *coverage_event(enum event event) {
@@ -141,8 +151,7 @@ static void print_count(uint64_t count) {
 static void print_row(unsigned event) {
     printf("%-20s", rows[event].name);
     for (unsigned state = 0; state < ZKL_GONE; state++) {
-        if (is_possible(event, state) || coverage[event][state])
-            print_count(coverage[event][state]);
+        if (coverage_may_be(event, state)) print_count(coverage[event][state]);
         else printf("%7s", "-");
     }
     printf("  %s\n", rows[event].otherwise);
@@ -157,19 +166,14 @@ static void print_table(void) {
     for (unsigned event = 0; event < EVENTS; event++) print_row(event);
 }
 
-bool coverage_print(void) {
-    unsigned cells = 0, reached = 0, wrong = 0;
+void coverage_print(void) {
+    unsigned cells = 0, reached = 0;
     print_table();
     for (unsigned event = 0; event < EVENTS; event++) {
-        for (unsigned state = 0; state < STATES; state++) {
-            bool possible = is_possible(event, state), met = coverage[event][state] != 0;
-            cells += possible;
-            reached += possible && met;
-            wrong += met && !possible;
-            if (met && !possible)
-                printf("%s in %s cannot be, and is\n", rows[event].name, story_state(state));
+        for (unsigned state = 0; state < ZKL_GONE; state++) {
+            cells += coverage_may_be(event, state);
+            reached += coverage[event][state] != 0;
         }
     }
-    printf("%u of %u possible cells were reached, %u impossible ones\n", reached, cells, wrong);
-    return wrong == 0;
+    printf("%u of %u possible cells were reached\n", reached, cells);
 }

@@ -72,7 +72,8 @@ static inline void cover(enum zkl_claim_state state, enum event event) {
 
 const char *coverage_event(enum event event);
 
-/* Prints the table. False: a cell was reached that cannot be. */
-bool coverage_print(void);
+bool coverage_may_be(enum event event, enum zkl_claim_state state);
+
+void coverage_print(void);
 
 #endif

@@ -36,7 +36,10 @@ static bool is_heeded(void) {
 
 /* Of a claim that is gone see end(). */
 static void begin(const struct zkl_claim *claim, enum event event) {
-    if (is_heeded() && event < EVENTS && claim->state != ZKL_GONE) cover(claim->state, event);
+    if (is_heeded() && event < EVENTS && claim->state != ZKL_GONE) {
+        cover(claim->state, event);
+        require(coverage_may_be(event, claim->state), "no event comes where none can");
+    }
     depth++;
 }
 
