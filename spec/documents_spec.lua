@@ -193,7 +193,7 @@ describe("in Chinese", function()
 
     describe("docs/seckill, which teaches, and is no translation,", function()
         local english, chinese = documents["docs/seckill.md"], documents["docs/seckill.zh-CN.md"]
-        local lesson, scenarios = chinese:match "^(.-)\n## 全部场景\n(.*)$"
+        local lesson, list = chinese:match "^(.-)\n## 全部场景\n(.*)$"
         local NUMBER = "%d[%d.]*%f[^%d.]"
 
         -- What the first text has, and the other has not.
@@ -206,12 +206,19 @@ describe("in Chinese", function()
             return missing
         end
 
-        it("has the code of the English page, in an order of its own", function()
-            local function lines(text) return all(table.concat(blocks(text), "\n"), "[^\n]+") end
-            assert.same(lines(english), lines(chinese))
-        end)
+        local told = {}
+        for text in list:gsub("\n  ", " "):gmatch "\n%* ([^\n]+)" do
+            local own_title, title, verdict, id =
+                text:match "^%*%*(.-)%*%*（`(.-)`）：%*%*(.-)%*%*。.*（(%S+)）$"
+            told[#told + 1] = { text = text, own_title = own_title, title = title,
+                                verdict = verdict, id = id }
+        end
 
-        it("has no number and no link that the English page lacks, but of scenarios", function()
+        it("has no line of code, number or link that the English page lacks, but of scenarios",
+           function()
+            local function code(text) return table.concat(blocks(text), "\n") end
+            assert.same({}, lacking(code(chinese), code(english), "[^\n]+"))
+            assert.is_true(#blocks(chinese) >= 8)
             assert.same({}, lacking(lesson:gsub("DEMO%-%d+", ""), english, NUMBER))
             assert.same({}, lacking(lesson, english .. "](seckill.md)", "%]%((%a%S-)%)"))
         end)
@@ -230,24 +237,25 @@ describe("in Chinese", function()
             assert.is_true(count >= 3)
         end)
 
-        it("tells each scenario, in the catalogue's order, with its numbers and verdict", function()
-            local verdicts, told, there = { right = "正确", wrong = "出错" }, {}, {}
-            for text in scenarios:gsub("\n  ", " "):gmatch "\n%* ([^\n]+)" do
-                told[#told + 1] = text
-            end
+        it("tells each scenario, in the catalogue's order, with its verdict", function()
+            local verdicts, must_be, is = { right = "正确", wrong = "出错" }, {}, {}
             for i, scenario in ipairs(catalogue) do
-                local text = told[i] or "nothing"
-                local chinese_title, title, verdict, id =
-                    text:match "^%*%*(.-)%*%*（`(.-)`）：%*%*(.-)%*%*。.*（(%S+)）$"
-                there[i] = { id = id or text, title = title, verdict = verdict }
-                told[i] = { id = scenario.id, title = scenario.title,
-                            verdict = verdicts[scenario.expect] }
-                if id then
-                    assert.same(all(title, NUMBER), all(chinese_title, NUMBER))
-                    assert.same({}, lacking(scenario.explanation, text, NUMBER))
-                end
+                must_be[i] = ("%s: %s, %s"):format(scenario.id, scenario.title,
+                    verdicts[scenario.expect])
             end
-            assert.same(told, there)
+            for i, each in ipairs(told) do
+                is[i] = each.id and ("%s: %s, %s"):format(each.id, each.title, each.verdict)
+                    or each.text
+            end
+            assert.same(must_be, is)
+        end)
+
+        it("has the numbers of each scenario", function()
+            for i, scenario in ipairs(catalogue) do
+                local title, text = told[i].own_title, told[i].text
+                assert.same(all(scenario.title .. "\n", NUMBER), all(title .. "\n", NUMBER))
+                assert.same({}, lacking(scenario.explanation, text, NUMBER))
+            end
         end)
     end)
 end)
