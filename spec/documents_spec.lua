@@ -1,6 +1,8 @@
 --- The documents agree with the tree: links lead somewhere, commands name what there is, and the
 -- table of a claim's states has the core's own words.
 
+local catalogue = require "zklock.seckill.catalogue"
+local options = require "zklock.seckill.options"
 local reference = require "spec.reference"
 local rig = require "spec.rig"
 local table_of_states = require "spec.sim.states"
@@ -24,9 +26,14 @@ local function prose(text)
 end
 
 
+-- "·", and "？" and "…", but not "锁".
+local PUNCTUATION = { "\194[\128-\191]", "[\226\227\239][\128-\191][\128-\191]" }
+
 -- As GitHub makes anchors of headings.
 local function anchor_of(heading)
-    return (heading:lower():gsub("%]%b()", ""):gsub("[^%w%- _]", ""):gsub(" ", "-"))
+    heading = heading:lower():gsub("%]%b()", "")
+    for _, mark in ipairs(PUNCTUATION) do heading = heading:gsub(mark, "") end
+    return (heading:gsub("[^%w%- _\128-\255]", ""):gsub(" ", "-"))
 end
 
 
@@ -151,7 +158,7 @@ describe("in Chinese", function()
         return found
     end
 
-    -- What is found in either, sorted.
+    -- What is found, sorted.
     local function all(text, pattern)
         local found = {}
         for each in text:gmatch(pattern) do found[#found + 1] = each end
@@ -159,11 +166,13 @@ describe("in Chinese", function()
         return found
     end
 
-    -- A link that leads to a Chinese page, whose headings are Chinese, has no anchor.
+    -- Without the names of anchors in pages that have both languages: headings differ.
     local function plain(text)
-        return (text:gsub("%.zh%-CN%.md", ".md"):gsub("(which%-lock%.md)#[%w-]+", "%1")
-            :gsub("(start%.md)#[%w-]+", "%1"):gsub("(nginx%.md)#[%w-]+", "%1")
-            :gsub("%.%f[^%d.]", ""))
+        text = text:gsub("%.zh%-CN%.md", ".md")
+        for _, page in ipairs{ "README", "which%-lock", "start", "nginx", "seckill" } do
+            text = text:gsub("(" .. page .. "%.md#)[^)]+", "%1")
+        end
+        return (text:gsub("%.%f[^%d.]", ""))
     end
 
     for _, page in ipairs{ "README", "docs/start", "docs/which-lock", "docs/nginx" } do
@@ -181,6 +190,74 @@ describe("in Chinese", function()
             end
         end)
     end
+
+    describe("docs/seckill, which teaches, and is no translation,", function()
+        local english, chinese = documents["docs/seckill.md"], documents["docs/seckill.zh-CN.md"]
+        local lesson, list = chinese:match "^(.-)\n## 全部场景\n(.*)$"
+        local NUMBER = "%d[%d.]*%f[^%d.]"
+
+        -- What the first text has, and the other has not.
+        local function lacking(text, other, pattern)
+            local there, missing = {}, {}
+            for _, each in ipairs(all(plain(other), pattern)) do there[each] = true end
+            for _, each in ipairs(all(plain(text), pattern)) do
+                if not there[each] then missing[#missing + 1] = each end
+            end
+            return missing
+        end
+
+        local told = {}
+        for text in list:gsub("\n  ", " "):gmatch "\n%* ([^\n]+)" do
+            local own_title, title, verdict, id =
+                text:match "^%*%*(.-)%*%*（`(.-)`）：%*%*(.-)%*%*。.*（(%S+)）$"
+            told[#told + 1] = { text = text, own_title = own_title, title = title,
+                                verdict = verdict, id = id }
+        end
+
+        it("has no line of code, number or link that the English page lacks, but of scenarios",
+           function()
+            local function code(text) return table.concat(blocks(text), "\n") end
+            assert.same({}, lacking(code(chinese), code(english), "[^\n]+"))
+            assert.is_true(#blocks(chinese) >= 8)
+            assert.same({}, lacking(lesson:gsub("DEMO%-%d+", ""), english, NUMBER))
+            assert.same({}, lacking(lesson, english .. "](seckill.md)", "%]%((%a%S-)%)"))
+        end)
+
+        it("has commands that the laboratory takes", function()
+            local count = 0
+            for text in chinese:gmatch "make demo DEMO=([^`\n]+)" do
+                local words = {}
+                text = text:match '^"(.-)"' or text:match "^%S+"
+                for word in rig.shell("printf '%%s\n' %s", text):gmatch "[^\n]+" do
+                    words[#words + 1] = word
+                end
+                assert(options.parse(words, catalogue))
+                count = count + 1
+            end
+            assert.is_true(count >= 3)
+        end)
+
+        it("tells each scenario, in the catalogue's order, with its verdict", function()
+            local verdicts, must_be, is = { right = "正确", wrong = "出错" }, {}, {}
+            for i, scenario in ipairs(catalogue) do
+                must_be[i] = ("%s: %s, %s"):format(scenario.id, scenario.title,
+                    verdicts[scenario.expect])
+            end
+            for i, each in ipairs(told) do
+                is[i] = each.id and ("%s: %s, %s"):format(each.id, each.title, each.verdict)
+                    or each.text
+            end
+            assert.same(must_be, is)
+        end)
+
+        it("has the numbers of each scenario", function()
+            for i, scenario in ipairs(catalogue) do
+                local title, text = told[i].own_title, told[i].text
+                assert.same(all(scenario.title .. "\n", NUMBER), all(title .. "\n", NUMBER))
+                assert.same({}, lacking(scenario.explanation, text, NUMBER))
+            end
+        end)
+    end)
 end)
 
 
