@@ -858,8 +858,6 @@ return {
       at = "is_earlier", find = "return id != 0 && i < EARLIER;", replace = "return true;" },
     { "member-left-unseen", "a member that leaves forgets a create that nobody looked at",
       at = "leave", find = "!member->ours && !member->unseen", replace = "!member->ours" },
-    { "member-early-look", "an answer is taken to be as young as its coming, not as its request",
-      at = "be_gone", find = "member->asked_at >= doubt_at", replace = "now >= doubt_at" },
     { "member-hidden", "a node that may not be read is a conflict, also the own one",
       at = "answer_get", find = "else look(member, CALL_MEMBER_EXISTS, ZKL_RPC_EXISTS);",
       replace = "else if (member->state == ZKL_MEMBER_JOINING) " ..
