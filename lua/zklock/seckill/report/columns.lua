@@ -119,7 +119,7 @@ end
 
 
 -- Why buyers failed, and how many.
-local function failures(record)
+local function reasons(record)
     local counts, list = {}, {}
     for _, purchase in ipairs(record.purchases) do
         local outcome = purchase.outcome or "unknown"
@@ -134,7 +134,7 @@ local function failures(record)
 end
 
 
-local function options(record)
+local function settings(record)
     local list = {}
     for i, name in ipairs(sorted_names(record.options or {})) do
         local value = record.options[name]
@@ -159,8 +159,8 @@ function columns.of(record, is_history)
         explanation = record.explanation, why = words.why(record, is_history),
         history = is_history or nil,
         stock = stock(record), wrong = words.products(record),
-        options = options(record), fenced = (record.options or {}).fenced,
-        notes = notes(record), failures = not is_history and failures(record) or nil,
+        settings = settings(record), fenced = (record.options or {}).fenced,
+        notes = notes(record), reasons = is_history and {} or reasons(record),
         buyers = record.buyers, sold = record.sold, refused = record.refused,
         failed = record.failed, seconds = microseconds(record.seconds or 0),
         servers = record.servers, faults = faults(record),

@@ -399,7 +399,7 @@ function laneAxis(lanes, atOnce) {
     size: gutter, splits: () => centres, grid: { show: false }, ticks: { show: false },
     values: plot => {
       const names = lanes.map(lane => lane.name);
-      if (atOnce) names.unshift(`${atOnce > 2 ? "≤ " : ""}${grouped(atOnce)} at once`);
+      if (atOnce) names.unshift(`${grouped(atOnce)} at once`);
       return names.map(name => shorten(plot.ctx, name, gutter() - 10));
     },
   });

@@ -64,7 +64,7 @@ const HISTORY_MEANING = "Clients took and gave back a lock, while faults were in
   "late that it has lost the lock, so two may believe at once that they hold it.";
 
 function listFailures(sale) {
-  const words = (sale.failures ?? []).map(each => `${grouped(each.count)} ${each.outcome}`);
+  const words = sale.reasons.map(each => `${grouped(each.count)} ${each.outcome}`);
   return words.length ? ` (${words.join(", ")})` : "";
 }
 
@@ -209,8 +209,8 @@ function showSale(sale) {
   if (sale.stock.length)
     tableBehind(section, "Table: what the store says", productColumns, sale.stock,
       { printed: true });
-  if (sale.options.length)
-    tableBehind(section, "Table: options", optionColumns, sale.options, { printed: true });
+  if (sale.settings.length)
+    tableBehind(section, "Table: options", optionColumns, sale.settings, { printed: true });
   if (sale.notes.length)
     tableBehind(section, "Table: notes", noteColumns(sale), sale.notes, { printed: true });
   showPictures(section, sale);
