@@ -571,7 +571,7 @@ describe("the page of a report, in Chromium,", function()
         end
     end
 
-    it("has for each thing in its pictures a sign, which colour alone does not tell #slow", function()
+    it("has a sign for each thing, which colour alone does not tell #slow", function()
         local seen, count = signs(), 0
         assert.same({}, seen.problems)
         for _, sale in ipairs(seen.sales) do
@@ -667,6 +667,54 @@ describe("the page of a report, in Chromium,", function()
         assert.matches("Stuck: nothing false was sold", seen.text)
         assert.is_nil(light().text:find("Stuck", 1, true))
         assert.same({ "Who held when" }, seen.sales[4].pictures)
+    end)
+
+    -- The page of the step that says so.
+    local function step(steps, words)
+        for _, each in ipairs(steps.pages) do
+            if each[2] == words then return table.concat(each, "\n") end
+        end
+        error("no step says: " .. words)
+    end
+
+    it("goes forward and back through what happened, by keys and by buttons #slow", function()
+        local steps = signs().sales[2].steps
+        -- Each is asked, granted, released and written; one knew twice what its hold was.
+        assert.equal(3 * 4 + 2, steps.count)
+        assert.equal(steps.count + 1, #steps.pages)
+        assert.equal("Nothing has happened yet.", steps.pages[1][2])
+        assert.equal(steps.count, steps.back)
+        assert.same(steps.last, steps.pages[#steps.pages])
+        assert.is_true(steps.home)
+        assert.is_true(steps.moved)
+    end)
+
+    it("tells at each step who waits and who holds, what it knows, and the stock #slow", function()
+        local steps = signs().sales[2].steps
+        assert.matches("lock 10000001: holds\nnobody\nlock 10000001: waits\n"
+            .. "3 buyers: 1, 2, 3\nstock of 10000001\n6 as written",
+            step(steps, "buyer 3 (server 2) asks for lock 10000001."))
+        assert.matches("holds\nbuyer 2 %(server 1%), token 8589934598, knows: suspect\n.*waits\n"
+            .. "1 buyer: 3\n", step(steps, "buyer 2 (server 1) knows that its hold is suspect."))
+        assert.matches("2 HOLD IT AT ONCE\nbuyer 2 %(server 1%), token %d+, knows: lost; "
+            .. "buyer 3 %(server 2%), token %d+, knows: held\n.*waits\nnobody\n",
+            step(steps, "buyer 3 (server 2) gets lock 10000001, token 8589934601."))
+        assert.matches("holds\nbuyer 2 .*\n4 as written",
+            step(steps, "buyer 2 (server 1) writes a stock of 4, too late."))
+    end)
+
+    it("tells at its steps of servers that stand still, or are killed #slow", function()
+        local stuck = signs().sales[4].steps
+        assert.equal(2 + 20 + 20 + 2, stuck.count) -- too many for the probe to walk
+        assert.matches("waits\nnobody\n", table.concat(stuck.last, "\n"))
+        local record = sales.late_write()
+        record.faults = { { kind = "stop", target = "server 1", at = record.purchases[2].granted
+            + 0.0001, ended = record.purchases[2].written - 0.001 } }
+        local steps = look{ sales = { record } }.sales[1].steps
+        assert.matches("buyer 2 %(server 1%), token %d+, stands still, and last knew: held",
+            step(steps, "Fault: stop of server 1."))
+        assert.matches("buyer 2 %(server 1%), token %d+, knows: lost",
+            step(steps, "Over: stop of server 1."))
     end)
 
     it("counts scenarios as the terminal does, each with its sales #slow", function()

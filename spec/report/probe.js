@@ -115,6 +115,39 @@
       pictures: picturesOf(section).map(each => each.title) };
   }
 
+  // What the steps say, one after the other, by key; and whether the lanes show where they are.
+  async function stepsIn(section, figure) {
+    const details = section.querySelector(".steps");
+    if (!details) return null;
+    details.open = true;
+    details.fill();
+    const walker = details.querySelector(".walker"), lanes = figure.querySelector(".u-wrap canvas");
+    const press = key => walker.dispatchEvent(new KeyboardEvent("keydown", { key }));
+    const shown = () => [...walker.querySelectorAll("output, .finding, dt, dd")].map(each =>
+      each.textContent);
+    const pages = [shown()], count = Number(pages[0][0].match(/of ([\d,]+)/)[1].replace(",", ""));
+    const steps = { count, pages, back: 0 };
+    await pause();
+    const first = lanes.toDataURL();
+    if (count <= 40) for (let i = 1; i <= count; i++) {
+      press("ArrowRight");
+      pages.push(shown());
+    }
+    press("End");
+    steps.last = shown();
+    await pause();
+    steps.moved = lanes.toDataURL() !== first;
+    for (let i = pages.length - 1; i-- > 0;) {
+      press("ArrowLeft");
+      if (shown().join() === pages[i].join()) steps.back++;
+    }
+    walker.querySelector('[aria-label="before the first step"]').click();
+    steps.home = shown().join() === pages[0].join();
+    details.open = false;
+    await pause();
+    return steps;
+  }
+
   async function look(section) {
     const figure = section.querySelector("figure.lanes");
     if (!figure) return lookWithoutLanes(section);
@@ -123,7 +156,9 @@
       caption: figure.querySelector("figcaption").textContent, whole: redOf(figure),
       table: tableOf(figure), tips: await tipsOf(figure, .5),
       painted, pictures: painted.map(each => each.title) };
-    const pictures = () => [...section.querySelectorAll(".u-wrap canvas")].map(each => each.toDataURL());
+    seen.steps = await stepsIn(section, figure);
+    const pictures = () => [...section.querySelectorAll(".u-wrap canvas")].map(each =>
+      each.toDataURL());
     const before = pictures(), changed = () => pictures().map((each, i) => each !== before[i]);
     for (let i = 0; i < 3; i++) section.querySelector('[aria-label="zoom in"]').click();
     await pause();

@@ -80,8 +80,8 @@ function drawWaitCurves(parent) {
     caption: "Read it so: go right to 90 %; the height of a line there is how long nine of ten "
       + "waited at most. Lower is better; a line that turns up at the right end means that "
       + "a few waited much longer than most. Both axes are logarithmic: a line of the grid is "
-      + "ten times the one below it, and 99 % is as far from 90 % as 99.9 % from 99 %; waits of less than "
-      + duration(LEAST_WAIT) + " are drawn as that.",
+      + "ten times the one below it, and 99 % is as far from 90 % as 99.9 % from 99 %; waits of less "
+      + "than " + duration(LEAST_WAIT) + " are drawn as that.",
     label: "Waiting times by share of buyers, a line for each sale; the table has the numbers.",
   });
   draw(picture, {
@@ -93,7 +93,8 @@ function drawWaitCurves(parent) {
              values: (_, splits) => splits.map(at => percent(shareOf(at))), size: 30,
              label: isNarrow() ? "share served (logarithmic)" :
                "share that was served within that time (logarithmic: 90 %, 99 %, 99.9 %)" }),
-      axis({ size: () => gutter() - 18, label: "waited (logarithmic)", filter: powersOfTen, values: (_, splits) =>
+      axis({ size: () => gutter() - 18, label: "waited (logarithmic)", filter: powersOfTen,
+             values: (_, splits) =>
                splits.map(wait => wait === null ? "" : duration(wait)),
              grid: { filter: powersOfTen, stroke: () => colours.line, width: 1 },
              ticks: { filter: powersOfTen, stroke: () => colours.line, width: 1, size: 5 } }),

@@ -17,7 +17,8 @@ function unpackPurchases(sale) {
     shared: columns.shared[i] === 1, token: columns.token[i],
     outcome: sale.outcomes[columns.outcome[i]],
     asked: asked[i], granted: granted[i], released: released[i], ended: ended[i],
-    written: written[i], told: told[i], suspect: suspect[i], lost: lost[i], left: columns.left[i] === NONE ? null : columns.left[i], red: [],
+    written: written[i], told: told[i], suspect: suspect[i], lost: lost[i],
+    left: columns.left[i] === NONE ? null : columns.left[i], red: [],
   }));
 }
 

@@ -305,7 +305,20 @@ function clip(pen, { left, top, width, height }, more) {
   pen.clip();
 }
 
-function paintLanes(plot, sale, lanes, total) {
+// The moment of the step that is shown.
+function paintPointed(pen, scale, at) {
+  if (at === null || !isSeen(scale, at, at)) return;
+  const x = scale.x(at), size = 5 * scale.ratio;
+  pen.fillStyle = colours.ink;
+  pen.fillRect(x - scale.ratio, scale.top, 2 * scale.ratio, scale.height);
+  pen.beginPath();
+  pen.moveTo(x - size, scale.top);
+  pen.lineTo(x + size, scale.top);
+  pen.lineTo(x, scale.top + size);
+  pen.fill();
+}
+
+function paintLanes(plot, sale, lanes, total, time) {
   const pen = plot.ctx, scale = canvasScale(plot);
   pen.save();
   clip(pen, scale, 0);
@@ -317,6 +330,7 @@ function paintLanes(plot, sale, lanes, total) {
   pen.save();
   clip(pen, scale, (SIGN + 2) * scale.ratio); // a sign at the end is whole
   for (const lane of lanes) paintMoments(pen, scale, lane);
+  paintPointed(pen, scale, time.pointed);
   pen.restore();
 }
 
@@ -498,7 +512,7 @@ function drawLanes(parent, sale, time) {
     axes: [timeAxis(), laneAxis(lanes, sale.atOnce)],
     series: [{}, { show: true, paths: () => null, points: { show: false } }],
     cursor: time.cursor({ points: { show: false } }),
-    hooks: { ...shared.hooks, draw: [each => paintLanes(each, sale, lanes, total)] },
+    hooks: { ...shared.hooks, draw: [each => paintLanes(each, sale, lanes, total, time)] },
   }, [[0, sale.end], [null, null]]);
   time.add(plot);
   makeMovable(picture, time);

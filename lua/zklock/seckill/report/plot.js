@@ -127,6 +127,7 @@ class Time {
     this.from = 0;
     this.to = this.end;
     this.listeners = [];
+    this.pointed = null; // a moment that the lanes show
   }
 
   // What a plot of this time has in its options.
@@ -175,6 +176,14 @@ class Time {
   }
 
   all() { this.show(0, this.end); }
+
+  // Shows a moment, and comes to where it is.
+  point(at) {
+    this.pointed = at;
+    const half = (this.to - this.from) / 2;
+    if (at !== null && (at < this.from || at > this.to)) this.show(at - half, at + half);
+    else for (const plot of this.plots) plot.redraw(false);
+  }
 
   add(plot) {
     this.plots.push(plot);
