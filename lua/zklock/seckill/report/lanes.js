@@ -131,8 +131,9 @@ function stretchesOf(overlaps) {
   return merged;
 }
 
-// The lane at the top, with how many there were, where that has room.
+// How many there were, in the lane at the top where that has room; two are told by its name.
 function paintTogether(pen, scale, sale) {
+  if (sale.atOnce === 2) return;
   pen.font = `bold ${11 * scale.ratio}px system-ui, sans-serif`;
   pen.textAlign = "center";
   pen.textBaseline = "middle";
