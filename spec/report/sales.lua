@@ -174,7 +174,9 @@ function sales.stuck()
         purchases[i] = { buyer = i, server = 2, product = PRODUCT, asked = 0.02, told = 10,
                          outcome = "timeout" }
     end
-    local result = record("shared", "stuck", purchases, 42)
+    purchases[22] = { buyer = 22, server = 1, product = PRODUCT, asked = 0.02,
+                      outcome = "unanswered" } -- waits in the server that is killed
+    local result = record("shared", "stuck", purchases, 44)
     result.faults = { { kind = "kill", target = "server 1", at = 0.1 } }
     return result
 end

@@ -110,8 +110,8 @@ function linesOf(sale, state) {
   }
   for (const { product, first } of sale.stock) {
     const stock = state.stock.get(product), sold = state.sold.get(product) ?? 0;
-    lines.push([`stock of ${product}`, `${grouped(stock)} as written; told "sold": ` +
-      `${plural(sold, "buyer", "buyers")} of ${grouped(first)} pieces`]);
+    lines.push([`stock of ${product}`, `${grouped(stock)} as written, of ${grouped(first)}; ` +
+      `${plural(sold, "buyer was", "buyers were")} told "sold"`]);
   }
   return lines;
 }
@@ -119,10 +119,10 @@ function linesOf(sale, state) {
 // --- the steps, one at a time ----------------------------------------------------------
 
 const WALKS = [
-  ["⏮", "before the first step", () => 0, "Home"],
+  ["|◀", "before the first step", () => 0, "Home"],
   ["◀", "step back", at => at - 1, "ArrowLeft"],
   ["▶", "step forward", at => at + 1, "ArrowRight"],
-  ["⏭", "after the last step", (_, last) => last, "End"],
+  ["▶|", "after the last step", (_, last) => last, "End"],
 ];
 
 function fillSteps(details, sale, time) {

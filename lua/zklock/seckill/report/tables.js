@@ -59,11 +59,11 @@ function makePager(parent, count, show) {
     made.setAttribute("aria-label", label);
     made.onclick = () => go(to());
   };
-  button("⏮", "first rows", () => 0);
+  button("|◀", "first rows", () => 0);
   button("◀", "rows before", () => first - ROWS);
   const where = element("span", bar);
   button("▶", "rows after", () => first + ROWS);
-  button("⏭", "last rows", () => count);
+  button("▶|", "last rows", () => count);
   go(0);
 }
 
