@@ -96,7 +96,8 @@ end)
 describe("docs/throughput.md", function()
     -- The block of code that begins with this comment.
     local function example(name)
-        for source in rig.shell("cat docs/throughput.md docs/throughput/README.md"):gmatch "```lua\n(.-)```" do
+        local pages = rig.shell("cat docs/throughput.md docs/throughput/README.md")
+        for source in pages:gmatch "```lua\n(.-)```" do
             if source:find("-- " .. name .. "\n", 1, true) == 1 then return source end
         end
     end

@@ -44,8 +44,8 @@ local function books()
 end
 
 
--- In a task: one request for a purchase, by default the buyer's first order; its status, and what it
--- says.
+-- In a task: one request for a purchase, by default the buyer's first order; its status, and what
+-- it says.
 local function request(host, buyer, order)
     local path = ("/buy?id=%d&buyer=%s&order=%d"):format(product, buyer, order or 1)
     local status, said = client.request(host.port, "POST", path, PATIENCE)
