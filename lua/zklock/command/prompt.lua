@@ -38,7 +38,8 @@ end
 
 local hosts = given("HOSTS", tostring)
 local session = assert(zklock.connect(hosts, {
-    timeout = given("TIMEOUT", tonumber), auth = given("AUTH", tostring), acl = given("ACL", tostring),
+    timeout = given("TIMEOUT", tonumber),
+    auth = given("AUTH", tostring), acl = given("ACL", tostring),
 }))
 
 
