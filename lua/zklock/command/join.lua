@@ -5,7 +5,7 @@ local core = require "zklock.core"
 local jobs = require "zklock.command.job"
 local options = require "zklock.options"
 
-local ipairs, huge, max = ipairs, math.huge, math.max
+local ipairs, huge = ipairs, math.huge
 local now = core.now
 
 local LEAVE = 2 -- seconds that it has to remove the node before a signal is passed on
@@ -91,34 +91,31 @@ end
 
 
 -- Waits until the node of that name is gone.
-function Membership:wait_for_name(deadline)
+function Membership:wait_for_name()
     local job = self.job
     if not self.unfollow then
         job:say("%s: the name is taken: it waits until the name is free", self.path)
         local ok, why, code = self:follow()
         if not ok then connect.fail(why, code) end
     end
-    if not job:wait_until(function() return self.free end, deadline) then
-        job:refused(nil, "busy")
-    end
+    if not job:wait_until(function() return self.free end) then job:refused(nil, "timeout") end
 end
 
 
 -- Is a member, or ends the verb.
 function Membership:enter()
-    local given = self.job.given
-    local tries, waits = given.nonblock or given.wait == 0, given.wait
-    local deadline = waits and now() + waits or huge
+    local job, waits = self.job, self.job.given.wait
+    local tries = job.tries
     while true do
-        local timeout = waits and max(deadline - now(), 0) or nil
-        if tries then timeout = self.job.session.connect_timeout end
+        local timeout = tries and job.session.connect_timeout or waits and connect.left(job.deadline)
         local member, message, code = self:join(timeout)
         if member then return self:become(member) end
         if code == "conflict" then
-            if tries then self.job:refused(message, "busy") end
-            self:wait_for_name(deadline)
+            if tries then job:refused(message, "busy") end
+            job.taken = true
+            self:wait_for_name()
         elseif code ~= "expired" and (waits or tries or code ~= "timeout") then
-            self.job:refused(message, code)
+            job:refused(message, code)
         end
     end
 end
@@ -214,7 +211,7 @@ end
 local function carry_out(job)
     local self = setmetatable({
         job = job,
-        path = job.given.path .. "/" .. job.given.name,
+        path = job.path,
         state = "joined",
         again_at = huge,
     }, Membership)

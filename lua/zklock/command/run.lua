@@ -108,10 +108,18 @@ end
 
 
 local tells = {
-    suspect = "%s: the lease is suspect: no server has confirmed it for a while",
+    suspect = "%s: the lease is suspect: no server has confirmed it for %.0f s; unless one does, it "
+        .. "is lost in %.0f s",
     held = "%s: the lease is certain again",
     lost = "%s: the lease is lost: the command is ended",
 }
+
+
+-- The last proof is a session timeout before the time at which the lease may be lost.
+function Hold:tell(state)
+    local left = max(self.sure_until - now(), 0)
+    self.job:say(tells[state], self.job.path, max(self.job.session:timeout() - left, 0), left)
+end
 
 
 -- Moves the limits at which the minder ends the command by itself: it does when this process is
@@ -121,7 +129,7 @@ function Hold:look()
     local lease, child, timeout = self.lease, self.job.child, self.job.session:timeout()
     local state = lease:state()
     if state ~= self.state and not self.lost then
-        if self.state then self.job:say(tells[state], self.job.given.path) end
+        if self.state then self:tell(state) end
         self.lost = state == "lost"
         self.state = state
     end
@@ -179,13 +187,14 @@ end
 -- An expiry ends a wait, but not the wish: the session is opened anew.
 local function acquire(job)
     local given, lock = job.given, lock_of(job.session, job.given)
-    local begun = now()
-    local opts = { permits = given.permits and given.permits[1], timeout = given.wait }
-    if given.nonblock then opts.timeout = 0 end
+    local opts = {
+        permits = given.permits and given.permits[1],
+        on_queued = function() job.taken = true end,
+    }
     while true do
+        opts.timeout = job.tries and 0 or given.wait and connect.left(job.deadline)
         local lease, message, code = lock:acquire(opts)
         if code ~= "expired" then return lease, message, code end
-        if given.wait then opts.timeout = max(begun + given.wait - now(), 0) end
     end
 end
 
