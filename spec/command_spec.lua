@@ -718,8 +718,9 @@ describe("zklock #server", function()
             local stubborn = rig.hold(rig.session(server.hosts):mutex(path))
             local other = rig.session(server.hosts):mutex(path)
             local lease = rig.wait_while(other, { timeout = 60 }, function()
-                assert.matches("did not give way, and may write", select(2, of_server("break",
-                    "--yes --grace 0.1 %s", path)))
+                local text = select(2, of_server("break", "--yes --grace 0.1 %s", path))
+                assert.matches("broken: the next in the queue has the lock now%.", text)
+                assert.matches("did not give way: .- for up to run's %-%-grace", text)
             end)
             assert.equal("held", lease:state())
             rig.wait_for("the loss", function() return stubborn:state() == "lost" end)
@@ -761,10 +762,13 @@ describe("zklock #server", function()
         it("asks before, and leaves all as it is without a yes", function()
             local path = rig.path()
             local lease = rig.hold(rig.session(server.hosts):mutex(path))
-            for _, answer in ipairs{ "echo n", "true" } do
+            for answer, said in pairs{
+                ["echo n"] = "zklock: not broken\n",
+                ["true"] = "\nzklock: not broken: nobody answered; --yes asks nobody\n",
+            } do
                 local output = rig.shell("%s | %s bin/zklock --hosts %s break %s 2>&1; echo $?",
                                          answer, LUA, server.hosts, path)
-                assert.matches("%[y/N%] 1\n$", output)
+                assert.equal("Break it? [y/N] " .. said .. "1\n", output:match("Break it.*"))
             end
             assert.is_true(lease:check())
             assert.is_false((lease.handle:revoked()))
@@ -801,6 +805,40 @@ describe("zklock #server", function()
             assert.matches("\nok +127%.0%.0%.1:%d+ +[%d.]+, standalone, [%d.]+ ms, "
                 .. "session timeout 20 s\n", text)
             assert.matches("\nok +lock +" .. path:gsub("%-", "%%-") .. " was taken in ", text)
+            assert.matches("\nok +clock ", text)
+        end)
+
+        it("names the holder of a lock, and neither waits for it nor calls that a failure",
+           function()
+            local path = rig.path()
+            local lock = rig.session(server.hosts, { identity = "somebody:1" }):mutex(path)
+            local lease = rig.hold(lock)
+            rig.wait_while(rig.session(server.hosts):mutex(path), { timeout = 60 }, function()
+                local status, text = of_server("doctor", "%s", path)
+                assert.equal(0, status, text)
+                assert.matches("\nok +lock +" .. path:gsub("%-", "%%-") .. " is held by somebody:1 "
+                    .. "%(in the queue for %d+ s%): so neither", text)
+                assert.is_nil(text:find("NTP", 1, true))
+                assert.is_true(lease:check())
+                rig.released(lease)
+            end)
+        end)
+
+        it("names the holder that was asked to give way by its session", function()
+            local path, session = rig.path(), rig.session(server.hosts)
+            local lock = session:mutex(path)
+            rig.hold(lock)
+            assert(lock:revoke())
+            assert.matches("held by session 0x" .. session:id(),
+                           select(2, of_server("doctor", "%s", path)))
+        end)
+
+        it("counts no delay of an answer as a difference of clocks #slow", function()
+            local path, proxy = rig.path(), rig.proxy_for_test(server.hosts)
+            rig.used(rig.session(server.hosts):mutex(path)) -- no parents are made
+            proxy:command("delay 1000")
+            local status, text = outcome("--hosts %s --timeout 40 doctor %s", proxy.hosts, path)
+            assert.equal(0, status, text)
             assert.matches("\nok +clock ", text)
         end)
 
