@@ -385,8 +385,8 @@ describe("zklock #server", function()
             process:line()
             proxy:command("refuse")
             proxy:command("cut")
-            local since, left = process:find("suspect"):match("no server has confirmed it for (%d+) s; "
-                .. "unless one does, it is lost in (%d+) s$")
+            local since, left = process:find("suspect"):match("no server has confirmed it for (%d+) "
+                .. "s; unless one does, it is lost in (%d+) s$")
             assert.is_true(math.abs(since + left - 20) <= 1)
             proxy:pass()
             process:find("certain again")
@@ -641,7 +641,7 @@ describe("zklock #server", function()
             local path = rig.path()
             local session = rig.session(server.hosts, { identity = "first" })
             local lock = session:mutex(path, { data = "why" })
-            assert.equal("free", select(2, of_server("show", path)))
+            assert.equal("free (there is no such node)", select(2, of_server("show", path)))
             local lease = rig.hold(lock)
             local other = rig.session(server.hosts, { identity = "second" })
             rig.wait_while(other:mutex(path), { timeout = 20 }, function()
@@ -649,6 +649,8 @@ describe("zklock #server", function()
                 assert.matches("1 holds mutex +first .-\n +why\n +2 waits mutex +second ", text)
                 rig.released(lease)
             end)
+            rig.at_rest(session, other)
+            assert.equal("free", select(2, of_server("show", path)))
         end)
 
         it("shows a lock without an order, and permits", function()
@@ -762,13 +764,13 @@ describe("zklock #server", function()
         it("asks before, and leaves all as it is without a yes", function()
             local path = rig.path()
             local lease = rig.hold(rig.session(server.hosts):mutex(path))
-            for answer, said in pairs{
+            for answer, words in pairs{
                 ["echo n"] = "zklock: not broken\n",
                 ["true"] = "\nzklock: not broken: nobody answered; --yes asks nobody\n",
             } do
                 local output = rig.shell("%s | %s bin/zklock --hosts %s break %s 2>&1; echo $?",
                                          answer, LUA, server.hosts, path)
-                assert.equal("Break it? [y/N] " .. said .. "1\n", output:match("Break it.*"))
+                assert.equal("Break it? [y/N] " .. words .. "1\n", output:match("Break it.*"))
             end
             assert.is_true(lease:check())
             assert.is_false((lease.handle:revoked()))
@@ -786,7 +788,8 @@ describe("zklock #server", function()
             for _, name in ipairs{ "a", "b", "none" } do
                 local status, text = of_server("break", "-y --grace 0 %s/%s", path, name)
                 assert.equal(0, status)
-                assert.matches("nobody holds", text)
+                assert.equal(("nobody holds %s/%s%s"):format(path, name, name == "none"
+                    and " (there is no such node)" or ""), text)
             end
             local session = rig.session(server.hosts)
             for _, node in ipairs{ "a/lock", "b/config", "b/lock-1" } do
@@ -903,6 +906,13 @@ describe("zklock #server", function()
             for option in text:gsub("\nExample: .*", ""):gmatch("%f[%-]%-%-%l[%l%-]+") do
                 assert.truthy(bash:find(option, 1, true), option)
                 assert.truthy(verb == "seckill" or page:find(option, 1, true), option)
+            end
+        end
+        for verb, statuses in pairs{ run = "64 69 70 75 76 77 78 126 127 128",
+                                     join = "64 69 70 75 77 78 126 127 128" } do
+            local text = select(2, outcome("%s --help", verb))
+            for status in statuses:gmatch("%d+") do
+                assert.matches("%f[%d]" .. status .. "%f[%D]", text)
             end
         end
         assert.equal("bash zsh fish\n", rig.shell("bash -c '. %s; COMP_WORDS=(zklock completion "

@@ -39,15 +39,16 @@ function breaking.describe(parser)
 end
 
 
--- Those that hold the lock now, by the names of their nodes; and the lock itself.
+-- Those that hold the lock now, by the names of their nodes; the lock itself; and whether it has no
+-- node.
 local function holders(session, path)
-    local lock, queue, code = tree.lock(session, path)
-    if not lock then connect.fail(queue, code) end
+    local lock, queue, absent = tree.lock(session, path)
+    if not lock then connect.fail(queue, absent) end
     local held = {}
     for _, entry in ipairs(queue) do
         if entry.held then held[#held + 1] = entry end
     end
-    return held, lock
+    return held, lock, absent
 end
 
 
@@ -112,9 +113,9 @@ end
 
 local function carry_out(given, session, out, err)
     local path = given.path
-    local held, lock = holders(session, path)
+    local held, lock, absent = holders(session, path)
     if not held[1] then
-        out:write("nobody holds ", path, "\n")
+        out:write("nobody holds ", path, absent and " (there is no such node)\n" or "\n")
         return status.OK
     end
     out:write(show.text(held))

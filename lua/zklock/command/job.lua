@@ -51,6 +51,17 @@ local _M = {}
 
 -- --- the command line ---------------------------------------------------------------
 
+--- What a verb's help says of its exit status.
+---@param what string "the lock"
+---@param more string? about 76
+function _M.statuses(what, more)
+    return ("Exit status: the command's, 128 + n if signal n ended it; 64 usage; 69 no server "
+        .. "answers, or says whether %s is taken; 70 another failure; 75 %s is taken;%s 77 the "
+        .. "server refuses; 78 argparse is not installed; 126, 127 as of a shell."):format(what,
+        what, more or "")
+end
+
+
 --- Declares what ends a verb's options, and its arguments: each is { name, text }. Those of the
 -- command stand behind them.
 ---@param when string the minder gives the command its grace

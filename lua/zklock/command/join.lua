@@ -16,8 +16,7 @@ local join = {
     description = "Makes a node NAME in the folder PATH, runs the command, and removes the node "
         .. "when the command has ended, or is told to end. The node is no lock: when it is lost "
         .. "it is made again, and the command goes on. The command has ZKLOCK_PATH and "
-        .. "ZKLOCK_SESSION in its environment. Options end at NAME. Exit status: the command's; "
-        .. "75 the name is taken; 69 no server answers; 64 usage.",
+        .. "ZKLOCK_SESSION in its environment. Options end at NAME. " .. jobs.statuses("the name"),
     example = "zklock join --data weight=3 /members/gateway 10.0.0.7:8080 -- ./gateway.sh",
     tail = "name",
     valued = {
@@ -30,9 +29,10 @@ local join = {
 function join.describe(parser)
     parser:option("--data", "What others are shown, such as weight=3."):argname "TEXT"
     parser:mutex(
-        parser:option("-w --wait", "Give up after so many seconds if the name is taken.")
-            :argname "SECONDS":convert(connect.seconds),
-        parser:flag("-n --nonblock --nb", "Give up at once if the name is taken."))
+        parser:option("-w --wait", "Give up after so many seconds in all; by default it waits for "
+            .. "ever, for a server, too."):argname "SECONDS":convert(connect.seconds),
+        parser:flag("-n --nonblock --nb", "Give up at once if the name is taken, and after 5 s "
+            .. "without an answer."))
     jobs.describe(parser, "zklock is killed", {
         { "PATH", "The folder's path." },
         { "NAME", "The node's name." },
@@ -107,7 +107,8 @@ function Membership:enter()
     local job, waits = self.job, self.job.given.wait
     local tries = job.tries
     while true do
-        local timeout = tries and job.session.connect_timeout or waits and connect.left(job.deadline)
+        local timeout = waits and connect.left(job.deadline) or nil
+        if tries then timeout = job.session.connect_timeout end
         local member, message, code = self:join(timeout)
         if member then return self:become(member) end
         if code == "conflict" then

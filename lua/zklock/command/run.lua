@@ -14,8 +14,8 @@ local run = {
     summary = "Run a command while holding a lock.",
     description = "Waits for the lock at PATH, runs the command, gives the lock up. The command "
         .. "has ZKLOCK_TOKEN, ZKLOCK_PATH and ZKLOCK_SESSION in its environment. Options end at "
-        .. "PATH. Exit status: the command's; 75 the lock is taken, or the wait timed out; 76 it "
-        .. "was lost while the command ran; 69 no server answers; 64 usage.",
+        .. "PATH. " .. jobs.statuses("the lock",
+        " 76 it was lost while the command ran;"),
     example = "zklock run -n /locks/nightly ./backup.sh --full",
     tail = "path",
     valued = {
@@ -51,17 +51,18 @@ end
 function run.describe(parser)
     local seconds = connect.seconds
     parser:mutex(
-        parser:option("-w --wait", "Give up after so many seconds."):argname "SECONDS"
-            :convert(seconds),
-        parser:flag("-n --nonblock --nb", "Give up at once if the lock is taken."))
+        parser:option("-w --wait", "Give up after so many seconds in all; by default it waits for "
+            .. "ever, for a server, too."):argname "SECONDS":convert(seconds),
+        parser:flag("-n --nonblock --nb", "Give up at once if the lock is taken, and after 5 s "
+            .. "without an answer."))
     parser:mutex(
         parser:flag("-s --shared", "As a reader: with other readers."),
         parser:flag("-x -e --exclusive", "As a writer, alone. Default: a mutex, which also blocks "
             .. "readers and writers."),
         parser:option("--permits", "K of the N permits of a semaphore."):argname "K/N"
             :convert(permits))
-    parser:option("-E --conflict-exit-code", "Exit status if the lock is taken, or the wait "
-        .. "times out; by default 75."):argname "STATUS":convert(exit_status)
+    parser:option("-E --conflict-exit-code", "Exit status if the lock is taken; by default 75.")
+        :argname "STATUS":convert(exit_status)
     run.describe_command(parser)
 end
 
@@ -108,8 +109,8 @@ end
 
 
 local tells = {
-    suspect = "%s: the lease is suspect: no server has confirmed it for %.0f s; unless one does, it "
-        .. "is lost in %.0f s",
+    suspect = "%s: the lease is suspect: no server has confirmed it for %.0f s; unless one does, "
+        .. "it is lost in %.0f s",
     held = "%s: the lease is certain again",
     lost = "%s: the lease is lost: the command is ended",
 }
