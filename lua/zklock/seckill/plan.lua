@@ -294,12 +294,31 @@ local function check_kind(the_plan)
 end
 
 
+-- what the script expects ---------------------------------------------------------------------
+
+local EXPECTED = { sold = true, refused = true, failed = true }
+
+local function expectation(options)
+    local given, what = options.expect, "expect is a table of counts of buyers, as in { sold = 100, "
+        .. "failed = 0 }"
+    if given == nil then return nil end
+    if type(given) ~= "table" then refuse("%s, not %s", what, show(given)) end
+    for name, count in pairs(given) do
+        if not EXPECTED[name] then
+            refuse("%s, or refused; it has no %s", what, show(name))
+        end
+        whole(given, name, 0, MOST_BUYERS, count)
+    end
+    return given
+end
+
+
 -- all of them -----------------------------------------------------------------------------------
 
 local KNOWN = {
-    "buyers", "faults", "fenced", "hold", "limit", "lock", "lua", "mysql", "name", "parameters",
-    "pause", "product", "products", "purchase", "quantity", "quiet", "redis", "seed", "servers",
-    "session", "simulated", "store", "strategy", "timeout", "zookeeper",
+    "buyers", "expect", "faults", "fenced", "hold", "limit", "lock", "lua", "mysql", "name",
+    "parameters", "pause", "product", "products", "purchase", "quantity", "quiet", "redis", "seed",
+    "servers", "session", "simulated", "store", "strategy", "timeout", "zookeeper",
 }
 
 local function check_names(options)
@@ -363,6 +382,7 @@ end
 ---@field timeout number       seconds for which a buyer waits for the lock
 ---@field session number       session timeout asked for
 ---@field seed integer
+---@field expect table?        how many buyers are to be sold, refused, failed
 ---@field fenced boolean       the store is shown tokens, and refuses late writes by them
 ---@field faults table[]
 ---@field parameters table?    for modules of the user's own
@@ -404,6 +424,7 @@ function plan.read(options)
         session = seconds(options, "session", 2, LEAST_SESSION),
         seed = whole(options, "seed", simulated and 1 or 0, 2 ^ 31 - 1, 1),
         simulated = simulated, chances = kinds,
+        expect = expectation(options),
         fenced = flag(options, "fenced", true),
         quiet = flag(options, "quiet", false),
         lua = text(options, "lua"),

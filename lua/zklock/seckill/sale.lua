@@ -5,12 +5,13 @@ local fairness = require "zklock.seckill.fairness"
 local overlaps = require "zklock.seckill.overlaps"
 local report = require "zklock.seckill.report"
 local sorted_names = require "zklock.sorted_names"
+local vain = require "zklock.seckill.vain"
 
 
 ---@class zklock.seckill.Sale
 ---@field name string
----@field verdict "right" | "wrong"
----@field finding string   the sentence behind it, from the store
+---@field verdict "right" | "wrong" | "stuck"  stuck: nothing is wrong, and buyers waited in vain
+---@field finding string   the sentence behind it
 ---@field in_vain boolean? it is wrong for that buyers waited in vain (a scenario's verdict)
 ---@field sold integer     buyers who were told that they have bought
 ---@field refused integer  buyers who were told that it is sold out
@@ -76,7 +77,7 @@ local function fault_of(product)
 end
 
 
-local function judge(products, outcome)
+local function judge_store(products, outcome)
     local total = { stock = 0, left = 0, ordered = 0 }
     local names = sorted_names(products)
     for _, name in ipairs(names) do
@@ -94,29 +95,66 @@ local function judge(products, outcome)
 end
 
 
+local COUNTED = { sold = "sold", refused = "refused" }
+
+local function count_outcomes(purchases)
+    local counts, failures = { sold = 0, refused = 0, failed = 0 }, {}
+    for _, purchase in ipairs(purchases) do
+        local what = COUNTED[purchase.outcome] or "failed"
+        counts[what] = counts[what] + 1
+        if what == "failed" then
+            failures[purchase.outcome] = (failures[purchase.outcome] or 0) + 1
+        end
+    end
+    return counts, failures
+end
+
+
+-- What the plan expects otherwise; nil: nothing.
+local function unmet(expect, purchases)
+    if not expect then return nil end
+    local counts, words = count_outcomes(purchases), {}
+    for _, name in ipairs(sorted_names(expect)) do
+        if counts[name] ~= expect[name] then
+            words[#words + 1] = ("%d %s and not %d"):format(expect[name], name, counts[name])
+        end
+    end
+    return words[1] and "expected " .. table.concat(words, ", ")
+end
+
+
+local function judge(plan, products, outcome)
+    local verdict, finding = judge_store(products, outcome)
+    local other = unmet(plan.expect, outcome.purchases)
+    if not other then return verdict, finding end
+    return "wrong", finding .. "; " .. other
+end
+
+
 --- The verdict on what is left, on the orders and on what buyers were told.
 ---@param plan zklock.seckill.Plan
 ---@param outcome { left: table<string, integer>, orders: table[], purchases: table[] }
 ---@return "right"|"wrong" verdict
 ---@return string finding
-function sale.judge(plan, outcome) return judge(count_products(plan, outcome), outcome) end
+function sale.judge(plan, outcome) return judge(plan, count_products(plan, outcome), outcome) end
 
 
--- numbers ---------------------------------------------------------------------------------------
-
-local COUNTED = { sold = "sold", refused = "refused" }
-
-local function count_outcomes(self)
-    self.sold, self.refused, self.failed, self.failures = 0, 0, 0, {}
-    for _, purchase in ipairs(self.purchases) do
-        local what = COUNTED[purchase.outcome] or "failed"
-        self[what] = self[what] + 1
-        if what == "failed" then
-            self.failures[purchase.outcome] = (self.failures[purchase.outcome] or 0) + 1
-        end
+-- The store knows nothing of buyers that waited in vain, nor of a sale that never ends.
+local function complete(self, outcome)
+    local limit = self.plan.limit
+    local waited = vain.count(outcome, self.products, outcome.late and limit or self.seconds)
+    if waited > 0 then
+        self.verdict = self.verdict == "right" and "stuck" or self.verdict
+        self.finding = ("%s; %d %s waited in vain"):format(self.finding, waited,
+            waited == 1 and "buyer" or "buyers")
+    end
+    if outcome.late then
+        self.finding = ("%s; ended after its limit of %g s"):format(self.finding, limit)
     end
 end
 
+
+-- numbers ---------------------------------------------------------------------------------------
 
 local function measure(self)
     self.wait, self.hold = distributions.new(), distributions.new()
@@ -148,13 +186,13 @@ function sale.of(plan, outcome)
         purchases = outcome.purchases, notes = outcome.notes, faults = outcome.faults,
         seconds = outcome.seconds, products = count_products(plan, outcome),
     }, Sale)
-    count_outcomes(self)
+    local counts
+    counts, self.failures = count_outcomes(self.purchases)
+    for name, count in pairs(counts) do self[name] = count end
     measure(self)
     self.left = total_left(self.products)
-    self.verdict, self.finding = judge(self.products, outcome)
-    if outcome.late then
-        self.finding = ("%s; ended after its limit of %g s"):format(self.finding, plan.limit)
-    end
+    self.verdict, self.finding = judge(plan, self.products, outcome)
+    complete(self, outcome)
     self.fairness = fairness.of(self.purchases, plan.servers)
     self.overlaps = overlaps.of(self.purchases)
     return self
