@@ -50,6 +50,7 @@ end
 
 
 local function with_strategy(options, strategy)
+    if type(options) ~= "table" then return options end
     local changed = {}
     for name, value in pairs(options) do changed[name] = value end
     changed.strategy = strategy
@@ -96,9 +97,14 @@ function seckill.compare(strategies, options)
         misuse.refuse("compare needs a list of strategies, as in { \"none\", \"zookeeper\" }, "
             .. "not %s", misuse.show(strategies))
     end
+    if options == nil then options = {} end
+    if type(options) == "table" and options.strategy ~= nil then
+        misuse.refuse("compare has a list of strategies, and options without a strategy, not "
+            .. "strategy = %s", misuse.show(options.strategy))
+    end
     local all = {}
     for i, strategy in ipairs(strategies) do
-        all[i] = plans.read(with_strategy(options or {}, strategy))
+        all[i] = plans.read(with_strategy(options, strategy))
     end
     if all[1].simulated then return simulate_all(all) end
     return throwaway.with(function(servers)

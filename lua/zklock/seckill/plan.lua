@@ -7,6 +7,7 @@ local misuse = require "zklock.misuse"
 local options_of_worlds = require "zklock.world.options"
 local purchases = require "zklock.seckill.purchases"
 local seed = require "zklock.seckill.seed"
+local shell = require "zklock.system.shell"
 local sorted_names = require "zklock.sorted_names"
 local stores = require "zklock.seckill.stores"
 local strategies = require "zklock.seckill.strategies"
@@ -69,6 +70,14 @@ local function flag(options, name, default)
         refuse("%s must be true or false, not %s", name, show(value))
     end
     return value
+end
+
+
+local function program(options)
+    local given = text(options, "lua")
+    local message = given and shell.lacks(given)
+    if message then refuse("lua = %s: %s", show(given), message) end
+    return given
 end
 
 
@@ -427,7 +436,7 @@ function plan.read(options)
         expect = expectation(options),
         fenced = flag(options, "fenced", true),
         quiet = flag(options, "quiet", false),
-        lua = text(options, "lua"),
+        lua = program(options),
         parameters = parameters(options),
     }
     the_plan.needs = needs_of(strategy, the_plan.parameters)

@@ -233,6 +233,19 @@ function Sale:__tostring()
 end
 
 
+-- Of the plan: what a reader has to know to understand the sale. What else there is stands beside.
+local OPTIONS = {
+    "quantity", "purchase", "pause", "hold", "timeout", "fenced", "session", "seed", "limit",
+    "simulated", "expect", "parameters",
+}
+
+local function options_of(plan)
+    local options = {}
+    for _, name in ipairs(OPTIONS) do options[name] = plan[name] end
+    return options
+end
+
+
 local function server_names(count)
     local names = {}
     for number = 1, count do names[number] = "server " .. number end
@@ -255,7 +268,21 @@ function Sale:record()
         buyers = self.buyers, sold = self.sold, refused = self.refused, failed = self.failed,
         seconds = self.seconds, servers = server_names(self.servers), faults = self.faults,
         fairness = self.fairness, purchases = self.purchases, overlaps = self.overlaps,
+        failures = self.failures, notes = self.notes, options = options_of(self.plan),
     }
+end
+
+
+--- All of it as plain tables: what JSON has. Its fields are the sale's.
+---@return table
+function Sale:fields()
+    local fields = self:record()
+    fields.products, fields.left, fields.ordered = self.products, self.left, nil
+    fields.servers = self.servers
+    fields.wait, fields.hold = self.wait:fields(), self.hold:fields()
+    fields.answer = self.answer:fields()
+    fields.seed, fields.story = self.seed, self.story
+    return fields
 end
 
 
@@ -271,11 +298,13 @@ end
 function Sale:report(file) return report.write(file, contents(self)) end
 
 
---- Writes all of it, as JSON.
+--- Writes all of it, as JSON: its `fields`.
 ---@param file string
 ---@return true?
 ---@return string? message
-function Sale:json(file) return report.json(file, contents(self)) end
+function Sale:json(file)
+    return report.json(file, { title = self.name, sales = { self:fields() } })
+end
 
 
 --- Writes the purchases, a line each.

@@ -6,6 +6,7 @@
 
 local csv = require "zklock.seckill.report.csv"
 local json = require "zklock.seckill.report.json"
+local misuse = require "zklock.misuse"
 local page = require "zklock.seckill.report.page"
 
 
@@ -16,6 +17,13 @@ local page = require "zklock.seckill.report.page"
 
 
 local report = {}
+
+
+local function check(file_name)
+    if type(file_name) ~= "string" or file_name == "" then
+        misuse.refuse("a report needs the name of its file, not %s", misuse.show(file_name))
+    end
+end
 
 
 local function write(file_name, text)
@@ -34,6 +42,7 @@ end
 ---@return true?
 ---@return string? message
 function report.write(file_name, records)
+    check(file_name)
     return write(file_name, page.html(records))
 end
 
@@ -44,6 +53,7 @@ end
 ---@return true?
 ---@return string? message
 function report.json(file_name, records)
+    check(file_name)
     return write(file_name, json.of_records(records))
 end
 
@@ -54,6 +64,7 @@ end
 ---@return true?
 ---@return string? message
 function report.csv(file_name, records)
+    check(file_name)
     return write(file_name, csv.of_records(records))
 end
 

@@ -1,0 +1,97 @@
+--- Mistakes of whoever writes a sale: options, files, strategies, stores and purchases that are
+--- wrong are named, and the caller's line is blamed. What is promised in docs/seckill.md.
+
+local demo = require "spec.seckill.demo"
+local dkjson = require "dkjson"
+local files = require "spec.files"
+local is_refused = require "spec.seckill.refused"
+local rig = require "spec.rig"
+local seckill = require "zklock.seckill"
+
+package.path = "spec/seckill/?.lua;docs/seckill/?.lua;" .. package.path
+
+local LONG = 60 -- seconds: no session ends where a machine stands still
+
+
+-- A small quick sale with these options, without ZooKeeper.
+local function sale(options)
+    options.strategy, options.pause = options.strategy or "local", options.pause or 0.002
+    options.servers, options.buyers = options.servers or 1, options.buyers or 4
+    options.timeout = options.timeout or LONG
+    return seckill.sale(options)
+end
+
+
+describe("a wrong option of a sale", function()
+    local NO_MASTERS = "127.0.0.1:1,127.0.0.1:2,127.0.0.1:3"
+
+    it("is an interpreter that is not there", function()
+        is_refused("lua = \"lua9.9\": lua9.9 is not installed", seckill.sale, { lua = "lua9.9" })
+    end)
+
+    it("is a strategy of a comparison, which has them already", function()
+        is_refused("options without a strategy, not strategy = \"local\"", seckill.compare,
+            { "none" }, { strategy = "local" })
+        is_refused("a table of options, not \"none\"", seckill.compare, { "none" }, "none")
+    end)
+
+    it("is a list of masters none of which answers", function()
+        local ok, message = pcall(sale, { strategy = "redlock", redis = NO_MASTERS })
+        assert.is_false(ok)
+        assert.matches("^server 1: redlock: no master answers: .*127.0.0.1:3.*refused", message)
+    end)
+end)
+
+
+describe("the files of a sale", function()
+    local folder, it_is
+
+    setup(function()
+        folder = rig.shell "mktemp -d":match "%S+"
+        it_is = sale{ parameters = { any = 1 } }
+    end)
+
+    teardown(function() rig.shell("rm -rf %s", folder) end)
+
+    it("have names", function()
+        for _, kind in ipairs{ "report", "json", "csv" } do
+            is_refused("a report needs the name of its file, not nil", it_is[kind], it_is)
+            is_refused("a report needs the name of its file, not \"\"", it_is[kind], it_is, "")
+        end
+    end)
+
+    it("can be written, or the command starts nothing", function()
+        local status, out, err = demo{ "--strategy", "none", "--csv", folder .. "/none/sale.csv" }
+        assert.same({ 2, "", folder .. "/none/sale.csv: No such file or directory\n" },
+            { status, out, err })
+        assert.equal(3, (demo{ "--only", "DEMO-04", "--json", folder .. "/new.json",
+            "--zookeeper", "" }))
+        assert.is_nil(io.open(folder .. "/new.json"))
+    end)
+
+    it("have all that the sale has, in its shapes, as JSON", function()
+        assert(it_is:json(folder .. "/sale.json"))
+        local read = dkjson.decode(files.read(folder .. "/sale.json")).sales[1]
+        for _, name in ipairs{ "name", "verdict", "finding", "sold", "refused", "failed", "left",
+                               "failures", "notes", "products", "overlaps", "faults", "buyers",
+                               "servers", "strategy", "store" } do
+            assert.same(it_is[name], read[name], name)
+        end
+        for _, name in ipairs{ "wait", "hold", "answer" } do
+            local times = it_is[name]
+            assert.equal(times:count(), read[name].count)
+            assert.is_true(math.abs(times:mean() - read[name].mean) < 1e-9)
+            assert.is_true(math.abs(times:quantile(0.99) - read[name].quantile["0.99"]) < 1e-9)
+        end
+        assert.same({ true, "plain", 1 },
+            { read.options.fenced, read.options.purchase, read.options.quantity })
+    end)
+
+    it("are those of each sale of a comparison, too", function()
+        local both = seckill.compare({ "none", "local" }, { buyers = 2, pause = 0 })
+        assert(both:json(folder .. "/both.json"))
+        local read = dkjson.decode(files.read(folder .. "/both.json"))
+        assert.equal("none, local", read.title)
+        assert.same({ 2, 2 }, { read.sales[1].wait.count, read.sales[2].wait.count })
+    end)
+end)
