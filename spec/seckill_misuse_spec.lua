@@ -95,3 +95,42 @@ describe("the files of a sale", function()
         assert.same({ 2, 2 }, { read.sales[1].wait.count, read.sales[2].wait.count })
     end)
 end)
+
+
+describe("a store that lies", function()
+    local function sold(lie)
+        return pcall(sale, { store = "liar", products = { bun = 5 }, parameters = { lie = lie } })
+    end
+
+    local ends = {
+        { "nothing", "it opens to something without stock" },
+        { "stock", "its stock of bun is nil, not a number" },
+        { "orders", "its orders are nil, not a list" },
+        { "an order", "an order is \"bun\", not a table" },
+        { "a product", "an order is of product \"tea\", which is not sold" },
+        { "a quantity", "an order has the quantity nil, not a number" },
+    }
+
+    for _, each in ipairs(ends) do
+        it("is named: " .. each[1], function()
+            local ok, message = sold(each[1])
+            assert.is_false(ok)
+            assert.equal("the store liar: " .. each[2], message)
+        end)
+    end
+
+    it("is named when a write has no result", function()
+        local ok, it_is = sold "sell"
+        assert.is_true(ok, it_is)
+        assert.same({ error = 4 }, it_is.failures)
+        assert.matches("\n4 errors, the first: the store liar: the write has no result",
+            tostring(it_is))
+    end)
+
+    it("is named in a simulated sale, too", function()
+        local ok, message = pcall(seckill.sale, { simulated = true, strategy = "none",
+            store = "liar", products = { bun = 5 }, parameters = { lie = "orders" } })
+        assert.is_false(ok)
+        assert.matches("the store liar: its orders are nil, not a list", message)
+    end)
+end)

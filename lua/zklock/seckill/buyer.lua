@@ -1,5 +1,6 @@
 --- A buyer: one purchase in a server. What it does is written into the server's record.
 
+local checked_store = require "zklock.seckill.checked_store"
 local zklock = require "zklock"
 
 
@@ -96,7 +97,8 @@ local function fencing_token(self) return self.server.plan.fenced and self.token
 --- between reading and writing.
 ---@return integer
 function Buyer:stock()
-    local stock = self.store:stock(self.product, fencing_token(self))
+    local stock = checked_store.stock(self.server.plan.store, self.product,
+        self.store:stock(self.product, fencing_token(self)))
     self.server.faults:strike(self)
     return stock
 end
@@ -131,7 +133,8 @@ end
 ---@return boolean written  false: the store refuses it
 function Buyer:write(left, write)
     write = write or self.store.sell
-    local written = write(self.store, self:order(left))
+    local written = checked_store.written(self.server.plan.store,
+        write(self.store, self:order(left)))
     if written then self:record("written", left) end
     return written
 end

@@ -2,6 +2,7 @@
 --- started, go on at one moment, are struck by faults, and end; then their records are read.
 
 local barrier = require "zklock.seckill.barrier"
+local checked_store = require "zklock.seckill.checked_store"
 local core = require "zklock.core"
 local fault = require "zklock.seckill.fault"
 local interpreter = require "zklock.system.interpreter"
@@ -158,7 +159,8 @@ end
 local function prepare(self)
     assert(os.execute("mkdir " .. self.folder))
     place.guard(self.place, self.plan.store, self.throwaway.reaper)
-    self.store = stores.load(self.plan.store).create(self.place)
+    local store = stores.load(self.plan.store).create(self.place)
+    self.store = checked_store.opened(self.plan.store, store)
     place.create_database(self.place)
     local strategy = strategies.load(self.plan.strategy)
     if strategy.prepare then
@@ -180,11 +182,10 @@ end
 
 local function outcome_of(self)
     local purchases, notes, last = read_records(self)
-    local left = {}
-    for product in pairs(self.plan.products) do left[product] = self.store:stock(product) end
+    local left, orders = checked_store.look(self.plan, self.store)
     return {
         purchases = purchases, notes = notes, faults = self.struck, seconds = last,
-        left = left, orders = self.store:orders(), late = self.late,
+        left = left, orders = orders, late = self.late,
     }
 end
 

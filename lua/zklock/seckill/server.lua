@@ -3,6 +3,7 @@
 
 local barrier = require "zklock.seckill.barrier"
 local buyers = require "zklock.seckill.buyer"
+local checked_store = require "zklock.seckill.checked_store"
 local is_interrupt = require "zklock.system.is_interrupt"
 local purchases = require "zklock.seckill.purchases"
 local stores = require "zklock.seckill.stores"
@@ -88,7 +89,8 @@ end
 --- A connection of its own to the store, as from a pool.
 ---@return table store
 function Server:new_store()
-    return self.open_store(self.plan.place, self)
+    local store = self.open_store(self.plan.place, self)
+    return checked_store.opened(self.plan.store, store)
 end
 
 
