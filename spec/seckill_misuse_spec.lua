@@ -134,3 +134,37 @@ describe("a store that lies", function()
         assert.matches("the store liar: its orders are nil, not a list", message)
     end)
 end)
+
+
+describe("a strategy that does not come back", function()
+    local function of(how)
+        return sale{ strategy = "moody", buyers = 6, timeout = 0.1, session = 0.1,
+            parameters = { every = 3, [how] = true } }
+    end
+
+    for _, how in ipairs{ "hangs", "yields" } do
+        it("is named after a while, and the sale is stuck: it " .. how .. " #slow", function()
+            local it_is = of(how)
+            assert.same({ "stuck", 4, { hung = 2 } },
+                { it_is.verdict, it_is.sold, it_is.failures })
+            assert.equal("error: the strategy moody: enter has not come back after 5.1 s",
+                it_is.notes[1].line)
+            assert.equal("4 sold and 96 left of 100; 2 buyers waited in vain", it_is.finding)
+        end)
+    end
+
+    it("is named when it loops, and nobody else is served: its server is ended #slow", function()
+        local it_is = of "loops"
+        assert.same({ "stuck", 1 }, { it_is.verdict, it_is.failures.hung })
+        assert.equal("hung", it_is.purchases[3].outcome)
+        assert.matches("error: server 1 has done nothing for 1%d s: the strategy moody loops",
+            it_is.notes[1].line)
+    end)
+
+    it("is not a server that a fault has stopped for as long #slow", function()
+        local it_is = sale{ strategy = "local", servers = 1, timeout = 0.1, session = 0.1,
+            faults = { { stop = "server 1", length = 12 } }, pause = 0.1 }
+        assert.same({ {}, 1 }, { it_is.notes, #it_is.faults })
+        assert.is_nil(it_is.failures.hung)
+    end)
+end)

@@ -1,4 +1,4 @@
---- A strategy that fails, hangs or dies for some buyers, or does not even open.
+--- A strategy that fails, hangs, loops or dies for some buyers, or does not even open.
 
 local zklock = require "zklock"
 
@@ -28,6 +28,8 @@ function Moody:enter(_, buyer)
     if buyer.number % self.parameters.every == 0 then
         if self.parameters.signal then self:wait_for_signal(self.parameters.signal) end
         while self.parameters.hangs do zklock.sleep(1) end
+        while self.parameters.yields do coroutine.yield() end
+        while self.parameters.loops do end
         error "moody today"
     end
     while self.inside do zklock.sleep(0.001) end

@@ -49,6 +49,27 @@ end
 function Buyer:note_hold() self:note("its hold is " .. self.strategy:state(self.hold)) end
 
 
+-- Calls fn(...), which has to come back after a while: the server's patience names it else.
+local function patiently(self, what, seconds, fn, ...)
+    local patience = self.server.patience
+    if not patience then return fn(...) end
+    patience:begins(self, what, seconds)
+    return patience:ends(self, fn(...))
+end
+
+
+local function call_strategy(self, method, seconds, ...)
+    local what = ("the strategy %s: %s"):format(self.server.plan.strategy, method)
+    return patiently(self, what, seconds, self.strategy[method], self.strategy, ...)
+end
+
+
+local function call_store(self, what, fn, ...)
+    what = ("the store %s: %s"):format(self.server.plan.store, what)
+    return patiently(self, what, nil, fn, self.store, ...)
+end
+
+
 --- What a buyer may want of a lock of zklock's or of an engine's beyond its name.
 ---@class zklock.seckill.Wish
 ---@field on_queued fun(position: integer)?  called when it comes to waiting
@@ -63,7 +84,8 @@ function Buyer:note_hold() self:note("its hold is " .. self.strategy:state(self.
 ---@return string? code
 function Buyer:enter(wish)
     self:record("asked", self.lock)
-    local hold, message, code = self.strategy:enter(self.lock, self, wish)
+    local hold, message, code = call_strategy(self, "enter", wish and wish.timeout, self.lock,
+        self, wish)
     if not hold then
         if message then self:note(message) end
         self:tell(code or "failed")
@@ -84,7 +106,7 @@ function Buyer:leave()
     if not hold then return end
     self.hold = nil
     self:record "released" -- before it is: others may have it from then on
-    self.strategy:leave(hold)
+    call_strategy(self, "leave", nil, hold)
 end
 
 
@@ -98,7 +120,7 @@ local function fencing_token(self) return self.server.plan.fenced and self.token
 ---@return integer
 function Buyer:stock()
     local stock = checked_store.stock(self.server.plan.store, self.product,
-        self.store:stock(self.product, fencing_token(self)))
+        call_store(self, "stock", self.store.stock, self.product, fencing_token(self)))
     self.server.faults:strike(self)
     return stock
 end
@@ -134,7 +156,7 @@ end
 function Buyer:write(left, write)
     write = write or self.store.sell
     local written = checked_store.written(self.server.plan.store,
-        write(self.store, self:order(left)))
+        call_store(self, "a write", write, self:order(left)))
     if written then self:record("written", left) end
     return written
 end

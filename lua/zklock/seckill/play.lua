@@ -7,6 +7,7 @@ local core = require "zklock.core"
 local fault = require "zklock.seckill.fault"
 local interpreter = require "zklock.system.interpreter"
 local json_file = require "zklock.seckill.json_file"
+local patience = require "zklock.seckill.patience"
 local place = require "zklock.seckill.place"
 local process = require "zklock.system.process"
 local record = require "zklock.seckill.record"
@@ -30,8 +31,9 @@ local count = 0 -- of this process's plays
 ---@class zklock.seckill.Play
 ---@field plan zklock.seckill.Plan
 ---@field folder string
----@field servers table[]   { process =, ended =, killed = }
+---@field servers table[]   { process =, pulse =, ended =, killed =, stopped = }
 ---@field struck zklock.seckill.Fault[]
+---@field still zklock.seckill.Note[]   of servers that did nothing any more
 ---@field over boolean
 local Play = {}
 Play.__index = Play
@@ -67,6 +69,7 @@ local function start_server(self, number)
         process = process.start("server " .. number, interpreter.words(self.plan.lua, SERVER,
             self.folder .. "/plan.json", tostring(number)),
             math.ceil(self.plan.limit + READY), self.throwaway.reaper),
+        pulse = patience.pulse(self.plan, self.folder, number),
     }
 end
 
@@ -103,8 +106,26 @@ local function wait_for_servers(self)
 end
 
 
+-- A server that does nothing for too long is ended, and what it was about is noted.
+local function look_at_pulse(self, number, server)
+    local seconds = not server.ended and server.pulse:is_still(server.stopped)
+    if not seconds then return end
+    server.ended = true
+    server.process:kill()
+    local buyer, word = record.last(self.folder, number)
+    local where = (word == "asked" or word == "released") and "the strategy " .. self.plan.strategy
+        or "the purchase, or the store " .. self.plan.store
+    self.still[#self.still + 1] = {
+        at = self:now(), server = number, buyer = buyer or 0,
+        line = ("error: server %d has done nothing for %.0f s: %s loops, or blocks"):format(number,
+            seconds, where),
+    }
+end
+
+
 local function all_ended(self)
-    for _, server in ipairs(self.servers) do
+    for number, server in ipairs(self.servers) do
+        look_at_pulse(self, number, server)
         look(server, "was ended by something else: the sale proves nothing")
         if not server.ended then return false end
     end
@@ -151,6 +172,11 @@ local function read_records(self)
             record.read(self.folder, number, self.start, purchases, notes) or 0)
     end
     record.end_holds(purchases, function(number) return self.servers[number].killed or last end)
+    for _, note in ipairs(self.still) do
+        notes[#notes + 1] = note
+        local purchase = purchases[note.buyer]
+        if purchase and purchase.outcome == "unanswered" then purchase.outcome = "hung" end
+    end
     table.sort(notes, function(a, b) return a.at < b.at end)
     return purchases, notes, last
 end
@@ -224,7 +250,7 @@ function play.carry_out(plan, throwaway, progress)
     local name = "sale-" .. count
     local id = throwaway.folder:match "%.(%w+)$"
     local self = setmetatable({
-        plan = plan, throwaway = throwaway, servers = {}, struck = {}, over = false,
+        plan = plan, throwaway = throwaway, servers = {}, struck = {}, still = {}, over = false,
         folder = throwaway.folder .. "/" .. name,
         root = ("/zklock-seckill.%s/%s"):format(id, name),
         zookeeper = plan.zookeeper or plan.needs_zookeeper and throwaway:zookeeper() or nil,

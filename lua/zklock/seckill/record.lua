@@ -190,6 +190,21 @@ function record.read(folder, server, start, purchases, notes)
 end
 
 
+--- The last thing that a server wrote down; nil: nothing yet.
+---@param folder string
+---@param server integer
+---@return integer? buyer
+---@return string? word
+function record.last(folder, server)
+    local file = io.open(path_of(folder, server))
+    if not file then return nil end
+    local buyer, word = file:read "*a":match "([^\n]*)\n[^\n]*$"
+    file:close()
+    buyer, word = (buyer or ""):match "^%S+ (%d+) (%l+)"
+    return tonumber(buyer), word
+end
+
+
 --- Counts in a record that is being written: each call gives the lines with that word since the
 --- call before.
 ---@param folder string

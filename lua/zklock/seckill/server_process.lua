@@ -5,6 +5,7 @@
 local core = require "zklock.core"
 local faults = require "zklock.seckill.fault"
 local json_file = require "zklock.seckill.json_file"
+local patience = require "zklock.seckill.patience"
 local records = require "zklock.seckill.record"
 local servers = require "zklock.seckill.server"
 
@@ -17,7 +18,7 @@ local function run(file_name, number)
     math.randomseed(plan.seed * 1000 + number)
     local server = servers.new(plan, number, records.create(plan.folder, number))
     server:open()
-    server.faults = faults.watch(server)
+    server.faults, server.patience = faults.watch(server), patience.new(server)
     server:come "start"
     server:wait_for("start", plan.servers + 1, block)
     server:serve()
