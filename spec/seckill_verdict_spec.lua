@@ -47,11 +47,19 @@ describe("buyers that waited in vain", function()
         assert.equal(1, count(5, {}, { granted = 1, released = 2 }, waits(10)))
     end)
 
+    it("saw it free for long, or for some time and for ever", function()
+        local first, next_one = { granted = 1, released = 7 }, { granted = 11, released = 12 }
+        assert.equal(1, count(5, {}, first, waits(10)))
+        assert.equal(0, count(5, {}, first, next_one, waits(10)))
+        first.released = 4
+        assert.equal(1, count(5, {}, first, next_one, waits(10)))
+    end)
+
     it("do not wait for a holder: not while one has the lock, though it is stopped", function()
         assert.equal(0, count(5, {}, { granted = 1, released = 30, outcome = "late" }, waits(10)))
         assert.equal(0, count(5, { { kind = "stop", target = "server 1" } },
             { server = 1, granted = 1, ended = 2, outcome = "error" }, waits(10)))
-        assert.equal(0, count(5, {}, { granted = 1, released = 9 }, { granted = 2, released = 3 },
+        assert.equal(0, count(5, {}, { granted = 1, released = 9.5 }, { granted = 2, released = 3 },
             waits(10)))
     end)
 

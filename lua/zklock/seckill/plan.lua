@@ -2,6 +2,7 @@
 
 local check = require "zklock.check"
 local dependency = require "zklock.system.dependency"
+local fault_options = require "zklock.seckill.fault_options"
 local hosts = require "zklock.hosts"
 local misuse = require "zklock.misuse"
 local options_of_worlds = require "zklock.world.options"
@@ -170,98 +171,6 @@ local function wishes(options, the_plan, given)
 end
 
 
-local FAULT = "a fault is { at = seconds, stop = whom, length = seconds }, "
-    .. "{ at = seconds, kill = whom }, { at = seconds, switch = value, held = true or false } or "
-    .. "{ at = seconds, run = function, what = text, where = text, held = true or false }, where "
-    .. "whom is \"holder\" or \"server 1\" to \"server %d\""
-
-local FAULT_FIELDS = {
-    at = true, stop = true, kill = true, length = true, run = true, what = true, where = true,
-    held = true, switch = true,
-}
-
-
--- What is wrong with a switch; nil: nothing.
-local function wrong_switch(given, strategy)
-    if not strategy.switch then return "the sale's strategy has no switch" end
-    if type(given.switch) ~= "string" or given.switch:find "%c" then
-        return "switch must be the name of an engine, or \"\" for the next in the order"
-    end
-    return (given.what ~= nil or given.where ~= nil) and "only a run has what and where" or nil
-end
-
-
--- What is wrong with the fields that belong to a stop, a kill, a switch or a run; nil: nothing.
-local function wrong_fields(given, strategy)
-    local count = (given.stop and 1 or 0) + (given.kill and 1 or 0) + (given.run and 1 or 0)
-        + (given.switch and 1 or 0)
-    if count ~= 1 then return "a fault has one of stop, kill, switch and run" end
-    if (given.stop == nil) ~= (given.length == nil) then
-        return "a stop has a length, and nothing else has one"
-    end
-    if given.switch then return wrong_switch(given, strategy) end
-    if not given.run then
-        return (given.held ~= nil or given.what ~= nil or given.where ~= nil)
-            and "neither a stop nor a kill has what, where or held" or nil
-    end
-    if type(given.run) ~= "function" then return "run must be a function" end
-    if type(given.what) ~= "string" or type(given.where) ~= "string" then
-        return "a run has what and where, by which reports name it"
-    end
-end
-
-
--- Why the server that is meant cannot be struck; nil: it can.
-local function wrong_target(given, servers)
-    if given.run or given.switch then return nil end
-    local whom = given.stop or given.kill
-    local number = type(whom) == "string" and tonumber(whom:match "^server (%d+)$")
-    if whom == "holder" or number and number >= 1 and number <= servers then return nil end
-    return "a fault cannot strike " .. show(whom)
-end
-
-
--- What carries a fault out that is not a stop or a kill, and how reports name it.
-local function action_of(given, strategy)
-    if not given.switch then return given.run, given.what, given.where end
-    local value = given.switch
-    local function run(play) strategy.switch(play, value) end
-    return run, "switch to " .. (value == "" and "the next" or value), "cerberus_engine"
-end
-
-
-local function one_fault(given, servers, strategy)
-    local function wrong(what) refuse("%s: " .. FAULT, what, servers) end
-    if type(given) ~= "table" then wrong("a fault cannot be " .. show(given)) end
-    for field in pairs(given) do
-        if not FAULT_FIELDS[field] then wrong("a fault has no " .. show(field)) end
-    end
-    local problem = wrong_fields(given, strategy) or wrong_target(given, servers)
-    if problem then wrong(problem) end
-    local run, what, where = action_of(given, strategy)
-    return {
-        at = seconds(given, "at", 0), stop = given.stop, kill = given.kill,
-        length = seconds(given, "length"), run = run, what = what, where = where,
-        held = flag(given, "held", false),
-    }
-end
-
-
-local function faults(options, servers, strategy)
-    local given, list = options.faults or {}, {}
-    if type(given) ~= "table" then
-        refuse("faults must be a list, not %s; " .. FAULT, show(given), servers)
-    end
-    for key in pairs(given) do
-        if not is_whole(key, 1, #given) then
-            refuse("faults must be a list of faults, and it has %s; " .. FAULT, show(key), servers)
-        end
-    end
-    for i, each in ipairs(given) do list[i] = one_fault(each, servers, strategy) end
-    return list
-end
-
-
 -- simulated sales ------------------------------------------------------------------------------
 
 local OF_REAL_ONES = { "lua", "mysql", "redis", "zookeeper" }
@@ -346,6 +255,27 @@ local function longest(the_plan)
 end
 
 
+-- What a ZooKeeper is to have that the sale starts for itself, to be struck by its faults; nil:
+-- none is struck.
+local function own_zookeeper(the_plan)
+    local wanted
+    for _, fault in ipairs(the_plan.faults) do
+        if fault.zookeeper then
+            wanted = wanted or { relays = false }
+            wanted.relays = wanted.relays or fault.zookeeper == "cut"
+        end
+    end
+    if wanted and the_plan.zookeeper then
+        refuse("faults strike a ZooKeeper that the sale starts: leave zookeeper = %s out",
+            show(the_plan.zookeeper))
+    end
+    if wanted and not the_plan.needs_zookeeper then
+        refuse "a fault strikes ZooKeeper, and neither the strategy nor the store is in it"
+    end
+    return wanted
+end
+
+
 local function parameters(options)
     local given = options.parameters
     if given ~= nil and type(given) ~= "table" then
@@ -394,6 +324,7 @@ end
 ---@field expect table?        how many buyers are to be sold, refused, failed
 ---@field fenced boolean       the store is shown tokens, and refuses late writes by them
 ---@field faults table[]
+---@field own_zookeeper { relays: boolean }?  one that its faults strike
 ---@field parameters table?    for modules of the user's own
 ---@field limit number         seconds after which the sale is ended
 ---@field lua string?          interpreter for the servers
@@ -441,7 +372,7 @@ function plan.read(options)
     }
     the_plan.needs = needs_of(strategy, the_plan.parameters)
     the_plan.name = text(options, "name", the_plan.strategy)
-    the_plan.faults = faults(options, the_plan.servers, strategy)
+    the_plan.faults = fault_options.read(options.faults, the_plan.servers, strategy)
     check_kind(the_plan)
     the_plan.wishes, the_plan.locks = wishes(options, the_plan, the_plan.products)
     the_plan.limit = seconds(options, "limit", longest(the_plan))
@@ -449,6 +380,7 @@ function plan.read(options)
     loaded(purchases.load, the_plan.purchase)
     if strategy.check and (strategy.simulated or not simulated) then strategy.check(the_plan) end
     the_plan.needs_zookeeper = strategy.needs_zookeeper or the_plan.store == "zookeeper"
+    the_plan.own_zookeeper = own_zookeeper(the_plan)
     return the_plan
 end
 

@@ -34,6 +34,7 @@ local count = 0 -- of this process's plays
 ---@field servers table[]   { process =, pulse =, ended =, killed =, stopped = }
 ---@field struck zklock.seckill.Fault[]
 ---@field still zklock.seckill.Note[]   of servers that did nothing any more
+---@field own_zookeeper zklock.throwaway.ZooKeeper?  one that the plan's faults strike
 ---@field over boolean
 local Play = {}
 Play.__index = Play
@@ -206,8 +207,17 @@ end
 ---@field orders table[]
 ---@field late boolean?   it was ended when its time was over
 
+-- Its session may have ended with the server.
+local function open_store_again(self)
+    self.own_zookeeper:mend()
+    self.store:close()
+    self.store = stores.load(self.plan.store).open(self.place)
+end
+
+
 local function outcome_of(self)
     local purchases, notes, last = read_records(self)
+    if self.own_zookeeper and self.plan.store == "zookeeper" then open_store_again(self) end
     local left, orders = checked_store.look(self.plan, self.store)
     return {
         purchases = purchases, notes = notes, faults = self.struck, seconds = last,
@@ -235,8 +245,10 @@ local function close(self)
     end
     if self.store then
         self.store:close()
+        if self.own_zookeeper then self.own_zookeeper:mend() end
         place.remove(self.place, self.plan.store)
     end
+    if self.own_zookeeper then self.own_zookeeper:close() end
 end
 
 
@@ -253,9 +265,11 @@ function play.carry_out(plan, throwaway, progress)
         plan = plan, throwaway = throwaway, servers = {}, struck = {}, still = {}, over = false,
         folder = throwaway.folder .. "/" .. name,
         root = ("/zklock-seckill.%s/%s"):format(id, name),
-        zookeeper = plan.zookeeper or plan.needs_zookeeper and throwaway:zookeeper() or nil,
+        own_zookeeper = plan.own_zookeeper and throwaway:zookeepers(1, plan.own_zookeeper) or nil,
         redis = plan.redis or plan.needs.redis and throwaway:redis(plan.needs.redis) or nil,
     }, Play)
+    self.zookeeper = self.own_zookeeper and self.own_zookeeper.hosts or plan.zookeeper
+        or plan.needs_zookeeper and throwaway:zookeeper() or nil
     self.place = place.of(self, ("zklock_%s_%d"):format(id:lower(), count))
     local results = { pcall(carry_out, self, progress) }
     close(self)

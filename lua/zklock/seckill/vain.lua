@@ -53,11 +53,14 @@ local function free_since(holds, moment)
 end
 
 
--- For half of its wait at least, up to the end: a hand-off that is under way is no reason.
+-- For half of its wait at least, up to the end; or for a tenth, and nobody had it any more. A
+-- hand-off that is under way is no reason.
 local function was_free(purchase, holds, the_end)
-    local moment = purchase.told or the_end
-    local since = math.max(purchase.asked, free_since(holds[purchase.lock] or {}, moment))
-    return since <= moment and 2 * (moment - since) >= moment - purchase.asked
+    local moment, of_lock = purchase.told or the_end, holds[purchase.lock] or {}
+    local since = math.max(purchase.asked, free_since(of_lock, moment))
+    local is_last = not of_lock[1] or of_lock[#of_lock].from <= moment
+    local part = is_last and 0.1 or 0.5
+    return since <= moment and moment - since >= part * (moment - purchase.asked)
 end
 
 
