@@ -7,6 +7,7 @@ local files = require "spec.files"
 local is_refused = require "spec.seckill.refused"
 local rig = require "spec.rig"
 local seckill = require "zklock.seckill"
+local zklock = require "zklock"
 
 package.path = "spec/seckill/?.lua;docs/seckill/?.lua;" .. package.path
 
@@ -57,6 +58,8 @@ describe("the files of a sale", function()
         for _, kind in ipairs{ "report", "json", "csv" } do
             is_refused("a report needs the name of its file, not nil", it_is[kind], it_is)
             is_refused("a report needs the name of its file, not \"\"", it_is[kind], it_is, "")
+            assert.same({ nil, "/dev/full: No space left on device" },
+                { it_is[kind](it_is, "/dev/full") })
         end
     end)
 
@@ -97,6 +100,71 @@ describe("the files of a sale", function()
 end)
 
 
+describe("what buyers are told", function()
+    it("makes a sale wrong if it is not so: refused, with an order", function()
+        local it_is = sale{ purchase = "fibber", buyers = 3 }
+        assert.same({ "wrong", "3 buyers were told \"refused\", and with an order" },
+            { it_is.verdict, it_is.finding })
+    end)
+
+    it("is an error if the strategy's token is no number", function()
+        local it_is = sale{ strategy = "moody", buyers = 2,
+            parameters = { every = 9, token = "a1" } }
+        assert.same({ error = 2 }, it_is.failures)
+        assert.equal("error: the strategy moody: its token is \"a1\", not digits",
+            it_is.notes[1].line)
+    end)
+end)
+
+
+describe("the limit of a sale", function()
+    local FOREVER = 1000 + rig.pid -- seconds; a process that no other test has
+
+    local function is_left()
+        return rig.shell("pgrep -cf '^sleep %d$'", FOREVER):match "%d+" ~= "0"
+    end
+
+    it("holds where a strategy waits for a command, which ends with it", function()
+        local it_is = sale{ strategy = "moody", limit = 1,
+            parameters = { every = 1, blocks = FOREVER } }
+        assert.same({ "stuck", { unanswered = 4 } }, { it_is.verdict, it_is.failures })
+        assert.is_false(is_left())
+    end)
+
+    it("holds where a fault does not come back", function()
+        local function run() zklock.sleep(FOREVER) end
+        local it_is = sale{ limit = 2, faults = { { run = run, what = "a", where = "b" } } }
+        assert.same({ "right", 4 }, { it_is.verdict, it_is.sold })
+        assert.is_nil(it_is.faults[1].ended)
+    end)
+
+    it("is not 0", function()
+        is_refused("limit must be a number of seconds from 0.01", seckill.sale, { limit = 0 })
+    end)
+
+    it("is not needed where the script is killed: nothing of a server stays #slow", function()
+        local folder = rig.shell "mktemp -d":match "%S+"
+        files.write(folder .. "/script.lua", ([[package.path = %q require("zklock.seckill").sale{
+            strategy = "moody", parameters = { every = 1, blocks = %d } }]]):format(package.path, FOREVER))
+        local pid = rig.shell("exec 2>&1; %s %s/script.lua >/dev/null & echo $!",
+            os.getenv "ZKLOCK_LUA" or "lua5.4", folder):match "%d+"
+        rig.wait_for("a server that waits", is_left, LONG)
+        rig.shell("kill -KILL %s", pid)
+        rig.wait_for("its end", function() return not is_left() end, LONG)
+        rig.shell("rm -r %s", folder)
+    end)
+end)
+
+
+describe("a script that is interrupted in a sale", function()
+    it("ends with a line, and no traceback", function()
+        local script = "require('zklock.seckill').sale{ strategy = 'none', pause = 60 }"
+        local out = rig.shell("exec 2>&1; timeout -s INT 5 lua5.4 -e \"%s\"", script)
+        assert.equal("lua5.4: interrupted!\n", out)
+    end)
+end)
+
+
 describe("a store that lies", function()
     local function sold(lie)
         return pcall(sale, { store = "liar", products = { bun = 5 }, parameters = { lie = lie } })
@@ -108,6 +176,7 @@ describe("a store that lies", function()
         { "orders", "its orders are nil, not a list" },
         { "an order", "an order is \"bun\", not a table" },
         { "a product", "an order is of product \"tea\", which is not sold" },
+        { "a buyer", "an order has the buyer \"1\", not a number" },
         { "a quantity", "an order has the quantity nil, not a number" },
     }
 

@@ -11,6 +11,7 @@ function lies.sell() end
 function lies.orders() return nil end
 lies["an order"] = function() return { "bun" } end
 lies["a product"] = function() return { { buyer = 1, product = "tea", quantity = 1 } } end
+lies["a buyer"] = function() return { { buyer = "1", product = "bun", quantity = 1 } } end
 lies["a quantity"] = function() return { { buyer = 1, product = "bun" } } end
 
 

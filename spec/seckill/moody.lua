@@ -23,6 +23,9 @@ function Moody:wait_for_signal(signal)
 end
 
 
+function Moody:token() return self.parameters.token end
+
+
 -- Buyers of one server exclude each other.
 function Moody:enter(_, buyer)
     if buyer.number % self.parameters.every == 0 then
@@ -30,6 +33,7 @@ function Moody:enter(_, buyer)
         while self.parameters.hangs do zklock.sleep(1) end
         while self.parameters.yields do coroutine.yield() end
         while self.parameters.loops do end
+        if self.parameters.blocks then os.execute("exec sleep " .. self.parameters.blocks) end
         error "moody today"
     end
     while self.inside do zklock.sleep(0.001) end

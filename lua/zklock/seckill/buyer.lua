@@ -1,6 +1,7 @@
 --- A buyer: one purchase in a server. What it does is written into the server's record.
 
 local checked_store = require "zklock.seckill.checked_store"
+local misuse = require "zklock.misuse"
 local zklock = require "zklock"
 
 
@@ -64,6 +65,19 @@ local function call_strategy(self, method, seconds, ...)
 end
 
 
+-- The digits of the token; nil: there is none.
+local function token_of(self, hold)
+    local strategy = self.strategy
+    local token = strategy.token and strategy:token(hold)
+    if not token then return nil end
+    if not tostring(token):find "^%d+$" then
+        error(("the strategy %s: its token is %s, not digits"):format(self.server.plan.strategy,
+            misuse.show(token)), 0)
+    end
+    return tostring(token)
+end
+
+
 local function call_store(self, what, fn, ...)
     what = ("the store %s: %s"):format(self.server.plan.store, what)
     return patiently(self, what, nil, fn, self.store, ...)
@@ -92,10 +106,10 @@ function Buyer:enter(wish)
         return nil, message, code
     end
     local strategy = self.strategy
-    self.token = strategy.token and strategy:token(hold) or nil
+    self.hold = hold
+    self.token = token_of(self, hold)
     self:record("granted", self.token or "-")
     if strategy.shared and strategy:shared(hold) then self:record "shared" end
-    self.hold = hold
     return hold
 end
 

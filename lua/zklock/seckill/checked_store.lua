@@ -59,6 +59,9 @@ local function check_order(name, order, products)
     if not products[order.product] then
         complain(name, "an order is of product %s, which is not sold", show(order.product))
     end
+    if order.buyer ~= nil and type(order.buyer) ~= "number" then
+        complain(name, "an order has the buyer %s, not a number", show(order.buyer))
+    end
     if type(order.quantity) ~= "number" then
         complain(name, "an order has the quantity %s, not a number", show(order.quantity))
     end

@@ -14,6 +14,7 @@ end
 
 local comparisons = require "zklock.seckill.comparison"
 local explorations = require "zklock.seckill.exploration"
+local is_interrupt = require "zklock.system.is_interrupt"
 local misuse = require "zklock.misuse"
 local plans = require "zklock.seckill.plan"
 local play = require "zklock.seckill.play"
@@ -35,18 +36,44 @@ local function carry_out(plan, servers)
 end
 
 
+local INTERRUPT = setmetatable({}, { __tostring = function() return "interrupted!" end })
+
+local function results(ok, ...)
+    if ok then return ... end
+    local problem = (...)
+    -- An interpreter shows no traceback of an error that is no text.
+    if is_interrupt(problem) and not tostring(problem):find "^server " then problem = INTERRUPT end
+    error(problem, 0)
+end
+
+-- Calls fn(...); Ctrl-C ends it as an error that an interpreter shows in a line.
+local function briefly(fn, ...) return results(pcall(fn, ...)) end
+
+
+local function check_servers(servers)
+    if servers ~= nil and (type(servers) ~= "table" or not servers.reaper) then
+        misuse.refuse("the servers of a sale come from zklock.throwaway's open, and are not %s",
+            misuse.show(servers))
+    end
+end
+
+
+local function sale(options, servers)
+    local plan = plans.read(options)
+    check_servers(servers)
+    if plan.simulated then return simulated.carry_out(plan) end
+    if servers then return carry_out(plan, servers) end
+    return throwaway.with(function(own) return carry_out(plan, own) end)
+end
+
+
 --- Carries out a sale.
 ---@param options table
 ---@param servers zklock.Throwaway?  default: of its own
 ---@return zklock.seckill.Sale? sale  nil: a simulated one that there cannot be
 ---@return string? message
 ---@return string? code  "unsupported", "context"
-function seckill.sale(options, servers)
-    local plan = plans.read(options)
-    if plan.simulated then return simulated.carry_out(plan) end
-    if servers then return carry_out(plan, servers) end
-    return throwaway.with(function(own) return carry_out(plan, own) end)
-end
+function seckill.sale(options, servers) return briefly(sale, options, servers) end
 
 
 local function with_strategy(options, strategy)
@@ -58,13 +85,7 @@ local function with_strategy(options, strategy)
 end
 
 
---- Carries out a simulated sale with each seed from 1 on.
----@param options table  of seckill.sale
----@param given { seeds: integer? }?
----@return zklock.seckill.Exploration? exploration  nil: there cannot be such a sale
----@return string? message
----@return string? code  "unsupported", "context"
-function seckill.explore(options, given)
+local function explore(options, given)
     local plan, seeds = explorations.plan(options, given)
     local heard, clear = progress.of_schedules(plan, seeds)
     local ok, found, message, code = pcall(explorations.carry_out, plan, seeds, heard)
@@ -73,6 +94,15 @@ function seckill.explore(options, given)
     if found then return found end
     return nil, message, code
 end
+
+
+--- Carries out a simulated sale with each seed from 1 on.
+---@param options table  of seckill.sale
+---@param given { seeds: integer? }?
+---@return zklock.seckill.Exploration? exploration  nil: there cannot be such a sale
+---@return string? message
+---@return string? code  "unsupported", "context"
+function seckill.explore(options, given) return briefly(explore, options, given) end
 
 
 local function simulate_all(plans_of_all)
@@ -86,16 +116,10 @@ local function simulate_all(plans_of_all)
 end
 
 
---- Carries out the same sale with one strategy after the other.
----@param strategies string[]
----@param options table?
----@return zklock.seckill.Comparison? comparison  nil: of simulated sales, one that there cannot be
----@return string? message
----@return string? code
-function seckill.compare(strategies, options)
+local function compare(strategies, options)
     if type(strategies) ~= "table" or not strategies[1] then
         misuse.refuse("compare needs a list of strategies, as in { \"none\", \"zookeeper\" }, "
-            .. "not %s", misuse.show(strategies))
+            .. "not %s", type(strategies) == "table" and "an empty one" or misuse.show(strategies))
     end
     if options == nil then options = {} end
     if type(options) == "table" and options.strategy ~= nil then
@@ -113,6 +137,14 @@ function seckill.compare(strategies, options)
         return comparisons.of(made)
     end)
 end
+
+--- Carries out the same sale with one strategy after the other.
+---@param strategies string[]
+---@param options table?
+---@return zklock.seckill.Comparison? comparison  nil: of simulated sales, one that there cannot be
+---@return string? message
+---@return string? code
+function seckill.compare(strategies, options) return briefly(compare, strategies, options) end
 
 
 return seckill

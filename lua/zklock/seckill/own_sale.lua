@@ -141,7 +141,8 @@ end
 
 local function write_files(sales, files, out)
     for kind, file in pairs(files) do
-        assert(sales[kind](sales, file))
+        local written, message = sales[kind](sales, file)
+        if not written then error(message, 0) end
         out:write(("%s: %s\n"):format(kind, file))
     end
 end
@@ -156,7 +157,11 @@ local function explore(asked, files, out)
         out:write(tostring(found), "\n")
         first[#first + 1] = found.first
     end
-    if first[1] then write_files(comparisons.of(first), files, out) end
+    if first[1] then
+        write_files(comparisons.of(first), files, out)
+    elseif next(files) then
+        out:write "No schedule was wrong: there is nothing to write into a file.\n"
+    end
     return first[1] == nil
 end
 

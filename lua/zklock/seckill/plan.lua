@@ -19,7 +19,7 @@ local refuse, show = misuse.refuse, misuse.show
 local MOST_BUYERS = 1000000
 local MOST_SERVERS, MOST_SIMULATED = 100, 1000
 local MOST_SECONDS = 3600
-local LEAST_SESSION = 0.1 -- seconds
+local LEAST_SESSION, LEAST_LIMIT = 0.1, 0.01 -- seconds
 
 
 local plan = {}
@@ -375,7 +375,7 @@ function plan.read(options)
     the_plan.faults = fault_options.read(options.faults, the_plan.servers, strategy)
     check_kind(the_plan)
     the_plan.wishes, the_plan.locks = wishes(options, the_plan, the_plan.products)
-    the_plan.limit = seconds(options, "limit", longest(the_plan))
+    the_plan.limit = seconds(options, "limit", longest(the_plan), LEAST_LIMIT)
     loaded(stores.load, the_plan.store)
     loaded(purchases.load, the_plan.purchase)
     if strategy.check and (strategy.simulated or not simulated) then strategy.check(the_plan) end

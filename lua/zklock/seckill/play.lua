@@ -25,6 +25,8 @@ local READY = 30    -- seconds within which servers must have started
 -- Beside this file.
 local SERVER = debug.getinfo(1, "S").source:match "^@(.*)play%.lua$" .. "server_process.lua"
 
+local OVER = setmetatable({}, { __tostring = function() return "a fault does not end" end })
+
 local count = 0 -- of this process's plays
 
 
@@ -69,7 +71,7 @@ local function start_server(self, number)
     return {
         process = process.start("server " .. number, interpreter.words(self.plan.lua, SERVER,
             self.folder .. "/plan.json", tostring(number)),
-            math.ceil(self.plan.limit + READY), self.throwaway.reaper),
+            math.ceil(self.plan.limit + READY), self.throwaway.reaper, true),
         pulse = patience.pulse(self.plan, self.folder, number),
     }
 end
@@ -97,7 +99,10 @@ local function wait_for_servers(self)
     local path, due = self.folder .. "/start", core.now() + READY
     local next_look = core.now() + LOOK
     while barrier.arrived(path) < #self.servers do
-        if core.now() > due then error("the servers did not start", 0) end
+        if core.now() > due then
+            error(("a server did not start within %d s: the strategy %s or the store %s hangs when "
+                .. "it is opened"):format(READY, self.plan.strategy, self.plan.store), 0)
+        end
         if core.now() > next_look then
             look_who_waits(self)
             next_look = core.now() + LOOK
@@ -134,8 +139,7 @@ local function all_ended(self)
 end
 
 
-local function wait_for_the_end(self, progress)
-    local due = core.now() + self.plan.limit
+local function wait_for_the_end(self, due, progress)
     while not all_ended(self) do
         if core.now() > due then
             for _, server in ipairs(self.servers) do
@@ -154,13 +158,31 @@ local function wait_for_the_end(self, progress)
 end
 
 
+-- A fault that is under way has the time of the sale to come to its end.
+local function wait_for_faults(self, due)
+    while self.under_way > 0 do
+        if core.now() > due then error(OVER, 0) end
+        zklock.sleep(POLL)
+    end
+end
+
+
 -- Faults go their way beside the sale.
 local function run(self, progress)
-    local tasks = { function() wait_for_the_end(self, progress) end }
+    local due = core.now() + self.plan.limit
+    local tasks = { function()
+        wait_for_the_end(self, due, progress)
+        wait_for_faults(self, due)
+    end }
     for n in ipairs(self.plan.faults) do
-        tasks[#tasks + 1] = function() fault.carry_out(self, n) end
+        tasks[#tasks + 1] = function()
+            fault.carry_out(self, n)
+            self.under_way = self.under_way - 1
+        end
     end
-    zklock.run(unpack(tasks))
+    self.under_way = #self.plan.faults
+    local ok, problem = pcall(zklock.run, unpack(tasks))
+    if not ok and problem ~= OVER then error(problem, 0) end
 end
 
 

@@ -52,14 +52,27 @@ local function count_products(plan, outcome)
 end
 
 
--- Buyers who were told that they have bought, and have no order.
-local function cheated(outcome)
-    local ordered, count = {}, 0
-    for _, order in ipairs(outcome.orders) do ordered[order.buyer] = true end
+-- Does an order belong to what a buyer was told? Of other outcomes nothing follows.
+local HAS_ORDER = { sold = true, refused = false, late = false }
+
+-- Why orders and what buyers were told differ; nil: they do not.
+local function lie_of(outcome)
+    local ordered, counts = {}, { sold = 0, refused = 0, late = 0 }
+    for _, order in ipairs(outcome.orders) do ordered[order.buyer or false] = true end
     for _, purchase in ipairs(outcome.purchases) do
-        if purchase.outcome == "sold" and not ordered[purchase.buyer] then count = count + 1 end
+        local told = purchase.outcome
+        if HAS_ORDER[told] ~= nil and HAS_ORDER[told] ~= (ordered[purchase.buyer] or false) then
+            counts[told] = counts[told] + 1
+        end
     end
-    return count
+    for _, told in ipairs{ "sold", "refused", "late" } do
+        local count = counts[told]
+        if count > 0 then
+            return ("%d %s told \"%s\", %s an order"):format(count,
+                count == 1 and "buyer was" or "buyers were", told,
+                HAS_ORDER[told] and "without" or "and with")
+        end
+    end
 end
 
 
@@ -86,11 +99,8 @@ local function judge_store(products, outcome)
         local fault = fault_of(product)
         if fault then return "wrong", names[2] and name .. ": " .. fault or fault end
     end
-    local without = cheated(outcome)
-    if without > 0 then
-        return "wrong", ("%d %s told \"sold\", without an order"):format(without,
-            without == 1 and "buyer was" or "buyers were")
-    end
+    local lie = lie_of(outcome)
+    if lie then return "wrong", lie end
     return "right", ("%d sold and %d left of %d"):format(total.ordered, total.left, total.stock)
 end
 

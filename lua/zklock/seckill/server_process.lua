@@ -10,6 +10,9 @@ local records = require "zklock.seckill.record"
 local servers = require "zklock.seckill.server"
 
 
+local LONGEST_START = 60 -- seconds; the sale ends sooner if a server does not start
+
+
 local function block(seconds) core.poll({}, seconds) end
 
 
@@ -20,7 +23,7 @@ local function run(file_name, number)
     server:open()
     server.faults, server.patience = faults.watch(server), patience.new(server)
     server:come "start"
-    server:wait_for("start", plan.servers + 1, block)
+    assert(server.places:wait("start", plan.servers + 1, LONGEST_START, block))
     server:serve()
     server:close()
 end

@@ -32,7 +32,7 @@ local function write(file_name, text)
     local written, why = file:write(text)
     local closed, why_not = file:close()
     if written and closed then return true end
-    return nil, why or why_not
+    return nil, ("%s: %s"):format(file_name, why or why_not)
 end
 
 
