@@ -146,7 +146,7 @@ describe("the limit of a sale", function()
         local folder = rig.shell "mktemp -d":match "%S+"
         files.write(folder .. "/script.lua", ([[package.path = %q require("zklock.seckill").sale{
             strategy = "moody", parameters = { every = 1, blocks = %d } }]]):format(package.path, FOREVER))
-        local pid = rig.shell("exec 2>&1; %s %s/script.lua >/dev/null & echo $!",
+        local pid = rig.shell("%s %s/script.lua >/dev/null 2>&1 & echo $!",
             os.getenv "ZKLOCK_LUA" or "lua5.4", folder):match "%d+"
         rig.wait_for("a server that waits", is_left, LONG)
         rig.shell("kill -KILL %s", pid)

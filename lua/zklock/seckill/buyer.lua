@@ -2,6 +2,7 @@
 
 local checked_store = require "zklock.seckill.checked_store"
 local misuse = require "zklock.misuse"
+local sorted_names = require "zklock.sorted_names"
 local zklock = require "zklock"
 
 
@@ -84,12 +85,38 @@ local function call_store(self, what, fn, ...)
 end
 
 
+-- The names of the locks that a buyer wants: of its own product, or of those that it names.
+local function locks_of(self, wish)
+    if not (wish and wish.products) then return { self.lock } end
+    local locks = {}
+    for _, product in ipairs(wish.products) do
+        if not self.server.plan.products[product] then
+            error(("enter: product %s is not sold"):format(misuse.show(product)), 0)
+        end
+        locks[self.lock == self.product and product or self.lock] = true -- else one for all
+    end
+    return sorted_names(locks)
+end
+
+
+local function ask(self, locks, wish)
+    local timeout = wish and wish.timeout
+    if not locks[2] then return call_strategy(self, "enter", timeout, locks[1], self, wish) end
+    if not self.strategy.enter_all then
+        error(("the strategy %s takes one lock at a time: it has no enter_all"):format(
+            self.server.plan.strategy), 0)
+    end
+    return call_strategy(self, "enter_all", timeout, locks, self, wish)
+end
+
+
 --- What a buyer may want of a lock of zklock's or of an engine's beyond its name.
 ---@class zklock.seckill.Wish
 ---@field on_queued fun(position: integer)?  called when it comes to waiting
 ---@field side "read" | "write" | nil        of a read-write lock; default: "write"
 ---@field timeout number?                     seconds for which it waits; default: the sale's
 ---@field lease number?                       seconds for which an engine's lock lasts
+---@field products string[]?                   the locks of all these, all or none
 
 --- Asks for the lock.
 ---@param wish zklock.seckill.Wish?
@@ -97,9 +124,9 @@ end
 ---@return string? message
 ---@return string? code
 function Buyer:enter(wish)
-    self:record("asked", self.lock)
-    local hold, message, code = call_strategy(self, "enter", wish and wish.timeout, self.lock,
-        self, wish)
+    local locks = locks_of(self, wish)
+    self:record("asked", table.concat(locks, " + "))
+    local hold, message, code = ask(self, locks, wish)
     if not hold then
         if message then self:note(message) end
         self:tell(code or "failed")
@@ -131,10 +158,12 @@ local function fencing_token(self) return self.server.plan.fenced and self.token
 --- The stock, as the store has it, which is shown the token first: so it refuses what earlier
 --- holders still write. Here a fault of the plan may strike: the server is stopped or killed
 --- between reading and writing.
+---@param product string?  default: its own
 ---@return integer
-function Buyer:stock()
-    local stock = checked_store.stock(self.server.plan.store, self.product,
-        call_store(self, "stock", self.store.stock, self.product, fencing_token(self)))
+function Buyer:stock(product)
+    product = product or self.product
+    local stock = checked_store.stock(self.server.plan.store, product,
+        call_store(self, "stock", self.store.stock, product, fencing_token(self)))
     self.server.faults:strike(self)
     return stock
 end
@@ -171,7 +200,29 @@ function Buyer:write(left, write)
     write = write or self.store.sell
     local written = checked_store.written(self.server.plan.store,
         call_store(self, "a write", write, self:order(left)))
-    if written then self:record("written", left) end
+    if written then self:record("written", ("%s %s"):format(left, self.product)) end
+    return written
+end
+
+
+--- Writes several orders, all or none, and tells the buyer what came of it.
+---@param baskets { product: string, quantity: integer, left: integer }[]  each of another product
+---@return boolean written
+function Buyer:buy_all(baskets)
+    local plan, orders = self.server.plan, {}
+    if not self.store.sell_all then
+        error(("the store %s has no sell_all: it sells one product at a time"):format(plan.store), 0)
+    end
+    for i, each in ipairs(baskets) do
+        orders[i] = self:order(each.left)
+        orders[i].product, orders[i].quantity = each.product, each.quantity
+    end
+    local written = checked_store.written(plan.store,
+        call_store(self, "a write", self.store.sell_all, orders))
+    for _, each in ipairs(written and baskets or {}) do
+        self:record("written", ("%s %s"):format(each.left, each.product))
+    end
+    self:tell(written and "sold" or "late")
     return written
 end
 

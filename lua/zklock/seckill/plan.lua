@@ -147,13 +147,19 @@ local LOCKS = {
 }
 
 
-local function wishes(options, the_plan, given)
-    local choose = chooser(options, given, the_plan.servers)
-    local lock_of = LOCKS[text(options, "lock", "product")]
-    if not lock_of then
+local function lock_kind(options)
+    local kind = text(options, "lock", "product")
+    if not LOCKS[kind] then
         refuse("lock must be \"product\" (one each) or \"one\" (one for all), not %s",
             show(options.lock))
     end
+    return kind
+end
+
+
+local function wishes(options, the_plan, given)
+    local choose = chooser(options, given, the_plan.servers)
+    local lock_of = LOCKS[the_plan.lock]
     local all, locks, known = {}, {}, {}
     for buyer = 1, the_plan.buyers do
         local product = choose(buyer)
@@ -316,6 +322,7 @@ end
 ---@field mysql string?        a URL; nil: a throwaway server, if one is needed
 ---@field redis string?        addresses; nil: throwaway servers, if some are needed
 ---@field needs table          of the strategy: redis (how many), database, mysql, switch
+---@field lock "product" | "one"
 ---@field pause number         seconds between reading and writing
 ---@field hold number          seconds for which the lock is held after that
 ---@field timeout number       seconds for which a buyer waits for the lock
@@ -358,6 +365,7 @@ function plan.read(options)
         zookeeper = zookeeper(options, servers),
         mysql = text(options, "mysql"),
         redis = text(options, "redis"),
+        lock = lock_kind(options),
         pause = seconds(options, "pause", 0.02),
         hold = seconds(options, "hold", 0),
         timeout = seconds(options, "timeout", 10),

@@ -245,7 +245,7 @@ end
 
 -- Of the plan: what a reader has to know to understand the sale. What else there is stands beside.
 local OPTIONS = {
-    "quantity", "purchase", "pause", "hold", "timeout", "fenced", "session", "seed", "limit",
+    "quantity", "purchase", "lock", "pause", "hold", "timeout", "fenced", "session", "seed", "limit",
     "simulated", "expect", "parameters",
 }
 

@@ -115,7 +115,7 @@ end
 local function far_away(play, store)
     local function travel() zklock.sleep(play.world:random() * play.plan.chances.delay) end
     local far = {}
-    for _, name in ipairs{ "sell", "commit" } do
+    for _, name in ipairs{ "sell", "sell_all", "commit" } do
         far[name] = store[name] and function(_, ...)
             travel()
             return store[name](store, ...)
