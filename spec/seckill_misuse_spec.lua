@@ -144,8 +144,11 @@ describe("the limit of a sale", function()
 
     it("is not needed where the script is killed: nothing of a server stays #slow", function()
         local folder = rig.shell "mktemp -d":match "%S+"
-        files.write(folder .. "/script.lua", ([[package.path = %q require("zklock.seckill").sale{
-            strategy = "moody", parameters = { every = 1, blocks = %d } }]]):format(package.path, FOREVER))
+        files.write(folder .. "/script.lua", ([[
+            package.path = %q
+            require("zklock.seckill").sale{
+                strategy = "moody", parameters = { every = 1, blocks = %d } }
+        ]]):format(package.path, FOREVER))
         local pid = rig.shell("%s %s/script.lua >/dev/null 2>&1 & echo $!",
             os.getenv "ZKLOCK_LUA" or "lua5.4", folder):match "%d+"
         rig.wait_for("a server that waits", is_left, LONG)

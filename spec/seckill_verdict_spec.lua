@@ -2,7 +2,6 @@
 --- expects. What is promised in docs/seckill.md.
 
 local is_refused = require "spec.seckill.refused"
-local rig = require "spec.rig"
 local seckill = require "zklock.seckill"
 local vain = require "zklock.seckill.vain"
 

@@ -211,7 +211,8 @@ end
 function Buyer:buy_all(baskets)
     local plan, orders = self.server.plan, {}
     if not self.store.sell_all then
-        error(("the store %s has no sell_all: it sells one product at a time"):format(plan.store), 0)
+        error(("the store %s has no sell_all: it sells one product at a time"):format(
+            plan.store), 0)
     end
     for i, each in ipairs(baskets) do
         orders[i] = self:order(each.left)

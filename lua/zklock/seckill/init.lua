@@ -58,7 +58,7 @@ local function check_servers(servers)
 end
 
 
-local function sale(options, servers)
+local function sell(options, servers)
     local plan = plans.read(options)
     check_servers(servers)
     if plan.simulated then return simulated.carry_out(plan) end
@@ -73,7 +73,7 @@ end
 ---@return zklock.seckill.Sale? sale  nil: a simulated one that there cannot be
 ---@return string? message
 ---@return string? code  "unsupported", "context"
-function seckill.sale(options, servers) return briefly(sale, options, servers) end
+function seckill.sale(options, servers) return briefly(sell, options, servers) end
 
 
 local function with_strategy(options, strategy)

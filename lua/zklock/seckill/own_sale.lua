@@ -56,7 +56,7 @@ local OPTIONS = {
     { "lock", "KIND", "product: one each (default); one: one for all products." },
     { "timeout", "S", "Seconds for which a buyer waits for the lock (default 10).", number },
     { "fault", "TEXT", "\"stop holder at 0.5 for 3\", \"kill server 2 at 1\"; of ZooKeeper: kill, "
-        .. "restart, pause and cut, as in \"pause zookeeper at 1 for 2\"; may be repeated.", fault },
+        .. "restart, pause, cut, as in \"pause zookeeper at 1 for 2\"; may be repeated.", fault },
     { "explore", "N", "Simulate the sale in virtual time, with the seeds from 1 to N: how many "
         .. "schedules are wrong, and the first of them. Without --fault the seed stops, kills and "
         .. "cuts servers off, too.", number },

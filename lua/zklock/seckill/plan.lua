@@ -223,8 +223,8 @@ end
 local EXPECTED = { sold = true, refused = true, failed = true }
 
 local function expectation(options)
-    local given, what = options.expect, "expect is a table of counts of buyers, as in { sold = 100, "
-        .. "failed = 0 }"
+    local given = options.expect
+    local what = "expect is a table of counts of buyers, as in { sold = 100, failed = 0 }"
     if given == nil then return nil end
     if type(given) ~= "table" then refuse("%s, not %s", what, show(given)) end
     for name, count in pairs(given) do

@@ -209,9 +209,9 @@ end
 function record.last(folder, server)
     local file = io.open(path_of(folder, server))
     if not file then return nil end
-    local buyer, word = file:read "*a":match "([^\n]*)\n[^\n]*$"
+    local line = file:read "*a":match "([^\n]*)\n[^\n]*$" or ""
     file:close()
-    buyer, word = (buyer or ""):match "^%S+ (%d+) (%l+)"
+    local buyer, word = line:match "^%S+ (%d+) (%l+)"
     return tonumber(buyer), word
 end
 

@@ -245,8 +245,8 @@ end
 
 -- Of the plan: what a reader has to know to understand the sale. What else there is stands beside.
 local OPTIONS = {
-    "quantity", "purchase", "lock", "pause", "hold", "timeout", "fenced", "session", "seed", "limit",
-    "simulated", "expect", "parameters",
+    "quantity", "purchase", "lock", "pause", "hold", "timeout", "fenced", "session", "seed",
+    "limit", "simulated", "expect", "parameters",
 }
 
 local function options_of(plan)

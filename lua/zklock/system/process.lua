@@ -30,7 +30,8 @@ local function command_line(words, limit, is_group)
     local quoted = {}
     for i, word in ipairs(words) do quoted[i] = shell.quote(word) end
     return ("exec timeout %s -k 1 %d sh -c %s %s </dev/null")
-        :format(is_group and "" or "--foreground", limit, shell.quote(TELL_PID), table.concat(quoted, " "))
+        :format(is_group and "" or "--foreground", limit, shell.quote(TELL_PID),
+            table.concat(quoted, " "))
 end
 
 
