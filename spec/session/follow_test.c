@@ -387,6 +387,50 @@ static void members(void) {
         CHECK(comes(ZKL_RPC_WRITE, ZKL_OP_DELETE));
         close_session();
     }
+    TEST("a member that was refused removes what its lost create made after that") {
+        join();
+        fail(ZKL_RPC_WRITE, ZKL_ERROR_CONNECTION_LOSS);
+        fail(ZKL_RPC_GET, ZKL_ERROR_CONNECTION_LOSS);
+        pass(ZKL_SECOND);
+        write_done(ZKL_ERROR_NODE_EXISTS);
+        show(ZKL_RPC_GET, (struct zkl_stat){.czxid = 4, .owner = ID + 1}, "x");
+        CHECK_IS(zkl_request_code(request), ZKL_CONFLICT);
+        zkl_request_drop(request);
+        CHECK(!asks());
+        pass(TIMEOUT);
+        CHECK(comes(ZKL_RPC_GET, ZKL_OP_CHECK));
+        const struct zkl_answer landed = {.stat = &ours, .data = "x", .size = 1};
+        zkl_session_answer(session, asked_id, &landed);
+        CHECK(comes(ZKL_RPC_WRITE, ZKL_OP_DELETE));
+        close_session();
+    }
+    TEST("a membership ends for its user at once, though a create may still land") {
+        static const struct zkl_stat anothers = {.czxid = 4, .owner = ID + 1};
+        enum zkl_code why;
+        const char *detail;
+        join();
+        write_done(ZKL_ERROR_NONE);
+        show(ZKL_RPC_GET, ours, "x");
+        zkl_member *member = zkl_request_member(request);
+        zkl_request_drop(request);
+        zkl_session_event(session, ZKL_NODE_DELETED, "/f/g/me");
+        fail(ZKL_RPC_WRITE, ZKL_ERROR_CONNECTION_LOSS);
+        show(ZKL_RPC_GET, anothers, "x");
+        CHECK_IS(zkl_member_state(member, &why, &detail), ZKL_MEMBER_ENDED);
+        CHECK_IS(why, ZKL_CONFLICT);
+        struct zkl_event event;
+        bool told = false;
+        while (zkl_session_next_event(session, &event)) told |= event.kind == ZKL_EVENT_MEMBER;
+        CHECK(told);
+        pass(TIMEOUT);
+        CHECK(comes(ZKL_RPC_GET, ZKL_OP_CHECK));
+        const struct zkl_answer still = {.stat = &anothers, .data = "x", .size = 1};
+        zkl_session_answer(session, asked_id, &still);
+        CHECK_IS(zkl_member_state(member, &why, &detail), ZKL_MEMBER_ENDED);
+        CHECK_IS(why, ZKL_CONFLICT);
+        zkl_member_drop(member);
+        close_session();
+    }
     TEST("a member whose news nobody took leaves without them") {
         join();
         write_done(ZKL_ERROR_NONE);
