@@ -204,6 +204,7 @@ static void questions(void) {
         const struct zkl_queued *queue = zkl_request_queue(request, &count);
         CHECK_IS(count, 2);
         CHECK(queue && queue[0].sequence == 1 && queue[1].sequence == 2);
+        CHECK(!zkl_request_detail(request));
         zkl_request_drop(request);
         close_session();
     }
@@ -318,6 +319,7 @@ static void states(void) {
     TEST("of the changes that nobody reads the newest are kept") {
         enum { TIMES = 5000 };
         struct zkl_event event;
+        struct zkl_stats stats;
         size_t changes = 0, steps = 0;
         enum zkl_session_state last = ZKL_SESSION_CONNECTING;
         open_session();
@@ -336,6 +338,8 @@ static void states(void) {
         CHECK_IS(changes, 16);
         CHECK_IS(last, ZKL_SESSION_CONNECTED);
         CHECK_IS(steps, ZKL_STEPS_MAX);
+        zkl_session_stats(session, &stats);
+        CHECK_IS(stats.untold, TIMES - ZKL_STEPS_MAX);
         close_session();
     }
     TEST("a name has one meter, and there are so many names") {

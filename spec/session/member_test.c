@@ -1,0 +1,198 @@
+/* member_test.c - members, whose server answers what each test says. */
+#include "server.h"
+
+static zkl_request *request;
+
+static void join(void) {
+    open_session();
+    request = zkl_join(session, "/f/g/me", "x", ZKL_NEVER);
+}
+
+static void end_join(enum zkl_code code) {
+    CHECK_IS(zkl_request_code(request), code);
+    zkl_request_drop(request);
+    close_session();
+}
+
+static void members(void) {
+    static const struct zkl_stat ours = {.czxid = 5, .mzxid = 6, .owner = ID};
+    TEST("missing parents are made, and their refusal is the member's") {
+        join();
+        write_done(ZKL_ERROR_NO_NODE);
+        fail(ZKL_RPC_GET, ZKL_ERROR_NO_NODE);
+        write_done(ZKL_ERROR_NO_AUTH);
+        write_done(ZKL_ERROR_NO_NODE);
+        write_done(ZKL_ERROR_NO_NODE);
+        fail(ZKL_RPC_GET, ZKL_ERROR_NO_NODE);
+        CHECK_TEXT(zkl_request_detail(request), zkl_error_words(ZKL_ERROR_NO_AUTH));
+        end_join(ZKL_AUTH);
+    }
+    TEST("a server without containers makes persistent parents") {
+        join();
+        write_done(ZKL_ERROR_NO_NODE);
+        fail(ZKL_RPC_GET, ZKL_ERROR_NO_NODE);
+        write_done(ZKL_ERROR_UNIMPLEMENTED);
+        write_done(ZKL_ERROR_NODE_EXISTS);
+        write_done(ZKL_ERROR_NO_NODE);
+        fail(ZKL_RPC_GET, ZKL_ERROR_NO_NODE);
+        pass(ZKL_SECOND);
+        write_done(ZKL_ERROR_UNIMPLEMENTED);
+        write_done(ZKL_ERROR_NONE);
+        write_done(ZKL_ERROR_NONE);
+        show(ZKL_RPC_GET, ours, "x");
+        end_join(ZKL_OK);
+    }
+    TEST("there is no chroot to make parents in") {
+        join();
+        write_done(ZKL_ERROR_NO_NODE);
+        fail(ZKL_RPC_GET, ZKL_ERROR_NO_NODE);
+        write_done(ZKL_ERROR_NO_NODE);
+        write_done(ZKL_ERROR_NO_NODE);
+        write_done(ZKL_ERROR_NO_NODE);
+        fail(ZKL_RPC_GET, ZKL_ERROR_NO_NODE);
+        end_join(ZKL_NO_NODE);
+    }
+    TEST("a node that may not be read is looked at, and made when it is gone") {
+        join();
+        write_done(ZKL_ERROR_NODE_EXISTS);
+        fail(ZKL_RPC_GET, ZKL_ERROR_NO_AUTH);
+        fail(ZKL_RPC_EXISTS, ZKL_ERROR_NO_NODE);
+        pass(ZKL_SECOND);
+        write_done(ZKL_ERROR_NONE);
+        show(ZKL_RPC_GET, ours, "x");
+        end_join(ZKL_OK);
+    }
+    TEST("a write that is answered when its member is there already changes nothing") {
+        join();
+        write_done(ZKL_ERROR_NODE_EXISTS);
+        show(ZKL_RPC_GET, ours, "another's");
+        write_done(ZKL_ERROR_NONE);
+        CHECK(zkl_request_done(request));
+        show(ZKL_RPC_GET, ours, "x");
+        end_join(ZKL_OK);
+    }
+    TEST("a member that leaves while its write is out is removed") {
+        join();
+        write_done(ZKL_ERROR_NODE_EXISTS);
+        show(ZKL_RPC_GET, ours, "another's");
+        zkl_request_cancel(request, ZKL_TIMEOUT);
+        zkl_request_drop(request);
+        write_done(ZKL_ERROR_NONE);
+        write_done(ZKL_ERROR_NONE);
+        reply(ZKL_RPC_UNWATCH, (struct zkl_answer){0});
+        CHECK(!asks());
+        close_session();
+    }
+    TEST("a member whose news nobody took leaves without them") {
+        join();
+        write_done(ZKL_ERROR_NONE);
+        show(ZKL_RPC_GET, ours, "x");
+        zkl_member *member = zkl_request_member(request);
+        zkl_request_drop(request);
+        zkl_session_event(session, ZKL_NODE_DELETED, "/f/g/me");
+        write_done(ZKL_ERROR_NONE);
+        show(ZKL_RPC_GET, ours, "x");
+        zkl_member_drop(member);
+        write_done(ZKL_ERROR_NONE);
+        struct zkl_event event;
+        while (zkl_session_next_event(session, &event)) CHECK(event.kind != ZKL_EVENT_MEMBER);
+        close_session();
+    }
+}
+
+static void attempts(void) {
+    static const struct zkl_stat ours = {.czxid = 5, .mzxid = 6, .owner = ID},
+                                 others = {.czxid = 5, .mzxid = 6, .owner = ID + 1};
+    TEST("an attempt that was lost is made again in a moment") {
+        join();
+        fail(ZKL_RPC_WRITE, ZKL_ERROR_CONNECTION_LOSS);
+        fail(ZKL_RPC_GET, ZKL_ERROR_CONNECTION_LOSS);
+        CHECK(!asks() && come_back() <= MOMENT);
+        write_done(ZKL_ERROR_NODE_EXISTS);
+        show(ZKL_RPC_GET, ours, "x");
+        end_join(ZKL_OK);
+    }
+    TEST("a node of an earlier session of ours is waited for, a stranger's is a conflict") {
+        join();
+        write_done(ZKL_ERROR_NONE);
+        show(ZKL_RPC_GET, ours, "x");
+        zkl_session_expired(session);
+        zkl_session_connected(session, ID + 1, TIMEOUT);
+        write_done(ZKL_ERROR_NODE_EXISTS);
+        show(ZKL_RPC_GET, ours, "x");
+        CHECK(!asks());
+        zkl_session_event(session, ZKL_NODE_DELETED, "/f/g/me");
+        write_done(ZKL_ERROR_NONE);
+        show(ZKL_RPC_GET, others, "x");
+        end_join(ZKL_OK);
+        join();
+        write_done(ZKL_ERROR_NODE_EXISTS);
+        show(ZKL_RPC_GET, others, "x");
+        end_join(ZKL_CONFLICT);
+    }
+}
+
+static void ids(void) {
+    TEST("each watcher, roster and member has an id of its own") {
+        enum { EACH = 2, ALL = 3 * EACH };
+        enum zkl_code why;
+        uint64_t ids[ALL];
+        zkl_roster *rosters[EACH];
+        zkl_watcher *watchers[EACH];
+        zkl_member *joined[EACH];
+        const char *const paths[EACH] = {"/f/one", "/f/other"};
+        open_session();
+        zkl_session_suspended(session);
+        for (int i = 0; i < EACH; i++) {
+            rosters[i] = zkl_members(session, "/f", &why);
+            watchers[i] = zkl_watch(session, "/w", &why);
+            request = zkl_join(session, paths[i], "x", ZKL_NEVER);
+            joined[i] = zkl_request_member(request);
+            zkl_request_drop(request);
+            ids[3 * i] = zkl_roster_id(rosters[i]);
+            ids[3 * i + 1] = zkl_watcher_id(watchers[i]);
+            ids[3 * i + 2] = zkl_member_id(joined[i]);
+        }
+        for (int i = 0; i < ALL; i++)
+            for (int j = 0; j < i; j++) CHECK(ids[i] != ids[j]);
+        for (int i = 0; i < EACH; i++) {
+            zkl_roster_drop(rosters[i]);
+            zkl_watcher_drop(watchers[i]);
+            zkl_member_drop(joined[i]);
+        }
+        close_session();
+    }
+}
+
+static void limits(void) {
+    TEST("a session that has no room for a node has none for a member") {
+        char path[1000];
+        zkl_request *last = NULL;
+        open_session();
+        memset(path, 'x', sizeof path);
+        path[0] = '/';
+        path[sizeof path - 1] = '\0';
+        for (unsigned i = 0; !last && i < ZKL_PATHS_MAX / sizeof path; i++) {
+            snprintf(path, 10, "/%08u", i);
+            path[9] = 'x';
+            const struct zkl_acquire_options options = {
+                .path = path, .owner = "me", .timeout = ZKL_NEVER};
+            request = zkl_acquire(session, &options);
+            if (zkl_request_done(request)) last = request;
+            else zkl_request_unref(request);
+        }
+        CHECK(last && zkl_request_code(last) == ZKL_TOO_MANY);
+        if (last) zkl_request_drop(last);
+        path[1] = 'y';
+        request = zkl_join(session, path, "x", ZKL_NEVER);
+        end_join(ZKL_TOO_MANY);
+    }
+}
+
+int main(void) {
+    limits();
+    members();
+    attempts();
+    ids();
+    return check_report();
+}
