@@ -97,35 +97,8 @@ static void ways(void) {
     }
 }
 
-/* --- kept nodes ------------------------------------------------------------------------------ */
-
-/* The lock is had and given up, and what is kept of it. */
-static bool is_kept(zkl_lease *lease) {
-    zkl_lease_drop(lease);
-    serve();
-    return zkl_session_has_claims(session);
-}
-
-static void keeps(void) {
-    TEST("a lock that went to others and is soon wanted again is not kept") {
-        open_session();
-        struct zkl_acquire_options options = options_of("/lock", ZKL_MUTEX);
-        options.keep = 1000 * ZKL_SECOND;
-        CHECK(is_kept(taken(zkl_acquire(session, &options))));
-        strcpy(nodes[1], "/lock/lock-0000000099");
-        zkl_session_event(session, ZKL_NODE_CHILDREN, "/lock");
-        serve_requests();
-        CHECK(!zkl_session_has_claims(session));
-        delete_node("/lock/lock-0000000099");
-        go_on();
-        CHECK(!is_kept(taken(zkl_acquire(session, &options))));
-        close_session();
-    }
-}
-
 int main(void) {
     writes();
     ways();
-    keeps();
     return check_report();
 }

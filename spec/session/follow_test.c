@@ -112,6 +112,51 @@ static void watchers(void) {
         CHECK(!tells());
         end_watch();
     }
+    TEST("a check that shows what was seen last has nothing read, whether or not it was told") {
+        watch();
+        show(ZKL_RPC_EXISTS, first, "");
+        show(ZKL_RPC_GET, first, "a");
+        pass(TIMEOUT + 1);
+        show(ZKL_RPC_EXISTS, first, "");
+        CHECK(!asks());
+        CHECK(tells());
+        look((struct zkl_stat){.czxid = 5, .mzxid = 6, .aversion = 1}, "a");
+        CHECK(!tells());
+        pass(TIMEOUT + 1);
+        show(ZKL_RPC_EXISTS, (struct zkl_stat){.czxid = 5, .mzxid = 6, .aversion = 1}, "");
+        CHECK(!asks());
+        end_watch();
+    }
+    TEST("a change during a look has the node read again after it, though the look was lost") {
+        watch();
+        show(ZKL_RPC_EXISTS, first, "");
+        zkl_session_event(session, ZKL_NODE_CHANGED, "/w");
+        fail(ZKL_RPC_GET, ZKL_ERROR_CONNECTION_LOSS);
+        show(ZKL_RPC_EXISTS, first, "");
+        show(ZKL_RPC_GET, first, "a");
+        CHECK(tells());
+        end_watch();
+    }
+    TEST("a session watches as many bytes of paths as it may, and no more") {
+        enum { SIZE = 1024, COUNT = ZKL_WATCHES_MAX / SIZE };
+        static zkl_watcher *watchers[COUNT];
+        char path[SIZE + 1];
+        enum zkl_code why;
+        open_session();
+        zkl_session_suspended(session);
+        memset(path, 'x', SIZE);
+        path[SIZE] = '\0';
+        for (int i = 0; i < COUNT; i++) {
+            snprintf(path, 10, "/%08d", i);
+            path[9] = 'x';
+            watchers[i] = zkl_watch(session, path, &why);
+            CHECK(watchers[i] && why == ZKL_OK);
+        }
+        CHECK(!zkl_watch(session, "/w", &why) && why == ZKL_TOO_MANY);
+        CHECK(!zkl_members(session, "/f", &why) && why == ZKL_TOO_MANY);
+        for (int i = 0; i < COUNT; i++) zkl_watcher_drop(watchers[i]);
+        close_session();
+    }
     TEST("a watch whose removal is refused stays, and is not removed again") {
         watch();
         show(ZKL_RPC_EXISTS, first, "");
@@ -226,6 +271,42 @@ static void rosters(void) {
             roll, 1,
             (struct zkl_listed){.name = "b", .data = "yy", .session = ID + 1, .created = 9});
         free(roll);
+        end_roster();
+    }
+    TEST("a list that has changed has its new members read, and no other") {
+        follow();
+        list("a", "c");
+        show(ZKL_RPC_GET, one, "x");
+        show(ZKL_RPC_GET, one, "x");
+        CHECK_IS(told(), 2);
+        zkl_session_event(session, ZKL_NODE_CHILDREN, "/f");
+        list("c", "b");
+        reply(ZKL_RPC_UNWATCH, (struct zkl_answer){0});
+        CHECK(asks());
+        CHECK_TEXT(asked.path, "/f/b");
+        answer(asked_id, &asked);
+        CHECK(!asks());
+        CHECK_IS(told(), 2);
+        end_roster();
+    }
+    TEST("a folder without members is told, once") {
+        follow();
+        reply(ZKL_RPC_LIST, (struct zkl_answer){0});
+        CHECK_IS(told(), 0);
+        zkl_session_event(session, ZKL_NODE_CHILDREN, "/f");
+        reply(ZKL_RPC_LIST, (struct zkl_answer){0});
+        CHECK(!has_more());
+        end_roster();
+    }
+    TEST("the end of a member waits a moment for the folder's event, and each list for a timeout") {
+        follow_one();
+        pass(0);
+        zkl_session_event(session, ZKL_NODE_DELETED, "/f/a");
+        CHECK(!asks() && zkl_session_due_anew(session) <= now + MOMENT);
+        pass(MOMENT);
+        reply(ZKL_RPC_LIST, (struct zkl_answer){0});
+        CHECK(zkl_session_due_anew(session) <= now + TIMEOUT);
+        CHECK_IS(told(), 0);
         end_roster();
     }
     TEST("a roster that is not complete tells nothing, and one whose session closed") {

@@ -132,6 +132,107 @@ static void attempts(void) {
     }
 }
 
+/* The member whose node is there. */
+static zkl_member *joined(void) {
+    join();
+    write_done(ZKL_ERROR_NONE);
+    show(ZKL_RPC_GET, (struct zkl_stat){.czxid = 5, .mzxid = 6, .owner = ID}, "x");
+    CHECK_IS(zkl_request_code(request), ZKL_OK);
+    zkl_member *member = zkl_request_member(request);
+    zkl_request_drop(request);
+    return member;
+}
+
+static enum zkl_member_state state_of(const zkl_member *member, enum zkl_code code) {
+    enum zkl_code why;
+    const char *detail;
+    enum zkl_member_state state = zkl_member_state(member, &why, &detail);
+    CHECK_IS(why, code);
+    return state;
+}
+
+/* The next request is the node's removal, of whatever version: it is done, and nothing follows. */
+static void check_removal(void) {
+    CHECK(asks() && asked.kind == ZKL_RPC_WRITE && asked.ops->kind == ZKL_OP_DELETE);
+    CHECK_IS(asked.ops->version, -1);
+    zkl_session_answer(session, asked_id, &(struct zkl_answer){0});
+    reply(ZKL_RPC_UNWATCH, (struct zkl_answer){0});
+    CHECK(!asks());
+}
+
+static void leaves(void) {
+    static const struct zkl_stat ours = {.czxid = 5, .mzxid = 6, .owner = ID},
+                                 others = {.czxid = 5, .mzxid = 6, .owner = ID + 1};
+    TEST("a member that leaves while its create is out is removed as soon as it is seen") {
+        join();
+        zkl_request_drop(request);
+        write_done(ZKL_ERROR_NONE);
+        show(ZKL_RPC_GET, ours, "x");
+        check_removal();
+        close_session();
+    }
+    TEST("a member whose node went looks whose it is, before it removes one") {
+        for (int by_event = 0; by_event < 2; by_event++) {
+            CHECK_CASE("%s", by_event ? "by an event" : "by a read");
+            zkl_member *member = joined();
+            if (by_event) zkl_session_event(session, ZKL_NODE_DELETED, "/f/g/me");
+            else pass(TIMEOUT + 1);
+            if (!by_event) fail(ZKL_RPC_GET, ZKL_ERROR_NO_NODE);
+            zkl_member_drop(member);
+            fail(ZKL_RPC_WRITE, ZKL_ERROR_CONNECTION_LOSS);
+            fail(ZKL_RPC_GET, ZKL_ERROR_CONNECTION_LOSS);
+            come_back();
+            show(ZKL_RPC_GET, others, "x");
+            pass(TIMEOUT + 1);
+            fail(ZKL_RPC_GET, ZKL_ERROR_NO_NODE);
+            reply(ZKL_RPC_UNWATCH, (struct zkl_answer){0});
+            CHECK(!asks());
+            close_session();
+        }
+    }
+    TEST("a join takes over what a member before it left, and its node stays") {
+        zkl_member *before = joined();
+        zkl_member_drop(before);
+        fail(ZKL_RPC_WRITE, ZKL_ERROR_CONNECTION_LOSS);
+        request = zkl_join(session, "/f/g/me", "x", ZKL_NEVER);
+        write_done(ZKL_ERROR_NODE_EXISTS);
+        show(ZKL_RPC_GET, ours, "x");
+        pass(TIMEOUT + 1);
+        show(ZKL_RPC_GET, ours, "x");
+        CHECK(!asks());
+        end_join(ZKL_OK);
+    }
+    TEST("a join that took a node over without a connection removes it when it leaves") {
+        zkl_member *before = joined();
+        zkl_member_drop(before);
+        fail(ZKL_RPC_WRITE, ZKL_ERROR_CONNECTION_LOSS);
+        zkl_session_suspended(session);
+        zkl_request_drop(zkl_join(session, "/f/g/me", "x", ZKL_NEVER));
+        zkl_session_connected(session, ID, TIMEOUT);
+        show(ZKL_RPC_GET, ours, "x");
+        check_removal();
+        close_session();
+    }
+}
+
+static void states(void) {
+    TEST("a member is joined until an answer shows that its node is gone") {
+        zkl_member *member = joined();
+        pass(TIMEOUT + 1);
+        fail(ZKL_RPC_GET, ZKL_ERROR_NO_AUTH);
+        fail(ZKL_RPC_EXISTS, ZKL_ERROR_CONNECTION_LOSS);
+        CHECK_IS(state_of(member, ZKL_OK), ZKL_MEMBER_JOINED);
+        come_back();
+        fail(ZKL_RPC_GET, ZKL_ERROR_NO_AUTH);
+        fail(ZKL_RPC_EXISTS, ZKL_ERROR_NO_NODE);
+        CHECK_IS(state_of(member, ZKL_OK), ZKL_MEMBER_JOINING);
+        zkl_session_close(session);
+        CHECK_IS(state_of(member, ZKL_CLOSED), ZKL_MEMBER_ENDED);
+        zkl_member_drop(member);
+        close_session();
+    }
+}
+
 static void ids(void) {
     TEST("each watcher, roster and member has an id of its own") {
         enum { EACH = 2, ALL = 3 * EACH };
@@ -193,6 +294,8 @@ int main(void) {
     limits();
     members();
     attempts();
+    leaves();
+    states();
     ids();
     return check_report();
 }

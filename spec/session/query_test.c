@@ -1,4 +1,4 @@
-/* query_test.c - questions whose answers are lost. */
+/* query_test.c - questions, and the writes that may be made again. */
 #include "server.h"
 
 static void lost(void) {
@@ -30,7 +30,25 @@ static void lost(void) {
     }
 }
 
+static void writes(void) {
+    TEST("a node is removed by its version, and asked to give way whatever its version is") {
+        open_session();
+        zkl_request *removal = zkl_break(session, "/a/lock-0000000001", 3, ZKL_NEVER);
+        CHECK(asks() && asked.ops->kind == ZKL_OP_DELETE);
+        CHECK_IS(asked.ops->version, 3);
+        answer(asked_id, &asked);
+        zkl_request *wish = zkl_revoke(session, "/a/lock-0000000001", ZKL_NEVER);
+        CHECK(asks() && asked.ops->kind == ZKL_OP_SET);
+        CHECK_IS(asked.ops->version, -1);
+        answer(asked_id, &asked);
+        zkl_request_drop(removal);
+        zkl_request_drop(wish);
+        close_session();
+    }
+}
+
 int main(void) {
     lost();
+    writes();
     return check_report();
 }

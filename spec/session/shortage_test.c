@@ -212,6 +212,32 @@ static void questions(void) {
     TEST("whatever a question lacks, it ends or is asked again in a moment") {
         for (unsigned n = 1; queue_lacking(n); n++) CHECK_CASE("the allocation %u", n + 1);
     }
+    TEST("a question whose answer lacks memory ends with that") {
+        open_session();
+        zkl_request *request = zkl_get(session, "/a", ZKL_NEVER);
+        CHECK(asks());
+        left = 1;
+        answer(asked_id, &asked);
+        CHECK_IS(left, 0);
+        CHECK_IS(zkl_request_code(request), ZKL_NO_MEMORY);
+        zkl_request_drop(request);
+        close_session();
+    }
+    TEST("a list of members that lacks memory is asked for again in a moment") {
+        enum zkl_code why;
+        open_session();
+        zkl_roster *roster = zkl_members(session, "/f", &why);
+        CHECK(asks());
+        left = 1;
+        answer(asked_id, &asked);
+        CHECK_IS(left, 0);
+        CHECK(!asks() && come_back() <= MOMENT);
+        CHECK(asks() && asked.kind == ZKL_RPC_LIST);
+        answer(asked_id, &asked);
+        serve();
+        zkl_roster_drop(roster);
+        close_session();
+    }
     TEST("a roster that lacks memory waits a moment, and asks again") {
         enum zkl_code why;
         open_session();
