@@ -39,7 +39,7 @@ static void begins(void) {
     }
 }
 
-/* --- what holders hear ------------------------------------------------------------------------- */
+/* --- what holders hear ------------------------------------------------------------------------ */
 
 /* The phase that the next event of a lease tells; -1: none does. */
 static int next_phase(void) {
@@ -189,7 +189,7 @@ static void pauses(void) {
     }
 }
 
-/* --- what is told ------------------------------------------------------------------------------ */
+/* --- what is told ----------------------------------------------------------------------------- */
 
 static void states(void) {
     TEST("of the changes that nobody reads the newest are told, in their order") {

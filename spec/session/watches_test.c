@@ -1,4 +1,4 @@
-/* watches_test.c - what claims watch, and what is kept while a watch tells that nobody else comes. */
+/* watches_test.c - what claims watch; what is kept while a watch tells that nobody else comes. */
 #include "../../src/session/internal.h"
 #include "server.h"
 
