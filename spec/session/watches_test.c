@@ -1,4 +1,4 @@
-/* watches_test.c - what claims watch; what is kept while a watch tells that nobody else comes. */
+/* watches_test.c - what claims watch, and what is kept while nobody else comes. */
 #include "../../src/session/internal.h"
 #include "server.h"
 
@@ -69,15 +69,36 @@ static void children(void) {
         answer(asked_id, &asked);
         close_session();
     }
-    TEST("what the session has no room to watch is not kept") {
+    TEST("what the session had no room to watch when it was granted is not kept") {
         enum zkl_code why;
-        open_with(ZKL_WATCHES_MAX - 2);
+        open_with(ZKL_WATCHES_MAX - 10);
         zkl_watcher *watcher = zkl_watch(session, "/w", &why);
         CHECK(watcher != NULL);
         const struct zkl_acquire_options options = keeping();
         zkl_lease *lease = taken(zkl_acquire(session, &options));
-        CHECK(!is_kept(lease));
         zkl_watcher_drop(watcher);
+        serve_requests();
+        zkl_lease_drop(lease);
+        CHECK(asks() && asked.kind == ZKL_RPC_WRITE && asked.ops->kind == ZKL_OP_DELETE);
+        answer(asked_id, &asked);
+        close_session();
+    }
+    TEST("room to watch children that comes after the grant serves the next one") {
+        enum zkl_code why;
+        open_with(ZKL_WATCHES_MAX / 2);
+        zkl_watcher *watcher = zkl_watch(session, "/w", &why);
+        struct zkl_acquire_options options = keeping();
+        zkl_lease *lease = taken(zkl_acquire(session, &options));
+        options.owner = "other";
+        zkl_request *request = zkl_acquire(session, &options);
+        zkl_watcher_drop(watcher);
+        serve_requests();
+        zkl_lease_drop(lease);
+        CHECK(asks() && asked.kind == ZKL_RPC_WRITE && asked.ops->kind == ZKL_OP_DELETE);
+        answer(asked_id, &asked);
+        CHECK(comes_watch_of_children());
+        answer(asked_id, &asked);
+        CHECK(is_kept(taken(request)));
         close_session();
     }
     TEST("a watch of children gives way to a claim that has to wait") {
@@ -98,6 +119,39 @@ static void children(void) {
         zkl_lease_drop(taken(request));
         CHECK(!is_kept(lease));
         zkl_watcher_drop(watcher);
+        close_session();
+    }
+}
+
+static void removals(void) {
+    TEST("a heartbeat asks for the watches that are wanted before it removes others") {
+        const char *const holders[] = {"/lock/permit-1-of-2-0000000001",
+                                       "/lock/permit-1-of-2-0000000002"};
+        bool is_own_asked = false, is_other_removed = false;
+        open_session();
+        for (int i = 0; i < 2; i++) strcpy(nodes[i], holders[i]);
+        made = 10;
+        struct zkl_acquire_options options = options_of("/lock", ZKL_PERMIT);
+        options.permits = 1;
+        options.limit = 2;
+        zkl_request *request = zkl_acquire(session, &options);
+        serve_requests();
+        delete_node(holders[0]);
+        serve_requests();
+        options = options_of("/lock2", ZKL_MUTEX);
+        zkl_request *other = zkl_acquire(session, &options);
+        serve_requests();
+        for (int i = 0; i < ROUNDS && !is_other_removed; i++) {
+            while (!is_other_removed && asks()) {
+                is_own_asked |= asked.kind == ZKL_RPC_GET && strncmp(asked.path, "/lock2/", 7) == 0;
+                is_other_removed = asked.kind == ZKL_RPC_UNWATCH;
+                answer(asked_id, &asked);
+            }
+            go_on();
+        }
+        CHECK(is_other_removed && is_own_asked);
+        zkl_lease_drop(taken(request));
+        zkl_lease_drop(taken(other));
         close_session();
     }
 }
@@ -147,9 +201,26 @@ static void others(void) {
     }
 }
 
+static void paths(void) {
+    TEST("the path of an acquire that was refused is forgotten") {
+        open_session();
+        const struct zkl_acquire_options options = options_of("/lock", ZKL_MUTEX);
+        zkl_request *drain = zkl_session_drain(session, false, ZKL_NEVER);
+        zkl_request *request = zkl_acquire(session, &options);
+        CHECK_IS(zkl_request_code(request), ZKL_CLOSED);
+        go_on();
+        CHECK(!zkl_path_find(session, "/lock", strlen("/lock")));
+        zkl_request_drop(request);
+        zkl_request_drop(drain);
+        close_session();
+    }
+}
+
 int main(void) {
     keeps();
     children();
+    removals();
     others();
+    paths();
     return check_report();
 }
