@@ -146,15 +146,15 @@ static void watchers(void) {
         zkl_session_suspended(session);
         memset(path, 'x', SIZE);
         path[SIZE] = '\0';
-        for (int i = 0; i < COUNT; i++) {
-            snprintf(path, 10, "/%08d", i);
+        for (unsigned i = 0; i < COUNT; i++) {
+            snprintf(path, 10, "/%08u", i);
             path[9] = 'x';
             watchers[i] = zkl_watch(session, path, &why);
             CHECK(watchers[i] && why == ZKL_OK);
         }
         CHECK(!zkl_watch(session, "/w", &why) && why == ZKL_TOO_MANY);
         CHECK(!zkl_members(session, "/f", &why) && why == ZKL_TOO_MANY);
-        for (int i = 0; i < COUNT; i++) zkl_watcher_drop(watchers[i]);
+        for (unsigned i = 0; i < COUNT; i++) zkl_watcher_drop(watchers[i]);
         close_session();
     }
     TEST("a watch whose removal is refused stays, and is not removed again") {
