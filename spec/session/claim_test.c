@@ -42,7 +42,7 @@ static void writes(void) {
         strcpy(nodes[1], "/lock/lock-0000000099");
         zkl_session_event(session, ZKL_NODE_CHILDREN, "/lock");
         CHECK(comes_mark());
-        has_data = false;
+        text = NULL;
         zkl_session_event(session, ZKL_NODE_CHANGED, nodes[0]);
         CHECK(comes_mark());
         end(lease);

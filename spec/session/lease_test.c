@@ -182,7 +182,7 @@ static void news(void) {
     }
     TEST("a node without data is nobody's wish for the lock") {
         open_session();
-        has_data = false;
+        text = NULL;
         zkl_lease *lease = take(ZKL_MUTEX);
         serve();
         CHECK(!zkl_lease_revoked(lease));

@@ -18,7 +18,8 @@ static char nodes[NODES][NODE_SIZE]; /* of the locks; "": none */
 static int made;
 static int64_t czxid;    /* of every node, by a get; 0: of the last that was made */
 static bool has_parents; /* of members */
-static bool has_data;    /* each node */
+static int32_t version;  /* of every node's data */
+static const char *text; /* these data; NULL: none */
 
 static inline const char *create_node(const char *path) {
     int at = 0;
@@ -76,9 +77,9 @@ static inline void list_nodes(uint64_t id, const char *path) {
 }
 
 static inline void answer(uint64_t id, const struct zkl_rpc *rpc) {
-    const struct zkl_stat stat = {.czxid = czxid ? czxid : (int64_t)made + 10, .owner = ID};
-    struct zkl_answer good = {.stat = &stat, .size = -1};
-    if (has_data) good = (struct zkl_answer){.stat = &stat, .data = "text", .size = 4};
+    const struct zkl_stat stat = {
+        .czxid = czxid ? czxid : (int64_t)made + 10, .version = version, .owner = ID};
+    struct zkl_answer good = {.stat = &stat, .data = text, .size = text ? (int)strlen(text) : -1};
     if (is_of_member(rpc->path) && !has_parents) good.error = ZKL_ERROR_NO_NODE;
     if (rpc->kind == ZKL_RPC_WRITE || rpc->kind == ZKL_RPC_MULTI) write_all(id, rpc);
     else if (rpc->kind == ZKL_RPC_LIST) list_nodes(id, rpc->path);
@@ -160,14 +161,16 @@ static inline void open_with(size_t overhead) {
                                           .patience = TIMEOUT / 12,
                                           .margin = 0.33,
                                           .overhead = overhead,
-                                          .containers = true};
+                                          .containers = true,
+                                          .steps = true};
     session = zkl_session_new(&settings);
     if (!session) return;
     memset(nodes, 0, sizeof nodes);
     made = 0;
     czxid = 0;
     has_parents = false;
-    has_data = true;
+    version = 0;
+    text = "text";
     zkl_session_at(session, now = 1000 * ZKL_SECOND);
     zkl_session_connected(session, ID, TIMEOUT);
 }
