@@ -227,6 +227,7 @@ int main(void) {
             CHECK_CASE("the allocation %u", n);
             live();
         } while (left == 0);
+        left = 0;
         CHECK(n > 100);
     }
     return check_report();
