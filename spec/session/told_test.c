@@ -1,6 +1,7 @@
 /* told_test.c - what users are told beside their answers: steps, places in line, counts. */
 #include <stdlib.h>
 
+#include "../../src/core/claim.h"
 #include "server.h"
 
 static struct zkl_acquire_options of_owner(const char *owner, enum zkl_kind kind) {
@@ -157,26 +158,40 @@ static void places(void) {
             end(lease);
         }
     }
-    TEST("who comes while the holder leaves, and another one has left, is told its place") {
+    TEST("behind claims of its session that have nodes a waiter has its place, too") {
         open_session();
-        zkl_lease *lease = taken(queue_up("1", 1));
-        zkl_request *second = queue_up("2", 1), *third = queue_up("3", 1);
+        strcpy(nodes[0], "/lock/lock-0000000000");
+        strcpy(nodes[1], "/lock/lock-0000000099");
+        zkl_request *first = queue_up("1", 1);
         serve_requests();
+        delete_node("/lock/lock-0000000000");
+        zkl_lease *lease = taken(first);
+        zkl_request *second = queue_up("2", 1); /* it has its own node, for the turn ends */
+        serve_requests();
+        CHECK_IS(made, 2);
+        zkl_request *third = queue_up("3", 1);
+        CHECK_IS(place_of(third), 3);
         zkl_request_drop(third);
-        zkl_request *fourth = queue_up("4", 1);
-        CHECK_IS(place_of(fourth), 3);
-        zkl_lease_drop(lease); /* its node is there until the server has removed it */
-        zkl_request *fifth = queue_up("5", 1);
-        CHECK_IS(place_of(fifth), 3);
-        zkl_request_drop(fourth);
-        zkl_request_drop(fifth);
+        zkl_request_drop(second);
+        end(lease);
+    }
+    TEST("behind a claim that leaves a waiter is next, and the one behind it is third") {
+        open_session();
+        zkl_lease *lease = taken(queue_up("1", ZKL_BATCH_BY_TIME));
+        zkl_request *second = queue_up("2", ZKL_BATCH_BY_TIME);
+        CHECK_IS(place_of(second), 2);
+        zkl_lease_drop(lease);
+        CHECK(!zkl_request_done(second));
+        zkl_request *third = queue_up("3", ZKL_BATCH_BY_TIME);
+        CHECK_IS(place_of(third), 3);
+        zkl_request_drop(third);
         end(taken(second));
     }
     TEST("after a reconnect all that wait in turns are told the places that they have") {
         static const char *const owners[] = {"1", "2", "3", "4"};
         enum { CLAIMS = sizeof owners / sizeof *owners };
         zkl_request *requests[CLAIMS];
-        size_t found[CLAIMS] = {0};
+        size_t found[CLAIMS] = {0}, steps_found[CLAIMS] = {0};
         struct zkl_event event;
         open_session();
         zkl_session_suspended(session);
@@ -184,11 +199,17 @@ static void places(void) {
         zkl_session_connected(session, ID, TIMEOUT);
         serve_requests();
         while (zkl_session_next_event(session, &event))
-            for (size_t i = 0; event.kind == ZKL_EVENT_QUEUED && i < CLAIMS; i++)
-                if (event.id == zkl_request_id(requests[i])) found[i] = event.position;
+            for (size_t i = 0; i < CLAIMS; i++) {
+                bool step = event.kind == ZKL_EVENT_STEP && event.step->kind == ZKL_STEP_QUEUED;
+                if (step && strcmp(event.step->owner, owners[i]) == 0)
+                    steps_found[i] = event.step->position;
+                if (event.kind == ZKL_EVENT_QUEUED && event.id == zkl_request_id(requests[i]))
+                    found[i] = event.position;
+            }
         for (size_t i = 0; i < CLAIMS; i++) {
             CHECK_CASE("%zu", i);
             CHECK_IS(found[i], i == 0 ? 0 : i + 1);
+            CHECK_IS(steps_found[i], found[i]);
             zkl_request_drop(requests[i]);
         }
         close_session();
