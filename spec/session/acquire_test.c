@@ -239,7 +239,9 @@ static void kept_nodes(void) {
         struct zkl_acquire_options options = keeping();
         zkl_request *request = zkl_acquire_all(session, &options, 1);
         CHECK(zkl_request_done(request));
-        zkl_lease_drop(taken(request));
+        zkl_lease *lease = taken(request);
+        CHECK(zkl_lease_token(lease) > 0);
+        zkl_lease_drop(lease);
         CHECK_IS(made, 1);
         close_session();
     }

@@ -51,6 +51,14 @@ static void end(zkl_lease *lease) {
     close_session();
 }
 
+static int lease_events(const zkl_lease *lease) {
+    struct zkl_event event;
+    int count = 0;
+    while (zkl_session_next_event(session, &event))
+        count += event.kind == ZKL_EVENT_LEASE && event.id == zkl_lease_id(lease);
+    return count;
+}
+
 /* --- waits ------------------------------------------------------------------------------------ */
 
 static void check_wait(enum zkl_kind kind) {
@@ -97,6 +105,28 @@ static void waits(void) {
         CHECK_CASE("a writer");
         check_wait(ZKL_WRITE);
     }
+    TEST("a node that is new after a wait has no version of the one before") {
+        open_session();
+        zkl_lease *lease = take("me", ZKL_WRITE);
+        version = 3;
+        zkl_session_event(session, ZKL_NODE_CHANGED, nodes[0]);
+        serve_requests();
+        version = 0;
+        zkl_request *wait = wait_in_line(lease);
+        version = 1;
+        zkl_session_event(session, ZKL_NODE_CHANGED, waiter(0));
+        for (int i = 0; i < 20 && !zkl_request_done(wait) && asks(); i++) {
+            if (asked.kind == ZKL_RPC_WRITE) version = 0; /* of the lock's node */
+            answer(asked_id, &asked);
+        }
+        check_code(wait, ZKL_OK);
+        zkl_request *downgrade = zkl_downgrade(lease, ZKL_NEVER);
+        CHECK(comes(ZKL_RPC_MULTI, ZKL_OP_CREATE));
+        CHECK(asked.ops[1].kind == ZKL_OP_DELETE && asked.ops[1].version == 0);
+        answer(asked_id, &asked);
+        check_code(downgrade, ZKL_OK);
+        end(lease);
+    }
     TEST("a holder without room for the waiter's node holds on") {
         open_with(ZKL_PATHS_MAX / 2); /* for one node */
         zkl_lease *lease = take("me", ZKL_MUTEX);
@@ -128,6 +158,7 @@ static void waits(void) {
         refuse(ZKL_ERROR_NO_NODE, no_lock);
         check_code(wait, ZKL_LOST);
         CHECK_TEXT(waiter(0), "");
+        CHECK_IS(lease_events(lease), 1);
         end(lease);
     }
     TEST("a holder that may not wait holds on, and is told the server's reason") {
