@@ -42,7 +42,7 @@ static void writes(void) {
         strcpy(nodes[1], "/lock/lock-0000000099");
         zkl_session_event(session, ZKL_NODE_CHILDREN, "/lock");
         CHECK(comes_mark());
-        text = NULL;
+        node_text = NULL;
         zkl_session_event(session, ZKL_NODE_CHANGED, nodes[0]);
         CHECK(comes_mark());
         end(lease);
@@ -60,7 +60,7 @@ static void others_writes(void) {
         zkl_session_event(session, ZKL_NODE_CHANGED, nodes[0]);
         zkl_session_event(session, ZKL_NODE_CHILDREN, "/lock");
         uint64_t before = served.sets;
-        text = NULL;
+        node_text = NULL;
         serve_requests();
         CHECK_IS(served.sets, before + 1);
         end(lease);
@@ -94,13 +94,13 @@ static void others_writes(void) {
         zkl_lease_drop(lease);
         lease = zkl_request_lease(second);
         CHECK(lease);
-        text = ZKL_REVOKE_DATA;
+        node_text = ZKL_REVOKE_DATA;
         answer(asked_id, &asked);
         CHECK(asks());
         CHECK_IS(asked.kind, ZKL_RPC_GET);
         answer(asked_id, &asked);
         if (lease) CHECK(zkl_lease_revoked(lease));
-        text = "text";
+        node_text = "text";
         zkl_request_drop(first);
         zkl_request_drop(second);
         if (lease) end(lease);
@@ -140,7 +140,7 @@ static void ways(void) {
         CHECK(comes(ZKL_RPC_MULTI, ZKL_OP_CREATE));
         answer(asked_id, &asked);
         int before = made;
-        text = ZKL_REVOKE_DATA;
+        node_text = ZKL_REVOKE_DATA;
         zkl_session_at(session, now += TIMEOUT / 2); /* the process was stopped */
         zkl_session_tick(session);
         CHECK(comes(ZKL_RPC_WRITE, ZKL_OP_DELETE));
@@ -150,7 +150,7 @@ static void ways(void) {
         CHECK(comes_in_time(ZKL_RPC_WRITE, ZKL_OP_DELETE));
         CHECK_IS(made, before);
         answer(asked_id, &asked);
-        text = "text"; /* nobody has asked for the new nodes */
+        node_text = "text"; /* nobody has asked for the new nodes */
         zkl_lease *lease = taken(request);
         CHECK_IS(made, before + 2);
         CHECK(!zkl_lease_revoked(lease));

@@ -248,7 +248,7 @@ static void signals(void) {
     }
     TEST("waiters that have a signal already get no other one of a broadcast") {
         let_two_wait();
-        text = ZKL_SIGNAL_DATA;
+        node_text = ZKL_SIGNAL_DATA;
         zkl_request *signal = zkl_signal(third, FOLDER, true, ZKL_NEVER);
         CHECK(!comes(ZKL_RPC_MULTI, ZKL_OP_CHECK));
         signalled(signal, ZKL_OK, 0);

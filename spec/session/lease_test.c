@@ -81,14 +81,14 @@ static void fixed_names(void) {
 }
 
 /* Several locks, and a handle more on the first of them. */
-static zkl_lease *both, *one;
+static zkl_lease *all_locks, *one_lock;
 
 static void take_both(void) {
     struct zkl_acquire_options options[] = {reentrant("/lock", ZKL_MUTEX),
                                             reentrant("/lock2", ZKL_MUTEX)};
     open_session();
-    both = taken(zkl_acquire_all(session, options, 2));
-    one = take(ZKL_MUTEX);
+    all_locks = taken(zkl_acquire_all(session, options, 2));
+    one_lock = take(ZKL_MUTEX);
     serve_requests();
 }
 
@@ -101,41 +101,41 @@ static const char *node_in(const char *folder) {
 static void handles(void) {
     TEST("a handle on one of several locks outlives that on all of them") {
         take_both();
-        zkl_lease_drop(both);
+        zkl_lease_drop(all_locks);
         serve();
-        CHECK_IS(zkl_lease_state(one), ZKL_LEASE_HELD);
+        CHECK_IS(zkl_lease_state(one_lock), ZKL_LEASE_HELD);
         CHECK_TEXT(node_in("/lock2/"), "");
-        zkl_lease_drop(one);
+        zkl_lease_drop(one_lock);
         close_session();
     }
     TEST("two handles on the parts of several locks that were given up are lost one by one") {
         take_both();
         struct zkl_acquire_options options = reentrant("/lock2", ZKL_MUTEX);
         zkl_lease *other = taken(zkl_acquire(session, &options));
-        zkl_lease_drop(both);
+        zkl_lease_drop(all_locks);
         serve();
         char node[NODE_SIZE];
         strcpy(node, node_in("/lock/"));
         delete_node(node);
         serve();
-        CHECK_IS(zkl_lease_state(one), ZKL_LEASE_LOST);
+        CHECK_IS(zkl_lease_state(one_lock), ZKL_LEASE_LOST);
         CHECK_IS(zkl_lease_state(other), ZKL_LEASE_HELD);
-        zkl_lease_drop(one);
+        zkl_lease_drop(one_lock);
         zkl_lease_drop(other);
         close_session();
     }
     TEST("all that wait for the end of one node are told of it") {
         take_both();
-        zkl_request *all = zkl_release_wait(both, ZKL_NEVER);
+        zkl_request *all = zkl_release_wait(all_locks, ZKL_NEVER);
         CHECK(comes(ZKL_RPC_WRITE, ZKL_OP_DELETE));
-        zkl_request *rest = zkl_release_wait(one, ZKL_NEVER);
+        zkl_request *rest = zkl_release_wait(one_lock, ZKL_NEVER);
         answer(asked_id, &asked);
         CHECK(!zkl_request_done(all) && !zkl_request_done(rest));
         serve_requests();
         check_code(all, ZKL_OK);
         check_code(rest, ZKL_OK);
-        zkl_lease_drop(both);
-        zkl_lease_drop(one);
+        zkl_lease_drop(all_locks);
+        zkl_lease_drop(one_lock);
         close_session();
     }
     TEST("the last handle that writes waits for the server, those before it do not") {
@@ -331,7 +331,7 @@ static void news(void) {
     }
     TEST("a node without data is nobody's wish for the lock") {
         open_session();
-        text = NULL;
+        node_text = NULL;
         zkl_lease *lease = take(ZKL_MUTEX);
         serve();
         CHECK(!zkl_lease_revoked(lease));

@@ -16,10 +16,10 @@ static const zkl_time TIMEOUT = 12 * ZKL_SECOND;
 
 static char nodes[NODES][NODE_SIZE]; /* of the locks; "": none */
 static int made;
-static int64_t czxid;    /* of every node, by a get; 0: of the last that was made */
-static bool has_parents; /* of members */
-static int32_t version;  /* of every node's data */
-static const char *text; /* these data; NULL: none */
+static int64_t czxid;         /* of every node, by a get; 0: of the last that was made */
+static bool has_parents;      /* of members */
+static int32_t version;       /* of every node's data */
+static const char *node_text; /* these data; NULL: none */
 
 static struct zkl_stats served; /* requests that were answered, by kind */
 
@@ -95,7 +95,8 @@ static inline void answer(uint64_t id, const struct zkl_rpc *rpc) {
     count_served(rpc);
     const struct zkl_stat stat = {
         .czxid = czxid ? czxid : (int64_t)made + 10, .version = version, .owner = ID};
-    struct zkl_answer good = {.stat = &stat, .data = text, .size = text ? (int)strlen(text) : -1};
+    struct zkl_answer good = {
+        .stat = &stat, .data = node_text, .size = node_text ? (int)strlen(node_text) : -1};
     if (is_of_member(rpc->path) && !has_parents) good.error = ZKL_ERROR_NO_NODE;
     if (rpc->kind == ZKL_RPC_WRITE || rpc->kind == ZKL_RPC_MULTI) write_all(id, rpc);
     else if (rpc->kind == ZKL_RPC_LIST) list_nodes(id, rpc->path);
@@ -187,7 +188,7 @@ static inline void open_with(size_t overhead) {
     czxid = 0;
     has_parents = false;
     version = 0;
-    text = "text";
+    node_text = "text";
     zkl_session_at(session, now = 1000 * ZKL_SECOND);
     zkl_session_connected(session, ID, TIMEOUT);
 }

@@ -97,10 +97,10 @@ static void steps(void) {
         zkl_lease *other = zkl_request_lease(first);
         zkl_request *second = acquire(of_owner("me", ZKL_MUTEX));
         serve_requests();
-        text = ZKL_REVOKE_DATA;
+        node_text = ZKL_REVOKE_DATA;
         zkl_session_event(session, ZKL_NODE_CHANGED, nodes[1]);
         serve_requests();
-        text = "text";
+        node_text = "text";
         zkl_lease_drop(other);
         serve_requests();
         take_steps("me");
@@ -112,7 +112,7 @@ static void steps(void) {
         told_count = 0;
         zkl_lease_listen(lease);
         serve_requests();
-        text = ZKL_REVOKE_DATA;
+        node_text = ZKL_REVOKE_DATA;
         zkl_session_event(session, ZKL_NODE_CHANGED, nodes[0]);
         serve_requests();
         CHECK(zkl_lease_revoked(lease));
