@@ -236,11 +236,13 @@ static void kept_nodes(void) {
     }
     TEST("a lock that is kept is granted again as one of one") {
         keep_lock();
-        struct zkl_acquire_options options = keeping();
-        zkl_request *request = zkl_acquire_all(session, &options, 1);
+        struct zkl_acquire_options options[2] = {keeping(), keeping()};
+        options[1].max_hold = ZKL_SECOND; /* nobody asks for this one */
+        zkl_request *request = zkl_acquire_all(session, options, 1);
         CHECK(zkl_request_done(request));
         zkl_lease *lease = taken(request);
         CHECK(zkl_lease_token(lease) > 0);
+        CHECK_IS(zkl_lease_state(lease), ZKL_LEASE_HELD);
         zkl_lease_drop(lease);
         CHECK_IS(made, 1);
         close_session();

@@ -246,6 +246,16 @@ static void questions(void) {
         zkl_request_drop(request);
         close_session();
     }
+    TEST("of a request that was dropped nothing is told") {
+        struct zkl_event event;
+        open_session();
+        zkl_request *request = zkl_get(session, "/a", ZKL_NEVER);
+        answer((struct zkl_answer){.stat = &(struct zkl_stat){0}});
+        CHECK(zkl_request_done(request));
+        zkl_request_drop(request);
+        while (zkl_session_next_event(session, &event)) CHECK(event.kind != ZKL_EVENT_REQUEST);
+        close_session();
+    }
     TEST("a pause goes on after an expiry, until the session closes") {
         open_session();
         zkl_request *request = zkl_pause(session, ZKL_NEVER);
