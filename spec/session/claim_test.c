@@ -42,10 +42,68 @@ static void writes(void) {
         strcpy(nodes[1], "/lock/lock-0000000099");
         zkl_session_event(session, ZKL_NODE_CHILDREN, "/lock");
         CHECK(comes_mark());
-        has_data = false;
+        node_text = NULL;
         zkl_session_event(session, ZKL_NODE_CHANGED, nodes[0]);
         CHECK(comes_mark());
         end(lease);
+    }
+}
+
+static void others_writes(void) {
+    TEST("a node that is written to while its mark is out is marked once") {
+        open_session();
+        struct zkl_acquire_options options = options_of("/lock", ZKL_MUTEX);
+        options.keep = TIMEOUT;
+        zkl_lease *lease = taken(zkl_acquire(session, &options));
+        serve_requests();
+        strcpy(nodes[1], "/lock/lock-0000000099");
+        zkl_session_event(session, ZKL_NODE_CHANGED, nodes[0]);
+        zkl_session_event(session, ZKL_NODE_CHILDREN, "/lock");
+        uint64_t before = served.sets;
+        node_text = NULL;
+        serve_requests();
+        CHECK_IS(served.sets, before + 1);
+        end(lease);
+    }
+    TEST("a permit's node is marked by its own data") {
+        open_session();
+        strcpy(nodes[0], "/lock/permit-1-of-2-0000000001");
+        strcpy(nodes[1], "/lock/permit-1-of-2-0000000002");
+        made = 10;
+        struct zkl_acquire_options options = options_of("/lock", ZKL_PERMIT);
+        options.permits = 1;
+        options.limit = 2;
+        zkl_request *request = zkl_acquire(session, &options);
+        serve_requests();
+        delete_node("/lock/permit-1-of-2-0000000001");
+        CHECK(comes(ZKL_RPC_WRITE, ZKL_OP_SET));
+        CHECK(asked.ops->size == 6 && memcmp(asked.ops->data, "here:1", 6) == 0);
+        answer(asked_id, &asked);
+        end(taken(request));
+    }
+    TEST("a wish for the lock that a node had when it was handed on is for whoever has it now") {
+        open_session();
+        struct zkl_acquire_options options = options_of("/lock", ZKL_MUTEX), others = options;
+        options.batch = others.batch = 4;
+        others.owner = "another";
+        zkl_request *first = zkl_acquire(session, &options),
+                    *second = zkl_acquire(session, &others);
+        serve_requests();
+        CHECK(comes_in_time(ZKL_RPC_SYNC, 0)); /* a heartbeat, and behind it the get */
+        zkl_lease *lease = zkl_request_lease(first);
+        zkl_lease_drop(lease);
+        lease = zkl_request_lease(second);
+        CHECK(lease);
+        node_text = ZKL_REVOKE_DATA;
+        answer(asked_id, &asked);
+        CHECK(asks());
+        CHECK_IS(asked.kind, ZKL_RPC_GET);
+        answer(asked_id, &asked);
+        if (lease) CHECK(zkl_lease_revoked(lease));
+        node_text = "text";
+        zkl_request_drop(first);
+        zkl_request_drop(second);
+        if (lease) end(lease);
     }
 }
 
@@ -82,6 +140,7 @@ static void ways(void) {
         CHECK(comes(ZKL_RPC_MULTI, ZKL_OP_CREATE));
         answer(asked_id, &asked);
         int before = made;
+        node_text = ZKL_REVOKE_DATA;
         zkl_session_at(session, now += TIMEOUT / 2); /* the process was stopped */
         zkl_session_tick(session);
         CHECK(comes(ZKL_RPC_WRITE, ZKL_OP_DELETE));
@@ -91,14 +150,17 @@ static void ways(void) {
         CHECK(comes_in_time(ZKL_RPC_WRITE, ZKL_OP_DELETE));
         CHECK_IS(made, before);
         answer(asked_id, &asked);
+        node_text = "text"; /* nobody has asked for the new nodes */
         zkl_lease *lease = taken(request);
         CHECK_IS(made, before + 2);
+        CHECK(!zkl_lease_revoked(lease));
         end(lease);
     }
 }
 
 int main(void) {
     writes();
+    others_writes();
     ways();
     return check_report();
 }

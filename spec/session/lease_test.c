@@ -80,6 +80,107 @@ static void fixed_names(void) {
     }
 }
 
+/* Several locks, and a handle more on the first of them. */
+static zkl_lease *all_locks, *one_lock;
+
+static void take_both(void) {
+    struct zkl_acquire_options options[] = {reentrant("/lock", ZKL_MUTEX),
+                                            reentrant("/lock2", ZKL_MUTEX)};
+    open_session();
+    all_locks = taken(zkl_acquire_all(session, options, 2));
+    one_lock = take(ZKL_MUTEX);
+    serve_requests();
+}
+
+static const char *node_in(const char *folder) {
+    for (int i = 0; i < NODES; i++)
+        if (strncmp(nodes[i], folder, strlen(folder)) == 0) return nodes[i];
+    return "";
+}
+
+static void handles(void) {
+    TEST("a handle on one of several locks outlives that on all of them") {
+        take_both();
+        zkl_lease_drop(all_locks);
+        serve();
+        CHECK_IS(zkl_lease_state(one_lock), ZKL_LEASE_HELD);
+        CHECK_TEXT(node_in("/lock2/"), "");
+        zkl_lease_drop(one_lock);
+        close_session();
+    }
+    TEST("two handles on the parts of several locks that were given up are lost one by one") {
+        take_both();
+        struct zkl_acquire_options options = reentrant("/lock2", ZKL_MUTEX);
+        zkl_lease *other = taken(zkl_acquire(session, &options));
+        zkl_lease_drop(all_locks);
+        serve();
+        char node[NODE_SIZE];
+        strcpy(node, node_in("/lock/"));
+        delete_node(node);
+        serve();
+        CHECK_IS(zkl_lease_state(one_lock), ZKL_LEASE_LOST);
+        CHECK_IS(zkl_lease_state(other), ZKL_LEASE_HELD);
+        zkl_lease_drop(one_lock);
+        zkl_lease_drop(other);
+        close_session();
+    }
+    TEST("all that wait for the end of one node are told of it") {
+        take_both();
+        zkl_request *all = zkl_release_wait(all_locks, ZKL_NEVER);
+        CHECK(comes(ZKL_RPC_WRITE, ZKL_OP_DELETE));
+        zkl_request *rest = zkl_release_wait(one_lock, ZKL_NEVER);
+        answer(asked_id, &asked);
+        CHECK(!zkl_request_done(all) && !zkl_request_done(rest));
+        serve_requests();
+        check_code(all, ZKL_OK);
+        check_code(rest, ZKL_OK);
+        zkl_lease_drop(all_locks);
+        zkl_lease_drop(one_lock);
+        close_session();
+    }
+    TEST("the last handle that writes waits for the server, those before it do not") {
+        open_session();
+        zkl_lease *first = take(ZKL_WRITE), *second = take(ZKL_WRITE);
+        serve_requests();
+        zkl_request *quick = zkl_downgrade(first, ZKL_NEVER);
+        CHECK(zkl_request_done(quick));
+        check_code(quick, ZKL_OK);
+        serve_requests();
+        zkl_request *slow = zkl_downgrade(second, ZKL_NEVER);
+        CHECK(!zkl_request_done(slow));
+        check_code(slow, ZKL_OK);
+        zkl_lease_drop(first);
+        zkl_lease_drop(second);
+        close_session();
+    }
+    TEST("a downgrade of a lease that is lost ends with that") {
+        open_session();
+        zkl_lease *lease = take(ZKL_WRITE);
+        zkl_request *request = zkl_downgrade(lease, ZKL_NEVER);
+        zkl_session_at(session, now += 2 * TIMEOUT);
+        zkl_session_tick(session);
+        CHECK(zkl_request_done(request));
+        check_code(request, ZKL_LOST);
+        zkl_lease_drop(lease);
+        close_session();
+    }
+    TEST("a lease tells what it is worth, and for how long") {
+        open_session();
+        struct zkl_acquire_options options = reentrant("/lock", ZKL_MUTEX);
+        options.max_hold = ZKL_SECOND;
+        zkl_request *request = zkl_acquire(session, &options);
+        serve_requests();
+        zkl_lease *lease = zkl_request_lease(request);
+        CHECK_IS(zkl_lease_state(lease), ZKL_LEASE_HELD);
+        CHECK_IS(zkl_lease_remaining(lease), ZKL_SECOND);
+        zkl_session_suspended(session);
+        CHECK_IS(zkl_lease_state(lease), ZKL_LEASE_SUSPECT);
+        zkl_request_drop(request);
+        zkl_lease_drop(lease);
+        close_session();
+    }
+}
+
 static void ends(void) {
     TEST("a lease whose clock ran out unseen is lost, and its session suspended") {
         open_session();
@@ -150,6 +251,54 @@ static void guards(void) {
             close_session();
         }
     }
+    TEST("a guard that was carried out tells the version of each node that it set") {
+        static const struct zkl_result results[] = {{.error = ZKL_ERROR_NONE},
+                                                    {.stat = {.version = 4}}};
+        open_session();
+        zkl_lease *lease = take(ZKL_MUTEX);
+        zkl_request *request = zkl_guard(lease, &op, 1, ZKL_NEVER);
+        refuse(ZKL_ERROR_NONE, results);
+        CHECK_IS(zkl_request_code(request), ZKL_OK);
+        CHECK_IS(zkl_request_version(request, 1), 4);
+        CHECK_IS(zkl_request_version(request, 2), 0);
+        zkl_request_drop(request);
+        zkl_lease_drop(lease);
+        close_session();
+    }
+    TEST("a guard that could not be sent is sent later, and has written nothing before") {
+        for (int late = 0; late < 2; late++) {
+            open_session();
+            zkl_lease *lease = take(ZKL_MUTEX);
+            zkl_request *request = zkl_guard(lease, &op, 1, ZKL_SECOND);
+            CHECK(comes(ZKL_RPC_MULTI, ZKL_OP_CHECK));
+            zkl_session_unsent(session, asked_id);
+            CHECK(!zkl_request_done(request));
+            CHECK(zkl_session_due_anew(session) <= now + ZKL_SECOND / 10);
+            if (late) zkl_session_at(session, now += ZKL_SECOND);
+            if (late) zkl_session_tick(session);
+            check_code(request, late ? ZKL_TIMEOUT : ZKL_OK);
+            zkl_lease_drop(lease);
+            close_session();
+        }
+    }
+    TEST("a guard that met the change of its node's name is sent by the new name") {
+        static const struct zkl_result results[] = {{.error = ZKL_ERROR_NO_NODE},
+                                                    {.error = ZKL_UNANSWERED}};
+        open_session();
+        zkl_lease *lease = take(ZKL_WRITE);
+        serve_requests();
+        zkl_request *downgrade = zkl_downgrade(lease, ZKL_NEVER);
+        zkl_request *request = zkl_guard(lease, &op, 1, ZKL_NEVER);
+        CHECK(comes(ZKL_RPC_MULTI, ZKL_OP_CREATE));
+        answer(asked_id, &asked);
+        refuse(ZKL_ERROR_NO_NODE, results);
+        CHECK(!zkl_request_done(request));
+        check_code(request, ZKL_OK);
+        check_code(downgrade, ZKL_OK);
+        CHECK_IS(zkl_lease_state(lease), ZKL_LEASE_HELD);
+        zkl_lease_drop(lease);
+        close_session();
+    }
     TEST("a signal that is refused as a whole ends") {
         open_session();
         zkl_lease *lease = take(ZKL_MUTEX);
@@ -182,7 +331,7 @@ static void news(void) {
     }
     TEST("a node without data is nobody's wish for the lock") {
         open_session();
-        has_data = false;
+        node_text = NULL;
         zkl_lease *lease = take(ZKL_MUTEX);
         serve();
         CHECK(!zkl_lease_revoked(lease));
@@ -334,6 +483,7 @@ static void kinds(void) {
 int main(void) {
     waits();
     fixed_names();
+    handles();
     ends();
     guards();
     news();

@@ -11,15 +11,18 @@
 static zkl_session *session;
 static zkl_time now;
 
-enum { ID = 7, OPS = 8, NODES = 8, NODE_SIZE = 128, ROUNDS = 40 };
+enum { ID = 7, OPS = 8, NODES = 100, NODE_SIZE = 128, ROUNDS = 40 };
 static const zkl_time TIMEOUT = 12 * ZKL_SECOND;
 static const zkl_time MOMENT = ZKL_SECOND / 4; /* less than to a tick that nothing asks for */
 
 static char nodes[NODES][NODE_SIZE]; /* of the locks; "": none */
 static int made;
-static int64_t czxid;    /* of every node, by a get; 0: of the last that was made */
-static bool has_parents; /* of members */
-static bool has_data;    /* each node */
+static int64_t czxid;         /* of every node, by a get; 0: of the last that was made */
+static bool has_parents;      /* of members */
+static int32_t version;       /* of every node's data */
+static const char *node_text; /* these data; NULL: none */
+
+static struct zkl_stats served; /* requests that were answered, by kind */
 
 static inline const char *create_node(const char *path) {
     int at = 0;
@@ -76,10 +79,25 @@ static inline void list_nodes(uint64_t id, const char *path) {
     zkl_session_answer(session, id, &answer);
 }
 
+static inline void count_served(const struct zkl_rpc *rpc) {
+    served.lists += rpc->kind == ZKL_RPC_LIST;
+    served.syncs += rpc->kind == ZKL_RPC_SYNC;
+    served.gets += rpc->kind == ZKL_RPC_GET;
+    served.exists += rpc->kind == ZKL_RPC_EXISTS;
+    served.watch_removals += rpc->kind == ZKL_RPC_UNWATCH || rpc->kind == ZKL_RPC_UNWATCH_CHILDREN;
+    for (size_t i = 0; i < rpc->count; i++) {
+        served.sets += rpc->ops[i].kind == ZKL_OP_SET;
+        served.creates += rpc->ops[i].kind == ZKL_OP_CREATE;
+        served.deletes += rpc->ops[i].kind == ZKL_OP_DELETE;
+    }
+}
+
 static inline void answer(uint64_t id, const struct zkl_rpc *rpc) {
-    const struct zkl_stat stat = {.czxid = czxid ? czxid : (int64_t)made + 10, .owner = ID};
-    struct zkl_answer good = {.stat = &stat, .size = -1};
-    if (has_data) good = (struct zkl_answer){.stat = &stat, .data = "text", .size = 4};
+    count_served(rpc);
+    const struct zkl_stat stat = {
+        .czxid = czxid ? czxid : (int64_t)made + 10, .version = version, .owner = ID};
+    struct zkl_answer good = {
+        .stat = &stat, .data = node_text, .size = node_text ? (int)strlen(node_text) : -1};
     if (is_of_member(rpc->path) && !has_parents) good.error = ZKL_ERROR_NO_NODE;
     if (rpc->kind == ZKL_RPC_WRITE || rpc->kind == ZKL_RPC_MULTI) write_all(id, rpc);
     else if (rpc->kind == ZKL_RPC_LIST) list_nodes(id, rpc->path);
@@ -204,10 +222,12 @@ static inline void open_with(size_t overhead) {
     session = zkl_session_new(&settings);
     if (!session) return;
     memset(nodes, 0, sizeof nodes);
+    memset(&served, 0, sizeof served);
     made = 0;
     czxid = 0;
     has_parents = false;
-    has_data = true;
+    version = 0;
+    node_text = "text";
     zkl_session_at(session, now = 1000 * ZKL_SECOND);
     zkl_session_connected(session, ID, TIMEOUT);
 }

@@ -251,6 +251,27 @@ static void questions(void) {
         zkl_request_drop(request);
         close_session();
     }
+    TEST("of a request that was dropped nothing is told") {
+        struct zkl_event event;
+        open_session();
+        zkl_request *request = zkl_get(session, "/a", ZKL_NEVER);
+        answer((struct zkl_answer){.stat = &(struct zkl_stat){0}});
+        CHECK(zkl_request_done(request));
+        zkl_request_drop(request);
+        while (zkl_session_next_event(session, &event)) CHECK(event.kind != ZKL_EVENT_REQUEST);
+        close_session();
+    }
+    TEST("a pause goes on after an expiry, until the session closes") {
+        open_session();
+        zkl_request *request = zkl_pause(session, ZKL_NEVER);
+        CHECK(!zkl_request_done(request));
+        zkl_session_expired(session);
+        CHECK(!zkl_request_done(request));
+        zkl_session_close(session);
+        CHECK_IS(zkl_request_code(request), ZKL_CLOSED);
+        zkl_request_drop(request);
+        close_session();
+    }
     TEST("a session that is closed makes no pause") {
         open_session();
         zkl_session_close(session);
@@ -276,6 +297,62 @@ static void refusals(void) {
         CHECK_IS(zkl_request_code(request), ZKL_UNSUPPORTED);
         CHECK_TEXT(zkl_request_detail(request), zkl_error_words(ZKL_ERROR_UNIMPLEMENTED));
         zkl_request_drop(request);
+        close_session();
+    }
+    TEST("an acquire to which no list is shown is told the server's reason") {
+        static const struct zkl_result made = {
+            .created = "/lock/_c_00000000-0000-0007-0000-000000000001-lock-0000000001",
+            .stat = {.czxid = 5}};
+        open_session();
+        zkl_request *request = acquire();
+        struct zkl_rpc rpc;
+        uint64_t id;
+        char created[200];
+        CHECK(zkl_session_next_rpc(session, &id, &rpc));
+        snprintf(created, sizeof created, "%s0000000001", rpc.path);
+        struct zkl_result result = made;
+        result.created = created;
+        zkl_session_answer(session, id, &(struct zkl_answer){.results = &result});
+        answer((struct zkl_answer){.error = ZKL_ERROR_NO_AUTH});
+        CHECK_IS(zkl_request_code(request), ZKL_AUTH);
+        CHECK_TEXT(zkl_request_detail(request), zkl_error_words(ZKL_ERROR_NO_AUTH));
+        zkl_request_drop(request);
+        close_session();
+    }
+    TEST("the reason of an earlier refusal is not that of a timeout") {
+        open_session();
+        zkl_request *request = acquire();
+        for (int i = 0; i < 2; i++) answer((struct zkl_answer){.error = ZKL_ERROR_NO_NODE});
+        answer((struct zkl_answer){.error = ZKL_ERROR_NO_AUTH}); /* a parent */
+        zkl_request_cancel(request, ZKL_TIMEOUT);
+        CHECK_IS(zkl_request_code(request), ZKL_TIMEOUT);
+        CHECK(!zkl_request_detail(request));
+        zkl_request_drop(request);
+        close_session();
+    }
+    TEST("after its end a session that does not reopen takes no acquire") {
+        open_session();
+        zkl_session_expired(session);
+        zkl_request *request = acquire();
+        CHECK(zkl_request_done(request));
+        if (zkl_request_done(request)) CHECK_IS(zkl_request_code(request), ZKL_EXPIRED);
+        zkl_request_drop(request);
+        close_session();
+    }
+    TEST("with its first claim a session has heartbeats, from a sixth of the timeout on") {
+        open_session();
+        zkl_session_tick(session);
+        CHECK_IS(zkl_session_due_anew(session), ZKL_NEVER);
+        at(now + TIMEOUT);
+        zkl_session_tick(session);
+        zkl_request *first = acquire();
+        CHECK_IS(zkl_session_due_anew(session), now + TIMEOUT / 6);
+        at(now + ZKL_SECOND);
+        zkl_session_tick(session);
+        zkl_request *second = acquire();
+        CHECK_IS(zkl_session_due_anew(session), ZKL_NEVER);
+        zkl_request_drop(first);
+        zkl_request_drop(second);
         close_session();
     }
     TEST("an acquire without a chroot is told that there is no node") {
