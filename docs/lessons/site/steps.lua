@@ -1,0 +1,110 @@
+--- Which steps overlapped: two buyers of whom the second read before the first had written, in the
+--- order of time. What the second wrote undid what the first had written.
+
+local steps = {}
+
+
+-- When others can see what it wrote: a transaction is told of right after its commit.
+local function seen_at(sale, purchase)
+    return purchase.written and (sale.commits and purchase.told or purchase.written)
+end
+
+
+---@param purchase zklock.seckill.Purchase
+---@return integer? stock  that it read
+function steps.read(purchase)
+    return purchase.read or purchase.left and purchase.left + (purchase.quantity or 1)
+end
+
+
+--- The first two of which one undid what the other wrote: the one that is seen first, the other.
+---@param sale table
+---@return zklock.seckill.Purchase? one
+---@return zklock.seckill.Purchase? other
+function steps.pair(sale)
+    local written = {}
+    for _, each in ipairs(sale.purchases) do
+        if each.written then written[#written + 1] = each end
+    end
+    table.sort(written, function(a, b) return seen_at(sale, a) < seen_at(sale, b) end)
+    for i, other in ipairs(written) do
+        for n = i - 1, 1, -1 do
+            local one = written[n]
+            if one.product == other.product and other.granted < seen_at(sale, one) then
+                return one, other
+            end
+        end
+    end
+end
+
+
+-- A holder whose write came too late, and one that had the lock meanwhile.
+local function refused_pair(sale)
+    for _, late in ipairs(sale.purchases) do
+        if late.outcome == "late" and late.granted then
+            for _, other in ipairs(sale.purchases) do
+                if other.granted and other.granted > late.granted then return late, other end
+            end
+        end
+    end
+end
+
+
+local function add_purchase(list, sale, purchase)
+    local function add(at, what, count)
+        if at then
+            list[#list + 1] = { at = at, what = what, count = count, purchase = purchase }
+        end
+    end
+    add(purchase.granted, "reads", steps.read(purchase) or sale.stock)
+    if sale.commits then
+        add(purchase.written, "prepares", purchase.left)
+        add(purchase.released, "releases")
+        add(purchase.told, "commits", purchase.left)
+    elseif purchase.written then
+        add(purchase.written, "writes", purchase.left)
+    elseif purchase.outcome == "late" then
+        add(purchase.told, "late")
+    end
+end
+
+
+local function add_faults(list, sale, purchases)
+    for _, fault in ipairs(sale.faults) do
+        for _, purchase in ipairs(purchases) do
+            if fault.kind == "stop" and fault.target == "server " .. purchase.server then
+                list[#list + 1] = { at = fault.at, what = "stop", purchase = purchase }
+                list[#list + 1] = { at = fault.ended, what = "wakes", purchase = purchase }
+            end
+        end
+    end
+end
+
+
+-- Of steps at one moment those come first that were added first.
+local function sorted(list)
+    for i, step in ipairs(list) do step.index = i end
+    table.sort(list, function(a, b)
+        if a.at ~= b.at then return a.at < b.at end
+        return a.index < b.index
+    end)
+    return list
+end
+
+
+--- The steps that the page tells and marks; none if none overlapped.
+---@param sale table
+---@return table[]  { at =, what =, count =, purchase = }
+function steps.of(sale)
+    local one, other = steps.pair(sale)
+    if not one then one, other = refused_pair(sale) end
+    if not one then return {} end
+    local list = {}
+    add_purchase(list, sale, one)
+    add_purchase(list, sale, other)
+    add_faults(list, sale, { one, other })
+    return sorted(list)
+end
+
+
+return steps
