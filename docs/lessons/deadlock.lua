@@ -74,7 +74,7 @@ return {
         zh = "两个买家需要同样的两把锁，获取的顺序不同。有几个买到？",
     },
     runs = { first = run(nil), second = run(true) },
-    modules = { "two_locks" },
+    modules = { first = { "two_locks" } },
     expect = {
         first = { sold = 1, left = 9, failed = 1 },
         second = { verdict = "right", sold = 2, left = 8, failed = 0 },
@@ -152,11 +152,9 @@ The same sale in the order of names. Both buy, and all is over after {second.sec
 同一场秒杀，按名称的顺序。两个都买到了，一共用了 {second.seconds}，而不是 {first.seconds}。]],
     },
     try = {
-        en = "With a real ZooKeeper: make the call above without `simulated` and `seed` at the "
-            .. "prompt of",
-        zh = "要用真实的 ZooKeeper：去掉上面调用中的 `simulated` 和 `seed`，在下面这个命令的提示符下运行：",
+        en = "With real processes and a real ZooKeeper: take `simulated` and `seed` out of the call.",
+        zh = "用真实的进程和 ZooKeeper：从调用中去掉 `simulated` 和 `seed`。",
     },
-    command = "make repl",
     where = {
         {
             url = "https://github.com/datahub-project/datahub/pull/18401",

@@ -15,9 +15,9 @@ return {
         zh = "锁一秒后自动过期，而工作要做一秒半。没有人停住，也没有东西坏掉。结果会怎样？",
     },
     runs = { first = run(), second = run "docs.lessons.watchdog" },
-    modules = { "ttl_lock" },
+    modules = { first = { "ttl_lock" }, second = { "watchdog" } },
     expect = {
-        first = { verdict = "wrong", sold = 3 },
+        first = { verdict = "wrong", sold = 3, left = 8 },
         second = { verdict = "right", sold = 3, left = 7 },
     },
     predicted = function(facts) return facts.first.left end,
@@ -45,15 +45,17 @@ in Redis gives it for one second. One second was long enough when it was chosen.
         },
         {
             value = 8,
-            en = { "8: one sale is lost", "Each buyer reads before the one ahead of it writes. Look at "
-                .. "who read what, and you find the number." },
-            zh = { "8 个：丢失了一次售卖", "每个买家都在前一个写入之前就读了。看看谁读到了什么，就知道是几个。" },
+            en = { "8: one sale is lost", "The second buyer read 10 before the first had written 9, "
+                .. "and wrote 9 once more. The third one came after the first write: it read 9, "
+                .. "and wrote 8." },
+            zh = { "8 个：丢失了一次售卖", "第二个买家在第一个写下 9 之前就读到了 10，于是又写了一遍 9。"
+                .. "第三个来时第一次写入已经完成：它读到 9，写下 8。" },
         },
         {
             value = 9,
-            en = { "9: two sales are lost", "The first and the second read 10. What they write is 9, "
-                .. "and so it goes on: {first.apart} sales are lost." },
-            zh = { "9 个：丢失了两次售卖", "前两个读到的都是 10，写下的都是 9，如此下去：丢失了 {first.apart} 次售卖。" },
+            en = { "9: two sales are lost", "The third buyer gets the lock a second later again. By "
+                .. "then the first has written, so the third reads 9 and not 10." },
+            zh = { "9 个：丢失了两次售卖", "第三个买家又晚一秒才得到锁。那时第一个已经写完，所以它读到的是 9，不是 10。" },
         },
         {
             value = "error",
@@ -107,11 +109,10 @@ The same sale, with [a purchase that renews](#watchdog). The bars follow one ano
         zh = [[
 同一场秒杀，换成[会续期的买法](#watchdog)。横条一个接一个，剩下 {second.left} 个。]],
     },
-    second_modules = { "watchdog" },
     try = {
         en = "With a real Redis, and Redisson's way to lock: a lease that is long enough, one that "
-            .. "is not, and zklock. In the source tree:",
-        zh = "要用真实的 Redis 和 Redisson 的做法看三种情形：租期够长、租期太短，以及 zklock，在源码目录中运行：",
+            .. "is not, and zklock:",
+        zh = "用真实的 Redis 和 Redisson 的做法看三种情形：租期够长、租期太短，以及 zklock：",
     },
     command = "make demo-engines DEMO=\"--only DEMO-13\"",
     where = {

@@ -30,7 +30,7 @@ return {
         zh = "八台服务器先后要同一把锁。ZooKeeper 总共要叫醒它们多少次？",
     },
     runs = { first = run "zookeeper-none", second = run "zookeeper" },
-    modules = { "count_wakes" },
+    modules = { first = { "count_wakes" } },
     expect = {
         first = { verdict = "right", sold = 8, left = 2 },
         second = { verdict = "right", sold = 8, left = 2 },
@@ -126,9 +126,8 @@ turn comes sooner: that is the second time.)]],
 （zklock 还会告诉等待者“你是下一个”，让它能更快接手：这就是第二次。）]],
     },
     try = {
-        en = "With real processes: a herd, a herd that waits for random moments, and a line. In the "
-            .. "source tree:",
-        zh = "要用真实的进程看三种情形：羊群、随机错开的羊群，以及排队，在源码目录中运行：",
+        en = "With real processes: a herd, a herd that waits for random moments, and a line:",
+        zh = "用真实的进程看三种情形：羊群、随机错开的羊群，以及排队：",
     },
     command = "make demo DEMO=\"--only DEMO-14\"",
     where = {

@@ -14,6 +14,7 @@ return {
         zh = "两台服务器，各有一把锁，三个包子，六个买家：卖出几个？",
     },
     runs = { first = run "local", second = run "zookeeper" },
+    modules = {},
     expect = {
         first = { verdict = "wrong", sold = 6, left = 0 },
         second = { verdict = "right", sold = 3, left = 0, refused = 3 },
@@ -90,8 +91,8 @@ buns are sold, and the other {second.refused} buyers are told that it is sold ou
 另外 {second.refused} 个买家被告知售罄。]],
     },
     try = {
-        en = "With real processes, a real database and a real ZooKeeper, in the source tree:",
-        zh = "要用真实的进程、数据库和 ZooKeeper，在源码目录中运行：",
+        en = "With real processes, a real database and a real ZooKeeper:",
+        zh = "用真实的进程、数据库和 ZooKeeper：",
     },
     command = "make demo DEMO=\"--strategy local,zookeeper --servers 2 --buyers 6 "
         .. "--products bun=3 --report sale.html\"",

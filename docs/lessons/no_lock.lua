@@ -14,6 +14,7 @@ return {
         zh = "十个包子，六个买家，没有锁：最后商店以为还剩几个？",
     },
     runs = { first = run "none", second = run "local" },
+    modules = {},
     expect = {
         first = { verdict = "wrong", sold = 6, left = 9 },
         second = { verdict = "right", sold = 6, left = 4 },
@@ -106,11 +107,8 @@ left, and there is a price: buyers wait, the last one for {second.longest}.]],
 {second.longest}。]],
     },
     try = {
-        en = [[
-Save the call above as a file and run it in the source tree ([how](https://zklock.invalid/)). With
-real processes and a real database, in the tree:]],
-        zh = [[
-把上面的调用存成文件，在源码目录中运行。要用真实的进程和真实的数据库，在源码目录中运行：]],
+        en = "With real processes and a real database:",
+        zh = "用真实的进程和真实的数据库：",
     },
     command = "make demo DEMO=\"--strategy none,local --servers 1 --buyers 6 --report sale.html\"",
     where = {

@@ -16,7 +16,7 @@ return {
         zh = "持有锁的进程停住五秒，又继续运行。它会写下什么？",
     },
     runs = { first = run(), second = run "docs.lessons.check_first" },
-    modules = { "check_first" },
+    modules = { second = { "check_first" } },
     expect = {
         first = { verdict = "wrong", sold = 3, left = 9 },
         second = { verdict = "right", sold = 2, left = 8, failed = 1 },
@@ -103,8 +103,8 @@ can stop between the line and the write, too. That is the next lesson.]],
 下一课就讲这个。]],
     },
     try = {
-        en = "With a real process that is stopped by SIGSTOP, in the source tree:",
-        zh = "要用真实的进程（用 SIGSTOP 停住），在源码目录中运行：",
+        en = "With a real process that is stopped by SIGSTOP:",
+        zh = "用真实的进程（用 SIGSTOP 停住）：",
     },
     command = "make demo DEMO=\"--only DEMO-17a --report sale.html\"",
     where = {

@@ -16,6 +16,7 @@ return {
     },
     runs = { first = run "release_then_commit", second = run "commit_then_release" },
     commits = true,
+    modules = {},
     expect = {
         first = { verdict = "wrong", sold = 4 },
         second = { verdict = "right", sold = 4, left = 6 },
@@ -99,9 +100,9 @@ longer, and {second.left} are left.]],
     try = {
         en = [[
 `fenced = false` turns off what the lesson about tokens is about, which hides this mistake. With
-real processes, in the source tree:]],
+real processes:]],
         zh = [[
-`fenced = false` 关掉了令牌（见后面的课），因为它会掩盖这个错误。要用真实的进程，在源码目录中运行：]],
+`fenced = false` 关掉了令牌（见后面的课），因为它会掩盖这个错误。用真实的进程：]],
     },
     command = "make demo DEMO=\"--only DEMO-06\"",
     where = {

@@ -8,7 +8,7 @@ local function run(fenced)
     return {
         buyers = 3, servers = 3, products = { bun = 10 }, strategy = "zookeeper",
         purchase = "docs.lessons.check_first", pause = 0.5, session = 2, fenced = fenced,
-        faults = { { at = 0.5045, stop = "server 3", length = 5 } }, simulated = true, seed = 1,
+        faults = { { at = 0.505, stop = "server 2", length = 5 } }, simulated = true, seed = 1,
     }
 end
 
@@ -29,7 +29,7 @@ return {
         zh = "持有者在写入之前看一眼租约。这样就安全了吗？",
     },
     runs = { first = run(false), second = run(true) },
-    modules = { "check_first" },
+    modules = { first = { "check_first" } },
     expect = {
         first = { verdict = "wrong", sold = 3, left = 9 },
         second = { verdict = "right", sold = 2, left = 8, failed = 1 },
@@ -82,10 +82,10 @@ write. The write takes a moment on its way to the store. In that moment the serv
     },
     run = {
         en = [[
-Server 3 looked at its lease, which it held, and stopped before its write had arrived. When it goes
+The server looked at its lease, which it held, and stopped before its write had arrived. When it goes
 on, the write arrives.]],
         zh = [[
-服务器 3 看租约时确实持有锁，写入还没有到达，它就停住了。等它继续运行，写入就到了。]],
+服务器看租约时确实持有锁，写入还没有到达，它就停住了。等它继续运行，写入就到了。]],
     },
     cause = {
         en = [[
@@ -122,9 +122,8 @@ refused: {second.left} buns are left, which is right. Of the {explored.schedules
 {explored.schedules} 种调度中有 {explored.fenced} 种出错。]],
     },
     try = {
-        en = "With real processes: no check, a check at the write alone, and one before the read. "
-            .. "In the source tree:",
-        zh = "要用真实的进程看三种做法：不检查、只在写入时检查、读之前就出示，在源码目录中运行：",
+        en = "With real processes: no check, a check at the write alone, and one before the read:",
+        zh = "用真实的进程看三种做法：不检查、只在写入时检查、读之前就出示：",
     },
     command = "make demo DEMO=\"--only DEMO-17\"",
     where = {

@@ -12,6 +12,10 @@ local FOLDER = debug.getinfo(1, "S").source:match "^@(.*)site/page%.lua$"
 page.languages = { "en", "zh" }
 local CODES = { en = "en", zh = "zh-CN" }
 
+local CALL = [=[
+make
+LUA_PATH="lua/?.lua;lua/?/init.lua;./?.lua;;" LUA_CPATH="build/5.4/?.so;;" lua5.4 sale.lua]=]
+
 local HTML = [[
 <!DOCTYPE html>
 <html lang="{{code}}">
@@ -98,11 +102,13 @@ local function shown(lesson, facts, which, words, language)
 end
 
 
-local function modules(lesson, words)
+-- Modules that a run names, as the code that they are.
+local function modules(names, words)
     local parts = {}
-    for i, name in ipairs(lesson.modules or {}) do
-        parts[i] = "<p>" .. markup.line(words.module:format("docs/lessons/" .. name .. ".lua"), {})
-            .. "</p>\n" .. markup.code(read(FOLDER .. name .. ".lua"))
+    for i, name in ipairs(names or {}) do
+        parts[i] = ('<p id="%s">%s</p>\n%s'):format(name,
+            markup.line(words.module:format("docs/lessons/" .. name .. ".lua"), {}),
+            markup.code(read(FOLDER .. name .. ".lua")))
     end
     return table.concat(parts, "\n")
 end
@@ -166,12 +172,14 @@ function page.lesson(lessons, index, facts, language)
         section("question", words.question, text "question"),
         section("prediction", words.predict, prediction(lesson, facts, language, words)),
         section("run", words.run, text "run", shown(lesson, facts, "first", words, language),
-            call(lesson, "first", words), modules(lesson, words)),
+            call(lesson, "first", words), modules(lesson.modules.first, words)),
         section("cause", words.cause, text "cause", picture.steps(facts.first, words)),
         section("mend", words.mend, text "mend", markup.code(lesson.code)),
         section("same", words.same, text "same", shown(lesson, facts, "second", words, language),
-            picture.steps(facts.second, words), call(lesson, "second", words)),
-        section("try", words.try, text "try", markup.code(lesson.command)),
+            picture.steps(facts.second, words), call(lesson, "second", words),
+            modules(lesson.modules.second, words)),
+        section("try", words.try, "<p>" .. words.try_call .. "</p>", markup.code(CALL), text "try",
+            lesson.command and markup.code(lesson.command) or ""),
         section("where", words.where, cited(lesson, facts, language)),
         "</main>", neighbours(lessons, index, language, words),
         "<footer><p>" .. words.made:format "<code>make site</code>" .. "</p></footer>",

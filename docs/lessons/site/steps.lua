@@ -41,7 +41,7 @@ end
 -- A holder whose write came too late, and one that had the lock meanwhile.
 local function refused_pair(sale)
     for _, late in ipairs(sale.purchases) do
-        if late.outcome == "late" and late.granted then
+        if (late.outcome == "late" or late.outcome == "lost") and late.granted then
             for _, other in ipairs(sale.purchases) do
                 if other.granted and other.granted > late.granted then return late, other end
             end
@@ -81,6 +81,19 @@ local function add_faults(list, sale, purchases)
 end
 
 
+-- What a buyer saw when it looked at its lease.
+local function add_looks(list, sale, purchases)
+    for _, note in ipairs(sale.notes) do
+        local state = note.line:match "^its hold is (%l+)$"
+        for _, purchase in ipairs(purchases) do
+            if state and note.buyer == purchase.buyer then
+                list[#list + 1] = { at = note.at, what = "looks_" .. state, purchase = purchase }
+            end
+        end
+    end
+end
+
+
 -- Of steps at one moment those come first that were added first.
 local function sorted(list)
     for i, step in ipairs(list) do step.index = i end
@@ -102,6 +115,7 @@ function steps.of(sale)
     local list = {}
     add_purchase(list, sale, one)
     add_purchase(list, sale, other)
+    add_looks(list, sale, { one, other })
     add_faults(list, sale, { one, other })
     return sorted(list)
 end

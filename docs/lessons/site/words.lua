@@ -28,6 +28,8 @@ return {
         columns = { buyer = "buyer", server = "server", lock = "lock", asked = "asked",
                     granted = "had the lock", waited = "waited", read = "read", wrote = "wrote",
                     at = "at", released = "gave it up", token = "token", outcome = "was told" },
+        try_call = "Save the call of a run as a file of the source tree, change what you like, and "
+            .. "run it:",
         waits = "Waits for the lock: half of them %s or less, the longest %s.",
         steps = {
             reads = "reads the stock: %d", writes = "writes %d", stop = "is stopped",
@@ -35,12 +37,13 @@ return {
             commits = "commits, so that others see %d", late = "writes, and the store refuses it: "
                 .. "its token is older than the newest that was shown",
             prepares = "writes %d, not yet committed", has = "holds %s", asks = "asks for %s",
+            looks_held = "looks at its lease: held", looks_lost = "looks at its lease: lost",
             gives_up = "has waited too long, and gives up",
         },
         outcomes = { sold = "sold", refused = "sold out", late = "refused: too late",
                      timeout = "waited too long", expired = "session ended", lost = "lock lost",
                      unanswered = "no answer" },
-        noscript = "", made = "Made by %s from seeds; no page here loads anything from a network.",
+        made = "Made by %s from seeds; no page here loads anything from a network.",
     },
     zh = {
         language = "中文", site = "课程：什么是分布式锁",
@@ -66,17 +69,19 @@ return {
         columns = { buyer = "买家", server = "服务器", lock = "锁", asked = "请求",
                     granted = "获锁", waited = "等待", read = "读到", wrote = "写入",
                     at = "写入时刻", released = "释放", token = "令牌", outcome = "被告知" },
+        try_call = "把上面任何一次运行的调用存成源码目录中的文件，随意修改，再运行：",
         waits = "等锁的时间：一半不超过 %s，最长 %s。",
         steps = {
             reads = "读库存：%d", writes = "写入 %d", stop = "停住",
             wakes = "继续运行", granted = "得到锁", releases = "释放锁",
             commits = "提交，别人这才看到 %d", late = "写入，被存储拒绝：它的令牌比存储见过的旧",
             prepares = "写入 %d，但还没有提交", has = "持有 %s", asks = "请求 %s",
+            looks_held = "看租约：持有", looks_lost = "看租约：失去",
             gives_up = "等得太久，放弃了",
         },
         outcomes = { sold = "买到了", refused = "售罄", late = "太迟，被拒绝",
                      timeout = "等得太久", expired = "会话过期", lost = "失去了锁",
                      unanswered = "没有答复" },
-        noscript = "", made = "由 %s 从种子生成；这里的页面都不从网络加载任何东西。",
+        made = "由 %s 从种子生成；这里的页面都不从网络加载任何东西。",
     },
 }
