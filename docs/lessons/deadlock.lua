@@ -3,7 +3,7 @@
 local function run(sorted)
     return {
         buyers = 2, servers = 2, products = { bun = 10 }, strategy = "zookeeper",
-        purchase = "docs.lessons.two_locks", parameters = { sorted = sorted }, pause = 0.2,
+        purchase = "docs.lessons.two_locks", parameters = sorted, pause = 0.2,
         timeout = 2, simulated = true, seed = 1,
     }
 end
@@ -30,7 +30,7 @@ local function rows(sale)
             if what == "has" or what == "asks" then
                 by_lock[lock] = by_lock[lock] or {
                     buyer = purchase.buyer, server = purchase.server, lock = lock,
-                    label = ("%d %s"):format(purchase.buyer, lock),
+                    label = lock,
                     asked = what == "asks" and note.at or purchase.asked,
                     released = purchase.released, outcome = purchase.outcome,
                     token = what == "has" and purchase.token or nil,
@@ -73,7 +73,7 @@ return {
         en = "Two buyers need the same two locks, and take them in different orders. How many buy?",
         zh = "两个买家需要同样的两把锁，获取的顺序不同。有几个买到？",
     },
-    runs = { first = run(nil), second = run(true) },
+    runs = { first = run(nil), second = run{ sorted = true } },
     modules = { first = { "two_locks" } },
     expect = {
         first = { sold = 1, left = 9, failed = 1 },

@@ -8,6 +8,7 @@ local steps = require "docs.lessons.site.steps"
 
 local picture = {}
 
+local SPACE = "\194\160" -- between a number and its unit: no line ends there
 local STOCK_HEIGHT, STOCK_GAP = 96, 14 -- pixels
 local MARKS = { "①", "②", "③", "④", "⑤", "⑥", "⑦", "⑧", "⑨", "⑩" }
 
@@ -16,20 +17,20 @@ local MARKS = { "①", "②", "③", "④", "⑤", "⑥", "⑦", "⑧", "⑨", "
 ---@param seconds number
 ---@return string
 function picture.duration(seconds)
-    if seconds == 0 then return "0 s" end
-    if seconds < 0.1 then return ("%.1f ms"):format(seconds * 1000) end
-    return ("%.2f s"):format(seconds)
+    if seconds == 0 then return "0" .. SPACE .. "s" end
+    if seconds < 0.1 then return ("%.1f%sms"):format(seconds * 1000, SPACE) end
+    return ("%.2f%ss"):format(seconds, SPACE)
 end
 
 
-local function moment(seconds) return seconds and ("%.3f s"):format(seconds) or "–" end
+local function moment(seconds) return seconds and ("%.3f%ss"):format(seconds, SPACE) or "–" end
 
 
 -- rows -------------------------------------------------------------------------------------------
 
 -- What rows there are: a lesson's own, or one for each buyer.
 local function rows_of(sale)
-    local rows = sale.rows or sale.purchases
+    local rows = sale.rows
     local lanes = {}
     for number = 1, sale.servers do lanes[number] = {} end
     for _, row in ipairs(rows) do table.insert(lanes[row.server], row) end
@@ -91,8 +92,9 @@ local function row_of(row, sale, marked, scale)
         bars[#bars + 1] = overlaps_of(row, sale, scale)
     end
     bars[#bars + 1] = marks_of(row, marked, scale)
-    return ('<div class="row"><span class="who">%s</span><span class="track">%s</span></div>')
-        :format(markup.escape(row.label or row.buyer), table.concat(bars))
+    local label = row.label and ('<div class="server label">%s</div>'):format(row.label) or ""
+    return ('%s<div class="row"><span class="who">%s</span><span class="track">%s</span></div>')
+        :format(label, markup.escape(row.buyer), table.concat(bars))
 end
 
 
@@ -190,7 +192,7 @@ end
 local function stock(sale, words, scale)
     local list = changes(sale)
     if not list[1] then return "" end
-    local least = math.min(0, sale.left)
+    local least = math.min(sale.left, list[#list].rightly)
     local function height_of(value)
         return STOCK_GAP + (STOCK_HEIGHT - 2 * STOCK_GAP) * (sale.stock - value)
             / math.max(1, sale.stock - least)
@@ -226,7 +228,7 @@ local function key(sale, marked, words)
         entries[#entries + 1] = '<li><b>①</b>' .. words.key.mark .. "</li>"
     end
     add("written", sale.sold > 0)
-    add("rightly", sale.sold > 0)
+    add("rightly", sale.apart ~= 0)
     return '<ul class="key">' .. table.concat(entries) .. "</ul>"
 end
 
@@ -303,7 +305,7 @@ function picture.table(sale, words, column)
     for i, each in ipairs(COLUMNS) do titles[i] = words.columns[each[1]] end
     titles[#titles + 1] = words.columns.outcome
     if column then titles[#titles + 1] = column.title end
-    for i, row in ipairs(sale.rows or sale.purchases) do
+    for i, row in ipairs(sale.rows) do
         local list = {}
         for n, each in ipairs(COLUMNS) do list[n] = each[2](row) end
         list[#list + 1] = words.outcomes[row.outcome] or row.outcome or "–"

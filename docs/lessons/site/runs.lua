@@ -59,22 +59,34 @@ local function stock_of(sale)
 end
 
 
+-- For how long each row waited, the shortest first: until it had the lock, or gave up.
+local function waits_of(rows)
+    local list = {}
+    for _, row in ipairs(rows) do
+        local till = row.granted or row.told
+        if row.asked and till then list[#list + 1] = till - row.asked end
+    end
+    table.sort(list)
+    return list
+end
+
+
 -- What pictures and texts need of a sale.
 local function view(sale, lesson)
-    local waits, finish = sale.wait, sale.seconds
+    local finish = sale.seconds
     for _, fault in ipairs(sale.faults) do finish = math.max(finish, fault.ended or 0) end
     local made = {
         verdict = sale.verdict, finding = sale.finding, sold = sale.sold, left = sale.left,
         refused = sale.refused, failed = sale.failed, buyers = sale.buyers,
         servers = sale.servers, purchases = sale.purchases, overlaps = sale.overlaps,
         faults = sale.faults, notes = sale.notes, stock = stock_of(sale), finish = finish * 1.02,
-        seconds = ("%.2f s"):format(sale.seconds), commits = lesson.commits,
-        waits = waits:count() > 0 and waits:max() > 0,
-        median = picture.duration(waits:quantile(0.5) or 0),
-        longest = picture.duration(waits:max() or 0),
+        seconds = picture.duration(sale.seconds), commits = lesson.commits,
         apart = sale.left - (stock_of(sale) - sale.sold), overlap = #sale.overlaps,
     }
-    made.rows = lesson.rows and lesson.rows(made)
+    made.rows = lesson.rows and lesson.rows(made) or sale.purchases
+    local waits = waits_of(made.rows)
+    made.waits, made.longest = waits[#waits] > 0, picture.duration(waits[#waits])
+    made.median = picture.duration(waits[math.ceil(#waits / 2)])
     made.steps = (lesson.steps or steps.of)(made)
     return made
 end
