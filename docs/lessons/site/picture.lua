@@ -10,6 +10,7 @@ local picture = {}
 
 local SPACE = "\194\160" -- between a number and its unit: no line ends there
 local STOCK_HEIGHT, STOCK_GAP = 96, 14 -- pixels
+local NEAR = 3 -- per cent of the width: signs that are nearer stand side by side
 local MARKS = { "①", "②", "③", "④", "⑤", "⑥", "⑦", "⑧", "⑨", "⑩" }
 
 
@@ -70,12 +71,27 @@ local function overlaps_of(row, sale, scale)
 end
 
 
-local function marks_of(row, marked, scale)
-    local marks = {}
+-- Is it a step of the server's, not of one of its buyers?
+local function is_fault(step) return step.what == "stop" or step.what == "wakes" end
+
+
+-- The signs of steps in a row; those that would lie upon one another stand side by side.
+local function marks_of(marked, scale, is_here)
+    local marks, last = {}, nil
     for i, step in ipairs(marked) do
-        if step.purchase == row and step.what ~= "stop" and step.what ~= "wakes" then
-            marks[#marks + 1] = ('<b style="left:%.2f%%">%s</b>'):format(step.at * scale, MARKS[i])
+        if is_here(step) then
+            local place = step.at * scale
+            if last and place - last.place < NEAR then
+                last.signs = last.signs .. MARKS[i]
+            else
+                last = { place = place, signs = MARKS[i] }
+                marks[#marks + 1] = last
+            end
         end
+    end
+    for i, mark in ipairs(marks) do
+        marks[i] = ('<b%s style="left:%.2f%%">%s</b>'):format(
+            #mark.signs > #MARKS[1] and ' class="several"' or "", mark.place, mark.signs)
     end
     return table.concat(marks)
 end
@@ -90,8 +106,13 @@ local function row_of(row, sale, marked, scale)
     if row.granted then
         bars[#bars + 1] = bar("hold", scale, row.granted, end_of(row, sale))
         bars[#bars + 1] = overlaps_of(row, sale, scale)
+        if sale.commits and row.told > row.released then
+            bars[#bars + 1] = bar("commit", scale, row.released, row.told)
+        end
     end
-    bars[#bars + 1] = marks_of(row, marked, scale)
+    bars[#bars + 1] = marks_of(marked, scale, function(step)
+        return step.purchase == row and not is_fault(step)
+    end)
     local label = row.label and ('<div class="server label">%s</div>'):format(row.label) or ""
     return ('%s<div class="row"><span class="who">%s</span><span class="track">%s</span></div>')
         :format(label, markup.escape(row.buyer), table.concat(bars))
@@ -107,13 +128,11 @@ local function fault_row(sale, number, marked, words, scale)
                 words[fault.kind == "kill" and "killed" or "stopped"])
         end
     end
-    for i, step in ipairs(marked) do
-        if (step.what == "stop" or step.what == "wakes") and step.purchase.server == number then
-            bars[#bars + 1] = ('<b style="left:%.2f%%">%s</b>'):format(step.at * scale, MARKS[i])
-        end
-    end
     if not bars[1] then return "" end
-    return '<div class="row"><span class="who">⏸</span><span class="track">'
+    bars[#bars + 1] = marks_of(marked, scale, function(step)
+        return is_fault(step) and step.purchase.server == number
+    end)
+    return '<div class="row"><span class="who"></span><span class="track">'
         .. table.concat(bars) .. "</span></div>"
 end
 
@@ -223,6 +242,7 @@ local function key(sale, marked, words)
     add("wait", sale.waits)
     add("hold", true)
     add("two", sale.overlaps[1])
+    add("commit", sale.commits)
     add("stop", sale.faults[1])
     if marked[1] then
         entries[#entries + 1] = '<li><b>①</b>' .. words.key.mark .. "</li>"

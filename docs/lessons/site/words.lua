@@ -19,7 +19,7 @@ return {
         module = "The module `%s`:",
         server = "server %d", buyer = "buyer", stopped = "stopped", killed = "killed",
         key = { wait = "waits for the lock", hold = "holds it", two = "two hold one lock at once",
-                stop = "the process is stopped", mark = "a step, listed below",
+                stop = "the process is stopped", commit = "has released, not yet committed", mark = "a step, listed below",
                 written = "stock as written", rightly = "stock less what was sold" },
         picture = "%s: who waited, who held the lock, and the stock, from 0 to %s. The table below "
             .. "has the numbers.",
@@ -61,7 +61,7 @@ return {
         module = "模块 `%s`：",
         server = "服务器 %d", buyer = "买家", stopped = "停住", killed = "被杀死",
         key = { wait = "等锁", hold = "持有锁", two = "两个买家同时持有同一把锁",
-                stop = "进程停住", mark = "下面列出的步骤",
+                stop = "进程停住", commit = "已释放，未提交", mark = "下面列出的步骤",
                 written = "写入的库存", rightly = "应有的库存" },
         picture = "%s：从 0 到 %s，谁在等锁，谁持有锁，库存有多少。数字见下面的表。",
         stock = "库存", seconds = "秒",
