@@ -111,6 +111,25 @@ local function round(value)
 end
 
 
+describe("the picture of README.md", function()
+    local picture = rig.shell "cat docs/pictures/lanes.svg"
+
+    it("is what its program draws", function()
+        local lua = os.getenv "ZKLOCK_LUA" or "lua5.4"
+        assert.equal(picture, rig.shell("%s docs/pictures/lanes.lua", lua))
+    end)
+
+    it("has an axis of time and a key, and hatches what is red", function()
+        assert.matches(">0 s</text>.*>0%.2 s</text>.*>time since the sale began</text>", picture)
+        assert.matches(">the server holds the lock</text>.*>both servers hold it at once</text>",
+            picture)
+        local _, red = picture:gsub("#c8102e", "")
+        assert.equal(1, red) -- in the pattern
+        assert.matches('<pattern.-fill="#c8102e".-stroke="#fff".-</pattern>', picture)
+    end)
+end)
+
+
 describe("the text of a report", function()
     it("has a sign for each byte that is no UTF-8: cut off, long, a surrogate, beyond", function()
         local good = "a\194\169\224\160\128\237\159\191\240\144\128\128\244\143\191\191"
@@ -183,8 +202,24 @@ describe("the sentence of a sale", function()
 
     it("says that store and record agree", function()
         assert.is_truthy(why(sales.right(3)):find "one holder at a time")
-        local record = sales.wrong(30)
-        assert.is_truthy(why(record):find(("overlap %d times"):format(#record.overlaps)))
+    end)
+
+    it("says how many held one lock at once, and not in how many stretches of time", function()
+        local crowd = sales.crowd(200)
+        assert.equal(2, #crowd.overlaps)
+        assert.matches("^Up to 100 buyers held one lock at once. Those who did may", why(crowd))
+        assert.matches("^Two buyers held one lock at once", why(sales.three_lanes()))
+    end)
+
+    it("says of a sale that is stuck what it lacks", function()
+        assert.matches("^Nothing false was sold, but buyers failed while there was stock, and "
+            .. "nobody held the lock", why(sales.stuck()))
+    end)
+
+    it("names each product that is wrong, and how", function()
+        assert.equal("3 of 4 products are wrong. bun: 1 more sold than there were; cake: 3 sold, "
+            .. "and still in stock; pie: 1 gone, and not sold.", words.products(sales.products()))
+        assert.is_nil(words.products(sales.wrong(3)))
     end)
 
     -- Of a sale without an overlap: how it is wrong, what makes it so, and what is said then.
@@ -233,8 +268,8 @@ describe("the sentence of a sale", function()
 
     it("groups large numbers", function()
         local record = sales.wrong(3)
-        for i = 1, 49500 do record.overlaps[i] = { lock = "10000001", from = i, to = i + 0.5 } end
-        assert.is_truthy(why(record):find("overlap 49,500 times", 1, true))
+        record.overlaps[1] = { lock = "10000001", from = 1, to = 2, holders = 49500 }
+        assert.is_truthy(why(record):find("Up to 49,500 buyers", 1, true))
     end)
 
     it("takes no side when the store could not be judged", function()
@@ -346,6 +381,8 @@ end)
 
 
 describe("the page of a report, in Chromium,", function()
+    local function list(texts) return "|" .. table.concat(texts, "|") .. "|" end
+
     local PIXELS = 3 -- what is shorter than two is drawn so wide
 
     local function is_near(runs, at, distance)
@@ -470,8 +507,8 @@ describe("the page of a report, in Chromium,", function()
         assert.equal(3, #red.rows) -- at the top, server 1, server 3
         local height = red.rows[2][2] - red.rows[2][1]
         assert.is_true(red.rows[3][1] - red.rows[2][2] > height)
-        assert.is_truthy(seen.sales[1].caption:find("overlap 1 time, the first time at 0.400 s; "
-                                                     .. "together that is 200 ms", 1, true))
+        assert.is_truthy(seen.sales[1].caption:find("two buyers held one lock at once, the first "
+            .. "time at 0.400 s, for 200 ms in 1 stretch of time.", 1, true))
     end)
 
     it("tells of a hold under the pointer: buyer, server, moments, token", function()
@@ -479,7 +516,7 @@ describe("the page of a report, in Chromium,", function()
         assert.is_truthy(tips:find("token 9007199254740993", 1, true))
         assert.is_truthy(tips:find("token 9007199254740995", 1, true))
         assert.is_truthy(tips:find("held 400 ms", 1, true))
-        assert.is_truthy(tips:find("two at once for 200 ms", 1, true))
+        assert.is_truthy(tips:find("with others at once for 200 ms", 1, true))
     end)
 
     it("shows any name as text #slow", function()
@@ -495,7 +532,10 @@ describe("the page of a report, in Chromium,", function()
     it("fits a narrow screen and a wide one #slow", function()
         local narrow = look({ sales = { sales.wrong(50), sales.refused() } }, { width = 400 })
         assert.is_true(narrow.width <= 510, narrow.width) -- Chromium has a least width
+        assert.is_true(narrow.wide.count > 0)
+        assert.matches("|share served %(logarithmic%)|", list(narrow.waits.words))
         for _, seen in ipairs{ narrow, light() } do
+            assert.equal(0, seen.wide.unsaid)
             assert.equal(0, seen.tooWide)
             assert.same({}, seen.clipped)
             assert.same({}, seen.problems)
@@ -506,7 +546,8 @@ describe("the page of a report, in Chromium,", function()
         local seen = dark()
         assert.equal("light", seen.printed.theme)
         local open = table.concat(seen.printed.tables, "; ")
-        for _, name in ipairs{ "waits", "what the store says", "two at once", "faults" } do
+        for _, name in ipairs{ "waits", "what the store says", "two or more at once", "faults",
+                           "options", "notes" } do
             assert.is_truthy(open:find("Table: " .. name, 1, true), open)
         end
         assert.is_nil(open:find("purchases", 1, true))
@@ -518,6 +559,189 @@ describe("the page of a report, in Chromium,", function()
         assert.is_true(seen.drawn < 15000, seen.drawn .. " ms")
     end)
 
+    -- One page for all that has a sign.
+    local signs = once(function()
+        return look{ sales = { sales.refused(), sales.late_write(), sales.products(),
+                               sales.stuck(), sales.crowd(100), sales.right(4) } }
+    end)
+
+    local function picture(seen, sale, title)
+        for _, each in ipairs(seen.sales[sale].painted) do
+            if each.title == title then return each end
+        end
+    end
+
+    it("has a sign for each thing, which colour alone does not tell #slow", function()
+        local seen, count = signs(), 0
+        assert.same({}, seen.problems)
+        for _, sale in ipairs(seen.sales) do
+            for _, each in ipairs(sale.painted) do
+                assert.same({}, each.signs.alike, sale.title .. ": " .. each.title)
+                assert.same({}, each.signs.empty, sale.title .. ": " .. each.title)
+                count = count + #each.signs.words
+            end
+        end
+        assert.is_true(count > 40, count)
+        assert.same({ "a holder is stopped", "a late write", "none", "a crowd", "zookeeper" }, {
+            seen.waits.signs.words[1], seen.waits.signs.words[2], seen.waits.signs.words[3],
+            seen.waits.signs.words[5], seen.waits.signs.words[6] })
+        assert.same({}, seen.waits.signs.alike)
+    end)
+
+    it("has no legend for what is no line #slow", function()
+        local seen = signs()
+        assert.equal(6, #seen.waits.signs.words)
+        assert.same({ "as written", "less what was sold" },
+            picture(seen, 1, "Stock").signs.words)
+        assert.same({ "in turn", "served as number" },
+            picture(seen, 1, "Order of arrival, and order of grant").signs.words)
+    end)
+
+    it("has words at each axis, and says which are logarithmic #slow", function()
+        local seen = signs()
+        local words_of_waits = list(seen.waits.words)
+        assert.matches("|waited %(logarithmic%)|", words_of_waits)
+        assert.matches("|share that was served within that time %(logarithmic", words_of_waits)
+        for title, word in pairs{
+            ["Who held when"] = "server 1", ["Stock"] = "items left",
+            ["Grants a second"] = "grants a second",
+            ["Order of arrival, and order of grant"] = "came as number",
+        } do
+            assert.matches("|" .. word .. "|", list(picture(seen, 1, title).words))
+        end
+        for _, title in ipairs{ "Who held when", "Stock", "Grants a second" } do
+            assert.matches("|0%.0+ s|", list(picture(seen, 1, title).words))
+        end
+    end)
+
+    it("marks in the lanes what a holder knew, and writes that came late #slow", function()
+        local seen = signs()
+        local stopped, late = picture(seen, 1, "Who held when"), picture(seen, 2, "Who held when")
+        assert.matches("|✕|", list(stopped.words))
+        assert.is_nil(list(stopped.words):find("|?|", 1, true))
+        assert.matches("|hold lost|late write, refused|", list(stopped.signs.words))
+        assert.matches("|✕|", list(late.words))
+        assert.is_truthy(list(late.words):find("|?|", 1, true))
+        assert.matches("|hold suspect|hold lost|late write, made|", list(late.signs.words))
+        local other = list(picture(seen, 6, "Who held when").signs.words)
+        assert.equal("|sold|", other)
+    end)
+
+    it("takes what buyers noted of their holds for what they knew", function()
+        local record = sales.refused()
+        record.purchases[10].lost = nil
+        local _, packed = written("html", { sales = { record } }):match
+            '<script type="application/json" id="data">()(.-)</script>'
+        local lost = dkjson.decode(packed).sales[1].purchases.lost
+        assert.equal(math.floor(record.notes[1].at * 1e6 + 0.5), lost[10])
+        assert.equal(-1, lost[9])
+    end)
+
+    it("says how many held at once, in the lanes and above them #slow", function()
+        local seen = signs()
+        local words_of_lanes = list(picture(seen, 5, "Who held when").words)
+        assert.matches("|100 at once|", words_of_lanes)
+        assert.matches("|100|", words_of_lanes)
+        assert.matches("^Red and hatched: up to 100 buyers held one lock at once",
+            seen.sales[5].caption)
+        assert.matches("Up to 100 buyers held one lock at once", seen.text)
+    end)
+
+    it("has notes, options, failures, and whether late writes were refused #slow", function()
+        local text = signs().text
+        for _, word in ipairs{
+            "Table: notes (1 row)", "Table: options (4 rows)", "fenced: the store refuses late",
+            "not fenced: the store takes late writes", "2 failed (1 killed, 1 late)",
+            "22 failed (20 timeout, 2 unanswered)", "3 of 4 products are wrong. bun: 1 more",
+        } do
+            assert.is_truthy(text:find(word, 1, true), word)
+        end
+        local page = written("html", { sales = { sales.refused() } })
+        assert.is_truthy(page:find('{"name":"products","value":"{\\"10000001\\":60}"}', 1, true))
+    end)
+
+    it("has a verdict of its own for a sale that is stuck #slow", function()
+        local seen = signs()
+        assert.matches("^‖ Stuck", seen.sales[4].title)
+        assert.matches("6 sales: 2 right, 3 wrong, 1 stuck%.", seen.text)
+        assert.matches("Stuck: nothing false was sold", seen.text)
+        assert.is_nil(light().text:find("Stuck", 1, true))
+        assert.same({ "Who held when" }, seen.sales[4].pictures)
+    end)
+
+    -- The page of the step that says so.
+    local function step(steps, text)
+        for _, each in ipairs(steps.pages) do
+            if each[2] == text then return table.concat(each, "\n") end
+        end
+        error("no step says: " .. text)
+    end
+
+    it("goes forward and back through what happened, by keys and by buttons #slow", function()
+        local steps = signs().sales[2].steps
+        -- Each is asked, granted, released and written; one knew twice what its hold was.
+        assert.equal(3 * 4 + 2, steps.count)
+        assert.equal(steps.count + 1, #steps.pages)
+        assert.equal("Nothing has happened yet.", steps.pages[1][2])
+        assert.equal(steps.count, steps.back)
+        assert.same(steps.last, steps.pages[#steps.pages])
+        assert.is_true(steps.home)
+        assert.is_true(steps.moved)
+    end)
+
+    it("tells at each step who waits and who holds, what it knows, and the stock #slow", function()
+        local steps = signs().sales[2].steps
+        assert.matches("lock 10000001: holds\nnobody\nlock 10000001: waits\n"
+            .. "3 buyers: 1, 2, 3\nstock of 10000001\n6 as written",
+            step(steps, "buyer 3 (server 2) asks for lock 10000001."))
+        assert.matches("holds\nbuyer 2 %(server 1%), token 8589934598, knows: suspect\n.*waits\n"
+            .. "1 buyer: 3\n", step(steps, "buyer 2 (server 1) knows that its hold is suspect."))
+        assert.matches("2 HOLD IT AT ONCE\nbuyer 2 %(server 1%), token %d+, knows: lost; "
+            .. "buyer 3 %(server 2%), token %d+, knows: held\n.*waits\nnobody\n",
+            step(steps, "buyer 3 (server 2) gets lock 10000001, token 8589934601."))
+        assert.matches("holds\nbuyer 2 .*\n4 as written",
+            step(steps, "buyer 2 (server 1) writes a stock of 4, too late."))
+    end)
+
+    it("tells at its steps of servers that stand still, or are killed #slow", function()
+        local stuck = signs().sales[4].steps
+        assert.equal(2 + 20 + 20 + 1 + 2, stuck.count) -- too many for the probe to walk
+        assert.matches("waits\nnobody\n", table.concat(stuck.last, "\n"))
+        local record = sales.late_write()
+        record.faults = { { kind = "stop", target = "server 1", at = record.purchases[2].granted
+            + 0.0001, ended = record.purchases[2].written - 0.001 } }
+        local steps = look{ sales = { record } }.sales[1].steps
+        assert.matches("buyer 2 %(server 1%), token %d+, stands still, and last knew: held",
+            step(steps, "Fault: stop of server 1."))
+        assert.matches("buyer 2 %(server 1%), token %d+, knows: lost",
+            step(steps, "Over: stop of server 1."))
+    end)
+
+    it("counts scenarios as the terminal does, each with its sales #slow", function()
+        local records = { sales.right(3), sales.wrong(20), sales.right(3) }
+        records[1].name = "two products: one lock (X-2)"
+        records[2].name = "two products: none (X-2)"
+        local function scenario(id, title, expect, verdict, own)
+            return { id = id, title = title, expect = expect, verdict = verdict, sales = own,
+                     finding = "what came of " .. id }
+        end
+        local seen = look{ sales = records, scenarios = {
+            scenario("X-1", "schedules", "right", "right", {}),
+            scenario("X-2", "two products", "right", "right", { 1, 2 }),
+            scenario("X-3", "a right sale that does not do", "right", "wrong", { 3 }),
+        } }
+        assert.same({}, seen.problems)
+        assert.is_truthy(seen.text:find("3 scenarios: 2 right, 1 wrong. Not as expected: "
+            .. "a right sale that does not do (X-3).", 1, true))
+        assert.same({ "schedules (X-1)", "two products (X-2): one lock, none",
+                      "a right sale that does not do (X-3)" },
+            { seen.lines[1].words, seen.lines[2].words, seen.lines[3].words })
+        assert.same({ "as expected", "as expected", "NOT as expected" },
+            { seen.lines[1].expectation, seen.lines[2].expectation, seen.lines[3].expectation })
+        assert.is_truthy(seen.text:find("NOT as expected: this scenario must be right", 1, true))
+        assert.is_nil(seen.text:find("must be wrong", 1, true))
+    end)
+
     it("shows a sale in which nothing was granted #slow", function()
         local record = sales.right(3)
         for _, purchase in ipairs(record.purchases) do
@@ -527,7 +751,11 @@ describe("the page of a report, in Chromium,", function()
         local empty = sales.right(0)
         local seen = look{ sales = { record, empty } }
         assert.same({}, seen.problems)
-        assert.same({ "Who held when" }, seen.sales[1].pictures)
-        assert.same({ "Who held when" }, seen.sales[2].pictures)
+        for _, sale in ipairs(seen.sales) do
+            assert.same({}, sale.pictures)
+            assert.matches("Nobody had a lock, so there is no picture", sale.text)
+            assert.is_nil(sale.text:find("whole sale", 1, true)) -- a button of the pictures
+        end
+        assert.is_nil(seen.text:find("Waits for the lock", 1, true))
     end)
 end)

@@ -302,6 +302,17 @@ describe("a verdict of the laboratory", function()
             "\n2 scenarios: 1 right, 1 wrong, all as expected in %d+ s\n$")
     end)
 
+    it("tells the page of its scenario, and which sales are the scenario's", function()
+        local name = os.tmpname()
+        ends(0, { "--only", "DEMO-02", "--report", name }, nil, "\n1 scenario: 1 right, 0 wrong")
+        local page = rig.shell("cat %s", name)
+        os.remove(name)
+        local scenarios = page:match '"scenarios":(%[.-%])}</script>'
+        assert.matches('"id":"DEMO%-02"', scenarios)
+        assert.matches('"sales":%[0%]', scenarios)
+        assert.matches('"verdict":"right"', scenarios)
+    end)
+
     it("fails the run when what must go wrong comes out right, and says after how many tries",
         function()
             ends(1, {}, { scenario{

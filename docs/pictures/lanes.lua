@@ -1,5 +1,6 @@
---- docs/pictures/lanes.lua: the picture of README.md, of two sales that happen meanwhile: a bar for
---- each hold of the lock, a lane for each server, red where two servers held it at once.
+--- docs/pictures/lanes.lua: the picture of README.md, of two simulated sales, the same each time: a
+--- bar for each hold of the lock, a lane for each server, red and hatched where two servers held it
+--- at once.
 ---
 ---     make
 ---     LUA_PATH="lua/?.lua;lua/?/init.lua;;" LUA_CPATH="build/5.4/?.so;;" \
@@ -7,20 +8,38 @@
 
 local seckill = require "zklock.seckill"
 
-local LEFT, WIDTH, LANE, SALE = 90, 720, 22, 92 -- pixels
+local LEFT, WIDTH, LANE, SALE, FOOT = 90, 720, 22, 86, 64 -- pixels
 local HEAD = [[
-<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="13">
+<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="13"
+  role="img" aria-labelledby="title">
+<title id="title">Who held the lock when, in two sales</title>
+<pattern id="two" width="6" height="6" patternUnits="userSpaceOnUse">
+<rect width="6" height="6" fill="#c8102e"/>
+<path d="M-1,7 7,-1 M-1,1 1,-1 M5,7 7,5" stroke="#fff"/>
+</pattern>
 <rect width="100%%" height="100%%" fill="#fff"/>
 ]]
 local TITLE = '<text x="8" y="%d" fill="#1f2328">%s: %s</text>\n'
-local NAME = '<text x="8" y="%d" fill="#57606a">%s</text>\n'
+local NAME = '<text x="%.1f" y="%d" fill="#57606a"%s>%s</text>\n'
 local BAR = '<rect x="%.1f" y="%d" width="%.1f" height="%d" fill="%s"/>\n'
-local BLUE, RED = "#2f6fd0", "#c8102e"
+local LINE = '<path d="M%.1f,%d V%d" stroke="#d8dee4"/>\n'
+local MIDDLE = ' text-anchor="middle"'
+local HELD, TWO = "#2f6fd0", "url(#two)"
 
 
-local function bar(from, to, y, scale, color)
+local function bar(from, to, y, scale, fill)
     local width = math.max((to - from) * scale, 0.5)
-    io.write(BAR:format(LEFT + from * scale, y, width, LANE - 4, color))
+    io.write(BAR:format(LEFT + from * scale, y, width, LANE - 4, fill))
+end
+
+
+-- A hold, and where it and an overlap of its lock meet.
+local function draw_hold(sale, hold, y, scale)
+    bar(hold.granted, hold.released, y, scale, HELD)
+    for _, each in ipairs(sale.overlaps) do
+        local from, to = math.max(hold.granted, each.from), math.min(hold.released, each.to)
+        if each.lock == hold.lock and from < to then bar(from, to, y, scale, TWO) end
+    end
 end
 
 
@@ -28,19 +47,48 @@ local function draw(sale, top, scale)
     io.write(TITLE:format(top + 18, sale.strategy, tostring(sale):match "^.-: ([^\n]*)"))
     for index = 1, sale.servers do
         local y = top + 6 + index * LANE
-        io.write(NAME:format(y + 14, "server " .. index))
+        io.write(NAME:format(8, y + 14, "", "server " .. index))
         for _, each in ipairs(sale.purchases) do
             if each.server == index and each.granted and each.released then
-                bar(each.granted, each.released, y, scale, BLUE)
+                draw_hold(sale, each, y, scale)
             end
         end
-        for _, each in ipairs(sale.overlaps) do bar(each.from, each.to, y, scale, RED) end
     end
 end
 
 
-local sales = seckill.compare({ "local", "zookeeper" }, { buyers = 12 })
-local longest = math.max(sales[1].seconds, sales[2].seconds)
-io.write(HEAD:format(LEFT + WIDTH + 8, #sales * SALE))
+-- A step between lines of 1, 2 or 5 times a power of ten, so that there are five at least.
+local function step_of(seconds)
+    local power = 10 ^ math.floor(math.log(seconds, 10))
+    for _, factor in ipairs{ 1, 0.5, 0.2, 0.1 } do
+        if seconds / (factor * power) >= 5 then return factor * power end
+    end
+end
+
+
+local function draw_grid(longest, bottom, scale)
+    local step = step_of(longest)
+    for i = 0, math.floor(longest / step) do
+        local x = LEFT + i * step * scale
+        io.write(LINE:format(x, 24, bottom))
+        io.write(NAME:format(x, bottom + 16, MIDDLE, ("%g s"):format(i * step)))
+    end
+    io.write(NAME:format(LEFT + WIDTH / 2, bottom + 34, MIDDLE, "time since the sale began"))
+end
+
+
+local function draw_key(y)
+    io.write(BAR:format(LEFT, y, 24, 14, HELD), NAME:format(LEFT + 30, y + 12, "",
+        "the server holds the lock"))
+    io.write(BAR:format(LEFT + 220, y, 24, 14, TWO), NAME:format(LEFT + 250, y + 12, "",
+        "both servers hold it at once"))
+end
+
+
+local sales = seckill.compare({ "local", "zookeeper" }, { buyers = 12, simulated = true })
+local longest, bottom = math.max(sales[1].seconds, sales[2].seconds), #sales * SALE
+io.write(HEAD:format(LEFT + WIDTH + 8, bottom + FOOT))
+draw_grid(longest, bottom, WIDTH / longest)
 for index, sale in ipairs(sales) do draw(sale, (index - 1) * SALE, WIDTH / longest) end
+draw_key(bottom + FOOT - 20)
 io.write "</svg>\n"

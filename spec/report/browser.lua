@@ -6,14 +6,19 @@ local rig = require "spec.rig"
 
 local browser = {}
 
-local COMMAND = "timeout 120 chromium --headless=new --no-sandbox --disable-gpu "
+local COMMAND = "timeout 600 chromium --headless=new --no-sandbox --disable-gpu "
     .. "--user-data-dir=%s/profile --window-size=%s --virtual-time-budget=60000 "
     .. "--blink-settings=preferredColorScheme=%d --enable-logging=stderr --v=0 "
     .. "--dump-dom file://%s 2>%s/log"
 
--- Before all else in the page, so that it hears of each error.
+-- Before all else in the page, so that it hears of each error, and of each word that is painted.
 local LISTENER = [[<script>
-const problems = [];
+const problems = [], painted = new Map();
+const fillText = CanvasRenderingContext2D.prototype.fillText;
+CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+  painted.set(this.canvas, (painted.get(this.canvas) ?? new Set()).add(text));
+  return fillText.call(this, text, ...place);
+};
 addEventListener("error", event => problems.push("error: " + event.message));
 addEventListener("unhandledrejection", event => problems.push("rejected: " + event.reason));
 addEventListener("securitypolicyviolation", event => problems.push("loads " + event.blockedURI));

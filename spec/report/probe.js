@@ -27,7 +27,7 @@
 
   // Red columns as runs of moments; and red rows at one moment in the middle of the first run.
   function redOf(figure) {
-    const canvas = figure.querySelector("canvas"), { width, height } = canvas;
+    const canvas = figure.querySelector(".u-wrap canvas"), { width, height } = canvas;
     const pixels = pixelsOf(canvas);
     const box = canvas.getBoundingClientRect();
     const plot = figure.querySelector(".u-over").getBoundingClientRect();
@@ -44,6 +44,46 @@
       runs: runs.map(([first, last]) => [moment(first), moment(last + 1)]),
       rows: runsOf(rows.map(y => runs.length > 0 && near.some(x => red(x, y)))),
     };
+  }
+
+  const wordsOn = canvas => [...painted.get(canvas) ?? []];
+
+  // The shape of a sign: where it is light and where dark, without its colour.
+  function shapeOf(canvas) {
+    const pixels = pixelsOf(canvas), shape = [];
+    const dark = document.documentElement.dataset.theme === "dark";
+    for (let i = 0; i < pixels.length; i += 4) {
+      const light = .3 * pixels[i] + .6 * pixels[i + 1] + .1 * pixels[i + 2];
+      shape.push(pixels[i + 3] > 120 && (dark ? light > 70 : light < 215) ? 1 : 0);
+    }
+    return shape.join("");
+  }
+
+  // The words of a key or a legend; two of one shape are alike, and one without any is empty.
+  function signsOf(list) {
+    const entries = [...list.querySelectorAll("li, .u-series")].filter(each =>
+      getComputedStyle(each).display !== "none");
+    const words = entries.map(each => each.textContent.trim());
+    const shapes = entries.map(each => shapeOf(each.querySelector("canvas")));
+    return { words, alike: words.filter((_, i) => shapes.indexOf(shapes[i]) !== i),
+      empty: words.filter((_, i) => !shapes[i].includes("1")) };
+  }
+
+  function picturesOf(parent) {
+    return [...parent.querySelectorAll("figure")].map(figure => ({
+      title: figure.querySelector("h3").textContent,
+      words: wordsOn(figure.querySelector(".u-wrap canvas")),
+      signs: [...figure.querySelectorAll(".key, .u-legend")].map(signsOf)[0],
+    }));
+  }
+
+  // Tables that are wider than the page and do not say so.
+  function unsaidWidths() {
+    const scrolls = [...document.querySelectorAll(".scroll")];
+    for (const each of scrolls) each.measure();
+    const wide = scrolls.filter(each => each.scrollWidth > each.clientWidth);
+    return { count: wide.length, unsaid: wide.filter(each => each.tabIndex !== 0 ||
+      each.previousSibling.hidden || !each.matches(".more-right")).length };
   }
 
   // uPlot draws when what runs has come to its end.
@@ -70,13 +110,55 @@
       [Number(cell.dataset.from), Number(cell.nextSibling.dataset.to)]);
   }
 
+  function lookWithoutLanes(section) {
+    return { title: section.querySelector("h2").textContent, text: section.innerText,
+      pictures: picturesOf(section).map(each => each.title) };
+  }
+
+  // What the steps say, one after the other, by key; and whether the lanes show where they are.
+  async function stepsIn(section, figure) {
+    const details = section.querySelector(".steps");
+    if (!details) return null;
+    details.open = true;
+    details.fill();
+    const walker = details.querySelector(".walker"), lanes = figure.querySelector(".u-wrap canvas");
+    const press = key => walker.dispatchEvent(new KeyboardEvent("keydown", { key }));
+    const shown = () => [...walker.querySelectorAll("output, .finding, dt, dd")].map(each =>
+      each.textContent);
+    const pages = [shown()], count = Number(pages[0][0].match(/of ([\d,]+)/)[1].replace(",", ""));
+    const steps = { count, pages, back: 0 };
+    await pause();
+    const first = lanes.toDataURL();
+    if (count <= 40) for (let i = 1; i <= count; i++) {
+      press("ArrowRight");
+      pages.push(shown());
+    }
+    press("End");
+    steps.last = shown();
+    await pause();
+    steps.moved = lanes.toDataURL() !== first;
+    for (let i = pages.length - 1; i-- > 0;) {
+      press("ArrowLeft");
+      if (shown().join() === pages[i].join()) steps.back++;
+    }
+    walker.querySelector('[aria-label="before the first step"]').click();
+    steps.home = shown().join() === pages[0].join();
+    details.open = false;
+    await pause();
+    return steps;
+  }
+
   async function look(section) {
     const figure = section.querySelector("figure.lanes");
+    if (!figure) return lookWithoutLanes(section);
+    const painted = picturesOf(section); // before there is a pointer
     const seen = { title: section.querySelector("h2").textContent, count: figure.dataset.red,
       caption: figure.querySelector("figcaption").textContent, whole: redOf(figure),
       table: tableOf(figure), tips: await tipsOf(figure, .5),
-      pictures: [...section.querySelectorAll("figure h3")].map(each => each.textContent) };
-    const pictures = () => [...section.querySelectorAll("canvas")].map(each => each.toDataURL());
+      painted, pictures: painted.map(each => each.title) };
+    seen.steps = await stepsIn(section, figure);
+    const pictures = () => [...section.querySelectorAll(".u-wrap canvas")].map(each =>
+      each.toDataURL());
     const before = pictures(), changed = () => pictures().map((each, i) => each !== before[i]);
     for (let i = 0; i < 3; i++) section.querySelector('[aria-label="zoom in"]').click();
     await pause();
@@ -106,13 +188,15 @@
       each.scrollWidth > each.clientWidth).map(each => each.parentNode.firstChild.textContent);
     seen.lines = [...document.querySelectorAll(".lines li")].map(line => {
       const link = line.querySelector("a");
-      const head = document.querySelector(`${link.getAttribute("href")} h2`);
-      return { name: link.textContent, leads_to: head.lastChild.textContent,
-        expectation: line.children[3]?.textContent };
+      const head = link && document.querySelector(`${link.getAttribute("href")} h2`);
+      return { words: line.children[1].textContent, name: link?.textContent,
+        leads_to: head?.lastChild.textContent, expectation: line.children[3]?.textContent };
     });
+    seen.waits = picturesOf(document)[0];
     seen.unnamed = document.querySelectorAll(".picture:not([aria-label])").length;
     for (const section of document.querySelectorAll("section.sale"))
       seen.sales.push(await look(section));
+    seen.wide = unsaidWidths();
     dispatchEvent(new Event("beforeprint"));
     await pause();
     seen.printed = { theme: root.dataset.theme,

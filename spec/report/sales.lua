@@ -121,7 +121,7 @@ function sales.refused()
     end
     local late, last = purchases[stopped], purchases[killed]
     late.released, late.left, late.outcome = late.granted + 1.05, nil, "late"
-    late.written = late.released + 0.02
+    late.written, late.told, late.lost = nil, late.released + 0.02, late.released - 0.001
     last.released, last.written, last.left, last.outcome = nil, nil, nil, "killed"
     result = record("a holder is stopped", "right", purchases, 32)
     last.ended = last.granted + 0.002
@@ -130,6 +130,54 @@ function sales.refused()
           ended = late.released - 0.001 },
         { kind = "kill", target = result.servers[last.server], at = last.ended },
     }
+    result.notes = { { at = late.lost, server = late.server, buyer = stopped, token = late.token,
+                       line = "wakes, and its hold is lost" } }
+    result.options = { buyers = 30, fenced = true, products = result.products, hold = 0.25 }
+    return result
+end
+
+
+--- A holder that is stopped writes after the next one; the first of them knows what its hold is.
+function sales.late_write()
+    local result = sales.right(3)
+    local late, other = result.purchases[2], result.purchases[3]
+    late.suspect, late.lost = late.granted + 0.2, late.granted + 0.5
+    other.granted, other.written, other.released = late.granted + 0.6, late.granted + 0.7,
+        late.granted + 0.8
+    late.written, late.released = late.granted + 1, late.granted + 1.1
+    result = record("a late write", "wrong", result.purchases, 4)
+    result.options = { fenced = false }
+    return result
+end
+
+
+--- Each product is wrong, in a way of its own, but the last; and some buyers share a lock.
+function sales.products()
+    local result = sales.wrong(12)
+    result.products = { bun = 4, cake = 10, pie = 10, tea = 10 }
+    result.left = { bun = 0, cake = 9, pie = 7, tea = 5 }
+    result.ordered = { bun = 5, cake = 4, pie = 2, tea = 5 }
+    for i, purchase in ipairs(result.purchases) do
+        purchase.product = i % 2 == 0 and "bun" or "cake"
+        purchase.shared = i == 3 or nil
+        if i > 10 then purchase.outcome, purchase.left, purchase.written = "refused", nil, nil end
+    end
+    return result
+end
+
+
+--- The holder is killed, and its lock stays: all others wait in vain.
+function sales.stuck()
+    local purchases = { { buyer = 1, server = 1, product = PRODUCT, asked = 0, granted = 0.01,
+                          ended = 0.1, outcome = "unanswered" } }
+    for i = 2, 21 do
+        purchases[i] = { buyer = i, server = 2, product = PRODUCT, asked = 0.02, told = 10,
+                         outcome = "timeout" }
+    end
+    purchases[22] = { buyer = 22, server = 1, product = PRODUCT, asked = 0.02,
+                      outcome = "unanswered" } -- waits in the server that is killed
+    local result = record("shared", "stuck", purchases, 44)
+    result.faults = { { kind = "kill", target = "server 1", at = 0.1 } }
     return result
 end
 

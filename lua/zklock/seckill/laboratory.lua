@@ -74,13 +74,29 @@ local function save(results, file_name)
 end
 
 
--- A page of all sales that the scenarios made.
-local function write_report(chosen, results, out)
-    local records = {}
-    for _, result in ipairs(results) do
-        for _, sale in ipairs(result.sales or {}) do records[#records + 1] = sale:record() end
+-- The scenarios, and all sales that they made.
+local function records_of(results)
+    local records, scenarios = {}, {}
+    for i, result in ipairs(results) do
+        local own = {}
+        for n, sale in ipairs(result.sales or {}) do
+            records[#records + 1] = sale:record()
+            own[n] = #records
+        end
+        scenarios[i] = {
+            title = result.title, id = result.id, expect = result.expect,
+            verdict = result.verdict, finding = result.finding, sales = own,
+        }
     end
-    assert(reports.write(chosen.report, { title = chosen.environment.title, sales = records }))
+    return records, scenarios
+end
+
+
+local function write_report(chosen, results, out)
+    local records, scenarios = records_of(results)
+    assert(reports.write(chosen.report, {
+        title = chosen.environment.title, sales = records, scenarios = scenarios,
+    }))
     out:write("The report, a page for the browser: ", chosen.report, "\n")
 end
 

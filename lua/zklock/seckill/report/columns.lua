@@ -2,6 +2,8 @@
 --- megabyte. What there is many of is in columns; moments are whole microseconds, names that come
 --- again and again are indices from 0 into a list, and -1 stands for what there is not.
 
+local json = require "zklock.seckill.report.json"
+local sorted_names = require "zklock.sorted_names"
 local words = require "zklock.seckill.report.words"
 
 
@@ -44,13 +46,14 @@ end
 
 local function stock(record)
     local list = {}
-    for product, count in pairs(record.products or {}) do
-        list[#list + 1] = {
-            product = tostring(product), first = count,
-            left = (record.left or {})[product], ordered = (record.ordered or {})[product],
+    for i, product in ipairs(sorted_names(record.products or {})) do
+        local first = record.products[product]
+        local left, ordered = (record.left or {})[product], (record.ordered or {})[product]
+        list[i] = {
+            product = product, first = first, left = left, ordered = ordered,
+            fault = words.fault_of(first, left, ordered),
         }
     end
-    table.sort(list, function(a, b) return a.product < b.product end)
     return list
 end
 
@@ -63,7 +66,23 @@ local function faults(record)
 end
 
 
-local function purchases(list, product_index, lock_index, outcome_index)
+-- When a buyer first knew that its hold was suspect, or lost: as the record has it, or as the buyer
+-- noted after a fault.
+local function beliefs(record)
+    local known = { suspect = {}, lost = {} }
+    for _, note in ipairs(record.notes or {}) do
+        local moments = known[note.line:match "its hold is (%l+)$"]
+        if moments then moments[note.buyer] = moments[note.buyer] or note.at end
+    end
+    return function(state)
+        return function(each)
+            return microseconds(each[state] or each.granted and known[state][each.buyer])
+        end
+    end
+end
+
+
+local function purchases(list, belief, product_index, lock_index, outcome_index)
     return {
         buyer = column(list, function(each) return each.buyer or NONE end),
         server = column(list, function(each) return (each.server or 0) - 1 end),
@@ -75,7 +94,8 @@ local function purchases(list, product_index, lock_index, outcome_index)
         released = time_column(list, "released"), ended = time_column(list, "ended"),
         token = column(list, function(each) return each.token and tostring(each.token) or "" end),
         left = column(list, function(each) return each.left or NONE end),
-        written = time_column(list, "written"),
+        written = time_column(list, "written"), told = time_column(list, "told"),
+        suspect = column(list, belief "suspect"), lost = column(list, belief "lost"),
         outcome = column(list, function(each) return outcome_index(each.outcome or "") end),
     }
 end
@@ -87,6 +107,41 @@ local function stretches(list, lock_index)
         from = time_column(list, "from"), to = time_column(list, "to"),
         holders = column(list, function(each) return each.holders end),
     }
+end
+
+
+local function notes(record)
+    return column(record.notes or {}, function(note)
+        return { at = microseconds(note.at), server = (note.server or 0) - 1, buyer = note.buyer,
+                 token = note.token, line = note.line }
+    end)
+end
+
+
+-- Why buyers failed, and how many.
+local function reasons(record)
+    local counts, list = {}, {}
+    for _, purchase in ipairs(record.purchases) do
+        local outcome = purchase.outcome or "unknown"
+        if outcome ~= "sold" and outcome ~= "refused" then
+            counts[outcome] = (counts[outcome] or 0) + 1
+        end
+    end
+    for i, outcome in ipairs(sorted_names(counts)) do
+        list[i] = { outcome = outcome, count = counts[outcome] }
+    end
+    return list
+end
+
+
+local function settings(record)
+    local list = {}
+    for i, name in ipairs(sorted_names(record.options or {})) do
+        local value = record.options[name]
+        list[i] = { name = name, value = type(value) == "table" and json.encode(value)
+            or tostring(value) }
+    end
+    return list
 end
 
 
@@ -103,13 +158,16 @@ function columns.of(record, is_history)
         verdict = record.verdict, finding = record.finding, expect = record.expect,
         explanation = record.explanation, why = words.why(record, is_history),
         history = is_history or nil,
-        stock = stock(record),
+        stock = stock(record), wrong = words.products(record),
+        settings = settings(record), fenced = (record.options or {}).fenced,
+        notes = notes(record), reasons = is_history and {} or reasons(record),
         buyers = record.buyers, sold = record.sold, refused = record.refused,
         failed = record.failed, seconds = microseconds(record.seconds or 0),
         servers = record.servers, faults = faults(record),
         overtakes = record.fairness and record.fairness.overtakes,
         jain = record.fairness and record.fairness.jain,
-        purchases = purchases(record.purchases, product_index, lock_index, outcome_index),
+        purchases = purchases(record.purchases, beliefs(record), product_index, lock_index,
+            outcome_index),
         overlaps = stretches(record.overlaps, lock_index),
         products = products, locks = locks, outcomes = outcomes,
     }

@@ -1,19 +1,14 @@
 // --- curves.js: waits, stock, grants a second, order -----------------------------------
 
-// Beside its colour each line has dashes, and both together are its own. The words are for the
-// legend.
+// Beside its colour each line has dashes of its own.
 const LINE_COLOURS = ["one", "two", "three", "four", "five", "six", "seven"];
-const DASHES = [[[], "solid"], [[9, 4], "dashed"], [[3, 3], "dotted"], [[14, 3, 3, 3], "dashed"]];
+const DASHES = [[], [9, 4], [3, 3], [14, 3, 3, 3], [18, 6], [9, 3, 3, 3, 3, 3]];
 
-const dashOf = index => DASHES[index % DASHES.length];
-
-const legend = {
-  markers: { width: 3, fill: () => "transparent", dash: (_, series) => dashOf(series - 1)[1] },
-};
+const legend = { markers: { show: false } };
 
 function line(index, label, more) {
   const colour = LINE_COLOURS[index % LINE_COLOURS.length];
-  return { label, stroke: () => colours[colour], dash: dashOf(index)[0], width: 2,
+  return { label, stroke: () => colours[colour], dash: DASHES[index % DASHES.length], width: 2,
     points: { show: false }, ...more };
 }
 
@@ -38,8 +33,10 @@ function quantile(sorted, share) {
   return sorted[Math.min(sorted.length - 1, Math.max(0, Math.ceil(share * sorted.length) - 1))];
 }
 
+const hasWaits = sale => sale.holds.some(hold => hold.asked !== null);
+
 function waitCurves(all) {
-  const most = Math.max(1, ...all.map(waits => Math.log10(Math.max(1, waits.length))));
+  const most = Math.max(.2, ...all.map(waits => Math.log10(waits.length)));
   const grid = Array.from({ length: Math.ceil(most * 60) + 1 }, (_, i) => i / 60);
   const heightAt = (waits, nine) => nine > Math.log10(waits.length) + 1 / 60 ? null :
     Math.max(LEAST_WAIT, quantile(waits, shareOf(nine)));
@@ -75,13 +72,16 @@ function powersOfTen(_, splits) {
     Math.abs(Math.log10(wait) % 1) > 1 - 1e-6 ? wait : null);
 }
 
-function drawWaitCurves(parent, all) {
+// A line for each sale in which somebody waited.
+function drawWaitCurves(parent) {
+  const drawn = sales.filter(hasWaits);
   const { figure: made, picture } = figure(parent, {
     title: "Waits, from the shortest to the longest",
     caption: "Read it so: go right to 90 %; the height of a line there is how long nine of ten "
       + "waited at most. Lower is better; a line that turns up at the right end means that "
-      + "a few waited much longer than most. Each step up is ten times as long; waits of less than "
-      + duration(LEAST_WAIT) + " are drawn as that.",
+      + "a few waited much longer than most. Both axes are logarithmic: a line of the grid is "
+      + "ten times the one below it, and 99 % is as far from 90 % as 99.9 % from 99 %; waits of less "
+      + "than " + duration(LEAST_WAIT) + " are drawn as that.",
     label: "Waiting times by share of buyers, a line for each sale; the table has the numbers.",
   });
   draw(picture, {
@@ -91,26 +91,28 @@ function drawWaitCurves(parent, all) {
     axes: [
       axis({ splits: (_, i, low, high) => SHARES.map(nines).filter(at => at <= high + .01),
              values: (_, splits) => splits.map(at => percent(shareOf(at))), size: 30,
-             label: "share that was served within that time" }),
-      axis({ size: gutter, filter: powersOfTen, values: (_, splits) =>
+             label: isNarrow() ? "share served (logarithmic)" :
+               "share that was served within that time (logarithmic: 90 %, 99 %, 99.9 %)" }),
+      axis({ size: () => gutter() - 18, label: "waited (logarithmic)", filter: powersOfTen,
+             values: (_, splits) =>
                splits.map(wait => wait === null ? "" : duration(wait)),
              grid: { filter: powersOfTen, stroke: () => colours.line, width: 1 },
              ticks: { filter: powersOfTen, stroke: () => colours.line, width: 1, size: 5 } }),
     ],
     series: [
-      { label: "share", value: (_, nine) => nine === null ? "" : percent(shareOf(nine)) },
-      ...sales.map((sale, i) => line(i, sale.name, {
+      { label: "at", value: (_, nine) => nine === null ? "" : percent(shareOf(nine)) },
+      ...drawn.map((sale, i) => line(i, sale.name, {
         value: (_, wait) => wait === null ? "" : duration(wait),
       })),
     ],
-  }, waitCurves(all));
+  }, waitCurves(drawn.map(sortedWaits)));
   return made;
 }
 
 // More lines than a few are a thicket: then the table stands alone.
 function drawWaits(parent) {
   const all = sales.map(sortedWaits);
-  const made = sales.length <= FEW ? drawWaitCurves(parent, all) : parent;
+  const made = sales.length <= FEW ? drawWaitCurves(parent) : parent;
   const details = tableBehind(made, "Table: waits", waitColumns, waitRows(all), { printed: true });
   details.open = sales.length <= FEW;
   if (details.open) details.fill();
@@ -183,6 +185,9 @@ function storeSentence(stock, written) {
     (left === written ? "." : ", which no buyer's record shows.");
 }
 
+const hasStock = sale =>
+  stockEvents(sale, new Set(sale.stock.map(each => each.product))).length > 0;
+
 function drawStock(parent, sale, time) {
   const { columns, rows } = stockCurves(sale, sale.stock);
   if (!rows.length) return;
@@ -199,7 +204,7 @@ function drawStock(parent, sale, time) {
     height: 230, legend, ...shared, cursor: time.stepCursor(),
     axes: [timeAxis(), countAxis("items left")],
     series: [
-      { label: "time", value: atPointer },
+      { label: "at", value: atPointer },
       line(0, "as written", number),
       line(1, "less what was sold", number),
     ],
@@ -247,7 +252,7 @@ function drawGrants(parent, sale, time) {
     height: 190, legend, ...shared, cursor: time.stepCursor(),
     axes: [timeAxis(), countAxis("grants a second")],
     series: [
-      { label: "time", value: atPointer },
+      { label: "at", value: atPointer },
       line(0, "grants a second", { paths: uPlot.paths.stepped({ align: 1 }),
         fill: () => colours.one + "33", value: (_, rate) => rate === null ? "" :
           grouped(Math.round(rate)) }),
@@ -311,17 +316,17 @@ function drawOrder(parent, sale) {
   made.classList.add("order");
   draw(picture, {
     height: 360,
-    legend: { markers: { width: (_, series) => series === 1 ? 2 : 0, dash: () => "dashed" } },
+    legend,
     scales: { x: { time: false, range: (_, low, high) => [Math.min(0, low), Math.max(1, high)] },
               y: { range: [0, last + 1] } },
     axes: [axis({ label: "came as number", size: 30, incrs: WHOLE,
                   values: (_, splits) => splits.map(each => grouped(each)) }),
            countAxis("served as number")],
     series: [
-      { label: "came as number", value: (_, rank) => rank === null ? "" : grouped(rank) },
+      { label: "at", value: (_, rank) => rank === null ? "" : grouped(rank) },
       { label: "in turn", stroke: () => colours.faint, dash: [6, 4], width: 1,
         points: { show: false }, value: () => "" },
-      { label: "served as number", stroke: () => colours.one, paths: () => null,
+      { label: "served as number", stroke: () => colours.one, dotted: true, paths: () => null,
         value: (_, rank) => rank === null ? "" : grouped(rank),
         points: { show: true, width: 0, size: ranks.length > 500 ? 3 : 5,
                   fill: () => colours.one } },

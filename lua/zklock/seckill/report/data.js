@@ -9,14 +9,16 @@ function unpackPurchases(sale) {
   const columns = sale.purchases;
   const asked = moments(columns.asked), granted = moments(columns.granted);
   const released = moments(columns.released), ended = moments(columns.ended);
-  const written = moments(columns.written);
+  const written = moments(columns.written), told = moments(columns.told);
+  const suspect = moments(columns.suspect), lost = moments(columns.lost);
   return columns.buyer.map((buyer, i) => ({
     index: i, buyer: buyer === NONE ? "?" : buyer, server: columns.server[i],
     product: sale.products[columns.product[i]], lock: sale.locks[columns.lock[i]],
     shared: columns.shared[i] === 1, token: columns.token[i],
     outcome: sale.outcomes[columns.outcome[i]],
     asked: asked[i], granted: granted[i], released: released[i], ended: ended[i],
-    written: written[i], left: columns.left[i] === NONE ? null : columns.left[i], red: [],
+    written: written[i], told: told[i], suspect: suspect[i], lost: lost[i],
+    left: columns.left[i] === NONE ? null : columns.left[i], red: [],
   }));
 }
 
@@ -63,6 +65,21 @@ function redden(sale) {
   }
 }
 
+// A write is late after its hold, after its buyer has lost the lock, and after the next grant, if
+// the lock has tokens: two holders without them are red, and each of their writes may be the false
+// one. Of a write that the store refused there is only the answer.
+function findLateWrites(sale) {
+  for (const holds of byLock(sale.holds).values()) {
+    let next = Infinity; // when the lock was granted next, to one that excludes others
+    for (const hold of holds.sort((a, b) => b.granted - a.granted)) {
+      const refused = hold.outcome === "late", at = refused ? hold.told : hold.written;
+      const until = Math.min(hold.end, hold.lost ?? Infinity, hold.token ? next : Infinity);
+      hold.late = at !== null && (refused || at > until) ? { at, until, refused } : null;
+      if (!hold.shared) next = hold.granted;
+    }
+  }
+}
+
 function unpack(sale, index) {
   sale.index = index;
   sale.seconds /= 1e6;
@@ -76,10 +93,16 @@ function unpack(sale, index) {
   sale.holds = sale.purchases.filter(purchase => purchase.granted !== null);
   for (const hold of sale.holds) hold.end = endOf(hold, sale);
   redden(sale);
+  findLateWrites(sale);
+  sale.atOnce = sale.overlaps.reduce((most, { holders }) => Math.max(most, holders), 0);
+  for (const note of sale.notes) note.at = note.at === NONE ? null : note.at / 1e6;
   return sale;
 }
 
-const sales = JSON.parse(document.getElementById("data").textContent).sales.map(unpack);
+const { sales, scenarios } = JSON.parse(document.getElementById("data").textContent);
+sales.forEach(unpack);
+for (const scenario of scenarios) for (const index of scenario.sales)
+  sales[index].scenario = scenario;
 
 // --- words and numbers -----------------------------------------------------------------
 
@@ -107,6 +130,7 @@ function moment(seconds, digits = 6) {
 const VERDICTS = {
   right: { mark: "✔", word: "Right" },
   wrong: { mark: "✘", word: "Wrong" },
+  stuck: { mark: "‖", word: "Stuck" },
   failed: { mark: "?", word: "Not judged" },
 };
 

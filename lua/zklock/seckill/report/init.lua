@@ -13,6 +13,7 @@ local page = require "zklock.seckill.report.page"
 ---@field title string?
 ---@field sales table[]  records; their verdicts come from a store
 ---@field histories table[]?  records; their verdicts come from a check of what happened
+---@field scenarios table[]?  of the sales: { title, id, expect, verdict, finding, sales = indices }
 
 
 local report = {}

@@ -1,44 +1,52 @@
 // --- page.js: verdicts, sales, and the beginning ---------------------------------------
 
-function badge(parent, sale) {
-  const { mark, word } = VERDICTS[sale.verdict] ?? VERDICTS.failed;
-  const made = element("span", parent, undefined, "badge " + sale.verdict);
+const verdictOf = ({ verdict }) => VERDICTS[verdict] ?? VERDICTS.failed;
+
+function badge(parent, judged) {
+  const { mark, word } = verdictOf(judged);
+  const made = element("span", parent, undefined, "badge " + judged.verdict);
   element("span", made, mark + " ").setAttribute("aria-hidden", "true");
   made.append(word);
 }
 
-const isExpected = sale => !sale.expect || sale.verdict === sale.expect;
+// Of a sale, or of the scenario that it is a part of.
+const isExpected = judged => !judged.expect || judged.verdict === judged.expect;
 
 function expectation(sale) {
-  if (!sale.expect) return "";
-  const word = VERDICTS[sale.expect].word.toLowerCase();
-  return `${isExpected(sale) ? "As" : "NOT as"} expected: this one must be ${word}.`;
+  const judged = sale.scenario ?? sale;
+  if (!judged.expect) return "";
+  const what = sale.scenario ? "this scenario" : "this one";
+  const word = verdictOf({ verdict: judged.expect }).word.toLowerCase();
+  return `${isExpected(judged) ? "As" : "NOT as"} expected: ${what} must be ${word}.`;
 }
 
 // --- verdicts --------------------------------------------------------------------------
 
 const FEW = 6; // sales, of which each has a card, and a line in one picture
-const hasSales = sales.some(sale => !sale.history);
+const hasSales = scenarios.length > 0 || sales.some(sale => !sale.history);
+const judgedOnes = scenarios.length ? scenarios : sales;
+const nameOf = judged => judged.name ?? `${judged.title} (${judged.id})`;
 
 function countVerdicts() {
-  const count = verdict => sales.filter(sale => sale.verdict === verdict).length;
-  const [one, many] = hasSales ? ["sale", "sales"] : ["history", "histories"];
-  if (sales.length === 1) {
-    const { word } = VERDICTS[sales[0].verdict] ?? VERDICTS.failed;
-    return sales[0].verdict === "failed" ? `The ${one} could not be judged.` :
+  const count = verdict => judgedOnes.filter(judged => judged.verdict === verdict).length;
+  const [one, many] = scenarios.length ? ["scenario", "scenarios"] :
+    hasSales ? ["sale", "sales"] : ["history", "histories"];
+  if (judgedOnes.length === 1) {
+    const { word } = verdictOf(judgedOnes[0]);
+    return judgedOnes[0].verdict === "failed" ? `The ${one} could not be judged.` :
       `The ${one} is ${word.toLowerCase()}.`;
   }
-  const failed = count("failed");
-  return `${grouped(sales.length)} ${many}: ${count("right")} right, ${count("wrong")} wrong` +
+  const failed = count("failed"), stuck = count("stuck");
+  return `${grouped(judgedOnes.length)} ${many}: ${count("right")} right, ` +
+    `${count("wrong")} wrong` + (stuck ? `, ${stuck} stuck` : "") +
     (failed ? `; ${failed} could not be judged.` : ".");
 }
 
 function summarize() {
-  const unexpected = sales.filter(sale => !isExpected(sale));
+  const unexpected = judgedOnes.filter(judged => !isExpected(judged));
   if (unexpected.length)
-    return countVerdicts() + " Not as expected: " +
-      unexpected.map(sale => sale.name).join(", ") + ".";
-  return countVerdicts() + (sales.every(sale => sale.expect) && sales.length ?
+    return countVerdicts() + " Not as expected: " + unexpected.map(nameOf).join(", ") + ".";
+  return countVerdicts() + (judgedOnes.every(judged => judged.expect) && judgedOnes.length ?
     " All as expected." : "");
 }
 
@@ -48,9 +56,25 @@ const SALE_MEANING = "In a flash sale many buyers want the last items at the sam
   "read the same stock, and one of their writes undid the other. A lock lets one at a time " +
   "through.";
 
+const STUCK_MEANING = " Stuck: nothing false was sold, but buyers failed though there was stock, " +
+  "and nobody held the lock by right: a dead lock kept them out.";
+
 const HISTORY_MEANING = "Clients took and gave back a lock, while faults were inflicted on them " +
   "and on the servers. Right: no rule was violated. A client that is stopped or cut off learns " +
   "late that it has lost the lock, so two may believe at once that they hold it.";
+
+function listFailures(sale) {
+  const words = sale.reasons.map(each => `${grouped(each.count)} ${each.outcome}`);
+  return words.length ? ` (${words.join(", ")})` : "";
+}
+
+// May the store refuse late writes?
+function fencing(sale) {
+  if (sale.fenced === undefined) return null;
+  if (!sale.fenced) return "not fenced: the store takes late writes";
+  return sale.holds.some(hold => hold.token) ? "fenced: the store refuses late writes" :
+    "fenced in vain: this lock has no tokens";
+}
 
 function factsOf(sale) {
   const facts = [];
@@ -60,13 +84,13 @@ function factsOf(sale) {
   add(sale.history ? "claims" : "buyers", sale.buyers);
   add("sold", sale.sold);
   add("refused", sale.refused);
-  if (sale.failed) add("failed", sale.failed);
+  if (sale.failed) facts.push(`${grouped(sale.failed)} failed${listFailures(sale)}`);
   facts.push(duration(sale.seconds));
   return facts.join(" · ");
 }
 
-function link(parent, sale) {
-  element("a", parent, sale.name).href = "#sale-" + sale.index;
+function link(parent, sale, text = sale.name) {
+  element("a", parent, text).href = "#sale-" + sale.index;
 }
 
 function showVerdict(parent, sale) {
@@ -75,32 +99,56 @@ function showVerdict(parent, sale) {
   badge(head, sale);
   link(head, sale);
   element("p", card, sale.finding, "finding");
+  if (sale.wrong) element("p", card, sale.wrong);
   element("p", card, sale.why);
   if (sale.expect) element("p", card, expectation(sale), "expectation");
   element("p", card, factsOf(sale), "faint");
 }
 
 // The same in a line, where there are many.
-function listVerdict(parent, sale) {
+function listVerdict(parent, judged, links) {
   const line = element("li", parent);
-  badge(line, sale);
-  link(line, sale);
-  element("span", line, sale.finding);
-  if (sale.expect)
-    element("span", line, isExpected(sale) ? "as expected" : "NOT as expected",
-      isExpected(sale) ? "faint" : "finding");
+  badge(line, judged);
+  links(element("span", line));
+  element("span", line, judged.finding);
+  if (judged.expect)
+    element("span", line, isExpected(judged) ? "as expected" : "NOT as expected",
+      isExpected(judged) ? "faint" : "finding");
+}
+
+// What a sale of several of a scenario is called beside the scenario's name.
+function partOf(sale, { title, id }) {
+  const begin = title + ": ", end = ` (${id})`;
+  const isOfIt = sale.name.startsWith(begin) && sale.name.endsWith(end);
+  return isOfIt ? sale.name.slice(begin.length, -end.length) : sale.name;
+}
+
+// A scenario leads to its sales; one that has none is a name.
+function linkScenario(parent, scenario) {
+  const own = scenario.sales.map(index => sales[index]);
+  if (own.length === 1) return link(parent, own[0], nameOf(scenario));
+  parent.append(nameOf(scenario));
+  own.forEach((sale, i) => {
+    parent.append(i ? ", " : ": ");
+    link(parent, sale, partOf(sale, scenario));
+  });
 }
 
 function showVerdicts() {
   byId("summary").textContent = summarize();
-  byId("meaning").textContent = hasSales ? SALE_MEANING : HISTORY_MEANING;
-  if (sales.length <= FEW) {
+  const isStuck = judgedOnes.some(judged => judged.verdict === "stuck");
+  byId("meaning").textContent = hasSales ? SALE_MEANING + (isStuck ? STUCK_MEANING : "") :
+    HISTORY_MEANING;
+  if (!scenarios.length && sales.length <= FEW) {
     const cards = element("div", byId("verdicts"), undefined, "cards");
     for (const sale of sales) showVerdict(cards, sale);
-  } else {
-    const lines = element("ul", byId("verdicts"), undefined, "lines");
-    for (const sale of sales) listVerdict(lines, sale);
+    return;
   }
+  const lines = element("ul", byId("verdicts"), undefined, "lines");
+  for (const scenario of scenarios)
+    listVerdict(lines, scenario, parent => linkScenario(parent, scenario));
+  if (!scenarios.length)
+    for (const sale of sales) listVerdict(lines, sale, parent => link(parent, sale));
 }
 
 // --- one sale --------------------------------------------------------------------------
@@ -114,7 +162,38 @@ const productColumns = [
   { title: "left in the store", of: each => numberOf(each.left), number: true },
   { title: "left, if right", number: true,
     of: each => each.ordered === undefined ? "–" : grouped(each.first - each.ordered) },
+  { title: "wrong", of: each => each.fault ?? "" },
 ];
+
+const optionColumns = [
+  { title: "option", of: option => option.name },
+  { title: "value", of: option => option.value },
+];
+
+const noteColumns = sale => [
+  { title: "at", of: note => moment(note.at), number: true },
+  { title: "server", of: note => serverName(sale, note) },
+  { title: personOf(sale), of: note => note.buyer ?? "–", number: true },
+  { title: "token", of: note => note.token ?? "–", number: true },
+  { title: "note", of: note => note.line },
+];
+
+function showPictures(section, sale) {
+  const time = new Time(sale);
+  if (sale.holds.length || hasStock(sale)) timeBar(section, time);
+  if (sale.holds.length) {
+    drawLanes(section, sale, time);
+    if (!sale.history) stepsBehind(section, sale, time); // it does not tell when a wait ended
+  } else {
+    element("p", section, "Nobody had a lock, so there is no picture of who held it.");
+    lanesTables(section, sale);
+  }
+  drawStock(section, sale, time);
+  if (sale.holds.length > 1) {
+    drawGrants(section, sale, time);
+    drawOrder(section, sale);
+  }
+}
 
 function showSale(sale) {
   const section = element("section", byId("sales"), undefined, "sale");
@@ -124,18 +203,18 @@ function showSale(sale) {
   head.append(sale.name);
   if (sale.explanation) element("p", section, sale.explanation);
   element("p", section, sale.finding, "finding");
+  if (sale.wrong) element("p", section, sale.wrong);
   element("p", section, `${sale.why} ${expectation(sale)}`);
   element("p", section, [factsOf(sale), sale.strategy && "strategy: " + sale.strategy,
-    sale.store && "store: " + sale.store].filter(Boolean).join(" · "), "faint");
+    sale.store && "store: " + sale.store, fencing(sale)].filter(Boolean).join(" · "), "faint");
   if (sale.stock.length)
     tableBehind(section, "Table: what the store says", productColumns, sale.stock,
       { printed: true });
-  const time = new Time(sale);
-  timeBar(section, time);
-  drawLanes(section, sale, time);
-  drawStock(section, sale, time);
-  if (sale.holds.length) drawGrants(section, sale, time);
-  drawOrder(section, sale);
+  if (sale.settings.length)
+    tableBehind(section, "Table: options", optionColumns, sale.settings, { printed: true });
+  if (sale.notes.length)
+    tableBehind(section, "Table: notes", noteColumns(sale), sale.notes, { printed: true });
+  showPictures(section, sale);
 }
 
 // --- light, dark, paper ----------------------------------------------------------------
@@ -176,9 +255,10 @@ function afterPrint() {
 function begin() {
   setOwnTheme();
   showVerdicts();
-  if (sales.some(sale => sale.holds.length)) drawWaits(byId("waits"));
+  if (sales.some(hasWaits)) drawWaits(byId("waits"));
   else byId("waits").remove();
   for (const sale of sales) showSale(sale);
+  paintSigns();
   dark.addEventListener("change", setOwnTheme);
   byId("theme").onclick = () => {
     chosen = document.documentElement.dataset.theme === "dark" ? "light" : "dark";

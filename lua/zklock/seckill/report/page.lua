@@ -10,7 +10,8 @@ local utf8 = require "zklock.system.utf8"
 local page = {}
 
 local FOLDER = debug.getinfo(1, "S").source:match "^@(.*)page%.lua$"
-local SCRIPTS = { "data.js", "tables.js", "plot.js", "lanes.js", "curves.js", "page.js" }
+local SCRIPTS = { "data.js", "tables.js", "plot.js", "lanes.js", "steps.js", "curves.js",
+                  "page.js" }
 local TITLE = "Flash sales"
 local ENTITIES = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;" }
 
@@ -30,6 +31,21 @@ local function scripts()
 end
 
 
+-- Sales have their places in the page's list, from 0.
+local function scenarios(records)
+    local list = {}
+    for i, each in ipairs(records.scenarios or {}) do
+        local own = {}
+        for n, index in ipairs(each.sales) do own[n] = index - 1 end
+        list[i] = {
+            title = each.title, id = each.id, expect = each.expect, verdict = each.verdict,
+            finding = each.finding, sales = own,
+        }
+    end
+    return list
+end
+
+
 -- As JSON without "<": nothing in it ends the element that it stands in.
 local function data(records)
     local sales = {}
@@ -39,7 +55,7 @@ local function data(records)
     for _, record in ipairs(records.histories or {}) do
         sales[#sales + 1] = columns.of(record, true)
     end
-    return (json.encode{ sales = sales }:gsub("<", "\\u003c"))
+    return (json.encode{ sales = sales, scenarios = scenarios(records) }:gsub("<", "\\u003c"))
 end
 
 

@@ -14,6 +14,7 @@ const NARROW = 600; // pixels; below that labels have less room
 const PAPER = 690; // pixels, the width of a page that is printed
 
 const plots = []; // { plot, width() }
+const repaints = []; // functions that paint what is beside the plots: signs of keys
 
 const isNarrow = () => innerWidth < NARROW;
 const gutter = () => isNarrow() ? 62 : 92; // left of all pictures: those of a time line up
@@ -64,6 +65,7 @@ function draw(picture, options, data) {
     cursor: { y: false, drag: { x: true, y: false }, ...options.cursor },
   }, data, picture);
   plots.push({ plot, width });
+  if (plot.root.querySelector(".u-legend")) markLegend(plot);
   return plot;
 }
 
@@ -75,24 +77,44 @@ function fitPlots(width) {
   }
 }
 
-// uPlot draws its legend once.
-function colourLegend(plot) {
+// The signs of a legend are painted as the lines are: uPlot's own has one kind of dashes.
+function paintMarker(canvas, plot, series) {
+  const pen = canvas.getContext("2d"), middle = canvas.height / 2;
+  pen.setTransform(1, 0, 0, 1, 0, 0);
+  pen.clearRect(0, 0, canvas.width, canvas.height);
+  pen.strokeStyle = pen.fillStyle = series.stroke(plot);
+  if (series.dotted) return pen.fillRect(canvas.width / 2 - 5, middle - 5, 10, 10);
+  pen.setLineDash((series.dash ?? []).map(length => 2 * length));
+  pen.lineWidth = 5;
+  pen.beginPath();
+  pen.moveTo(0, middle);
+  pen.lineTo(canvas.width, middle);
+  pen.stroke();
+}
+
+function markLegend(plot) {
   plot.root.querySelectorAll(".u-series").forEach((row, i) => {
-    const marker = row.querySelector(".u-marker");
-    if (i > 0 && marker) marker.style.borderColor = plot.series[i].stroke(plot, i);
+    if (i === 0) return; // the place of the pointer, which is no line
+    const canvas = document.createElement("canvas");
+    canvas.width = 88;
+    canvas.height = 16;
+    row.querySelector("th").prepend(canvas);
+    repaints.push(() => paintMarker(canvas, plot, plot.series[i]));
   });
+}
+
+function paintSigns() {
+  for (const repaint of repaints) repaint();
 }
 
 function redrawPlots() {
   readColours();
-  for (const { plot } of plots) {
-    plot.redraw(false);
-    colourLegend(plot);
-  }
+  for (const { plot } of plots) plot.redraw(false);
+  paintSigns();
 }
 
 // What the legend says of the pointer's place.
-const atPointer = (plot, at) => at === null || plot.cursor.left < 0 ? "–" :
+const atPointer = (plot, at) => at === null || plot.cursor.left < 0 ? "" :
   moment(plot.posToVal(plot.cursor.left, "x"));
 
 // --- one time for all pictures of a sale: what is zoomed in one is zoomed in all -------
@@ -105,6 +127,7 @@ class Time {
     this.from = 0;
     this.to = this.end;
     this.listeners = [];
+    this.pointed = null; // a moment that the lanes show
   }
 
   // What a plot of this time has in its options.
@@ -153,6 +176,14 @@ class Time {
   }
 
   all() { this.show(0, this.end); }
+
+  // Shows a moment, and comes to where it is.
+  point(at) {
+    this.pointed = at;
+    const half = (this.to - this.from) / 2;
+    if (at !== null && (at < this.from || at > this.to)) this.show(at - half, at + half);
+    else for (const plot of this.plots) plot.redraw(false);
+  }
 
   add(plot) {
     this.plots.push(plot);

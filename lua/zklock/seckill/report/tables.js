@@ -11,8 +11,32 @@ function fillRow(row, columns, entry) {
   }
 }
 
+// A table that is wider than the page says so, has a shadow where there is more, and can be moved
+// by keys.
+function showWidth(scroll, hint) {
+  const isWide = scroll.scrollWidth > scroll.clientWidth;
+  hint.hidden = !isWide;
+  scroll.tabIndex = isWide ? 0 : -1;
+  const right = scroll.scrollWidth - scroll.clientWidth - scroll.scrollLeft;
+  scroll.classList.toggle("more-right", right > 1);
+  scroll.classList.toggle("more-left", scroll.scrollLeft > 1);
+}
+
+function makeScroll(parent, caption) {
+  const hint = element("p", parent, "⇆ The table is wider than the page: it scrolls sideways.",
+    "faint wide");
+  const scroll = element("div", parent, undefined, "scroll");
+  scroll.setAttribute("role", "region");
+  scroll.setAttribute("aria-label", caption);
+  const show = () => showWidth(scroll, hint);
+  scroll.addEventListener("scroll", show, { passive: true });
+  new ResizeObserver(show).observe(scroll);
+  scroll.measure = show;
+  return scroll;
+}
+
 function makeTable(parent, columns, caption) {
-  const table = element("table", element("div", parent, undefined, "scroll"));
+  const table = element("table", makeScroll(parent, caption));
   element("caption", table, caption, "hidden");
   const head = element("tr", element("thead", table));
   for (const { title, number } of columns)
@@ -35,11 +59,11 @@ function makePager(parent, count, show) {
     made.setAttribute("aria-label", label);
     made.onclick = () => go(to());
   };
-  button("⏮", "first rows", () => 0);
+  button("|◀", "first rows", () => 0);
   button("◀", "rows before", () => first - ROWS);
   const where = element("span", bar);
   button("▶", "rows after", () => first + ROWS);
-  button("⏭", "last rows", () => count);
+  button("▶|", "last rows", () => count);
   go(0);
 }
 
@@ -49,6 +73,7 @@ function fillTable(parent, title, columns, entries) {
     body.replaceChildren();
     for (const entry of entries.slice(first, first + ROWS))
       fillRow(element("tr", body), columns, entry);
+    body.closest(".scroll").measure();
   };
   if (entries.length > ROWS) makePager(parent, entries.length, show);
   else show(0);
@@ -84,6 +109,10 @@ function purchaseColumns(sale) {
       { title: "written", of: each => moment(each.written), number: true },
       { title: "wrote", of: each => each.left === null ? "–" : grouped(each.left), number: true },
     ]),
+    ...(sale.purchases.some(each => each.suspect !== null)
+      ? [{ title: "suspect", of: each => moment(each.suspect), number: true }] : []),
+    ...(sale.purchases.some(each => each.lost !== null)
+      ? [{ title: "lost", of: each => moment(each.lost), number: true }] : []),
     { title: "outcome", of: each => each.outcome + (each.shared ? ", shared" : "") },
   ];
 }

@@ -1,6 +1,9 @@
 --- Why a sale ended as it did, in words. The verdict comes from the store, the overlaps from the
 --- record: mostly both say the same, and where they differ the record says why.
 
+local sorted_names = require "zklock.sorted_names"
+
+
 local words = {}
 
 
@@ -112,13 +115,21 @@ local function wrote_apart(record)
 end
 
 
+-- How many held one lock at the same time, as the subject of a sentence.
+local function several(record, persons)
+    local most = 2
+    for _, overlap in ipairs(record.overlaps) do most = math.max(most, overlap.holders or 2) end
+    local who = most == 2 and "Two " or "Up to " .. grouped(most) .. " "
+    return who .. persons .. " held one lock at once"
+end
+
+
 local function right_with_overlap(record)
     local late = count(record.purchases, was_refused_late)
-    local begin = ("Two holds of one lock overlap %s, and yet the result is right: ")
-        :format(plural(#record.overlaps, "time", "times"))
+    local begin = several(record, "buyers") .. ", and yet the result is right: "
     if late > 0 then
         return begin .. "the store refused " .. plural(late, "late write", "late writes")
-            .. ", because a later holder had already written with a larger token."
+            .. ", because a later holder had already shown it a larger token."
     end
     if wrote_apart(record) then return begin .. "nobody wrote while they did." end
     return begin .. "by luck. Nothing in the store refused a late write; the holders just did not "
@@ -127,15 +138,23 @@ end
 
 
 local function of_history(record)
-    local overlapping = #(record.overlaps or {})
-    if overlapping == 0 then return "No two exclusive holds of one lock overlap." end
-    local begin = ("Two exclusive holds of one lock overlap %s: ")
-        :format(plural(overlapping, "time", "times"))
+    if not record.overlaps[1] then return "No two exclusive holds of one lock overlap." end
+    local begin = several(record, "clients") .. ": "
     if record.verdict == "right" then
         return begin .. "a fault explains each, for a holder that is stopped or cut off learns "
             .. "late that it has lost the lock; a write of its own is refused by its token."
     end
     return begin .. "and no fault explains all that happened."
+end
+
+
+local function wrong_sale(record)
+    if record.in_vain then
+        return "The numbers in the store add up. Wrong is that buyers waited in vain."
+    end
+    if not record.overlaps[1] then return wrong_without_overlap(record) end
+    return several(record, "buyers") .. ". Those who did may have read the same stock, and then "
+        .. "each write undid the one before it."
 end
 
 
@@ -145,21 +164,46 @@ end
 ---@return string
 function words.why(record, is_history)
     if is_history then return of_history(record) end
-    local overlapping = #(record.overlaps or {})
     if record.verdict == "failed" then
         return "The store could not be judged, so this sale is neither right nor wrong."
     end
-    if record.verdict == "wrong" then
-        if record.in_vain then
-            return "The numbers in the store add up. Wrong is that buyers waited in vain."
-        end
-        if overlapping == 0 then return wrong_without_overlap(record) end
-        return ("Two holds of one lock overlap %s. Where they do, both may have read the same "
-            .. "stock, and the second write undid the first.")
-            :format(plural(overlapping, "time", "times"))
+    if record.verdict == "wrong" then return wrong_sale(record) end
+    if record.verdict == "stuck" then
+        return "Nothing false was sold, but buyers failed while there was stock, and nobody held "
+            .. "the lock by right."
     end
-    if overlapping > 0 then return right_with_overlap(record) end
+    if record.overlaps[1] then return right_with_overlap(record) end
     return who_held(record) .. "the numbers in the store add up."
+end
+
+
+--- What is wrong with one product; nil: nothing is, or it is not known.
+---@param stock integer  at first
+---@param left integer?
+---@param ordered integer?
+---@return string?
+function words.fault_of(stock, left, ordered)
+    if not (left and ordered) then return nil end
+    local off = left + ordered - stock
+    if ordered > stock then return grouped(ordered - stock) .. " more sold than there were" end
+    if off > 0 then return grouped(off) .. " sold, and still in stock" end
+    if off < 0 then return grouped(-off) .. " gone, and not sold" end
+end
+
+
+--- Each product that is wrong, by name, where the finding names one of several; else nil.
+---@param record table
+---@return string?
+function words.products(record)
+    local faults, names = {}, sorted_names(record.products or {})
+    local left, ordered = record.left or {}, record.ordered or {}
+    for _, name in ipairs(names) do
+        local fault = words.fault_of(record.products[name], left[name], ordered[name])
+        if fault then faults[#faults + 1] = name .. ": " .. fault end
+    end
+    if not faults[2] then return nil end
+    return ("%d of %d products are wrong. %s."):format(#faults, #names,
+        table.concat(faults, "; "))
 end
 
 

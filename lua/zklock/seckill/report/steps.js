@@ -1,0 +1,180 @@
+// --- steps.js: forward and back through what happened ----------------------------------
+// Each step is a line of the record. What is so after it is worked out from the first step on: who
+// waits and who holds, what holders know of their holds, and the stock. They are made when opened.
+
+const MOST_NAMES = 12; // of those who wait; the others are a number
+
+const named = (sale, { buyer, ...each }) =>
+  `${personOf(sale)} ${buyer} (${serverName(sale, each)})`;
+
+// What comes of a moment of a purchase: [its words, what it does to the state, its rank among those
+// of the same moment].
+const HAPPENS = {
+  asked: [each => `asks for lock ${each.lock}`,
+    (state, each) => { state.waiting.add(each); }, 3],
+  granted: [each => `gets lock ${each.lock}` + (each.token ? `, token ${each.token}` : ""),
+    (state, each) => { state.waiting.delete(each); state.holding.set(each, "held"); }, 4],
+  suspect: [() => "knows that its hold is suspect",
+    (state, each) => { if (state.holding.has(each)) state.holding.set(each, "suspect"); }, 5],
+  lost: [() => "knows that its hold is lost",
+    (state, each) => { if (state.holding.has(each)) state.holding.set(each, "lost"); }, 5],
+  written: [each => (each.left === null ? "writes" : `writes a stock of ${grouped(each.left)}`) +
+    (each.late ? ", too late" : ""),
+    (state, each) => { if (each.left !== null) state.stock.set(each.product, each.left); }, 0],
+  told: [each => each.outcome === "late" ? "is late: the store refuses its write" :
+    `is told: ${each.outcome}`,
+    (state, each) => {
+      state.waiting.delete(each);
+      if (each.outcome === "sold") state.sold.set(each.product, state.sold.get(each.product) + 1);
+    }, 1],
+  released: [() => "gives the lock back", (state, each) => { state.holding.delete(each); }, 2],
+  ended: [() => "ends with its server", (state, each) => { state.holding.delete(each); }, 2],
+};
+
+// A server that is stopped stands still, and nobody waits in one that is killed.
+const STRIKES = {
+  stop: (state, target) => { state.still.add(target); },
+  kill: (state, target, sale) => {
+    for (const each of state.waiting)
+      if (serverName(sale, each) === target) state.waiting.delete(each);
+  },
+};
+
+function stepsOfFaults(sale) {
+  const steps = [];
+  for (const { at, ended, kind, target } of sale.faults) {
+    steps.push({ at, rank: 0, text: `Fault: ${kind} of ${target}.`,
+      act: state => STRIKES[kind]?.(state, target, sale) });
+    if (ended !== null)
+      steps.push({ at: ended, rank: 0, text: `Over: ${kind} of ${target}.`,
+        act: state => { state.still.delete(target); } });
+  }
+  return steps;
+}
+
+function stepsOfNotes(sale) {
+  return sale.notes.filter(note => note.at !== null).map(note => ({ at: note.at, rank: 6,
+    text: `${named(sale, note)} notes: ${note.line}`, act: () => {} }));
+}
+
+// All that happened, in the order of time.
+function stepsOf(sale) {
+  const steps = [...stepsOfFaults(sale), ...stepsOfNotes(sale)];
+  for (const each of sale.purchases) for (const name in HAPPENS) {
+    if (each[name] === null) continue;
+    const [words, act, rank] = HAPPENS[name];
+    steps.push({ at: each[name], rank, text: `${named(sale, each)} ${words(each)}.`,
+      act: state => act(state, each) });
+  }
+  return steps.sort((a, b) => a.at - b.at || a.rank - b.rank);
+}
+
+// What is so after the first `count` steps.
+function stateAfter(sale, steps, count) {
+  const state = { waiting: new Set(), holding: new Map(), still: new Set(),
+    stock: new Map(sale.stock.map(each => [each.product, each.first])),
+    sold: new Map(sale.products.map(product => [product, 0])) };
+  for (let i = 0; i < count; i++) steps[i].act(state);
+  return state;
+}
+
+// --- the state in words ----------------------------------------------------------------
+
+function holderWords(sale, state, hold) {
+  const words = [named(sale, hold)];
+  if (hold.token) words.push(`token ${hold.token}`);
+  if (hold.shared) words.push("shared");
+  words.push(state.still.has(serverName(sale, hold)) ? "stands still, and last knew: " +
+    state.holding.get(hold) : `knows: ${state.holding.get(hold)}`);
+  return words.join(", ");
+}
+
+function waitingWords(sale, waiting) {
+  if (!waiting.length) return "nobody";
+  const names = waiting.slice(0, MOST_NAMES).map(each => each.buyer).join(", ");
+  const more = waiting.length - MOST_NAMES;
+  return `${plural(waiting.length, personOf(sale), personOf(sale) + "s")}: ${names}` +
+    (more > 0 ? `, and ${grouped(more)} more` : "");
+}
+
+// [what, how it is] of each lock and each product.
+function linesOf(sale, state) {
+  const lines = [];
+  for (const lock of sale.locks) {
+    const holders = [...state.holding.keys()].filter(each => each.lock === lock);
+    const waiting = [...state.waiting].filter(each => each.lock === lock);
+    const several = holders.length > 1 && holders.some(each => !each.shared);
+    lines.push([`lock ${lock}: ${several ? `${holders.length} HOLD IT AT ONCE` : "holds"}`,
+      holders.map(each => holderWords(sale, state, each)).join("; ") || "nobody"]);
+    lines.push([`lock ${lock}: waits`, waitingWords(sale, waiting)]);
+  }
+  for (const { product, first } of sale.stock) {
+    const stock = state.stock.get(product), sold = state.sold.get(product) ?? 0;
+    lines.push([`stock of ${product}`, `${grouped(stock)} as written, of ${grouped(first)}; ` +
+      `${plural(sold, "buyer was", "buyers were")} told "sold"`]);
+  }
+  return lines;
+}
+
+// --- the steps, one at a time ----------------------------------------------------------
+
+const WALKS = [
+  ["|◀", "before the first step", () => 0, "Home"],
+  ["◀", "step back", at => at - 1, "ArrowLeft"],
+  ["▶", "step forward", at => at + 1, "ArrowRight"],
+  ["▶|", "after the last step", (_, last) => last, "End"],
+];
+
+function fillSteps(details, sale, time) {
+  const steps = stepsOf(sale), walker = element("div", details, undefined, "walker");
+  const bar = element("div", walker, undefined, "pager");
+  const where = document.createElement("output"), what = element("p", walker, "", "finding");
+  const list = element("dl", walker);
+  let at = 0;
+  const go = to => {
+    at = Math.max(0, Math.min(to, steps.length));
+    const step = steps[at - 1];
+    where.textContent = `step ${grouped(at)} of ${grouped(steps.length)}, at ` +
+      moment(step ? step.at : 0);
+    what.textContent = step ? step.text : "Nothing has happened yet.";
+    list.replaceChildren();
+    for (const [name, words] of linesOf(sale, stateAfter(sale, steps, at))) {
+      element("dt", list, name);
+      element("dd", list, words);
+    }
+    time.point(step ? step.at : 0);
+  };
+  for (const [text, label, target, key] of WALKS) {
+    const button = element("button", bar, text);
+    button.type = "button";
+    button.title = `${label} (key ${key.replace("Arrow", "")})`;
+    button.setAttribute("aria-label", label);
+    button.onclick = () => go(target(at, steps.length));
+  }
+  bar.append(where);
+  what.setAttribute("aria-live", "polite");
+  walker.tabIndex = 0;
+  walker.setAttribute("role", "group");
+  walker.setAttribute("aria-label", "Step by step. Keys: left, right, Home, End.");
+  walker.addEventListener("keydown", event => {
+    const walk = WALKS.find(each => each[3] === event.key);
+    if (!walk || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    go(walk[2](at, steps.length));
+  });
+  go(0);
+}
+
+function stepsBehind(parent, sale, time) {
+  const details = element("details", parent, undefined, "steps");
+  element("summary", details, "Step by step: who waits, who holds, what each knows, the stock");
+  details.fill = () => {
+    if (details.filled) return;
+    details.filled = true;
+    fillSteps(details, sale, time);
+  };
+  details.addEventListener("toggle", () => {
+    if (details.open) details.fill();
+    else time.point(null);
+  });
+}
