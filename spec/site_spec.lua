@@ -43,9 +43,7 @@ local function count(text, pattern) return select(2, text:gsub(pattern, "")) end
 -- "en/token.html", "../runs/token-first.html" → "runs/token-first.html"
 local function resolve(from, link)
     if link == "" then return from end
-    local path, up = (from:match "^(.*/)" or "") .. link, nil
-    repeat path, up = path:gsub("[^/]+/%.%./", "", 1) until up == 0
-    return path
+    return ((from:match "^(.*/)" or "") .. link):gsub("[^/]+/%.%./", ""), nil
 end
 
 
@@ -186,8 +184,8 @@ describe("the pages", function()
             end
             shapes[lesson.name] = shapes[lesson.name] or parts
             assert.same(shapes[lesson.name], parts, lesson.name)
-            assert.same({ "question", "prediction", "run", "cause", "mend", "same", "try", "where" },
-                { table.unpack(parts, 1, 8) }) -- luacheck: std max
+            assert.equal("question prediction run cause mend same try where",
+                table.concat(parts, " ", 1, 8))
             assert.is_truthy(text:find(language == "zh" and '<html lang="zh-CN">'
                 or '<html lang="en">', 1, true))
         end)

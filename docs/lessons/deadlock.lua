@@ -104,16 +104,16 @@ A buyer waits for a lock for 2 s at most.
         },
         {
             value = 1,
-            en = { "1: one gives up, and then the other can go on", "After 2 s buyer 1 gives up, and "
-                .. "releases what it has. Buyer 2 was about to give up as well: it had asked a "
+            en = { "1: one gives up, and then the other can go on", "After 2 s buyer 1 gives up, "
+                .. "and releases what it has. Buyer 2 was about to give up as well: it had asked a "
                 .. "moment later." },
             zh = { "1 个：一个放弃，另一个才能继续", "2 秒之后买家 1 放弃，释放了它的锁。"
                 .. "买家 2 本来也快要放弃了：它只晚问了一点点。" },
         },
         {
             value = 0,
-            en = { "0: both wait for ever", "Without a time limit they would. That is why each wait "
-                .. "should have one: here it saves one of the two." },
+            en = { "0: both wait for ever", "Without a time limit they would. That is why each "
+                .. "wait should have one: here it saves one of the two." },
             zh = { "0 个：两个都永远等下去", "要是没有时限，就会这样。所以每次等待都应当有时限："
                 .. "在这里，它救了其中一个。" },
         },
@@ -128,7 +128,8 @@ Nothing false was sold, and one buyer went home without a bun although there wer
     },
     cause = {
         en = [[
-Each waits for the other: a circle. A circle needs two that take the same locks in different orders.]],
+Each waits for the other: a circle. A circle needs two that take the same locks in different
+orders.]],
         zh = [[
 你等我，我等你，成了一个圈。要成圈，必须有两个人以不同的顺序获取同样的几把锁。]],
     },
@@ -152,7 +153,8 @@ The same sale in the order of names. Both buy, and all is over after {second.sec
 同一场秒杀，按名称的顺序。两个都买到了，一共用了 {second.seconds}，而不是 {first.seconds}。]],
     },
     try = {
-        en = "With real processes and a real ZooKeeper: take `simulated` and `seed` out of the call.",
+        en = "With real processes and a real ZooKeeper: take `simulated` and `seed` out of the "
+            .. "call.",
         zh = "用真实的进程和 ZooKeeper：从调用中去掉 `simulated` 和 `seed`。",
     },
     where = {

@@ -25,8 +25,8 @@ return {
     question = {
         en = [[
 So that a dead holder does not keep the lock for ever, it ends by itself: `SET lock me NX PX 1000`
-in Redis gives it for one second. One second was long enough when it was chosen. Today the work takes
-1.5 s, since a query has become slow. No process stops, and no server fails.
+in Redis gives it for one second. One second was long enough when it was chosen. Today the work
+takes 1.5 s, since a query has become slow. No process stops, and no server fails.
 
 **Ten buns, three buyers, one lock that all share. How many buns are left?**]],
         zh = [[
@@ -45,22 +45,23 @@ in Redis gives it for one second. One second was long enough when it was chosen.
         },
         {
             value = 8,
-            en = { "8: one sale is lost", "The second buyer read 10 before the first had written 9, "
-                .. "and wrote 9 once more. The third one came after the first write: it read 9, "
+            en = { "8: one sale is lost", "The second buyer read 10 before the first had written "
+                .. "9, and wrote 9 once more. The third one came after the first write: it read 9, "
                 .. "and wrote 8." },
             zh = { "8 个：丢失了一次售卖", "第二个买家在第一个写下 9 之前就读到了 10，于是又写了一遍 9。"
                 .. "第三个来时第一次写入已经完成：它读到 9，写下 8。" },
         },
         {
             value = 9,
-            en = { "9: two sales are lost", "The third buyer gets the lock a second later again. By "
-                .. "then the first has written, so the third reads 9 and not 10." },
+            en = { "9: two sales are lost", "The third buyer gets the lock a second later again. "
+                .. "By then the first has written, so the third reads 9 and not 10." },
             zh = { "9 个：丢失了两次售卖", "第三个买家又晚一秒才得到锁。那时第一个已经写完，所以它读到的是 9，不是 10。" },
         },
         {
             value = "error",
-            en = { "The holder gets an error when its second is over", "Nobody tells it. It may learn "
-                .. "so when it releases the lock, which is too late, and many programs ignore it." },
+            en = { "The holder gets an error when its second is over", "Nobody tells it. It may "
+                .. "learn so when it releases the lock, which is too late, and many programs "
+                .. "ignore it." },
             zh = { "一秒一到，持有者会收到错误", "没有人告诉它。它也许在释放锁时才得知，那已经太晚了，"
                 .. "而且许多程序不理会。" },
         },
@@ -84,7 +85,8 @@ Renew the lock while the work goes on, from a task beside it: Redisson calls thi
 ZooKeeper's sessions do it for you. A holder that dies does not renew, so its lock ends soon.
 
 A longer time without renewal is no cure: it only makes the wait after a crash longer. And a holder
-that is **stopped** does not renew either: against that there is the token, as in the lesson before.]],
+that is **stopped** does not renew either: against that there is the token, as in the lesson
+before.]],
         zh = [[
 工作进行的时候，由旁边的一个任务续期：Redisson 把它叫作看门狗（watchdog），ZooKeeper 的会话替你做这件事。
 死掉的持有者不会续期，它的锁很快就会过期。
@@ -124,8 +126,8 @@ The same sale, with [a purchase that renews](#watchdog). The bars follow one ano
         },
         {
             url = "https://github.com/openresty/lua-resty-lock/issues/35",
-            en = "\"failed to release lock: unlocked\", from a health check in APISIX with a lock of "
-                .. "ten seconds.",
+            en = "\"failed to release lock: unlocked\", from a health check in APISIX with a "
+                .. "lock of ten seconds.",
             zh = "APISIX 的健康检查使用十秒的锁，日志里出现 “failed to release lock: unlocked”。",
         },
         {

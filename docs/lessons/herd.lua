@@ -76,14 +76,15 @@ watch it. When it is deleted they are woken, and try again.
         },
         {
             value = 56,
-            en = { "56: each of the eight releases wakes seven", "Those that have bought do not wait "
-                .. "any more, so each release wakes one less." },
+            en = { "56: each of the eight releases wakes seven", "Those that have bought do not "
+                .. "wait any more, so each release wakes one less." },
             zh = { "56 次：八次释放，每次叫醒七台", "买完的就不再等了，所以每次释放都比上一次少叫醒一台。" },
         },
         {
             value = 28,
-            en = { "28: 7 + 6 + 5 + 4 + 3 + 2 + 1", "Each release wakes all that still wait, and all "
-                .. "but one of them for nothing. With a thousand waiters it is half a million." },
+            en = { "28: 7 + 6 + 5 + 4 + 3 + 2 + 1", "Each release wakes all that still wait, and "
+                .. "all but one of them for nothing. With a thousand waiters it is half a "
+                .. "million." },
             zh = { "28 次：7 + 6 + 5 + 4 + 3 + 2 + 1", "每次释放都叫醒所有还在等的，除了一台，其余都白醒。"
                 .. "有一千个等待者，就是五十万次。" },
         },

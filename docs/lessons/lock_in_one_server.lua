@@ -37,15 +37,16 @@ before: a `synchronized` block, a `Mutex`, a lock in shared memory. There are {f
     answers = {
         {
             value = 3,
-            en = { "3: there are no more", "With one server, yes. But each lock knows only the buyers "
-                .. "of its own server, and a buyer here and a buyer there read the same stock." },
+            en = { "3: there are no more", "With one server, yes. But each lock knows only the "
+                .. "buyers of its own server, and a buyer here and a buyer there read the same "
+                .. "stock." },
             zh = { "3 个：只有这么多", "只有一台服务器时是这样。可是每把锁只认得自己服务器的买家，"
                 .. "这一台的买家和那一台的买家读到的是同一个库存。" },
         },
         {
             value = 4,
-            en = { "4: once, two come at the same moment", "It is not once. The servers work side by "
-                .. "side all the time, so nearly each bun is sold by both of them." },
+            en = { "4: once, two come at the same moment", "It is not once. The servers work "
+                .. "side by side all the time, so nearly each bun is sold by both of them." },
             zh = { "4 个：总有一次撞上", "不止一次。两台服务器一直在并肩工作，几乎每个包子都被它们各卖了一遍。" },
         },
         {

@@ -37,29 +37,30 @@ has no lock. All buyers are told that they have bought.
     answers = {
         {
             value = 4,
-            en = { "4: ten less six", "That is what should be left. It would be, if each buyer read "
-                .. "what the one before had written. Look at the run: they all read 10." },
+            en = { "4: ten less six", "That is what should be left. It would be, if each buyer "
+                .. "read what the one before had written. Look at the run: they all read 10." },
             zh = { "4 个：十减六", "这是应当剩下的数目。要是每个买家读到的都是前一个写下的，就会是这样。"
                 .. "看看实际运行：他们读到的都是 10。" },
         },
         {
             value = 10,
-            en = { "10: the writes cancel each other out", "No write is refused or taken back: each "
-                .. "one is carried out, and the last one stays." },
+            en = { "10: the writes cancel each other out", "No write is refused or taken back: "
+                .. "each one is carried out, and the last one stays." },
             zh = { "10 个：互相抵消了", "没有一次写入被拒绝或撤销：每次都写进去了，最后一次留了下来。" },
         },
         {
             value = 9,
-            en = { "9: only one purchase can be seen", "All {first.buyers} read 10, and all wrote 9. "
-                .. "{first.apart} of the purchases have left no trace in the stock." },
+            en = { "9: only one purchase can be seen", "All {first.buyers} read 10, and all "
+                .. "wrote 9. {first.apart} of the purchases have left no trace in the stock." },
             zh = { "9 个：只看得出卖了一个", "{first.buyers} 个买家读到的都是 10，写下的都是 9。"
                 .. "有 {first.apart} 次购买在库存里没有留下痕迹。" },
         },
         {
             value = "error",
-            en = { "The database reports a conflict", "It cannot: to a database these are reads and "
-                .. "writes like all others. Each statement is atomic; the three steps together are "
-                .. "not, and nobody has told the database that they belong together." },
+            en = { "The database reports a conflict", "It cannot: to a database these are reads "
+                .. "and writes like all others. Each statement is atomic; the three steps "
+                .. "together are not, and nobody has told the database that they belong "
+                .. "together." },
             zh = { "数据库会报告冲突", "它不会：在数据库看来，这些只是普通的读和写。每条语句是原子的，"
                 .. "合在一起的三步却不是，也没有人告诉数据库它们是一体的。" },
         },

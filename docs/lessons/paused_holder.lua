@@ -25,8 +25,8 @@ return {
 
     question = {
         en = [[
-A process can stop at any moment, and does not notice: its garbage collector runs, its host moves it,
-its disk is full. Here the server that has the lock stops for 5 s between reading the stock and
+A process can stop at any moment, and does not notice: its garbage collector runs, its host moves
+it, its disk is full. Here the server that has the lock stops for 5 s between reading the stock and
 writing it. Its session with ZooKeeper lasts 2 s without a sign of life. Then ZooKeeper takes the
 lock from it, so that a dead process does not keep it for ever, and the other two buyers have their
 turns.
@@ -42,22 +42,23 @@ turns.
     answers = {
         {
             value = 7,
-            en = { "7: ZooKeeper gives the lock to one at a time", "It does. But the first one does "
-                .. "not know that it has lost the lock: it goes on where it stopped, right before "
-                .. "the write." },
+            en = { "7: ZooKeeper gives the lock to one at a time", "It does. But the first one "
+                .. "does not know that it has lost the lock: it goes on where it stopped, right "
+                .. "before the write." },
             zh = { "7 个：ZooKeeper 一次只把锁给一个", "是的。可是第一个不知道自己已经失去了锁："
                 .. "它从停住的地方继续，而那正是写入之前。" },
         },
         {
             value = 8,
-            en = { "8: the write of the one that was stopped is refused", "Who would refuse it? The "
-                .. "database knows nothing of locks." },
+            en = { "8: the write of the one that was stopped is refused", "Who would refuse it? "
+                .. "The database knows nothing of locks." },
             zh = { "8 个：停住的那个，写入会被拒绝", "谁来拒绝呢？数据库不知道有锁这回事。" },
         },
         {
             value = 9,
-            en = { "9: it writes what it had worked out five seconds ago", "It read 10 and writes 9, "
-                .. "over the 8 that the others had come to. {first.apart} sales are lost." },
+            en = { "9: it writes what it had worked out five seconds ago", "It read 10 and "
+                .. "writes 9, over the 8 that the others had come to. {first.apart} sales are "
+                .. "lost." },
             zh = { "9 个：写下五秒前算好的结果", "它当初读到 10，现在写下 9，盖掉了别人写到的 8。"
                 .. "有 {first.apart} 次售卖不见了。" },
         },
@@ -80,7 +81,8 @@ service can prevent that: it cannot reach into a process that does not run.]],
     mend = {
         en = [[
 Ask before you write. When a process wakes, zklock's lease knows by its own clock that more time has
-passed than the session lasts, and says that it is lost: no answer of a server is needed for that.]],
+passed than the session lasts, and says that it is lost: no answer of a server is needed for
+that.]],
         zh = [[
 写之前先问一下。进程醒来时，zklock 的租约凭自己的时钟就知道，过去的时间已经比会话能维持的长，
 于是回答“失去了”：不需要任何服务器的答复。]],
@@ -110,8 +112,8 @@ can stop between the line and the write, too. That is the next lesson.]],
     where = {
         {
             url = "https://github.com/apache/curator/issues/727",
-            en = "CURATOR-206: two clients held one lock. The first had been cut off until its node "
-                .. "expired, and still took itself for the holder.",
+            en = "CURATOR-206: two clients held one lock. The first had been cut off until its "
+                .. "node expired, and still took itself for the holder.",
             zh = "CURATOR-206：两个客户端同时持有一把锁。前一个断网太久，节点已经过期，它却仍以为自己持有锁。",
         },
         {

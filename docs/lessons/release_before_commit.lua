@@ -40,16 +40,16 @@ lock.
     answers = {
         {
             value = "right",
-            en = { "Yes: the lock has one holder at a time", "It has. But what the next holder reads "
-                .. "is what has been committed, and the commit comes after the release." },
+            en = { "Yes: the lock has one holder at a time", "It has. But what the next holder "
+                .. "reads is what has been committed, and the commit comes after the release." },
             zh = { "对：锁同一时刻只有一个持有者", "确实只有一个。可是下一个持有者读到的是已经提交的内容，"
                 .. "而提交在释放之后。" },
         },
         {
             value = "wrong",
-            en = { "No", "{first.sold} were sold of {first.stock}, and {first.left} are left. Nothing "
-                .. "in the picture is red: the lock was never held twice. It just did not protect "
-                .. "the commit." },
+            en = { "No", "{first.sold} were sold of {first.stock}, and {first.left} are left. "
+                .. "Nothing in the picture is red: the lock was never held twice. It just did "
+                .. "not protect the commit." },
             zh = { "不对", "{first.stock} 个卖出 {first.sold} 个，却还剩 {first.left} 个。图里没有一处是红的："
                 .. "锁从来没有被同时持有过，只是没有护住提交。" },
         },

@@ -1,5 +1,5 @@
---- `make site`: lessons as a folder of pages that needs no network and no server. Each lesson's runs
---- are carried out, and have to come out as its page says.
+--- `make site`: lessons as a folder of pages that needs no network and no server. Each lesson's
+--- runs are carried out, and have to come out as its page says.
 ---
 ---     lua5.4 docs/lessons/site.lua build/site
 

@@ -58,8 +58,9 @@ write. The write takes a moment on its way to the store. In that moment the serv
     answers = {
         {
             value = "right",
-            en = { "No: it has just looked", "It has looked, and the answer was right when it came. "
-                .. "A process can stop after any line, so a look is always older than the write." },
+            en = { "No: it has just looked", "It has looked, and the answer was right when it "
+                .. "came. A process can stop after any line, so a look is always older than the "
+                .. "write." },
             zh = { "不会：刚刚才看过", "是看过，而且答案当时是对的。可是进程在任何一行之后都可能停住，"
                 .. "所以看的那一刻总比写的那一刻早。" },
         },
@@ -82,15 +83,15 @@ write. The write takes a moment on its way to the store. In that moment the serv
     },
     run = {
         en = [[
-The server looked at its lease, which it held, and stopped before its write had arrived. When it goes
-on, the write arrives.]],
+The server looked at its lease, which it held, and stopped before its write had arrived. When it
+goes on, the write arrives.]],
         zh = [[
 服务器看租约时确实持有锁，写入还没有到达，它就停住了。等它继续运行，写入就到了。]],
     },
     cause = {
         en = [[
-Only the store sees the write when it arrives, so only the store can refuse it. It cannot tell a late
-write from another one, unless the write says which grant of the lock it belongs to.]],
+Only the store sees the write when it arrives, so only the store can refuse it. It cannot tell a
+late write from another one, unless the write says which grant of the lock it belongs to.]],
         zh = [[
 写入到达的那一刻，只有存储看得见它，所以也只有存储能拒绝它。可是除非写入说明自己属于哪一次获锁，
 存储分不出哪次写入是迟到的。]],
@@ -101,7 +102,8 @@ Each grant has a **fencing token**: a number that is greater than that of any gr
 to the store **before you read**, in the transaction that writes. The store keeps the greatest that
 it has seen, and refuses whoever comes with a smaller one.
 
-Comparing the token at the write alone is not enough: two holders may then have read the same stock.]],
+Comparing the token at the write alone is not enough: two holders may then have read the same
+stock.]],
         zh = [[
 每次获锁都有一个**令牌**（fencing token）：一个比以前任何一次都大的数字。在写入的那个事务里，
 **读之前**就把它出示给存储。存储记住见过的最大的一个，拒绝带着更小的来的人。
@@ -135,8 +137,8 @@ refused: {second.left} buns are left, which is right. Of the {explored.schedules
         },
         {
             url = "https://github.com/skypilot-org/skypilot/pull/10347",
-            en = "SkyPilot's lease has an epoch for this; in the review a term was found that began "
-                .. "again with the epoch of the one before.",
+            en = "SkyPilot's lease has an epoch for this; in the review a term was found that "
+                .. "began again with the epoch of the one before.",
             zh = "SkyPilot 的租约为此带有一个 epoch；评审中发现，有一种情形下新任期会沿用上一任期的 epoch。",
         },
     },

@@ -43,10 +43,13 @@ function markup.line(text, facts)
 end
 
 
--- Lines of a paragraph are one; Chinese has no space between them.
+-- Lines of a paragraph are one. There is no space between two Chinese ones, nor after a full stop
+-- or a comma of Chinese.
 local function joined(paragraph)
     return (paragraph:gsub("^%s+", ""):gsub("%s+$", "")
-        :gsub("([\128-\255])%s*\n%s*([\128-\255])", "%1%2"):gsub("%s*\n%s*", " "))
+        :gsub("([\128-\255])%s*\n%s*([\128-\255])", "%1%2")
+        :gsub("(\239\188[\128-\191])%s*\n%s*", "%1"):gsub("(\227\128[\128-\191])%s*\n%s*", "%1")
+        :gsub("%s*\n%s*", " "))
 end
 
 

@@ -203,8 +203,8 @@ function page.index(lessons)
             :format(language, CODES[language], words.site, words.intro,
                 table.concat(lines, "\n"))
     end
-    local body = '<nav><a href="#en">English</a> · <a href="#zh" lang="zh-CN">中文</a></nav>\n<main>\n'
-        .. table.concat(parts, "\n") .. "\n</main>"
+    local body = '<nav><a href="#en">English</a> · <a href="#zh" lang="zh-CN">中文</a></nav>\n'
+        .. "<main>\n" .. table.concat(parts, "\n") .. "\n</main>"
     return frame{ code = "en", title = words_of.en.site, body = body }
 end
 

@@ -19,8 +19,9 @@ return {
         module = "The module `%s`:",
         server = "server %d", buyer = "buyer", stopped = "stopped", killed = "killed",
         key = { wait = "waits for the lock", hold = "holds it", two = "two hold one lock at once",
-                stop = "the process is stopped", commit = "has released, not yet committed", mark = "a step, listed below",
-                written = "stock as written", rightly = "stock less what was sold" },
+                stop = "the process is stopped", commit = "has released, not yet committed",
+                mark = "a step, listed below", written = "stock as written",
+                rightly = "stock less what was sold" },
         picture = "%s: who waited, who held the lock, and the stock, from 0 to %s. The table below "
             .. "has the numbers.",
         stock = "stock", seconds = "seconds",
