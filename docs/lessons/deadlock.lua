@@ -76,7 +76,7 @@ return {
     runs = { first = run(nil), second = run{ sorted = true } },
     modules = { first = { "two_locks" } },
     expect = {
-        first = { sold = 1, left = 9, failed = 1 },
+        first = { verdict = "right", sold = 1, left = 9, failed = 1 },
         second = { verdict = "right", sold = 2, left = 8, failed = 0 },
     },
     predicted = function(facts) return facts.first.sold end,
@@ -121,9 +121,10 @@ A buyer waits for a lock for 2 s at most.
     run = {
         en = [[
 A row is a lock of a buyer. For nearly two seconds both hold one lock and wait for the other one.
-Nothing false was sold, and one buyer went home without a bun although there were {first.left}.]],
+Nothing false was sold, which is all that "right" means; and one buyer went home without a bun
+although there were {first.left}.]],
         zh = [[
-每一行是一个买家的一把锁。有将近两秒，两个人各持有一把，又在等另一把。没有卖错什么，可是有一个买家空手而归，
+每一行是一个买家的一把锁。有将近两秒，两个人各持有一把，又在等另一把。没有卖错什么（“正确”只是这个意思），可是有一个买家空手而归，
 尽管还剩 {first.left} 个包子。]],
     },
     cause = {
