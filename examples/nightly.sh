@@ -7,7 +7,7 @@
 # cannot overwrite a newer result; a lock that is held for a minute more, also after a failure, so
 # that a machine whose clock is late does not find it free.
 #
-#     0 3 * * *  ZK_HOSTS=zk1:2181,zk2:2181 /usr/local/bin/nightly.sh /srv/reports
+#     0 3 * * *  ZK_HOSTS=zk1:2181,zk2:2181,zk3:2181 /usr/local/bin/nightly.sh /srv/reports
 set -eu
 PATH=$PATH:/usr/local/bin # where `make install` puts zklock, and cron does not look
 folder=${1:-/tmp/reports}

@@ -39,12 +39,7 @@ describe("zklock #server", function()
         return list
     end
 
-    -- Its client, which connects again, may cut the second connection off before that has ended it.
-    local function end_session(id)
-        rig.wait_for("the end of a session", function()
-            return not rig.foreign(server:host() .. "@" .. id, ""):find("connection lost", 1, true)
-        end)
-    end
+    local function end_session(id) commands.end_session(server, id) end
 
     -- The session that has the node a, another one than before.
     local function wait_for_owner(before)
@@ -130,7 +125,7 @@ describe("zklock #server", function()
             local own = rig.session(server.hosts, { auth = "digest:a:b", acl = "creator" })
             joined(own, "b")
             assert.equal(77, (outcome(join("%s a true", folder))))
-            assert.equal(69, (outcome("--hosts 127.0.0.1:1 join %s a true", folder)))
+            assert.equal(69, (outcome("--hosts 127.0.0.1:1 join -n %s a true", folder)))
             local proxy = rig.proxy_for_test(server.hosts)
             proxy:command("hold create2 1")
             assert.equal(69, (outcome("--hosts %s join -n %s a true", proxy.hosts, rig.path())))
@@ -143,7 +138,7 @@ describe("zklock #server", function()
             local member = joined(session, "a")
             assert.same({ 75, "" }, { outcome(join("-n %s a true", folder)) })
             assert.same({ 75, "" }, { outcome(join("-w 0 %s a true", folder)) })
-            assert.equal(75, (outcome(join("-w 0.1 %s a true", folder))))
+            assert.equal(75, (outcome(join("-w 5 %s a true", folder))))
             member:leave()
             assert.equal(0, (outcome(join("-n %s a true", folder))))
         end)

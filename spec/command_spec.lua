@@ -60,7 +60,7 @@ describe("zklock #server", function()
         it("75 if the lock is not had in time, or another one, and not a word", function()
             local path = rig.path()
             rig.hold(rig.session(server.hosts):mutex(path))
-            for _, option in ipairs{ "-n", "--nonblock", "--nb", "-w 0", "-w0.1", "--wait=0.1" } do
+            for _, option in ipairs{ "-n", "--nonblock", "--nb", "-w 0", "-w5", "--wait=0" } do
                 assert.same({ 75, "" }, { outcome(run("%s %s true", option, path)) }, option)
             end
             assert.same({ 9, "" }, { outcome(run("-E 9 -n %s true", path)) })
@@ -68,7 +68,7 @@ describe("zklock #server", function()
         end)
 
         it("69 if no server answers #slow", function()
-            local status, text = outcome("--hosts 127.0.0.1:1 run %s true", rig.path())
+            local status, text = outcome("--hosts 127.0.0.1:1 run -n %s true", rig.path())
             assert.equal(69, status)
             assert.matches("no ZooKeeper server answered", text)
         end)
@@ -86,7 +86,7 @@ describe("zklock #server", function()
                 assert.equal(69, status)
                 assert.matches("nobody said whether it is taken", text)
             end
-            assert.same({ 75, "" }, { outcome(run("-w 0.1 %s true", path)) })
+            assert.same({ 75, "" }, { outcome(run("-w 5 %s true", path)) })
             link.heal()
             link.stop()
         end)
@@ -385,7 +385,9 @@ describe("zklock #server", function()
             process:line()
             proxy:command("refuse")
             proxy:command("cut")
-            process:find("suspect")
+            local since, left = process:find("suspect"):match(
+                "confirmed it for (%d+) s; unless one does, it is lost in (%d+) s$")
+            assert.is_true(math.abs(since + left - 20) <= 1)
             proxy:pass()
             process:find("certain again")
             process:signal("TERM")
@@ -639,7 +641,7 @@ describe("zklock #server", function()
             local path = rig.path()
             local session = rig.session(server.hosts, { identity = "first" })
             local lock = session:mutex(path, { data = "why" })
-            assert.equal("free", select(2, of_server("show", path)))
+            assert.equal("free (there is no such node)", select(2, of_server("show", path)))
             local lease = rig.hold(lock)
             local other = rig.session(server.hosts, { identity = "second" })
             rig.wait_while(other:mutex(path), { timeout = 20 }, function()
@@ -647,6 +649,8 @@ describe("zklock #server", function()
                 assert.matches("1 holds mutex +first .-\n +why\n +2 waits mutex +second ", text)
                 rig.released(lease)
             end)
+            rig.at_rest(session, other)
+            assert.equal("free", select(2, of_server("show", path)))
         end)
 
         it("shows a lock without an order, and permits", function()
@@ -716,8 +720,9 @@ describe("zklock #server", function()
             local stubborn = rig.hold(rig.session(server.hosts):mutex(path))
             local other = rig.session(server.hosts):mutex(path)
             local lease = rig.wait_while(other, { timeout = 60 }, function()
-                assert.matches("did not give way, and may write", select(2, of_server("break",
-                    "--yes --grace 0.1 %s", path)))
+                local text = select(2, of_server("break", "--yes --grace 0.1 %s", path))
+                assert.matches("broken: the next in the queue has the lock now%.", text)
+                assert.matches("did not give way: .- for up to run's %-%-grace", text)
             end)
             assert.equal("held", lease:state())
             rig.wait_for("the loss", function() return stubborn:state() == "lost" end)
@@ -759,10 +764,13 @@ describe("zklock #server", function()
         it("asks before, and leaves all as it is without a yes", function()
             local path = rig.path()
             local lease = rig.hold(rig.session(server.hosts):mutex(path))
-            for _, answer in ipairs{ "echo n", "true" } do
+            for answer, words in pairs{
+                ["echo n"] = "zklock: not broken\n",
+                ["true"] = "\nzklock: not broken: nobody answered; --yes asks nobody\n",
+            } do
                 local output = rig.shell("%s | %s bin/zklock --hosts %s break %s 2>&1; echo $?",
                                          answer, LUA, server.hosts, path)
-                assert.matches("%[y/N%] 1\n$", output)
+                assert.equal("Break it? [y/N] " .. words .. "1\n", output:match("Break it.*"))
             end
             assert.is_true(lease:check())
             assert.is_false((lease.handle:revoked()))
@@ -780,7 +788,8 @@ describe("zklock #server", function()
             for _, name in ipairs{ "a", "b", "none" } do
                 local status, text = of_server("break", "-y --grace 0 %s/%s", path, name)
                 assert.equal(0, status)
-                assert.matches("nobody holds", text)
+                assert.equal(("nobody holds %s/%s%s"):format(path, name, name == "none"
+                    and " (there is no such node)" or ""), text)
             end
             local session = rig.session(server.hosts)
             for _, node in ipairs{ "a/lock", "b/config", "b/lock-1" } do
@@ -799,6 +808,40 @@ describe("zklock #server", function()
             assert.matches("\nok +127%.0%.0%.1:%d+ +[%d.]+, standalone, [%d.]+ ms, "
                 .. "session timeout 20 s\n", text)
             assert.matches("\nok +lock +" .. path:gsub("%-", "%%-") .. " was taken in ", text)
+            assert.matches("\nok +clock ", text)
+        end)
+
+        it("names the holder of a lock, and neither waits for it nor calls that a failure",
+           function()
+            local path = rig.path()
+            local lock = rig.session(server.hosts, { identity = "somebody:1" }):mutex(path)
+            local lease = rig.hold(lock)
+            rig.wait_while(rig.session(server.hosts):mutex(path), { timeout = 60 }, function()
+                local status, text = of_server("doctor", "%s", path)
+                assert.equal(0, status, text)
+                assert.matches("\nok +lock +" .. path:gsub("%-", "%%-") .. " is held by somebody:1 "
+                    .. "%(in the queue for %d+ s%): so neither", text)
+                assert.is_nil(text:find("NTP", 1, true))
+                assert.is_true(lease:check())
+                rig.released(lease)
+            end)
+        end)
+
+        it("names the holder that was asked to give way by its session", function()
+            local path, session = rig.path(), rig.session(server.hosts)
+            local lock = session:mutex(path)
+            rig.hold(lock)
+            assert(lock:revoke())
+            assert.matches("held by session 0x" .. session:id(),
+                           select(2, of_server("doctor", "%s", path)))
+        end)
+
+        it("counts no delay of an answer as a difference of clocks #slow", function()
+            local path, proxy = rig.path(), rig.proxy_for_test(server.hosts)
+            rig.used(rig.session(server.hosts):mutex(path)) -- no parents are made
+            proxy:command("delay 1000")
+            local status, text = outcome("--hosts %s --timeout 40 doctor %s", proxy.hosts, path)
+            assert.equal(0, status, text)
             assert.matches("\nok +clock ", text)
         end)
 
@@ -863,6 +906,13 @@ describe("zklock #server", function()
             for option in text:gsub("\nExample: .*", ""):gmatch("%f[%-]%-%-%l[%l%-]+") do
                 assert.truthy(bash:find(option, 1, true), option)
                 assert.truthy(verb == "seckill" or page:find(option, 1, true), option)
+            end
+        end
+        for verb, statuses in pairs{ run = "64 69 70 75 76 77 78 126 127 128",
+                                     join = "64 69 70 75 77 78 126 127 128" } do
+            local text = select(2, outcome("%s --help", verb))
+            for status in statuses:gmatch("%d+") do
+                assert.matches("%f[%d]" .. status .. "%f[%D]", text)
             end
         end
         assert.equal("bash zsh fish\n", rig.shell("bash -c '. %s; COMP_WORDS=(zklock completion "

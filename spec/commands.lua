@@ -47,6 +47,14 @@ function commands.start(text, ...)
 end
 
 
+--- Its client, which connects again, may cut the second connection off before that has ended it.
+function commands.end_session(server, id)
+    rig.wait_for("the end of a session", function()
+        return not rig.foreign(server:host() .. "@" .. id, ""):find("connection lost", 1, true)
+    end)
+end
+
+
 --- After a test: one that failed leaves some.
 function commands.end_all()
     for process in pairs(started) do process:signal("KILL") end

@@ -90,6 +90,23 @@ describe("the documents", function()
         assert.same({}, wrong)
     end)
 
+    -- Below a blank line the rows of a table are shown as raw text.
+    it("have no table that a blank line splits: each has a head, and a line below it", function()
+        local wrong, count = {}, 0
+        for path, text in pairs(documents) do
+            local rows = 0
+            for line in prose(text):gmatch "([^\n]*)\n" do
+                rows = line:find "^|" and rows + 1 or 0
+                if rows == 2 and not line:find "^|[ :|-]+|$" then
+                    wrong[#wrong + 1] = path .. ": " .. line
+                end
+                if rows == 2 then count = count + 1 end
+            end
+        end
+        assert.same({}, wrong)
+        assert.is_true(count > 100)
+    end)
+
     it("have a line in decisions/README.md for each decision, with its date", function()
         local list = documents["docs/decisions/README.md"]
         local listed, made = {}, {}

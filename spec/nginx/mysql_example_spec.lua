@@ -44,18 +44,19 @@ local function books()
 end
 
 
--- In a task: one request for a purchase; its status, and what it says.
-local function request(host, buyer)
-    local path = ("/buy?id=%d&buyer=%s"):format(product, buyer)
+-- In a task: one request for a purchase, by default the buyer's first order; its status, and what
+-- it says.
+local function request(host, buyer, order)
+    local path = ("/buy?id=%d&buyer=%s&order=%d"):format(product, buyer, order or 1)
     local status, said = client.request(host.port, "POST", path, PATIENCE)
     return status, said:match "^[^\n]*"
 end
 
 
 -- The same; asks again while the worker has no session, or the lock comes too late.
-local function ask(host, buyer)
+local function ask(host, buyer, order)
     local status, said
-    repeat status, said = request(host, buyer) until said ~= NOT_READY and said ~= "timeout"
+    repeat status, said = request(host, buyer, order) until said ~= NOT_READY and said ~= "timeout"
     return status, said
 end
 
@@ -109,9 +110,9 @@ describe("the shop with MySQL #nginx", function()
     end)
 
     -- What one buyer is told.
-    local function told_one(way)
+    local function told_one(way, order)
         local status, said
-        client.run{ function() status, said = (way or ask)(hosts[1], "one") end }
+        client.run{ function() status, said = (way or ask)(hosts[1], "one", order) end }
         return { status, said }
     end
 
@@ -156,6 +157,22 @@ describe("the shop with MySQL #nginx", function()
         local mine = "product = " .. product
         assert.is_true(db:tokens_grow("purchase", mine))
         assert.equal(30, db:number("SELECT count(DISTINCT buyer) FROM purchase WHERE " .. mine))
+        assert.is_nil(hosts[1]:log():find("delayed events patch", 1, true))
+    end)
+
+    it("carries out an order that is sent again once, and another one of the buyer, too", function()
+        in_stock(2)
+        assert.same({ 200, "sold" }, told_one())
+        assert.same({ 200, "sold" }, told_one())
+        assert.same({ left = 1, sold = 1 }, books())
+        assert.same({ 200, "sold" }, told_one(ask, 2))
+        assert.same({ 409, "sold out" }, told_one(ask, 3))
+        assert.same({ 200, "sold" }, told_one(ask, 2))
+        assert.same({ left = 0, sold = 2 }, books())
+        assert.has_error(function()
+            db:execute("INSERT INTO purchase (product, buyer, number, token) SELECT product, buyer,"
+                .. " number, token FROM purchase WHERE product = " .. product)
+        end)
     end)
 
     it("says what is no purchase", function()
@@ -163,9 +180,14 @@ describe("the shop with MySQL #nginx", function()
             return (client.once(hosts[1].port, method, "/buy" .. query))
         end
         assert.equal(405, status_of("GET", "?id=1&buyer=b"))
-        for _, query in ipairs{ "", "?id=1", "?buyer=b", "?id=0&buyer=b", "?id=01&buyer=b",
-            "?id=1.5&buyer=b", "?id=1%20OR%201&buyer=b", "?id=1234567890&buyer=b",
-            "?id=1&buyer=", "?id=1&buyer=b%27", "?id=1&buyer=" .. ("b"):rep(33) } do
+        for _, id in ipairs{ "", "0", "01", "1.5", "1%20OR%201", "1234567890" } do
+            assert.equal(400, status_of("POST", ("?id=%s&buyer=b&order=1"):format(id)), id)
+        end
+        for _, word in ipairs{ "", "b%27", ("b"):rep(33) } do
+            assert.equal(400, status_of("POST", ("?id=1&buyer=%s&order=1"):format(word)), word)
+            assert.equal(400, status_of("POST", ("?id=1&buyer=b&order=%s"):format(word)), word)
+        end
+        for _, query in ipairs{ "", "?buyer=b&order=1", "?id=1&order=1", "?id=1&buyer=b" } do
             assert.equal(400, status_of("POST", query), query)
         end
         product = product + 1
@@ -206,7 +228,7 @@ describe("the shop with MySQL #nginx", function()
         assert.same({ 200, "sold" }, answer)
         assert.same({ left = 9, sold = 1 }, books())
         rig.released(later)
-        assert.same({ 200, "sold" }, told_one())
+        assert.same({ 200, "sold" }, told_one(ask, 2))
         assert.same({ left = 8, sold = 2 }, books())
     end)
 
@@ -221,7 +243,8 @@ describe("the shop with MySQL #nginx", function()
         assert.same({ left = 9, sold = 1 }, books())
     end)
 
-    it("does not know whether it has sold when COMMIT is not answered, and says so", function()
+    it("does not know whether it has sold when COMMIT is not answered: the same order tells",
+       function()
         in_stock(10)
         local answer = told_at_the_gate({ "BACKUP STAGE START", "BACKUP STAGE BLOCK_COMMIT" },
             "COMMIT", "BACKUP STAGE END", function()
@@ -231,6 +254,8 @@ describe("the shop with MySQL #nginx", function()
         assert.same({ 504, "unknown" }, answer)
         local now = books()
         assert.equal(10, now.left + now.sold)
+        assert.same({ 200, "sold" }, told_one())
+        assert.same({ left = 9, sold = 1 }, books())
     end)
 
     it("sells nothing twice when a worker is killed in the middle of a sale #slow", function()
@@ -241,7 +266,8 @@ describe("the shop with MySQL #nginx", function()
                 rig.signal("KILL", tonumber(holder.identity:match ":(%d+)$"))
             end)
         assert.same({ false, "lost" }, answer)
-        assert.same({ [200] = 10, [409] = 10 }, told(20))
+        assert.same({ 200, "sold" }, told_one())
+        assert.same({ [200] = 9, [409] = 11 }, told(20))
         assert.same({ left = 0, sold = 10 }, books())
     end)
 

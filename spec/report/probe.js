@@ -177,7 +177,6 @@
   async function lookAtAll(seen) {
     const root = document.documentElement;
     while (!root.dataset.drawn) await pause();
-    seen.drawn = Number(root.dataset.drawn);
     seen.loaded = performance.getEntriesByType("resource").length;
     seen.theme = root.dataset.theme;
     seen.text = document.body.innerText;

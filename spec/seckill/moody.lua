@@ -1,4 +1,4 @@
---- A strategy that fails, hangs or dies for some buyers, or does not even open.
+--- A strategy that fails, hangs, loops or dies for some buyers, or does not even open.
 
 local zklock = require "zklock"
 
@@ -23,11 +23,17 @@ function Moody:wait_for_signal(signal)
 end
 
 
+function Moody:token() return self.parameters.token end
+
+
 -- Buyers of one server exclude each other.
 function Moody:enter(_, buyer)
     if buyer.number % self.parameters.every == 0 then
         if self.parameters.signal then self:wait_for_signal(self.parameters.signal) end
         while self.parameters.hangs do zklock.sleep(1) end
+        while self.parameters.yields do coroutine.yield() end
+        while self.parameters.loops do end
+        if self.parameters.blocks then os.execute("exec sleep " .. self.parameters.blocks) end
         error "moody today"
     end
     while self.inside do zklock.sleep(0.001) end

@@ -373,6 +373,20 @@ static void members(void) {
         CHECK(!asks());
         close_session();
     }
+    TEST("a member that leaves looks for a create that may have landed after its last look") {
+        join();
+        fail(ZKL_RPC_WRITE, ZKL_ERROR_CONNECTION_LOSS);
+        CHECK(asks());
+        zkl_request_cancel(request, ZKL_TIMEOUT);
+        zkl_request_drop(request);
+        pass(TIMEOUT);
+        fail_asked(ZKL_ERROR_NO_NODE);
+        CHECK(comes(ZKL_RPC_GET, ZKL_OP_CHECK));
+        const struct zkl_answer landed = {.stat = &ours, .data = "x", .size = 1};
+        zkl_session_answer(session, asked_id, &landed);
+        CHECK(comes(ZKL_RPC_WRITE, ZKL_OP_DELETE));
+        close_session();
+    }
     TEST("a member whose news nobody took leaves without them") {
         join();
         write_done(ZKL_ERROR_NONE);

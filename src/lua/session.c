@@ -96,8 +96,9 @@ static void push_denial(lua_State *L, zkl_time timeout) {
 
 static const char *const complaints[] = {
     [ZKL_COMPLAINT_REFUSED] = "the connection was refused",
-    [ZKL_COMPLAINT_HUNG_UP] = "the connection was closed before an answer: by no ZooKeeper, "
-                              "for maxClientCnxns, on a TLS port, or by stunnel: see its log",
+    [ZKL_COMPLAINT_HUNG_UP] = "the connection was closed before an answer: this is not a "
+                              "ZooKeeper, or it is a TLS port, or maxClientCnxns is reached, or "
+                              "stunnel closed it: see its log",
     [ZKL_COMPLAINT_SILENT] = "the connection was made, and nothing came"};
 
 /* session:trouble() -> why there is no connection, or nil; how a server did not answer, or nil */

@@ -112,6 +112,7 @@ static struct call *call_for(struct zkl_member *member, enum call_kind kind) {
     }
     member->references++;
     member->calls++;
+    member->asked_at = member->session->now;
     call->member = member;
     return call;
 }
@@ -191,12 +192,12 @@ static bool is_earlier(const struct zkl_session *session, uint64_t id) {
     return id != 0 && i < EARLIER;
 }
 
-/* Nothing of it is there, but perhaps later. */
+/* Nothing of it is there, but perhaps later: the answer may be as old as its request. */
 static void be_gone(struct zkl_member *member) {
+    zkl_time now = member->session->now, doubt_at = member->doubt_at;
     member->ours = false;
-    if (member->session->now < member->doubt_at)
-        act_after(member, member->doubt_at - member->session->now);
-    else end(member, ZKL_RELEASED, 0);
+    if (member->asked_at >= doubt_at) end(member, ZKL_RELEASED, 0);
+    else act_after(member, now < doubt_at ? doubt_at - now : 0);
 }
 
 /* Data of ours that differ are those of a member that left: its removal was lost. */

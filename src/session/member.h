@@ -22,6 +22,7 @@ struct zkl_member {
     enum zkl_code refusal;       /* what this attempt was refused for, and the error code */
     int refused;
     zkl_time act_at;   /* when to ask again; ZKL_NEVER: when something comes */
+    zkl_time asked_at; /* the last request */
     zkl_time doubt_at; /* until then a create whose reply was lost may be carried out */
     unsigned calls;    /* requests out for it */
     uint64_t id;

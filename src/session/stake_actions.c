@@ -274,16 +274,16 @@ static zkl_actions watch_holders(struct stake *stake) {
 }
 
 /*
- * Without the list nobody tells a KEPT claim whether others wait: for the claim the reply is lost.
- * So it is for a holder if it was memory that lacked: the holder asks again with the next
- * heartbeat.
+ * Without the list nobody tells a claim that has the lock whether others wait. For the claim it is
+ * refused if there was no room for the watch, and lost if there was no memory: then a holder asks
+ * again with the next heartbeat.
  */
 static zkl_actions watch_children(struct stake *stake) {
+    struct zkl_claim *claim = &stake->claim;
     bool enough = zkl_path_watch(stake->path, stake);
-    bool kept = stake->claim.state == ZKL_KEPT, held = stake->claim.state == ZKL_HELD;
-    bool is_lost = kept || (held && !enough);
-    if (stake->path->children || !is_lost) return 0;
-    return zkl_claim_listed(&stake->claim, ZKL_UNKNOWN, ZKL_NO_MEMORY, stake->session->now);
+    if (stake->path->children || !zkl_claim_has_node(claim)) return 0;
+    enum zkl_reply reply = enough ? ZKL_REFUSED : ZKL_UNKNOWN;
+    return zkl_claim_listed(claim, reply, ZKL_NO_MEMORY, stake->session->now);
 }
 
 void zkl_stake_resume_postponed(struct zkl_session *session, struct path *path) {

@@ -10,8 +10,9 @@ CREATE TABLE purchase (
     id BIGINT PRIMARY KEY AUTO_INCREMENT,
     product INT UNSIGNED NOT NULL,
     buyer VARCHAR(32) NOT NULL,
+    number VARCHAR(32) NOT NULL,        -- of the order: the buyer's client chooses it
     token BIGINT NOT NULL,
-    KEY (product, buyer)
+    UNIQUE (product, buyer, number)     -- an order that is sent again is carried out once
 ) ENGINE = InnoDB;
 
 INSERT INTO product (id, stock) VALUES (42, 100);

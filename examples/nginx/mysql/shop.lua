@@ -9,9 +9,9 @@ local session -- of this worker, shared by all its requests
 
 local STATUS = {
     sold = 200, ["no such product"] = 404, ["sold out"] = 409,
-    stale = 503, failed = 503, -- nothing is sold: the client may try again
-    unknown = 504, -- it may be sold: the client must not try again
-}
+    stale = 503, failed = 503, -- nothing is sold
+    unknown = 504, -- it may be sold
+} -- after 503, 504 or no answer the client sends the same order again
 
 
 -- In a timer, which no client can end; again in a second until ZooKeeper answers.
@@ -37,18 +37,24 @@ local function answer(status, text)
 end
 
 
+-- The text, if it is up to 32 letters and digits.
+local function word(text)
+    return text and #text <= 32 and text:match "^%w+$"
+end
+
+
 --- In content_by_lua.
 function _M.buy()
     local id = (ngx.var.arg_id or ""):match "^[1-9]%d*$"
-    local buyer = (ngx.var.arg_buyer or ""):match "^%w+$"
+    local buyer, order = word(ngx.var.arg_buyer), word(ngx.var.arg_order)
     if ngx.req.get_method() ~= "POST" then return answer(405, "a purchase is a POST") end
-    if not id or #id > 9 or not buyer or #buyer > 32 then
-        return answer(400, "id must be a number, buyer letters and digits")
+    if not id or #id > 9 or not buyer or not order then
+        return answer(400, "id must be a number, buyer and order letters and digits")
     end
     if not session then return answer(503, "ZooKeeper has not answered yet") end
 
     local lock = session:mutex("/locks/product-" .. id)
-    local ok, outcome, code, outcome_when_lost = lock:with(3, store.sell, id, buyer)
+    local ok, outcome, code, outcome_when_lost = lock:with(3, store.sell, id, buyer, order)
     if code == "lost" then
         outcome = outcome_when_lost -- it counts: the store had seen no later token when it sold
     elseif not ok then

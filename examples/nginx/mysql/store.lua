@@ -31,30 +31,34 @@ local function connect()
 end
 
 
--- Text goes into a statement by quote_sql_str; id and token are digits.
-local function sell_one(db, token, id, buyer)
+-- Quote text with ngx.quote_sql_str; id and token consist of digits only.
+local function sell_one(db, token, id, buyer, order)
     query(db, "START TRANSACTION")
     local shown = query(db, ("UPDATE product SET token = %s WHERE id = %s AND token <= %s")
         :format(token, id, token))
     local product = query(db, "SELECT stock FROM product WHERE id = " .. id)[1]
     if not product then return "no such product" end
     if shown.affected_rows == 0 then return "stale" end
+    buyer, order = ngx.quote_sql_str(buyer), ngx.quote_sql_str(order)
+    local before = query(db, ("SELECT id FROM purchase WHERE product = %s AND buyer = %s"
+        .. " AND number = %s"):format(id, buyer, order))
+    if before[1] then return "sold" end -- the same order, sent again
     if product.stock == 0 then return "sold out" end
     query(db, ("UPDATE product SET stock = %d WHERE id = %s"):format(product.stock - 1, id))
-    query(db, ("INSERT INTO purchase (product, buyer, token) VALUES (%s, %s, %s)")
-        :format(id, ngx.quote_sql_str(buyer), token))
+    query(db, ("INSERT INTO purchase (product, buyer, number, token) VALUES (%s, %s, %s, %s)")
+        :format(id, buyer, order, token))
     return "sold"
 end
 
 
---- Sells one piece while the lease is held. Gives "sold"; or "sold out", "no such product", "stale"
--- (a later holder has shown its token) or "failed", and nothing is sold; or "unknown": COMMIT was
--- not answered, and the piece may be sold.
-function _M.sell(lease, id, buyer)
+--- Sells one item while the lease is held. Gives "sold", also if this order was carried out before;
+-- or "sold out", "no such product", "stale" (a later holder has shown its token) or "failed", and
+-- nothing is sold; or "unknown": COMMIT was not answered, and the item may be sold.
+function _M.sell(lease, id, buyer, order)
     local db, outcome
     local done, problem = pcall(function()
         db = connect()
-        outcome = sell_one(db, lease:token_string(), id, buyer)
+        outcome = sell_one(db, lease:token_string(), id, buyer, order)
         query(db, outcome == "sold" and "COMMIT" or "ROLLBACK")
         db:set_keepalive(IDLE, POOL)
     end)

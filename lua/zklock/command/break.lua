@@ -16,15 +16,17 @@ local now = core.now
 local GRACE = 10 -- seconds
 local LOOK = 0.2 -- seconds between looks
 
-local BROKEN = "broken: the holder did not give way, and may write until the store is shown a "
-    .. "newer token\n"
+local BROKEN = "broken: the next in the queue has the lock now. The holder did not give way: a "
+    .. "command of zklock run that does not end by TERM goes on for up to run's --grace (5 s), any "
+    .. "other holder until a store that has seen a newer token refuses its writes\n"
 
 local breaking = {
     summary = "Take a lock from its holder.",
     description = "Asks the holder of the lock at PATH to give way, as lock:revoke() does, waits, "
-        .. "and then removes the holder's node. A holder that does not listen goes on, and a "
-        .. "store takes its writes until the next holder has shown its token. Only nodes that hold "
-        .. "the lock are removed.",
+        .. "and then removes the holder's node. A holder that does not listen goes on: end it on "
+        .. "its host first, so that no two run at once. What break prints before it asks tells the "
+        .. "host: zklock show does not, once the holder was asked. Only nodes that hold the lock "
+        .. "are removed.",
     example = "zklock break /locks/nightly --grace 30",
 }
 
@@ -37,15 +39,16 @@ function breaking.describe(parser)
 end
 
 
--- Those that hold the lock now, by the names of their nodes; and the lock itself.
+-- Those that hold the lock now, by the names of their nodes; the lock itself; and whether it has no
+-- node.
 local function holders(session, path)
-    local lock, queue, code = tree.lock(session, path)
-    if not lock then connect.fail(queue, code) end
+    local lock, queue, absent = tree.lock(session, path)
+    if not lock then connect.fail(queue, absent) end
     local held = {}
     for _, entry in ipairs(queue) do
         if entry.held then held[#held + 1] = entry end
     end
-    return held, lock
+    return held, lock, absent
 end
 
 
@@ -60,12 +63,17 @@ local function left_of(before, session, path)
 end
 
 
-local function confirmed(given, err)
-    if given.yes then return true end
+-- Ends the verb if the answer is not yes.
+local function confirm(given, err)
+    if given.yes then return end
     err:write("Break it? [y/N] ")
     err:flush()
     local answer = io.read("*l")
-    return answer ~= nil and answer:find("^[yY]") ~= nil
+    if not answer then
+        err:write("\n")
+        refusal.raise(status.FAILED, "not broken: nobody answered; --yes asks nobody")
+    end
+    if not answer:find("^[yY]") then refusal.raise(status.FAILED, "not broken") end
 end
 
 
@@ -105,14 +113,14 @@ end
 
 local function carry_out(given, session, out, err)
     local path = given.path
-    local held, lock = holders(session, path)
+    local held, lock, absent = holders(session, path)
     if not held[1] then
-        out:write("nobody holds ", path, "\n")
+        out:write("nobody holds ", path, absent and " (there is no such node)\n" or "\n")
         return status.OK
     end
     out:write(show.text(held))
     out:flush()
-    if not confirmed(given, err) then return status.FAILED end
+    confirm(given, err)
     local asked, message, code = lock:revoke()
     if not asked then connect.fail(message, code) end
     held = wait_for(left_of(held, session, path), session, given)

@@ -1,5 +1,6 @@
 --- The session of a verb.
 
+local core = require "zklock.core"
 local hosts_of = require "zklock.hosts"
 local misuse = require "zklock.misuse"
 local options = require "zklock.options"
@@ -7,7 +8,10 @@ local refusal = require "zklock.command.refusal"
 local status = require "zklock.command.status"
 local zklock = require "zklock"
 
-local pcall, tostring = pcall, tostring
+local max, min, pcall, tostring = math.max, math.min, pcall, tostring
+local now = core.now
+
+local LEAST, MOST = 0.001, 1e9 -- seconds: what is left of a wait is no try, and finite
 
 local _M = {}
 
@@ -58,14 +62,29 @@ function _M.fail(message, code)
 end
 
 
---- A session; the verb ends if there is none to be had.
+--- What a wait until then may still last, for calls of the library.
+---@return number seconds
+function _M.left(deadline)
+    return max(min(deadline - now(), MOST), LEAST)
+end
+
+
+--- A session; the verb ends if there is none to be had. With `seconds` it goes on for so long, also
+-- when a server gives a session, and ends it.
+---@param seconds number? by default 5
 ---@return zklock.Session
-function _M.open(given)
-    local hosts = _M.hosts(given)
-    _M.checked(options.connect, _M.options(given))
-    local session, message, code = zklock.connect(hosts, _M.options(given))
-    if session then return session end
-    _M.fail(message, code)
+function _M.open(given, seconds)
+    local hosts, opts, begun = _M.hosts(given), _M.options(given), nil
+    local deadline = seconds and now() + seconds
+    _M.checked(options.connect, opts)
+    if seconds then opts.on_state = function(state) begun = begun or state == "connected" end end
+    opts.connect_timeout = seconds and min(seconds, MOST)
+    while true do
+        local session, message, code = zklock.connect(hosts, opts)
+        if session then return session end
+        if not begun or code ~= "connection" or now() >= deadline then _M.fail(message, code) end
+        begun, opts.connect_timeout = false, _M.left(deadline)
+    end
 end
 
 

@@ -8,6 +8,7 @@ local options = require "zklock.options"
 local printable = require "zklock.command.printable"
 local shell = require "zklock.system.shell"
 local status = require "zklock.command.status"
+local tree = require "zklock.command.tree"
 local zklock = require "zklock"
 
 local ipairs, pcall = ipairs, pcall
@@ -32,8 +33,8 @@ local ADVICE = {
 local doctor = {
     summary = "Say what works, and what to do about the rest.",
     description = "A line for each thing that is looked at: the installation, each server by "
-        .. "itself, the ensemble, and a lock that is taken and given up at PATH. Exit status: 1 "
-        .. "if something does not work.",
+        .. "itself, the ensemble, and a lock that is taken and given up at PATH. One that is held "
+        .. "is not waited for: its holder is named. Exit status: 1 if something does not work.",
     example = "zklock doctor --hosts zk1:2181,zk2:2181,zk3:2181/shop",
 }
 
@@ -155,9 +156,10 @@ local function since(lock)
 end
 
 
-function Doctor:clock(server_time)
-    local skew = server_time and os.time() - server_time
-    if not skew then return end
+-- The server's time was noted between these two times of this machine.
+function Doctor:clock(server_time, from, to)
+    if not server_time then return end
+    local skew = server_time < from and from - server_time or min(to - server_time, 0)
     if abs(skew) <= SKEW then
         self:say("ok", "clock", "as the server's, to a second or two")
         return
@@ -168,16 +170,33 @@ function Doctor:clock(server_time)
 end
 
 
-function Doctor:lock(session)
-    local path, begun = self.given.path or PATH, now()
-    local lock = session:mutex(path)
-    local lease, message, code = lock:acquire(session:timeout())
-    if not lease then
-        self:fail("lock", "%s; %s", message, ADVICE[code] or "see docs/reference")
-        return
-    end
+function Doctor:fail_lock(message, code)
+    self:fail("lock", "%s; %s", message, ADVICE[code] or "see docs/reference")
+end
+
+
+function Doctor:held(path, first)
+    local holder = first.identity ~= "" and not first.revoked and first.identity
+        or "session 0x" .. first.session
+    self:say("ok", "lock", "%s is %s by %s (in the queue for %s): so neither it nor the clocks are "
+        .. "tried", path, first.held == "unknown" and "held, or kept," or "held", holder,
+        columns.age(first.since) or "?")
+end
+
+
+-- A lock that somebody has is not waited for.
+function Doctor:lock(session, again)
+    local path = self.given.path or PATH
+    local lock, queue, why = tree.lock(session, path)
+    if not lock then return self:fail_lock(queue, why) end
+    if queue[1] then return self:held(path, queue[1]) end
+    lock = session:mutex(path)
+    local from, begun = os.time(), now()
+    local lease, message, code = lock:acquire(0)
+    if code == "busy" and not again then return self:lock(session, true) end
+    if not lease then return self:fail_lock(message, code) end
     local taken = now() - begun
-    local made = since(lock)
+    local to, made = os.time(), since(lock)
     begun = now()
     local released, problem = lease:release{ wait = session:timeout() }
     if not released then
@@ -186,7 +205,7 @@ function Doctor:lock(session)
     end
     self:say("ok", "lock", "%s was taken in %.1f ms, and given up in %.1f ms", path, taken * 1000,
         (now() - begun) * 1000)
-    self:clock(made)
+    self:clock(made, from, to)
 end
 
 

@@ -8,10 +8,11 @@ local refusal = require "zklock.command.refusal"
 local status = require "zklock.command.status"
 local zklock = require "zklock"
 
-local ipairs, max, min, pcall = ipairs, math.max, math.min, pcall
+local huge, ipairs, max, min, pcall = math.huge, ipairs, math.max, math.min, pcall
 local now = core.now
 
 local GRACE = 5 -- seconds between SIGTERM and SIGKILL
+local PATIENCE = 5 -- seconds without a server that are not told
 local SLICE = 0.5 -- seconds of a wait in which nothing happens
 
 local KILLED = status.SIGNAL + 9
@@ -26,6 +27,12 @@ local KILLED = status.SIGNAL + 9
 
 ---@class zklock.command.Job
 ---@field given table the command line
+---@field path string of the node or the lock
+---@field tries boolean? it does not wait
+---@field deadline number of the wait, for a server, too
+---@field taken boolean? a server said that what is wanted is taken
+---@field unheard_since number? no server has answered since, before there is a command
+---@field unheard_told boolean?
 ---@field grace number seconds
 ---@field err file*
 ---@field child userdata of zklock.child: the command and its minder
@@ -43,6 +50,17 @@ local _M = {}
 
 
 -- --- the command line ---------------------------------------------------------------
+
+--- What a verb's help says of its exit status.
+---@param what string "the lock"
+---@param more string? about 76
+function _M.statuses(what, more)
+    return ("Exit status: the command's, 128 + n if signal n ended it; 64 usage; 69 no server "
+        .. "answers, or says whether %s is taken; 70 another failure; 75 %s is taken;%s 77 the "
+        .. "server refuses; 78 argparse is not installed; 126, 127 as of a shell."):format(what,
+        what, more or "")
+end
+
 
 --- Declares what ends a verb's options, and its arguments: each is { name, text }. Those of the
 -- command stand behind them.
@@ -165,14 +183,35 @@ local function receive(self, session, seconds)
 end
 
 
+-- Of a wait that would go on without a word while no server answers, somebody is told.
+local function note(self, session)
+    if self.keeper or self.tries or session:state() == "connected" then
+        self.unheard_since, self.unheard_told = nil, nil
+        return
+    end
+    self.unheard_since = self.unheard_since or now()
+    if self.unheard_told or now() < self.unheard_since + PATIENCE then return end
+    self.unheard_told = true
+    local trouble, complaint = session.handle:trouble()
+    local why = trouble or complaint
+    self:say("%s: no ZooKeeper server has answered for %g s%s: it waits for one", session.hosts,
+        PATIENCE, why and (" (%s)"):format(why) or "")
+end
+
+
+-- A part of a wait.
+local function pass(self, session, seconds)
+    receive(self, session, seconds)
+    note(self, session)
+    self:attend()
+end
+
+
 -- What the library waits by.
 function Job:driver()
     return {
         wait = function(session, request)
-            while not request:done() do
-                receive(self, session, SLICE)
-                self:attend()
-            end
+            while not request:done() do pass(self, session, SLICE) end
         end,
     }
 end
@@ -180,12 +219,11 @@ end
 
 --- Waits for that, before there is a command.
 ---@param condition fun(): boolean?
----@param deadline number
 ---@return boolean? in_time
-function Job:wait_until(condition, deadline)
+function Job:wait_until(condition)
+    local deadline = self.deadline
     while not condition() and now() < deadline do
-        receive(self, self.session, max(min(SLICE, deadline - now()), 0))
-        self:attend()
+        pass(self, self.session, max(min(SLICE, deadline - now()), 0))
     end
     return condition()
 end
@@ -223,14 +261,14 @@ end
 
 
 --- What a wait that brought nothing ends with. What is taken is told by the status alone, as flock
--- does. A try that learned nothing does not say that it is; a wait does, unless it ends without a
--- server.
+-- does: if a server has said that it is, and one is there at the end.
 function Job:refused(message, code)
     if code ~= "busy" and code ~= "timeout" then connect.fail(message, code) end
-    local tried = self.given.nonblock or self.given.wait == 0
-    local unknown = code == "timeout" and (tried or self.session:state() ~= "connected")
-    if unknown then refusal.raise(status.UNAVAILABLE, "%s", message) end
-    refusal.raise(self.given.conflict_exit_code or status.TIMEOUT, "")
+    local known = code == "busy" or self.taken and self.session:state() == "connected"
+    if known then refusal.raise(self.given.conflict_exit_code or status.TIMEOUT, "") end
+    if self.tries then connect.fail(message, code) end
+    refusal.raise(status.UNAVAILABLE, "%s: waited %g s, and no server says whether it is taken",
+        self.path, self.given.wait)
 end
 
 
@@ -244,13 +282,16 @@ function _M.run(given, err, path, carry_out)
     if not child then refusal.raise(status.SOFTWARE, "no process can be started: %s", reason) end
     local self = setmetatable({
         given = given,
+        path = path,
+        tries = given.nonblock or given.wait == 0,
+        deadline = now() + (given.wait or huge),
         grace = given.grace or GRACE,
         err = err,
         child = child,
     }, Job)
     zklock.driver(self:driver())
     local ok, result = pcall(function()
-        self.session = connect.open(given)
+        self.session = connect.open(given, not self.tries and (given.wait or huge) or nil)
         return carry_out(self)
     end)
     if self.session then self.session:close() end

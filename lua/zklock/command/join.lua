@@ -5,7 +5,7 @@ local core = require "zklock.core"
 local jobs = require "zklock.command.job"
 local options = require "zklock.options"
 
-local ipairs, huge, max = ipairs, math.huge, math.max
+local ipairs, huge = ipairs, math.huge
 local now = core.now
 
 local LEAVE = 2 -- seconds that it has to remove the node before a signal is passed on
@@ -16,8 +16,7 @@ local join = {
     description = "Makes a node NAME in the folder PATH, runs the command, and removes the node "
         .. "when the command has ended, or is told to end. The node is no lock: when it is lost "
         .. "it is made again, and the command goes on. The command has ZKLOCK_PATH and "
-        .. "ZKLOCK_SESSION in its environment. Options end at NAME. Exit status: the command's; "
-        .. "75 the name is taken; 69 no server answers; 64 usage.",
+        .. "ZKLOCK_SESSION in its environment. Options end at NAME. " .. jobs.statuses("the name"),
     example = "zklock join --data weight=3 /members/gateway 10.0.0.7:8080 -- ./gateway.sh",
     tail = "name",
     valued = {
@@ -30,9 +29,10 @@ local join = {
 function join.describe(parser)
     parser:option("--data", "What others are shown, such as weight=3."):argname "TEXT"
     parser:mutex(
-        parser:option("-w --wait", "Give up after so many seconds if the name is taken.")
-            :argname "SECONDS":convert(connect.seconds),
-        parser:flag("-n --nonblock --nb", "Give up at once if the name is taken."))
+        parser:option("-w --wait", "Give up after so many seconds in all; by default it waits for "
+            .. "ever, for a server, too."):argname "SECONDS":convert(connect.seconds),
+        parser:flag("-n --nonblock --nb", "Give up at once if the name is taken, and after 5 s "
+            .. "without an answer."))
     jobs.describe(parser, "zklock is killed", {
         { "PATH", "The folder's path." },
         { "NAME", "The node's name." },
@@ -91,34 +91,32 @@ end
 
 
 -- Waits until the node of that name is gone.
-function Membership:wait_for_name(deadline)
+function Membership:wait_for_name()
     local job = self.job
     if not self.unfollow then
         job:say("%s: the name is taken: it waits until the name is free", self.path)
         local ok, why, code = self:follow()
         if not ok then connect.fail(why, code) end
     end
-    if not job:wait_until(function() return self.free end, deadline) then
-        job:refused(nil, "busy")
-    end
+    if not job:wait_until(function() return self.free end) then job:refused(nil, "timeout") end
 end
 
 
 -- Is a member, or ends the verb.
 function Membership:enter()
-    local given = self.job.given
-    local tries, waits = given.nonblock or given.wait == 0, given.wait
-    local deadline = waits and now() + waits or huge
+    local job, waits = self.job, self.job.given.wait
+    local tries = job.tries
     while true do
-        local timeout = waits and max(deadline - now(), 0) or nil
-        if tries then timeout = self.job.session.connect_timeout end
+        local timeout = waits and connect.left(job.deadline) or nil
+        if tries then timeout = job.session.connect_timeout end
         local member, message, code = self:join(timeout)
         if member then return self:become(member) end
         if code == "conflict" then
-            if tries then self.job:refused(message, "busy") end
-            self:wait_for_name(deadline)
+            if tries then job:refused(message, "busy") end
+            job.taken = true
+            self:wait_for_name()
         elseif code ~= "expired" and (waits or tries or code ~= "timeout") then
-            self.job:refused(message, code)
+            job:refused(message, code)
         end
     end
 end
@@ -214,7 +212,7 @@ end
 local function carry_out(job)
     local self = setmetatable({
         job = job,
-        path = job.given.path .. "/" .. job.given.name,
+        path = job.path,
         state = "joined",
         again_at = huge,
     }, Membership)

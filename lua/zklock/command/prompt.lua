@@ -38,7 +38,8 @@ end
 
 local hosts = given("HOSTS", tostring)
 local session = assert(zklock.connect(hosts, {
-    timeout = given("TIMEOUT", tonumber), auth = given("AUTH", tostring), acl = given("ACL", tostring),
+    timeout = given("TIMEOUT", tonumber), auth = given("AUTH", tostring),
+    acl = given("ACL", tostring),
 }))
 
 
@@ -69,8 +70,8 @@ end
 
 local function queue(path)
     options.path(path)
-    local lock, line = tree.lock(session, path)
-    io.write(lock and show.text(line) or printable.line(line) .. "\n")
+    local lock, line, code = tree.lock(session, path)
+    io.write(lock and show.text(line, code) or printable.line(line) .. "\n")
 end
 
 

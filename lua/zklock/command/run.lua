@@ -14,8 +14,8 @@ local run = {
     summary = "Run a command while holding a lock.",
     description = "Waits for the lock at PATH, runs the command, gives the lock up. The command "
         .. "has ZKLOCK_TOKEN, ZKLOCK_PATH and ZKLOCK_SESSION in its environment. Options end at "
-        .. "PATH. Exit status: the command's; 75 the lock is taken, or the wait timed out; 76 it "
-        .. "was lost while the command ran; 69 no server answers; 64 usage.",
+        .. "PATH. " .. jobs.statuses("the lock",
+        " 76 it was lost while the command ran;"),
     example = "zklock run -n /locks/nightly ./backup.sh --full",
     tail = "path",
     valued = {
@@ -51,17 +51,18 @@ end
 function run.describe(parser)
     local seconds = connect.seconds
     parser:mutex(
-        parser:option("-w --wait", "Give up after so many seconds."):argname "SECONDS"
-            :convert(seconds),
-        parser:flag("-n --nonblock --nb", "Give up at once if the lock is taken."))
+        parser:option("-w --wait", "Give up after so many seconds in all; by default it waits for "
+            .. "ever, for a server, too."):argname "SECONDS":convert(seconds),
+        parser:flag("-n --nonblock --nb", "Give up at once if the lock is taken, and after 5 s "
+            .. "without an answer."))
     parser:mutex(
         parser:flag("-s --shared", "As a reader: with other readers."),
         parser:flag("-x -e --exclusive", "As a writer, alone. Default: a mutex, which also blocks "
             .. "readers and writers."),
         parser:option("--permits", "K of the N permits of a semaphore."):argname "K/N"
             :convert(permits))
-    parser:option("-E --conflict-exit-code", "Exit status if the lock is taken, or the wait "
-        .. "times out; by default 75."):argname "STATUS":convert(exit_status)
+    parser:option("-E --conflict-exit-code", "Exit status if the lock is taken; by default 75.")
+        :argname "STATUS":convert(exit_status)
     run.describe_command(parser)
 end
 
@@ -108,10 +109,18 @@ end
 
 
 local tells = {
-    suspect = "%s: the lease is suspect: no server has confirmed it for a while",
+    suspect = "%s: the lease is suspect: no server has confirmed it for %.0f s; unless one does, "
+        .. "it is lost in %.0f s",
     held = "%s: the lease is certain again",
     lost = "%s: the lease is lost: the command is ended",
 }
+
+
+-- The last proof is a session timeout before the time at which the lease may be lost.
+function Hold:tell(state)
+    local left = max(self.sure_until - now(), 0)
+    self.job:say(tells[state], self.job.path, max(self.job.session:timeout() - left, 0), left)
+end
 
 
 -- Moves the limits at which the minder ends the command by itself: it does when this process is
@@ -121,7 +130,7 @@ function Hold:look()
     local lease, child, timeout = self.lease, self.job.child, self.job.session:timeout()
     local state = lease:state()
     if state ~= self.state and not self.lost then
-        if self.state then self.job:say(tells[state], self.job.given.path) end
+        if self.state then self:tell(state) end
         self.lost = state == "lost"
         self.state = state
     end
@@ -179,13 +188,14 @@ end
 -- An expiry ends a wait, but not the wish: the session is opened anew.
 local function acquire(job)
     local given, lock = job.given, lock_of(job.session, job.given)
-    local begun = now()
-    local opts = { permits = given.permits and given.permits[1], timeout = given.wait }
-    if given.nonblock then opts.timeout = 0 end
+    local opts = {
+        permits = given.permits and given.permits[1],
+        on_queued = function() job.taken = true end,
+    }
     while true do
+        opts.timeout = job.tries and 0 or given.wait and connect.left(job.deadline)
         local lease, message, code = lock:acquire(opts)
         if code ~= "expired" then return lease, message, code end
-        if given.wait then opts.timeout = max(begun + given.wait - now(), 0) end
     end
 end
 

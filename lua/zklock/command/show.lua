@@ -61,9 +61,10 @@ local function below(text)
 end
 
 
---- The line of a lock as text.
-function show.text(queue)
-    if not queue[1] then return "free\n" end
+--- The line of a lock as text. The node of one that is not used goes; a mistyped one has none, too.
+---@param code string? "no_node"
+function show.text(queue, code)
+    if not queue[1] then return code and "free (there is no such node)\n" or "free\n" end
     return columns.table(COLUMNS, queue, function(entry, i)
         local row = columns.row(COLUMNS, {
             ("%d"):format(i), part_of(entry), kind_of(entry),
@@ -82,7 +83,7 @@ function show.run(given, out)
     return repeated.run(given, session, out, function()
         local lock, queue, code = tree.lock(session, path)
         if not lock then connect.fail(queue, code) end
-        return given.json and encode(queue) .. "\n" or show.text(queue)
+        return given.json and encode(queue) .. "\n" or show.text(queue, code)
     end)
 end
 

@@ -62,12 +62,12 @@ end
 ---@param names? string[] the path's children, if they are known
 ---@return zklock.Lock? lock
 ---@return table|string queue or message
----@return string? code
+---@return string? code "no_node" of a lock: there is no node at the path
 function _M.lock(session, path, names)
-    local message, code, queue
+    local message, code, queue, absent
     if not names then
         names, message, code = _M.children(session, path)
-        if code == "no_node" then names = {} end
+        if code == "no_node" then names, absent = {}, code end
         if not names then return nil, message, code end
     end
     local lock = session:mutex(path)
@@ -80,7 +80,7 @@ function _M.lock(session, path, names)
     end
     if not queue then return nil, message, code end
     for _, entry in ipairs(queue) do entry.language = language(entry) end
-    return lock, queue
+    return lock, queue, absent
 end
 
 

@@ -1,5 +1,8 @@
 --- A buyer: one purchase in a server. What it does is written into the server's record.
 
+local checked_store = require "zklock.seckill.checked_store"
+local misuse = require "zklock.misuse"
+local sorted_names = require "zklock.sorted_names"
 local zklock = require "zklock"
 
 
@@ -48,12 +51,72 @@ end
 function Buyer:note_hold() self:note("its hold is " .. self.strategy:state(self.hold)) end
 
 
+-- Calls fn(...), which has to come back after a while: the server's patience names it else.
+local function patiently(self, what, seconds, fn, ...)
+    local patience = self.server.patience
+    if not patience then return fn(...) end
+    patience:begins(self, what, seconds)
+    return patience:ends(self, fn(...))
+end
+
+
+local function call_strategy(self, method, seconds, ...)
+    local what = ("the strategy %s: %s"):format(self.server.plan.strategy, method)
+    return patiently(self, what, seconds, self.strategy[method], self.strategy, ...)
+end
+
+
+-- The digits of the token; nil: there is none.
+local function token_of(self, hold)
+    local strategy = self.strategy
+    local token = strategy.token and strategy:token(hold)
+    if not token then return nil end
+    if not tostring(token):find "^%d+$" then
+        error(("the strategy %s: its token is %s, not digits"):format(self.server.plan.strategy,
+            misuse.show(token)), 0)
+    end
+    return tostring(token)
+end
+
+
+local function call_store(self, what, fn, ...)
+    what = ("the store %s: %s"):format(self.server.plan.store, what)
+    return patiently(self, what, nil, fn, self.store, ...)
+end
+
+
+-- The names of the locks that a buyer wants: of its own product, or of those that it names.
+local function locks_of(self, wish)
+    if not (wish and wish.products) then return { self.lock } end
+    local locks = {}
+    for _, product in ipairs(wish.products) do
+        if not self.server.plan.products[product] then
+            error(("enter: product %s is not sold"):format(misuse.show(product)), 0)
+        end
+        locks[self.lock == self.product and product or self.lock] = true -- else one for all
+    end
+    return sorted_names(locks)
+end
+
+
+local function ask(self, locks, wish)
+    local timeout = wish and wish.timeout
+    if not locks[2] then return call_strategy(self, "enter", timeout, locks[1], self, wish) end
+    if not self.strategy.enter_all then
+        error(("the strategy %s takes one lock at a time: it has no enter_all"):format(
+            self.server.plan.strategy), 0)
+    end
+    return call_strategy(self, "enter_all", timeout, locks, self, wish)
+end
+
+
 --- What a buyer may want of a lock of zklock's or of an engine's beyond its name.
 ---@class zklock.seckill.Wish
 ---@field on_queued fun(position: integer)?  called when it comes to waiting
 ---@field side "read" | "write" | nil        of a read-write lock; default: "write"
 ---@field timeout number?                     seconds for which it waits; default: the sale's
 ---@field lease number?                       seconds for which an engine's lock lasts
+---@field products string[]?                   the locks of all these, all or none
 
 --- Asks for the lock.
 ---@param wish zklock.seckill.Wish?
@@ -61,18 +124,19 @@ function Buyer:note_hold() self:note("its hold is " .. self.strategy:state(self.
 ---@return string? message
 ---@return string? code
 function Buyer:enter(wish)
-    self:record("asked", self.lock)
-    local hold, message, code = self.strategy:enter(self.lock, self, wish)
+    local locks = locks_of(self, wish)
+    self:record("asked", table.concat(locks, " + "))
+    local hold, message, code = ask(self, locks, wish)
     if not hold then
         if message then self:note(message) end
         self:tell(code or "failed")
         return nil, message, code
     end
     local strategy = self.strategy
-    self.token = strategy.token and strategy:token(hold) or nil
+    self.hold = hold
+    self.token = token_of(self, hold)
     self:record("granted", self.token or "-")
     if strategy.shared and strategy:shared(hold) then self:record "shared" end
-    self.hold = hold
     return hold
 end
 
@@ -83,7 +147,7 @@ function Buyer:leave()
     if not hold then return end
     self.hold = nil
     self:record "released" -- before it is: others may have it from then on
-    self.strategy:leave(hold)
+    call_strategy(self, "leave", nil, hold)
 end
 
 
@@ -94,9 +158,12 @@ local function fencing_token(self) return self.server.plan.fenced and self.token
 --- The stock, as the store has it, which is shown the token first: so it refuses what earlier
 --- holders still write. Here a fault of the plan may strike: the server is stopped or killed
 --- between reading and writing.
+---@param product string?  default: its own
 ---@return integer
-function Buyer:stock()
-    local stock = self.store:stock(self.product, fencing_token(self))
+function Buyer:stock(product)
+    product = product or self.product
+    local stock = checked_store.stock(self.server.plan.store, product,
+        call_store(self, "stock", self.store.stock, product, fencing_token(self)))
     self.server.faults:strike(self)
     return stock
 end
@@ -131,8 +198,32 @@ end
 ---@return boolean written  false: the store refuses it
 function Buyer:write(left, write)
     write = write or self.store.sell
-    local written = write(self.store, self:order(left))
-    if written then self:record("written", left) end
+    local written = checked_store.written(self.server.plan.store,
+        call_store(self, "a write", write, self:order(left)))
+    if written then self:record("written", ("%s %s"):format(left, self.product)) end
+    return written
+end
+
+
+--- Writes several orders, all or none, and tells the buyer what came of it.
+---@param baskets { product: string, quantity: integer, left: integer }[]  each of another product
+---@return boolean written
+function Buyer:buy_all(baskets)
+    local plan, orders = self.server.plan, {}
+    if not self.store.sell_all then
+        error(("the store %s has no sell_all: it sells one product at a time"):format(
+            plan.store), 0)
+    end
+    for i, each in ipairs(baskets) do
+        orders[i] = self:order(each.left)
+        orders[i].product, orders[i].quantity = each.product, each.quantity
+    end
+    local written = checked_store.written(plan.store,
+        call_store(self, "a write", self.store.sell_all, orders))
+    for _, each in ipairs(written and baskets or {}) do
+        self:record("written", ("%s %s"):format(each.left, each.product))
+    end
+    self:tell(written and "sold" or "late")
     return written
 end
 

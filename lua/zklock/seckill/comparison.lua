@@ -39,12 +39,13 @@ function Comparison:__tostring()
 end
 
 
-local function contents(self)
-    local records, names = {}, {}
+-- Of each sale what that method gives.
+local function contents(self, method)
+    local sales, names = {}, {}
     for i, sale in ipairs(self) do
-        records[i], names[i] = sale:record(), sale.name
+        sales[i], names[i] = sale[method](sale), sale.name
     end
-    return { title = table.concat(names, ", "), sales = records }
+    return { title = table.concat(names, ", "), sales = sales }
 end
 
 
@@ -52,19 +53,19 @@ end
 ---@param file string
 ---@return true?
 ---@return string? message
-function Comparison:report(file) return report.write(file, contents(self)) end
+function Comparison:report(file) return report.write(file, contents(self, "record")) end
 
 
 ---@param file string
 ---@return true?
 ---@return string? message
-function Comparison:json(file) return report.json(file, contents(self)) end
+function Comparison:json(file) return report.json(file, contents(self, "fields")) end
 
 
 ---@param file string
 ---@return true?
 ---@return string? message
-function Comparison:csv(file) return report.csv(file, contents(self)) end
+function Comparison:csv(file) return report.csv(file, contents(self, "record")) end
 
 
 return comparison

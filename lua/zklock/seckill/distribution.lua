@@ -70,6 +70,17 @@ function Distribution:mean()
 end
 
 
+local PARTS = { 0, 0.5, 0.9, 0.99, 1 }
+
+--- Its numbers as a table, of quantiles a few.
+---@return { count: integer, mean: number?, max: number?, quantile: table<string, number> }
+function Distribution:fields()
+    local quantile = {}
+    for _, part in ipairs(PARTS) do quantile[("%g"):format(part)] = self:quantile(part) end
+    return { count = self:count(), mean = self:mean(), max = self:max(), quantile = quantile }
+end
+
+
 local function milliseconds(seconds) return ("%.1f ms"):format(1000 * seconds) end
 
 function Distribution:__tostring()

@@ -139,9 +139,13 @@ local function strike(play, plan, number, done)
     if not server.process:signal(plan.kill and "KILL" or "STOP") then return end
     if plan.kill then server.killed = struck.at end
     play.struck[#play.struck + 1] = struck
-    if plan.stop then zklock.sleep(plan.length) end
+    if plan.stop then
+        server.stopped = true
+        zklock.sleep(plan.length)
+    end
     done()
     if plan.kill then return end
+    server.stopped = false
     local ended = play:now()
     if server.process:signal "CONT" then struck.ended = ended end
 end

@@ -14,6 +14,7 @@ end
 
 local comparisons = require "zklock.seckill.comparison"
 local explorations = require "zklock.seckill.exploration"
+local is_interrupt = require "zklock.system.is_interrupt"
 local misuse = require "zklock.misuse"
 local plans = require "zklock.seckill.plan"
 local play = require "zklock.seckill.play"
@@ -35,25 +36,63 @@ local function carry_out(plan, servers)
 end
 
 
---- Carries out a sale.
----@param options table
----@param servers zklock.Throwaway?  default: of its own
----@return zklock.seckill.Sale? sale  nil: a simulated one that there cannot be
----@return string? message
----@return string? code  "unsupported", "context"
-function seckill.sale(options, servers)
+local INTERRUPT = setmetatable({}, { __tostring = function() return "interrupted!" end })
+
+local function results(ok, ...)
+    if ok then return ... end
+    local problem = (...)
+    -- An interpreter shows no traceback of an error that is no text.
+    if is_interrupt(problem) and not tostring(problem):find "^server " then problem = INTERRUPT end
+    error(problem, 0)
+end
+
+-- Calls fn(...); Ctrl-C ends it as an error that an interpreter shows in a line.
+local function briefly(fn, ...) return results(pcall(fn, ...)) end
+
+
+local function check_servers(servers)
+    if servers ~= nil and (type(servers) ~= "table" or not servers.reaper) then
+        misuse.refuse("the servers of a sale come from zklock.throwaway's open, and are not %s",
+            misuse.show(servers))
+    end
+end
+
+
+local function sell(options, servers)
     local plan = plans.read(options)
+    check_servers(servers)
     if plan.simulated then return simulated.carry_out(plan) end
     if servers then return carry_out(plan, servers) end
     return throwaway.with(function(own) return carry_out(plan, own) end)
 end
 
 
+--- Carries out a sale.
+---@param options table
+---@param servers zklock.Throwaway?  default: of its own
+---@return zklock.seckill.Sale? sale  nil: a simulated one that there cannot be
+---@return string? message
+---@return string? code  "unsupported", "context"
+function seckill.sale(options, servers) return briefly(sell, options, servers) end
+
+
 local function with_strategy(options, strategy)
+    if type(options) ~= "table" then return options end
     local changed = {}
     for name, value in pairs(options) do changed[name] = value end
     changed.strategy = strategy
     return changed
+end
+
+
+local function explore(options, given)
+    local plan, seeds = explorations.plan(options, given)
+    local heard, clear = progress.of_schedules(plan, seeds)
+    local ok, found, message, code = pcall(explorations.carry_out, plan, seeds, heard)
+    clear()
+    if not ok then error(found, 0) end
+    if found then return found end
+    return nil, message, code
 end
 
 
@@ -63,15 +102,7 @@ end
 ---@return zklock.seckill.Exploration? exploration  nil: there cannot be such a sale
 ---@return string? message
 ---@return string? code  "unsupported", "context"
-function seckill.explore(options, given)
-    local plan, seeds = explorations.plan(options, given)
-    local heard, clear = progress.of_schedules(plan, seeds)
-    local ok, found, message, code = pcall(explorations.carry_out, plan, seeds, heard)
-    clear()
-    if not ok then error(found, 0) end
-    if found then return found end
-    return nil, message, code
-end
+function seckill.explore(options, given) return briefly(explore, options, given) end
 
 
 local function simulate_all(plans_of_all)
@@ -85,20 +116,19 @@ local function simulate_all(plans_of_all)
 end
 
 
---- Carries out the same sale with one strategy after the other.
----@param strategies string[]
----@param options table?
----@return zklock.seckill.Comparison? comparison  nil: of simulated sales, one that there cannot be
----@return string? message
----@return string? code
-function seckill.compare(strategies, options)
+local function compare(strategies, options)
     if type(strategies) ~= "table" or not strategies[1] then
         misuse.refuse("compare needs a list of strategies, as in { \"none\", \"zookeeper\" }, "
-            .. "not %s", misuse.show(strategies))
+            .. "not %s", type(strategies) == "table" and "an empty one" or misuse.show(strategies))
+    end
+    if options == nil then options = {} end
+    if type(options) == "table" and options.strategy ~= nil then
+        misuse.refuse("compare has a list of strategies, and options without a strategy, not "
+            .. "strategy = %s", misuse.show(options.strategy))
     end
     local all = {}
     for i, strategy in ipairs(strategies) do
-        all[i] = plans.read(with_strategy(options or {}, strategy))
+        all[i] = plans.read(with_strategy(options, strategy))
     end
     if all[1].simulated then return simulate_all(all) end
     return throwaway.with(function(servers)
@@ -107,6 +137,14 @@ function seckill.compare(strategies, options)
         return comparisons.of(made)
     end)
 end
+
+--- Carries out the same sale with one strategy after the other.
+---@param strategies string[]
+---@param options table?
+---@return zklock.seckill.Comparison? comparison  nil: of simulated sales, one that there cannot be
+---@return string? message
+---@return string? code
+function seckill.compare(strategies, options) return briefly(compare, strategies, options) end
 
 
 return seckill

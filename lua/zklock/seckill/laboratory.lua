@@ -60,6 +60,18 @@ local function missing(chosen)
 end
 
 
+-- Why one of the files cannot be written, which are written when all is over; nil: each can.
+local function unwritable(chosen)
+    for _, name in ipairs{ chosen.report or false, chosen.json or false, chosen.csv or false } do
+        local there = name and io.open(name)
+        local file, message = io.open(name or "/dev/null", "a")
+        if not file then return message end
+        file:close()
+        if there then there:close() elseif name then os.remove(name) end
+    end
+end
+
+
 local function save(results, file_name)
     local records = {}
     for i, result in ipairs(results) do
@@ -143,6 +155,11 @@ function laboratory.main(arguments, out, err, scenarios, environment)
     end
     if chosen.help then out:write(chosen.help, "\n") return EXPECTED end
     if chosen.list then list(chosen.scenarios, out) return EXPECTED end
+    message = unwritable(chosen)
+    if message then
+        err:write(message, "\n")
+        return USAGE
+    end
     message = not chosen.sale and (missing(chosen) or chosen.environment.missing(chosen))
     if message then
         err:write(message, "\n")

@@ -28,13 +28,15 @@ local function products(text) -- an argparse converter
 end
 
 
+local LASTING = { stop = true, kill = false, restart = false, pause = true, cut = true }
+
 local function fault(text) -- an argparse converter
     local what, whom, at, length = text:match "^(%l+) (.+) at ([%d.]+)%f[^%d.] ?f?o?r? ?([%d.]*)$"
     at, length = tonumber(at), tonumber(length)
-    if what == "stop" and at and length then return { at = at, stop = whom, length = length } end
-    if what == "kill" and at and not length then return { at = at, kill = whom } end
-    return nil, ("%q is no fault, as in \"stop holder at 0.5 for 3\" or \"kill server 2 at 1\"")
-        :format(text)
+    local lasts = LASTING[what]
+    if at and lasts == (length ~= nil) then return { at = at, [what] = whom, length = length } end
+    return nil, ("%q is no fault, as in \"stop holder at 0.5 for 3\", \"kill server 2 at 1\" or "
+        .. "\"pause zookeeper at 1 for 2\""):format(text)
 end
 
 
@@ -53,8 +55,8 @@ local OPTIONS = {
     { "quantity", "N", "Pieces that each wants (default 1).", number },
     { "lock", "KIND", "product: one each (default); one: one for all products." },
     { "timeout", "S", "Seconds for which a buyer waits for the lock (default 10).", number },
-    { "fault", "TEXT", "\"stop holder at 0.5 for 3\", \"kill server 2 at 1\"; may be repeated.",
-        fault },
+    { "fault", "TEXT", "\"stop holder at 0.5 for 3\", \"kill server 2 at 1\"; of ZooKeeper: kill, "
+        .. "restart, pause, cut, as in \"pause zookeeper at 1 for 2\"; may be repeated.", fault },
     { "explore", "N", "Simulate the sale in virtual time, with the seeds from 1 to N: how many "
         .. "schedules are wrong, and the first of them. Without --fault the seed stops, kills and "
         .. "cuts servers off, too.", number },
@@ -98,6 +100,17 @@ local function complaint(asked)
 end
 
 
+-- Then the sale starts one for itself.
+local function strikes_zookeeper(faults)
+    for _, each in ipairs(faults or {}) do
+        for _, whom in pairs(each) do
+            if whom == "zookeeper" then return true end
+        end
+    end
+    return false
+end
+
+
 --- The sale that was asked for; nil: none was.
 ---@param given table  what argparse read
 ---@return table? sale
@@ -114,7 +127,8 @@ function own_sale.read(given)
     local seeds = options.explore
     options.faults, options.fault, options.explore = options.fault, nil, nil
     options.pause, options.hold, options.session = given.pause, given.hold, given.session
-    options.zookeeper = given.zookeeper or not seeds and os.getenv "ZK_HOSTS" or nil
+    options.zookeeper = given.zookeeper
+        or not seeds and not strikes_zookeeper(options.faults) and os.getenv "ZK_HOSTS" or nil
     options.lua = given.lua
     local sale = {
         strategies = words_of(options.strategy or "zookeeper"), options = options, seeds = seeds,
@@ -127,7 +141,8 @@ end
 
 local function write_files(sales, files, out)
     for kind, file in pairs(files) do
-        assert(sales[kind](sales, file))
+        local written, message = sales[kind](sales, file)
+        if not written then error(message, 0) end
         out:write(("%s: %s\n"):format(kind, file))
     end
 end
@@ -142,7 +157,11 @@ local function explore(asked, files, out)
         out:write(tostring(found), "\n")
         first[#first + 1] = found.first
     end
-    if first[1] then write_files(comparisons.of(first), files, out) end
+    if first[1] then
+        write_files(comparisons.of(first), files, out)
+    elseif next(files) then
+        out:write "No schedule was wrong: there is nothing to write into a file.\n"
+    end
     return first[1] == nil
 end
 

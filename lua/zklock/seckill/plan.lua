@@ -2,11 +2,13 @@
 
 local check = require "zklock.check"
 local dependency = require "zklock.system.dependency"
+local fault_options = require "zklock.seckill.fault_options"
 local hosts = require "zklock.hosts"
 local misuse = require "zklock.misuse"
 local options_of_worlds = require "zklock.world.options"
 local purchases = require "zklock.seckill.purchases"
 local seed = require "zklock.seckill.seed"
+local shell = require "zklock.system.shell"
 local sorted_names = require "zklock.sorted_names"
 local stores = require "zklock.seckill.stores"
 local strategies = require "zklock.seckill.strategies"
@@ -17,7 +19,7 @@ local refuse, show = misuse.refuse, misuse.show
 local MOST_BUYERS = 1000000
 local MOST_SERVERS, MOST_SIMULATED = 100, 1000
 local MOST_SECONDS = 3600
-local LEAST_SESSION = 0.1 -- seconds
+local LEAST_SESSION, LEAST_LIMIT = 0.1, 0.01 -- seconds
 
 
 local plan = {}
@@ -69,6 +71,14 @@ local function flag(options, name, default)
         refuse("%s must be true or false, not %s", name, show(value))
     end
     return value
+end
+
+
+local function program(options)
+    local given = text(options, "lua")
+    local message = given and shell.lacks(given)
+    if message then refuse("lua = %s: %s", show(given), message) end
+    return given
 end
 
 
@@ -137,13 +147,19 @@ local LOCKS = {
 }
 
 
-local function wishes(options, the_plan, given)
-    local choose = chooser(options, given, the_plan.servers)
-    local lock_of = LOCKS[text(options, "lock", "product")]
-    if not lock_of then
+local function lock_kind(options)
+    local kind = text(options, "lock", "product")
+    if not LOCKS[kind] then
         refuse("lock must be \"product\" (one each) or \"one\" (one for all), not %s",
             show(options.lock))
     end
+    return kind
+end
+
+
+local function wishes(options, the_plan, given)
+    local choose = chooser(options, given, the_plan.servers)
+    local lock_of = LOCKS[the_plan.lock]
     local all, locks, known = {}, {}, {}
     for buyer = 1, the_plan.buyers do
         local product = choose(buyer)
@@ -158,98 +174,6 @@ local function wishes(options, the_plan, given)
         end
     end
     return all, locks
-end
-
-
-local FAULT = "a fault is { at = seconds, stop = whom, length = seconds }, "
-    .. "{ at = seconds, kill = whom }, { at = seconds, switch = value, held = true or false } or "
-    .. "{ at = seconds, run = function, what = text, where = text, held = true or false }, where "
-    .. "whom is \"holder\" or \"server 1\" to \"server %d\""
-
-local FAULT_FIELDS = {
-    at = true, stop = true, kill = true, length = true, run = true, what = true, where = true,
-    held = true, switch = true,
-}
-
-
--- What is wrong with a switch; nil: nothing.
-local function wrong_switch(given, strategy)
-    if not strategy.switch then return "the sale's strategy has no switch" end
-    if type(given.switch) ~= "string" or given.switch:find "%c" then
-        return "switch must be the name of an engine, or \"\" for the next in the order"
-    end
-    return (given.what ~= nil or given.where ~= nil) and "only a run has what and where" or nil
-end
-
-
--- What is wrong with the fields that belong to a stop, a kill, a switch or a run; nil: nothing.
-local function wrong_fields(given, strategy)
-    local count = (given.stop and 1 or 0) + (given.kill and 1 or 0) + (given.run and 1 or 0)
-        + (given.switch and 1 or 0)
-    if count ~= 1 then return "a fault has one of stop, kill, switch and run" end
-    if (given.stop == nil) ~= (given.length == nil) then
-        return "a stop has a length, and nothing else has one"
-    end
-    if given.switch then return wrong_switch(given, strategy) end
-    if not given.run then
-        return (given.held ~= nil or given.what ~= nil or given.where ~= nil)
-            and "neither a stop nor a kill has what, where or held" or nil
-    end
-    if type(given.run) ~= "function" then return "run must be a function" end
-    if type(given.what) ~= "string" or type(given.where) ~= "string" then
-        return "a run has what and where, by which reports name it"
-    end
-end
-
-
--- Why the server that is meant cannot be struck; nil: it can.
-local function wrong_target(given, servers)
-    if given.run or given.switch then return nil end
-    local whom = given.stop or given.kill
-    local number = type(whom) == "string" and tonumber(whom:match "^server (%d+)$")
-    if whom == "holder" or number and number >= 1 and number <= servers then return nil end
-    return "a fault cannot strike " .. show(whom)
-end
-
-
--- What carries a fault out that is not a stop or a kill, and how reports name it.
-local function action_of(given, strategy)
-    if not given.switch then return given.run, given.what, given.where end
-    local value = given.switch
-    local function run(play) strategy.switch(play, value) end
-    return run, "switch to " .. (value == "" and "the next" or value), "cerberus_engine"
-end
-
-
-local function one_fault(given, servers, strategy)
-    local function wrong(what) refuse("%s: " .. FAULT, what, servers) end
-    if type(given) ~= "table" then wrong("a fault cannot be " .. show(given)) end
-    for field in pairs(given) do
-        if not FAULT_FIELDS[field] then wrong("a fault has no " .. show(field)) end
-    end
-    local problem = wrong_fields(given, strategy) or wrong_target(given, servers)
-    if problem then wrong(problem) end
-    local run, what, where = action_of(given, strategy)
-    return {
-        at = seconds(given, "at", 0), stop = given.stop, kill = given.kill,
-        length = seconds(given, "length"), run = run, what = what, where = where,
-        held = flag(given, "held", false),
-    }
-end
-
-
-local function faults(options, servers, strategy)
-    local given, list = options.faults or {}, {}
-    if type(given) ~= "table" then
-        refuse("faults must be a list, not %s; " .. FAULT, show(given), servers)
-    end
-    for key in pairs(given) do
-        if not is_whole(key, 1, #given) then
-            refuse("faults must be a list of faults, and it has %s; " .. FAULT, show(key), servers)
-        end
-    end
-    for i, each in ipairs(given) do list[i] = one_fault(each, servers, strategy) end
-    return list
 end
 
 
@@ -294,12 +218,31 @@ local function check_kind(the_plan)
 end
 
 
+-- what the script expects ---------------------------------------------------------------------
+
+local EXPECTED = { sold = true, refused = true, failed = true }
+
+local function expectation(options)
+    local given = options.expect
+    local what = "expect is a table of counts of buyers, as in { sold = 100, failed = 0 }"
+    if given == nil then return nil end
+    if type(given) ~= "table" then refuse("%s, not %s", what, show(given)) end
+    for name, count in pairs(given) do
+        if not EXPECTED[name] then
+            refuse("%s, or refused; it has no %s", what, show(name))
+        end
+        whole(given, name, 0, MOST_BUYERS, count)
+    end
+    return given
+end
+
+
 -- all of them -----------------------------------------------------------------------------------
 
 local KNOWN = {
-    "buyers", "faults", "fenced", "hold", "limit", "lock", "lua", "mysql", "name", "parameters",
-    "pause", "product", "products", "purchase", "quantity", "quiet", "redis", "seed", "servers",
-    "session", "simulated", "store", "strategy", "timeout", "zookeeper",
+    "buyers", "expect", "faults", "fenced", "hold", "limit", "lock", "lua", "mysql", "name",
+    "parameters", "pause", "product", "products", "purchase", "quantity", "quiet", "redis", "seed",
+    "servers", "session", "simulated", "store", "strategy", "timeout", "zookeeper",
 }
 
 local function check_names(options)
@@ -315,6 +258,27 @@ local function longest(the_plan)
         + 2 * the_plan.buyers * (the_plan.pause + the_plan.hold + 0.02)
     for _, fault in ipairs(the_plan.faults) do time = time + fault.at + (fault.length or 0) end
     return time
+end
+
+
+-- What a ZooKeeper is to have that the sale starts for itself, to be struck by its faults; nil:
+-- none is struck.
+local function own_zookeeper(the_plan)
+    local wanted
+    for _, fault in ipairs(the_plan.faults) do
+        if fault.zookeeper then
+            wanted = wanted or { relays = false }
+            wanted.relays = wanted.relays or fault.zookeeper == "cut"
+        end
+    end
+    if wanted and the_plan.zookeeper then
+        refuse("faults strike a ZooKeeper that the sale starts: leave zookeeper = %s out",
+            show(the_plan.zookeeper))
+    end
+    if wanted and not the_plan.needs_zookeeper then
+        refuse "a fault strikes ZooKeeper, and neither the strategy nor the store is in it"
+    end
+    return wanted
 end
 
 
@@ -358,13 +322,16 @@ end
 ---@field mysql string?        a URL; nil: a throwaway server, if one is needed
 ---@field redis string?        addresses; nil: throwaway servers, if some are needed
 ---@field needs table          of the strategy: redis (how many), database, mysql, switch
+---@field lock "product" | "one"
 ---@field pause number         seconds between reading and writing
 ---@field hold number          seconds for which the lock is held after that
 ---@field timeout number       seconds for which a buyer waits for the lock
 ---@field session number       session timeout asked for
 ---@field seed integer
+---@field expect table?        how many buyers are to be sold, refused, failed
 ---@field fenced boolean       the store is shown tokens, and refuses late writes by them
 ---@field faults table[]
+---@field own_zookeeper { relays: boolean }?  one that its faults strike
 ---@field parameters table?    for modules of the user's own
 ---@field limit number         seconds after which the sale is ended
 ---@field lua string?          interpreter for the servers
@@ -398,27 +365,30 @@ function plan.read(options)
         zookeeper = zookeeper(options, servers),
         mysql = text(options, "mysql"),
         redis = text(options, "redis"),
+        lock = lock_kind(options),
         pause = seconds(options, "pause", 0.02),
         hold = seconds(options, "hold", 0),
         timeout = seconds(options, "timeout", 10),
         session = seconds(options, "session", 2, LEAST_SESSION),
         seed = whole(options, "seed", simulated and 1 or 0, 2 ^ 31 - 1, 1),
         simulated = simulated, chances = kinds,
+        expect = expectation(options),
         fenced = flag(options, "fenced", true),
         quiet = flag(options, "quiet", false),
-        lua = text(options, "lua"),
+        lua = program(options),
         parameters = parameters(options),
     }
     the_plan.needs = needs_of(strategy, the_plan.parameters)
     the_plan.name = text(options, "name", the_plan.strategy)
-    the_plan.faults = faults(options, the_plan.servers, strategy)
+    the_plan.faults = fault_options.read(options.faults, the_plan.servers, strategy)
     check_kind(the_plan)
     the_plan.wishes, the_plan.locks = wishes(options, the_plan, the_plan.products)
-    the_plan.limit = seconds(options, "limit", longest(the_plan))
+    the_plan.limit = seconds(options, "limit", longest(the_plan), LEAST_LIMIT)
     loaded(stores.load, the_plan.store)
     loaded(purchases.load, the_plan.purchase)
     if strategy.check and (strategy.simulated or not simulated) then strategy.check(the_plan) end
     the_plan.needs_zookeeper = strategy.needs_zookeeper or the_plan.store == "zookeeper"
+    the_plan.own_zookeeper = own_zookeeper(the_plan)
     return the_plan
 end
 

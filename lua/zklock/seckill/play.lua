@@ -2,10 +2,12 @@
 --- started, go on at one moment, are struck by faults, and end; then their records are read.
 
 local barrier = require "zklock.seckill.barrier"
+local checked_store = require "zklock.seckill.checked_store"
 local core = require "zklock.core"
 local fault = require "zklock.seckill.fault"
 local interpreter = require "zklock.system.interpreter"
 local json_file = require "zklock.seckill.json_file"
+local patience = require "zklock.seckill.patience"
 local place = require "zklock.seckill.place"
 local process = require "zklock.system.process"
 local record = require "zklock.seckill.record"
@@ -23,14 +25,18 @@ local READY = 30    -- seconds within which servers must have started
 -- Beside this file.
 local SERVER = debug.getinfo(1, "S").source:match "^@(.*)play%.lua$" .. "server_process.lua"
 
+local OVER = setmetatable({}, { __tostring = function() return "a fault does not end" end })
+
 local count = 0 -- of this process's plays
 
 
 ---@class zklock.seckill.Play
 ---@field plan zklock.seckill.Plan
 ---@field folder string
----@field servers table[]   { process =, ended =, killed = }
+---@field servers table[]   { process =, pulse =, ended =, killed =, stopped = }
 ---@field struck zklock.seckill.Fault[]
+---@field still zklock.seckill.Note[]   of servers that did nothing any more
+---@field own_zookeeper zklock.throwaway.ZooKeeper?  one that the plan's faults strike
 ---@field over boolean
 local Play = {}
 Play.__index = Play
@@ -65,7 +71,8 @@ local function start_server(self, number)
     return {
         process = process.start("server " .. number, interpreter.words(self.plan.lua, SERVER,
             self.folder .. "/plan.json", tostring(number)),
-            math.ceil(self.plan.limit + READY), self.throwaway.reaper),
+            math.ceil(self.plan.limit + READY), self.throwaway.reaper, true),
+        pulse = patience.pulse(self.plan, self.folder, number),
     }
 end
 
@@ -92,7 +99,10 @@ local function wait_for_servers(self)
     local path, due = self.folder .. "/start", core.now() + READY
     local next_look = core.now() + LOOK
     while barrier.arrived(path) < #self.servers do
-        if core.now() > due then error("the servers did not start", 0) end
+        if core.now() > due then
+            error(("a server did not start within %d s: the strategy %s or the store %s hangs when "
+                .. "it is opened"):format(READY, self.plan.strategy, self.plan.store), 0)
+        end
         if core.now() > next_look then
             look_who_waits(self)
             next_look = core.now() + LOOK
@@ -102,8 +112,26 @@ local function wait_for_servers(self)
 end
 
 
+-- A server that does nothing for too long is ended, and what it was about is noted.
+local function look_at_pulse(self, number, server)
+    local seconds = not server.ended and server.pulse:is_still(server.stopped)
+    if not seconds then return end
+    server.ended = true
+    server.process:kill()
+    local buyer, word = record.last(self.folder, number)
+    local where = (word == "asked" or word == "released") and "the strategy " .. self.plan.strategy
+        or "the purchase, or the store " .. self.plan.store
+    self.still[#self.still + 1] = {
+        at = self:now(), server = number, buyer = buyer or 0,
+        line = ("error: server %d has done nothing for %.0f s: %s loops, or blocks"):format(number,
+            seconds, where),
+    }
+end
+
+
 local function all_ended(self)
-    for _, server in ipairs(self.servers) do
+    for number, server in ipairs(self.servers) do
+        look_at_pulse(self, number, server)
         look(server, "was ended by something else: the sale proves nothing")
         if not server.ended then return false end
     end
@@ -111,8 +139,7 @@ local function all_ended(self)
 end
 
 
-local function wait_for_the_end(self, progress)
-    local due = core.now() + self.plan.limit
+local function wait_for_the_end(self, due, progress)
     while not all_ended(self) do
         if core.now() > due then
             for _, server in ipairs(self.servers) do
@@ -131,13 +158,31 @@ local function wait_for_the_end(self, progress)
 end
 
 
+-- A fault that is under way has the time of the sale to come to its end.
+local function wait_for_faults(self, due)
+    while self.under_way > 0 do
+        if core.now() > due then error(OVER, 0) end
+        zklock.sleep(POLL)
+    end
+end
+
+
 -- Faults go their way beside the sale.
 local function run(self, progress)
-    local tasks = { function() wait_for_the_end(self, progress) end }
+    local due = core.now() + self.plan.limit
+    local tasks = { function()
+        wait_for_the_end(self, due, progress)
+        wait_for_faults(self, due)
+    end }
     for n in ipairs(self.plan.faults) do
-        tasks[#tasks + 1] = function() fault.carry_out(self, n) end
+        tasks[#tasks + 1] = function()
+            fault.carry_out(self, n)
+            self.under_way = self.under_way - 1
+        end
     end
-    zklock.run(unpack(tasks))
+    self.under_way = #self.plan.faults
+    local ok, problem = pcall(zklock.run, unpack(tasks))
+    if not ok and problem ~= OVER then error(problem, 0) end
 end
 
 
@@ -150,6 +195,11 @@ local function read_records(self)
             record.read(self.folder, number, self.start, purchases, notes) or 0)
     end
     record.end_holds(purchases, function(number) return self.servers[number].killed or last end)
+    for _, note in ipairs(self.still) do
+        notes[#notes + 1] = note
+        local purchase = purchases[note.buyer]
+        if purchase and purchase.outcome == "unanswered" then purchase.outcome = "hung" end
+    end
     table.sort(notes, function(a, b) return a.at < b.at end)
     return purchases, notes, last
 end
@@ -158,7 +208,8 @@ end
 local function prepare(self)
     assert(os.execute("mkdir " .. self.folder))
     place.guard(self.place, self.plan.store, self.throwaway.reaper)
-    self.store = stores.load(self.plan.store).create(self.place)
+    local store = stores.load(self.plan.store).create(self.place)
+    self.store = checked_store.opened(self.plan.store, store)
     place.create_database(self.place)
     local strategy = strategies.load(self.plan.strategy)
     if strategy.prepare then
@@ -178,13 +229,21 @@ end
 ---@field orders table[]
 ---@field late boolean?   it was ended when its time was over
 
+-- Its session may have ended with the server.
+local function open_store_again(self)
+    self.own_zookeeper:mend()
+    self.store:close()
+    self.store = stores.load(self.plan.store).open(self.place)
+end
+
+
 local function outcome_of(self)
     local purchases, notes, last = read_records(self)
-    local left = {}
-    for product in pairs(self.plan.products) do left[product] = self.store:stock(product) end
+    if self.own_zookeeper and self.plan.store == "zookeeper" then open_store_again(self) end
+    local left, orders = checked_store.look(self.plan, self.store)
     return {
         purchases = purchases, notes = notes, faults = self.struck, seconds = last,
-        left = left, orders = self.store:orders(), late = self.late,
+        left = left, orders = orders, late = self.late,
     }
 end
 
@@ -208,8 +267,10 @@ local function close(self)
     end
     if self.store then
         self.store:close()
+        if self.own_zookeeper then self.own_zookeeper:mend() end
         place.remove(self.place, self.plan.store)
     end
+    if self.own_zookeeper then self.own_zookeeper:close() end
 end
 
 
@@ -223,12 +284,14 @@ function play.carry_out(plan, throwaway, progress)
     local name = "sale-" .. count
     local id = throwaway.folder:match "%.(%w+)$"
     local self = setmetatable({
-        plan = plan, throwaway = throwaway, servers = {}, struck = {}, over = false,
+        plan = plan, throwaway = throwaway, servers = {}, struck = {}, still = {}, over = false,
         folder = throwaway.folder .. "/" .. name,
         root = ("/zklock-seckill.%s/%s"):format(id, name),
-        zookeeper = plan.zookeeper or plan.needs_zookeeper and throwaway:zookeeper() or nil,
+        own_zookeeper = plan.own_zookeeper and throwaway:zookeepers(1, plan.own_zookeeper) or nil,
         redis = plan.redis or plan.needs.redis and throwaway:redis(plan.needs.redis) or nil,
     }, Play)
+    self.zookeeper = self.own_zookeeper and self.own_zookeeper.hosts or plan.zookeeper
+        or plan.needs_zookeeper and throwaway:zookeeper() or nil
     self.place = place.of(self, ("zklock_%s_%d"):format(id:lower(), count))
     local results = { pcall(carry_out, self, progress) }
     close(self)

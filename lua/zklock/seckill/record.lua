@@ -5,7 +5,7 @@
 ---
 ---     12.345678 17 asked 10000001       the lock of that name
 ---     12.400123 17 granted 8589934595   its token; "-": it has none
----     12.421000 17 written 99           the stock that it wrote
+---     12.421000 17 written 99 10000001  the stock that it wrote, of which product
 ---     12.421321 17 released
 ---     12.421400 17 told sold
 ---     12.421500 17 note - thanks        its token, if it has the lock; and a line of text
@@ -29,6 +29,7 @@ local here = require "zklock.here"
 ---@field token string?       the digits of the fencing token
 ---@field left integer?       the stock that it wrote
 ---@field written number?     when
+---@field writes table[]?     of other products: { product =, left =, at = }
 ---@field outcome string      "sold", "refused", a code of zklock, "late", "error" or "unanswered"
 ---@field told number?        when it was told that
 
@@ -81,8 +82,18 @@ end
 
 function apply.shared(purchase) purchase.shared = true end
 
-function apply.written(purchase, at, left)
-    purchase.written, purchase.left = at, tonumber(left)
+-- The stock that a purchase wrote is its product's; `writes` has others.
+function apply.written(purchase, at, about)
+    local left, product = about:match "^(%S+) ?(.*)$"
+    purchase.written = at
+    if product == purchase.product or product == "" then
+        purchase.left = tonumber(left)
+    else
+        purchase.writes = purchase.writes or {}
+        purchase.writes[#purchase.writes + 1] = {
+            product = product, left = tonumber(left), at = at,
+        }
+    end
 end
 
 function apply.released(purchase, at) purchase.released = at end
@@ -187,6 +198,21 @@ function record.read(folder, server, start, purchases, notes)
     end
     file:close()
     return last
+end
+
+
+--- The last thing that a server wrote down; nil: nothing yet.
+---@param folder string
+---@param server integer
+---@return integer? buyer
+---@return string? word
+function record.last(folder, server)
+    local file = io.open(path_of(folder, server))
+    if not file then return nil end
+    local line = file:read "*a":match "([^\n]*)\n[^\n]*$" or ""
+    file:close()
+    local buyer, word = line:match "^%S+ (%d+) (%l+)"
+    return tonumber(buyer), word
 end
 
 

@@ -5,12 +5,13 @@ local fairness = require "zklock.seckill.fairness"
 local overlaps = require "zklock.seckill.overlaps"
 local report = require "zklock.seckill.report"
 local sorted_names = require "zklock.sorted_names"
+local vain = require "zklock.seckill.vain"
 
 
 ---@class zklock.seckill.Sale
 ---@field name string
----@field verdict "right" | "wrong"
----@field finding string   the sentence behind it, from the store
+---@field verdict "right" | "wrong" | "stuck"  stuck: nothing is wrong, and buyers waited in vain
+---@field finding string   the sentence behind it
 ---@field in_vain boolean? it is wrong for that buyers waited in vain (a scenario's verdict)
 ---@field sold integer     buyers who were told that they have bought
 ---@field refused integer  buyers who were told that it is sold out
@@ -51,14 +52,27 @@ local function count_products(plan, outcome)
 end
 
 
--- Buyers who were told that they have bought, and have no order.
-local function cheated(outcome)
-    local ordered, count = {}, 0
-    for _, order in ipairs(outcome.orders) do ordered[order.buyer] = true end
+-- Does an order belong to what a buyer was told? Of other outcomes nothing follows.
+local HAS_ORDER = { sold = true, refused = false, late = false }
+
+-- Why orders and what buyers were told differ; nil: they do not.
+local function lie_of(outcome)
+    local ordered, counts = {}, { sold = 0, refused = 0, late = 0 }
+    for _, order in ipairs(outcome.orders) do ordered[order.buyer or false] = true end
     for _, purchase in ipairs(outcome.purchases) do
-        if purchase.outcome == "sold" and not ordered[purchase.buyer] then count = count + 1 end
+        local told = purchase.outcome
+        if HAS_ORDER[told] ~= nil and HAS_ORDER[told] ~= (ordered[purchase.buyer] or false) then
+            counts[told] = counts[told] + 1
+        end
     end
-    return count
+    for _, told in ipairs{ "sold", "refused", "late" } do
+        local count = counts[told]
+        if count > 0 then
+            return ("%d %s told \"%s\", %s an order"):format(count,
+                count == 1 and "buyer was" or "buyers were", told,
+                HAS_ORDER[told] and "without" or "and with")
+        end
+    end
 end
 
 
@@ -76,7 +90,7 @@ local function fault_of(product)
 end
 
 
-local function judge(products, outcome)
+local function judge_store(products, outcome)
     local total = { stock = 0, left = 0, ordered = 0 }
     local names = sorted_names(products)
     for _, name in ipairs(names) do
@@ -85,12 +99,45 @@ local function judge(products, outcome)
         local fault = fault_of(product)
         if fault then return "wrong", names[2] and name .. ": " .. fault or fault end
     end
-    local without = cheated(outcome)
-    if without > 0 then
-        return "wrong", ("%d %s told \"sold\", without an order"):format(without,
-            without == 1 and "buyer was" or "buyers were")
-    end
+    local lie = lie_of(outcome)
+    if lie then return "wrong", lie end
     return "right", ("%d sold and %d left of %d"):format(total.ordered, total.left, total.stock)
+end
+
+
+local COUNTED = { sold = "sold", refused = "refused" }
+
+local function count_outcomes(purchases)
+    local counts, failures = { sold = 0, refused = 0, failed = 0 }, {}
+    for _, purchase in ipairs(purchases) do
+        local what = COUNTED[purchase.outcome] or "failed"
+        counts[what] = counts[what] + 1
+        if what == "failed" then
+            failures[purchase.outcome] = (failures[purchase.outcome] or 0) + 1
+        end
+    end
+    return counts, failures
+end
+
+
+-- What the plan expects otherwise; nil: nothing.
+local function unmet(expect, purchases)
+    if not expect then return nil end
+    local counts, words = count_outcomes(purchases), {}
+    for _, name in ipairs(sorted_names(expect)) do
+        if counts[name] ~= expect[name] then
+            words[#words + 1] = ("%d %s and not %d"):format(expect[name], name, counts[name])
+        end
+    end
+    return words[1] and "expected " .. table.concat(words, ", ")
+end
+
+
+local function judge(plan, products, outcome)
+    local verdict, finding = judge_store(products, outcome)
+    local other = unmet(plan.expect, outcome.purchases)
+    if not other then return verdict, finding end
+    return "wrong", finding .. "; " .. other
 end
 
 
@@ -99,24 +146,25 @@ end
 ---@param outcome { left: table<string, integer>, orders: table[], purchases: table[] }
 ---@return "right"|"wrong" verdict
 ---@return string finding
-function sale.judge(plan, outcome) return judge(count_products(plan, outcome), outcome) end
+function sale.judge(plan, outcome) return judge(plan, count_products(plan, outcome), outcome) end
 
 
--- numbers ---------------------------------------------------------------------------------------
-
-local COUNTED = { sold = "sold", refused = "refused" }
-
-local function count_outcomes(self)
-    self.sold, self.refused, self.failed, self.failures = 0, 0, 0, {}
-    for _, purchase in ipairs(self.purchases) do
-        local what = COUNTED[purchase.outcome] or "failed"
-        self[what] = self[what] + 1
-        if what == "failed" then
-            self.failures[purchase.outcome] = (self.failures[purchase.outcome] or 0) + 1
-        end
+-- The store knows nothing of buyers that waited in vain, nor of a sale that never ends.
+local function complete(self, outcome)
+    local limit = self.plan.limit
+    local waited = vain.count(outcome, self.products, outcome.late and limit or self.seconds)
+    if waited > 0 then
+        self.verdict = self.verdict == "right" and "stuck" or self.verdict
+        self.finding = ("%s; %d %s waited in vain"):format(self.finding, waited,
+            waited == 1 and "buyer" or "buyers")
+    end
+    if outcome.late then
+        self.finding = ("%s; ended after its limit of %g s"):format(self.finding, limit)
     end
 end
 
+
+-- numbers ---------------------------------------------------------------------------------------
 
 local function measure(self)
     self.wait, self.hold = distributions.new(), distributions.new()
@@ -148,13 +196,13 @@ function sale.of(plan, outcome)
         purchases = outcome.purchases, notes = outcome.notes, faults = outcome.faults,
         seconds = outcome.seconds, products = count_products(plan, outcome),
     }, Sale)
-    count_outcomes(self)
+    local counts
+    counts, self.failures = count_outcomes(self.purchases)
+    for name, count in pairs(counts) do self[name] = count end
     measure(self)
     self.left = total_left(self.products)
-    self.verdict, self.finding = judge(self.products, outcome)
-    if outcome.late then
-        self.finding = ("%s; ended after its limit of %g s"):format(self.finding, plan.limit)
-    end
+    self.verdict, self.finding = judge(plan, self.products, outcome)
+    complete(self, outcome)
     self.fairness = fairness.of(self.purchases, plan.servers)
     self.overlaps = overlaps.of(self.purchases)
     return self
@@ -195,6 +243,19 @@ function Sale:__tostring()
 end
 
 
+-- Of the plan: what a reader has to know to understand the sale. What else there is stands beside.
+local OPTIONS = {
+    "quantity", "purchase", "lock", "pause", "hold", "timeout", "fenced", "session", "seed",
+    "limit", "simulated", "expect", "parameters",
+}
+
+local function options_of(plan)
+    local options = {}
+    for _, name in ipairs(OPTIONS) do options[name] = plan[name] end
+    return options
+end
+
+
 local function server_names(count)
     local names = {}
     for number = 1, count do names[number] = "server " .. number end
@@ -217,7 +278,21 @@ function Sale:record()
         buyers = self.buyers, sold = self.sold, refused = self.refused, failed = self.failed,
         seconds = self.seconds, servers = server_names(self.servers), faults = self.faults,
         fairness = self.fairness, purchases = self.purchases, overlaps = self.overlaps,
+        failures = self.failures, notes = self.notes, options = options_of(self.plan),
     }
+end
+
+
+--- All of it as plain tables: what JSON has. Its fields are the sale's.
+---@return table
+function Sale:fields()
+    local fields = self:record()
+    fields.products, fields.left, fields.ordered = self.products, self.left, nil
+    fields.servers = self.servers
+    fields.wait, fields.hold = self.wait:fields(), self.hold:fields()
+    fields.answer = self.answer:fields()
+    fields.seed, fields.story = self.seed, self.story
+    return fields
 end
 
 
@@ -233,11 +308,13 @@ end
 function Sale:report(file) return report.write(file, contents(self)) end
 
 
---- Writes all of it, as JSON.
+--- Writes all of it, as JSON: its `fields`.
 ---@param file string
 ---@return true?
 ---@return string? message
-function Sale:json(file) return report.json(file, contents(self)) end
+function Sale:json(file)
+    return report.json(file, { title = self.name, sales = { self:fields() } })
+end
 
 
 --- Writes the purchases, a line each.

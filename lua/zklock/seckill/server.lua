@@ -3,6 +3,7 @@
 
 local barrier = require "zklock.seckill.barrier"
 local buyers = require "zklock.seckill.buyer"
+local checked_store = require "zklock.seckill.checked_store"
 local is_interrupt = require "zklock.system.is_interrupt"
 local purchases = require "zklock.seckill.purchases"
 local stores = require "zklock.seckill.stores"
@@ -28,6 +29,7 @@ local GROUP = 1000 -- buyers: a call has only so many arguments
 ---@field store table
 ---@field record zklock.seckill.Record
 ---@field faults zklock.seckill.Faults
+---@field patience zklock.seckill.Patience?  nil in a simulated sale, whose world has its own
 ---@field served integer     how many of its buyers it is done with
 local Server = {}
 Server.__index = Server
@@ -88,7 +90,8 @@ end
 --- A connection of its own to the store, as from a pool.
 ---@return table store
 function Server:new_store()
-    return self.open_store(self.plan.place, self)
+    local store = self.open_store(self.plan.place, self)
+    return checked_store.opened(self.plan.store, store)
 end
 
 
@@ -117,6 +120,7 @@ local function serve(self, purchase, wish)
     end
     if not buyer.told then buyer:tell "untold" end
     if buyer.hold then pcall(buyer.leave, buyer) end
+    if self.patience then self.patience:done(buyer) end
     self.served = self.served + 1
     if not ok and is_interrupt(problem) then error(problem, 0) end
 end
@@ -149,7 +153,9 @@ function Server:serve()
         local last = min(first + GROUP - 1, #tasks)
         groups[#groups + 1] = function() zklock.run(unpack(tasks, first, last)) end
     end
-    if groups[1] then zklock.run(unpack(groups)) end
+    if not groups[1] then return end
+    if self.patience then return self.patience:carry_out(#tasks, groups) end
+    zklock.run(unpack(groups))
 end
 
 

@@ -5,8 +5,12 @@
 local core = require "zklock.core"
 local faults = require "zklock.seckill.fault"
 local json_file = require "zklock.seckill.json_file"
+local patience = require "zklock.seckill.patience"
 local records = require "zklock.seckill.record"
 local servers = require "zklock.seckill.server"
+
+
+local LONGEST_START = 60 -- seconds; the sale ends sooner if a server does not start
 
 
 local function block(seconds) core.poll({}, seconds) end
@@ -17,9 +21,9 @@ local function run(file_name, number)
     math.randomseed(plan.seed * 1000 + number)
     local server = servers.new(plan, number, records.create(plan.folder, number))
     server:open()
-    server.faults = faults.watch(server)
+    server.faults, server.patience = faults.watch(server), patience.new(server)
     server:come "start"
-    server:wait_for("start", plan.servers + 1, block)
+    assert(server.places:wait("start", plan.servers + 1, LONGEST_START, block))
     server:serve()
     server:close()
 end

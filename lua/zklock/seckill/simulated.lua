@@ -2,6 +2,7 @@
 --- memory, and a seed chooses who goes on, and which faults come. What the servers run is what they
 --- run otherwise.
 
+local checked_store = require "zklock.seckill.checked_store"
 local failure = require "zklock.failure"
 local fault = require "zklock.seckill.fault"
 local record = require "zklock.seckill.record"
@@ -114,7 +115,7 @@ end
 local function far_away(play, store)
     local function travel() zklock.sleep(play.world:random() * play.plan.chances.delay) end
     local far = {}
-    for _, name in ipairs{ "sell", "commit" } do
+    for _, name in ipairs{ "sell", "sell_all", "commit" } do
         far[name] = store[name] and function(_, ...)
             travel()
             return store[name](store, ...)
@@ -171,9 +172,7 @@ end
 
 -- What the store says.
 local function look(play)
-    play.left = {}
-    for product in pairs(play.plan.products) do play.left[product] = play.store:stock(product) end
-    play.orders = play.store:orders()
+    play.left, play.orders = checked_store.look(play.plan, play.store)
 end
 
 
@@ -204,7 +203,7 @@ local function begin(plan, world)
             zookeeper = HOSTS, root = ROOT .. "/store",
         },
     }, Play)
-    play.store = stores.load(plan.store).create(play.place)
+    play.store = checked_store.opened(plan.store, stores.load(plan.store).create(play.place))
     local strategy = strategies.load(plan.strategy)
     if strategy.prepare then strategy.prepare{ locks = plan.locks, root = ROOT } end
     for number = 1, plan.servers do

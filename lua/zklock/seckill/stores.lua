@@ -8,7 +8,8 @@
 ---     store:orders()                         -- { { buyer =, product =, quantity = }, … }
 ---     store:close()
 ---
---- docs/design/laboratory.md tells more.
+--- docs/design/laboratory.md tells more. What a store of the user's own gives is checked by
+--- zklock.seckill.checked_store.
 
 local database = require "zklock.engine.database"
 local lua_module = require "zklock.seckill.lua_module"

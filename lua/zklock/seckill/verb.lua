@@ -38,10 +38,11 @@ local function has(words, pattern)
 end
 
 
--- Only scenarios need a server: not a list, nor a help, nor what names one.
+-- Only scenarios need a server: not a list, nor a help, nor what names one, nor a sale whose faults
+-- strike one.
 local function needs_server(words)
     return not (has(words, "^%-%-help$") or has(words, "^%-h$") or has(words, "^%-%-list$")
-        or has(words, "^%-%-zookeeper"))
+        or has(words, "^%-%-zookeeper") or has(words, "%l zookeeper at "))
 end
 
 

@@ -9,6 +9,7 @@ local popen = io.popen
 ---@class zklock.system.Process
 ---@field name string
 ---@field pid string
+---@field group string?  "-123": the process group that it has for itself
 local Process = {}
 Process.__index = Process
 
@@ -16,17 +17,21 @@ Process.__index = Process
 local process = {}
 
 
--- A shell tells its pid, which the program then takes over.
-local TELL_PID = 'echo "pid $$"; exec "$0" "$@"'
+-- A shell tells its pid, which the program then takes over, and its parent's, the group's.
+local TELL_PID = 'echo "pid $$ $PPID"; exec "$0" "$@"'
+
+
+local KILL = "kill -s KILL -- %s 2>/dev/null"
 
 
 -- `timeout` ends a process that hangs, also a stopped one (-k), so that every
--- read from it ends. --foreground: Ctrl-C reaches the process as well.
-local function command_line(words, limit)
+-- read from it ends. --foreground: Ctrl-C reaches the process as well. Else it has a group.
+local function command_line(words, limit, is_group)
     local quoted = {}
     for i, word in ipairs(words) do quoted[i] = shell.quote(word) end
-    return ("exec timeout --foreground -k 1 %d sh -c %s %s </dev/null")
-        :format(limit, shell.quote(TELL_PID), table.concat(quoted, " "))
+    return ("exec timeout %s -k 1 %d sh -c %s %s </dev/null")
+        :format(is_group and "" or "--foreground", limit, shell.quote(TELL_PID),
+            table.concat(quoted, " "))
 end
 
 
@@ -35,12 +40,15 @@ end
 ---@param words string[]     the program and its arguments
 ---@param limit integer      seconds after which it is ended
 ---@param reaper zklock.system.Reaper
+---@param is_group boolean?  what it starts itself ends with it; no Ctrl-C reaches them
 ---@return zklock.system.Process
-function process.start(name, words, limit, reaper)
-    local pipe = assert(popen(command_line(words, limit), "r"))
+function process.start(name, words, limit, reaper, is_group)
+    local pipe = assert(popen(command_line(words, limit, is_group), "r"))
     local self = setmetatable({ name = name, pipe = pipe, reaper = reaper }, Process)
-    self.pid = self:expect "pid"
-    reaper:hold(self.pid, self)
+    local group
+    self.pid, group = self:expect "pid":match "^(%d+) (%d+)$"
+    self.group = is_group and "-" .. group or nil
+    reaper:hold(self.group or self.pid, self)
     return self
 end
 
@@ -85,12 +93,13 @@ end
 ---@return string? word  the last one that it said
 function Process:finish()
     local complaint, last
+    if self.group then shell.succeeds(KILL:format(self.group)) end -- what it left behind
     for word, arguments in read, self do
         last = word
         if word == "error" then complaint = arguments end
     end
     self.pipe:close()
-    self.reaper:let_go(self.pid)
+    self.reaper:let_go(self.group or self.pid)
     if complaint then error(self.name .. ": " .. complaint, 0) end
     return last
 end
@@ -98,10 +107,10 @@ end
 
 --- Ends the process, whatever it does.
 function Process:kill()
-    shell.succeeds(("kill -KILL %s 2>/dev/null"):format(self.pid))
+    shell.succeeds(KILL:format(self.group or self.pid))
     for _ in read, self do end
     self.pipe:close()
-    self.reaper:let_go(self.pid)
+    self.reaper:let_go(self.group or self.pid)
 end
 
 

@@ -22,7 +22,7 @@ while read -r sign about; do
 $about" ;;
     esac
 done
-[ -z "$pids" ] || kill -KILL $pids
+[ -z "$pids" ] || kill -s KILL -- $pids
 [ -z "$commands" ] || sh -c "$commands"
 rm -rf -- "$0"
 ]]

@@ -78,10 +78,14 @@ function Throwaway:redis(count)
 end
 
 
---- ZooKeepers of their own, for faults: an ensemble, whose servers can be killed.
+--- ZooKeepers of their own, for faults: an ensemble, whose servers can be killed, restarted and
+--- paused, and cut off from their clients if there are `relays`.
 ---@param count 1|3
+---@param options { relays: boolean? }?
 ---@return zklock.throwaway.ZooKeeper
-function Throwaway:zookeepers(count) return start_zookeeper(self, { servers = count }) end
+function Throwaway:zookeepers(count, options)
+    return start_zookeeper(self, { servers = count, relays = options and options.relays })
+end
 
 
 --- A ZooKeeper of its own, for faults: its `clock` can jump.

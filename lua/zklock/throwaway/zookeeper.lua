@@ -3,6 +3,7 @@
 
 local clocks = require "zklock.throwaway.clock"
 local dependency = require "zklock.system.dependency"
+local relay = require "zklock.throwaway.relay"
 local shell = require "zklock.system.shell"
 local wait_for = require "zklock.throwaway.wait_for"
 local zklock = require "zklock"
@@ -21,6 +22,8 @@ local SCRIPT = debug.getinfo(1, "S").source:match "^@(.*)zookeeper%.lua$" .. "zo
 ---@field addresses string[]
 ---@field folder string
 ---@field clock zklock.throwaway.Clock?
+---@field relays zklock.throwaway.Relay[]?  by which clients reach the servers
+---@field killed table<integer, boolean>
 local ZooKeeper = {}
 ZooKeeper.__index = ZooKeeper
 
@@ -52,9 +55,20 @@ local function with_clock(clock)
 end
 
 
+local function start_relays(self, reaper)
+    local hosts = {}
+    self.relays = {}
+    for number, address in ipairs(self.addresses) do
+        self.relays[number] = relay.start(reaper, address)
+        hosts[number] = self.relays[number].address
+    end
+    self.hosts = table.concat(hosts, ",")
+end
+
+
 --- Starts one, or three.
 ---@param reaper zklock.system.Reaper
----@param options { servers: 1|3|nil, clock: boolean? }?  clock: it has one that can jump
+---@param options { servers: 1|3|nil, clock: boolean?, relays: boolean? }?  clock: one that can jump
 ---@return zklock.throwaway.ZooKeeper
 function zookeeper.start(reaper, options)
     options = options or {}
@@ -70,9 +84,12 @@ function zookeeper.start(reaper, options)
     end
     local addresses = {}
     for address in hosts:gmatch "[^,]+" do addresses[#addresses + 1] = address end
-    return setmetatable({
+    local self = setmetatable({
         hosts = hosts, addresses = addresses, folder = value(answer, "dir"), clock = clock,
+        killed = {},
     }, ZooKeeper)
+    if options.relays then start_relays(self, reaper) end
+    return self
 end
 
 
@@ -102,9 +119,63 @@ function ZooKeeper:leader()
 end
 
 
----@param number integer
+-- A verb of the script, for a server; of one that is alone the number may be left out.
+local function tell(self, verb, number)
+    run("/dev/null", "", verb, shell.quote(self.folder), number or 1)
+end
+
+
+---@param number integer?  default: 1
 function ZooKeeper:kill(number)
-    run("/dev/null", "", "kill", shell.quote(self.folder), number)
+    self.killed[number or 1] = true
+    tell(self, "kill", number)
+end
+
+
+--- Starts a server again, with the data that it has; one that runs is killed first. Returns when it
+--- serves, or, if there is no quorum, answers.
+---@param number integer?
+function ZooKeeper:restart(number)
+    tell(self, "restart", number)
+    self.killed[number or 1] = nil
+end
+
+
+local function signal(self, number, name)
+    local pid = ("%s/%d/pid"):format(shell.quote(self.folder), number or 1)
+    shell.succeeds(("kill -%s $(cat %s) 2>/dev/null"):format(name, pid))
+end
+
+
+--- Stops a server (SIGSTOP): its connections stay open, and nothing is answered.
+---@param number integer?
+function ZooKeeper:pause(number) signal(self, number, "STOP") end
+
+--- It goes on.
+---@param number integer?
+function ZooKeeper:resume(number) signal(self, number, "CONT") end
+
+
+local function relay_of(self, number)
+    if not self.relays then error("this ZooKeeper was started without relays", 0) end
+    return self.relays[number or 1]
+end
+
+
+--- Cuts a server off from its clients: their connections end, and so do new ones.
+---@param number integer?
+function ZooKeeper:cut(number) relay_of(self, number):cut() end
+
+--- Clients reach it again.
+---@param number integer?
+function ZooKeeper:heal(number) relay_of(self, number):lead_to(self.addresses[number or 1]) end
+
+
+--- Starts again what was killed.
+function ZooKeeper:mend()
+    for number in ipairs(self.addresses) do
+        if self.killed[number] then self:restart(number) end
+    end
 end
 
 
@@ -136,7 +207,11 @@ end
 
 
 --- Ends them.
-function ZooKeeper:close() run("/dev/null", "", "stop", shell.quote(self.folder)) end
+function ZooKeeper:close()
+    run("/dev/null", "", "stop", shell.quote(self.folder))
+    for _, each in ipairs(self.relays or {}) do each:close() end
+    self.relays = nil
+end
 
 
 return zookeeper

@@ -6,6 +6,7 @@
 
 local csv = require "zklock.seckill.report.csv"
 local json = require "zklock.seckill.report.json"
+local misuse = require "zklock.misuse"
 local page = require "zklock.seckill.report.page"
 
 
@@ -19,13 +20,20 @@ local page = require "zklock.seckill.report.page"
 local report = {}
 
 
+local function check(file_name)
+    if type(file_name) ~= "string" or file_name == "" then
+        misuse.refuse("a report needs the name of its file, not %s", misuse.show(file_name))
+    end
+end
+
+
 local function write(file_name, text)
     local file, message = io.open(file_name, "wb")
     if not file then return nil, message end
     local written, why = file:write(text)
     local closed, why_not = file:close()
     if written and closed then return true end
-    return nil, why or why_not
+    return nil, ("%s: %s"):format(file_name, why or why_not)
 end
 
 
@@ -35,6 +43,7 @@ end
 ---@return true?
 ---@return string? message
 function report.write(file_name, records)
+    check(file_name)
     return write(file_name, page.html(records))
 end
 
@@ -45,6 +54,7 @@ end
 ---@return true?
 ---@return string? message
 function report.json(file_name, records)
+    check(file_name)
     return write(file_name, json.of_records(records))
 end
 
@@ -55,6 +65,7 @@ end
 ---@return true?
 ---@return string? message
 function report.csv(file_name, records)
+    check(file_name)
     return write(file_name, csv.of_records(records))
 end
 

@@ -7,15 +7,17 @@ local utf8 = require "zklock.system.utf8"
 local json = {}
 
 local OBJECT = { __jsontype = "object" } -- for what has no fields: {} and not []
-local MAPS = { products = true, left = true, ordered = true, fairness = true }
+local MAPS = { products = true, left = true, ordered = true, fairness = true, failures = true,
+               options = true, quantile = true }
 
 -- In this order in the text; the same records give the same text.
 local ORDER = {
     "title", "sales", "histories", "name", "strategy", "store", "verdict", "finding", "expect",
-    "explanation", "products", "left", "ordered", "buyers", "sold", "refused", "failed", "seconds",
-    "servers", "faults", "at", "ended", "kind", "target", "fairness", "overtakes", "jain",
-    "purchases", "buyer", "server", "product", "lock", "shared", "asked", "granted", "released",
-    "token", "written", "outcome", "overlaps", "from", "to", "holders",
+    "explanation", "products", "left", "ordered", "buyers", "sold", "refused", "failed", "failures",
+    "seconds", "wait", "hold", "answer", "servers", "faults", "at", "ended", "kind", "target",
+    "fairness", "overtakes", "jain", "purchases", "buyer", "server", "product", "lock", "shared",
+    "asked", "granted", "released", "token", "written", "outcome", "overlaps", "from", "to",
+    "holders", "notes", "line", "options",
 }
 
 

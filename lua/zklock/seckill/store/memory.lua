@@ -126,15 +126,22 @@ end
 function Memory:rollback() finish(self) end
 
 
---- Writes the stock and the order, both or none.
----@param order zklock.seckill.Order
+--- Writes the stock and several orders of one holder, all or none.
+---@param orders zklock.seckill.Order[]
 ---@return boolean written  false: a younger holder of the lock came before
-function Memory:sell(order)
+function Memory:sell_all(orders)
     self:begin()
-    local written = self:write(order)
+    local written = true
+    for _, order in ipairs(orders) do written = written and self:write(order) end
     if written then self:commit() else self:rollback() end
     return written
 end
+
+
+--- The same of one order.
+---@param order zklock.seckill.Order
+---@return boolean written
+function Memory:sell(order) return self:sell_all{ order } end
 
 
 function Memory:orders() return self.tables.orders end

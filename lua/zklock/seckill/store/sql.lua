@@ -4,6 +4,7 @@
 --- agree, unless two servers worked with the same stock.
 
 local database = require "zklock.engine.database"
+local sorted_names = require "zklock.sorted_names"
 
 local literal_token = database.literal_token
 
@@ -136,20 +137,24 @@ end
 ---@field quantity integer
 ---@field left integer    the stock after that
 ---@field buyer integer?
----@field server string
+---@field server string?
 ---@field token string?   digits; with it, refused if a younger holder has read or written
 ---@field version integer?  with it, no write since that was read is overwritten
 
 local function row_of(self, order)
     return ("(%s, %d, %s, %s, %s)"):format(self:text(order.product), order.quantity,
-        self:text(tostring(order.buyer or "")), self:text(order.server),
+        self:text(tostring(order.buyer or "")), self:text(order.server or ""),
         literal_token(order.token))
 end
 
 
--- The stock is the one after the last order.
+-- The stock of each product is the one after its last order.
 local function write_all(self, orders)
-    if self:execute(update_of(self, orders[#orders])) ~= 1 then return false end
+    local last = {}
+    for _, order in ipairs(orders) do last[order.product] = order end
+    for _, product in ipairs(sorted_names(last)) do
+        if self:execute(update_of(self, last[product])) ~= 1 then return false end
+    end
     local rows = {}
     for i, order in ipairs(orders) do rows[i] = row_of(self, order) end
     self:execute("INSERT INTO tb_order (commodity_id, number, buyer, server, token) VALUES "
@@ -173,7 +178,7 @@ end
 
 
 --- Writes the stock and several orders of one holder, all or none.
----@param orders zklock.seckill.Order[]  of one product, in order
+---@param orders zklock.seckill.Order[]  those of each product in order
 ---@return boolean written  false: a younger holder of the lock came before
 function Sql:sell_all(orders)
     return self:transaction(function() return write_all(self, orders) end)

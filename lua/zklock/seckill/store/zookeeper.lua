@@ -74,19 +74,27 @@ local function writer_of(self, hold)
 end
 
 
---- Writes the stock and the order, both or none.
----@param order zklock.seckill.Order
+--- Writes the stock and the orders of a buyer, all or none.
+---@param orders zklock.seckill.Order[]  each of another product
 ---@return boolean written  false: its lease was lost
-function Store:sell(order)
-    local path = order_path(self.place, order.buyer)
-    local written, message, code = writer_of(self, order.hold):guard{
-        { "set", product_path(self.place, order.product), ("%d"):format(order.left) },
-        { "create", path, ("%d %s"):format(order.quantity, order.product) },
-    }
+function Store:sell_all(orders)
+    local path, lines, writes = order_path(self.place, orders[1].buyer), {}, {}
+    for i, order in ipairs(orders) do
+        writes[i] = { "set", product_path(self.place, order.product), ("%d"):format(order.left) }
+        lines[i] = ("%d %s"):format(order.quantity, order.product)
+    end
+    writes[#writes + 1] = { "create", path, table.concat(lines, "\n") }
+    local written, message, code = writer_of(self, orders[1].hold):guard(writes)
     if code == "unknown" and self.session:get(path) then return true end -- no other has that order
     if not written and code ~= "lost" then error(message, 0) end
     return written == true
 end
+
+
+--- The same of one order.
+---@param order zklock.seckill.Order
+---@return boolean written
+function Store:sell(order) return self:sell_all{ order } end
 
 
 function Store:orders()
@@ -94,8 +102,7 @@ function Store:orders()
     for buyer = 1, self.place.buyers do
         local text, message, code = self.session:get(order_path(self.place, buyer))
         assert(text or code == "no_node", message)
-        if text then
-            local quantity, product = text:match "^(%d+) (.*)$"
+        for quantity, product in (text or ""):gmatch "(%d+) (%C+)" do
             orders[#orders + 1] = {
                 buyer = buyer, product = product, quantity = tonumber(quantity),
             }
@@ -119,8 +126,9 @@ function zookeeper.remove(place)
 end
 
 
+-- Where the server does not answer any more, the lease ends with the session.
 function Store:close()
-    assert(self.lease:release())
+    self.lease:release()
     if self.is_own then self.session:close() end
 end
 

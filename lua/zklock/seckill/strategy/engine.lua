@@ -7,7 +7,12 @@
 local cerberus = require "zklock.seckill.strategy.cerberus"
 local engines = require "zklock.engine"
 local engine_options = require "zklock.engine.options"
+local failure = require "zklock.engine.failure"
 local sql_database = require "zklock.engine.database"
+local wait_for = require "zklock.throwaway.wait_for"
+
+
+local ANSWER = 1 -- seconds within which one of redlock's masters has to answer
 
 
 local Strategy = {}
@@ -98,11 +103,30 @@ local function open(server, engine, options, new_lock)
 end
 
 
+local function ping(master) return master:call "ping" end
+
+-- Redlock asks its masters when it is asked itself, and has to live with some that are silent. But
+-- where none answers there is nothing to sell with.
+local function await_master(engine)
+    local why
+    local answered = wait_for(function()
+        for _, master in ipairs(engine.masters) do
+            local answer, message = failure.catch(master.address, ping, master)
+            if answer then return true end
+            why = message
+        end
+    end, ANSWER)
+    if not answered then error("redlock: no master answers: " .. why, 0) end
+end
+
+
 -- Of an engine that has its servers to itself.
 local function open_one(kind, engine, server)
     local options = addresses(kind.needs, server.plan.redis, server.plan.place.database)
     for name, value in pairs(server.parameters.engine or {}) do options[name] = value end
-    return open(server, engine, options, kind.lock or mutex)
+    local strategy = open(server, engine, options, kind.lock or mutex)
+    if engine == "redlock" then await_master(strategy.engine) end
+    return strategy
 end
 
 

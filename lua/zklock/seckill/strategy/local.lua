@@ -41,9 +41,30 @@ function Local:enter(lock)
 end
 
 
-function Local.leave(_, ticket)
+local function leave(ticket)
     assert(ticket.queue[1] == ticket, "the local lock is held by another")
     table.remove(ticket.queue, 1)
+end
+
+
+--- Several locks, in the order of their names: no two wait for each other.
+function Local:enter_all(locks)
+    local tickets = {}
+    for i, lock in ipairs(locks) do
+        local ticket, message, code = self:enter(lock)
+        if not ticket then
+            self.leave(self, tickets)
+            return nil, message, code
+        end
+        tickets[i] = ticket
+    end
+    return tickets
+end
+
+
+function Local.leave(_, hold)
+    if hold.queue then return leave(hold) end
+    for _, ticket in ipairs(hold) do leave(ticket) end
 end
 
 

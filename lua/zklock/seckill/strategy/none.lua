@@ -6,6 +6,7 @@ None.__index = None
 
 function None.open() return setmetatable({}, None) end
 function None:enter() return self end
+None.enter_all = None.enter
 function None.leave() end
 
 

@@ -41,11 +41,30 @@ function ZooKeeper:lock(name, side)
 end
 
 
-function ZooKeeper:enter(name, _, wish)
-    wish = wish or {}
-    return self:lock(name, wish.side):acquire{
+local function acquire(self, lock, wish)
+    return lock:acquire{
         timeout = wish.timeout or self.server.timeout, on_queued = wish.on_queued,
     }
+end
+
+
+function ZooKeeper:enter(name, _, wish)
+    wish = wish or {}
+    return acquire(self, self:lock(name, wish.side), wish)
+end
+
+
+--- Several locks, all of them or none.
+function ZooKeeper:enter_all(names, _, wish)
+    local key = (wish.side or "") .. " " .. table.concat(names, " + ")
+    local lock = self.locks[key]
+    if not lock then
+        local parts = {}
+        for i, name in ipairs(names) do parts[i] = self:lock(name, wish.side) end
+        lock = self.session:multi(parts)
+        self.locks[key] = lock
+    end
+    return acquire(self, lock, wish)
 end
 
 

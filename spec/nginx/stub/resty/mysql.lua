@@ -36,8 +36,9 @@ local function open(options)
 end
 
 
--- It waits for the server, as a cosocket does: other light threads go on meanwhile.
-local function wait() ngx.sleep(0) end
+-- It waits for the server, as a cosocket does: other light threads go on meanwhile. (nginx warns of
+-- a sleep of 0.)
+local function wait() ngx.sleep(0.001) end
 
 
 function _M:connect(options)

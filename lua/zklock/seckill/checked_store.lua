@@ -1,0 +1,95 @@
+--- What a store gives, checked: a store of the user's own that gives something else is named.
+
+local misuse = require "zklock.misuse"
+
+local show = misuse.show
+
+
+local METHODS = { "stock", "sell", "orders", "close" }
+
+
+local checked_store = {}
+
+
+local function complain(name, text, ...)
+    error(("the store %s: "):format(name) .. text:format(...), 0)
+end
+
+
+--- A store that was made or opened.
+---@param name string
+---@param store any
+---@return table store
+function checked_store.opened(name, store)
+    for _, method in ipairs(METHODS) do
+        if type(store) ~= "table" or not store[method] then
+            complain(name, "it opens to something without %s", method)
+        end
+    end
+    return store
+end
+
+
+---@param name string
+---@param product string
+---@param stock any
+---@return number stock
+function checked_store.stock(name, product, stock)
+    if type(stock) ~= "number" then
+        complain(name, "its stock of %s is %s, not a number", product, show(stock))
+    end
+    return stock
+end
+
+
+--- What came of a write.
+---@param name string
+---@param written any
+---@return any written  not nil
+function checked_store.written(name, written)
+    if written == nil then
+        complain(name, "the write has no result: true, or false if it is refused")
+    end
+    return written
+end
+
+
+local function check_order(name, order, products)
+    if type(order) ~= "table" then complain(name, "an order is %s, not a table", show(order)) end
+    if not products[order.product] then
+        complain(name, "an order is of product %s, which is not sold", show(order.product))
+    end
+    if order.buyer ~= nil and type(order.buyer) ~= "number" then
+        complain(name, "an order has the buyer %s, not a number", show(order.buyer))
+    end
+    if type(order.quantity) ~= "number" then
+        complain(name, "an order has the quantity %s, not a number", show(order.quantity))
+    end
+end
+
+
+local function orders_of(name, store, products)
+    local orders = store:orders()
+    if type(orders) ~= "table" then
+        complain(name, "its orders are %s, not a list", show(orders))
+    end
+    for _, order in ipairs(orders) do check_order(name, order, products) end
+    return orders
+end
+
+
+--- What it says of a sale that is over.
+---@param plan zklock.seckill.Plan
+---@param store table
+---@return table<string, integer> left  of each product
+---@return table[] orders
+function checked_store.look(plan, store)
+    local name, left = plan.store, {}
+    for product in pairs(plan.products) do
+        left[product] = checked_store.stock(name, product, store:stock(product))
+    end
+    return left, orders_of(name, store, plan.products)
+end
+
+
+return checked_store

@@ -1,0 +1,169 @@
+--- The faults of a sale as the script gives them, checked: the option `faults`.
+
+local misuse = require "zklock.misuse"
+local zklock = require "zklock"
+
+local refuse, show = misuse.refuse, misuse.show
+
+
+local MOST_SECONDS = 3600
+
+local FAULT = "a fault is { at = seconds, stop = whom, length = seconds }, "
+    .. "{ at = seconds, kill = whom }, where whom is \"holder\" or \"server 1\" to \"server %d\"; "
+    .. "of ZooKeeper { kill = \"zookeeper\" }, { restart = \"zookeeper\" }, { pause = \"zookeeper\""
+    .. ", length = seconds }, { cut = \"zookeeper\", length = seconds }; { switch = value }; or "
+    .. "{ run = function, what = text, where = text }; with held = true, but for servers"
+
+local FIELDS = {
+    at = true, stop = true, kill = true, restart = true, pause = true, cut = true, length = true,
+    run = true, what = true, where = true, held = true, switch = true,
+}
+
+local KINDS = { "stop", "kill", "restart", "pause", "cut", "switch", "run" }
+local LASTING = { stop = true, pause = true, cut = true }
+
+-- What is done to ZooKeeper, and what ends it after its length.
+local OF_ZOOKEEPER = {
+    kill = { "kill" }, restart = { "restart" }, pause = { "pause", "resume" },
+    cut = { "cut", "heal" }, stop = { "pause", "resume" },
+}
+
+
+local fault_options = {}
+
+
+-- What it does, by its name; nil, what is wrong.
+local function kind_of(given)
+    local found
+    for _, kind in ipairs(KINDS) do
+        if given[kind] and found then return nil end
+        found = given[kind] and kind or found
+    end
+    return found
+end
+
+
+-- What is wrong with a switch; nil: nothing.
+local function wrong_switch(given, strategy)
+    if not strategy.switch then return "the sale's strategy has no switch" end
+    if type(given.switch) ~= "string" or given.switch:find "%c" then
+        return "switch must be the name of an engine, or \"\" for the next in the order"
+    end
+end
+
+
+-- What is wrong with a function; nil: nothing.
+local function wrong_run(given)
+    if type(given.run) ~= "function" then return "run must be a function" end
+    if type(given.what) ~= "string" or type(given.where) ~= "string" then
+        return "a run has what and where, by which reports name it"
+    end
+end
+
+
+-- Why a fault of that kind cannot strike whom it names; nil: it can.
+local function wrong_target(kind, whom, servers)
+    if OF_ZOOKEEPER[kind] and whom == "zookeeper" then return nil end
+    local number = type(whom) == "string" and tonumber(whom:match "^server (%d+)$")
+    local known = whom == "holder" or number and number >= 1 and number <= servers
+    if known and (kind == "stop" or kind == "kill") then return nil end
+    return ("a %s cannot strike %s"):format(kind, show(whom))
+end
+
+
+-- What is wrong with its fields; nil: nothing.
+local function wrong_fields(given, kind, servers, strategy)
+    if not kind then return "a fault has one of " .. table.concat(KINDS, ", ") end
+    if (LASTING[kind] ~= nil) ~= (given.length ~= nil) then
+        return "a stop, a pause and a cut have a length, and nothing else has one"
+    end
+    if kind ~= "run" and (given.what ~= nil or given.where ~= nil) then
+        return "only a run has what and where"
+    end
+    if kind == "run" then return wrong_run(given) end
+    if kind == "switch" then return wrong_switch(given, strategy) end
+    if given[kind] ~= "zookeeper" and given.held ~= nil then
+        return "neither a stop nor a kill of a server has held"
+    end
+    return wrong_target(kind, given[kind], servers)
+end
+
+
+-- Of ZooKeeper, which the play has for itself then.
+local function strike_zookeeper(kind, length)
+    local begin, stop = OF_ZOOKEEPER[kind][1], OF_ZOOKEEPER[kind][2]
+    return function(play)
+        local zookeeper = play.own_zookeeper
+        zookeeper[begin](zookeeper)
+        if not stop then return end
+        zklock.sleep(length)
+        zookeeper[stop](zookeeper)
+    end
+end
+
+
+-- What carries out a fault that strikes no server of the sale, and how reports name it.
+local function action_of(given, kind, strategy)
+    if kind == "run" then return given.run, given.what, given.where end
+    if kind == "switch" then
+        local value = given.switch
+        local function run(play) strategy.switch(play, value) end
+        return run, "switch to " .. (value == "" and "the next" or value), "cerberus_engine"
+    end
+    if given[kind] ~= "zookeeper" then return nil end
+    return strike_zookeeper(kind, given.length), kind, "zookeeper"
+end
+
+
+local function one_fault(given, servers, strategy)
+    local function wrong(what) refuse("%s: " .. FAULT, what, servers) end
+    if type(given) ~= "table" then wrong("a fault cannot be " .. show(given)) end
+    for field in pairs(given) do
+        if not FIELDS[field] then wrong("a fault has no " .. show(field)) end
+    end
+    for _, field in ipairs{ "at", "length" } do
+        local value = given[field]
+        if value ~= nil and not (type(value) == "number" and value >= 0
+                                 and value <= MOST_SECONDS) then
+            refuse("%s must be a number of seconds from 0 to %d, not %s", field, MOST_SECONDS,
+                show(value))
+        end
+    end
+    if given.held ~= nil and type(given.held) ~= "boolean" then
+        refuse("held must be true or false, not %s", show(given.held))
+    end
+    local kind = kind_of(given)
+    local problem = wrong_fields(given, kind, servers, strategy)
+    if problem then wrong(problem) end
+    local run, what, where = action_of(given, kind, strategy)
+    return {
+        at = given.at or 0, stop = not run and given.stop or nil,
+        kill = not run and given.kill or nil,
+        length = given.length, run = run, what = what, where = where, held = given.held or false,
+        zookeeper = where == "zookeeper" and kind ~= "run" and kind or nil,
+    }
+end
+
+
+--- The faults of a plan.
+---@param given any       the option
+---@param servers integer
+---@param strategy table
+---@return table[]
+function fault_options.read(given, servers, strategy)
+    if given == nil then return {} end
+    if type(given) ~= "table" then
+        refuse("faults must be a list, not %s; " .. FAULT, show(given), servers)
+    end
+    for key in pairs(given) do
+        if type(key) ~= "number" or key % 1 ~= 0 or key < 1 or key > #given then
+            refuse("faults must be a list of faults, and it has %s; " .. FAULT, show(key), servers)
+        end
+    end
+    local list = {}
+    for i, each in ipairs(given) do list[i] = one_fault(each, servers, strategy) end
+    return list
+end
+
+
+return fault_options

@@ -1,0 +1,162 @@
+--- The patience of a server: what its buyers call, strategy and store, has to come back after a
+--- while. A call that does not is given up: the buyer is told "hung", and a note names it. The
+--- server ends when nobody is left but such buyers.
+---
+--- While it lives it adds to a file, by which the process that carries out the sale sees that it
+--- does not loop: see zklock.seckill.play.
+
+local barrier = require "zklock.seckill.barrier"
+local core = require "zklock.core"
+local zklock = require "zklock"
+
+local max, min = math.max, math.min
+local unpack = table.unpack or unpack -- luacheck: std max
+
+
+local GRACE = 5    -- seconds beyond the time that a buyer waits, or a session lasts
+local BLOCKED = 10 -- likewise, for which a server does nothing at all
+local TICK = 0.05
+local BEAT = 0.25
+
+
+---@class zklock.seckill.Patience
+---@field server zklock.seckill.Server
+---@field time number       seconds that the server was awake: not while it was stopped or blocked
+---@field calls table       by buyer: { what =, limit =, due = }
+---@field given_up table    a set of buyers
+---@field hung integer      how many these are
+local Patience = {}
+Patience.__index = Patience
+
+
+local patience = {}
+
+
+local OVER = setmetatable({}, { __tostring = function() return "the others hang" end })
+
+
+-- The file that a server adds to.
+local function beats(folder, number) return ("%s/beats-%d"):format(folder, number) end
+
+
+---@param server zklock.seckill.Server
+---@return zklock.seckill.Patience
+function patience.new(server)
+    return setmetatable({
+        server = server, time = 0, calls = {}, given_up = {}, hung = 0,
+    }, Patience)
+end
+
+
+--- A buyer calls something.
+---@param buyer zklock.seckill.Buyer
+---@param what string      "the strategy zookeeper: enter"
+---@param seconds number?  for which it is to wait at most; default: the sale's timeout
+function Patience:begins(buyer, what, seconds)
+    local plan = self.server.plan
+    local limit = max(seconds or plan.timeout, plan.session) + GRACE
+    self.calls[buyer] = { what = what, limit = limit, due = self.time + limit }
+end
+
+
+--- The call has come back.
+---@param buyer zklock.seckill.Buyer
+---@return any ...  as given
+function Patience:ends(buyer, ...)
+    self.calls[buyer] = nil
+    return ...
+end
+
+
+--- The server is done with the buyer.
+---@param buyer zklock.seckill.Buyer
+function Patience:done(buyer)
+    self.calls[buyer] = nil
+    if self.given_up[buyer] then self.hung = self.hung - 1 end
+    self.given_up[buyer] = nil
+end
+
+
+local function give_up(self, buyer, call)
+    self.calls[buyer], self.given_up[buyer] = nil, true
+    self.hung = self.hung + 1
+    buyer:note(("error: %s has not come back after %g s"):format(call.what, call.limit))
+    buyer:tell "hung"
+end
+
+
+local function give_up_late_ones(self)
+    local late = {}
+    for buyer, call in pairs(self.calls) do
+        if self.time > call.due then late[buyer] = call end
+    end
+    for buyer, call in pairs(late) do give_up(self, buyer, call) end
+end
+
+
+-- A task beside so many buyers; raises OVER where the others hang.
+local function watch(self, count)
+    local server, last, beat = self.server, core.now(), 0
+    while server.served < count do
+        if self.time >= beat then
+            barrier.come(beats(server.folder, server.number))
+            beat = self.time + BEAT
+        end
+        zklock.sleep(TICK)
+        local now = core.now()
+        self.time, last = self.time + min(now - last, 2 * TICK), now
+        give_up_late_ones(self)
+        if self.hung > 0 and server.served + self.hung >= count then error(OVER, 0) end
+    end
+end
+
+
+--- Runs the functions, which serve so many buyers, as far as they come back.
+---@param count integer
+---@param functions function[]
+function Patience:carry_out(count, functions)
+    local ok, problem = pcall(zklock.run, function() watch(self, count) end, unpack(functions))
+    if not ok and problem ~= OVER then error(problem, 0) end
+end
+
+
+-- in the process that carries out the sale --------------------------------------------------------
+
+---@class zklock.seckill.Pulse
+---@field path string
+---@field length integer
+---@field quiet number   seconds without a beat
+---@field last number
+local Pulse = {}
+Pulse.__index = Pulse
+
+
+--- The pulse of a server.
+---@param plan zklock.seckill.Plan
+---@param folder string
+---@param number integer
+---@return zklock.seckill.Pulse
+function patience.pulse(plan, folder, number)
+    return setmetatable({
+        path = beats(folder, number), length = 0, quiet = 0, last = core.now(),
+        limit = max(plan.timeout, plan.session) + BLOCKED,
+    }, Pulse)
+end
+
+
+--- For how long it has been still, if that is too long. It began to serve before.
+---@param stopped boolean?  it is stopped by a fault
+---@return number? seconds
+function Pulse:is_still(stopped)
+    local now = core.now()
+    local passed = min(now - self.last, BEAT)
+    if passed < BEAT then return nil end
+    local length = barrier.arrived(self.path)
+    self.last = now
+    self.quiet = (stopped or length == 0 or length > self.length) and 0 or self.quiet + passed
+    self.length = length
+    return self.quiet > self.limit and self.quiet or nil
+end
+
+
+return patience

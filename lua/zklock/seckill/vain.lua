@@ -1,0 +1,102 @@
+--- Buyers who waited in vain: for a lock that was not given to them, though nobody held it by
+--- right, and there was stock. A holder that was killed holds nothing; its lock may stay.
+
+local huge = math.huge
+
+
+local vain = {}
+
+
+-- Outcomes that tell nothing of a lock.
+local OTHERS = { sold = true, refused = true, late = true, error = true, untold = true }
+
+
+local function is_killed_by(faults)
+    local killed = {}
+    for _, fault in ipairs(faults) do
+        if fault.kind == "kill" then killed[fault.target] = true end
+    end
+    return function(purchase) return killed["server " .. purchase.server] end
+end
+
+
+-- The holds of each lock in the order of their beginnings; `to` is when this one and all before it
+-- were over. One that nobody ended lasts.
+local function holds_of(purchases, is_killed)
+    local holds = {}
+    for _, purchase in ipairs(purchases) do
+        if purchase.granted then
+            local of_lock = holds[purchase.lock] or {}
+            holds[purchase.lock] = of_lock
+            of_lock[#of_lock + 1] = {
+                from = purchase.granted,
+                to = purchase.released or is_killed(purchase) and purchase.ended or huge,
+            }
+        end
+    end
+    for _, of_lock in pairs(holds) do
+        table.sort(of_lock, function(a, b) return a.from < b.from end)
+        for i = 2, #of_lock do of_lock[i].to = math.max(of_lock[i].to, of_lock[i - 1].to) end
+    end
+    return holds
+end
+
+
+-- When all holds that had begun by then were over.
+local function free_since(holds, moment)
+    local first, last = 0, #holds -- the last one to begin is among these
+    while first < last do
+        local middle = math.ceil((first + last) / 2)
+        if holds[middle].from <= moment then first = middle else last = middle - 1 end
+    end
+    return first > 0 and holds[first].to or 0
+end
+
+
+-- For half of its wait at least, up to the end; or for a tenth, and nobody had it any more. A
+-- hand-off that is under way is no reason.
+local function was_free(purchase, holds, the_end)
+    local moment, of_lock = purchase.told or the_end, holds[purchase.lock] or {}
+    local since = math.max(purchase.asked, free_since(of_lock, moment))
+    local is_last = not of_lock[1] or of_lock[#of_lock].from <= moment
+    local part = is_last and 0.1 or 0.5
+    return since <= moment and moment - since >= part * (moment - purchase.asked)
+end
+
+
+-- Its wait had no end but the sale's, or that of its server's patience.
+local function is_hung(purchase)
+    return purchase.outcome == "unanswered" or purchase.outcome == "hung"
+end
+
+
+local function is_kept_out(purchase, holds, the_end)
+    return purchase.asked ~= nil and not purchase.granted and not OTHERS[purchase.outcome]
+        and was_free(purchase, holds, the_end)
+end
+
+
+local function could_buy(purchase, products)
+    return products[purchase.product].left >= purchase.quantity
+end
+
+
+--- How many they are.
+---@param outcome zklock.seckill.Outcome
+---@param products table<string, { left: integer }>  at the end
+---@param the_end number  of the sale
+---@return integer
+function vain.count(outcome, products, the_end)
+    local is_killed, count = is_killed_by(outcome.faults), 0
+    local holds = holds_of(outcome.purchases, is_killed)
+    for _, purchase in ipairs(outcome.purchases) do
+        if not is_killed(purchase) and could_buy(purchase, products)
+           and (is_hung(purchase) or is_kept_out(purchase, holds, the_end)) then
+            count = count + 1
+        end
+    end
+    return count
+end
+
+
+return vain

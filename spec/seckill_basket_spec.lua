@@ -1,0 +1,73 @@
+--- A purchase of several products: docs/seckill/basket.lua.
+
+local records = require "zklock.seckill.record"
+local seckill = require "zklock.seckill"
+
+package.path = "spec/seckill/?.lua;docs/seckill/?.lua;" .. package.path
+
+local HOSTS = os.getenv "ZK_HOSTS"
+local LONG = 60 -- seconds: no session ends where a machine stands still
+local BASKET = { bun = 1, tea = 2 }
+
+
+-- A sale of baskets: six buyers want one, and there are five.
+local function sale(options)
+    local all = {
+        purchase = "basket", parameters = { basket = BASKET }, products = { bun = 5, tea = 11 },
+        buyers = 6, pause = 0.002, session = LONG, timeout = LONG, zookeeper = HOSTS,
+    }
+    for name, value in pairs(options) do all[name] = value end
+    return seckill.sale(all)
+end
+
+
+local function has_sold_five(it_is)
+    assert.same({ "right", 5, 1 }, { it_is.verdict, it_is.sold, it_is.refused }, tostring(it_is))
+    assert.same({ bun = { stock = 5, left = 0, ordered = 5 },
+                  tea = { stock = 11, left = 1, ordered = 10 } }, it_is.products)
+end
+
+
+describe("a basket", function()
+    for _, store in ipairs{ "sqlite", "zookeeper" } do
+        it("is sold whole, under a multi-lock: " .. store, function()
+            local it_is = sale{ store = store }
+            has_sold_five(it_is)
+            assert.equal("bun + tea", it_is.purchases[1].lock)
+            assert.same({}, it_is.overlaps)
+        end)
+    end
+
+    it("is sold under two locks of a process, and in a simulated sale", function()
+        has_sold_five(sale{ strategy = "local", servers = 1 })
+        has_sold_five(seckill.sale{ simulated = true, purchase = "basket", buyers = 6,
+            parameters = { basket = BASKET }, products = { bun = 5, tea = 11 } })
+        assert.equal(0, seckill.explore({ purchase = "basket", buyers = 3,
+            parameters = { basket = BASKET }, products = { bun = 2, tea = 5 } },
+            { seeds = 30 }).wrong)
+    end)
+
+    it("has one lock where all have one (PIT-12)", function()
+        local it_is = sale{ lock = "one", buyers = 2 }
+        assert.same({ "right", "all" }, { it_is.verdict, it_is.purchases[1].lock })
+    end)
+
+    it("is recorded with what was written of each product", function()
+        local purchases = { { product = "bun" } }
+        local record = records.in_memory(purchases, {}, 1, 0)
+        record:write(1, "written", "8 tea")
+        record:write(1, "written", "4 bun")
+        assert.equal(4, purchases[1].left)
+        assert.same({ "tea", 8 }, { purchases[1].writes[1].product, purchases[1].writes[1].left })
+    end)
+
+    it("needs products that are sold, and a strategy and a store that can", function()
+        local function fails(pattern, options)
+            options.buyers = 1
+            assert.matches(pattern, sale(options).notes[1].line)
+        end
+        fails("enter: product \"ale\" is not sold", { parameters = { basket = { ale = 1 } } })
+        fails("the strategy row_lock takes one lock at a time", { strategy = "row_lock" })
+        fails("the store ledger has no sell_all", { store = "ledger" })
+    end)
+end)

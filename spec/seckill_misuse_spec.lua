@@ -1,0 +1,244 @@
+--- Mistakes of whoever writes a sale: options, files, strategies, stores and purchases that are
+--- wrong are named, and the caller's line is blamed. What is promised in docs/seckill.md.
+
+local demo = require "spec.seckill.demo"
+local dkjson = require "dkjson"
+local files = require "spec.files"
+local is_refused = require "spec.seckill.refused"
+local rig = require "spec.rig"
+local seckill = require "zklock.seckill"
+local zklock = require "zklock"
+
+package.path = "spec/seckill/?.lua;docs/seckill/?.lua;" .. package.path
+
+local LONG = 60 -- seconds: no session ends where a machine stands still
+
+
+-- A small quick sale with these options, without ZooKeeper.
+local function sale(options)
+    options.strategy, options.pause = options.strategy or "local", options.pause or 0.002
+    options.servers, options.buyers = options.servers or 1, options.buyers or 4
+    options.timeout = options.timeout or LONG
+    return seckill.sale(options)
+end
+
+
+describe("a wrong option of a sale", function()
+    local NO_MASTERS = "127.0.0.1:1,127.0.0.1:2,127.0.0.1:3"
+
+    it("is an interpreter that is not there", function()
+        is_refused("lua = \"lua9.9\": lua9.9 is not installed", seckill.sale, { lua = "lua9.9" })
+    end)
+
+    it("is a strategy of a comparison, which has them already", function()
+        is_refused("options without a strategy, not strategy = \"local\"", seckill.compare,
+            { "none" }, { strategy = "local" })
+        is_refused("a table of options, not \"none\"", seckill.compare, { "none" }, "none")
+    end)
+
+    it("is a list of masters none of which answers", function()
+        local ok, message = pcall(sale, { strategy = "redlock", redis = NO_MASTERS })
+        assert.is_false(ok)
+        assert.matches("^server 1: redlock: no master answers: .*127.0.0.1:3.*refused", message)
+    end)
+end)
+
+
+describe("the files of a sale", function()
+    local folder, it_is
+
+    setup(function()
+        folder = rig.shell "mktemp -d":match "%S+"
+        it_is = sale{ parameters = { any = 1 } }
+    end)
+
+    teardown(function() rig.shell("rm -rf %s", folder) end)
+
+    it("have names", function()
+        for _, kind in ipairs{ "report", "json", "csv" } do
+            is_refused("a report needs the name of its file, not nil", it_is[kind], it_is)
+            is_refused("a report needs the name of its file, not \"\"", it_is[kind], it_is, "")
+            assert.same({ nil, "/dev/full: No space left on device" },
+                { it_is[kind](it_is, "/dev/full") })
+        end
+    end)
+
+    it("can be written, or the command starts nothing", function()
+        local status, out, err = demo{ "--strategy", "none", "--csv", folder .. "/none/sale.csv" }
+        assert.same({ 2, "", folder .. "/none/sale.csv: No such file or directory\n" },
+            { status, out, err })
+        assert.equal(3, (demo{ "--only", "DEMO-04", "--json", folder .. "/new.json",
+            "--zookeeper", "" }))
+        assert.is_nil(io.open(folder .. "/new.json"))
+    end)
+
+    it("have all that the sale has, in its shapes, as JSON", function()
+        assert(it_is:json(folder .. "/sale.json"))
+        local read = dkjson.decode(files.read(folder .. "/sale.json")).sales[1]
+        for _, name in ipairs{ "name", "verdict", "finding", "sold", "refused", "failed", "left",
+                               "failures", "notes", "products", "overlaps", "faults", "buyers",
+                               "servers", "strategy", "store" } do
+            assert.same(it_is[name], read[name], name)
+        end
+        for _, name in ipairs{ "wait", "hold", "answer" } do
+            local times = it_is[name]
+            assert.equal(times:count(), read[name].count)
+            assert.is_true(math.abs(times:mean() - read[name].mean) < 1e-9)
+            assert.is_true(math.abs(times:quantile(0.99) - read[name].quantile["0.99"]) < 1e-9)
+        end
+        assert.same({ true, "plain", 1 },
+            { read.options.fenced, read.options.purchase, read.options.quantity })
+    end)
+
+    it("are those of each sale of a comparison, too", function()
+        local both = seckill.compare({ "none", "local" }, { buyers = 2, pause = 0 })
+        assert(both:json(folder .. "/both.json"))
+        local read = dkjson.decode(files.read(folder .. "/both.json"))
+        assert.equal("none, local", read.title)
+        assert.same({ 2, 2 }, { read.sales[1].wait.count, read.sales[2].wait.count })
+    end)
+end)
+
+
+describe("what buyers are told", function()
+    it("makes a sale wrong if it is not so: refused, with an order", function()
+        local it_is = sale{ purchase = "fibber", buyers = 3 }
+        assert.same({ "wrong", "3 buyers were told \"refused\", and with an order" },
+            { it_is.verdict, it_is.finding })
+    end)
+
+    it("is an error if the strategy's token is no number", function()
+        local it_is = sale{ strategy = "moody", buyers = 2,
+            parameters = { every = 9, token = "a1" } }
+        assert.same({ error = 2 }, it_is.failures)
+        assert.equal("error: the strategy moody: its token is \"a1\", not digits",
+            it_is.notes[1].line)
+    end)
+end)
+
+
+describe("the limit of a sale", function()
+    local FOREVER = 1000 + rig.pid -- seconds; a process that no other test has
+
+    local function is_left()
+        return rig.shell("pgrep -cf '^sleep %d$'", FOREVER):match "%d+" ~= "0"
+    end
+
+    it("holds where a strategy waits for a command, which ends with it", function()
+        local it_is = sale{ strategy = "moody", limit = 1,
+            parameters = { every = 1, blocks = FOREVER } }
+        assert.same({ "stuck", { unanswered = 4 } }, { it_is.verdict, it_is.failures })
+        assert.is_false(is_left())
+    end)
+
+    it("holds where a fault does not come back", function()
+        local function run() zklock.sleep(FOREVER) end
+        local it_is = sale{ limit = 2, faults = { { run = run, what = "a", where = "b" } } }
+        assert.same({ "right", 4 }, { it_is.verdict, it_is.sold })
+        assert.is_nil(it_is.faults[1].ended)
+    end)
+
+    it("is not 0", function()
+        is_refused("limit must be a number of seconds from 0.01", seckill.sale, { limit = 0 })
+    end)
+
+    it("is not needed where the script is killed: nothing of a server stays #slow", function()
+        local folder = rig.shell "mktemp -d":match "%S+"
+        files.write(folder .. "/script.lua", ([[
+            package.path = %q
+            require("zklock.seckill").sale{
+                strategy = "moody", parameters = { every = 1, blocks = %d } }
+        ]]):format(package.path, FOREVER))
+        local pid = rig.shell("%s %s/script.lua >/dev/null 2>&1 & echo $!",
+            os.getenv "ZKLOCK_LUA" or "lua5.4", folder):match "%d+"
+        rig.wait_for("a server that waits", is_left, LONG)
+        rig.shell("kill -KILL %s", pid)
+        rig.wait_for("its end", function() return not is_left() end, LONG)
+        rig.shell("rm -r %s", folder)
+    end)
+end)
+
+
+describe("a script that is interrupted in a sale", function()
+    it("ends with a line, and no traceback", function()
+        local script = "require('zklock.seckill').sale{ strategy = 'none', pause = 60, limit = 9 }"
+        rig.wait_for("an interrupt while no command runs, which hears it instead", function()
+            local out = rig.shell("exec 2>&1; timeout -s INT 5 lua5.4 -e \"%s\"", script)
+            return out == "lua5.4: interrupted!\n"
+        end, 2 * LONG)
+    end)
+end)
+
+
+describe("a store that lies", function()
+    local function sold(lie)
+        return pcall(sale, { store = "liar", products = { bun = 5 }, parameters = { lie = lie } })
+    end
+
+    local ends = {
+        { "nothing", "it opens to something without stock" },
+        { "stock", "its stock of bun is nil, not a number" },
+        { "orders", "its orders are nil, not a list" },
+        { "an order", "an order is \"bun\", not a table" },
+        { "a product", "an order is of product \"tea\", which is not sold" },
+        { "a buyer", "an order has the buyer \"1\", not a number" },
+        { "a quantity", "an order has the quantity nil, not a number" },
+    }
+
+    for _, each in ipairs(ends) do
+        it("is named: " .. each[1], function()
+            local ok, message = sold(each[1])
+            assert.is_false(ok)
+            assert.equal("the store liar: " .. each[2], message)
+        end)
+    end
+
+    it("is named when a write has no result", function()
+        local ok, it_is = sold "sell"
+        assert.is_true(ok, it_is)
+        assert.same({ error = 4 }, it_is.failures)
+        assert.matches("\n4 errors, the first: the store liar: the write has no result",
+            tostring(it_is))
+    end)
+
+    it("is named in a simulated sale, too", function()
+        local ok, message = pcall(seckill.sale, { simulated = true, strategy = "none",
+            store = "liar", products = { bun = 5 }, parameters = { lie = "orders" } })
+        assert.is_false(ok)
+        assert.matches("the store liar: its orders are nil, not a list", message)
+    end)
+end)
+
+
+describe("a strategy that does not come back", function()
+    local function of(how)
+        return sale{ strategy = "moody", buyers = 6, timeout = 0.1, session = 0.1,
+            parameters = { every = 3, [how] = true } }
+    end
+
+    for _, how in ipairs{ "hangs", "yields" } do
+        it("is named after a while, and the sale is stuck: it " .. how .. " #slow", function()
+            local it_is = of(how)
+            assert.same({ "stuck", 4, { hung = 2 } },
+                { it_is.verdict, it_is.sold, it_is.failures })
+            assert.equal("error: the strategy moody: enter has not come back after 5.1 s",
+                it_is.notes[1].line)
+            assert.equal("4 sold and 96 left of 100; 2 buyers waited in vain", it_is.finding)
+        end)
+    end
+
+    it("is named when it loops, and nobody else is served: its server is ended #slow", function()
+        local it_is = of "loops"
+        assert.same({ "stuck", 1 }, { it_is.verdict, it_is.failures.hung })
+        assert.equal("hung", it_is.purchases[3].outcome)
+        assert.matches("error: server 1 has done nothing for 1%d s: the strategy moody loops",
+            it_is.notes[1].line)
+    end)
+
+    it("is not a server that a fault has stopped for as long #slow", function()
+        local it_is = sale{ strategy = "local", servers = 1, timeout = 0.1, session = 0.1,
+            faults = { { stop = "server 1", length = 12 } }, pause = 0.1 }
+        assert.same({ {}, 1 }, { it_is.notes, #it_is.faults })
+        assert.is_nil(it_is.failures.hung)
+    end)
+end)

@@ -1,0 +1,56 @@
+--- Faults of ZooKeeper itself in a sale, which has one of its own then: docs/seckill.md.
+
+local demo = require "spec.seckill.demo"
+local seckill = require "zklock.seckill"
+
+local LONG = 60 -- seconds: no session ends where a machine stands still
+
+
+-- A sale with faults each of which comes while a buyer has the lock.
+local function sale(faults, options)
+    local all = { buyers = 8, pause = 0.002, session = LONG, timeout = LONG, faults = {} }
+    for name, value in pairs(options or {}) do all[name] = value end
+    for i, fault in ipairs(faults) do
+        all.faults[i] = { held = true }
+        for name, value in pairs(fault) do all.faults[i][name] = value end
+    end
+    return seckill.sale(all)
+end
+
+
+describe("an outage of ZooKeeper in a sale", function()
+    it("keeps buyers waiting, and each buys when it is over", function()
+        local it_is = sale{
+            { pause = "zookeeper", length = 0.3 }, { cut = "zookeeper", length = 0.3 },
+            { restart = "zookeeper" }, { stop = "zookeeper", length = 0.1 },
+        }
+        assert.same({ "right", 8 }, { it_is.verdict, it_is.sold }, it_is.finding)
+        local kinds = {}
+        for _, fault in ipairs(it_is.faults) do
+            assert.equal("zookeeper", fault.target)
+            kinds[fault.kind] = fault.ended - fault.at
+        end
+        assert.is_true(kinds.pause >= 0.3 and kinds.cut >= 0.3 and kinds.stop >= 0.1)
+        assert.is_true(kinds.restart > 0)
+    end)
+
+    it("without an end leaves what was sold, and buyers that waited in vain", function()
+        local it_is = sale({ { kill = "zookeeper" } }, { session = 1, timeout = 3 })
+        assert.same({ 1, { timeout = 7 } }, { it_is.sold, it_is.failures })
+        assert.same({ "kill", "zookeeper" }, { it_is.faults[1].kind, it_is.faults[1].target })
+    end)
+
+    it("is over before the store is read that is in ZooKeeper", function()
+        local it_is = sale({ { kill = "zookeeper" } },
+            { store = "zookeeper", session = 1, timeout = 1, products = { bun = 9 } })
+        assert.same({ 9, 0 }, { it_is.left, it_is.sold })
+    end)
+
+    it("is one of the faults of the command line", function()
+        local status, out = demo{ "--strategy", "zookeeper", "--buyers", "6", "--session", "20",
+            "--fault", "pause zookeeper at 0 for 0.2" }
+        assert.equal(0, status, out)
+        status = demo{ "--strategy", "zookeeper", "--fault", "pause zookeeper at 0" }
+        assert.equal(2, status)
+    end)
+end)
