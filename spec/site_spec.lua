@@ -202,9 +202,9 @@ describe("the pages", function()
             if language == "en" then
                 return assert.is_nil(text:find "[\228-\233][\128-\191]", path)
             end
-            for part in text:gmatch '<section id="[^"]+">(.-)</section>' do
-                for paragraph in part:gmatch "<p[^>]*>(.-)</p>" do
-                    assert.is_truthy(paragraph:find "[\228-\233][\128-\191]", path .. paragraph)
+            for _, tag in ipairs{ "h1", "h2", "p", "li", "th", "summary" } do
+                for line in text:gmatch("<" .. tag .. "[ >].-</" .. tag .. ">") do
+                    assert.is_truthy(line:find "[\228-\233][\128-\191]", path .. line)
                 end
             end
         end)

@@ -10,6 +10,7 @@ local picture = {}
 
 local SPACE = "\194\160" -- between a number and its unit: no line ends there
 local STOCK_HEIGHT, STOCK_GAP = 96, 14 -- pixels
+local LETTERS = 14 -- pixels: the height of a number
 local NEAR = 3 -- per cent of the width: signs that are nearer stand side by side
 local MARKS = { "①", "②", "③", "④", "⑤", "⑥", "⑦", "⑧", "⑨", "⑩" }
 
@@ -220,9 +221,11 @@ local function stock(sale, words, scale)
         sale.stock, sale, scale, height_of)
     local written, left = stepped("written", list, function(each) return each.left end, sale.stock,
         sale, scale, height_of)
-    local numbers = {}
-    for _, value in ipairs{ sale.stock, left, should ~= left and should or nil } do
-        numbers[#numbers + 1] = ('<b style="top:%.0fpx">%d</b>'):format(height_of(value), value)
+    local values, numbers, last = { sale.stock, left, should ~= left and should or nil }, {}, 0
+    table.sort(values, function(a, b) return a > b end)
+    for i, value in ipairs(values) do
+        last = math.max(height_of(value), last + LETTERS)
+        numbers[i] = ('<b style="top:%.0fpx">%d</b>'):format(last, value)
     end
     return ('<div class="server">%s</div><div class="row stock"><span class="who">%s</span>'
         .. '<svg class="track" height="%d">%s%s</svg></div>'):format(words.stock,
@@ -280,9 +283,9 @@ end
 function picture.steps(sale, words)
     local lines = {}
     for i, step in ipairs(sale.steps) do
-        lines[i] = ('<li><b>%s</b> <span class="at">%s</span> %s, %s %s: <strong>%s</strong></li>')
-            :format(MARKS[i], moment(step.at), words.server:format(step.purchase.server),
-                words.buyer, step.purchase.buyer, markup.escape(said(step, words)))
+        lines[i] = ('<li><b>%s</b> <span class="at">%s</span> %s<strong>%s</strong></li>')
+            :format(MARKS[i], moment(step.at), words.who:format(step.purchase.server,
+                step.purchase.buyer), markup.escape(said(step, words)))
     end
     if not lines[1] then return "" end
     return '<ol class="steps">\n' .. table.concat(lines, "\n") .. "\n</ol>"
@@ -332,9 +335,10 @@ function picture.table(sale, words, column)
         if column then list[#list + 1] = column.of(row) end
         rows[i] = cells("td", list)
     end
-    return ('<p>%s</p>\n<details%s><summary>%s</summary><div class="scroll" tabindex="0">'
+    return ('%s<details%s><summary>%s</summary><div class="scroll" tabindex="0">'
         .. "<table>\n<thead>%s</thead>\n<tbody>%s</tbody></table></div></details>")
-        :format(words.waits:format(sale.median, sale.longest), column and " open" or "",
+        :format(sale.waits and "<p>" .. words.waits:format(sale.median, sale.longest) .. "</p>\n"
+            or "", column and " open" or "",
             words.table, cells('th scope="col"', titles), table.concat(rows, "\n"))
 end
 

@@ -69,12 +69,13 @@ local function add_purchase(list, sale, purchase)
 end
 
 
-local function add_faults(list, sale, purchases)
+-- A stop, or its end, of the server of one of these.
+local function add_faults(list, sale, purchases, what)
     for _, fault in ipairs(sale.faults) do
         for _, purchase in ipairs(purchases) do
             if fault.kind == "stop" and fault.target == "server " .. purchase.server then
-                list[#list + 1] = { at = fault.at, what = "stop", purchase = purchase }
-                list[#list + 1] = { at = fault.ended, what = "wakes", purchase = purchase }
+                local at = what == "stop" and fault.at or fault.ended
+                list[#list + 1] = { at = at, what = what, purchase = purchase }
             end
         end
     end
@@ -112,11 +113,12 @@ function steps.of(sale)
     local one, other = steps.pair(sale)
     if not one then one, other = refused_pair(sale) end
     if not one then return {} end
-    local list = {}
+    local list, both = {}, { one, other }
+    add_faults(list, sale, both, "wakes")
     add_purchase(list, sale, one)
     add_purchase(list, sale, other)
-    add_looks(list, sale, { one, other })
-    add_faults(list, sale, { one, other })
+    add_looks(list, sale, both)
+    add_faults(list, sale, both, "stop")
     return sorted(list)
 end
 
