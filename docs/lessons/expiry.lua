@@ -24,13 +24,13 @@ return {
 
     question = {
         en = [[
-So that a dead holder does not keep the lock for ever, it ends by itself: `SET lock me NX PX 1000`
+So that a killed holder does not keep the lock for ever, it ends by itself: `SET lock me NX PX 1000`
 in Redis gives it for one second. One second was long enough when it was chosen. Today the work
 takes 1.5 s, since a query has become slow. No process stops, and no server fails.
 
 **Ten buns, three buyers, one lock that all share. How many buns are left?**]],
         zh = [[
-为了不让死掉的持有者永远占着锁，锁会自动过期：Redis 的 `SET lock me NX PX 1000` 给一秒钟。
+为了不让被杀死的持有者永远占着锁，锁会自动过期：Redis 的 `SET lock me NX PX 1000` 给一秒钟。
 当初定下一秒的时候是够的。今天有一条查询变慢了，工作要做 1.5 秒。没有进程停住，也没有服务器坏掉。
 
 **十个包子，三个买家，共用一把锁。还剩几个？**]],
@@ -85,14 +85,14 @@ Renew the lock while the work goes on, from a task beside it: Redisson calls thi
 ZooKeeper's sessions do it for you. A holder that dies does not renew, so its lock ends soon.
 
 A longer time without renewal is no cure: it only makes the wait after a crash longer. And a holder
-that is **stopped** does not renew either: against that there is the token, as in the lesson
-before.]],
+that is **stopped** does not renew either: against that there is
+[the token](token.html).]],
         zh = [[
 工作进行的时候，由旁边的一个任务续期：Redisson 把它叫作看门狗（watchdog），ZooKeeper 的会话替你做这件事。
 死掉的持有者不会续期，它的锁很快就会过期。
 
 只把时长加长而不续期，治不了病：崩溃之后大家要等得更久。另外，**停住**的持有者也不会续期：
-对付它要靠令牌，见上一课。]],
+对付它要靠[令牌](token.html)。]],
     },
     code = [[
 zklock.run(function()

@@ -14,7 +14,8 @@ function TtlLock.prepare() locks = {} end
 
 
 function TtlLock.open(server)
-    return setmetatable({ ttl = server.parameters.ttl, timeout = server.timeout }, TtlLock)
+    local ttl = server.parameters.ttl or math.huge -- seconds; by default it never ends
+    return setmetatable({ ttl = ttl, timeout = server.timeout }, TtlLock)
 end
 
 

@@ -72,8 +72,10 @@ local function overlaps_of(row, sale, scale)
 end
 
 
+local FAULTS = { stop = true, wakes = true, killed = true }
+
 -- Is it a step of the server's, not of one of its buyers?
-local function is_fault(step) return step.what == "stop" or step.what == "wakes" end
+local function is_fault(step) return FAULTS[step.what] end
 
 
 -- The signs of steps in a row; those that would lie upon one another stand side by side.
@@ -246,7 +248,7 @@ local function key(sale, marked, words)
     add("hold", true)
     add("two", sale.overlaps[1])
     add("commit", sale.commits)
-    add("stop", sale.faults[1])
+    for _, fault in ipairs(sale.faults) do add(fault.kind, true) end
     if marked[1] then
         entries[#entries + 1] = '<li><b>①</b>' .. words.key.mark .. "</li>"
     end

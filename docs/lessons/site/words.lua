@@ -19,7 +19,8 @@ return {
         module = "The module `%s`:",
         server = "server %d", who = "server %d, buyer %d: ", stopped = "stopped", killed = "killed",
         key = { wait = "waits for the lock", hold = "holds it", two = "two hold one lock at once",
-                stop = "the process is stopped", commit = "has released, not yet committed",
+                stop = "the process is stopped", kill = "the process is dead", commit = "has "
+                    .. "released, not yet committed",
                 mark = "a step, listed below", written = "stock as written",
                 rightly = "stock less what was sold" },
         picture = "%s: who waited, who held the lock, and the stock, from 0 to %s. The table below "
@@ -38,6 +39,7 @@ return {
             commits = "commits, so that others see %d", late = "writes, and the store refuses it: "
                 .. "its token is older than the newest that was shown",
             prepares = "writes %d, not yet committed", has = "holds %s", asks = "asks for %s",
+            killed = "is killed, with the lock in its hand",
             looks_held = "looks at its lease: held", looks_lost = "looks at its lease: lost",
             gives_up = "has waited too long, and gives up",
         },
@@ -62,7 +64,7 @@ return {
         module = "模块 `%s`：",
         server = "服务器 %d", who = "服务器 %d，买家 %d：", stopped = "停住", killed = "被杀死",
         key = { wait = "等锁", hold = "持有锁", two = "两个买家同时持有同一把锁",
-                stop = "进程停住", commit = "已释放，未提交", mark = "下面列出的步骤",
+                stop = "进程停住", kill = "进程已死", commit = "已释放，未提交", mark = "下面列出的步骤",
                 written = "写入的库存", rightly = "应有的库存" },
         picture = "%s：从 0 到 %s，谁在等锁，谁持有锁，库存有多少。数字见下面的表。",
         stock = "库存", seconds = "秒",
@@ -77,7 +79,7 @@ return {
             wakes = "继续运行", granted = "得到锁", releases = "释放锁",
             commits = "提交，别人这才看到 %d", late = "写入，被存储拒绝：它的令牌比存储见过的旧",
             prepares = "写入 %d，但还没有提交", has = "持有 %s", asks = "请求 %s",
-            looks_held = "看租约：持有", looks_lost = "看租约：失去",
+            killed = "被杀死，锁还在手里", looks_held = "看租约：持有", looks_lost = "看租约：失去",
             gives_up = "等得太久，放弃了",
         },
         outcomes = { sold = "买到了", refused = "售罄", late = "太迟，被拒绝",
