@@ -155,8 +155,8 @@ The same sale in the order of names. Both buy, and all is over after {second.sec
     },
     try = {
         en = "With real processes and a real ZooKeeper: take `simulated` and `seed` out of the "
-            .. "call.",
-        zh = "用真实的进程和 ZooKeeper：从调用中去掉 `simulated` 和 `seed`。",
+            .. "call. There both may give up at the same moment, and nobody buys.",
+        zh = "用真实的进程和 ZooKeeper：从调用中去掉 `simulated` 和 `seed`。那里两个人可能同时放弃，谁也买不到。",
     },
     where = {
         {

@@ -4,28 +4,37 @@
 local now = require("zklock.here").now -- seconds, of the sale's own clock
 local zklock = require "zklock"
 
+local locks = {} -- by name: the hold that has it
+
+local Hold = {}
+Hold.__index = Hold
+
+-- By the clock, which is all that its holder has to go by.
+function Hold:held() return now() < self.ends end
+
+
 local TtlLock = { simulated = true }
 TtlLock.__index = TtlLock
-
-local locks = {} -- by name: the hold, and when it ends
 
 
 function TtlLock.prepare() locks = {} end
 
 
 function TtlLock.open(server)
-    local ttl = server.parameters.ttl or math.huge -- seconds; by default it never ends
-    return setmetatable({ ttl = ttl, timeout = server.timeout }, TtlLock)
+    return setmetatable({
+        ttl = server.parameters.ttl or math.huge, -- seconds; by default it never ends
+        careless = server.parameters.careless, timeout = server.timeout,
+    }, TtlLock)
 end
 
 
 function TtlLock:enter(name)
     local due = now() + self.timeout
-    while locks[name] and now() < locks[name].ends do
+    while locks[name] and locks[name]:held() do
         if now() > due then return nil, "waited too long", "timeout" end
         zklock.sleep(0.01)
     end
-    locks[name] = { name = name, ends = now() + self.ttl }
+    locks[name] = setmetatable({ name = name, ends = now() + self.ttl }, Hold)
     return locks[name]
 end
 
@@ -35,10 +44,12 @@ function TtlLock:renew(hold)
 end
 
 
--- It never deletes the lock of another.
-function TtlLock.leave(_, hold)
-    if locks[hold.name] == hold then locks[hold.name] = nil end
+function TtlLock:leave(hold)
+    if self.careless or locks[hold.name] == hold then locks[hold.name] = nil end
 end
+
+
+function TtlLock.state(_, hold) return hold:held() and "held" or "lost" end
 
 
 return TtlLock

@@ -74,7 +74,7 @@ local function prediction(lesson, facts, language, words)
 end
 
 
-local VERDICTS = { right = "✔", wrong = "✘", stuck = "!" }
+local VERDICTS = { right = "✔", wrong = "✘", stuck = "‖" }
 
 local function verdict(sale, words)
     return ('<p class="verdict %s"><b>%s %s</b> %s</p>'):format(sale.verdict,

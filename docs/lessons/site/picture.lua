@@ -93,8 +93,9 @@ local function marks_of(marked, scale, is_here)
         end
     end
     for i, mark in ipairs(marks) do
-        marks[i] = ('<b%s style="left:%.2f%%">%s</b>'):format(
-            #mark.signs > #MARKS[1] and ' class="several"' or "", mark.place, mark.signs)
+        local class = #mark.signs == #MARKS[1] and ""
+            or mark.place < 80 and ' class="several"' or ' class="several leftwards"'
+        marks[i] = ('<b%s style="left:%.2f%%">%s</b>'):format(class, mark.place, mark.signs)
     end
     return table.concat(marks)
 end

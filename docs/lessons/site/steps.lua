@@ -38,13 +38,24 @@ function steps.pair(sale)
 end
 
 
--- A holder whose write came too late, and one that had the lock meanwhile.
+-- The next one that had the lock after that moment.
+local function granted_after(sale, moment)
+    local found
+    for _, each in ipairs(sale.purchases) do
+        if each.granted and each.granted > moment
+            and not (found and found.granted < each.granted) then
+            found = each
+        end
+    end
+    return found
+end
+
+
+-- A holder that came too late with its write, and the one that had the lock meanwhile.
 local function refused_pair(sale)
     for _, late in ipairs(sale.purchases) do
         if (late.outcome == "late" or late.outcome == "lost") and late.granted then
-            for _, other in ipairs(sale.purchases) do
-                if other.granted and other.granted > late.granted then return late, other end
-            end
+            return late, granted_after(sale, late.granted)
         end
     end
 end
