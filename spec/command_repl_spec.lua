@@ -161,7 +161,7 @@ describe("zklock #server", function()
             it("starts a ZooKeeper of its own, which ends with it #slow", function()
                 local text = prompt "print(session:state()) print(session.hosts)"
                 assert.matches("connected\n", text)
-                assert.equal(69, select(2, run("--hosts 127.0.0.1:%s run /x true",
+                assert.equal(69, select(2, run("--hosts 127.0.0.1:%s run -n /x true",
                                                text:match(ADDRESS))))
                 assert.equal("", rig.shell("ls %s", folder))
             end)

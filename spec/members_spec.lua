@@ -7,7 +7,6 @@ local server, session, folder
 
 setup(function()
     server = rig.shared()
-    pcall(server.foreign, server, "create /spec ''")
 end)
 before_each(function()
     session = rig.session(server.hosts)

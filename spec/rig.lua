@@ -295,7 +295,10 @@ function rig.shared()
     end
     local hosts, dir = os.getenv("ZK_HOSTS"), os.getenv("ZK_DIR")
     if not hosts then error("run the specs with make test-lua, or under rig/zookeeper run --") end
-    return setmetatable({ dir = dir, hosts = hosts }, Server)
+    local server = setmetatable({ dir = dir, hosts = hosts }, Server)
+    -- For ever, and for all: else the first session that takes a path below makes it its own.
+    pcall(server.foreign, server, "create /spec ''")
+    return server
 end
 
 

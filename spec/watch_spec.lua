@@ -9,7 +9,6 @@ local server, session, path
 
 setup(function()
     server = rig.shared()
-    pcall(server.foreign, server, "create /spec ''")
 end)
 before_each(function()
     session = rig.session(server.hosts)

@@ -91,10 +91,10 @@ watch it. When it is deleted they are woken, and try again.
     },
     run = {
         en = [[
-The dotted lines are the servers that wait. The last column of the table says how often each was
+The dotted lines are the servers that wait. The column "woken" of the table says how often each was
 woken before it had bought.]],
         zh = [[
-点线是正在等待的服务器。表的最后一列，是每台在买完之前被叫醒的次数。]],
+点线是正在等待的服务器。表中“被叫醒”一列，是每台在买完之前被叫醒的次数。]],
     },
     cause = {
         en = [[

@@ -8,7 +8,6 @@ local server, proxy, folder, session, witness
 
 setup(function()
     server = rig.shared()
-    pcall(server.foreign, server, "create /spec ''")
 end)
 before_each(function()
     folder = rig.path()

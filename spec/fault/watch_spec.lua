@@ -35,7 +35,6 @@ end
 
 setup(function()
     server = rig.shared()
-    pcall(server.foreign, server, "create /spec ''")
 end)
 before_each(function()
     path = rig.path()

@@ -1,36 +1,7 @@
-/* follow_test.c - watchers, members and rosters, whose server answers what each test says. */
+/* follow_test.c - watchers and rosters, whose server answers what each test says. */
 #include <stdlib.h>
 
 #include "server.h"
-
-/* Answers the next request, which is of this kind. */
-static void reply(enum zkl_rpc_kind kind, struct zkl_answer answer) {
-    struct zkl_rpc rpc;
-    uint64_t id;
-    bool any = zkl_session_next_rpc(session, &id, &rpc);
-    CHECK(any);
-    if (!any) return;
-    CHECK_IS(rpc.kind, kind);
-    zkl_session_answer(session, id, &answer);
-}
-
-static void fail(enum zkl_rpc_kind kind, enum zkl_error error) {
-    reply(kind, (struct zkl_answer){.error = error});
-}
-
-static void show(enum zkl_rpc_kind kind, struct zkl_stat stat, const char *data) {
-    reply(kind, (struct zkl_answer){.stat = &stat, .data = data, .size = (int)strlen(data)});
-}
-
-static void write_done(enum zkl_error error) {
-    const struct zkl_result result = {.error = error};
-    reply(ZKL_RPC_WRITE, (struct zkl_answer){.error = error, .results = &result});
-}
-
-static void pass(zkl_time time) {
-    zkl_session_at(session, now += time);
-    zkl_session_tick(session);
-}
 
 /* --- watchers ------------------------------------------------------------------------------- */
 
@@ -106,6 +77,18 @@ static void watchers(void) {
         CHECK(tells() && sight.code == ZKL_AUTH);
         end_watch();
     }
+    TEST("a node that may not be read is looked at again once a session timeout") {
+        watch();
+        fail(ZKL_RPC_EXISTS, ZKL_ERROR_NO_AUTH);
+        fail(ZKL_RPC_GET, ZKL_ERROR_NO_AUTH);
+        pass(TIMEOUT - 1);
+        CHECK(!asks());
+        pass(1);
+        show(ZKL_RPC_EXISTS, first, "");
+        show(ZKL_RPC_GET, first, "a");
+        CHECK(tells() && sight.code == ZKL_OK);
+        end_watch();
+    }
     TEST("two refusals with one code and other words are two") {
         watch();
         show(ZKL_RPC_EXISTS, first, "");
@@ -129,6 +112,51 @@ static void watchers(void) {
         CHECK(!tells());
         end_watch();
     }
+    TEST("a check that shows what was seen last has nothing read, whether or not it was told") {
+        watch();
+        show(ZKL_RPC_EXISTS, first, "");
+        show(ZKL_RPC_GET, first, "a");
+        pass(TIMEOUT + 1);
+        show(ZKL_RPC_EXISTS, first, "");
+        CHECK(!asks());
+        CHECK(tells());
+        look((struct zkl_stat){.czxid = 5, .mzxid = 6, .aversion = 1}, "a");
+        CHECK(!tells());
+        pass(TIMEOUT + 1);
+        show(ZKL_RPC_EXISTS, (struct zkl_stat){.czxid = 5, .mzxid = 6, .aversion = 1}, "");
+        CHECK(!asks());
+        end_watch();
+    }
+    TEST("a change during a look has the node read again after it, though the look was lost") {
+        watch();
+        show(ZKL_RPC_EXISTS, first, "");
+        zkl_session_event(session, ZKL_NODE_CHANGED, "/w");
+        fail(ZKL_RPC_GET, ZKL_ERROR_CONNECTION_LOSS);
+        show(ZKL_RPC_EXISTS, first, "");
+        show(ZKL_RPC_GET, first, "a");
+        CHECK(tells());
+        end_watch();
+    }
+    TEST("a session watches as many bytes of paths as it may, and no more") {
+        enum { SIZE = 1024, COUNT = ZKL_WATCHES_MAX / SIZE };
+        static zkl_watcher *watchers[COUNT];
+        char path[SIZE + 1];
+        enum zkl_code why;
+        open_session();
+        zkl_session_suspended(session);
+        memset(path, 'x', SIZE);
+        path[SIZE] = '\0';
+        for (unsigned i = 0; i < COUNT; i++) {
+            snprintf(path, 10, "/%08u", i);
+            path[9] = 'x';
+            watchers[i] = zkl_watch(session, path, &why);
+            CHECK(watchers[i] && why == ZKL_OK);
+        }
+        CHECK(!zkl_watch(session, "/w", &why) && why == ZKL_TOO_MANY);
+        CHECK(!zkl_members(session, "/f", &why) && why == ZKL_TOO_MANY);
+        for (unsigned i = 0; i < COUNT; i++) zkl_watcher_drop(watchers[i]);
+        close_session();
+    }
     TEST("a watch whose removal is refused stays, and is not removed again") {
         watch();
         show(ZKL_RPC_EXISTS, first, "");
@@ -138,6 +166,20 @@ static void watchers(void) {
         zkl_session_suspended(session);
         zkl_session_connected(session, ID, TIMEOUT);
         CHECK(!asks());
+        close_session();
+    }
+    TEST("a new connection removes a watch that nobody wants, and then asks for the rest") {
+        watch();
+        show(ZKL_RPC_EXISTS, first, "");
+        show(ZKL_RPC_GET, first, "a");
+        zkl_session_suspended(session);
+        zkl_watcher_drop(watcher);
+        zkl_request *request = zkl_get(session, "/a", ZKL_NEVER);
+        zkl_session_connected(session, ID, TIMEOUT);
+        reply(ZKL_RPC_UNWATCH, (struct zkl_answer){0});
+        show(ZKL_RPC_GET, first, "x");
+        CHECK_IS(zkl_request_code(request), ZKL_OK);
+        zkl_request_drop(request);
         close_session();
     }
     TEST("a watcher of a session that closed tells nothing") {
@@ -198,12 +240,73 @@ static void follow_one(void) {
     CHECK(!has_more());
 }
 
+static void check_listed(const struct zkl_roll *roll, size_t at, struct zkl_listed wanted) {
+    if (!roll || at >= roll->count) return;
+    const struct zkl_listed *listed = &roll->members[at];
+    CHECK_TEXT(listed->name, wanted.name);
+    CHECK_TEXT(listed->data, wanted.data);
+    CHECK_IS(listed->size, strlen(wanted.data));
+    CHECK_IS(listed->session, wanted.session);
+    CHECK_IS(listed->created, wanted.created);
+}
+
 static void rosters(void) {
     TEST("a name that a list has twice is one member's") {
         follow();
         list("a", "a");
         show(ZKL_RPC_GET, one, "x");
         CHECK_IS(told(), 1);
+        end_roster();
+    }
+    TEST("members are told by their names, each with its data") {
+        static const struct zkl_stat other = {.czxid = 7, .mzxid = 8, .owner = ID + 1, .ctime = 9};
+        struct zkl_roll *roll;
+        follow();
+        list("b", "a");
+        show(ZKL_RPC_GET, one, "x");
+        show(ZKL_RPC_GET, other, "yy");
+        CHECK(zkl_roster_look(roster, &roll) && roll && roll->count == 2);
+        check_listed(roll, 0, (struct zkl_listed){.name = "a", .data = "x", .session = ID});
+        check_listed(
+            roll, 1,
+            (struct zkl_listed){.name = "b", .data = "yy", .session = ID + 1, .created = 9});
+        free(roll);
+        end_roster();
+    }
+    TEST("a list that has changed has its new members read, and no other") {
+        follow();
+        list("a", "c");
+        show(ZKL_RPC_GET, one, "x");
+        show(ZKL_RPC_GET, one, "x");
+        CHECK_IS(told(), 2);
+        zkl_session_event(session, ZKL_NODE_CHILDREN, "/f");
+        list("c", "b");
+        reply(ZKL_RPC_UNWATCH, (struct zkl_answer){0});
+        CHECK(asks());
+        CHECK_TEXT(asked.path, "/f/b");
+        answer(asked_id, &asked);
+        CHECK(!asks());
+        CHECK_IS(told(), 2);
+        end_roster();
+    }
+    TEST("a folder without members is told, once") {
+        follow();
+        reply(ZKL_RPC_LIST, (struct zkl_answer){0});
+        CHECK_IS(told(), 0);
+        zkl_session_event(session, ZKL_NODE_CHILDREN, "/f");
+        reply(ZKL_RPC_LIST, (struct zkl_answer){0});
+        CHECK(!has_more());
+        end_roster();
+    }
+    TEST("the end of a member waits a moment for the folder's event, and each list for a timeout") {
+        follow_one();
+        pass(0);
+        zkl_session_event(session, ZKL_NODE_DELETED, "/f/a");
+        CHECK(!asks() && zkl_session_due_anew(session) <= now + MOMENT);
+        pass(MOMENT);
+        reply(ZKL_RPC_LIST, (struct zkl_answer){0});
+        CHECK(zkl_session_due_anew(session) <= now + TIMEOUT);
+        CHECK_IS(told(), 0);
         end_roster();
     }
     TEST("a roster that is not complete tells nothing, and one whose session closed") {
@@ -280,6 +383,45 @@ static void rosters(void) {
         CHECK_IS(told(), 0);
         end_roster();
     }
+    TEST("of an answer that was lost only the question is asked again, in a moment") {
+        follow();
+        fail(ZKL_RPC_LIST, ZKL_ERROR_CONNECTION_LOSS);
+        CHECK(!asks() && come_back() <= MOMENT);
+        list("a", NULL);
+        fail(ZKL_RPC_GET, ZKL_ERROR_CONNECTION_LOSS);
+        CHECK(!asks() && come_back() <= MOMENT);
+        show(ZKL_RPC_GET, one, "x");
+        CHECK_IS(told(), 1);
+        CHECK(!asks());
+        end_roster();
+    }
+    TEST("a change during a round waits for its end, and not for another member's") {
+        follow_one();
+        zkl_session_event(session, ZKL_NODE_CHILDREN, "/f");
+        zkl_session_event(session, ZKL_NODE_CHILDREN, "/f");
+        zkl_session_event(session, ZKL_NODE_DELETED, "/f/a");
+        list("b", NULL);
+        show(ZKL_RPC_GET, one, "x");
+        list("b", "c");
+        show(ZKL_RPC_GET, one, "x");
+        CHECK_IS(told(), 2);
+        end_roster();
+    }
+    TEST("what may not be read is read again once a session timeout, and no other member") {
+        follow();
+        list("a", "b");
+        show(ZKL_RPC_GET, one, "x");
+        fail(ZKL_RPC_GET, ZKL_ERROR_NO_AUTH);
+        CHECK_IS(told(), 2);
+        pass(TIMEOUT + 1);
+        list("a", "b");
+        CHECK(asks());
+        CHECK_TEXT(asked.path, "/f/b");
+        zkl_session_answer(session, asked_id, &(struct zkl_answer){.stat = &one, .size = -1});
+        CHECK(!asks());
+        CHECK_IS(told(), 2);
+        end_roster();
+    }
     TEST("an answer about a member that has gone since is left alone") {
         follow();
         list("a", "b");
@@ -290,149 +432,8 @@ static void rosters(void) {
     }
 }
 
-/* --- members -------------------------------------------------------------------------------- */
-
-static zkl_request *request;
-
-static void join(void) {
-    open_session();
-    request = zkl_join(session, "/f/g/me", "x", ZKL_NEVER);
-}
-
-static void end_join(enum zkl_code code) {
-    CHECK_IS(zkl_request_code(request), code);
-    zkl_request_drop(request);
-    close_session();
-}
-
-static void members(void) {
-    static const struct zkl_stat ours = {.czxid = 5, .mzxid = 6, .owner = ID};
-    TEST("missing parents are made, and their refusal is the member's") {
-        join();
-        write_done(ZKL_ERROR_NO_NODE);
-        fail(ZKL_RPC_GET, ZKL_ERROR_NO_NODE);
-        write_done(ZKL_ERROR_NO_AUTH);
-        write_done(ZKL_ERROR_NO_NODE);
-        write_done(ZKL_ERROR_NO_NODE);
-        fail(ZKL_RPC_GET, ZKL_ERROR_NO_NODE);
-        end_join(ZKL_AUTH);
-    }
-    TEST("a server without containers makes persistent parents") {
-        join();
-        write_done(ZKL_ERROR_NO_NODE);
-        fail(ZKL_RPC_GET, ZKL_ERROR_NO_NODE);
-        write_done(ZKL_ERROR_UNIMPLEMENTED);
-        write_done(ZKL_ERROR_NODE_EXISTS);
-        write_done(ZKL_ERROR_NO_NODE);
-        fail(ZKL_RPC_GET, ZKL_ERROR_NO_NODE);
-        pass(ZKL_SECOND);
-        write_done(ZKL_ERROR_UNIMPLEMENTED);
-        write_done(ZKL_ERROR_NONE);
-        write_done(ZKL_ERROR_NONE);
-        show(ZKL_RPC_GET, ours, "x");
-        end_join(ZKL_OK);
-    }
-    TEST("there is no chroot to make parents in") {
-        join();
-        write_done(ZKL_ERROR_NO_NODE);
-        fail(ZKL_RPC_GET, ZKL_ERROR_NO_NODE);
-        write_done(ZKL_ERROR_NO_NODE);
-        write_done(ZKL_ERROR_NO_NODE);
-        write_done(ZKL_ERROR_NO_NODE);
-        fail(ZKL_RPC_GET, ZKL_ERROR_NO_NODE);
-        end_join(ZKL_NO_NODE);
-    }
-    TEST("a node that may not be read is looked at, and made when it is gone") {
-        join();
-        write_done(ZKL_ERROR_NODE_EXISTS);
-        fail(ZKL_RPC_GET, ZKL_ERROR_NO_AUTH);
-        fail(ZKL_RPC_EXISTS, ZKL_ERROR_NO_NODE);
-        pass(ZKL_SECOND);
-        write_done(ZKL_ERROR_NONE);
-        show(ZKL_RPC_GET, ours, "x");
-        end_join(ZKL_OK);
-    }
-    TEST("a write that is answered when its member is there already changes nothing") {
-        join();
-        write_done(ZKL_ERROR_NODE_EXISTS);
-        show(ZKL_RPC_GET, ours, "another's");
-        write_done(ZKL_ERROR_NONE);
-        CHECK(zkl_request_done(request));
-        show(ZKL_RPC_GET, ours, "x");
-        end_join(ZKL_OK);
-    }
-    TEST("a member that leaves while its write is out is removed") {
-        join();
-        write_done(ZKL_ERROR_NODE_EXISTS);
-        show(ZKL_RPC_GET, ours, "another's");
-        zkl_request_cancel(request, ZKL_TIMEOUT);
-        zkl_request_drop(request);
-        write_done(ZKL_ERROR_NONE);
-        write_done(ZKL_ERROR_NONE);
-        reply(ZKL_RPC_UNWATCH, (struct zkl_answer){0});
-        CHECK(!asks());
-        close_session();
-    }
-    TEST("a member that leaves looks for a create that may have landed after its last look") {
-        join();
-        fail(ZKL_RPC_WRITE, ZKL_ERROR_CONNECTION_LOSS);
-        CHECK(asks());
-        zkl_request_cancel(request, ZKL_TIMEOUT);
-        zkl_request_drop(request);
-        pass(TIMEOUT);
-        fail_asked(ZKL_ERROR_NO_NODE);
-        CHECK(comes(ZKL_RPC_GET, ZKL_OP_CHECK));
-        const struct zkl_answer landed = {.stat = &ours, .data = "x", .size = 1};
-        zkl_session_answer(session, asked_id, &landed);
-        CHECK(comes(ZKL_RPC_WRITE, ZKL_OP_DELETE));
-        close_session();
-    }
-    TEST("a member whose news nobody took leaves without them") {
-        join();
-        write_done(ZKL_ERROR_NONE);
-        show(ZKL_RPC_GET, ours, "x");
-        zkl_member *member = zkl_request_member(request);
-        zkl_request_drop(request);
-        zkl_session_event(session, ZKL_NODE_DELETED, "/f/g/me");
-        write_done(ZKL_ERROR_NONE);
-        show(ZKL_RPC_GET, ours, "x");
-        zkl_member_drop(member);
-        write_done(ZKL_ERROR_NONE);
-        struct zkl_event event;
-        while (zkl_session_next_event(session, &event)) CHECK(event.kind != ZKL_EVENT_MEMBER);
-        close_session();
-    }
-}
-
-static void limits(void) {
-    TEST("a session that has no room for a node has none for a member") {
-        char path[1000];
-        zkl_request *last = NULL;
-        open_session();
-        memset(path, 'x', sizeof path);
-        path[0] = '/';
-        path[sizeof path - 1] = '\0';
-        for (unsigned i = 0; !last && i < ZKL_PATHS_MAX / sizeof path; i++) {
-            snprintf(path, 10, "/%08u", i);
-            path[9] = 'x';
-            const struct zkl_acquire_options options = {
-                .path = path, .owner = "me", .timeout = ZKL_NEVER};
-            request = zkl_acquire(session, &options);
-            if (zkl_request_done(request)) last = request;
-            else zkl_request_unref(request);
-        }
-        CHECK(last && zkl_request_code(last) == ZKL_TOO_MANY);
-        if (last) zkl_request_drop(last);
-        path[1] = 'y';
-        request = zkl_join(session, path, "x", ZKL_NEVER);
-        end_join(ZKL_TOO_MANY);
-    }
-}
-
 int main(void) {
-    limits();
     watchers();
     rosters();
-    members();
     return check_report();
 }

@@ -54,6 +54,25 @@ static void creates(void) {
     }
 }
 
+static void check_created(struct zkl_session *newest, int64_t czxid, enum zkl_error wanted) {
+    static struct stake stake;
+    const struct zkl_stat stat = {.czxid = czxid};
+    struct call call = {
+        .kind = CALL_CREATE, .session = newest, .stake = &stake, .node = (char *)"/l/lock"};
+    struct answer answer = {.text = "/l/lock0000000009", .stat = &stat};
+    zkl_reply_sift(&call, &answer);
+    CHECK_IS(answer.rc, wanted);
+}
+
+static void orders(void) {
+    TEST("each create of a session is newer than the one before") {
+        static struct zkl_session newest;
+        check_created(&newest, 5, ZKL_ERROR_NONE);
+        check_created(&newest, 5, ZKL_ERROR_MARSHALLING);
+        check_created(&newest, 6, ZKL_ERROR_NONE);
+    }
+}
+
 static int transacted(const struct zkl_result *results) {
     static const struct zkl_op ops[] = {
         {.kind = ZKL_OP_CREATE, .mode = ZKL_SEQUENTIAL, .path = "/l/a-"},
@@ -84,6 +103,7 @@ static void lists(void) {
         enum zkl_error wanted;
     } rows[] = {
         {"two names", 2, {"a", "\xc3\xa4"}, ZKL_ERROR_NONE},
+        {"a space", 2, {"a", "b c"}, ZKL_ERROR_NONE},
         {"no name", 2, {"a", NULL}, ZKL_ERROR_MARSHALLING},
         {"an empty name", 2, {"a", ""}, ZKL_ERROR_MARSHALLING},
         {"two segments", 2, {"a", "b/c"}, ZKL_ERROR_MARSHALLING},
@@ -144,6 +164,7 @@ static void reads(void) {
 
 int main(void) {
     creates();
+    orders();
     transactions();
     lists();
     reads();

@@ -13,6 +13,7 @@ static zkl_time now;
 
 enum { ID = 7, OPS = 8, NODES = 8, NODE_SIZE = 128, ROUNDS = 40 };
 static const zkl_time TIMEOUT = 12 * ZKL_SECOND;
+static const zkl_time MOMENT = ZKL_SECOND / 4; /* less than to a tick that nothing asks for */
 
 static char nodes[NODES][NODE_SIZE]; /* of the locks; "": none */
 static int made;
@@ -129,6 +130,43 @@ static inline bool comes_in_time(enum zkl_rpc_kind kind, enum zkl_op_kind op) {
     return false;
 }
 
+/* Answers the next request, which is of this kind. */
+static inline void reply(enum zkl_rpc_kind kind, struct zkl_answer answer) {
+    struct zkl_rpc rpc;
+    uint64_t id;
+    bool any = zkl_session_next_rpc(session, &id, &rpc);
+    CHECK(any);
+    if (!any) return;
+    CHECK_IS(rpc.kind, kind);
+    zkl_session_answer(session, id, &answer);
+}
+
+static inline void fail(enum zkl_rpc_kind kind, enum zkl_error error) {
+    reply(kind, (struct zkl_answer){.error = error});
+}
+
+static inline void show(enum zkl_rpc_kind kind, struct zkl_stat stat, const char *data) {
+    reply(kind, (struct zkl_answer){.stat = &stat, .data = data, .size = (int)strlen(data)});
+}
+
+static inline void write_done(enum zkl_error error) {
+    const struct zkl_result result = {.error = error};
+    reply(ZKL_RPC_WRITE, (struct zkl_answer){.error = error, .results = &result});
+}
+
+static inline void pass(zkl_time time) {
+    zkl_session_at(session, now += time);
+    zkl_session_tick(session);
+}
+
+/* As a shell does: comes back when the session is due. How long that took. */
+static inline zkl_time come_back(void) {
+    pass(0);
+    zkl_time due = zkl_session_due(session), pause = due > now ? due - now : 0;
+    pass(pause);
+    return pause;
+}
+
 /* Until nothing is asked any more, and each pause is over. */
 static inline void serve(void) {
     struct zkl_event event;
@@ -160,7 +198,9 @@ static inline void open_with(size_t overhead) {
                                           .patience = TIMEOUT / 12,
                                           .margin = 0.33,
                                           .overhead = overhead,
-                                          .containers = true};
+                                          .containers = true,
+                                          .reopen = true,
+                                          .steps = true};
     session = zkl_session_new(&settings);
     if (!session) return;
     memset(nodes, 0, sizeof nodes);

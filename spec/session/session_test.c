@@ -118,8 +118,8 @@ static void answers(void) {
             open_session();
             zkl_request *request = zkl_get(session, "/a", ZKL_NEVER);
             answer((struct zkl_answer){.error = ends[i]});
-            zkl_session_expired(session);
             CHECK_IS(zkl_request_code(request), ZKL_EXPIRED);
+            zkl_session_expired(session);
             CHECK_IS(zkl_session_connection(session), ZKL_SESSION_EXPIRED);
             zkl_session_stats(session, &stats);
             CHECK_IS(stats.expiries, 1);
@@ -152,6 +152,7 @@ static void questions(void) {
         answer((struct zkl_answer){.names = names, .count = 2});
         const char *data = zkl_request_data(request, &size, &version);
         CHECK(size == 5 && memcmp(data, "a\0bc", 5) == 0);
+        CHECK(!zkl_request_detail(request));
         zkl_request_drop(request);
         request = zkl_children(session, "/a", ZKL_NEVER);
         answer((struct zkl_answer){.error = ZKL_ERROR_NO_NODE});
@@ -204,6 +205,7 @@ static void questions(void) {
         const struct zkl_queued *queue = zkl_request_queue(request, &count);
         CHECK_IS(count, 2);
         CHECK(queue && queue[0].sequence == 1 && queue[1].sequence == 2);
+        CHECK(!zkl_request_detail(request));
         zkl_request_drop(request);
         close_session();
     }
@@ -221,17 +223,20 @@ static void questions(void) {
         close_session();
     }
     TEST("of a reader and a writer with one number the reader is first") {
-        const char *const names[] = {"x__READ__0000000002", "y__WRIT__0000000002"};
+        const char *const names[][2] = {{"x__READ__0000000002", "y__WRIT__0000000002"},
+                                        {"x__WRIT__0000000002", "y__READ__0000000002"}};
         const struct zkl_stat stat = {.czxid = 5};
         size_t count;
         open_session();
-        zkl_request *request = zkl_queue(session, "/a", ZKL_READ, ZKL_NEVER);
-        answer((struct zkl_answer){.names = names, .count = 2});
-        answer((struct zkl_answer){.stat = &stat});
-        answer((struct zkl_answer){.stat = &stat});
-        const struct zkl_queued *queue = zkl_request_queue(request, &count);
-        CHECK(count == 2 && queue[0].kind == ZKL_READ && queue[1].kind == ZKL_WRITE);
-        zkl_request_drop(request);
+        for (int i = 0; i < 2; i++) {
+            zkl_request *request = zkl_queue(session, "/a", ZKL_READ, ZKL_NEVER);
+            answer((struct zkl_answer){.names = names[i], .count = 2});
+            answer((struct zkl_answer){.stat = &stat});
+            answer((struct zkl_answer){.stat = &stat});
+            const struct zkl_queued *queue = zkl_request_queue(request, &count);
+            CHECK(count == 2 && queue[0].kind == ZKL_READ && queue[1].kind == ZKL_WRITE);
+            zkl_request_drop(request);
+        }
         close_session();
     }
     TEST("a request that was cancelled is asked no more") {
@@ -318,6 +323,7 @@ static void states(void) {
     TEST("of the changes that nobody reads the newest are kept") {
         enum { TIMES = 5000 };
         struct zkl_event event;
+        struct zkl_stats stats;
         size_t changes = 0, steps = 0;
         enum zkl_session_state last = ZKL_SESSION_CONNECTING;
         open_session();
@@ -336,6 +342,8 @@ static void states(void) {
         CHECK_IS(changes, 16);
         CHECK_IS(last, ZKL_SESSION_CONNECTED);
         CHECK_IS(steps, ZKL_STEPS_MAX);
+        zkl_session_stats(session, &stats);
+        CHECK_IS(stats.untold, TIMES - ZKL_STEPS_MAX);
         close_session();
     }
     TEST("a name has one meter, and there are so many names") {

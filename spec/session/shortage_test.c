@@ -185,12 +185,74 @@ static bool list_lacking(unsigned n) {
     return failed;
 }
 
+/* The question of a queue, which lacks, is done, or asked once more in a moment. */
+static bool queue_lacking(unsigned n) {
+    open_session();
+    pass(0);
+    left = n;
+    zkl_request *request = zkl_queue(session, "/a", ZKL_UNFAIR, ZKL_NEVER);
+    bool failed = left == 0;
+    left = 0;
+    if (request && !zkl_request_done(request) && !asks()) CHECK(come_back() <= MOMENT && asks());
+    if (request) zkl_request_drop(request);
+    close_session();
+    return failed;
+}
+
 static void looks(void) {
     TEST("whatever a look for orphans lacks, the next one finds what is left") {
         for (unsigned n = 1; look_lacking(n); n++) CHECK_CASE("the allocation %u", n + 1);
     }
     TEST("whatever a list that shows an orphan lacks, the orphan is removed") {
         for (unsigned n = 1; list_lacking(n); n++) CHECK_CASE("the allocation %u", n + 1);
+    }
+}
+
+static void questions(void) {
+    TEST("whatever a question lacks, it ends or is asked again in a moment") {
+        for (unsigned n = 1; queue_lacking(n); n++) CHECK_CASE("the allocation %u", n + 1);
+    }
+    TEST("a question whose answer lacks memory ends with that") {
+        open_session();
+        zkl_request *request = zkl_get(session, "/a", ZKL_NEVER);
+        CHECK(asks());
+        left = 1;
+        answer(asked_id, &asked);
+        CHECK_IS(left, 0);
+        CHECK_IS(zkl_request_code(request), ZKL_NO_MEMORY);
+        zkl_request_drop(request);
+        close_session();
+    }
+    TEST("a list of members that lacks memory is asked for again in a moment") {
+        enum zkl_code why;
+        open_session();
+        zkl_roster *roster = zkl_members(session, "/f", &why);
+        CHECK(asks());
+        left = 1;
+        answer(asked_id, &asked);
+        CHECK_IS(left, 0);
+        CHECK(!asks() && come_back() <= MOMENT);
+        CHECK(asks() && asked.kind == ZKL_RPC_LIST);
+        answer(asked_id, &asked);
+        serve();
+        zkl_roster_drop(roster);
+        close_session();
+    }
+    TEST("a roster that lacks memory waits a moment, and asks again") {
+        enum zkl_code why;
+        open_session();
+        zkl_roster *roster = zkl_members(session, "/f", &why);
+        serve_requests();
+        zkl_session_at(session, now += TIMEOUT);
+        left = 1;
+        zkl_session_tick(session);
+        CHECK_IS(left, 0);
+        zkl_time pause = come_back();
+        CHECK(pause > 0 && pause <= MOMENT);
+        CHECK(asks() && asked.kind == ZKL_RPC_LIST);
+        fail_asked(ZKL_ERROR_NO_NODE);
+        zkl_roster_drop(roster);
+        close_session();
     }
 }
 
@@ -219,6 +281,7 @@ static void writes(void) {
 
 int main(void) {
     looks();
+    questions();
     writes();
     TEST("each allocation of a session fails once") {
         unsigned n = 0;
@@ -227,6 +290,7 @@ int main(void) {
             CHECK_CASE("the allocation %u", n);
             live();
         } while (left == 0);
+        left = 0;
         CHECK(n > 100);
     }
     return check_report();

@@ -371,11 +371,16 @@ static bool has_follower(const struct zkl_claim *claim) {
     return follower;
 }
 
-/* What may end a turn that no other session waits for. */
+/*
+ * What may end a turn that no other session waits for. That others wait is assumed at a grant of a
+ * node that has waited, and a list may show after it that nobody does.
+ */
 static bool ends_anyway(const struct zkl_claim *claim) {
     const struct stake *stake = (const struct stake *)claim;
-    return stake->revoked || claim->node.served + 1 == ZKL_BATCH_MAX || world.shortages ||
-           world.setting.room || world.setting.refusals ||
+    bool assumed =
+        claim->ends && claim->batch > 0 && claim->node.contended && claim->node.served > 0;
+    return assumed || stake->revoked || claim->node.served + 1 == ZKL_BATCH_MAX ||
+           world.shortages || world.setting.room || world.setting.refusals ||
            !zkl_line_find(claim->line, claim->node.name);
 }
 

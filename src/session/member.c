@@ -70,11 +70,17 @@ static void change(struct zkl_member *member, enum zkl_member_state state) {
     if (state != ZKL_MEMBER_JOINING) answer_join(member);
 }
 
+/* The first reason is the one that its user is told. */
+static void conclude(struct zkl_member *member, enum zkl_code code, int error) {
+    if (member->code != ZKL_OK) return;
+    member->code = code;
+    member->error = error;
+}
+
 static void end(struct zkl_member *member, enum zkl_code code, int error) {
     if (member->state == ZKL_MEMBER_ENDED) return;
     struct zkl_session *session = member->session;
-    member->code = code;
-    member->error = error;
+    conclude(member, code, error);
     member->act_at = ZKL_NEVER;
     change(member, ZKL_MEMBER_ENDED);
     *member->link = member->next;
@@ -200,6 +206,18 @@ static void be_gone(struct zkl_member *member) {
     else act_after(member, now < doubt_at ? doubt_at - now : 0);
 }
 
+/* It is over for its user; a create that may still land is looked for. */
+static void give_up(struct zkl_member *member, enum zkl_code code, int error) {
+    if (member->asked_at >= member->doubt_at) {
+        end(member, code, error);
+        return;
+    }
+    conclude(member, code, error);
+    post(member);
+    change(member, ZKL_MEMBER_LEAVING);
+    be_gone(member);
+}
+
 /* Data of ours that differ are those of a member that left: its removal was lost. */
 static void see_ours(struct zkl_member *member, bool other_data) {
     bool joining = member->state == ZKL_MEMBER_JOINING;
@@ -216,7 +234,7 @@ static void see(struct zkl_member *member, uint64_t owner, bool other_data) {
     if (owner == session->common.session) see_ours(member, other_data);
     else if (member->state == ZKL_MEMBER_LEAVING) be_gone(member);
     else if (is_earlier(session, owner)) change(member, ZKL_MEMBER_JOINING);
-    else end(member, ZKL_CONFLICT, ZKL_ERROR_NODE_EXISTS);
+    else give_up(member, ZKL_CONFLICT, ZKL_ERROR_NODE_EXISTS);
     check_later(member);
 }
 
@@ -225,7 +243,7 @@ static void see_nothing(struct zkl_member *member) {
     member->unseen = false;
     if (member->state == ZKL_MEMBER_LEAVING) be_gone(member);
     else if (member->refusal != ZKL_OK && member->state == ZKL_MEMBER_JOINING)
-        end(member, member->refusal, member->refused);
+        give_up(member, member->refusal, member->refused);
     else {
         member->ours = false;
         change(member, ZKL_MEMBER_JOINING);
@@ -428,7 +446,7 @@ enum zkl_member_state zkl_member_state(const zkl_member *member, enum zkl_code *
                                        const char **detail) {
     *why = member->code;
     *detail = zkl_error_words(member->error);
-    return member->state;
+    return member->code == ZKL_OK ? member->state : ZKL_MEMBER_ENDED;
 }
 
 static void leave(struct zkl_member *member) {

@@ -312,6 +312,9 @@ local COLUMNS = {
 }
 
 
+local AFTER = 3 -- a lesson's own column stands after buyer and server
+
+
 local function cells(kind, list)
     local parts = {}
     for i, text in ipairs(list) do
@@ -330,12 +333,12 @@ function picture.table(sale, words, column)
     local titles, rows = {}, {}
     for i, each in ipairs(COLUMNS) do titles[i] = words.columns[each[1]] end
     titles[#titles + 1] = words.columns.outcome
-    if column then titles[#titles + 1] = column.title end
+    if column then table.insert(titles, AFTER, column.title) end
     for i, row in ipairs(sale.rows) do
         local list = {}
         for n, each in ipairs(COLUMNS) do list[n] = each[2](row) end
         list[#list + 1] = words.outcomes[row.outcome] or row.outcome or "–"
-        if column then list[#list + 1] = column.of(row) end
+        if column then table.insert(list, AFTER, column.of(row)) end
         rows[i] = cells("td", list)
     end
     return ('%s<details%s><summary>%s</summary><div class="scroll" tabindex="0">'
