@@ -101,6 +101,10 @@ local function marks_of(marked, scale, is_here)
 end
 
 
+-- Did it commit after it had released the lock?
+local function commits_late(row, sale) return sale.commits and row.told > row.released end
+
+
 local function row_of(row, sale, marked, scale)
     local bars = {}
     if row.asked then
@@ -110,7 +114,7 @@ local function row_of(row, sale, marked, scale)
     if row.granted then
         bars[#bars + 1] = bar("hold", scale, row.granted, end_of(row, sale))
         bars[#bars + 1] = overlaps_of(row, sale, scale)
-        if sale.commits and row.told > row.released then
+        if commits_late(row, sale) then
             bars[#bars + 1] = bar("commit", scale, row.released, row.told)
         end
     end
@@ -248,7 +252,12 @@ local function key(sale, marked, words)
     add("wait", sale.waits)
     add("hold", true)
     add("two", sale.overlaps[1])
-    add("commit", sale.commits)
+    for _, row in ipairs(sale.rows) do
+        if commits_late(row, sale) then
+            add("commit", true)
+            break
+        end
+    end
     for _, fault in ipairs(sale.faults) do add(fault.kind, true) end
     if marked[1] then
         entries[#entries + 1] = '<li><b>①</b>' .. words.key.mark .. "</li>"
