@@ -1,6 +1,7 @@
 # make demo      the flash sale, with and without a lock, on a real ZooKeeper
 # make demo-http the same over HTTP: two nginx, 200 connections; DB=mysql: on MariaDB
 # make demo-engines the same with the locks of Redis and of databases, under faults
+# make site      lessons as a folder of static pages, build/site: what a distributed lock is
 # make test      the checks that find most for their time: what CI runs; make test-all: all;
 #                test-matrix: newer servers, libzookeeper, Lua, nginx, clients; test-arm64: by qemu
 # make           the module, for Lua 5.4 and for LuaJIT
@@ -54,7 +55,7 @@ HEADERS = $(wildcard src/*/*.h)
 LUA_FILES = $(shell find lua -name '*.lua')
 RIG = $(BUILD)/rig/proxy $(BUILD)/rig/bare
 
-.PHONY: all demo demo-http demo-engines test repl bench bench-claims bench-contended
+.PHONY: all demo demo-http demo-engines site test repl bench bench-claims bench-contended
 .PHONY: bench-peers bench-many bench-engines bench-worlds soak lint lint-actions
 .PHONY: format install rockspec dist clean setup setup-tests build-tests build-all-tests
 .PHONY: test-all test-lua test-luajit test-asan test-tsan test-clock
@@ -215,6 +216,13 @@ demo-engines:
 	@$(MAKE) --no-print-directory -s $(BUILD)/5.4/zklock/core.so
 	@$(call with,5.4) rig/zookeeper run -t 200 -- $(LUA) lua/zklock/seckill/engines/demo.lua \
 		--report $(BUILD)/flash-sale-engines.html $(DEMO)
+
+# In virtual time, from seeds: no server, no network.
+site:
+	@$(MAKE) --no-print-directory -s $(BUILD)/5.4/zklock/core.so
+	@mkdir -p $(BUILD)/site/en $(BUILD)/site/zh $(BUILD)/site/runs
+	@$(call with,5.4) lua5.4 docs/lessons/site.lua $(BUILD)/site
+	@echo "$(BUILD)/site/index.html"
 
 # The build that $(LUA) can load.
 ABI = $(if $(findstring jit,$(LUA)),5.1,$(if $(filter $(OLDER),$(LUA)),$(LUA),5.4))
@@ -460,14 +468,14 @@ interrupts:
 # and ThreadSanitizer; AddressSanitizer at those of replies, conditions and processes.
 LUA_SPECS = $(laboratory) \
 	$(patsubst %,spec/%_spec.lua,command_counter command_repl documents each_lua examples failed \
-		house interrupt misuse mutants packaging shortage tls types)
+		house interrupt misuse mutants packaging shortage site tls types)
 C_SPECS = $(filter-out $(LUA_SPECS),$(wildcard spec/*_spec.lua spec/fault/*_spec.lua))
 THREAD_SPECS = $(filter-out $(patsubst %,spec/fault/%_spec.lua,malformed clock rivals),$(C_SPECS))
 MEMORY_SPECS = $(filter-out $(patsubst %,spec/fault/%_spec.lua,ensemble clock traps rivals),$(C_SPECS))
 # The benchmarks, and what else is of the tests or of the tree, run on Lua 5.4; TLS is one matter
 # for all.
 JIT_SPECS = $(filter-out spec/bench_%_spec.lua \
-	$(patsubst %,spec/%_spec.lua,checker documents failed house mutants packaging tls),$(wildcard \
+	$(patsubst %,spec/%_spec.lua,checker documents failed house mutants packaging site tls),$(wildcard \
 	spec/*_spec.lua spec/loops/*_spec.lua docs/*/*_spec.lua))
 
 # $(call interpreter,<flags>): rig/lua.c, built with the same sanitizer as the module

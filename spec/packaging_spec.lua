@@ -247,7 +247,7 @@ describe("continuous integration", function()
     it("runs each spec once on LuaJIT, but those of faults, of TLS and of the tree", function()
         local left_out = "! -path 'spec/fault/*' ! -name 'bench_*'"
         for _, name in ipairs{ "checker", "documents", "failed", "house", "mutants", "packaging",
-                               "tls" } do
+                               "site", "tls" } do
             left_out = ("%s ! -name %s_spec.lua"):format(left_out, name)
         end
         assert.same(all_but(left_out), run_by "luajit")

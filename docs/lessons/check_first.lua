@@ -1,0 +1,14 @@
+--- A purchase that asks its lease, right before it writes, whether it still holds the lock.
+
+return function(buyer)
+    if not buyer:enter() then return end
+    local stock = buyer:stock()
+    buyer:pause()
+    buyer:note_hold()
+    if buyer.hold:held() then
+        buyer:buy_from(stock)
+    else
+        buyer:tell "lost"
+    end
+    buyer:leave()
+end

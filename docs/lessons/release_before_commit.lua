@@ -1,0 +1,122 @@
+--- Lesson: the lock is inside the transaction, and is released before the commit.
+
+local function run(purchase)
+    return {
+        buyers = 4, servers = 2, products = { bun = 10 }, strategy = "zookeeper",
+        purchase = purchase, fenced = false, simulated = true, seed = 1,
+    }
+end
+
+return {
+    title = { en = "Release before commit", zh = "先释放，后提交" },
+    ask = {
+        en = "All servers share a lock, and it is released a moment before the commit. Is that "
+            .. "near enough?",
+        zh = "所有服务器共用一把锁，只是在提交之前一点点就释放了。这样行吗？",
+    },
+    runs = { first = run "release_then_commit", second = run "commit_then_release" },
+    commits = true,
+    modules = {},
+    expect = {
+        first = { verdict = "wrong", sold = 4 },
+        second = { verdict = "right", sold = 4, left = 6 },
+    },
+    predicted = function(facts) return facts.first.overlap == 0 and facts.first.verdict end,
+
+    question = {
+        en = [[
+Now all servers share a lock in ZooKeeper. The shop writes stock and order in a transaction, as it
+should. The function that sells is wrapped: the framework begins a transaction before it, and
+commits after it has returned. Inside, the function takes the lock, reads, writes, and releases the
+lock.
+
+**No two buyers ever hold the lock at once. Is the stock right at the end?**]],
+        zh = [[
+现在所有服务器共用 ZooKeeper 里的一把锁。商店按规矩在一个事务里写库存和订单。卖货的函数外面包着一层：
+框架在它之前开始事务，等它返回之后才提交。函数里面先获取锁，读，写，再释放锁。
+
+**任何时候都没有两个买家同时持有锁。最后库存对吗？**]],
+    },
+    answers = {
+        {
+            value = "right",
+            en = { "Yes: the lock has one holder at a time", "It has. But what the next holder "
+                .. "reads is what has been committed, and the commit comes after the release." },
+            zh = { "对：锁同一时刻只有一个持有者", "确实只有一个。可是下一个持有者读到的是已经提交的内容，"
+                .. "而提交在释放之后。" },
+        },
+        {
+            value = "wrong",
+            en = { "No", "{first.sold} were sold of {first.stock}, and {first.left} are left. "
+                .. "Nothing in the picture is red: the lock was never held twice. It just did "
+                .. "not protect the commit." },
+            zh = { "不对", "{first.stock} 个卖出 {first.sold} 个，却还剩 {first.left} 个。图里没有一处是红的："
+                .. "锁从来没有被同时持有过，只是没有护住提交。" },
+        },
+        {
+            value = "conflict",
+            en = { "The database makes the second transaction wait, so yes", "It makes its write "
+                .. "wait. The second buyer had read before that, and writes what it worked out "
+                .. "from the old stock." },
+            zh = { "数据库会让第二个事务等待，所以对", "等待的是它的写入。第二个买家在那之前就读过了，"
+                .. "写下的是从旧库存算出来的结果。" },
+        },
+    },
+    run = {
+        en = [[
+Each bar is a hold of the lock, and no two of them overlap. The stock changes when a transaction
+commits, which is after the end of the bar.]],
+        zh = [[
+每根横条是一次持锁，互不重叠。库存在事务提交时才变，而那已经在横条结束之后。]],
+    },
+    cause = {
+        en = [[
+Until a transaction commits, others see the old stock. Between the release and the commit the next
+buyer got the lock and read.]],
+        zh = [[
+事务提交之前，别人看到的是旧库存。在释放与提交之间，下一个买家得到了锁，并且读了库存。]],
+    },
+    mend = {
+        en = [[
+The lock has to be around the transaction, not in it: release after the commit. In Spring the lock
+belongs outside of the method that is `@Transactional`.]],
+        zh = [[
+锁要包住事务，而不是放在事务里：提交之后再释放。在 Spring 中，锁要加在 `@Transactional` 方法的外面。]],
+    },
+    code = [[
+lock:acquire()
+begin()
+local stock = read_stock()
+write_stock(stock - 1)
+commit()                       -- was after the release
+lock:release()]],
+    same = {
+        en = [[
+The same sale, with both lines in the other order. A bar is longer by the commit, so buyers wait
+longer, and {second.left} are left.]],
+        zh = [[
+同一场秒杀，把那两行换个顺序。横条多出提交所花的时间，买家等得久一些，剩下 {second.left} 个。]],
+    },
+    try = {
+        en = [[
+`fenced = false` turns off what the lesson about tokens is about, which hides this mistake. With
+real processes:]],
+        zh = [[
+`fenced = false` 关掉了令牌（见后面的课），因为它会掩盖这个错误。用真实的进程：]],
+    },
+    command = "make demo DEMO=\"--only DEMO-06\"",
+    where = {
+        {
+            url = "https://github.com/redisson/redisson/issues/2183",
+            en = "A user of Redisson shows by log lines that most tutorials unlock inside a "
+                .. "`@Transactional` method, before the commit.",
+            zh = "一位 Redisson 用户用日志说明：多数教程都在 `@Transactional` 方法里解锁，也就是在提交之前。",
+        },
+        {
+            url = "https://github.com/SandeepVashishtha/Eventra/issues/18520",
+            en = "A ticket shop released its lock in `finally`, before the transaction around the "
+                .. "method had committed.",
+            zh = "一个售票系统在 `finally` 里释放锁，这时外层的事务还没有提交。",
+        },
+    },
+}

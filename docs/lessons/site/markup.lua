@@ -1,0 +1,77 @@
+--- The texts of a lesson as HTML: paragraphs, `code`, **strong**, [links](…), and {numbers} that
+--- come from the runs.
+
+local markup = {}
+
+local ENTITIES = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;" }
+
+
+---@param text any
+---@return string
+function markup.escape(text) return (tostring(text):gsub('[&<>"]', ENTITIES)) end
+
+
+--- Puts the numbers in: {first.left} is facts.first.left.
+---@param text string
+---@param facts table
+---@return string
+function markup.fill(text, facts)
+    return (text:gsub("{(%a[%w_%.]*)}", function(path)
+        local value = facts
+        for name in path:gmatch "[^%.]+" do value = type(value) == "table" and value[name] end
+        if type(value) ~= "number" and type(value) ~= "string" then
+            error("a text has {" .. path .. "}, which no run gives", 0)
+        end
+        return tostring(value)
+    end))
+end
+
+
+--- A line of text.
+---@param text string
+---@param facts table
+---@return string html
+function markup.line(text, facts)
+    local codes = {}
+    text = markup.escape(markup.fill(text, facts)):gsub("`([^`]+)`", function(code)
+        codes[#codes + 1] = "<code>" .. code .. "</code>"
+        return "\1" .. #codes .. "\2"
+    end)
+    text = text:gsub("%*%*(.-)%*%*", "<strong>%1</strong>")
+    text = text:gsub("%[([^%]]+)%]%(([^)%s]+)%)", '<a href="%2">%1</a>')
+    return (text:gsub("\1(%d+)\2", function(n) return codes[tonumber(n)] end))
+end
+
+
+-- Lines of a paragraph are one. There is no space between two Chinese ones, nor after a full stop
+-- or a comma of Chinese.
+local function joined(paragraph)
+    return (paragraph:gsub("^%s+", ""):gsub("%s+$", "")
+        :gsub("([\128-\255])%s*\n%s*([\128-\255])", "%1%2")
+        :gsub("(\239\188[\128-\191])%s*\n%s*", "%1"):gsub("(\227\128[\128-\191])%s*\n%s*", "%1")
+        :gsub("%s*\n%s*", " "))
+end
+
+
+--- Paragraphs, which empty lines part.
+---@param text string
+---@param facts table
+---@return string html
+function markup.paragraphs(text, facts)
+    local parts = {}
+    for paragraph in (text .. "\n\n"):gmatch "(.-)\n%s*\n" do
+        local line = joined(paragraph)
+        if line ~= "" then parts[#parts + 1] = "<p>" .. markup.line(line, facts) .. "</p>" end
+    end
+    return table.concat(parts, "\n")
+end
+
+
+---@param code string
+---@return string html
+function markup.code(code)
+    return "<pre><code>" .. markup.escape((code:gsub("%s+$", ""))) .. "</code></pre>"
+end
+
+
+return markup

@@ -1,0 +1,215 @@
+--- A lesson's page, and the index of all.
+
+local markup = require "docs.lessons.site.markup"
+local picture = require "docs.lessons.site.picture"
+local runs = require "docs.lessons.site.runs"
+local words_of = require "docs.lessons.site.words"
+
+local page = {}
+
+local FOLDER = debug.getinfo(1, "S").source:match "^@(.*)site/page%.lua$"
+
+page.languages = { "en", "zh" }
+local CODES = { en = "en", zh = "zh-CN" }
+
+local CALL = [=[
+make
+LUA_PATH="lua/?.lua;lua/?/init.lua;./?.lua;;" LUA_CPATH="build/5.4/?.so;;" lua5.4 sale.lua]=]
+
+local HTML = [[
+<!DOCTYPE html>
+<html lang="{{code}}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy"
+  content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="color-scheme" content="light dark">
+<title>{{title}}</title>
+<style>
+{{style}}
+</style>
+</head>
+<body>
+{{body}}
+</body>
+</html>
+]]
+
+
+local function read(path)
+    local file = assert(io.open(path, "rb"))
+    local text = file:read "*a"
+    file:close()
+    return text
+end
+
+
+local function frame(parts)
+    parts.style = read(FOLDER .. "site.css")
+    return (HTML:gsub("{{(%w+)}}", parts))
+end
+
+
+-- parts of a lesson ------------------------------------------------------------------------------
+
+-- A part with its heading; `name` is its id in both languages.
+local function section(name, heading, ...)
+    return ('<section id="%s">\n<h2>%s</h2>\n%s\n</section>'):format(name, heading,
+        table.concat({ ... }, "\n"))
+end
+
+
+-- Each answer is a thing to open, and its reply is in it: no script is needed.
+local function prediction(lesson, facts, language, words)
+    local right, parts = runs.right_answer(lesson, facts), {}
+    for i, answer in ipairs(lesson.answers) do
+        local is_right = i == right
+        parts[i] = ('<details class="answer"><summary>%s</summary>\n<p class="%s"><strong>%s '
+            .. "%s</strong> %s</p></details>"):format(markup.line(answer[language][1], facts),
+            is_right and "yes" or "no", is_right and "✔" or "✘",
+            is_right and words.right or words.wrong, markup.line(answer[language][2], facts))
+    end
+    return ("<p>%s</p>\n%s"):format(words.choose, table.concat(parts, "\n"))
+end
+
+
+local VERDICTS = { right = "✔", wrong = "✘", stuck = "‖" }
+
+local function verdict(sale, words)
+    return ('<p class="verdict %s"><b>%s %s</b> %s</p>'):format(sale.verdict,
+        VERDICTS[sale.verdict], words.verdicts[sale.verdict],
+        words.outcome:format(sale.sold, sale.left, sale.stock))
+end
+
+
+local function report_name(lesson, which) return lesson.name .. "-" .. which .. ".html" end
+
+
+local function call(lesson, which, words)
+    local file = report_name(lesson, which)
+    return ('<p>%s</p>\n%s\n<p><a href="../runs/%s">%s</a></p>'):format(words.call,
+        markup.code(runs.call(lesson.runs[which], file)), file, words.report)
+end
+
+
+local function shown(lesson, facts, which, words, language)
+    local column = lesson.column and { title = lesson.column[language], of = lesson.column.of }
+    return table.concat({
+        verdict(facts[which], words), picture.of(facts[which], words),
+        picture.table(facts[which], words, column),
+    }, "\n")
+end
+
+
+-- Modules that a run names, as the code that they are.
+local function modules(names, words)
+    local parts = {}
+    for i, name in ipairs(names or {}) do
+        parts[i] = ('<p id="%s">%s</p>\n%s'):format(name,
+            markup.line(words.module:format("docs/lessons/" .. name .. ".lua"), {}),
+            markup.code(read(FOLDER .. name .. ".lua")))
+    end
+    return table.concat(parts, "\n")
+end
+
+
+local function cited(lesson, facts, language)
+    local parts = {}
+    for i, each in ipairs(lesson.where) do
+        parts[i] = ('<li>%s <a href="%s">%s</a></li>'):format(markup.line(each[language], facts),
+            each.url, markup.escape((each.url:gsub("^https?://", ""))))
+    end
+    return "<ul>\n" .. table.concat(parts, "\n") .. "\n</ul>"
+end
+
+
+-- what is around them ----------------------------------------------------------------------------
+
+local function other_language(language, path)
+    local other = language == "en" and "zh" or "en"
+    return ('<a lang="%s" hreflang="%s" href="%s">%s</a>'):format(CODES[other], CODES[other],
+        path:gsub("{}", other), words_of[other].language)
+end
+
+
+local function title_of(lessons, index, language)
+    local title, words = lessons[index].title[language], words_of[language]
+    return language == "zh" and ("第 %d 课：%s"):format(index, title)
+        or ("%s %d: %s"):format(words.lesson, index, title)
+end
+
+
+local function neighbours(lessons, index, language, words)
+    local links = {}
+    local function add(number, word)
+        if lessons[number] then
+            links[#links + 1] = ('<li>%s: <a href="%s.html">%s</a></li>'):format(word,
+                lessons[number].name, title_of(lessons, number, language))
+        end
+    end
+    add(index - 1, words.before)
+    add(index + 1, words.after)
+    return "<nav><ul>" .. table.concat(links) .. "</ul></nav>"
+end
+
+
+--- The page of a lesson in a language.
+---@param lessons table[]  all, in their order
+---@param index integer
+---@param facts table      of its runs
+---@param language "en" | "zh"
+---@return string html
+function page.lesson(lessons, index, facts, language)
+    local lesson, words = lessons[index], words_of[language]
+    local title = title_of(lessons, index, language)
+    local function text(field) return markup.paragraphs(lesson[field][language], facts) end
+    local body = {
+        ('<header><nav><a href="../index.html#%s">%s</a> · %s</nav>\n<h1>%s</h1></header>'):format(
+            language, words.index, other_language(language, "../{}/" .. lesson.name .. ".html"),
+            title),
+        "<main>",
+        section("question", words.question, text "question"),
+        section("prediction", words.predict, prediction(lesson, facts, language, words)),
+        section("run", words.run, text "run", shown(lesson, facts, "first", words, language),
+            call(lesson, "first", words), modules(lesson.modules.first, words)),
+        section("cause", words.cause, text "cause", picture.steps(facts.first, words)),
+        section("mend", words.mend, text "mend", markup.code(lesson.code)),
+        section("same", words.same, text "same", shown(lesson, facts, "second", words, language),
+            picture.steps(facts.second, words), call(lesson, "second", words),
+            modules(lesson.modules.second, words)),
+        section("try", words.try, "<p>" .. words.try_call .. "</p>", markup.code(CALL), text "try",
+            lesson.command and markup.code(lesson.command) or ""),
+        section("where", words.where, cited(lesson, facts, language)),
+        "</main>", neighbours(lessons, index, language, words),
+        "<footer><p>" .. words.made:format "<code>make site</code>" .. "</p></footer>",
+    }
+    return frame{ code = CODES[language], title = title, body = table.concat(body, "\n") }
+end
+
+
+--- The page that names all lessons, in both languages.
+---@param lessons table[]
+---@return string html
+function page.index(lessons)
+    local parts = {}
+    for i, language in ipairs(page.languages) do
+        local words, lines = words_of[language], {}
+        for index, lesson in ipairs(lessons) do
+            lines[index] = ('<li><a href="%s/%s.html">%s</a><br>%s</li>'):format(language,
+                lesson.name, lesson.title[language], markup.line(lesson.ask[language], {}))
+        end
+        parts[i] = ('<section id="%s" lang="%s"><h1>%s</h1>\n<p>%s</p>\n<ol>\n%s\n</ol></section>')
+            :format(language, CODES[language], words.site, words.intro,
+                table.concat(lines, "\n"))
+    end
+    local body = '<nav><a href="#en">English</a> · <a href="#zh" lang="zh-CN">中文</a></nav>\n'
+        .. "<main>\n" .. table.concat(parts, "\n") .. "\n</main>"
+    return frame{ code = "en", title = words_of.en.site, body = body }
+end
+
+
+page.report_name = report_name
+
+
+return page

@@ -1,0 +1,137 @@
+--- Which steps overlapped: two buyers of whom the second read before the first had written, in the
+--- order of time. What the second wrote undid what the first had written.
+
+local steps = {}
+
+
+-- When others can see what it wrote: a transaction is told of right after its commit.
+local function seen_at(sale, purchase)
+    return purchase.written and (sale.commits and purchase.told or purchase.written)
+end
+
+
+---@param purchase zklock.seckill.Purchase
+---@return integer? stock  that it read
+function steps.read(purchase)
+    return purchase.read or purchase.left and purchase.left + (purchase.quantity or 1)
+end
+
+
+--- The first two of which one undid what the other wrote: the one that is seen first, the other.
+---@param sale table
+---@return zklock.seckill.Purchase? one
+---@return zklock.seckill.Purchase? other
+function steps.pair(sale)
+    local written = {}
+    for _, each in ipairs(sale.purchases) do
+        if each.written then written[#written + 1] = each end
+    end
+    table.sort(written, function(a, b) return seen_at(sale, a) < seen_at(sale, b) end)
+    for i, other in ipairs(written) do
+        for n = i - 1, 1, -1 do
+            local one = written[n]
+            if one.product == other.product and other.granted < seen_at(sale, one) then
+                return one, other
+            end
+        end
+    end
+end
+
+
+-- The next one that had the lock after that moment.
+local function granted_after(sale, moment)
+    local found
+    for _, each in ipairs(sale.purchases) do
+        if each.granted and each.granted > moment
+            and not (found and found.granted < each.granted) then
+            found = each
+        end
+    end
+    return found
+end
+
+
+-- A holder that came too late with its write, and the one that had the lock meanwhile.
+local function refused_pair(sale)
+    for _, late in ipairs(sale.purchases) do
+        if (late.outcome == "late" or late.outcome == "lost") and late.granted then
+            return late, granted_after(sale, late.granted)
+        end
+    end
+end
+
+
+local function add_purchase(list, sale, purchase)
+    local function add(at, what, count)
+        if at then
+            list[#list + 1] = { at = at, what = what, count = count, purchase = purchase }
+        end
+    end
+    add(purchase.granted, "reads", steps.read(purchase) or sale.stock)
+    if sale.commits then
+        add(purchase.written, "prepares", purchase.left)
+        add(purchase.released, "releases")
+        add(purchase.told, "commits", purchase.left)
+    elseif purchase.written then
+        add(purchase.written, "writes", purchase.left)
+    elseif purchase.outcome == "late" then
+        add(purchase.told, "late")
+    end
+end
+
+
+-- A stop, or its end, of the server of one of these.
+local function add_faults(list, sale, purchases, what)
+    for _, fault in ipairs(sale.faults) do
+        for _, purchase in ipairs(purchases) do
+            if fault.kind == "stop" and fault.target == "server " .. purchase.server then
+                local at = what == "stop" and fault.at or fault.ended
+                list[#list + 1] = { at = at, what = what, purchase = purchase }
+            end
+        end
+    end
+end
+
+
+-- What a buyer saw when it looked at its lease.
+local function add_looks(list, sale, purchases)
+    for _, note in ipairs(sale.notes) do
+        local state = note.line:match "^its hold is (%l+)$"
+        for _, purchase in ipairs(purchases) do
+            if state and note.buyer == purchase.buyer then
+                list[#list + 1] = { at = note.at, what = "looks_" .. state, purchase = purchase }
+            end
+        end
+    end
+end
+
+
+-- Of steps at one moment those come first that were added first.
+local function sorted(list)
+    for i, step in ipairs(list) do step.index = i end
+    table.sort(list, function(a, b)
+        if a.at ~= b.at then return a.at < b.at end
+        return a.index < b.index
+    end)
+    return list
+end
+
+
+--- The steps that the page tells and marks; none if none overlapped.
+---@param sale table
+---@return table[]  { at =, what =, count =, purchase = }
+function steps.of(sale)
+    local one, other = steps.pair(sale)
+    if not one then one, other = refused_pair(sale) end
+    if not one then return {} end
+    local list, both = {}, { one, other }
+    add_faults(list, sale, both, "wakes")
+    add_purchase(list, sale, one)
+    add_purchase(list, sale, other)
+    add_looks(list, sale, both)
+    add_faults(list, sale, both, "stop")
+    return sorted(list)
+end
+
+
+return steps

@@ -1,0 +1,145 @@
+--- Lesson: the holder is stopped between its last look at the lease and the write.
+
+local seckill = require "zklock.seckill"
+
+local SCHEDULES = 1000
+
+local function run(fenced)
+    return {
+        buyers = 3, servers = 3, products = { bun = 10 }, strategy = "zookeeper",
+        purchase = "docs.lessons.check_first", pause = 0.5, session = 2, fenced = fenced,
+        faults = { { at = 0.505, stop = "server 2", length = 5 } }, simulated = true, seed = 1,
+    }
+end
+
+
+-- How many of so many schedules are wrong, if servers are stopped at moments that the seed chooses.
+local function wrong(purchase, fenced)
+    local found = assert(seckill.explore({
+        buyers = 2, products = { bun = 2 }, purchase = purchase, fenced = fenced,
+        faults = { stop = true, delay = 0.02 },
+    }, { seeds = SCHEDULES }))
+    return found.wrong
+end
+
+return {
+    title = { en = "The token", zh = "令牌" },
+    ask = {
+        en = "The holder looks at its lease right before it writes. Is it safe now?",
+        zh = "持有者在写入之前看一眼租约。这样就安全了吗？",
+    },
+    runs = { first = run(false), second = run(true) },
+    modules = { first = { "check_first" } },
+    expect = {
+        first = { verdict = "wrong", sold = 3, left = 9 },
+        second = { verdict = "right", sold = 2, left = 8, failed = 1 },
+    },
+    predicted = function(facts) return facts.first.verdict end,
+    facts = function()
+        return { explored = {
+            schedules = SCHEDULES, plain = wrong(nil, false),
+            checked = wrong("docs.lessons.check_first", false),
+            fenced = wrong("docs.lessons.check_first", true),
+        } }
+    end,
+
+    question = {
+        en = [[
+The program of the lesson before, with the line that mended it: read, work, **look at the lease**,
+write. The write takes a moment on its way to the store. In that moment the server stops for 5 s.
+
+**Can anything still go wrong?**]],
+        zh = [[
+上一课的程序，加上改好它的那一行：读，处理，**看租约**，写。写入要在路上走一小会儿才到存储。
+就在这一小会儿里，服务器停住 5 秒。
+
+**还会出错吗？**]],
+    },
+    answers = {
+        {
+            value = "right",
+            en = { "No: it has just looked", "It has looked, and the answer was right when it "
+                .. "came. A process can stop after any line, so a look is always older than the "
+                .. "write." },
+            zh = { "不会：刚刚才看过", "是看过，而且答案当时是对的。可是进程在任何一行之后都可能停住，"
+                .. "所以看的那一刻总比写的那一刻早。" },
+        },
+        {
+            value = "wrong",
+            en = { "Yes", "Of {explored.schedules} simulated schedules {explored.plain} go wrong "
+                .. "without the line, and {explored.checked} with it: fewer, and not none. Here is "
+                .. "one of them." },
+            zh = { "会", "模拟 {explored.schedules} 种调度，不加那一行有 {explored.plain} 种出错，"
+                .. "加上之后还有 {explored.checked} 种：少了，但不是没有。下面就是这样的一种。" },
+        },
+        {
+            value = "longer",
+            en = { "Only if the session is too short", "A longer session makes it rarer, and makes "
+                .. "everybody wait longer for a holder that has died. Any stop that is longer than "
+                .. "the session has the same end." },
+            zh = { "只有会话太短才会", "会话长一些，出错少一些，可是持有者死了，大家就要多等。"
+                .. "任何比会话还长的停顿，结局都一样。" },
+        },
+    },
+    run = {
+        en = [[
+The server looked at its lease, which it held, and stopped before its write had arrived. When it
+goes on, the write arrives.]],
+        zh = [[
+服务器看租约时确实持有锁，写入还没有到达，它就停住了。等它继续运行，写入就到了。]],
+    },
+    cause = {
+        en = [[
+Only the store sees the write when it arrives, so only the store can refuse it. It cannot tell a
+late write from another one, unless the write says which grant of the lock it belongs to.]],
+        zh = [[
+写入到达的那一刻，只有存储看得见它，所以也只有存储能拒绝它。可是除非写入说明自己属于哪一次获锁，
+存储分不出哪次写入是迟到的。]],
+    },
+    mend = {
+        en = [[
+Each grant has a **fencing token**: a number that is greater than that of any grant before. Show it
+to the store **before you read**, in the transaction that writes. The store keeps the greatest that
+it has seen, and refuses whoever comes with a smaller one.
+
+Comparing the token at the write alone is not enough: two holders may then have read the same
+stock.]],
+        zh = [[
+每次获锁都有一个**令牌**（fencing token）：一个比以前任何一次都大的数字。在写入的那个事务里，
+**读之前**就把它出示给存储。存储记住见过的最大的一个，拒绝带着更小的来的人。
+
+只在写入时比较令牌是不够的：那时两个持有者可能已经读过同一个库存。]],
+    },
+    code = [[
+UPDATE product SET token = :token WHERE id = :id AND token <= :token;  -- 0 rows: too late
+SELECT stock FROM product WHERE id = :id;
+UPDATE product SET stock = :left WHERE id = :id;]],
+    same = {
+        en = [[
+The same sale, in which the store is shown tokens (`fenced = true`). The late write comes, and is
+refused: {second.left} buns are left, which is right. Of the {explored.schedules} schedules
+{explored.fenced} go wrong.]],
+        zh = [[
+同一场秒杀，存储检查令牌（`fenced = true`）。迟到的写入来了，被拒绝：剩下 {second.left} 个，是对的。
+{explored.schedules} 种调度中有 {explored.fenced} 种出错。]],
+    },
+    try = {
+        en = "With real processes: no check, a check at the write alone, and one before the read:",
+        zh = "用真实的进程看三种做法：不检查、只在写入时检查、读之前就出示：",
+    },
+    command = "make demo DEMO=\"--only DEMO-17\"",
+    where = {
+        {
+            url = "https://jepsen.io/blog/2020-01-30-etcd-3.4.3",
+            en = "Jepsen on etcd 3.4.3: its locks could not guarantee mutual exclusion, as no lock "
+                .. "can in an asynchronous network.",
+            zh = "Jepsen 对 etcd 3.4.3 的测试：它的锁不能保证互斥，在异步网络里任何锁都不能。",
+        },
+        {
+            url = "https://github.com/skypilot-org/skypilot/pull/10347",
+            en = "SkyPilot's lease has an epoch for this; in the review a term was found that "
+                .. "began again with the epoch of the one before.",
+            zh = "SkyPilot 的租约为此带有一个 epoch；评审中发现，有一种情形下新任期会沿用上一任期的 epoch。",
+        },
+    },
+}

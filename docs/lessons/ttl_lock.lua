@@ -1,0 +1,55 @@
+--- A lock that ends by itself, as `SET lock owner NX PX 1000` makes one in Redis: a table that all
+--- servers of a simulated sale share is the server.
+
+local now = require("zklock.here").now -- seconds, of the sale's own clock
+local zklock = require "zklock"
+
+local locks = {} -- by name: the hold that has it
+
+local Hold = {}
+Hold.__index = Hold
+
+-- By the clock, which is all that its holder has to go by.
+function Hold:held() return now() < self.ends end
+
+
+local TtlLock = { simulated = true }
+TtlLock.__index = TtlLock
+
+
+function TtlLock.prepare() locks = {} end
+
+
+function TtlLock.open(server)
+    return setmetatable({
+        ttl = server.parameters.ttl or math.huge, -- seconds; by default it never ends
+        careless = server.parameters.careless, timeout = server.timeout,
+    }, TtlLock)
+end
+
+
+function TtlLock:enter(name)
+    local due = now() + self.timeout
+    while locks[name] and locks[name]:held() do
+        if now() > due then return nil, "waited too long", "timeout" end
+        zklock.sleep(0.01)
+    end
+    locks[name] = setmetatable({ name = name, ends = now() + self.ttl }, Hold)
+    return locks[name]
+end
+
+
+function TtlLock:renew(hold)
+    if locks[hold.name] == hold then hold.ends = now() + self.ttl end
+end
+
+
+function TtlLock:leave(hold)
+    if self.careless or locks[hold.name] == hold then locks[hold.name] = nil end
+end
+
+
+function TtlLock.state(_, hold) return hold:held() and "held" or "lost" end
+
+
+return TtlLock

@@ -1,0 +1,18 @@
+--- A purchase that renews its lock while it works: a task beside the work, thrice in each lifetime.
+
+local zklock = require "zklock"
+
+return function(buyer)
+    if not buyer:enter() then return end
+    local done = false
+    zklock.run(function()
+        buyer:try_to_buy()
+        done = true
+    end, function()
+        while not done do
+            buyer.strategy:renew(buyer.hold)
+            zklock.sleep(buyer.server.parameters.ttl / 3)
+        end
+    end)
+    buyer:leave()
+end

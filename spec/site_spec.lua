@@ -1,0 +1,256 @@
+--- The lessons' site (docs/lessons): each run comes out as its page says, pages have the same parts
+--- in both languages, their links lead somewhere, and nothing comes from a network.
+
+local files = require "spec.files"
+local page = require "docs.lessons.site.page"
+local picture = require "docs.lessons.site.picture"
+local rig = require "spec.rig"
+local runs = require "docs.lessons.site.runs"
+local site = require "docs.lessons.site"
+local steps = require "docs.lessons.site.steps"
+
+local folder, lessons
+local pages = {} -- by path below the folder
+
+setup(function()
+    folder = rig.shell("mktemp -d"):match "[^\n]+"
+    rig.shell("mkdir %s/en %s/zh %s/runs", folder, folder, folder)
+    site.write(folder)
+    lessons = site.lessons()
+    for path in rig.shell("cd %s && find . -name '*.html'", folder):gmatch "%./([^\n]+)" do
+        pages[path] = rig.shell("cat %s/%s", folder, path)
+    end
+end)
+
+teardown(function() rig.shell("rm -rf %s", folder) end)
+
+
+-- Calls fn with each page of a lesson: its path, its text, the lesson, its language.
+local function each_page(fn)
+    for _, lesson in ipairs(lessons) do
+        for _, language in ipairs(page.languages) do
+            local path = ("%s/%s.html"):format(language, lesson.name)
+            fn(path, assert(pages[path], path), lesson, language)
+        end
+    end
+end
+
+
+-- How often there is a pattern in a text.
+local function count(text, pattern) return select(2, text:gsub(pattern, "")) end
+
+
+-- "en/token.html", "../runs/token-first.html" → "runs/token-first.html"
+local function resolve(from, link)
+    if link == "" then return from end
+    return ((from:match "^(.*/)" or "") .. link):gsub("[^/]+/%.%./", ""), nil
+end
+
+
+-- A copy with some fields that are others.
+local function with(table_, others)
+    return setmetatable(others, { __index = table_ })
+end
+
+
+describe("a run of a lesson", function()
+    it("that comes out otherwise than its page says ends the making of the site", function()
+        for _, which in ipairs{ "first", "second" } do
+            local lesson = lessons[1]
+            local expect = with(lesson.expect, { [which] = { left = 5 } })
+            local ok, message = pcall(runs.play, with(lesson, { expect = expect }))
+            assert.is_false(ok)
+            assert.matches("^the lesson no%-lock says that left of its " .. which
+                .. " run is 5, and it is %d", message)
+        end
+    end)
+
+    it("is the same run each time", function()
+        for _, lesson in ipairs(lessons) do
+            local one, again = runs.play(with(lesson, { facts = false })),
+                runs.play(with(lesson, { facts = false }))
+            assert.same(one.first.purchases, again.first.purchases)
+            assert.same(one.second.purchases, again.second.purchases)
+        end
+    end)
+
+    it("makes one of the answers the right one, and a number that no answer has is an error",
+        function()
+            each_page(function(_, text, lesson)
+                assert.equal(#lesson.answers, count(text, '<details class="answer">'))
+                assert.equal(1, count(text, '<p class="yes">'))
+                assert.equal(#lesson.answers - 1, count(text, '<p class="no">'))
+            end)
+            local lesson = with(lessons[1], { predicted = function() return 7 end })
+            assert.has_error(function() runs.right_answer(lesson, {}) end,
+                "no answer of no-lock is 7")
+        end)
+
+    it("is written as the call that makes it, which Lua can read", function()
+        for _, lesson in ipairs(lessons) do
+            for _, options in pairs(lesson.runs) do
+                local given
+                local load_ = loadstring or load -- luacheck: std max
+                local call = assert(load_((runs.call(options, "sale.html"):gsub("print%(sale%)", "")
+                    :gsub("sale:report.*", ""):gsub("^[^\n]*", "local seckill = ..."))))
+                call{ sale = function(read) given = read end }
+                assert.same(options, given)
+            end
+        end
+    end)
+end)
+
+
+describe("the cause", function()
+    local function sale(purchases) return { purchases = purchases, faults = {}, notes = {} } end
+
+    it("is two buyers of whom one read before the other had written", function()
+        local one = { product = "bun", server = 1, granted = 0, written = 2, left = 9 }
+        local other = { product = "bun", server = 2, granted = 1, written = 3, left = 9 }
+        local found = {}
+        for i, step in ipairs(steps.of(sale{ other, one })) do
+            found[i] = ("%g %s %d"):format(step.at, step.what, step.count)
+        end
+        assert.same({ "0 reads 10", "1 reads 10", "2 writes 9", "3 writes 9" }, found)
+    end)
+
+    it("is none where they come one after the other, or buy different things", function()
+        local one = { product = "bun", server = 1, granted = 0, written = 2, left = 9 }
+        local later = { product = "bun", server = 2, granted = 2, written = 3, left = 8 }
+        local tea = { product = "tea", server = 2, granted = 1, written = 3, left = 8 }
+        assert.same({}, steps.of(sale{ one, later }))
+        assert.same({}, steps.of(sale{ one, tea }))
+    end)
+
+    it("is told, and marked in the picture, on each page of a wrong run", function()
+        each_page(function(path, text, lesson)
+            local part = text:match '<section id="cause">(.-)</section>'
+            local first = text:match '<section id="run">(.-)</section>'
+            local told = count(part, "<li>")
+            if lesson.expect.first.verdict == "wrong" then assert.is_true(told >= 4, path) end
+            local marked = 0
+            for signs in first:gmatch '<b[^>]* style="left:[%d%.]+%%">([^%w<]+)</b>' do
+                marked = marked + #signs / #"①"
+            end
+            assert.equal(told, marked, path)
+        end)
+    end)
+end)
+
+
+describe("a picture", function()
+    it("has a bar for each hold, and red where holds of one lock overlap", function()
+        for _, lesson in ipairs(lessons) do
+            local facts = runs.play(with(lesson, { facts = false }))
+            for which, sale in pairs{ first = facts.first, second = facts.second } do
+                local html = picture.of(sale, require("docs.lessons.site.words").en)
+                local held = 0
+                for _, row in ipairs(sale.rows) do held = held + (row.granted and 1 or 0) end
+                local lanes = html:match "^(.-)<ul"
+                assert.equal(held, count(lanes, '<i class="hold"'), lesson.name .. which)
+                assert.equal(#sale.overlaps > 0, lanes:find('class="two"', 1, true) ~= nil)
+                for place, width in lanes:gmatch "left:([%d%.]+)%%;width:([%d%.]+)%%" do
+                    assert.is_true(place + width <= 100.02, lesson.name .. which)
+                end
+            end
+        end
+    end)
+end)
+
+
+describe("the pages", function()
+    it("have a report of each run, and links that lead to a file, and to a part of it", function()
+        local wrong = {}
+        for from, text in pairs(pages) do
+            if not from:find "^runs/" then
+                for link in text:gmatch 'href="([^"]*)"' do
+                    local path, anchor = link:match "^([^#]*)#?(.*)$"
+                    local to = pages[resolve(from, path)]
+                    local there = link:find "^https://" or to and
+                        (anchor == "" or to:find('id="' .. anchor .. '"', 1, true))
+                    if not there then wrong[#wrong + 1] = from .. ": " .. link end
+                end
+            end
+        end
+        assert.same({}, wrong)
+        each_page(function(_, text)
+            assert.equal(2, count(text, 'href="%.%./runs/'))
+        end)
+    end)
+
+    it("have the same parts in both languages", function()
+        local shapes = {}
+        each_page(function(_, text, lesson, language)
+            local parts = {}
+            for id in text:gmatch '<section id="([^"]+)"' do parts[#parts + 1] = id end
+            for _, tag in ipairs{ "details", "figure", "pre", "tr", "li", "i class", "a href" } do
+                parts[#parts + 1] = tag .. count(text, "<" .. tag)
+            end
+            shapes[lesson.name] = shapes[lesson.name] or parts
+            assert.same(shapes[lesson.name], parts, lesson.name)
+            assert.equal("question prediction run cause mend same try where",
+                table.concat(parts, " ", 1, 8))
+            assert.is_truthy(text:find(language == "zh" and '<html lang="zh-CN">'
+                or '<html lang="en">', 1, true))
+        end)
+    end)
+
+    it("are in Chinese, and in English, but for code and names", function()
+        each_page(function(path, text, _, language)
+            text = text:gsub("<style>.-</style>", ""):gsub("<pre>.-</pre>", "")
+                :gsub("<a lang=.-</a>", "")
+            if language == "en" then
+                return assert.is_nil(text:find "[\228-\233][\128-\191]", path)
+            end
+            for _, tag in ipairs{ "h1", "h2", "p", "li", "th", "summary" } do
+                for line in text:gmatch("<" .. tag .. "[ >].-</" .. tag .. ">") do
+                    assert.is_truthy(line:find "[\228-\233][\128-\191]", path .. line)
+                end
+            end
+        end)
+    end)
+
+    it("load nothing: no script, no picture, no style of another file", function()
+        for path, text in pairs(pages) do
+            if not path:find "^runs/" then
+                for _, tag in ipairs{ "script", "img", "link", "iframe" } do
+                    assert.is_nil(text:find("<" .. tag, 1, true), path)
+                end
+                assert.is_truthy(text:find("default-src 'none'", 1, true))
+            end
+        end
+    end)
+
+    it("cite where it happened", function()
+        for _, lesson in ipairs(lessons) do
+            assert.is_true(#lesson.where >= 1)
+            for _, each in ipairs(lesson.where) do
+                assert.matches("^https://", each.url)
+                assert.is_truthy(each.en and each.zh)
+            end
+        end
+    end)
+end)
+
+
+-- By how much a page is wider than its place in a browser.
+local function overhang_of(path, width)
+    local frame = ([[<iframe src="file://%s" style="width:%dpx;height:900px;border:0"></iframe>
+<script>addEventListener("load", () => { const page = document.querySelector("iframe")
+.contentDocument.documentElement; document.title = page.scrollWidth - page.clientWidth;
+});</script>]]):format(path, width)
+    files.write(folder .. "/frame.html", frame)
+    return rig.shell("timeout 120 chromium --headless=new --no-sandbox --disable-gpu "
+        .. "--allow-file-access-from-files --user-data-dir=%s/profile --window-size=1300,1000 "
+        .. "--virtual-time-budget=5000 --dump-dom file://%s/frame.html 2>%s/log", folder, folder,
+        folder):match "<title>(.-)</title>"
+end
+
+
+describe("a page in a browser", function()
+    it("is no wider than a telephone #slow", function()
+        each_page(function(path)
+            assert.equal("0", overhang_of(folder .. "/" .. path, 360), path)
+        end)
+    end)
+end)
