@@ -184,7 +184,7 @@ static void mix_stake(const struct stake *stake, zkl_time now) {
     mix(place_of(session, (const struct stake *)stake->claim.partner) << 8 |
         place_of(session, (const struct stake *)stake->claim.next_part));
     mix((uint64_t)stake->phase << 8 | (uint64_t)stake->leaves_room << 4 |
-        (uint64_t)stake->revoked << 3 | stake->joint << 2 | stake->starved << 1 |
+        (uint64_t)zkl_stake_revoked(stake) << 3 | stake->joint << 2 | stake->starved << 1 |
         (stake->request != NULL));
     mix((uint64_t)stake->version << 32 | stake->handles << 16 | stake->writers);
     mix((uint64_t)(stake->downgrading != NULL));

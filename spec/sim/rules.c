@@ -379,7 +379,7 @@ static bool ends_anyway(const struct zkl_claim *claim) {
     const struct stake *stake = (const struct stake *)claim;
     bool assumed =
         claim->ends && claim->batch > 0 && claim->node.contended && claim->node.served > 0;
-    return assumed || stake->revoked || claim->node.served + 1 == ZKL_BATCH_MAX ||
+    return assumed || zkl_stake_revoked(stake) || claim->node.served + 1 == ZKL_BATCH_MAX ||
            world.shortages || world.setting.room || world.setting.refusals ||
            !zkl_line_find(claim->line, claim->node.name);
 }

@@ -173,7 +173,7 @@ bool zkl_lease_waited(const zkl_lease *lease) {
 
 bool zkl_lease_revoked(const zkl_lease *lease) {
     for (size_t i = 0; i < lease->stakes.count; i++)
-        if (zkl_stakes_at(&lease->stakes, i)->revoked) return true;
+        if (zkl_stake_revoked(zkl_stakes_at(&lease->stakes, i))) return true;
     return false;
 }
 

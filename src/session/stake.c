@@ -244,7 +244,7 @@ void zkl_stake_failed(struct stake *stake) {
 
 /* A node that was revoked is not handed on: it is the others' turn. */
 static void end_turn(struct stake *stake) {
-    if (stake->revoked) zkl_stake_perform(stake, zkl_claim_yield(&stake->claim));
+    if (zkl_stake_revoked(stake)) zkl_stake_perform(stake, zkl_claim_yield(&stake->claim));
 }
 
 void zkl_stake_hold_begins(struct stake *stake) {
@@ -253,7 +253,7 @@ void zkl_stake_hold_begins(struct stake *stake) {
     stake->granted_at = session->now;
     stake->queued_at = stake->way_free_at = 0; /* it may come back from a condition */
     zkl_step_note(stake, ZKL_STEP_GRANTED, session->now - begun);
-    if (stake->revoked) zkl_step_note(stake, ZKL_STEP_REVOKED, 0);
+    if (zkl_stake_revoked(stake)) zkl_step_note(stake, ZKL_STEP_REVOKED, 0);
 }
 
 void zkl_stake_hold_ends(struct stake *stake, enum zkl_step_kind how) {
@@ -378,9 +378,9 @@ void zkl_stake_take_data(struct stake *stake, const struct answer *answer) {
     if (answer->reply != ZKL_DONE || (fixed && answer->stat->czxid != stake->claim.node.czxid))
         return;
     stake->version = answer->stat->version;
-    if (stake->revoked || answer->size <= 0) return;
-    stake->revoked = zkl_data_asks(answer->text, (size_t)answer->size);
-    if (!stake->revoked) return;
+    if (zkl_stake_revoked(stake) || answer->size <= 0) return;
+    if (!zkl_data_asks(answer->text, (size_t)answer->size)) return;
+    stake->revoked = stake->claim.node.nonce;
     if (stake->granted_at) zkl_step_note(stake, ZKL_STEP_REVOKED, 0);
     post_notice(stake);
     end_turn(stake);

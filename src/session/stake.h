@@ -23,11 +23,11 @@ struct stake {
     enum zkl_phase phase;            /* as last told */
     int32_t version;                 /* of the own node's data, as last seen */
     bool counted;                    /* its node is in session->node_bytes */
-    bool revoked;                    /* its node's data asks the holder to give way */
     bool part;                       /* of a multi-lock */
     bool leaves_room;                /* its node was kept, and goes to make room */
     bool joint;                      /* part of a multi-lock, whose lease has not given it up */
     uint64_t id;
+    uint64_t revoked;    /* nonce of a node whose data ask the holder to give way */
     int64_t token;       /* of the latest grant */
     struct hold *holds;  /* of its handles that may be held for a limited time */
     unsigned handles;    /* not given up */
@@ -48,6 +48,11 @@ struct stake {
     struct watch *own_watch; /* of the node of its name, if it asked for one */
     struct want *wants;      /* watches of other nodes that it asked for */
 };
+
+/* A claim may have another node by now, its own or one that was handed to it. */
+static inline bool zkl_stake_revoked(const struct stake *stake) {
+    return stake->revoked && stake->revoked == stake->claim.node.nonce;
+}
 
 struct stake *zkl_stake_new(struct zkl_session *session, struct path *path,
                             const struct zkl_acquire_options *options,

@@ -54,7 +54,6 @@ static void create_one(struct stake *stake) {
 
 void zkl_stake_new_node(struct stake *stake) {
     stake->version = 0;
-    stake->revoked = false;
     zkl_stake_count_node(stake);
 }
 
@@ -104,7 +103,7 @@ void zkl_stake_revise(struct stake *stake) {
 
 /* The data to write: it stays until the answer, for one mark is out at a time. NULL: no memory. */
 static const char *data_to_mark(struct stake *stake) {
-    const char *data = stake->revoked ? ZKL_REVOKE_DATA : stake->data;
+    const char *data = zkl_stake_revoked(stake) ? ZKL_REVOKE_DATA : stake->data;
     if (!stake->claim.node.marked) return data;
     free(stake->marked_data);
     stake->marked_data = malloc(strlen(data) + sizeof ZKL_HELD_WORD);
