@@ -257,7 +257,7 @@ describe("a strategy that does not come back", function()
                 { it_is.verdict, it_is.sold, it_is.failures })
             assert.equal("error: the strategy moody: enter has not come back after 5.1 s",
                 it_is.notes[1].line)
-            assert.equal("4 sold and 96 left of 100; 2 buyers waited in vain", it_is.finding)
+            assert.equal("4 sold and 96 left of 100 pieces; 2 buyers waited in vain", it_is.finding)
         end)
     end
 

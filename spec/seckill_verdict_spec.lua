@@ -79,7 +79,7 @@ describe("a sale is stuck", function()
         local it_is = sale{ strategy = "shared", buyers = 6, timeout = 0.5,
             faults = { { at = 0, kill = "holder" } } }
         assert.same({ "stuck", 0, 6 }, { it_is.verdict, it_is.sold, it_is.failed })
-        assert.equal("0 sold and 100 left of 100; 3 buyers waited in vain", it_is.finding)
+        assert.equal("0 sold and 100 left of 100 pieces; 3 buyers waited in vain", it_is.finding)
         assert.matches("^shared: STUCK, ", tostring(it_is))
         assert.equal("stuck", it_is:record().verdict)
     end)
@@ -100,7 +100,7 @@ describe("what a script expects of a sale", function()
         assert.equal("right", sale(options).verdict)
         expect.sold, expect.refused = 4, 0
         local it_is = sale(options)
-        assert.same({ "wrong", "3 sold and 0 left of 3; expected 0 refused and not 1, "
+        assert.same({ "wrong", "3 sold and 0 left of 3 pieces; expected 0 refused and not 1, "
             .. "4 sold and not 3" }, { it_is.verdict, it_is.finding })
     end)
 

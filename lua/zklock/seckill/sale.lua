@@ -80,10 +80,10 @@ end
 local function fault_of(product)
     local off = product.left + product.ordered - product.stock
     if product.ordered > product.stock then
-        return ("%d sold of %d: %d more than there were"):format(product.ordered, product.stock,
+        return ("%d sold of %d pieces: %d more than there were"):format(product.ordered, product.stock,
             product.ordered - product.stock)
     elseif off ~= 0 then
-        return ("%d sold and %d left of %d: %d %s"):format(product.ordered, product.left,
+        return ("%d sold and %d left of %d pieces: %d %s"):format(product.ordered, product.left,
             product.stock, math.abs(off), off > 0 and "sold, and still in stock"
             or "gone, and not sold")
     end
@@ -101,7 +101,7 @@ local function judge_store(products, outcome)
     end
     local lie = lie_of(outcome)
     if lie then return "wrong", lie end
-    return "right", ("%d sold and %d left of %d"):format(total.ordered, total.left, total.stock)
+    return "right", ("%d sold and %d left of %d pieces"):format(total.ordered, total.left, total.stock)
 end
 
 
@@ -237,8 +237,9 @@ end
 
 --- The verdict, and the numbers, in two lines; and the first error, if there was one.
 function Sale:__tostring()
-    return ("%s: %s, %s\n%d sold, %d refused, %d failed%s in %.2f s; waited %s%s"):format(self.name,
-        self.verdict:upper(), self.finding, self.sold, self.refused, self.failed,
+    return ("%s: %s, %s\n%d %s: %d sold, %d refused, %d failed%s in %.2f s; waited %s%s"):format(
+        self.name, self.verdict:upper(), self.finding, self.buyers,
+        self.buyers == 1 and "buyer" or "buyers", self.sold, self.refused, self.failed,
         listed(self.failures), self.seconds, tostring(self.wait), errors(self.notes))
 end
 
