@@ -190,7 +190,8 @@ describe("a report as CSV", function()
         local record = sales.right(1)
         record.purchases[1].quantity, record.purchases[1].told = 2, 0.5
         record.notes = { { buyer = 1, line = "first" }, { buyer = 1, line = "error: a" } }
-        assert.matches(",sold,2,0.500000,first; error: a\r\n$", written("csv", { sales = { record } }))
+        assert.matches(",sold,2,0.500000,first; error: a\r\n$",
+            written("csv", { sales = { record } }))
     end)
 
     it("quotes commas, quotes and line ends (RFC 4180)", function()

@@ -44,6 +44,24 @@ describe("a wrong option of a sale", function()
 end)
 
 
+describe("a wrong fault", function()
+    it("is told first, and then what a fault is", function()
+        is_refused("refused.lua:%d+: a kill cannot strike \"me\": it strikes \"holder\", "
+            .. "\"server 1\" to \"server 2\" and \"zookeeper\"; a fault is as { at = 0.5, ",
+            seckill.sale, { faults = { { kill = "me" } } })
+        is_refused("refused.lua:%d+: a pause cannot strike \"me\": it strikes \"zookeeper\"; a ",
+            seckill.sale, { faults = { { pause = "me", length = 1 } } })
+    end)
+
+    it("is told in the words of the command line there", function()
+        local status, _, err = demo{ "--fault", "kill me at 1" }
+        assert.equal(2, status)
+        assert.matches("a kill cannot strike \"me\": .*; a fault is as \"stop holder at 0.5", err)
+        assert.is_nil(err:find("{", 1, true))
+    end)
+end)
+
+
 describe("the files of a sale", function()
     local folder, it_is
 
@@ -61,6 +79,15 @@ describe("the files of a sale", function()
             assert.same({ nil, "/dev/full: No space left on device" },
                 { it_is[kind](it_is, "/dev/full") })
         end
+    end)
+
+    it("are a sale's, or a comparison's", function()
+        for _, kind in ipairs{ "report", "json", "csv" } do
+            is_refused("as in sale:report%(file%), and not that of \"a.html\"", it_is[kind],
+                "a.html")
+        end
+        local both = seckill.compare({ "none" }, { buyers = 1, simulated = true })
+        is_refused("as in sales:report%(file%), and not that of nil", both.csv)
     end)
 
     it("can be written, or the command starts nothing", function()
@@ -272,7 +299,7 @@ describe("a strategy that does not come back", function()
     it("is not a server that a fault has stopped for as long #slow", function()
         local it_is = sale{ strategy = "local", servers = 1, timeout = 0.1, session = 0.1,
             faults = { { stop = "server 1", length = 12 } }, pause = 0.1 }
-        assert.same({ {}, 1 }, { it_is.notes, #it_is.faults })
-        assert.is_nil(it_is.failures.hung)
+        assert.equal(1, #it_is.faults)
+        assert.same({ nil, nil }, { it_is.failures.hung, it_is.failures.error })
     end)
 end)

@@ -329,7 +329,8 @@ describe("a sale", function()
     it("without a lock is wrong (DEMO-01), and its holds overlap", function()
         local it_is = sale{ strategy = "none", pause = 0.05 }
         assert.equal("wrong", it_is.verdict)
-        assert.matches("^10 sold and 9%d left of 100 pieces: %d sold, and still in stock$", it_is.finding)
+        assert.matches("^10 sold and 9%d left of 100 pieces: %d sold, and still in stock$",
+            it_is.finding)
         assert.is_true(#it_is.overlaps > 0)
     end)
 
@@ -482,6 +483,16 @@ describe("a sale with modules of the user's own", function()
     it("proves nothing when something else ends a server", function()
         complains("^server 1 was ended by something else: the sale proves nothing$", "moody",
             { every = 1, signal = "KILL" })
+    end)
+
+    it("proves nothing when something of the user's ends a server by os.exit", function()
+        complains("^server 1: exited with status 3: something called os.exit$", "moody",
+            { every = 1, exits = 3 })
+    end)
+
+    it("says which server does not start, and after how long #slow", function()
+        complains("^server 1 did not start within 30 s: the strategy moody or the store sqlite ",
+            "moody", { opens_late = true })
     end)
 
     it("proves nothing when a server is interrupted, whatever its buyers do", function()

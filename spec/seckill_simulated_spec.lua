@@ -74,7 +74,8 @@ describe("a simulated sale", function()
         assert.is_true(it_is.seconds > 15 * 0.02 and it_is.seconds < 1)
         assert.equal(7, it_is.seed)
         assert.matches("server 1 +granted /sale/lock/bun, token", it_is.story)
-        assert.matches("^zookeeper: RIGHT, 15 sold and 0 left of 15 pieces\n20 buyers: 15 sold, 5 refused, 0 failed",
+        assert.matches("^zookeeper: RIGHT, 15 sold and 0 left of 15 pieces\n"
+            .. "20 buyers: 15 sold, 5 refused, 0 failed",
             tostring(it_is))
     end)
 

@@ -190,9 +190,9 @@ function sales.baskets()
     for i = 1, 2 do
         local at = 0.1 * i
         purchases[i] = {
-            buyer = i, server = i, product = i == 1 and "bun" or "pie", quantity = i == 1 and 2 or 1,
-            lock = "bun + tea", asked = 0.001 * i, granted = at, written = at + 0.021,
-            released = at + 0.03, told = at + 0.025, token = tostring(i), outcome = "sold",
+            buyer = i, server = i, product = i == 1 and "bun" or "pie",
+            quantity = i == 1 and 2 or 1, lock = "bun + tea", asked = 0.001 * i,
+            granted = at, written = at + 0.021, released = at + 0.03, told = at + 0.025, token = tostring(i), outcome = "sold",
             left = i == 1 and 4 or nil,
             writes = { { product = "tea", left = 3 - i, quantity = 1, at = at + 0.02 } },
         }

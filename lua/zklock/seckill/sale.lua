@@ -2,6 +2,7 @@
 
 local distributions = require "zklock.seckill.distribution"
 local fairness = require "zklock.seckill.fairness"
+local misuse = require "zklock.misuse"
 local overlaps = require "zklock.seckill.overlaps"
 local report = require "zklock.seckill.report"
 local sorted_names = require "zklock.sorted_names"
@@ -80,8 +81,8 @@ end
 local function fault_of(product)
     local off = product.left + product.ordered - product.stock
     if product.ordered > product.stock then
-        return ("%d sold of %d pieces: %d more than there were"):format(product.ordered, product.stock,
-            product.ordered - product.stock)
+        return ("%d sold of %d pieces: %d more than there were"):format(product.ordered,
+            product.stock, product.ordered - product.stock)
     elseif off ~= 0 then
         return ("%d sold and %d left of %d pieces: %d %s"):format(product.ordered, product.left,
             product.stock, math.abs(off), off > 0 and "sold, and still in stock"
@@ -101,7 +102,8 @@ local function judge_store(products, outcome)
     end
     local lie = lie_of(outcome)
     if lie then return "wrong", lie end
-    return "right", ("%d sold and %d left of %d pieces"):format(total.ordered, total.left, total.stock)
+    return "right", ("%d sold and %d left of %d pieces"):format(total.ordered, total.left,
+        total.stock)
 end
 
 
@@ -149,7 +151,18 @@ end
 function sale.judge(plan, outcome) return judge(plan, count_products(plan, outcome), outcome) end
 
 
--- The store knows nothing of buyers that waited in vain, nor of a sale that never ends.
+local UNANSWERED = { unanswered = true, hung = true }
+
+local function has_answers(purchases)
+    for _, purchase in ipairs(purchases) do
+        if not UNANSWERED[purchase.outcome] then return true end
+    end
+    return false
+end
+
+
+-- The store knows nothing of buyers that waited in vain, nor of a sale that never ends, nor of one
+-- that came to nothing.
 local function complete(self, outcome)
     local limit = self.plan.limit
     local waited = vain.count(outcome, self.products, outcome.late and limit or self.seconds)
@@ -157,6 +170,8 @@ local function complete(self, outcome)
         self.verdict = self.verdict == "right" and "stuck" or self.verdict
         self.finding = ("%s; %d %s waited in vain"):format(self.finding, waited,
             waited == 1 and "buyer" or "buyers")
+    elseif self.verdict == "right" and not has_answers(self.purchases) then
+        self.verdict, self.finding = "stuck", self.finding .. "; no buyer got an answer"
     end
     if outcome.late then
         self.finding = ("%s; ended after its limit of %g s"):format(self.finding, limit)
@@ -298,6 +313,10 @@ end
 
 
 local function contents(self)
+    if getmetatable(self) ~= Sale then
+        misuse.refuse("a report is a sale's, as in sale:report(file), and not that of %s",
+            misuse.show(self))
+    end
     return { title = self.name, sales = { self:record() } }
 end
 
@@ -314,7 +333,9 @@ function Sale:report(file) return report.write(file, contents(self)) end
 ---@return true?
 ---@return string? message
 function Sale:json(file)
-    return report.json(file, { title = self.name, sales = { self:fields() } })
+    local all = contents(self)
+    all.sales[1] = self:fields()
+    return report.json(file, all)
 end
 
 
