@@ -182,8 +182,6 @@ function sales.stuck()
 end
 
 
---- Three servers and two locks within one second: servers 1 and 3 hold one lock together for two
---- tenths of a second, server 2 holds the other lock meanwhile.
 --- Two baskets: two buns and a tea each; the second buyer's own product is not in its basket.
 function sales.baskets()
     local purchases = {}
@@ -192,8 +190,8 @@ function sales.baskets()
         purchases[i] = {
             buyer = i, server = i, product = i == 1 and "bun" or "pie",
             quantity = i == 1 and 2 or 1, lock = "bun + tea", asked = 0.001 * i,
-            granted = at, written = at + 0.021, released = at + 0.03, told = at + 0.025, token = tostring(i), outcome = "sold",
-            left = i == 1 and 4 or nil,
+            granted = at, written = at + 0.021, released = at + 0.03, told = at + 0.025,
+            token = tostring(i), outcome = "sold", left = i == 1 and 4 or nil,
             writes = { { product = "tea", left = 3 - i, quantity = 1, at = at + 0.02 } },
         }
     end
@@ -206,6 +204,8 @@ function sales.baskets()
 end
 
 
+--- Three servers and two locks within one second: servers 1 and 3 hold one lock together for two
+--- tenths of a second, server 2 holds the other lock meanwhile.
 function sales.three_lanes()
     local function hold(server, lock, granted, released)
         return { buyer = server, server = server, product = lock, asked = 0, granted = granted,

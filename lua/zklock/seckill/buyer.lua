@@ -137,6 +137,9 @@ function Buyer:enter(wish)
     self.token = token_of(self, hold)
     self:record("granted", self.token or "-")
     if strategy.shared and strategy:shared(hold) then self:record "shared" end
+    if strategy.on_state and self.server.patience then -- a callback is a step of a simulated sale
+        strategy:on_state(hold, function(state) self:record(state) end)
+    end
     return hold
 end
 
