@@ -309,7 +309,7 @@ describe("many schedules of a simulated sale", function()
         local found = explore({ fenced = false }, 500)
         local first = found.first
         assert.is_true(found.wrong > 1 and found.wrong < 100)
-        assert.same({ "wrong", "2 sold of 1: 1 more than there were" },
+        assert.same({ "wrong", "2 sold of 1 piece: 1 more than there were" },
             { first.verdict, first.finding })
         assert.same({ "stop", 1 }, { first.faults[1].kind, #first.faults })
         assert.matches("is stopped for", first.story)

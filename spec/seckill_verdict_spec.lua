@@ -66,6 +66,7 @@ describe("buyers that waited in vain", function()
         assert.equal(0, count(1, { KILL }, DEAD, waits(10, { quantity = 2 })))
         assert.equal(0, count(5, { KILL }, DEAD, waits(10, { server = 1 })))
         assert.equal(0, count(5, {}, waits(10, { outcome = "error" })))
+        assert.equal(0, count(5, {}, waits(10, { outcome = "closed" })))
     end)
 
     it("may wait until a sale that hangs is ended", function()

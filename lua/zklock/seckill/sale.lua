@@ -77,15 +77,20 @@ local function lie_of(outcome)
 end
 
 
+local function pieces(count)
+    return ("%d %s"):format(count, count == 1 and "piece" or "pieces")
+end
+
+
 -- Why the product's numbers are wrong; nil: they are right.
 local function fault_of(product)
     local off = product.left + product.ordered - product.stock
     if product.ordered > product.stock then
-        return ("%d sold of %d pieces: %d more than there were"):format(product.ordered,
-            product.stock, product.ordered - product.stock)
+        return ("%d sold of %s: %d more than there were"):format(product.ordered,
+            pieces(product.stock), product.ordered - product.stock)
     elseif off ~= 0 then
-        return ("%d sold and %d left of %d pieces: %d %s"):format(product.ordered, product.left,
-            product.stock, math.abs(off), off > 0 and "sold, and still in stock"
+        return ("%d sold and %d left of %s: %d %s"):format(product.ordered, product.left,
+            pieces(product.stock), math.abs(off), off > 0 and "sold, and still in stock"
             or "gone, and not sold")
     end
 end
@@ -102,8 +107,8 @@ local function judge_store(products, outcome)
     end
     local lie = lie_of(outcome)
     if lie then return "wrong", lie end
-    return "right", ("%d sold and %d left of %d pieces"):format(total.ordered, total.left,
-        total.stock)
+    return "right", ("%d sold and %d left of %s"):format(total.ordered, total.left,
+        pieces(total.stock))
 end
 
 
