@@ -179,11 +179,19 @@ describe("a report as CSV", function()
         for line in text:gmatch "(.-)\r\n" do lines[#lines + 1] = line end
         assert.equal(1 + 2 + 30, #lines)
         assert.equal("sale,buyer,server,product,lock,shared,asked,granted,released,token,left,"
-                     .. "written,outcome", lines[1])
+                     .. "written,outcome,quantity,told,notes", lines[1])
         assert.is_truthy(lines[2]:find "^zookeeper,1,server 2,10000001,10000001,,0%.001001,")
-        assert.is_truthy(lines[2]:find ",8589934595,3,0%.%d+,sold$")
-        assert.is_truthy(lines[#lines]:find ",,8589934682,,,killed$")
+        assert.is_truthy(lines[2]:find ",8589934595,3,0%.%d+,sold,,,$")
+        assert.is_truthy(lines[#lines]:find ",,8589934682,,,killed,,,$")
         assert.equal(text, table.concat(lines, "\r\n") .. "\r\n")
+    end)
+
+    it("tells how many pieces each wanted, when it was told, and why it failed", function()
+        local record = sales.right(1)
+        record.purchases[1].quantity, record.purchases[1].told = 2, 0.5
+        record.notes = { { buyer = 1, line = "first" }, { buyer = 1, line = "error: a" } }
+        assert.matches(",sold,2,0.500000,first; error: a\r\n$",
+            written("csv", { sales = { record } }))
     end)
 
     it("quotes commas, quotes and line ends (RFC 4180)", function()
@@ -699,6 +707,28 @@ describe("the page of a report, in Chromium,", function()
             step(steps, "buyer 3 (server 2) gets lock 10000001, token 8589934601."))
         assert.matches("holds\nbuyer 2 .*\n4 as written",
             step(steps, "buyer 2 (server 1) writes a stock of 4, too late."))
+    end)
+
+    it("has all that a basket wrote in the stock, and in the steps #slow", function()
+        local seen = look{ sales = { sales.baskets() } }
+        assert.matches("Both lines are one: no update was lost. In the store, at the end: 12 left",
+            seen.text)
+        local steps = seen.sales[1].steps
+        assert.matches("stock of bun\n4 as written, of 6; 1 buyer was told \"sold\"\n.*"
+            .. "stock of tea\n2 as written, of 3; 1 buyer was told",
+            step(steps, "buyer 1 (server 1) is told: sold."))
+        assert.matches("stock of bun\n2 as written, of 6; 2 buyers were told \"sold\"\n.*"
+            .. "stock of pie\n9 as written, of 9; 0 buyers were told",
+            step(steps, "buyer 2 (server 2) is told: sold."))
+        step(steps, "buyer 2 (server 2) writes a stock of 1 of tea.")
+    end)
+
+    it("counts pieces where buyers want several #slow", function()
+        local record = sales.right(3)
+        for i, purchase in ipairs(record.purchases) do
+            purchase.quantity, purchase.left = 2, 6 - 2 * i
+        end
+        assert.matches("Both lines are one", look{ sales = { record } }.text)
     end)
 
     it("tells at its steps of servers that stand still, or are killed #slow", function()

@@ -55,10 +55,11 @@ describe("a basket", function()
     it("is recorded with what was written of each product", function()
         local purchases = { { product = "bun" } }
         local record = records.in_memory(purchases, {}, 1, 0)
-        record:write(1, "written", "8 tea")
-        record:write(1, "written", "4 bun")
-        assert.equal(4, purchases[1].left)
-        assert.same({ "tea", 8 }, { purchases[1].writes[1].product, purchases[1].writes[1].left })
+        record:write(1, "written", "8 tea 2")
+        record:write(1, "written", "4 bun 3")
+        assert.same({ 4, 3 }, { purchases[1].left, purchases[1].quantity })
+        local write = purchases[1].writes[1]
+        assert.same({ "tea", 8, 2 }, { write.product, write.left, write.quantity })
     end)
 
     it("needs products that are sold, and a strategy and a store that can", function()

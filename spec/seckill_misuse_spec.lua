@@ -44,6 +44,24 @@ describe("a wrong option of a sale", function()
 end)
 
 
+describe("a wrong fault", function()
+    it("is told first, and then what a fault is", function()
+        is_refused("refused.lua:%d+: a kill cannot strike \"me\": it strikes \"holder\", "
+            .. "\"server 1\" to \"server 2\" and \"zookeeper\"; a fault is as { at = 0.5, ",
+            seckill.sale, { faults = { { kill = "me" } } })
+        is_refused("refused.lua:%d+: a pause cannot strike \"me\": it strikes \"zookeeper\"; a ",
+            seckill.sale, { faults = { { pause = "me", length = 1 } } })
+    end)
+
+    it("is told in the words of the command line there", function()
+        local status, _, err = demo{ "--fault", "kill me at 1" }
+        assert.equal(2, status)
+        assert.matches("a kill cannot strike \"me\": .*; a fault is as \"stop holder at 0.5", err)
+        assert.is_nil(err:find("{", 1, true))
+    end)
+end)
+
+
 describe("the files of a sale", function()
     local folder, it_is
 
@@ -61,6 +79,15 @@ describe("the files of a sale", function()
             assert.same({ nil, "/dev/full: No space left on device" },
                 { it_is[kind](it_is, "/dev/full") })
         end
+    end)
+
+    it("are a sale's, or a comparison's", function()
+        for _, kind in ipairs{ "report", "json", "csv" } do
+            is_refused("as in sale:report%(file%), and not that of \"a.html\"", it_is[kind],
+                "a.html")
+        end
+        local both = seckill.compare({ "none" }, { buyers = 1, simulated = true })
+        is_refused("as in sales:report%(file%), and not that of nil", both.csv)
     end)
 
     it("can be written, or the command starts nothing", function()
@@ -134,7 +161,8 @@ describe("the limit of a sale", function()
     it("holds where a fault does not come back", function()
         local function run() zklock.sleep(FOREVER) end
         local it_is = sale{ limit = 2, faults = { { run = run, what = "a", where = "b" } } }
-        assert.same({ "right", 4 }, { it_is.verdict, it_is.sold })
+        assert.not_equal("wrong", it_is.verdict)
+        assert.equal(1, #it_is.faults)
         assert.is_nil(it_is.faults[1].ended)
     end)
 
@@ -160,12 +188,46 @@ end)
 
 
 describe("a script that is interrupted in a sale", function()
+    local folder
+    before_each(function() folder = rig.shell "mktemp -d":match "%S+" end)
+    after_each(function() rig.shell("rm -r %s", folder) end)
+
+    local lua = os.getenv "ZKLOCK_LUA" or "lua5.4"
+
+    -- What is left of a script that says it is under way, and is interrupted with all its group.
+    local function interrupted(script)
+        files.write(folder .. "/script.lua", (script:gsub("FOLDER", folder)))
+        local pid = rig.shell("setsid %s %s/script.lua >%s/out 2>&1 & echo $!", lua, folder,
+            folder):match "%d+"
+        rig.wait_for("a sale that is under way", function()
+            return io.open(folder .. "/under-way") ~= nil
+        end, LONG)
+        rig.shell("kill -s INT -- -%s", pid)
+        rig.wait_for("its end", function() return not io.open("/proc/" .. pid) end, LONG)
+        return files.read(folder .. "/out")
+    end
+
+    -- LuaJIT's interpreter adds a traceback to whatever it is told.
+    local function is_brief(output)
+        local name = lua:match "[^/]*$"
+        if name:find "jit" then output = output:match "[^\n]*\n" end
+        assert.equal(name .. ": interrupted!\n", output)
+    end
+
     it("ends with a line, and no traceback", function()
-        local script = "require('zklock.seckill').sale{ strategy = 'none', pause = 60, limit = 9 }"
-        rig.wait_for("an interrupt while no command runs, which hears it instead", function()
-            local out = rig.shell("exec 2>&1; timeout -s INT 5 lua5.4 -e \"%s\"", script)
-            return out == "lua5.4: interrupted!\n"
-        end, 2 * LONG)
+        is_brief(interrupted [[
+            local function run() io.open("FOLDER/under-way", "w"):close() end
+            require("zklock.seckill").sale{ strategy = "none", pause = 600, limit = 60,
+                faults = { { run = run, what = "a", where = "b" } } }]])
+    end)
+
+    it("ends while it runs a command, which ends, too", function()
+        is_brief(interrupted [[
+            local function run()
+                require("zklock.system.shell").succeeds "exec 3>FOLDER/under-way; exec sleep 60"
+            end
+            require("zklock.seckill").sale{ strategy = "none", pause = 600, limit = 60,
+                faults = { { run = run, what = "a", where = "b" } } }]])
     end)
 end)
 
@@ -223,7 +285,7 @@ describe("a strategy that does not come back", function()
                 { it_is.verdict, it_is.sold, it_is.failures })
             assert.equal("error: the strategy moody: enter has not come back after 5.1 s",
                 it_is.notes[1].line)
-            assert.equal("4 sold and 96 left of 100; 2 buyers waited in vain", it_is.finding)
+            assert.equal("4 sold and 96 left of 100 pieces; 2 buyers waited in vain", it_is.finding)
         end)
     end
 
@@ -238,7 +300,7 @@ describe("a strategy that does not come back", function()
     it("is not a server that a fault has stopped for as long #slow", function()
         local it_is = sale{ strategy = "local", servers = 1, timeout = 0.1, session = 0.1,
             faults = { { stop = "server 1", length = 12 } }, pause = 0.1 }
-        assert.same({ {}, 1 }, { it_is.notes, #it_is.faults })
-        assert.is_nil(it_is.failures.hung)
+        assert.equal(1, #it_is.faults)
+        assert.same({ nil, nil }, { it_is.failures.hung, it_is.failures.error })
     end)
 end)

@@ -40,6 +40,15 @@ describe("an outage of ZooKeeper in a sale", function()
         assert.same({ "kill", "zookeeper" }, { it_is.faults[1].kind, it_is.faults[1].target })
     end)
 
+    it("is recorded where a holder learns of it", function()
+        local it_is = sale({ { kill = "zookeeper" } },
+            { session = 1, timeout = 1, buyers = 1, servers = 1, pause = 5 })
+        local purchase = it_is.purchases[1]
+        assert.equal("sold", purchase.outcome)
+        assert.is_true(it_is.faults[1].at < purchase.suspect and purchase.suspect < purchase.lost)
+        assert.is_true(purchase.lost < purchase.written)
+    end)
+
     it("is over before the store is read that is in ZooKeeper", function()
         local it_is = sale({ { kill = "zookeeper" } },
             { store = "zookeeper", session = 1, timeout = 1, products = { bun = 9 } })

@@ -321,7 +321,7 @@ describe("a sale", function()
             local it_is = sale{ strategy = strategy }
             assert.equal("right", it_is.verdict, it_is.finding)
             assert.same({ 10, 0, 0, 90 }, { it_is.sold, it_is.refused, it_is.failed, it_is.left })
-            assert.equal("10 sold and 90 left of 100", it_is.finding)
+            assert.equal("10 sold and 90 left of 100 pieces", it_is.finding)
             assert.same({}, it_is.overlaps)
         end)
     end
@@ -329,7 +329,8 @@ describe("a sale", function()
     it("without a lock is wrong (DEMO-01), and its holds overlap", function()
         local it_is = sale{ strategy = "none", pause = 0.05 }
         assert.equal("wrong", it_is.verdict)
-        assert.matches("^10 sold and 9%d left of 100: %d sold, and still in stock$", it_is.finding)
+        assert.matches("^10 sold and 9%d left of 100 pieces: %d sold, and still in stock$",
+            it_is.finding)
         assert.is_true(#it_is.overlaps > 0)
     end)
 
@@ -424,8 +425,8 @@ describe("a sale", function()
     end
 
     it("prints its verdict", function()
-        assert.matches("^autumn: RIGHT, 10 sold and 90 left of 100\n"
-            .. "10 sold, 0 refused, 0 failed in ", tostring(sale{ name = "autumn" }))
+        assert.matches("^autumn: RIGHT, 10 sold and 90 left of 100 pieces\n"
+            .. "10 buyers: 10 sold, 0 refused, 0 failed in ", tostring(sale{ name = "autumn" }))
     end)
 
     it("runs in a task beside others", function()
@@ -482,6 +483,16 @@ describe("a sale with modules of the user's own", function()
     it("proves nothing when something else ends a server", function()
         complains("^server 1 was ended by something else: the sale proves nothing$", "moody",
             { every = 1, signal = "KILL" })
+    end)
+
+    it("proves nothing when something of the user's ends a server by os.exit", function()
+        complains("^server 1: exited with status 3: something called os.exit$", "moody",
+            { every = 1, exits = 3 })
+    end)
+
+    it("says which server does not start, and after how long #slow", function()
+        complains("^server 1 did not start within 30 s: the strategy moody or the store sqlite ",
+            "moody", { opens_late = true })
     end)
 
     it("proves nothing when a server is interrupted, whatever its buyers do", function()

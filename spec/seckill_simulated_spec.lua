@@ -74,7 +74,8 @@ describe("a simulated sale", function()
         assert.is_true(it_is.seconds > 15 * 0.02 and it_is.seconds < 1)
         assert.equal(7, it_is.seed)
         assert.matches("server 1 +granted /sale/lock/bun, token", it_is.story)
-        assert.matches("^zookeeper: RIGHT, 15 sold and 0 left of 15\n15 sold, 5 refused, 0 failed",
+        assert.matches("^zookeeper: RIGHT, 15 sold and 0 left of 15 pieces\n"
+            .. "20 buyers: 15 sold, 5 refused, 0 failed",
             tostring(it_is))
     end)
 
@@ -308,7 +309,7 @@ describe("many schedules of a simulated sale", function()
         local found = explore({ fenced = false }, 500)
         local first = found.first
         assert.is_true(found.wrong > 1 and found.wrong < 100)
-        assert.same({ "wrong", "2 sold of 1: 1 more than there were" },
+        assert.same({ "wrong", "2 sold of 1 piece: 1 more than there were" },
             { first.verdict, first.finding })
         assert.same({ "stop", 1 }, { first.faults[1].kind, #first.faults })
         assert.matches("is stopped for", first.story)

@@ -66,6 +66,7 @@ describe("buyers that waited in vain", function()
         assert.equal(0, count(1, { KILL }, DEAD, waits(10, { quantity = 2 })))
         assert.equal(0, count(5, { KILL }, DEAD, waits(10, { server = 1 })))
         assert.equal(0, count(5, {}, waits(10, { outcome = "error" })))
+        assert.equal(0, count(5, {}, waits(10, { outcome = "closed" })))
     end)
 
     it("may wait until a sale that hangs is ended", function()
@@ -76,12 +77,19 @@ end)
 
 describe("a sale is stuck", function()
     it("when a holder was killed and its lock stays (PIT-13)", function()
-        local it_is = sale{ strategy = "shared", buyers = 6, timeout = 0.5,
+        local it_is = sale{ strategy = "shared", buyers = 6, timeout = 3,
             faults = { { at = 0, kill = "holder" } } }
         assert.same({ "stuck", 0, 6 }, { it_is.verdict, it_is.sold, it_is.failed })
-        assert.equal("0 sold and 100 left of 100; 3 buyers waited in vain", it_is.finding)
+        assert.equal("0 sold and 100 left of 100 pieces; 3 buyers waited in vain", it_is.finding)
         assert.matches("^shared: STUCK, ", tostring(it_is))
         assert.equal("stuck", it_is:record().verdict)
+    end)
+
+    it("when no buyer got an answer, for all servers were killed", function()
+        local it_is = sale{ strategy = "none", pause = 60,
+            faults = { { kill = "server 1" }, { kill = "server 2" } } }
+        assert.same({ "stuck", { unanswered = 10 } }, { it_is.verdict, it_is.failures })
+        assert.equal("0 sold and 100 left of 100 pieces; no buyer got an answer", it_is.finding)
     end)
 
     it("and not when the next holder comes, and buys (DEMO-15) #slow", function()
@@ -100,7 +108,7 @@ describe("what a script expects of a sale", function()
         assert.equal("right", sale(options).verdict)
         expect.sold, expect.refused = 4, 0
         local it_is = sale(options)
-        assert.same({ "wrong", "3 sold and 0 left of 3; expected 0 refused and not 1, "
+        assert.same({ "wrong", "3 sold and 0 left of 3 pieces; expected 0 refused and not 1, "
             .. "4 sold and not 3" }, { it_is.verdict, it_is.finding })
     end)
 

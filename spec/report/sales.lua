@@ -182,6 +182,28 @@ function sales.stuck()
 end
 
 
+--- Two baskets: two buns and a tea each; the second buyer's own product is not in its basket.
+function sales.baskets()
+    local purchases = {}
+    for i = 1, 2 do
+        local at = 0.1 * i
+        purchases[i] = {
+            buyer = i, server = i, product = i == 1 and "bun" or "pie",
+            quantity = i == 1 and 2 or 1, lock = "bun + tea", asked = 0.001 * i,
+            granted = at, written = at + 0.021, released = at + 0.03, told = at + 0.025,
+            token = tostring(i), outcome = "sold", left = i == 1 and 4 or nil,
+            writes = { { product = "tea", left = 3 - i, quantity = 1, at = at + 0.02 } },
+        }
+    end
+    local of_second = purchases[2].writes
+    of_second[2] = { product = "bun", left = 2, quantity = 2, at = 0.221 }
+    local result = record("baskets", "right", purchases, 0)
+    result.products = { bun = 6, pie = 9, tea = 3 }
+    result.left, result.ordered = { bun = 2, pie = 9, tea = 1 }, { bun = 4, pie = 0, tea = 2 }
+    return result
+end
+
+
 --- Three servers and two locks within one second: servers 1 and 3 hold one lock together for two
 --- tenths of a second, server 2 holds the other lock meanwhile.
 function sales.three_lanes()

@@ -8,6 +8,7 @@ Moody.__index = Moody
 
 function Moody.open(server)
     if server.parameters.never then error "it does not open" end
+    while server.parameters.opens_late do zklock.sleep(1) end
     return setmetatable({ parameters = server.parameters, inside = false }, Moody)
 end
 
@@ -30,6 +31,7 @@ function Moody:token() return self.parameters.token end
 function Moody:enter(_, buyer)
     if buyer.number % self.parameters.every == 0 then
         if self.parameters.signal then self:wait_for_signal(self.parameters.signal) end
+        if self.parameters.exits then os.exit(self.parameters.exits) end
         while self.parameters.hangs do zklock.sleep(1) end
         while self.parameters.yields do coroutine.yield() end
         while self.parameters.loops do end

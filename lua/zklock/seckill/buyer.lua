@@ -137,6 +137,9 @@ function Buyer:enter(wish)
     self.token = token_of(self, hold)
     self:record("granted", self.token or "-")
     if strategy.shared and strategy:shared(hold) then self:record "shared" end
+    if strategy.on_state and self.server.patience then -- a callback is a step of a simulated sale
+        strategy:on_state(hold, function(state) self:record(state) end)
+    end
     return hold
 end
 
@@ -192,6 +195,11 @@ function Buyer:order(left)
 end
 
 
+local function record_write(self, left, product, quantity)
+    self:record("written", ("%s %s %s"):format(left, product, quantity))
+end
+
+
 --- Writes what will be left, and the order.
 ---@param left integer
 ---@param write (fun(store: table, order: zklock.seckill.Order): boolean)?  default: store:sell
@@ -200,7 +208,7 @@ function Buyer:write(left, write)
     write = write or self.store.sell
     local written = checked_store.written(self.server.plan.store,
         call_store(self, "a write", write, self:order(left)))
-    if written then self:record("written", ("%s %s"):format(left, self.product)) end
+    if written then record_write(self, left, self.product, self.quantity) end
     return written
 end
 
@@ -221,7 +229,7 @@ function Buyer:buy_all(baskets)
     local written = checked_store.written(plan.store,
         call_store(self, "a write", self.store.sell_all, orders))
     for _, each in ipairs(written and baskets or {}) do
-        self:record("written", ("%s %s"):format(each.left, each.product))
+        record_write(self, each.left, each.product, each.quantity)
     end
     self:tell(written and "sold" or "late")
     return written

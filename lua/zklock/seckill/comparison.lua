@@ -1,5 +1,6 @@
 --- A comparison: the same sale with one strategy after the other.
 
+local misuse = require "zklock.misuse"
 local report = require "zklock.seckill.report"
 
 
@@ -41,6 +42,10 @@ end
 
 -- Of each sale what that method gives.
 local function contents(self, method)
+    if getmetatable(self) ~= Comparison then
+        misuse.refuse("a report is a comparison's, as in sales:report(file), and not that of %s",
+            misuse.show(self))
+    end
     local sales, names = {}, {}
     for i, sale in ipairs(self) do
         sales[i], names[i] = sale[method](sale), sale.name

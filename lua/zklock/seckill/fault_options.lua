@@ -8,11 +8,8 @@ local refuse, show = misuse.refuse, misuse.show
 
 local MOST_SECONDS = 3600
 
-local FAULT = "a fault is { at = seconds, stop = whom, length = seconds }, "
-    .. "{ at = seconds, kill = whom }, where whom is \"holder\" or \"server 1\" to \"server %d\"; "
-    .. "of ZooKeeper { kill = \"zookeeper\" }, { restart = \"zookeeper\" }, { pause = \"zookeeper\""
-    .. ", length = seconds }, { cut = \"zookeeper\", length = seconds }; { switch = value }; or "
-    .. "{ run = function, what = text, where = text }; with held = true, but for servers"
+local FORM = "a fault is as { at = 0.5, stop = \"holder\", length = 3 }, "
+    .. "{ at = 1, kill = \"server 2\" } or { at = 1, pause = \"zookeeper\", length = 2 }"
 
 local FIELDS = {
     at = true, stop = true, kill = true, restart = true, pause = true, cut = true, length = true,
@@ -29,7 +26,7 @@ local OF_ZOOKEEPER = {
 }
 
 
-local fault_options = {}
+local fault_options = { FORM = FORM }
 
 
 -- What it does, by its name; nil, what is wrong.
@@ -67,7 +64,10 @@ local function wrong_target(kind, whom, servers)
     local number = type(whom) == "string" and tonumber(whom:match "^server (%d+)$")
     local known = whom == "holder" or number and number >= 1 and number <= servers
     if known and (kind == "stop" or kind == "kill") then return nil end
-    return ("a %s cannot strike %s"):format(kind, show(whom))
+    local servers_too = (kind == "stop" or kind == "kill")
+        and ("\"holder\", \"server 1\" to \"server %d\" and "):format(servers) or ""
+    return ("a %s cannot strike %s: it strikes %s\"zookeeper\""):format(kind, show(whom),
+        servers_too)
 end
 
 
@@ -116,7 +116,7 @@ end
 
 
 local function one_fault(given, servers, strategy)
-    local function wrong(what) refuse("%s: " .. FAULT, what, servers) end
+    local function wrong(what) refuse("%s; %s", what, FORM) end
     if type(given) ~= "table" then wrong("a fault cannot be " .. show(given)) end
     for field in pairs(given) do
         if not FIELDS[field] then wrong("a fault has no " .. show(field)) end
@@ -153,11 +153,11 @@ end
 function fault_options.read(given, servers, strategy)
     if given == nil then return {} end
     if type(given) ~= "table" then
-        refuse("faults must be a list, not %s; " .. FAULT, show(given), servers)
+        refuse("faults must be a list, not %s; %s", show(given), FORM)
     end
     for key in pairs(given) do
         if type(key) ~= "number" or key % 1 ~= 0 or key < 1 or key > #given then
-            refuse("faults must be a list of faults, and it has %s; " .. FAULT, show(key), servers)
+            refuse("faults must be a list of faults, and it has %s; %s", show(key), FORM)
         end
     end
     local list = {}

@@ -3,6 +3,7 @@
 
 local comparisons = require "zklock.seckill.comparison"
 local explorations = require "zklock.seckill.exploration"
+local fault_options = require "zklock.seckill.fault_options"
 local plans = require "zklock.seckill.plan"
 local seckill = require "zklock.seckill"
 
@@ -28,6 +29,10 @@ local function products(text) -- an argparse converter
 end
 
 
+-- What a fault is in these words, where a script's has a table.
+local FORM = "a fault is as \"stop holder at 0.5 for 3\", \"kill server 2 at 1\" or "
+    .. "\"pause zookeeper at 1 for 2\""
+
 local LASTING = { stop = true, kill = false, restart = false, pause = true, cut = true }
 
 local function fault(text) -- an argparse converter
@@ -35,8 +40,7 @@ local function fault(text) -- an argparse converter
     at, length = tonumber(at), tonumber(length)
     local lasts = LASTING[what]
     if at and lasts == (length ~= nil) then return { at = at, [what] = whom, length = length } end
-    return nil, ("%q is no fault, as in \"stop holder at 0.5 for 3\", \"kill server 2 at 1\" or "
-        .. "\"pause zookeeper at 1 for 2\""):format(text)
+    return nil, ("%q is no fault; %s"):format(text, FORM)
 end
 
 
@@ -89,12 +93,19 @@ local function check(asked)
 end
 
 
+-- A message, with the grammar of the command line.
+local function in_words(message)
+    local first, last = message:find(fault_options.FORM, 1, true)
+    return first and message:sub(1, first - 1) .. FORM .. message:sub(last + 1) or message
+end
+
+
 -- What is wrong with the options, and what is allowed; nil: nothing.
 local function complaint(asked)
     for _, strategy in ipairs(asked.strategies) do
         asked.options.strategy = strategy
         local ok, message = pcall(check, asked)
-        if not ok then return (message:gsub("^[^:]+:%d+: ", "")) end
+        if not ok then return in_words(message:gsub("^[^:]+:%d+: ", "")) end
     end
     asked.options.strategy = nil
 end

@@ -95,13 +95,22 @@ local function look_who_waits(self)
 end
 
 
+-- The first of those that are not ready.
+local function late_one(self)
+    for number = 1, #self.servers do
+        if self:arrived("ready-" .. number) == 0 then return "server " .. number end
+    end
+    return "the last server"
+end
+
+
 local function wait_for_servers(self)
     local path, due = self.folder .. "/start", core.now() + READY
     local next_look = core.now() + LOOK
     while barrier.arrived(path) < #self.servers do
         if core.now() > due then
-            error(("a server did not start within %d s: the strategy %s or the store %s hangs when "
-                .. "it is opened"):format(READY, self.plan.strategy, self.plan.store), 0)
+            error(("%s did not start within %d s: the strategy %s or the store %s hangs when it is "
+                .. "opened"):format(late_one(self), READY, self.plan.strategy, self.plan.store), 0)
         end
         if core.now() > next_look then
             look_who_waits(self)

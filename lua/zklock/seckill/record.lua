@@ -5,7 +5,8 @@
 ---
 ---     12.345678 17 asked 10000001       the lock of that name
 ---     12.400123 17 granted 8589934595   its token; "-": it has none
----     12.421000 17 written 99 10000001  the stock that it wrote, of which product
+---     12.421000 17 written 99 10000001 1  the stock that it wrote, of which product; pieces sold
+---     12.421300 17 lost                 it learns that of its hold; "suspect"
 ---     12.421321 17 released
 ---     12.421400 17 told sold
 ---     12.421500 17 note - thanks        its token, if it has the lock; and a line of text
@@ -25,11 +26,14 @@ local here = require "zklock.here"
 ---@field asked number?       seconds since the sale began; nil: never came to ask
 ---@field granted number?     when it had the lock
 ---@field released number?    when it gave it up
+---@field suspect number?     when it learned that of its hold
+---@field lost number?        likewise
 ---@field ended number?       when its server ended while it had the lock
 ---@field token string?       the digits of the fencing token
 ---@field left integer?       the stock that it wrote
 ---@field written number?     when
----@field writes table[]?     of other products: { product =, left =, at = }
+---@field quantity integer    pieces of its product that it wanted
+---@field writes table[]?     of other products: { product =, left =, quantity =, at = }
 ---@field outcome string      "sold", "refused", a code of zklock, "late", "error" or "unanswered"
 ---@field told number?        when it was told that
 
@@ -74,24 +78,28 @@ local apply = {}
 function apply.asked(purchase, at, lock)
     purchase.asked, purchase.lock = at, lock
     purchase.granted, purchase.released, purchase.shared = nil, nil, nil
+    purchase.suspect, purchase.lost = nil, nil
 end
 
 function apply.granted(purchase, at, token)
     purchase.granted, purchase.token = at, token ~= "-" and token or nil
 end
 
+function apply.suspect(purchase, at) purchase.suspect = purchase.suspect or at end
+function apply.lost(purchase, at) purchase.lost = purchase.lost or at end
 function apply.shared(purchase) purchase.shared = true end
 
 -- The stock that a purchase wrote is its product's; `writes` has others.
 function apply.written(purchase, at, about)
-    local left, product = about:match "^(%S+) ?(.*)$"
+    local left, product, quantity = about:match "^(%S+) ?(%S*) ?(%S*)$"
     purchase.written = at
     if product == purchase.product or product == "" then
         purchase.left = tonumber(left)
+        purchase.quantity = tonumber(quantity) or purchase.quantity
     else
         purchase.writes = purchase.writes or {}
         purchase.writes[#purchase.writes + 1] = {
-            product = product, left = tonumber(left), at = at,
+            product = product, left = tonumber(left), quantity = tonumber(quantity), at = at,
         }
     end
 end

@@ -2,6 +2,7 @@
 
 local distributions = require "zklock.seckill.distribution"
 local fairness = require "zklock.seckill.fairness"
+local misuse = require "zklock.misuse"
 local overlaps = require "zklock.seckill.overlaps"
 local report = require "zklock.seckill.report"
 local sorted_names = require "zklock.sorted_names"
@@ -76,15 +77,20 @@ local function lie_of(outcome)
 end
 
 
+local function pieces(count)
+    return ("%d %s"):format(count, count == 1 and "piece" or "pieces")
+end
+
+
 -- Why the product's numbers are wrong; nil: they are right.
 local function fault_of(product)
     local off = product.left + product.ordered - product.stock
     if product.ordered > product.stock then
-        return ("%d sold of %d: %d more than there were"):format(product.ordered, product.stock,
-            product.ordered - product.stock)
+        return ("%d sold of %s: %d more than there were"):format(product.ordered,
+            pieces(product.stock), product.ordered - product.stock)
     elseif off ~= 0 then
-        return ("%d sold and %d left of %d: %d %s"):format(product.ordered, product.left,
-            product.stock, math.abs(off), off > 0 and "sold, and still in stock"
+        return ("%d sold and %d left of %s: %d %s"):format(product.ordered, product.left,
+            pieces(product.stock), math.abs(off), off > 0 and "sold, and still in stock"
             or "gone, and not sold")
     end
 end
@@ -101,7 +107,8 @@ local function judge_store(products, outcome)
     end
     local lie = lie_of(outcome)
     if lie then return "wrong", lie end
-    return "right", ("%d sold and %d left of %d"):format(total.ordered, total.left, total.stock)
+    return "right", ("%d sold and %d left of %s"):format(total.ordered, total.left,
+        pieces(total.stock))
 end
 
 
@@ -149,7 +156,18 @@ end
 function sale.judge(plan, outcome) return judge(plan, count_products(plan, outcome), outcome) end
 
 
--- The store knows nothing of buyers that waited in vain, nor of a sale that never ends.
+local UNANSWERED = { unanswered = true, hung = true }
+
+local function has_answers(purchases)
+    for _, purchase in ipairs(purchases) do
+        if not UNANSWERED[purchase.outcome] then return true end
+    end
+    return false
+end
+
+
+-- The store knows nothing of buyers that waited in vain, nor of a sale that never ends, nor of one
+-- that came to nothing.
 local function complete(self, outcome)
     local limit = self.plan.limit
     local waited = vain.count(outcome, self.products, outcome.late and limit or self.seconds)
@@ -157,6 +175,8 @@ local function complete(self, outcome)
         self.verdict = self.verdict == "right" and "stuck" or self.verdict
         self.finding = ("%s; %d %s waited in vain"):format(self.finding, waited,
             waited == 1 and "buyer" or "buyers")
+    elseif self.verdict == "right" and not has_answers(self.purchases) then
+        self.verdict, self.finding = "stuck", self.finding .. "; no buyer got an answer"
     end
     if outcome.late then
         self.finding = ("%s; ended after its limit of %g s"):format(self.finding, limit)
@@ -237,8 +257,9 @@ end
 
 --- The verdict, and the numbers, in two lines; and the first error, if there was one.
 function Sale:__tostring()
-    return ("%s: %s, %s\n%d sold, %d refused, %d failed%s in %.2f s; waited %s%s"):format(self.name,
-        self.verdict:upper(), self.finding, self.sold, self.refused, self.failed,
+    return ("%s: %s, %s\n%d %s: %d sold, %d refused, %d failed%s in %.2f s; waited %s%s"):format(
+        self.name, self.verdict:upper(), self.finding, self.buyers,
+        self.buyers == 1 and "buyer" or "buyers", self.sold, self.refused, self.failed,
         listed(self.failures), self.seconds, tostring(self.wait), errors(self.notes))
 end
 
@@ -297,6 +318,10 @@ end
 
 
 local function contents(self)
+    if getmetatable(self) ~= Sale then
+        misuse.refuse("a report is a sale's, as in sale:report(file), and not that of %s",
+            misuse.show(self))
+    end
     return { title = self.name, sales = { self:record() } }
 end
 
@@ -313,7 +338,9 @@ function Sale:report(file) return report.write(file, contents(self)) end
 ---@return true?
 ---@return string? message
 function Sale:json(file)
-    return report.json(file, { title = self.name, sales = { self:fields() } })
+    local all = contents(self)
+    all.sales[1] = self:fields()
+    return report.json(file, all)
 end
 
 

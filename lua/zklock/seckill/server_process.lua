@@ -16,12 +16,23 @@ local LONGEST_START = 60 -- seconds; the sale ends sooner if a server does not s
 local function block(seconds) core.poll({}, seconds) end
 
 
+-- A strategy, a store or a purchase that ends its server is told of.
+local exit = os.exit
+
+function os.exit(status, ...) -- luacheck: ignore
+    local number = (status == nil or status == true) and 0 or status or 1
+    print(("error exited with status %d: something called os.exit"):format(number))
+    exit(status, ...)
+end
+
+
 local function run(file_name, number)
     local plan = json_file.read(file_name)
     math.randomseed(plan.seed * 1000 + number)
     local server = servers.new(plan, number, records.create(plan.folder, number))
     server:open()
     server.faults, server.patience = faults.watch(server), patience.new(server)
+    server:come("ready-" .. number)
     server:come "start"
     assert(server.places:wait("start", plan.servers + 1, LONGEST_START, block))
     server:serve()
@@ -32,4 +43,4 @@ end
 io.stdout:setvbuf "line"
 local ok, message = pcall(run, arg[1], tonumber(arg[2]))
 print(ok and "done" or "error " .. (tostring(message):gsub("%s+", " ")))
-os.exit(ok and 0 or 1, true)
+exit(ok and 0 or 1, true)

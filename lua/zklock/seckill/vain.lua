@@ -7,8 +7,10 @@ local huge = math.huge
 local vain = {}
 
 
--- Outcomes that tell nothing of a lock.
-local OTHERS = { sold = true, refused = true, late = true, error = true, untold = true }
+-- Outcomes that tell nothing of a lock: "closed" is the end of a session that the program closes.
+local OTHERS = {
+    sold = true, refused = true, late = true, error = true, untold = true, closed = true,
+}
 
 
 local function is_killed_by(faults)

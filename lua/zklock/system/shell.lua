@@ -15,11 +15,15 @@ function shell.quote(text)
 end
 
 
---- Did the command end with status 0?
+local SIGINT = 2
+
+--- Did the command end with status 0? Ctrl-C while it runs ends the command and not this process,
+--- which is to end as well.
 ---@param command string
 ---@return boolean
 function shell.succeeds(command)
-    local status = execute(command)
+    local status, how, number = execute(command)
+    if how == "signal" and number == SIGINT or status == SIGINT then error("interrupted!", 0) end
     return status == true or status == 0 -- Lua 5.1 and LuaJIT give the number
 end
 

@@ -97,6 +97,24 @@ local function purchases(list, belief, product_index, lock_index, outcome_index)
         written = time_column(list, "written"), told = time_column(list, "told"),
         suspect = column(list, belief "suspect"), lost = column(list, belief "lost"),
         outcome = column(list, function(each) return outcome_index(each.outcome or "") end),
+        quantity = column(list, function(each) return each.quantity or 1 end),
+    }
+end
+
+
+-- What purchases wrote of further products; `of` is an index of purchases.
+local function writes(list, product_index)
+    local all, of = {}, {}
+    for i, purchase in ipairs(list) do
+        for _, write in ipairs(purchase.writes or {}) do
+            all[#all + 1], of[#of + 1] = write, i - 1
+        end
+    end
+    return {
+        of = of, at = time_column(all, "at"),
+        product = column(all, function(each) return product_index(each.product) end),
+        left = column(all, function(each) return each.left end),
+        quantity = column(all, function(each) return each.quantity or 1 end),
     }
 end
 
@@ -168,6 +186,7 @@ function columns.of(record, is_history)
         jain = record.fairness and record.fairness.jain,
         purchases = purchases(record.purchases, beliefs(record), product_index, lock_index,
             outcome_index),
+        writes = writes(record.purchases, product_index),
         overlaps = stretches(record.overlaps, lock_index),
         products = products, locks = locks, outcomes = outcomes,
     }

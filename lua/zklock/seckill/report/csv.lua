@@ -5,9 +5,9 @@ local utf8 = require "zklock.system.utf8"
 
 local csv = {}
 
-local TIMES = { asked = true, granted = true, released = true, written = true }
+local TIMES = { asked = true, granted = true, released = true, written = true, told = true }
 local COLUMNS = { "sale", "buyer", "server", "product", "lock", "shared", "asked", "granted",
-                  "released", "token", "left", "written", "outcome" }
+                  "released", "token", "left", "written", "outcome", "quantity", "told", "notes" }
 
 
 local function quoted(text)
@@ -23,13 +23,26 @@ local function field(name, value)
 end
 
 
+-- By buyer: an error that ended the purchase, and whatever else was noted.
+local function notes_of(record)
+    local notes = {}
+    for _, note in ipairs(record.notes or {}) do
+        local before = notes[note.buyer]
+        notes[note.buyer] = before and before .. "; " .. note.line or note.line
+    end
+    return notes
+end
+
+
 local function add_purchases(lines, record)
+    local notes = notes_of(record)
     for _, purchase in ipairs(record.purchases) do
         local fields = {}
         for i, name in ipairs(COLUMNS) do fields[i] = field(name, purchase[name]) end
         fields[1] = field("sale", record.name)
         fields[3] = field("server", record.servers[purchase.server])
         fields[5] = field("lock", purchase.lock or purchase.product)
+        fields[#COLUMNS] = field("notes", notes[purchase.buyer])
         lines[#lines + 1] = table.concat(fields, ",")
     end
 end

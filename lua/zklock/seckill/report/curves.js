@@ -124,12 +124,15 @@ function drawWaits(parent) {
 function stockEvents(sale, products) {
   const events = [];
   for (const purchase of sale.purchases) {
-    if (!products.has(purchase.product)) continue;
-    const at = purchase.written ?? purchase.released ?? purchase.granted;
-    const isSold = purchase.outcome === "sold";
-    if (at === null || (purchase.left === null && !isSold)) continue;
-    const wrote = purchase.outcome === "late" ? null : purchase.left;
-    events.push({ at, product: purchase.product, wrote, sold: isSold ? 1 : 0, purchase });
+    const sold = new Set(soldTo(purchase));
+    for (const each of [purchase, ...purchase.writes]) {
+      const at = each.at ?? purchase.written ?? purchase.released ?? purchase.granted;
+      if (!products.has(each.product) || at === null) continue;
+      if (each.left === null && !sold.has(each)) continue;
+      const wrote = purchase.outcome === "late" ? null : each.left;
+      events.push({ at, product: each.product, wrote, sold: sold.has(each) ? each.quantity : 0,
+        purchase });
+    }
   }
   return events.sort((a, b) => a.at - b.at);
 }

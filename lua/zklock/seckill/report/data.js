@@ -18,8 +18,24 @@ function unpackPurchases(sale) {
     outcome: sale.outcomes[columns.outcome[i]],
     asked: asked[i], granted: granted[i], released: released[i], ended: ended[i],
     written: written[i], told: told[i], suspect: suspect[i], lost: lost[i],
-    left: columns.left[i] === NONE ? null : columns.left[i], red: [],
+    left: columns.left[i] === NONE ? null : columns.left[i], quantity: columns.quantity[i],
+    writes: [], red: [],
   }));
+}
+
+// What purchases wrote of products beside their own.
+function unpackWrites({ writes, products, purchases }) {
+  const at = moments(writes.at);
+  writes.of.forEach((index, i) => purchases[index].writes.push({ at: at[i],
+    product: products[writes.product[i]], left: writes.left[i], quantity: writes.quantity[i] }));
+}
+
+const isOfOthers = purchase => purchase.left === null && purchase.writes.length > 0;
+
+// What it was sold, each with a product and a quantity.
+function soldTo(purchase) {
+  if (purchase.outcome !== "sold") return [];
+  return isOfOthers(purchase) ? purchase.writes : [purchase, ...purchase.writes];
 }
 
 function unpackOverlaps(sale) {
@@ -88,6 +104,7 @@ function unpack(sale, index) {
     fault.ended = fault.ended === NONE ? null : fault.ended / 1e6;
   }
   sale.purchases = unpackPurchases(sale);
+  unpackWrites(sale);
   sale.overlaps = unpackOverlaps(sale);
   sale.end = lastMoment(sale);
   sale.holds = sale.purchases.filter(purchase => purchase.granted !== null);

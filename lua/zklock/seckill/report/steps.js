@@ -7,6 +7,10 @@ const MOST_NAMES = 12; // of those who wait; the others are a number
 const named = (sale, { buyer, ...each }) =>
   `${personOf(sale)} ${buyer} (${serverName(sale, each)})`;
 
+// The product is told where there is another.
+const wroteWords = ({ left, product }, isOneOfSeveral) =>
+  `writes a stock of ${grouped(left)}` + (isOneOfSeveral ? ` of ${product}` : "");
+
 // What comes of a moment of a purchase: [its words, what it does to the state, its rank among those
 // of the same moment].
 const HAPPENS = {
@@ -18,14 +22,14 @@ const HAPPENS = {
     (state, each) => { if (state.holding.has(each)) state.holding.set(each, "suspect"); }, 5],
   lost: [() => "knows that its hold is lost",
     (state, each) => { if (state.holding.has(each)) state.holding.set(each, "lost"); }, 5],
-  written: [each => (each.left === null ? "writes" : `writes a stock of ${grouped(each.left)}`) +
+  written: [each => (each.left === null ? "writes" : wroteWords(each, each.writes.length > 0)) +
     (each.late ? ", too late" : ""),
     (state, each) => { if (each.left !== null) state.stock.set(each.product, each.left); }, 0],
   told: [each => each.outcome === "late" ? "is late: the store refuses its write" :
     `is told: ${each.outcome}`,
     (state, each) => {
       state.waiting.delete(each);
-      if (each.outcome === "sold") state.sold.set(each.product, state.sold.get(each.product) + 1);
+      for (const { product } of soldTo(each)) state.sold.set(product, state.sold.get(product) + 1);
     }, 1],
   released: [() => "gives the lock back", (state, each) => { state.holding.delete(each); }, 2],
   ended: [() => "ends with its server", (state, each) => { state.holding.delete(each); }, 2],
@@ -61,11 +65,14 @@ function stepsOfNotes(sale) {
 function stepsOf(sale) {
   const steps = [...stepsOfFaults(sale), ...stepsOfNotes(sale)];
   for (const each of sale.purchases) for (const name in HAPPENS) {
-    if (each[name] === null) continue;
+    if (each[name] === null || (name === "written" && isOfOthers(each))) continue;
     const [words, act, rank] = HAPPENS[name];
     steps.push({ at: each[name], rank, text: `${named(sale, each)} ${words(each)}.`,
       act: state => act(state, each) });
   }
+  for (const each of sale.purchases) for (const write of each.writes)
+    steps.push({ at: write.at, rank: 0, text: `${named(sale, each)} ${wroteWords(write, true)}.`,
+      act: state => { state.stock.set(write.product, write.left); } });
   return steps.sort((a, b) => a.at - b.at || a.rank - b.rank);
 }
 

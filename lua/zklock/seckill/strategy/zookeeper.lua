@@ -78,6 +78,10 @@ end
 
 function ZooKeeper.token(_, lease) return lease:token_string() end
 function ZooKeeper.state(_, lease) return lease:state() end
+function ZooKeeper.on_state(_, lease, fn)
+    lease:on_lost(function(_, state) fn(state) end)
+end
+
 function ZooKeeper.shared(_, lease) return lease.kind == "read" end
 
 
