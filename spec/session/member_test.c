@@ -324,6 +324,28 @@ static void doubts(void) {
         CHECK(comes(ZKL_RPC_WRITE, ZKL_OP_DELETE));
         close_session();
     }
+    TEST("a member looks for what the one before it under that name may have left, too") {
+        uint64_t create;
+        join();
+        CHECK(asks());
+        create = asked_id;
+        CHECK(asks());
+        zkl_session_suspended(session);
+        zkl_request_drop(request);
+        zkl_request_drop(zkl_join(session, "/f/g/me", "x", ZKL_NEVER));
+        const struct zkl_answer lost = {.error = ZKL_ERROR_CONNECTION_LOSS};
+        zkl_session_answer(session, create, &lost);
+        fail_asked(ZKL_ERROR_CONNECTION_LOSS);
+        zkl_session_connected(session, ID, TIMEOUT);
+        CHECK(comes(ZKL_RPC_GET, ZKL_OP_CHECK));
+        fail_asked(ZKL_ERROR_NO_NODE);
+        pass(TIMEOUT);
+        CHECK(comes(ZKL_RPC_GET, ZKL_OP_CHECK));
+        const struct zkl_answer landed = {.stat = &ours, .data = "x", .size = 1};
+        zkl_session_answer(session, asked_id, &landed);
+        CHECK(comes(ZKL_RPC_WRITE, ZKL_OP_DELETE));
+        close_session();
+    }
     TEST("a membership ends for its user at once, though a create may still land") {
         static const struct zkl_stat anothers = {.czxid = 4, .owner = ID + 1};
         enum zkl_code why;

@@ -266,17 +266,26 @@ static void answer_exists(struct zkl_member *member, const struct answer *answer
     else act_after(member, PAUSE);
 }
 
+/* A member that joined under that path, or is leaving it. */
+static struct zkl_member *find(const struct zkl_session *session, const char *path) {
+    struct zkl_member *member = session->members;
+    while (member && strcmp(member->path, path) != 0) member = member->next;
+    return member;
+}
+
+/* A create may be carried out late: the member that has the name by then looks for that. */
+static void doubt(const struct zkl_member *member, zkl_time now) {
+    struct zkl_member *heir = find(member->session, member->path);
+    if (heir) heir->doubt_at = now + member->session->common.clock.timeout;
+}
+
 static void be_refused(struct zkl_member *member, const struct answer *answer) {
     member->refusal = answer->why;
     member->refused = answer->rc;
 }
 
-static void answer_create(struct zkl_member *member, const struct call *call,
-                          const struct answer *answer) {
-    struct zkl_session *session = member->session;
+static void answer_create(struct zkl_member *member, const struct answer *answer) {
     if (answer->reply == ZKL_ABSENT) member->parents = true;
-    else if (answer->reply == ZKL_UNKNOWN && !call->unsent)
-        member->doubt_at = answer->now + session->common.clock.timeout;
     else if (answer->reply == ZKL_REFUSED && answer->rc != ZKL_ERROR_NODE_EXISTS)
         be_refused(member, answer);
 }
@@ -303,10 +312,12 @@ static void answer_remove(struct zkl_member *member, const struct answer *answer
 
 void zkl_member_answer(const struct call *call, const struct answer *answer) {
     struct zkl_member *member = call->member;
+    bool is_lost = answer->reply == ZKL_UNKNOWN && !call->unsent;
+    if (call->kind == CALL_MEMBER_CREATE && is_lost) doubt(member, answer->now);
     if (member->state == ZKL_MEMBER_ENDED) return;
     switch (call->kind) {
     case CALL_MEMBER_PARENT: answer_parent(member, call, answer); break;
-    case CALL_MEMBER_CREATE: answer_create(member, call, answer); break;
+    case CALL_MEMBER_CREATE: answer_create(member, answer); break;
     case CALL_MEMBER_GET: answer_get(member, answer); break;
     case CALL_MEMBER_EXISTS: answer_exists(member, answer); break;
     case CALL_MEMBER_SET: answer_set(member, answer); break;
@@ -352,13 +363,6 @@ void zkl_member_expire_all(struct zkl_session *session) {
 }
 
 /* --- the ways in ---------------------------------------------------------------------------- */
-
-/* A member that joined under that path, or is leaving it. */
-static struct zkl_member *find(const struct zkl_session *session, const char *path) {
-    struct zkl_member *member = session->members;
-    while (member && strcmp(member->path, path) != 0) member = member->next;
-    return member;
-}
 
 static bool has_room(const struct zkl_session *session, const char *path) {
     return session->node_bytes + cost(session, path) <= ZKL_PATHS_MAX &&
