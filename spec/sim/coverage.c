@@ -93,7 +93,8 @@ static const struct row {
     {"forwarded: unknown", "B", "as above"},
     [EVENT_PASSED_OVER] = {"passed over", "B", "as above"},
     [EVENT_LEFT_NOTHING] = {"left nothing", "E", "as for created"},
-    [EVENT_UNMARKED] = {"unmarked", "LIRWPGFHV", "only a holder's node is marked; its heir has it"},
+    [EVENT_UNMARKED] = {"unmarked", "LIRWPGFHQV",
+                        "only a holder's node is marked; its heir has it"},
     [EVENT_TOLD_HELD] = {"told held", "W", "only a try asks, in WAIT"},
     [EVENT_SIGNALLED] = {"signalled", "WV", "asked for in WAIT"},
 
