@@ -287,6 +287,8 @@ function Memory:wait_for_nodes(path, count)
 end
 
 
+local has_parent = false
+
 --- The server that most specs share: `make test-lua` runs them under one.
 function rig.shared()
     if rig.in_memory then
@@ -296,8 +298,10 @@ function rig.shared()
     local hosts, dir = os.getenv("ZK_HOSTS"), os.getenv("ZK_DIR")
     if not hosts then error("run the specs with make test-lua, or under rig/zookeeper run --") end
     local server = setmetatable({ dir = dir, hosts = hosts }, Server)
-    -- For ever, and for all: else the first session that takes a path below makes it its own.
-    pcall(server.foreign, server, "create /spec ''")
+    -- For ever, and for all: else the first session that takes a path below makes it its own. Once
+    -- a file, as it takes a process.
+    if not has_parent then pcall(server.foreign, server, "create /spec ''") end
+    has_parent = true
     return server
 end
 
