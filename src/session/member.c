@@ -208,13 +208,11 @@ static void be_gone(struct zkl_member *member) {
 
 /* It is over for its user; a create that may still land is looked for. */
 static void give_up(struct zkl_member *member, enum zkl_code code, int error) {
-    if (member->asked_at >= member->doubt_at) {
-        end(member, code, error);
-        return;
-    }
     conclude(member, code, error);
-    post(member);
-    change(member, ZKL_MEMBER_LEAVING);
+    if (member->asked_at < member->doubt_at) {
+        post(member);
+        change(member, ZKL_MEMBER_LEAVING);
+    }
     be_gone(member);
 }
 
