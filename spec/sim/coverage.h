@@ -66,10 +66,6 @@ enum { STATES = ZKL_GONE + 1 };
 
 extern uint64_t coverage[EVENTS][STATES];
 
-static inline void cover(enum zkl_claim_state state, enum event event) {
-    coverage[event][state]++;
-}
-
 const char *coverage_event(enum event event);
 
 bool coverage_may_be(enum event event, enum zkl_claim_state state);

@@ -34,12 +34,15 @@ static bool is_heeded(void) {
     return heeded && depth == 0;
 }
 
+static void meet(const struct zkl_claim *claim, enum event event) {
+    if (!is_heeded()) return;
+    coverage[event][claim->state]++;
+    require(coverage_may_be(event, claim->state), "no event comes where none can");
+}
+
 /* Of a claim that is gone see end(). */
 static void begin(const struct zkl_claim *claim, enum event event) {
-    if (is_heeded() && event < EVENTS && claim->state != ZKL_GONE) {
-        cover(claim->state, event);
-        require(coverage_may_be(event, claim->state), "no event comes where none can");
-    }
+    if (event < EVENTS && claim->state != ZKL_GONE) meet(claim, event);
     depth++;
 }
 
@@ -154,7 +157,7 @@ FEED(beat, EVENT_BEAT, NO_MORE, (CLAIM, zkl_time now), (claim, now))
 
 void __real_zkl_claim_parents(struct zkl_claim *, enum zkl_reply, enum zkl_code);
 void __wrap_zkl_claim_parents(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why) {
-    if (is_heeded()) cover(claim->state, REPLIED(EVENT_PARENTS));
+    meet(claim, REPLIED(EVENT_PARENTS));
     __real_zkl_claim_parents(claim, reply, why);
 }
 
@@ -229,7 +232,7 @@ zkl_actions __real_zkl_claim_await(struct zkl_claim *, struct zkl_claim *, zkl_t
 zkl_actions __wrap_zkl_claim_await(struct zkl_claim *claim, struct zkl_claim *lock,
                                    zkl_time deadline) {
     struct before before = before_of(claim);
-    if (is_heeded()) cover(lock->state, EVENT_AWAIT);
+    meet(lock, EVENT_AWAIT);
     begin(claim, EVENTS);
     return end(claim, before, EVENT_AWAIT, __real_zkl_claim_await(claim, lock, deadline));
 }
