@@ -1,5 +1,8 @@
 --- Lesson: two locks, taken in different orders.
 
+local steps = require "docs.lessons.site.steps"
+
+
 local function run(sorted)
     return {
         buyers = 2, servers = 2, products = { bun = 10 }, strategy = "zookeeper",
@@ -49,7 +52,7 @@ end
 
 
 -- What the buyers noted, at the rows of their locks.
-local function steps(sale)
+local function steps_of(sale)
     local list = {}
     for _, note in ipairs(sale.notes) do
         local what, lock = note.line:match "^(%a+) (%a+)$"
@@ -62,8 +65,7 @@ local function steps(sale)
             end
         end
     end
-    table.sort(list, function(a, b) return a.at < b.at end)
-    return list
+    return steps.sorted(list)
 end
 
 
@@ -80,7 +82,7 @@ return {
         second = { verdict = "right", sold = 2, left = 8, failed = 0 },
     },
     predicted = function(facts) return facts.first.sold end,
-    rows = rows, steps = steps,
+    rows = rows, steps = steps_of,
 
     question = {
         en = [[

@@ -1,5 +1,8 @@
 --- Lesson: the holder is killed, and the lock has no end of its own.
 
+local steps = require "docs.lessons.site.steps"
+
+
 local function run(parameters)
     return {
         buyers = 4, servers = 4, products = { bun = 10 }, strategy = "docs.lessons.ttl_lock",
@@ -10,7 +13,7 @@ end
 
 
 -- Who was killed, who had the lock after that, and who gave up.
-local function steps(sale)
+local function steps_of(sale)
     local list = {}
     local function add(at, what, purchase)
         list[#list + 1] = { at = at, what = what, purchase = purchase }
@@ -26,8 +29,7 @@ local function steps(sale)
             end
         end
     end
-    table.sort(list, function(a, b) return a.at < b.at end)
-    return list
+    return steps.sorted(list)
 end
 
 return {
@@ -43,7 +45,7 @@ return {
         second = { verdict = "right", sold = 3, left = 7, failed = 1 },
     },
     predicted = function(facts) return facts.first.sold end,
-    steps = steps,
+    steps = steps_of,
 
     question = {
         en = [[

@@ -21,8 +21,7 @@ local function with_release(sale)
             list[#list + 1] = { at = purchase.released, what = "deletes", purchase = purchase }
         end
     end
-    table.sort(list, function(a, b) return a.at < b.at end)
-    return list
+    return steps.sorted(list)
 end
 
 return {

@@ -6,6 +6,7 @@
 ---     LUA_PATH="lua/?.lua;lua/?/init.lua;;" LUA_CPATH="build/5.4/?.so;;" \
 ---         lua5.4 docs/pictures/lanes.lua >docs/pictures/lanes.svg
 
+local axis = require "docs.pictures.axis"
 local seckill = require "zklock.seckill"
 
 local LEFT, WIDTH, LANE, SALE, FOOT = 90, 720, 22, 86, 64 -- pixels
@@ -57,17 +58,8 @@ local function draw(sale, top, scale)
 end
 
 
--- A step between lines of 1, 2 or 5 times a power of ten, so that there are five at least.
-local function step_of(seconds)
-    local power = 10 ^ math.floor(math.log(seconds, 10))
-    for _, factor in ipairs{ 1, 0.5, 0.2, 0.1 } do
-        if seconds / (factor * power) >= 5 then return factor * power end
-    end
-end
-
-
 local function draw_grid(longest, bottom, scale)
-    local step = step_of(longest)
+    local step = axis.step(longest, 5)
     for i = 0, math.floor(longest / step) do
         local x = LEFT + i * step * scale
         io.write(LINE:format(x, 24, bottom))

@@ -3,6 +3,7 @@
 --- needs no script; the table behind it has the numbers. (The report of the run, which shows
 --- thousands of holds and zooms, is a file beside the page.)
 
+local axis = require "docs.pictures.axis"
 local markup = require "docs.lessons.site.markup"
 local steps = require "docs.lessons.site.steps"
 
@@ -159,17 +160,8 @@ end
 
 -- time -------------------------------------------------------------------------------------------
 
--- A step between ticks of 1, 2 or 5 times a power of ten, so that there are four at least.
-local function step_of(seconds)
-    local power = 10 ^ math.floor(math.log(seconds, 10))
-    for _, factor in ipairs{ 1, 0.5, 0.2, 0.1 } do
-        if seconds / (factor * power) >= 3 then return factor * power end
-    end
-end
-
-
-local function axis(sale, words, scale)
-    local ticks, step = {}, step_of(sale.finish)
+local function axis_of(sale, words, scale)
+    local ticks, step = {}, axis.step(sale.finish, 3)
     for i = 0, math.floor(sale.finish / step) do
         ticks[#ticks + 1] = ('<b style="left:%.2f%%">%g</b>'):format(i * step * scale, i * step)
     end
@@ -278,7 +270,7 @@ function picture.of(sale, words)
         picture.duration(sale.finish))
     return ('<figure class="run"><div role="img" aria-label="%s">\n%s\n%s\n%s\n</div>%s</figure>')
         :format(markup.escape(label), lanes_of(sale, marked, words, scale),
-            stock(sale, words, scale), axis(sale, words, scale), key(sale, marked, words))
+            stock(sale, words, scale), axis_of(sale, words, scale), key(sale, marked, words))
 end
 
 

@@ -106,8 +106,10 @@ local function add_looks(list, sale, purchases)
 end
 
 
--- Of steps at one moment those come first that were added first.
-local function sorted(list)
+--- Sorts steps by their moments; of those of one moment the one that was added first comes first.
+---@param list table[]
+---@return table[]  the same
+function steps.sorted(list)
     for i, step in ipairs(list) do step.index = i end
     table.sort(list, function(a, b)
         if a.at ~= b.at then return a.at < b.at end
@@ -130,7 +132,7 @@ function steps.of(sale)
     add_purchase(list, sale, other)
     add_looks(list, sale, both)
     add_faults(list, sale, both, "stop")
-    return sorted(list)
+    return steps.sorted(list)
 end
 
 
