@@ -1,12 +1,11 @@
 --- The faults of a sale as the script gives them, checked: the option `faults`.
 
 local misuse = require "zklock.misuse"
+local option = require "zklock.seckill.option"
 local zklock = require "zklock"
 
 local refuse, show = misuse.refuse, misuse.show
 
-
-local MOST_SECONDS = 3600
 
 local FORM = "a fault is as { at = 0.5, stop = \"holder\", length = 3 }, "
     .. "{ at = 1, kill = \"server 2\" } or { at = 1, pause = \"zookeeper\", length = 2 }"
@@ -121,25 +120,16 @@ local function one_fault(given, servers, strategy)
     for field in pairs(given) do
         if not FIELDS[field] then wrong("a fault has no " .. show(field)) end
     end
-    for _, field in ipairs{ "at", "length" } do
-        local value = given[field]
-        if value ~= nil and not (type(value) == "number" and value >= 0
-                                 and value <= MOST_SECONDS) then
-            refuse("%s must be a number of seconds from 0 to %d, not %s", field, MOST_SECONDS,
-                show(value))
-        end
-    end
-    if given.held ~= nil and type(given.held) ~= "boolean" then
-        refuse("held must be true or false, not %s", show(given.held))
-    end
+    local at, length = option.seconds(given, "at", 0), option.seconds(given, "length")
+    local held = option.flag(given, "held", false)
     local kind = kind_of(given)
     local problem = wrong_fields(given, kind, servers, strategy)
     if problem then wrong(problem) end
     local run, what, where = action_of(given, kind, strategy)
     return {
-        at = given.at or 0, stop = not run and given.stop or nil,
+        at = at, stop = not run and given.stop or nil,
         kill = not run and given.kill or nil,
-        length = given.length, run = run, what = what, where = where, held = given.held or false,
+        length = length, run = run, what = what, where = where, held = held,
         zookeeper = where == "zookeeper" and kind ~= "run" and kind or nil,
     }
 end

@@ -5,6 +5,7 @@ local dependency = require "zklock.system.dependency"
 local fault_options = require "zklock.seckill.fault_options"
 local hosts = require "zklock.hosts"
 local misuse = require "zklock.misuse"
+local option = require "zklock.seckill.option"
 local options_of_worlds = require "zklock.world.options"
 local purchases = require "zklock.seckill.purchases"
 local seed = require "zklock.seckill.seed"
@@ -14,11 +15,11 @@ local stores = require "zklock.seckill.stores"
 local strategies = require "zklock.seckill.strategies"
 
 local refuse, show = misuse.refuse, misuse.show
+local flag, seconds, text, whole = option.flag, option.seconds, option.text, option.whole
 
 
 local MOST_BUYERS = 1000000
 local MOST_SERVERS, MOST_SIMULATED = 100, 1000
-local MOST_SECONDS = 3600
 local LEAST_SESSION, LEAST_LIMIT = 0.1, 0.01 -- seconds
 
 
@@ -26,53 +27,6 @@ local plan = {}
 
 
 -- one option after the other --------------------------------------------------------------------
-
-local function is_whole(value, least, most)
-    return type(value) == "number" and value % 1 == 0 and value >= least and value <= most
-end
-
-
-local function whole(options, name, least, most, default)
-    local value = options[name]
-    if value == nil then return default end
-    if not is_whole(value, least, most) then
-        refuse("%s must be a whole number from %d to %d, not %s", name, least, most, show(value))
-    end
-    return math.floor(value)
-end
-
-
-local function seconds(options, name, default, least)
-    local value = options[name]
-    least = least or 0
-    if value == nil then return default end
-    if type(value) ~= "number" or not (value >= least and value <= MOST_SECONDS) then
-        refuse("%s must be a number of seconds from %g to %d, not %s", name, least, MOST_SECONDS,
-            show(value))
-    end
-    return value
-end
-
-
-local function text(options, name, default)
-    local value = options[name]
-    if value == nil then return default end
-    if type(value) ~= "string" or value == "" then
-        refuse("%s must be a string, not %s", name, show(value))
-    end
-    return value
-end
-
-
-local function flag(options, name, default)
-    local value = options[name]
-    if value == nil then return default end
-    if type(value) ~= "boolean" then
-        refuse("%s must be true or false, not %s", name, show(value))
-    end
-    return value
-end
-
 
 local function program(options)
     local given = text(options, "lua")
@@ -105,7 +59,7 @@ local function products(options)
             refuse("%s; a name has up to 64 letters, digits, '-', '_' and '.', not %s", what,
                 show(name))
         end
-        if not is_whole(stock, 0, 2 ^ 31 - 1) then
+        if not option.is_whole(stock, 0, 2 ^ 31 - 1) then
             refuse("%s; a stock is a whole number from 0 to 2147483647, not %s", what, show(stock))
         end
     end
@@ -199,7 +153,7 @@ local function of_world(options)
         end
     end
     local kinds, list = chances(options.faults)
-    local changed = { store = "memory", limit = MOST_SECONDS }
+    local changed = { store = "memory", limit = option.MOST_SECONDS }
     for name, value in pairs(options) do changed[name] = value end
     changed.faults = list
     return changed, kinds

@@ -156,11 +156,9 @@ end
 function sale.judge(plan, outcome) return judge(plan, count_products(plan, outcome), outcome) end
 
 
-local UNANSWERED = { unanswered = true, hung = true }
-
 local function has_answers(purchases)
     for _, purchase in ipairs(purchases) do
-        if not UNANSWERED[purchase.outcome] then return true end
+        if not vain.is_hung(purchase) then return true end
     end
     return false
 end

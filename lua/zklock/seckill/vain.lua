@@ -66,8 +66,10 @@ local function was_free(purchase, holds, the_end)
 end
 
 
--- Its wait had no end but the sale's, or that of its server's patience.
-local function is_hung(purchase)
+--- Had its wait no end but the sale's, or that of its server's patience?
+---@param purchase zklock.seckill.Purchase
+---@return boolean
+function vain.is_hung(purchase)
     return purchase.outcome == "unanswered" or purchase.outcome == "hung"
 end
 
@@ -93,7 +95,7 @@ function vain.count(outcome, products, the_end)
     local holds = holds_of(outcome.purchases, is_killed)
     for _, purchase in ipairs(outcome.purchases) do
         if not is_killed(purchase) and could_buy(purchase, products)
-           and (is_hung(purchase) or is_kept_out(purchase, holds, the_end)) then
+           and (vain.is_hung(purchase) or is_kept_out(purchase, holds, the_end)) then
             count = count + 1
         end
     end
