@@ -280,8 +280,7 @@ zkl_request *zkl_acquire_all(zkl_session *session, const struct zkl_acquire_opti
  */
 static struct stake *waits(const zkl_lease *lease) {
     struct stake *stake = lease->stakes.one;
-    if (!stake || stake->part) return NULL;
-    if (stake->claim.state != ZKL_HELD || lease->kind != stake->claim.kind) return NULL;
+    if (!stake || stake->part || lease->kind != stake->claim.kind) return NULL;
     bool may = lease->kind == ZKL_WRITE || (lease->kind == ZKL_MUTEX && !stake->claim.batch);
     return may ? stake : NULL;
 }

@@ -232,7 +232,6 @@ zkl_request *zkl_session_drain(zkl_session *session, bool waiters, zkl_time time
 }
 
 void zkl_session_close(zkl_session *session) {
-    if (session->closing) return;
     session->closing = true;
     zkl_stakes_feed(session, end_new);
     zkl_stakes_feed(session, end);

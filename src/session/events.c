@@ -4,11 +4,13 @@
  * A note is part of the request, stake or watcher it is about, so posting cannot fail; state
  * changes, of which a reader needs the latest few, have a ring of their own.
  */
+#include <assert.h>
+
 #include "events.h"
 #include "internal.h"
 
 void zkl_events_post(struct zkl_session *session, struct note *note, enum zkl_event_kind kind) {
-    if (note->posted) return;
+    assert(!note->posted);
     note->posted = true;
     note->kind = kind;
     note->next = NULL;
@@ -19,7 +21,7 @@ void zkl_events_post(struct zkl_session *session, struct note *note, enum zkl_ev
 }
 
 void zkl_events_remove(struct zkl_session *session, struct note *note) {
-    if (!note->posted) return;
+    assert(note->posted);
     *note->link = note->next;
     if (note->next) note->next->link = note->link;
     else session->inbox_end = note->link;

@@ -136,7 +136,6 @@ static size_t take_handles(zkl_session *session, const char *owner) {
         if (!is_had_by(stake, owner)) continue;
         if (stake->id != last) taken++;
         last = stake->id;
-        stake->joint = false;
         stake->handles = 0;
     }
     return taken;

@@ -302,7 +302,7 @@ static void answer_set(struct zkl_member *member, const struct answer *answer) {
 }
 
 static void answer_remove(struct zkl_member *member, const struct answer *answer) {
-    if (member->state != ZKL_MEMBER_LEAVING) return;
+    assert(member->state == ZKL_MEMBER_LEAVING);
     if (answer->reply == ZKL_UNKNOWN) act_after(member, PAUSE);
     else if (answer->reply == ZKL_REFUSED) check_later(member);
     else be_gone(member);

@@ -82,7 +82,6 @@ void zkl_multi_grant(struct stake *stake) {
         zkl_stake_note_grant(part);
         part->handles = 1;
         part->writers = part->claim.kind == ZKL_WRITE;
-        part->phase = ZKL_PHASE_HELD;
         part->token = zkl_claim_token(&part->claim);
         part->joint = zkl_multi_is_part(part);
         zkl_stake_hold_begins(part);

@@ -389,7 +389,6 @@ static zkl_roster *begin(zkl_session *session, const char *folder, const char *c
     roster->session = session;
     roster->open = true;
     roster->to_list = true;
-    roster->check_at = ZKL_NEVER;
     roster->id = ++session->last_id;
     roster->link = &session->rosters;
     roster->next = session->rosters;

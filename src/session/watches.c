@@ -101,7 +101,7 @@ bool zkl_watches_may(const struct watches *watches, const char *path) {
 
 void zkl_watches_answer(struct watches *watches, const char *path, bool set) {
     struct watch *watch = *find(watches, path);
-    if (!watch) return; /* the session that it belonged to is gone */
+    assert(watch);
     discount(watches, watch);
     if (watch->asked) watch->asked--;
     if (set) watch->set = true;
@@ -133,7 +133,7 @@ void zkl_watches_children_fired(struct watches *watches, const char *node) {
 
 void zkl_watches_removing(struct watches *watches, const char *path) {
     struct watch *watch = *find(watches, path);
-    if (!watch) return;
+    assert(watch);
     discount(watches, watch);
     watch->removing = true;
     count(watches, watch);
