@@ -331,6 +331,7 @@ build = {
       ["zklock.seckill.laboratory"] = "lua/zklock/seckill/laboratory.lua",
       ["zklock.seckill.lua_module"] = "lua/zklock/seckill/lua_module.lua",
       ["zklock.seckill.market"] = "lua/zklock/seckill/market.lua",
+      ["zklock.seckill.option"] = "lua/zklock/seckill/option.lua",
       ["zklock.seckill.options"] = "lua/zklock/seckill/options.lua",
       ["zklock.seckill.overlaps"] = "lua/zklock/seckill/overlaps.lua",
       ["zklock.seckill.own_sale"] = "lua/zklock/seckill/own_sale.lua",
