@@ -61,11 +61,18 @@ local Store = {}
 Store.__index = Store
 
 
---- The buns that are left. The store keeps the greatest token that it was shown.
+-- The store keeps the greatest token that it was shown. False: it was shown a greater one.
+local function show(sale, token)
+    sale.newest = math.max(sale.newest, token or 0)
+    return not token or token == sale.newest
+end
+
+
+--- The buns that are left.
 ---@param token integer? of the reader's lease
 ---@return integer left
 function Store:read(token)
-    self.sale.newest = math.max(self.sale.newest, token or 0)
+    show(self.sale, token)
     note(self.world, self.server, "reads %d", self.sale.left)
     return self.sale.left
 end
@@ -79,7 +86,7 @@ end
 function Store:write(left, token)
     zklock.sleep(UNDER_WAY)
     local sale = self.sale
-    local accepted = not token or token >= sale.newest
+    local accepted = show(sale, token)
     note(self.world, self.server, accepted and "writes %d" or "writes %d: refused", left)
     if accepted then sale.left, sale.orders = left, sale.orders + 1 end
     zklock.sleep(UNDER_WAY)
@@ -95,7 +102,7 @@ end
 ---@field orders integer  writes that the store has accepted, each of one bun
 ---@field told table<string, integer>  how many buyers were told "sold", "sold out", "failed"
 ---@field untold integer  buyers who were told nothing: their server was killed
----@field newest integer  token
+---@field newest integer  the greatest token that the store was shown
 local Sale = {}
 Sale.__index = Sale
 
