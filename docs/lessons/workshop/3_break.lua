@@ -5,7 +5,7 @@
 -- Find a fault with which both buyers are told "sold". What there is:
 --
 --     world:stop("server 1", 0.2)     it does nothing for 0.2 s, and goes on
---     world:cut("server 1", 0.2)      it has no network for 0.2 s
+--     world:cut("server 1", 0.2)      it does not reach ZooKeeper for 0.2 s
 --     world:kill("server 1")          it is dead
 
 return function(world)

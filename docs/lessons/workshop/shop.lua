@@ -8,7 +8,8 @@ local FOLDER = "docs/lessons/workshop"
 local SESSION = 2 -- seconds
 local UNDER_WAY = 0.01 -- seconds
 
---- Faults that a seed chooses from: servers are stopped, killed or cut off; packets are slow.
+--- Faults that a seed chooses from: servers are stopped, killed, or cut off from
+-- ZooKeeper; packets are slow.
 shop.FAULTS = { stop = true, kill = true, cut = true, delay = 0.05 }
 
 --- Two servers sell one bun; their buyers come within three seconds.
