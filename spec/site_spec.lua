@@ -147,7 +147,8 @@ describe("a picture", function()
                 local held = 0
                 for _, row in ipairs(sale.rows) do held = held + (row.granted and 1 or 0) end
                 local lanes = html:match "^(.-)<ul"
-                assert.equal(held, count(lanes, '<i class="hold"'), lesson.name .. which)
+                assert.equal(held, count(lanes, '<i class="hold"') + count(lanes,
+                    '<i class="share"'), lesson.name .. which)
                 assert.equal(#sale.overlaps > 0, lanes:find('class="two"', 1, true) ~= nil)
                 for place, width in lanes:gmatch "left:([%d%.]+)%%;width:([%d%.]+)%%" do
                     assert.is_true(place + width <= 100.02, lesson.name .. which)

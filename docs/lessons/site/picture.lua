@@ -106,6 +106,10 @@ end
 local function commits_late(row, sale) return sale.commits and row.told > row.released end
 
 
+-- The class of its bar.
+local function hold_of(row) return row.shared and "share" or "hold" end
+
+
 local function row_of(row, sale, marked, scale)
     local bars = {}
     if row.asked then
@@ -113,7 +117,7 @@ local function row_of(row, sale, marked, scale)
         bars[1] = bar("wait", scale, row.asked, waited)
     end
     if row.granted then
-        bars[#bars + 1] = bar("hold", scale, row.granted, end_of(row, sale))
+        bars[#bars + 1] = bar(hold_of(row), scale, row.granted, end_of(row, sale))
         bars[#bars + 1] = overlaps_of(row, sale, scale)
         if commits_late(row, sale) then
             bars[#bars + 1] = bar("commit", scale, row.released, row.told)
@@ -234,6 +238,13 @@ end
 
 -- all of it --------------------------------------------------------------------------------------
 
+local function any(list, applies)
+    for _, each in ipairs(list) do
+        if applies(each) then return true end
+    end
+end
+
+
 local function key(sale, marked, words)
     local entries = {}
     local function add(name, applies)
@@ -242,14 +253,10 @@ local function key(sale, marked, words)
         end
     end
     add("wait", sale.waits)
-    add("hold", true)
+    add("hold", any(sale.rows, function(row) return row.granted and not row.shared end))
+    add("share", any(sale.rows, function(row) return row.shared end))
     add("two", sale.overlaps[1])
-    for _, row in ipairs(sale.rows) do
-        if commits_late(row, sale) then
-            add("commit", true)
-            break
-        end
-    end
+    add("commit", any(sale.rows, function(row) return commits_late(row, sale) end))
     for _, fault in ipairs(sale.faults) do add(fault.kind, true) end
     if marked[1] then
         entries[#entries + 1] = '<li><b>①</b>' .. words.key.mark .. "</li>"

@@ -19,6 +19,7 @@ return {
         module = "The module `%s`:",
         server = "server %d", who = "server %d, buyer %d: ", stopped = "stopped", killed = "killed",
         key = { wait = "waits for the lock", hold = "holds it", two = "two hold one lock at once",
+                share = "holds it with others",
                 stop = "the process is stopped", kill = "the process is dead", commit = "has "
                     .. "released, not yet committed",
                 mark = "a step, listed below", written = "stock as written",
@@ -49,7 +50,7 @@ return {
         },
         outcomes = { sold = "sold", refused = "sold out", late = "refused: too late",
                      timeout = "waited too long", expired = "session ended", lost = "lock lost",
-                     unanswered = "no answer" },
+                     unanswered = "no answer", looked = "looked" },
         made = "Made by %s from seeds; no page here loads anything from a network.",
     },
     zh = {
@@ -67,7 +68,7 @@ return {
         call = "这幅图来自这次运行：", report = "这次运行的完整报告（英文）",
         module = "模块 `%s`：",
         server = "服务器 %d", who = "服务器 %d，买家 %d：", stopped = "停住", killed = "被杀死",
-        key = { wait = "等锁", hold = "持有锁", two = "两个买家同时持有同一把锁",
+        key = { wait = "等锁", hold = "持有锁", two = "两个买家同时持有同一把锁", share = "与别人一起持有",
                 stop = "进程停住", kill = "进程已死", commit = "已释放，未提交", mark = "下面列出的步骤",
                 written = "写入的库存", rightly = "应有的库存" },
         picture = "%s：从 0 到 %s，谁在等锁，谁持有锁，库存有多少。数字见下面的表。",
@@ -90,7 +91,7 @@ return {
         },
         outcomes = { sold = "买到了", refused = "售罄", late = "太迟，被拒绝",
                      timeout = "等得太久", expired = "会话过期", lost = "失去了锁",
-                     unanswered = "没有答复" },
+                     unanswered = "没有答复", looked = "只看了看" },
         made = "由 %s 从种子生成；这里的页面都不从网络加载任何东西。",
     },
 }
