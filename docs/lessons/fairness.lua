@@ -159,13 +159,14 @@ zklock's locks do that unless you ask for `order = "none"`; Redisson has `getFai
 
 Order of arrival has a price. The lock goes to the waiter at the front even if that one is slow to
 wake up, and nobody else may use the time. Inside a process that costs so much that most mutexes are
-unfair on purpose. Between servers it costs a request more for each buyer.]],
+unfair on purpose. Between servers each buyer costs a request more, and each hand-over waits for a
+message: the command below measures that.]],
         zh = [[
 换一把有队列的锁：新来的排到队尾，释放时叫醒队首。zklock 的锁都是这样，除非你指定 `order = "none"`；
 Redisson 有 `getFairLock`。
 
 按先来后到是有代价的：锁一定交给队首，哪怕它醒得慢，这段时间别人也不能用。在一个进程内部，这个代价很大，
-所以多数互斥锁有意做成不公平的。在服务器之间，代价是每个买家多发一个请求。]],
+所以多数互斥锁有意做成不公平的。在服务器之间，每个买家多发一个请求，每次交接要等一条消息：下面的命令可以量出来。]],
     },
     code = [[
 -- while not redis:set(key, me, "NX") do sleep(pause); pause = 2 * pause end
@@ -181,8 +182,10 @@ buyer begins when the one before it is done.]],
     },
     try = {
         en = "Take the strategy `zookeeper-none`, which is the herd of the lesson before, change "
-            .. "`pause` and `gap`, and count again. With real processes:",
-        zh = "把策略换成 `zookeeper-none`（上一课的羊群），改一改 `pause` 和 `gap`，再数一遍。用真实的进程：",
+            .. "`pause` and `gap`, and count again. With real processes, compare the grants per "
+            .. "second and the longest waits:",
+        zh = "把策略换成 `zookeeper-none`（上一课的羊群），改一改 `pause` 和 `gap`，再数一遍。"
+            .. "再用真实的进程，比较每秒获锁的次数和最长的等待：",
     },
     command = "make demo DEMO=\"--strategy zookeeper,zookeeper-none --servers 8 --buyers 200 "
         .. "--pause 0.002 --report sale.html\"",

@@ -13,7 +13,7 @@ local site = {}
 local NAMES = {
     "no_lock", "lock_in_one_server", "release_before_commit", "paused_holder", "token",
     "killed_holder", "expiry", "late_release", "herd", "fairness", "coarse_lock",
-    "read_write", "deadlock", "re_entry",
+    "many_waiters", "read_write", "deadlock", "re_entry",
 }
 
 
