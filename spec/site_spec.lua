@@ -139,7 +139,7 @@ end)
 
 
 describe("a picture", function()
-    it("has a bar for each hold, and red where holds of one lock overlap", function()
+    it("has a bar for each hold, red where holds overlap, and the stock of all products", function()
         for _, lesson in ipairs(lessons) do
             local facts = runs.play(with(lesson, { facts = false }))
             for which, sale in pairs{ first = facts.first, second = facts.second } do
@@ -147,8 +147,11 @@ describe("a picture", function()
                 local held = 0
                 for _, row in ipairs(sale.rows) do held = held + (row.granted and 1 or 0) end
                 local lanes = html:match "^(.-)<ul"
-                assert.equal(held, count(lanes, '<i class="hold"'), lesson.name .. which)
+                assert.equal(held, count(lanes, '<i class="hold"') + count(lanes,
+                    '<i class="share"'), lesson.name .. which)
                 assert.equal(#sale.overlaps > 0, lanes:find('class="two"', 1, true) ~= nil)
+                local numbers = sale.sold == 0 and 0 or sale.apart == 0 and 2 or 3
+                assert.equal(numbers, count(html, '<b style="top:'), lesson.name .. which)
                 for place, width in lanes:gmatch "left:([%d%.]+)%%;width:([%d%.]+)%%" do
                     assert.is_true(place + width <= 100.02, lesson.name .. which)
                 end

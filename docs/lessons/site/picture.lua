@@ -106,6 +106,10 @@ end
 local function commits_late(row, sale) return sale.commits and row.told > row.released end
 
 
+-- The class of its bar.
+local function hold_of(row) return row.shared and "share" or "hold" end
+
+
 local function row_of(row, sale, marked, scale)
     local bars = {}
     if row.asked then
@@ -113,7 +117,8 @@ local function row_of(row, sale, marked, scale)
         bars[1] = bar("wait", scale, row.asked, waited)
     end
     if row.granted then
-        bars[#bars + 1] = bar("hold", scale, row.granted, end_of(row, sale))
+        bars[#bars + 1] = bar(hold_of(row), scale, row.granted, end_of(row, sale),
+            row.text)
         bars[#bars + 1] = overlaps_of(row, sale, scale)
         if commits_late(row, sale) then
             bars[#bars + 1] = bar("commit", scale, row.released, row.told)
@@ -172,20 +177,22 @@ end
 
 -- stock ------------------------------------------------------------------------------------------
 
--- When what was written, and what should be there.
+-- When something was written, what is left of all products then, and what should be there.
 local function changes(sale)
     local list = {}
     for _, each in ipairs(sale.purchases) do
         if each.written then
             list[#list + 1] = { at = sale.commits and each.told or each.written, left = each.left,
-                                quantity = each.quantity or 1 }
+                                product = each.product, quantity = each.quantity or 1 }
         end
     end
     table.sort(list, function(a, b) return a.at < b.at end)
-    local rightly = sale.stock
+    local left_of, left, rightly = {}, sale.stock, sale.stock
+    for name, product in pairs(sale.products) do left_of[name] = product.stock end
     for _, change in ipairs(list) do
-        rightly = rightly - change.quantity
-        change.rightly = rightly
+        left, rightly = left + change.left - left_of[change.product], rightly - change.quantity
+        left_of[change.product] = change.left
+        change.written, change.rightly = left, rightly
     end
     return list
 end
@@ -218,8 +225,8 @@ local function stock(sale, words, scale)
     end
     local rightly, should = stepped("rightly", list, function(each) return each.rightly end,
         sale.stock, sale, scale, height_of)
-    local written, left = stepped("written", list, function(each) return each.left end, sale.stock,
-        sale, scale, height_of)
+    local written, left = stepped("written", list, function(each) return each.written end,
+        sale.stock, sale, scale, height_of)
     local values, numbers, last = { sale.stock, left, should ~= left and should or nil }, {}, 0
     table.sort(values, function(a, b) return a > b end)
     for i, value in ipairs(values) do
@@ -234,6 +241,13 @@ end
 
 -- all of it --------------------------------------------------------------------------------------
 
+local function any(list, applies)
+    for _, each in ipairs(list) do
+        if applies(each) then return true end
+    end
+end
+
+
 local function key(sale, marked, words)
     local entries = {}
     local function add(name, applies)
@@ -242,14 +256,10 @@ local function key(sale, marked, words)
         end
     end
     add("wait", sale.waits)
-    add("hold", true)
+    add("hold", any(sale.rows, function(row) return row.granted and not row.shared end))
+    add("share", any(sale.rows, function(row) return row.shared end))
     add("two", sale.overlaps[1])
-    for _, row in ipairs(sale.rows) do
-        if commits_late(row, sale) then
-            add("commit", true)
-            break
-        end
-    end
+    add("commit", any(sale.rows, function(row) return commits_late(row, sale) end))
     for _, fault in ipairs(sale.faults) do add(fault.kind, true) end
     if marked[1] then
         entries[#entries + 1] = '<li><b>①</b>' .. words.key.mark .. "</li>"

@@ -9,8 +9,8 @@ local runs = {}
 
 -- In this order a call shows its options.
 local ORDER = {
-    "buyers", "servers", "products", "product", "strategy", "purchase", "parameters", "pause",
-    "timeout", "session", "fenced", "faults", "simulated", "seed",
+    "buyers", "servers", "products", "product", "strategy", "lock", "purchase", "parameters",
+    "pause", "timeout", "session", "fenced", "faults", "simulated", "seed",
 }
 
 
@@ -79,7 +79,8 @@ local function view(sale, lesson)
         verdict = sale.verdict, finding = sale.finding, sold = sale.sold, left = sale.left,
         refused = sale.refused, failed = sale.failed, buyers = sale.buyers,
         servers = sale.servers, purchases = sale.purchases, overlaps = sale.overlaps,
-        faults = sale.faults, notes = sale.notes, stock = stock_of(sale), finish = finish * 1.02,
+        faults = sale.faults, notes = sale.notes, products = sale.products,
+        stock = stock_of(sale), finish = finish * 1.02,
         seconds = picture.duration(sale.seconds), commits = lesson.commits,
         apart = sale.left - (stock_of(sale) - sale.sold), overlap = #sale.overlaps,
     }

@@ -1,0 +1,27 @@
+--- A purchase in two functions, each of which acquires the lock of the product: `sell` has other
+--- callers, too, which do not have it.
+
+local function sell(buyer)
+    buyer:note "asks again"
+    local hold, _, code = buyer.strategy:enter(buyer.lock, buyer)
+    if not hold then
+        buyer:note "gives up"
+        return buyer:tell(code)
+    end
+    buyer:note "has it again"
+    buyer:try_to_buy()
+    buyer:note "releases once"
+    buyer.strategy:leave(hold)
+end
+
+
+local function order(buyer)
+    if not buyer:enter() then return end
+    buyer:pause() -- checks the order
+    sell(buyer)
+    buyer:pause() -- writes the receipt
+    buyer:leave()
+end
+
+
+return order

@@ -1,0 +1,38 @@
+--- A lock that is asked again and again, as many a client of Redis or of a table asks: a buyer who
+--- does not get it sleeps, each time twice as long as before, and asks again. A table that all
+--- servers of a simulated sale share is the server.
+
+local now = require("zklock.here").now -- seconds, of the sale's own clock
+local zklock = require "zklock"
+
+local FIRST, LONGEST = 0.05, 1 -- seconds: of a sleep
+
+local holds = {} -- by the name of a lock
+
+
+local PolledLock = { simulated = true }
+PolledLock.__index = PolledLock
+
+
+function PolledLock.prepare() holds = {} end
+
+
+function PolledLock.open(server) return setmetatable({ timeout = server.timeout }, PolledLock) end
+
+
+function PolledLock:enter(name)
+    local due, pause = now() + self.timeout, FIRST
+    while holds[name] do
+        if now() > due then return nil, "waited too long", "timeout" end
+        zklock.sleep(pause)
+        pause = math.min(2 * pause, LONGEST)
+    end
+    holds[name] = { name = name }
+    return holds[name]
+end
+
+
+function PolledLock.leave(_, hold) holds[hold.name] = nil end
+
+
+return PolledLock
