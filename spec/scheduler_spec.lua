@@ -1,10 +1,15 @@
---- A small world of two servers, a lock and a stock (docs/lessons/scheduler): its table of states
---- is what the code does, whichever way a state is entered; who can oversell, and who cannot.
+--- The page on which the reader is the scheduler (docs/lessons/scheduler): its table is what the
+--- code does, whichever way a state is entered; who can oversell, and who cannot; and a browser
+--- walks through it.
 
+local files = require "spec.files"
 local games = require "docs.lessons.scheduler.games"
 local graph = require "docs.lessons.scheduler.graph"
+local page = require "docs.lessons.scheduler.page"
 local play = require "docs.lessons.scheduler.play"
+local rig = require "spec.rig"
 local store = require "docs.lessons.scheduler.store"
+local words_of = require "docs.lessons.scheduler.words"
 
 local played = {} -- by the game's name
 setup(function()
@@ -171,5 +176,111 @@ describe("the bun", function()
         finally(function() store.read = read end)
         function store.read(self) return self.stock end
         assert.is_true(graph.of(games[3]).wrong > 0)
+    end)
+end)
+
+
+describe("the page", function()
+    local pages = {}
+    setup(function()
+        for language in pairs(words_of) do pages[language] = page.of(language) end
+    end)
+
+    it("says in both languages how many states there are, and that all were tried", function()
+        for language, text in pairs(pages) do
+            local proof = text:match '<section class="game" id="token">(.*)</section>'
+            local made = played.token.graph
+            assert.is_truthy(proof:find(language == "en" and "cannot be done" or "做不到", 1, true))
+            assert.is_truthy(proof:find("%f[%d]" .. #made.states .. "%f[%D]"))
+            assert.is_truthy(proof:find("%f[%d]" .. made.choices .. "%f[%D]"))
+        end
+    end)
+
+    it("has a shortest way as a list that needs no script", function()
+        for _, text in pairs(pages) do
+            local counts = {}
+            for list in text:gmatch '<ol class="way">(.-)</ol>' do
+                counts[#counts + 1] = select(2, list:gsub("<li>", ""))
+            end
+            assert.same({ 6, 9 }, counts)
+            assert.is_truthy(text:find("<details open>", 1, true))
+        end
+    end)
+
+    it("loads nothing", function()
+        for _, text in pairs(pages) do
+            assert.is_truthy(text:find("default-src 'none'", 1, true))
+            for _, name in ipairs{ " src=", "<link", "<img", "fetch(", "import " } do
+                assert.is_nil(text:find(name, 1, true))
+            end
+        end
+    end)
+
+    it("has a script of at most 200 lines", function()
+        local script = rig.shell "cat docs/lessons/scheduler/board.js"
+        assert.is_true(select(2, script:gsub("\n", "")) <= 200)
+    end)
+end)
+
+
+-- A reader: presses buttons, and tells what the page says.
+local READER = [[
+<script>
+const told = [];
+function find(game, name) { return document.querySelector("#" + game + " ." + name); }
+function press(game, text) {
+  const button = [...find(game, "choices").children].find(each => each.textContent === text);
+  button.focus();
+  button.click();
+}
+function tell(game) {
+  told.push(find(game, "verdict").className + " " + find(game, "past").children.length);
+}
+for (const game of ["local", "zookeeper"]) {
+  told.push(document.querySelector("#" + game + " details").open);
+  for (const each of document.querySelectorAll("#" + game + " .way li")) {
+    find(game, "ask").click();
+    told.push(find(game, "hint").textContent.includes(each.textContent));
+    press(game, each.textContent);
+  }
+  tell(game);
+  find(game, "undo").click();
+  tell(game);
+  find(game, "restart").click();
+  tell(game);
+  told.push(document.activeElement.parentElement.className);
+}
+told.push(document.querySelector("#token .ask"));
+for (;;) {
+  const next = find("token", "choices").firstElementChild;
+  if (!next) break;
+  next.click();
+}
+tell("token");
+told.push(document.documentElement.scrollWidth <= innerWidth);
+document.title = told.join();
+</script>]]
+
+local COMMAND = "timeout 120 chromium --headless=new --no-sandbox --disable-gpu "
+    .. "--disable-background-networking --user-data-dir=%s/profile --window-size=1280,1000 "
+    .. "--virtual-time-budget=5000 --dump-dom file://%s/page.html 2>%s/log"
+
+-- What the reader tells of a game that so many choices win.
+local function told_of(count)
+    local verdicts = "verdict oversold %d,verdict playing %d,verdict playing 0,choices,"
+    return "false," .. ("true,"):rep(count) .. verdicts:format(count, count - 1)
+end
+
+
+describe("a reader in a browser", function()
+    it("sells the bun twice by the hints, goes back, and begins again #slow", function()
+        local folder = rig.shell("mktemp -d"):match "[^\n]+"
+        finally(function() rig.shell("rm -rf %s", folder) end)
+        for language in pairs(words_of) do
+            local text = page.of(language):gsub("</body>", READER .. "%0")
+            files.write(folder .. "/page.html", text)
+            local told = rig.shell(COMMAND, folder, folder, folder):match "<title>(.-)</title>"
+            assert.equal(told_of(6) .. told_of(9) .. ",verdict over 5,true", told)
+        end
     end)
 end)
