@@ -110,6 +110,15 @@ describe("the table of states", function()
         end
     end)
 
+    it("has a stopped server believe what it saw last, until it goes on", function()
+        local views = play.views(games[2], { "ask 1", "stop 1", "expire", "wake 1" })
+        local seen = {}
+        for i, view in ipairs(views) do
+            seen[i] = ("%s %s"):format(view.servers[1].lease, view.queues[1][1])
+        end
+        assert.same({ "nil nil", "held 1", "held 1", "held nil", "lost nil" }, seen)
+    end)
+
     it("takes no choice that cannot come", function()
         local zookeeper = games[2]
         for _, path in ipairs{ { "read 1" }, { "ask 1", "write 1" }, { "ask 1", "ask 2", "read 2" },
