@@ -468,7 +468,8 @@ interrupts:
 # and ThreadSanitizer; AddressSanitizer at those of replies, conditions and processes.
 LUA_SPECS = $(laboratory) \
 	$(patsubst %,spec/%_spec.lua,command_counter command_repl documents each_lua examples failed \
-		house interrupt misuse mutants packaging shortage site tls types workshop)
+		house interrupt misuse mutants packaging scheduler shortage site tls types \
+		workshop)
 C_SPECS = $(filter-out $(LUA_SPECS),$(wildcard spec/*_spec.lua spec/fault/*_spec.lua))
 THREAD_SPECS = $(filter-out $(patsubst %,spec/fault/%_spec.lua,malformed clock rivals),$(C_SPECS))
 MEMORY_SPECS = $(filter-out $(patsubst %,spec/fault/%_spec.lua,ensemble clock traps rivals),$(C_SPECS))

@@ -5,6 +5,7 @@
 
 local page = require "docs.lessons.site.page"
 local runs = require "docs.lessons.site.runs"
+local scheduler = require "docs.lessons.scheduler.page"
 
 local site = {}
 
@@ -54,7 +55,10 @@ function site.write(folder, say)
                 page.lesson(lessons, index, facts, language))
         end
     end
-    write(folder .. "/index.html", page.index(lessons))
+    for _, language in ipairs(page.languages) do
+        write(("%s/%s/%s.html"):format(folder, language, scheduler.name), scheduler.of(language))
+    end
+    write(folder .. "/index.html", page.index(lessons, { scheduler }))
 end
 
 

@@ -23,7 +23,7 @@ local HTML = [[
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy"
-  content="default-src 'none'; style-src 'unsafe-inline'">
+  content="default-src 'none'; style-src 'unsafe-inline'{{policy}}">
 <meta name="color-scheme" content="light dark">
 <title>{{title}}</title>
 <style>
@@ -45,8 +45,13 @@ local function read(path)
 end
 
 
-local function frame(parts)
-    parts.style = read(FOLDER .. "site.css")
+--- A page of the site. It may have a style of its own, and a policy that allows more than styles.
+---@param parts { language: string, title: string, body: string, style?: string, policy?: string }
+---@return string html
+function page.frame(parts)
+    parts.code = CODES[parts.language]
+    parts.style = read(FOLDER .. "site.css") .. (parts.style or "")
+    parts.policy = parts.policy or ""
     return (HTML:gsub("{{(%w+)}}", parts))
 end
 
@@ -133,6 +138,18 @@ local function other_language(language, path)
 end
 
 
+--- What is above a page: the way to the index, and to the page in the other language.
+---@param language "en" | "zh"
+---@param name string   of the page
+---@param title string
+---@return string html
+function page.header(language, name, title)
+    return ('<header><nav><a href="../index.html#%s">%s</a> · %s</nav>\n<h1>%s</h1></header>')
+        :format(language, words_of[language].index,
+            other_language(language, "../{}/" .. name .. ".html"), title)
+end
+
+
 local function title_of(lessons, index, language)
     local title, words = lessons[index].title[language], words_of[language]
     return language == "zh" and ("第 %d 课：%s"):format(index, title)
@@ -165,9 +182,7 @@ function page.lesson(lessons, index, facts, language)
     local title = title_of(lessons, index, language)
     local function text(field) return markup.paragraphs(lesson[field][language], facts) end
     local body = {
-        ('<header><nav><a href="../index.html#%s">%s</a> · %s</nav>\n<h1>%s</h1></header>'):format(
-            language, words.index, other_language(language, "../{}/" .. lesson.name .. ".html"),
-            title),
+        page.header(language, lesson.name, title),
         "<main>",
         section("question", words.question, text "question"),
         section("prediction", words.predict, prediction(lesson, facts, language, words)),
@@ -184,28 +199,36 @@ function page.lesson(lessons, index, facts, language)
         "</main>", neighbours(lessons, index, language, words),
         "<footer><p>" .. words.made:format "<code>make site</code>" .. "</p></footer>",
     }
-    return frame{ code = CODES[language], title = title, body = table.concat(body, "\n") }
+    return page.frame{ language = language, title = title, body = table.concat(body, "\n") }
 end
 
 
---- The page that names all lessons, in both languages.
+-- The items of a list of pages.
+local function items(pages, language)
+    local lines = {}
+    for i, each in ipairs(pages) do
+        lines[i] = ('<li><a href="%s/%s.html">%s</a><br>%s</li>'):format(language, each.name,
+            each.title[language], markup.line(each.ask[language], {}))
+    end
+    return table.concat(lines, "\n")
+end
+
+
+--- The page that names all lessons, and the other pages, in both languages.
 ---@param lessons table[]
+---@param others table[]  each with its name, title and ask
 ---@return string html
-function page.index(lessons)
+function page.index(lessons, others)
     local parts = {}
     for i, language in ipairs(page.languages) do
-        local words, lines = words_of[language], {}
-        for index, lesson in ipairs(lessons) do
-            lines[index] = ('<li><a href="%s/%s.html">%s</a><br>%s</li>'):format(language,
-                lesson.name, lesson.title[language], markup.line(lesson.ask[language], {}))
-        end
-        parts[i] = ('<section id="%s" lang="%s"><h1>%s</h1>\n<p>%s</p>\n<ol>\n%s\n</ol></section>')
-            :format(language, CODES[language], words.site, words.intro,
-                table.concat(lines, "\n"))
+        local words = words_of[language]
+        parts[i] = ('<section id="%s" lang="%s"><h1>%s</h1>\n<p>%s</p>\n<ol>\n%s\n</ol>\n'
+            .. "<p>%s</p>\n<ul>\n%s\n</ul></section>"):format(language, CODES[language], words.site,
+                words.intro, items(lessons, language), words.play, items(others, language))
     end
     local body = '<nav><a href="#en">English</a> · <a href="#zh" lang="zh-CN">中文</a></nav>\n'
         .. "<main>\n" .. table.concat(parts, "\n") .. "\n</main>"
-    return frame{ code = "en", title = words_of.en.site, body = body }
+    return page.frame{ language = "en", title = words_of.en.site, body = body }
 end
 
 

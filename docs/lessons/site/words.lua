@@ -7,6 +7,7 @@ return {
             .. "carries the sale out: in virtual time, from a seed, so that it comes out the same "
             .. "each time. Every picture and every number here is made by the run that the page "
             .. "names. Begin at the top: each lesson breaks what the one before it has mended.",
+        play = "And a game:",
         lesson = "Lesson", index = "All lessons", before = "Before", after = "Next",
         question = "The question", predict = "Your prediction", choose = "Choose an answer; "
             .. "each one has a reply.",
@@ -63,6 +64,7 @@ return {
         intro = "每一课先问一场秒杀会有什么结果，让你预测，然后真的演一遍：在虚拟时间里，从一个种子开始，"
             .. "所以每次结果都相同。这里的每一幅图、每一个数字，都出自页面上写明的那次运行。"
             .. "请从第一课学起：每一课都会打破前一课刚修好的东西。",
+        play = "还有一个游戏：",
         lesson = "第", index = "全部课程", before = "上一课", after = "下一课",
         question = "问题", predict = "你的预测", choose = "选一个答案，每个答案都有回应。",
         run = "实际运行", cause = "原因", mend = "改好它的那一行",

@@ -1,0 +1,196 @@
+--- The page in a language: the games, their tables of states, and the script that walks through
+--- them (board.js).
+
+local games = require "docs.lessons.scheduler.games"
+local graph = require "docs.lessons.scheduler.graph"
+local json = require "zklock.seckill.report.json"
+local markup = require "docs.lessons.site.markup"
+local site_page = require "docs.lessons.site.page"
+local texts = require "docs.lessons.scheduler.texts"
+local words_of = require "docs.lessons.scheduler.words"
+
+local page = { name = "scheduler", title = {}, ask = {} }
+for language, words in pairs(words_of) do
+    page.title[language], page.ask[language] = words.title, words.ask
+end
+
+local FOLDER = debug.getinfo(1, "S").source:match "^@(.*)page%.lua$"
+
+local BOARD = [[
+<div class="board" hidden>
+<p class="verdict" role="status"></p>
+<div class="lanes" aria-hidden="true">
+<p>{{lanes}}</p>
+<div><b>1</b></div>
+<div><b>2</b></div>
+{{key}}
+</div>
+<table><caption>{{board}}</caption>{{rows}}</table>
+<p class="heading choose">{{choose}}</p>
+<div class="choices"></div>
+<p class="tools"><button type="button" class="undo">↶ {{undo}}</button>
+<button type="button" class="restart">⟲ {{restart}}</button>{{hint}}</p>
+<p class="hint" role="status"></p>
+<p class="heading">{{past}}</p>
+<ol class="past"></ol>
+<p class="nothing">{{nothing}}</p>
+</div>]]
+
+
+local function read(name)
+    local file = assert(io.open(FOLDER .. name, "rb"))
+    local text = file:read "*a"
+    file:close()
+    return text
+end
+
+
+-- the tables -------------------------------------------------------------------------------------
+
+local graphs -- made once for all languages
+
+--- The games with their graphs.
+---@return { game: table, graph: zklock.scheduler.Graph }[]
+function page.played()
+    if graphs then return graphs end
+    graphs = {}
+    for i, game in ipairs(games) do graphs[i] = { game = game, graph = graph.of(game) } end
+    return graphs
+end
+
+
+-- A list of texts in which each is once, and what gives a text's place in it, from 0.
+local function collection()
+    local list, places = {}, {}
+    return list, function(text)
+        if not places[text] then
+            list[#list + 1] = text
+            places[text] = #list - 1
+        end
+        return places[text]
+    end
+end
+
+
+-- A state as board.js has it; texts and states are told by their places, from 0.
+local function packed(state, game, words, place)
+    local rows, go = {}, {}
+    for i, text in ipairs(texts.rows(state.view, game, words)) do rows[i] = place(text) end
+    for i, choice in ipairs(state.view.choices) do
+        go[i] = { place(texts.choice(state.view, choice, words)), state.to[i] - 1 }
+    end
+    local kind, verdict = texts.verdict(state, words)
+    return {
+        rows = rows, boxes = texts.boxes(state.view), go = go, kind = kind,
+        verdict = place(verdict), hint = place(texts.hint(state, words)),
+    }
+end
+
+
+-- All games as JSON without "<": nothing in it ends the element that it stands in.
+local function data(words)
+    local list, place = collection()
+    local all = { texts = list, games = {} }
+    for _, played in ipairs(page.played()) do
+        local states = {}
+        for i, state in ipairs(played.graph.states) do
+            states[i] = packed(state, played.game, words, place)
+        end
+        all.games[played.game.name] = states
+    end
+    return (json.encode(all):gsub("<", "\\u003c"))
+end
+
+
+-- the page ---------------------------------------------------------------------------------------
+
+-- What the boxes mean.
+local function key(game, words)
+    local parts = {}
+    for i, class in ipairs{ "wait", "hold", "two", game.faults and "stop" or nil } do
+        parts[i] = ('<li><i class="%s"></i>%s</li>'):format(class, words.key[class])
+    end
+    return '<ul class="key">' .. table.concat(parts) .. "</ul>"
+end
+
+
+local function board(played, words)
+    local rows = {}
+    local first = played.graph.states[1].view
+    for i, head in ipairs(texts.heads(first, played.game, words)) do
+        rows[i] = ('<tr><th scope="row">%s</th><td></td></tr>'):format(markup.escape(head))
+    end
+    local parts = setmetatable({
+        rows = table.concat(rows, "\n"), key = key(played.game, words),
+        hint = played.graph.shortest and
+            ('\n<button type="button" class="ask">? %s</button>'):format(words.hint) or "",
+    }, { __index = words })
+    return (BOARD:gsub("{{(%l+)}}", function(name) return parts[name] end))
+end
+
+
+-- The choices of a shortest way to a wrong state, in words: the hints lead there.
+local function way_of(states, words)
+    local lines, at = {}, states[1]
+    while at.left > 0 do
+        lines[#lines + 1] = texts.choice(at.view, at.view.choices[at.hint], words)
+        at = states[at.to[at.hint]]
+    end
+    return lines
+end
+
+
+-- The list is open where there is no script, which closes it.
+local function ending(played, words, facts)
+    if not played.graph.shortest then
+        return markup.paragraphs(words.games[played.game.name].proof, facts)
+    end
+    local lines = {}
+    for i, line in ipairs(way_of(played.graph.states, words)) do
+        lines[i] = "<li>" .. markup.escape(line) .. "</li>"
+    end
+    return ('<details open><summary>%s</summary>\n<ol class="way">\n%s\n</ol></details>\n<p>%s</p>')
+        :format(markup.line(words.way, facts), table.concat(lines, "\n"),
+            markup.line(facts.wrong == 1 and words.count_one or words.count, facts))
+end
+
+
+local function section(played, words)
+    local game, made = played.game, played.graph
+    local own = words.games[game.name]
+    local facts = { states = #made.states, choices = made.choices, wrong = made.wrong,
+                    left = made.shortest and #made.shortest.path }
+    return table.concat({
+        ('<section class="game" id="%s">\n<h2>%s</h2>'):format(game.name, own.title),
+        markup.paragraphs(own.text, facts),
+        own.store and markup.paragraphs(own.store, facts) .. markup.code(read "store.lua") or "",
+        board(played, words), ending(played, words, facts),
+        own.after and markup.paragraphs(own.after, facts) or "", "</section>",
+    }, "\n")
+end
+
+
+---@param language "en" | "zh"
+---@return string html
+function page.of(language)
+    local words, facts, sections = words_of[language], { states = 0, choices = 0 }, {}
+    for i, played in ipairs(page.played()) do
+        facts.states = facts.states + #played.graph.states
+        facts.choices = facts.choices + played.graph.choices
+        sections[i] = section(played, words)
+    end
+    local body = {
+        site_page.header(language, page.name, words.title), "<main>",
+        markup.paragraphs(words.intro, facts), markup.paragraphs(words.program, facts),
+        markup.code(read "purchase.lua"), markup.paragraphs(words.made, facts),
+        "<noscript><p>" .. words.no_script .. "</p></noscript>",
+        table.concat(sections, "\n"), "</main>",
+        '<script type="application/json" id="games">' .. data(words) .. "</script>",
+        "<script>\n" .. read "board.js" .. "</script>",
+    }
+    return site_page.frame{ language = language, title = words.title, style = read "board.css",
+                  policy = "; script-src 'unsafe-inline'", body = table.concat(body, "\n") }
+end
+
+
+return page

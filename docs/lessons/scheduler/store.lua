@@ -1,0 +1,34 @@
+--- The store: a stock, and the orders taken. If it checks tokens, it refuses
+--- a read or a write that shows a smaller token than one before.
+
+local Store = {}
+Store.__index = Store
+
+
+function Store.new(stock, checks)
+    return setmetatable({
+        stock = stock, orders = 0, checks = checks, greatest = 0,
+    }, Store)
+end
+
+
+function Store:admits(token)
+    if not self.checks then return true end
+    self.greatest = math.max(self.greatest, token)
+    return token == self.greatest
+end
+
+
+function Store:read(token)
+    return self:admits(token) and self.stock or nil
+end
+
+
+function Store:write(stock, token)
+    if not self:admits(token) then return false end
+    self.stock, self.orders = stock, self.orders + 1
+    return true
+end
+
+
+return Store

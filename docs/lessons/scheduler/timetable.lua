@@ -1,0 +1,39 @@
+--- When each choice of a list happens: all moments are known before the world begins, so a server
+--- sleeps until its next step, and a stop lasts as long as it has to.
+---
+--- A choice is a text: "ask 1", "read 1", "write 1" (a step of server 1), "stop 1", "wake 1", or
+--- "expire": time passes until the sessions of the stopped servers have expired.
+
+local timetable = { session = 600 } -- seconds: the timeout of a session
+
+local BEGIN, SLOT = 1, 0.5 -- seconds; a choice and all that follows from it by itself take less
+
+
+---@class zklock.scheduler.Timetable
+---@field moments number[]  of each choice, and of the end
+---@field steps number[][]  of each server: their moments
+---@field stops table[]     { server =, from =, till = }
+
+---@param path string[]  choices
+---@return zklock.scheduler.Timetable
+function timetable.of(path)
+    local made = { moments = {}, steps = { {}, {} }, stops = {} }
+    local at, stopped = BEGIN, {}
+    for i, choice in ipairs(path) do
+        made.moments[i] = at
+        local name, server = choice:match "^(%l+) ?(%d?)$"
+        server = tonumber(server)
+        if name == "stop" then
+            stopped[server] = { server = server, from = at }
+            table.insert(made.stops, stopped[server])
+        elseif name == "wake" then stopped[server].till = at
+        elseif name ~= "expire" then table.insert(made.steps[server], at)
+        end
+        at = at + (name == "expire" and 2 * timetable.session or SLOT)
+    end
+    made.moments[#path + 1] = at
+    return made
+end
+
+
+return timetable

@@ -1,0 +1,295 @@
+--- The page on which the reader is the scheduler (docs/lessons/scheduler): its table is what the
+--- code does, whichever way a state is entered; who can oversell, and who cannot; and a browser
+--- walks through it.
+
+local files = require "spec.files"
+local games = require "docs.lessons.scheduler.games"
+local graph = require "docs.lessons.scheduler.graph"
+local page = require "docs.lessons.scheduler.page"
+local play = require "docs.lessons.scheduler.play"
+local rig = require "spec.rig"
+local store = require "docs.lessons.scheduler.store"
+local words_of = require "docs.lessons.scheduler.words"
+
+local played = {} -- by the game's name
+setup(function()
+    for _, game in ipairs(games) do played[game.name] = { game = game, graph = graph.of(game) } end
+end)
+
+
+-- Whether the choices lead to the states that the table has, from the beginning on.
+local function assert_walk(game, states, path, places)
+    local views = play.views(game, path)
+    for i, place in ipairs(places) do
+        local view, known = views[i], states[place].view
+        if play.key(view) ~= play.key(known) then
+            error(("%s: %s: %s, not %s"):format(game.name, table.concat(path, ", ", 1, i - 1),
+                play.key(view), play.key(known)), 2)
+        end
+        assert.same(known.choices, view.choices)
+    end
+end
+
+
+-- The places of the states on the way to a state.
+local function places_of(states, path)
+    local places = { 1 }
+    for i, choice in ipairs(path) do
+        local at = states[places[i]]
+        for n, each in ipairs(at.view.choices) do
+            if each == choice then places[i + 1] = at.to[n] end
+        end
+    end
+    return places
+end
+
+
+describe("the table of states", function()
+    -- What is one state has one future: it is left in the same way from wherever it was entered.
+    it("is what the code does: each choice after each choice that leads to its state", function()
+        for _, each in pairs(played) do
+            local states = each.graph.states
+            for _, from in ipairs(states) do
+                for n, place in ipairs(from.to) do
+                    for m, last in ipairs(states[place].to) do
+                        local path = graph.way(from.path, from.view.choices[n],
+                            states[place].view.choices[m])
+                        local places = places_of(states, from.path)
+                        places[#places + 1] = place
+                        places[#places + 1] = last
+                        assert_walk(each.game, states, path, places)
+                    end
+                end
+            end
+        end
+    end)
+
+    it("is what the code does on long ways, too", function()
+        for _, each in pairs(played) do
+            local states = each.graph.states
+            local world = assert(require("zklock").world(function() end, { seed = 7 }))
+            for _ = 1, 300 do
+                local path, places = {}, { 1 }
+                repeat
+                    local at = states[places[#places]]
+                    local n = at.to[1] and world:random(#at.to)
+                    if n then
+                        path[#path + 1] = at.view.choices[n]
+                        places[#places + 1] = at.to[n]
+                    end
+                until not n or #path == 40
+                assert_walk(each.game, states, path, places)
+            end
+        end
+    end)
+
+    it("is the same however long packets take", function()
+        for _, each in pairs(played) do
+            for seed = 2, 4 do
+                local other = graph.of(each.game, seed)
+                assert.equal(#each.graph.states, #other.states)
+                for i, state in ipairs(each.graph.states) do
+                    assert.same(state.view, other.states[i].view)
+                    assert.same(state.to, other.states[i].to)
+                end
+            end
+        end
+    end)
+
+    it("has each lock in the hands of the server that runs with a lease of it", function()
+        for name, each in pairs(played) do
+            for _, state in ipairs(each.graph.states) do
+                local view = state.view
+                for number, server in ipairs(view.servers) do
+                    local holder = (view.queues[name == "local" and number or 1])[1]
+                    if server.lease == "held" and not server.stopped then
+                        assert.equal(number, holder)
+                    elseif server.lease == "lost" then assert.are_not.equal(number, holder) end
+                end
+            end
+        end
+    end)
+
+    it("has a stopped server believe what it saw last, until it goes on", function()
+        local views = play.views(games[2], { "ask 1", "stop 1", "expire", "wake 1" })
+        local seen = {}
+        for i, view in ipairs(views) do
+            seen[i] = ("%s %s"):format(view.servers[1].lease, view.queues[1][1])
+        end
+        assert.same({ "nil nil", "held 1", "held 1", "held nil", "lost nil" }, seen)
+    end)
+
+    it("takes no choice that cannot come", function()
+        local zookeeper = games[2]
+        for _, path in ipairs{ { "read 1" }, { "ask 1", "write 1" }, { "ask 1", "ask 2", "read 2" },
+                               { "ask 1", "stop 1", "read 1" }, { "ask 1", "expire" } } do
+            assert.has_error(function() play.views(zookeeper, path) end,
+                ("%s: %s cannot come"):format(table.concat(path, ", "), path[#path]))
+        end
+    end)
+
+    it("has the states that a state can lead to, and hints on a shortest way", function()
+        for _, each in pairs(played) do
+            local states = each.graph.states
+            assert.is_true(#states <= 5000)
+            for _, state in ipairs(states) do
+                local nearest = math.huge
+                for _, to in ipairs(state.to) do
+                    nearest = math.min(nearest, states[to].left or math.huge)
+                end
+                if state.wrong then assert.equal(0, state.left)
+                elseif state.left then
+                    assert.equal(nearest + 1, state.left)
+                    assert.equal(nearest, states[state.to[state.hint]].left)
+                else assert.equal(math.huge, nearest) end
+            end
+        end
+    end)
+end)
+
+
+describe("the bun", function()
+    local function shortest(name) return played[name].graph.shortest end
+
+    it("is sold twice with a lock in each process", function()
+        assert.same({ "ask 1", "read 1", "ask 2", "read 2", "write 1", "write 2" },
+            shortest("local").path)
+    end)
+
+    it("is sold twice by a holder that was stopped, and by no other", function()
+        assert.equal(9, #shortest("zookeeper").path)
+        assert.equal(2, shortest("zookeeper").view.orders)
+        for _, state in ipairs(played.zookeeper.graph.states) do
+            local path = table.concat(state.path, ", ")
+            if state.wrong then assert.matches("stop.*expire.*wake.*write", path) end
+        end
+    end)
+
+    it("is sold at most once where the store checks the token", function()
+        assert.equal(0, played.token.graph.wrong)
+        assert.is_nil(shortest "token")
+        local sold, refused = 0, 0
+        for _, state in ipairs(played.token.graph.states) do
+            assert.is_true(state.view.orders <= 1)
+            assert.equal(1, state.view.orders + state.view.stock)
+            sold = sold + state.view.orders
+            for _, server in ipairs(state.view.servers) do
+                if server.told == "refused" then refused = refused + 1 end
+            end
+        end
+        assert.is_true(sold > 0 and refused > 0)
+    end)
+
+    it("is sold twice where the store checks the token of a write alone", function()
+        local read = store.read
+        finally(function() store.read = read end)
+        function store.read(self) return self.stock end
+        assert.is_true(graph.of(games[3]).wrong > 0)
+    end)
+end)
+
+
+describe("the page", function()
+    local pages = {}
+    setup(function()
+        for language in pairs(words_of) do pages[language] = page.of(language) end
+    end)
+
+    it("says in both languages how many states there are, and that all were tried", function()
+        for language, text in pairs(pages) do
+            local proof = text:match '<section class="game" id="token">(.*)</section>'
+            local made = played.token.graph
+            assert.is_truthy(proof:find(language == "en" and "cannot be done" or "做不到", 1, true))
+            assert.is_truthy(proof:find("%f[%d]" .. #made.states .. "%f[%D]"))
+            assert.is_truthy(proof:find("%f[%d]" .. made.choices .. "%f[%D]"))
+        end
+    end)
+
+    it("has a shortest way as a list that needs no script", function()
+        for _, text in pairs(pages) do
+            local counts = {}
+            for list in text:gmatch '<ol class="way">(.-)</ol>' do
+                counts[#counts + 1] = select(2, list:gsub("<li>", ""))
+            end
+            assert.same({ 6, 9 }, counts)
+            assert.is_truthy(text:find("<details open>", 1, true))
+        end
+    end)
+
+    it("loads nothing", function()
+        for _, text in pairs(pages) do
+            assert.is_truthy(text:find("default-src 'none'", 1, true))
+            for _, name in ipairs{ " src=", "<link", "<img", "fetch(", "import " } do
+                assert.is_nil(text:find(name, 1, true))
+            end
+        end
+    end)
+
+    it("has a script of at most 200 lines", function()
+        local script = rig.shell "cat docs/lessons/scheduler/board.js"
+        assert.is_true(select(2, script:gsub("\n", "")) <= 200)
+    end)
+end)
+
+
+-- A reader: presses buttons, and tells what the page says.
+local READER = [[
+<script>
+const told = [];
+function find(game, name) { return document.querySelector("#" + game + " ." + name); }
+function press(game, text) {
+  const button = [...find(game, "choices").children].find(each => each.textContent === text);
+  button.focus();
+  button.click();
+}
+function tell(game) {
+  told.push(find(game, "verdict").className + " " + find(game, "past").children.length);
+}
+for (const game of ["local", "zookeeper"]) {
+  told.push(document.querySelector("#" + game + " details").open);
+  for (const each of document.querySelectorAll("#" + game + " .way li")) {
+    find(game, "ask").click();
+    told.push(find(game, "hint").textContent.includes(each.textContent));
+    press(game, each.textContent);
+  }
+  tell(game);
+  find(game, "undo").click();
+  tell(game);
+  find(game, "restart").click();
+  tell(game);
+  told.push(document.activeElement.parentElement.className);
+}
+told.push(document.querySelector("#token .ask"));
+for (;;) {
+  const next = find("token", "choices").firstElementChild;
+  if (!next) break;
+  next.click();
+}
+tell("token");
+told.push(document.documentElement.scrollWidth <= innerWidth);
+document.title = told.join();
+</script>]]
+
+local COMMAND = "timeout 120 chromium --headless=new --no-sandbox --disable-gpu "
+    .. "--disable-background-networking --user-data-dir=%s/profile --window-size=1280,1000 "
+    .. "--virtual-time-budget=5000 --dump-dom file://%s/page.html 2>%s/log"
+
+-- What the reader tells of a game that so many choices win.
+local function told_of(count)
+    local verdicts = "verdict oversold %d,verdict playing %d,verdict playing 0,choices,"
+    return "false," .. ("true,"):rep(count) .. verdicts:format(count, count - 1)
+end
+
+
+describe("a reader in a browser", function()
+    it("sells the bun twice by the hints, goes back, and begins again #slow", function()
+        local folder = rig.shell("mktemp -d"):match "[^\n]+"
+        finally(function() rig.shell("rm -rf %s", folder) end)
+        for language in pairs(words_of) do
+            local text = page.of(language):gsub("</body>", READER .. "%0")
+            files.write(folder .. "/page.html", text)
+            local told = rig.shell(COMMAND, folder, folder, folder):match "<title>(.-)</title>"
+            assert.equal(told_of(6) .. told_of(9) .. ",verdict over 5,true", told)
+        end
+    end)
+end)
