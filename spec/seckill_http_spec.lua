@@ -61,6 +61,21 @@ describe("the store of the sale over HTTP", function()
         assert.equal(100, store:stock(PRODUCT))
     end)
 
+    it("is in doubt after an error of COMMIT alone", function()
+        store:execute "PRAGMA foreign_keys = ON"
+        store:execute "CREATE TABLE late (id REFERENCES tb_order DEFERRABLE INITIALLY DEFERRED)"
+        local function in_doubt(statement)
+            local ok, problem = pcall(store.transaction, store, function()
+                return store:execute(statement) == 1
+            end)
+            return not ok and database.leaves_in_doubt(problem)
+        end
+        assert.is_true(in_doubt "INSERT INTO late VALUES (7)") -- there is no such order
+        store:rollback()
+        assert.is_false(in_doubt "INSERT INTO nowhere VALUES (7)")
+        assert.is_false(database.leaves_in_doubt(nil))
+    end)
+
     it("knows no other product", function()
         assert.is_nil(store:stock "x' OR '1'='1")
     end)

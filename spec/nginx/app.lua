@@ -450,6 +450,25 @@ function app.sort()
 end
 
 
+--- In a metamethod, which can yield.
+function app.metamethod()
+    local ours = lock()
+    local leases = setmetatable({}, { __index = function() return ours:acquire(1) end })
+    return say(leases.first:state())
+end
+
+
+--- In a finalizer, which cannot.
+function app.finalizer()
+    local ours, result = lock(), nil
+    local proxy = newproxy(true) -- luacheck: ignore 113
+    getmetatable(proxy).__gc = function() result = { ours:acquire(1) } end
+    proxy = nil -- luacheck: ignore 311
+    while not result do collectgarbage() end
+    return failed(unpack(result, 1, 3))
+end
+
+
 --- zklock.sleep and zklock.run.
 function app.others()
     local short, turns, asleep = nil, 0, true

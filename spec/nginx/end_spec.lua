@@ -171,6 +171,17 @@ describe("an end in nginx #nginx", function()
             contenders(1)
         end)
 
+        it("by worker_shutdown_timeout: the locks of requests that it cuts off are free", function()
+            start{ main = "worker_shutdown_timeout 1s;" }
+            local begun = host:begin("/with?session_timeout=60&hold=600&path=" .. path)
+            contenders(1)
+            local old = host:workers()[1]
+            host:signal("HUP")
+            assert(nginx.gone(old), "it stays")
+            is_free()
+            nginx.finish(begun)
+        end)
+
         it("by quit: nothing is left", function()
             start()
             host:get("/keep?session_timeout=60&path=" .. path)

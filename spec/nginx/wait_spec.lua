@@ -133,9 +133,17 @@ describe("in nginx #nginx", function()
 
         it("because the thread cannot yield: acquire says that", function()
             host = nginx.start()
-            local answer = host:get("/sort?path=" .. rig.path())
-            assert.equal("context", answer.body:match("^%w+"))
-            assert.truthy(answer.body:find("table.sort", 1, true), answer.body)
+            for _, place in ipairs{ "sort", "finalizer" } do
+                local body = host:get(("/%s?path=%s"):format(place, rig.path())).body
+                assert.equal("context", body:match("^%w+"), body)
+                assert.truthy(body:find("a finalizer, or a function that was given to table.sort",
+                    1, true), body)
+            end
+        end)
+
+        it("but in a metamethod acquire can", function()
+            host = nginx.start()
+            assert.equal("held", host:get("/metamethod?path=" .. rig.path()).body)
         end)
 
         for _, phase in ipairs{ "header_filter", "body_filter", "log" } do

@@ -63,7 +63,7 @@ local instead = {
 local ELSEWHERE = "it can be done in rewrite, access and content, in " ..
                   "ssl_certificate_by_lua, and in timers; a lease can be released anywhere"
 
-local NO_YIELD = "nothing can wait inside require, a metamethod, or a function that was " ..
+local NO_YIELD = "nothing can wait inside require, a finalizer, or a function that was " ..
                  "given to table.sort or string.gsub"
 
 local NO_CACHE = "each request has a Lua of its own, and none could keep the session: " ..

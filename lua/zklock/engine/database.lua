@@ -279,14 +279,22 @@ function Database:tokens_never_fall(table_name) return none_is(self, "<", table_
 
 -- transactions -------------------------------------------------------------------------------
 
+--- Is it the error of a COMMIT? Then the transaction may have been carried out all the same.
+---@param problem any
+---@return boolean
+function database.leaves_in_doubt(problem)
+    return tostring(problem):find " in: COMMIT$" ~= nil
+end
+
+
 function Database:begin() self:execute(self.dialect.begin) end
 function Database:commit() self:execute "COMMIT" end
 function Database:rollback() self:execute "ROLLBACK" end
 
 
 --- Runs fn in a transaction, which is undone when fn raises an error or gives
---- false. Only its beginning waits for others, so coroutines can share the connection
---- as long as fn does not yield.
+--- false. After an error of COMMIT it may have been carried out. Only its beginning waits for
+--- others, so coroutines can share the connection as long as fn does not yield.
 ---@param fn fun(): boolean
 ---@return boolean done
 function Database:transaction(fn)

@@ -10,6 +10,7 @@
 --- not say which buyer it is gets a number from its server.
 
 local buyers = require "zklock.seckill.buyer"
+local database = require "zklock.engine.database"
 local dkjson = require "dkjson"
 local faults = require "zklock.seckill.fault"
 local records = require "zklock.seckill.record"
@@ -204,16 +205,25 @@ local function serve()
 end
 
 
+-- serve() raised an error. The store undoes a purchase, unless COMMIT was sent already.
+local function fail(problem)
+    ngx.log(ngx.ERR, problem)
+    local buyer, in_doubt = ngx.ctx.buyer, database.leaves_in_doubt(problem)
+    if buyer then buyer:tell(in_doubt and "unknown" or "error") end
+    if in_doubt then
+        return refusal(504, "unknown", "COMMIT was not answered: it may have been sold")
+    end
+    return refusal(500, "store", "the purchase failed: see the server's log")
+end
+
+
 --- content_by_lua: a purchase.
 function app.purchase()
     ngx.shared.mall:incr("inside", 1, 0)
     ngx.ctx.inside = true
     local ok, status, content = pcall(serve)
-    if ok then return answer(status, content) end
-    ngx.log(ngx.ERR, status)
-    local buyer = ngx.ctx.buyer
-    if buyer then buyer:tell "error" end
-    answer(refusal(500, "store", "the purchase failed: see the server's log"))
+    if not ok then status, content = fail(status) end
+    answer(status, content)
 end
 
 

@@ -1,0 +1,72 @@
+--- The flash sale over HTTP when MariaDB does not answer a COMMIT.
+
+local client = require "zklock.seckill.http.client"
+local core = require "zklock.core"
+local database = require "zklock.engine.database"
+local dkjson = require "dkjson"
+local mariadb = require "zklock.throwaway.mariadb"
+local nginx = require "spec.nginx.nginx"
+local reapers = require "zklock.system.reaper"
+local rig = require "spec.rig"
+local runs = require "zklock.seckill.http.run"
+local seed = require "zklock.seckill.seed"
+
+local PATIENCE = 60 -- seconds
+
+
+describe("a purchase over HTTP whose COMMIT is not answered #nginx", function()
+    local reaper, store
+
+    setup(function()
+        reaper = reapers.open()
+        store = mariadb.start(reaper)
+    end)
+    teardown(function() reaper:close() end)
+
+    -- Waits until a statement that begins so waits in the database; gives its connection's id. The
+    -- requests to a server let the test's other coroutine go on.
+    local function waiting(db, statement, server)
+        local due = core.now() + PATIENCE
+        repeat
+            client.request(server.port, "GET", "/mall/state")
+            assert(core.now() < due, "it does not come to " .. statement)
+            local row = db:rows(([[SELECT id FROM information_schema.processlist
+                WHERE state LIKE 'Waiting%%' AND info LIKE '%s%%']]):format(statement))[1]
+            if row then return row[1] end
+        until false
+    end
+
+    -- Its COMMIT waits for the gate, and its connection is cut meanwhile.
+    local function cut_off_at_commit(run)
+        local gate, other = database.open(run.place.url), database.open(run.place.url)
+        gate:execute "LOCK TABLES tb_order READ"
+        local status, body
+        client.run{
+            function() status, body = client.request(run.servers[1].port, "POST", runs.path()) end,
+            function()
+                waiting(other, "INSERT INTO tb_order", run.servers[2])
+                other:execute_all{ "BACKUP STAGE START", "BACKUP STAGE BLOCK_COMMIT" }
+                gate:execute "UNLOCK TABLES"
+                gate:execute("KILL " .. waiting(gate, "COMMIT", run.servers[2]))
+                other:execute "BACKUP STAGE END"
+            end,
+        }
+        gate:close()
+        other:close()
+        return { status, dkjson.decode(body).error }
+    end
+
+    for _, strategy in ipairs{ "zookeeper", "combined" } do
+        it("is answered with 504, for it may be sold: " .. strategy, function()
+            local run = runs.open(strategy, {
+                ports = { nginx.two_ports() }, store = store, pause = 0, session = 20,
+                zookeeper = rig.shared().hosts,
+            }, reaper)
+            run:serve(2, { strategy = strategy })
+            assert.same({ 504, "unknown" }, cut_off_at_commit(run))
+            local left = run.store:stock(seed.PRODUCT)
+            assert.equal(seed.STOCK, left + run.store:ordered(seed.PRODUCT))
+            run:close()
+        end)
+    end
+end)
