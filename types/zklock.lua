@@ -3,25 +3,25 @@
 -- of this file belongs into "workspace.library"). What each does: docs/reference.
 
 ---@alias zklock.Code
----| "timeout"        the deadline passed; of a try: it is not known whether the lock is free
+---| "timeout"        the deadline passed, or a try got no answer
 ---| "unknown"        it may have been carried out: guard, signal, broadcast, submit
 ---| "lost"           the lease was lost before it was given up; of `with`, `lead`: fn did run
 ---| "released"       this handle was given up before
----| "expired"        the ZooKeeper session ended while waiting
+---| "expired"        the ZooKeeper session ended while waiting, or before if `reopen` is false
 ---| "connection"     connect found no server in time
----| "closed"         the session is closed, or was while waiting
----| "busy"           a try found the lock taken; or as many wait as `max_waiters` says
+---| "closed"         the session is closed
+---| "busy"           a try found the lock taken; or as many wait as `max_waiters` allows
 ---| "interrupted"    by session:interrupt, or by an error in the wait
 ---| "would_deadlock" the owner would wait for itself
 ---| "conflict"       something else is there
----| "auth"           the server's ACL refuses, or the credentials
+---| "auth"           the ACL forbids it, or the server refused the credentials
 ---| "no_node"        there is no such node
 ---| "too_many"       nodes, watches or descriptors
 ---| "no_memory"      the process has no memory left
 ---| "unsupported"    not possible here
 ---| "forked"         the session belongs to the parent process
 ---| "not_owner"      a condition was given a lease of another lock
----| "context"        a wait where it cannot be
+---| "context"        no call can wait here
 
 ---@alias zklock.SessionState "connecting"|"connected"|"suspended"|"expired"|"closed"
 ---@alias zklock.LeaseState "held"|"suspect"|"lost"|"released"
@@ -48,18 +48,18 @@ function zklock.connect(hosts, options) end
 ---@return zklock.Memory
 function zklock.memory(name) end
 
----Runs each function as a coroutine, all at once, until all have ended. Arguments that are not all
+---Runs each function as a coroutine, side by side, until all have ended. Arguments that are not all
 ---functions are arguments of `fn`.
 ---@param fn fun(...): ...
 ---@param ... any
----@return any ... what fn gives
+---@return any ... what fn returns
 function zklock.run(fn, ...) end
 
 ---Sleeps; callbacks are called meanwhile, and in zklock.run other coroutines go on.
 ---@param seconds number
 function zklock.sleep(seconds) end
 
----How waits are waited for; nil: chosen by itself.
+---Chooses how calls wait; nil: by itself.
 ---@param driver? "block"|"ngx"|"cqueues"|"luv"|"copas"|zklock.Driver
 ---@return true? ok
 ---@return string? message
@@ -73,7 +73,7 @@ function zklock.driver(driver) end
 ---@return zklock.Code? code "unsupported", "too_many"
 function zklock.close_on_signal(...) end
 
----A program under many schedules, in virtual time: docs/testing-your-code.md.
+---Runs a program under many schedules, in virtual time: docs/testing-your-code.md.
 ---@param fn fun(world: zklock.World) called anew for each seed
 ---@param options? zklock.SimulateOptions
 ---@return zklock.Simulation? result
@@ -81,7 +81,7 @@ function zklock.close_on_signal(...) end
 ---@return zklock.Code? code "context", "unsupported"
 function zklock.simulate(fn, options) end
 
----One world of virtual time, to go on with by hand.
+---Makes a world of virtual time, which you drive by hand.
 ---@param fn fun(world: zklock.World)
 ---@param options? zklock.WorldOptions
 ---@return zklock.World? world
@@ -112,12 +112,12 @@ function zklock.world(fn, options) end
 ---@class zklock.WrongSchedule
 ---@field seed integer
 ---@field problem any the error's value
----@field faults string[] none can be left out
+---@field faults string[] those without which it is not wrong
 ---@field story string
 
 ---@class zklock.World
 ---@field story string[] what happened, a line each
----@field problem any why it is wrong; nil: it is not
+---@field problem any why the schedule is wrong; nil: it is not
 local world = {}
 
 ---A process whose main coroutine is fn().
@@ -197,14 +197,14 @@ function zklock.metrics(labels) end
 ---@field auth? string "scheme:credentials"
 ---@field acl? "open"|"creator"|"read" of the nodes made; default "open"
 ---@field parents? "container"|"persistent" how missing parents are made; default "container"
----@field margin? number in (0, 0.5]: for how much of the timeout a proof of life counts
+---@field margin? number in (0, 0.5]: how long a heartbeat counts, as a part of the timeout
 ---@field reopen? boolean after an expiry; default true
 ---@field identity? string stored in every lock node; default "host:pid"
 ---@field on_state? fun(state: zklock.SessionState)
 ---@field on_event? fun(event: zklock.Event)
----@field drain? number seconds, in nginx: what a wait has left when its worker goes; default 0.5
+---@field drain? number seconds, in nginx: left for a wait when its worker quits; default 0.5
 ---@field recover? string a folder: the sessions of dead processes are ended
----@field grace? number seconds, with `recover`: waited before a dead session ends; default 0
+---@field grace? number seconds, with `recover`: before a dead process's session ends; default 0
 ---@field tls? any "unsupported": docs/tls.md has a recipe
 
 ---@alias zklock.EventKind
@@ -286,7 +286,7 @@ local resty_lock = {}
 ---@field ratio? number
 ---@field max_step? number
 
----Says once a worker which session the locks are of.
+---Sets, once in each worker, the session that the locks use.
 ---@param session zklock.Session
 function resty_lock.use(session) end
 
@@ -348,10 +348,10 @@ function session:multi(locks) end
 ---@param key integer|integer[]|fun(...): string|integer|table which argument is the key
 ---@param fn fun(...): ...
 ---@param options? number|zklock.LockedOptions
----@return fun(...): ... fn what fn gives; or nil, message, code
+---@return fun(...): ... fn returns what fn returns; or nil, message, code
 function session:locked(prefix, key, fn, options) end
 
----Of many candidates one leads.
+---Makes an election: one of many candidates leads.
 ---@param path string
 ---@param options? zklock.ElectionOptions
 ---@return zklock.Election
@@ -364,8 +364,8 @@ function session:election(path, options) end
 function session:close(options) end
 
 ---@class zklock.CloseOptions
----@field drain? number seconds that holders, and those that wait, still have
----@field drain_waiters? boolean false: those that wait get "closed" at once
+---@field drain? number seconds to wait first, until no owner holds or waits
+---@field drain_waiters? boolean false: waiters get "closed" at once
 
 ---@param path string
 ---@param timeout? number|zklock.TimeoutOptions seconds, default: the session timeout
@@ -374,7 +374,7 @@ function session:close(options) end
 ---@return zklock.Code? code "no_node", "auth", "timeout", "closed"
 function session:get(path, timeout) end
 
----Calls fn with what is there, soon, and after each change.
+---Calls fn with the node's data, soon, and after each change.
 ---@param path string
 ---@param fn fun(data: string?, version: integer|string|nil, code: zklock.Code?)
 ---@return fun()? stop
@@ -382,7 +382,7 @@ function session:get(path, timeout) end
 ---@return zklock.Code? code "too_many", "closed", "expired", "forked"
 function session:watch(path, fn) end
 
----Makes an ephemeral node in the folder, and makes it again when it is gone.
+---Makes an ephemeral node in the folder, and makes the node again when it is gone.
 ---@param folder string
 ---@param options zklock.JoinOptions
 ---@return zklock.Member? member
@@ -395,12 +395,12 @@ function session:join(folder, options) end
 ---@field data? string in the node; default ""
 ---@field timeout? number seconds, default: the session timeout
 
----A node that is there until it leaves.
+---A node in a folder, until it leaves.
 ---@class zklock.Member
 ---@field path string of the node
 local member = {}
 
----Has the node removed.
+---Asks the server to remove the node.
 ---@return true
 function member:leave() end
 
@@ -408,12 +408,12 @@ function member:leave() end
 ---@return string? message of a code
 function member:state() end
 
----Calls fn(state, message) after each change of the state, but for leave().
+---Calls fn(state, message) after each change of the state, except by leave().
 ---@param fn fun(state: string, message: string?)
 ---@return fun() stop
 function member:on_change(fn) end
 
----Calls fn with the children of a folder, by name, soon, and after each change.
+---Calls fn with the children of a folder, sorted by name, soon, and after each change.
 ---@param folder string
 ---@param fn fun(list: zklock.Listed[]?, message: string?, code: zklock.Code?)
 ---@return fun()? stop
@@ -468,10 +468,10 @@ function session:stats() end
 ---@field timeouts integer
 ---@field reconnects integer
 ---@field expiries integer
----@field orphans integer late nodes that were removed
+---@field orphans integer nodes left behind by lost replies, and removed
 ---@field events integer
 ---@field in_flight integer
----@field claims integer contenders of ours, until gone
+---@field claims integer own holders, kept nodes and waiters, until they are gone
 ---@field watches integer
 ---@field watch_removals integer
 ---@field watch_bytes integer
@@ -484,7 +484,7 @@ function session:stats() end
 ---@field recover_error? string
 ---@field wait zklock.Times from an acquire to its grant
 ---@field hold zklock.Times from a grant to its end
----@field hand_over zklock.Times from the end of the one ahead to the grant
+---@field hand_over zklock.Times from the end of the hold before to the grant
 ---@field round_trip zklock.Times from a request to its answer
 ---@field outcomes table<string, integer> of acquires: "granted", "reentered", codes
 ---@field locks table<string, zklock.NamedStats> by the names that locks were given
@@ -517,18 +517,18 @@ local election = {}
 ---@return zklock.Code? code
 function election:lead(fn) end
 
----Who leads.
+---Reads the leader.
 ---@param timeout? number|zklock.TimeoutOptions seconds, default: the session timeout
 ---@return string? identity
 ---@return string? data or message
 ---@return integer|zklock.Code|nil token or code: "no_node", "auth", "timeout", "closed"
 function election:leader(timeout) end
 
----Calls fn with who leads, soon, and after each change.
+---Calls fn with the leader, soon, and after each change of leader.
 ---@param fn fun(identity: string?, data: string?, token: integer|zklock.Code|nil)
 ---@return fun()? stop
 ---@return string? message
----@return zklock.Code? code "closed", "forked"
+---@return zklock.Code? code "closed", "expired", "forked"
 function election:on_change(fn) end
 
 ---@class zklock.MutexOptions
@@ -536,7 +536,7 @@ function election:on_change(fn) end
 ---@field reentrant? boolean default true
 ---@field data? string shown to others by lock:queue()
 ---@field batch? integer with "turns": grants of a turn, 1 to 1024
----@field token? "turns" tokens that compare with those of turns
+---@field token? "turns" a fifo lock gives tokens that compare with those of turns
 ---@field keep? number seconds for which the node stays after the last release
 ---@field jitter? number seconds, with "none": the longest pause of a waiter
 ---@field metrics? string the name of the lock in stats() and metrics()
@@ -567,7 +567,7 @@ local lock = {}
 ---@field timeout? number seconds; nil: for ever, 0: try
 ---@field owner? any default: the running coroutine
 ---@field on_queued? fun(position: integer)
----@field max_waiters? integer "busy" where so many wait already
+---@field max_waiters? integer "busy" if so many wait already
 ---@field max_hold? number seconds after which the grant is lost
 
 ---@class zklock.LockedOptions: zklock.AcquireOptions
@@ -588,16 +588,16 @@ function lock:acquire(options) end
 ---@param fn fun(lease: zklock.Lease, ...): ...
 ---@param ... any
 ---@return true? ok
----@return any ... what fn gives; or message, code, and behind "lost" what fn gave
+---@return any ... what fn returns; or message, code, and after "lost" what fn returned
 function lock:with(options, fn, ...) end
 
 ---@class zklock.CombineOptions
 ---@field most? integer items of one hold, default 100
----@field max_waiters? integer "busy" where so many items, or other contenders, wait already
+---@field max_waiters? integer "busy" if so many items, or waiters for the lock, wait already
 ---@field timeout? number seconds of a submit that gives none; nil: for ever
 ---@field max_hold? number seconds after which a hold is lost
 
----Gathers what many want, and carries it out in one hold.
+---Batches requests of this process: fn carries them out in one hold.
 ---@param fn fun(lease: zklock.Lease, items: any[]): any[]
 ---@param options? zklock.CombineOptions
 ---@return fun(item: any, timeout?: number|zklock.TimeoutOptions): any, string?, zklock.Code? submit
@@ -609,7 +609,7 @@ function lock:combine(fn, options) end
 ---@return zklock.Code? code
 function lock:queue(timeout) end
 
----One that wants or has the lock.
+---A holder or a waiter.
 ---@class zklock.Contender
 ---@field position integer
 ---@field name string of the node
@@ -619,14 +619,14 @@ function lock:queue(timeout) end
 ---@field held boolean|"unknown"
 ---@field kept? boolean
 ---@field mine boolean of this session
----@field token integer
+---@field token? integer nil where lease.token raises
 ---@field identity string
 ---@field data? string
 ---@field session string hexadecimal id
 ---@field since? number seconds since 1970
 ---@field revoked? boolean
 
----Asks the holder to give way.
+---Asks each holder to give way.
 ---@param timeout? number|zklock.TimeoutOptions seconds, default: the session timeout
 ---@return integer? count
 ---@return string? message
@@ -642,7 +642,7 @@ function lock:condition(name) end
 ---@class zklock.Condition
 local condition = {}
 
----Gives the lock up, waits for a signal, and has the lock again.
+---Releases the lock, waits for a signal, and acquires the lock again.
 ---@param lease zklock.Lease
 ---@param timeout? number|zklock.TimeoutOptions seconds; nil: for ever
 ---@return true? ok
@@ -678,10 +678,10 @@ function lease:state() end
 ---@return boolean
 function lease:held() end
 
----@return number seconds that are certain without any contact
+---@return number seconds for which "held" lasts without a further answer
 function lease:remaining() end
 
----@param seconds number more than 0: the hold of this handle ends then
+---@param seconds number more than 0: then the hold ends
 ---@return true? ok
 ---@return string? message
 ---@return zklock.Code? code "lost", "released"

@@ -55,16 +55,19 @@ function Election:leader(timeout)
 end
 
 
---- Calls fn(identity, data, token) with who leads, soon, and after each change; fn(nil) when nobody
--- does; fn(nil, message, code) when that may not be read. It runs inside any wait or
--- session:dispatch().
+--- Calls fn(identity, data, token) with the leader, soon, and after each change of leader; fn(nil)
+-- when nobody leads; fn(nil, message, code) when the leader may not be read. fn runs inside any
+-- wait or session:dispatch(), until the session is closed, or expires and does not reopen.
 ---@return function? stop it is not called any more
 ---@return string? message
 ---@return string? code "closed", "expired", "forked"
 function Election:on_change(fn)
     options.callback(fn, "what on_change calls")
-    if self.session:forked() then return failure("forked", self.lock.path) end
-    if self.session:state() == "closed" then return failure("closed", self.lock.path) end
+    local session, path = self.session, self.lock.path
+    if session:forked() then return failure("forked", path) end
+    local state = session:state()
+    local over = state == "closed" or state == "expired" and not session.reopens
+    if over then return failure(state, path) end
     local follower = Follower.new(self.lock, fn)
     return function() follower:stop() end
 end
