@@ -170,6 +170,20 @@ tests:
 ]]
 
 
+-- Each minute six of a hundred acquires time out, and nine hundred tries find a lock taken.
+local TRIES_AND_WAITS = [[
+rule_files: [ %s/examples/prometheus/alerts.yml ]
+tests:
+  - interval: 1m
+    input_series:
+      - { series: 'zklock_acquires_total{outcome="granted"}', values: '0+94x10' }
+      - { series: 'zklock_acquires_total{outcome="timeout"}', values: '0+6x10' }
+      - { series: 'zklock_acquires_total{outcome="busy"}', values: '0+900x10' }
+    alert_rule_test:
+      - { eval_time: 10m, alertname: WaitsTimeOut, exp_alerts: [ {} ] }
+]]
+
+
 describe("metrics()", function()
     it("is text that sums all sessions of the process, also when they are closed", function()
         local one, two = rig.session(server.hosts), rig.session(server.hosts)
@@ -241,15 +255,24 @@ describe("metrics()", function()
         assert.same({}, wrong)
     end)
 
+    -- A test of promtool's.
+    local function check_alerts(test, ...)
+        local file, folder = os.tmpname(), rig.shell("pwd"):match "[^\n]+"
+        assert(files.write(file, test:format(folder, ...)))
+        local said = rig.shell("promtool test rules %s 2>&1", file)
+        os.remove(file)
+        assert.matches("SUCCESS", said)
+    end
+
     it("has an alert for each limit of a session #promtool", function()
-        local folder = rig.shell("pwd"):match "[^\n]+"
         for metric, limit in pairs{ path_bytes = 524288, watch_bytes = 262144 } do
-            local file = os.tmpname()
-            assert(files.write(file, NEAR_LIMIT:format(folder, metric, limit * 0.8)))
-            local said = rig.shell("promtool test rules %s 2>&1", file)
-            os.remove(file)
-            assert.matches("SUCCESS", said)
+            check_alerts(NEAR_LIMIT, metric, limit * 0.8)
         end
+    end)
+
+    it("has an alert for waits that time out, beside any number of busy tries #promtool",
+       function()
+        check_alerts(TRIES_AND_WAITS)
     end)
 end)
 

@@ -93,6 +93,75 @@ describe("the recipe of two ensembles", function()
 end)
 
 
+describe("the recipe of two ensembles, of which one does not answer, #server", function()
+    local PATIENCE = { connect_timeout = 2 }
+    local server = rig.shared()
+    local opened, proxy, both, paths
+
+    -- A path of each ensemble.
+    local function find_paths(all)
+        local found = {}
+        for n = 1, PATHS do
+            local path = "/locks/sku-" .. n
+            found[all:session(path) == all.sessions[1] and 1 or 2] = path
+        end
+        return found
+    end
+
+    before_each(function()
+        local root = rig.path()
+        server:foreign("create %s ''", root)
+        proxy = rig.proxy_for_test(server.hosts)
+        both = { ONE, proxy.hosts .. root }
+        opened = { assert(zklock.connect(ONE)) }
+        locks.mark(both)
+        local all = assert(locks.connect(both))
+        paths = find_paths(all)
+        all:close()
+        proxy:command("refuse")
+    end)
+
+    after_each(function() close(opened) end)
+
+    it("starts with the other, and has no lock of that one until it answers #slow", function()
+        local all = assert(locks.connect(both, PATIENCE))
+        opened[2] = all
+        assert(all:mutex(paths[1]):acquire(5)):release()
+        local lock, message, code = all:mutex(paths[2])
+        rig.is_refused("connection", "no ZooKeeper server answered", lock, message, code)
+        proxy:command("accept")
+        assert(all:mutex(paths[2]):acquire(5)):release()
+        assert.equal(all:session(paths[2]), all:session(paths[2]))
+    end)
+
+    it("refuses another set also then, and an ensemble that comes late #slow", function()
+        assert.is_nil((locks.connect({ both[2], both[1] }, PATIENCE)))
+        local all = assert(locks.connect(both, PATIENCE))
+        opened[2] = all
+        proxy:command("accept")
+        locks.mark{ both[2] }
+        rig.is_refused("conflict", "1 of 1, not 2 of 2", all:mutex(paths[2]))
+    end)
+
+    it("does not start if no ensemble answers #slow", function()
+        local all, problem = locks.connect({ both[2] }, PATIENCE)
+        assert.is_nil(all)
+        assert.matches("no ZooKeeper server answered", problem)
+    end)
+
+    it("has one session with an ensemble that two coroutines find at once #slow", function()
+        local all = assert(locks.connect(both, PATIENCE))
+        opened[2] = all
+        proxy:command("accept")
+        local function find() return all:session(paths[2]) end
+        local one, other
+        zklock.run(function() one = find() end, function() other = find() end)
+        assert.equal(one, other)
+        assert.equal("connected", one:state())
+    end)
+end)
+
+
 describe("docs/throughput.md", function()
     -- The block of code that begins with this comment.
     local function example(name)

@@ -35,34 +35,60 @@ function locks.mark(ensembles)
 end
 
 
---- A session with each ensemble; nil and why, if one of them is not that part of the set.
+-- A session with ensemble i; nil, why and the code, "conflict" if it is not that part of the set.
+local function open(ensembles, i, options)
+    local session, problem, code = zklock.connect(ensembles[i], options)
+    if not session then return nil, problem, code end
+    local mark
+    mark, problem, code = session:get(MARK)
+    if mark == part(i, ensembles) then return session end
+    session:close()
+    if not mark and code ~= "no_node" then return nil, problem, code end
+    return nil, ("%s is %s, not %s"):format(ensembles[i], mark or "no part", part(i, ensembles)),
+        "conflict"
+end
+
+
+--- A session with each ensemble that answers; nil and why, if none does, or if one is not that
+-- part of the set.
 function locks.connect(ensembles, options)
-    local self = setmetatable({ sessions = {} }, Locks)
-    for i, hosts in ipairs(ensembles) do
-        local session, problem = zklock.connect(hosts, options)
-        self.sessions[i] = session
-        local mark = session and session:get(MARK)
-        if mark ~= part(i, ensembles) then
+    local self = setmetatable({ ensembles = ensembles, options = options, sessions = {} }, Locks)
+    local session, problem, code
+    for i in ipairs(ensembles) do
+        session, problem, code = open(ensembles, i, options)
+        if not session and code ~= "connection" then
             self:close()
-            return nil, problem or ("%s is %s, not %s"):format(hosts, mark or "no part",
-                                                                part(i, ensembles))
+            return nil, problem
         end
+        self.sessions[i] = session
     end
+    if not next(self.sessions) then return nil, problem end
     return self
 end
 
 
---- The session in which all that is about this path is done.
+--- The session in which all that is about this path is done. If its ensemble has not answered yet,
+-- it waits for an answer; nil, message, code: there is none.
 function Locks:session(path)
-    return self.sessions[hash(path) % #self.sessions + 1]
+    local sessions, i = self.sessions, hash(path) % #self.ensembles + 1
+    if sessions[i] then return sessions[i] end
+    local session, problem, code = open(self.ensembles, i, self.options)
+    if sessions[i] and session then session:close() end -- another coroutine was quicker
+    sessions[i] = sessions[i] or session
+    return sessions[i], problem, code
 end
 
 
-function Locks:mutex(path, options) return self:session(path):mutex(path, options) end
+--- Nil, message, code: its ensemble does not answer.
+function Locks:mutex(path, options)
+    local session, problem, code = self:session(path)
+    if not session then return nil, problem, code end
+    return session:mutex(path, options)
+end
 
 
 function Locks:close()
-    for _, session in ipairs(self.sessions) do session:close() end
+    for _, session in pairs(self.sessions) do session:close() end
 end
 
 

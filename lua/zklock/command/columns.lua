@@ -1,4 +1,4 @@
---- Tables of text, 80 columns wide.
+--- Tables of text, 80 columns wide if nothing that is shown whole needs more.
 
 local printable = require "zklock.command.printable"
 
@@ -33,28 +33,37 @@ local function cell(text, column)
 end
 
 
---- A row; the columns are { title, width, right =, from_end = }, the last may be of any length.
-function _M.row(columns, texts)
+local function line(columns, texts)
     local cells = {}
     for i, column in ipairs(columns) do cells[i] = cell(texts[i] or "-", column) end
     return (table.concat(cells, " "):gsub("%s+$", "")) .. "\n"
 end
 
 
----@return string
-function _M.head(columns)
-    local titles = {}
-    for i, column in ipairs(columns) do titles[i] = column.title end
-    return _M.row(columns, titles)
+-- The columns, those that are shown whole as wide as their longest text.
+local function fitted(columns, rows)
+    local fit = {}
+    for i, column in ipairs(columns) do
+        local width = column.width
+        for _, texts in ipairs(column.whole and rows or {}) do
+            width = max(width, length(texts[i] or ""))
+        end
+        fit[i] = { width = width, right = column.right, from_end = column.from_end }
+    end
+    return fit
 end
 
 
---- A head, and what row(item, place) gives for each of the list.
+--- A head, and a row of texts for each of `rows`, with whole lines below it in `rows[i].below`.
+-- The columns are { title, width, right =, from_end =, whole = }: a longer text is cut, at its
+-- beginning with from_end, not at all with whole.
 ---@return string
-function _M.table(columns, list, row)
-    local rows = { _M.head(columns) }
-    for i, item in ipairs(list) do rows[i + 1] = row(item, i) end
-    return table.concat(rows)
+function _M.table(columns, rows)
+    local fit, titles = fitted(columns, rows), {}
+    for i, column in ipairs(columns) do titles[i] = column.title end
+    local lines = { line(fit, titles) }
+    for i, texts in ipairs(rows) do lines[i + 1] = line(fit, texts) .. (texts.below or "") end
+    return table.concat(lines)
 end
 
 

@@ -13,8 +13,8 @@ local COLUMNS = {
     { title = "LOCK", width = 22, from_end = true },
     { title = "KIND", width = 6 },
     { title = "HOLDER", width = 21 },
-    { title = "TOKEN", width = 9, right = true },
-    { title = "SINCE", width = 6, right = true },
+    { title = "TOKEN", width = 9, right = true, whole = true },
+    { title = "SINCE", width = 6, right = true, whole = true },
     { title = "WAIT", width = 4, right = true },
     { title = "BY", width = 6 },
 }
@@ -50,16 +50,19 @@ local function row(lock)
     local holder = first.identity ~= "" and first.identity or "0x" .. first.session
     if first.revoked then holder = "0x" .. first.session .. " (asked)" end
     if held > 1 then holder = ("%d: %s"):format(held, holder) end
-    return columns.row(COLUMNS, {
+    return {
         lock.path, first.kind, holder, first.token and ("%d"):format(first.token),
         columns.age(first.since), ("%d"):format(waiting), first.language,
-    })
+    }
 end
 
 
-local function as_text(locks)
+--- These locks, { path, queue } each, as text.
+function ls.text(locks)
     if not locks[1] then return "no locks\n" end
-    return columns.table(COLUMNS, locks, row)
+    local rows = {}
+    for i, lock in ipairs(locks) do rows[i] = row(lock) end
+    return columns.table(COLUMNS, rows)
 end
 
 
@@ -70,7 +73,7 @@ function ls.run(given, out)
     return repeated.run(given, session, out, function()
         local locks, message, code = tree.locks(session, path)
         if not locks then connect.fail(message, code) end
-        return given.json and encode(locks) .. "\n" or as_text(locks)
+        return given.json and encode(locks) .. "\n" or ls.text(locks)
     end)
 end
 

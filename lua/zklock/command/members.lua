@@ -9,13 +9,14 @@ local options = require "zklock.options"
 local repeated = require "zklock.command.repeated"
 local sessions = require "zklock.sessions"
 
+local ipairs = ipairs
 local now = core.now
 
 local COLUMNS = {
     { title = "NAME", width = 25 },
     { title = "DATA", width = 28 },
     { title = "SESSION", width = 16 },
-    { title = "SINCE", width = 6, right = true },
+    { title = "SINCE", width = 6, right = true, whole = true },
 }
 
 local members = {
@@ -34,16 +35,13 @@ function members.describe(parser)
 end
 
 
-local function row(member)
-    return columns.row(COLUMNS, {
-        member.name, member.data, member.session, columns.age(member.since),
-    })
-end
-
-
 local function as_text(list)
     if not list[1] then return "no members\n" end
-    return columns.table(COLUMNS, list, row)
+    local rows = {}
+    for i, member in ipairs(list) do
+        rows[i] = { member.name, member.data, member.session, columns.age(member.since) }
+    end
+    return columns.table(COLUMNS, rows)
 end
 
 

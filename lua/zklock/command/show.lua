@@ -7,14 +7,16 @@ local printable = require "zklock.command.printable"
 local repeated = require "zklock.command.repeated"
 local tree = require "zklock.command.tree"
 
+local ipairs = ipairs
+
 local COLUMNS = {
     { title = "", width = 4, right = true },
     { title = "", width = 5 },
     { title = "KIND", width = 6 },
     { title = "WHO", width = 21 },
     { title = "SESSION", width = 16 },
-    { title = "TOKEN", width = 9, right = true },
-    { title = "SINCE", width = 6, right = true },
+    { title = "TOKEN", width = 9, right = true, whole = true },
+    { title = "SINCE", width = 6, right = true, whole = true },
     { title = "BY", width = 6 },
 }
 
@@ -61,19 +63,26 @@ local function below(text)
 end
 
 
+local function row(queue, i)
+    local entry = queue[i]
+    local texts = {
+        ("%d"):format(i), part_of(entry), kind_of(entry),
+        entry.revoked and "asked to give way" or entry.identity, entry.session,
+        entry.token and ("%d"):format(entry.token), columns.age(entry.since), entry.language,
+    }
+    texts.below = (entry.data and below(printable.line(entry.data)) or "")
+        .. (is_silent(queue, i) and below(SILENT) or "")
+    return texts
+end
+
+
 --- The line of a lock as text. The node of one that is not used goes; a mistyped one has none, too.
 ---@param code string? "no_node"
 function show.text(queue, code)
     if not queue[1] then return code and "free (there is no such node)\n" or "free\n" end
-    return columns.table(COLUMNS, queue, function(entry, i)
-        local row = columns.row(COLUMNS, {
-            ("%d"):format(i), part_of(entry), kind_of(entry),
-            entry.revoked and "asked to give way" or entry.identity, entry.session,
-            entry.token and ("%d"):format(entry.token), columns.age(entry.since), entry.language,
-        })
-        if entry.data then row = row .. below(printable.line(entry.data)) end
-        return is_silent(queue, i) and row .. below(SILENT) or row
-    end)
+    local rows = {}
+    for i in ipairs(queue) do rows[i] = row(queue, i) end
+    return columns.table(COLUMNS, rows)
 end
 
 
