@@ -75,8 +75,11 @@ end
 
 local FAULTS = { stop = true, wakes = true, killed = true }
 
--- Is it a step of the server's, not of one of its buyers?
-local function is_fault(step) return FAULTS[step.what] end
+-- Is it a step of that server's, not of one of its buyers? (Without a number: of what all share.)
+local function is_of(step, number)
+    if not step.purchase then return step.server == number end
+    return FAULTS[step.what] and step.purchase.server == number
+end
 
 
 -- The signs of steps in a row; those that would lie upon one another stand side by side.
@@ -125,7 +128,7 @@ local function row_of(row, sale, marked, scale)
         end
     end
     bars[#bars + 1] = marks_of(marked, scale, function(step)
-        return step.purchase == row and not is_fault(step)
+        return step.purchase == row and not FAULTS[step.what]
     end)
     local label = row.label and ('<div class="server label">%s</div>'):format(row.label) or ""
     return ('%s<div class="row"><span class="who">%s</span><span class="track">%s</span></div>')
@@ -133,31 +136,43 @@ local function row_of(row, sale, marked, scale)
 end
 
 
--- The stops of a server are a row of their own.
-local function fault_row(sale, number, marked, words, scale)
-    local bars = {}
+-- What happened to a server is a row of its own: its stops, and what the lesson tells of it.
+local function server_row(sale, number, marked, words, scale)
+    local bars, name = {}, number and "server " .. number
     for _, fault in ipairs(sale.faults) do
-        if fault.target == "server " .. number then
+        if fault.target == name then
             bars[#bars + 1] = bar("stop", scale, fault.at, fault.ended or sale.finish,
                 words[fault.kind == "kill" and "killed" or "stopped"])
         end
     end
+    for _, span in ipairs(sale.spans) do
+        if span.server == number then
+            bars[#bars + 1] = bar("span", scale, span.at, span.ended or sale.finish,
+                markup.escape(span.text[words.name]))
+        end
+    end
     if not bars[1] then return "" end
-    bars[#bars + 1] = marks_of(marked, scale, function(step)
-        return is_fault(step) and step.purchase.server == number
-    end)
+    bars[#bars + 1] = marks_of(marked, scale, function(step) return is_of(step, number) end)
     return '<div class="row"><span class="who"></span><span class="track">'
         .. table.concat(bars) .. "</span></div>"
 end
 
 
+local function lane(title, lines)
+    return ('<div class="lane"><div class="server">%s</div>%s</div>'):format(title,
+        table.concat(lines, "\n"))
+end
+
+
 local function lanes_of(sale, marked, words, scale)
     local lanes = {}
+    if sale.shared then
+        lanes[1] = lane(sale.shared[words.name], { server_row(sale, nil, marked, words, scale) })
+    end
     for number, rows in ipairs(rows_of(sale)) do
-        local lines = { fault_row(sale, number, marked, words, scale) }
+        local lines = { server_row(sale, number, marked, words, scale) }
         for _, row in ipairs(rows) do lines[#lines + 1] = row_of(row, sale, marked, scale) end
-        lanes[number] = ('<div class="lane"><div class="server">%s</div>%s</div>')
-            :format(words.server:format(number), table.concat(lines, "\n"))
+        lanes[#lanes + 1] = lane(words.server:format(number), lines)
     end
     return table.concat(lanes, "\n")
 end
@@ -284,8 +299,17 @@ function picture.of(sale, words)
 end
 
 
+-- Whose step it was: a buyer's, a server's, or that of what all share.
+local function who(step, sale, words)
+    local purchase = step.purchase
+    if purchase then return words.who:format(purchase.server, purchase.buyer) end
+    return (step.server and words.server:format(step.server) or sale.shared[words.name])
+        .. words.colon
+end
+
+
 local function said(step, words)
-    local text = words.steps[step.what]
+    local text = step.text and step.text[words.name] or words.steps[step.what]
     return step.count and text:format(step.count) or text
 end
 
@@ -298,8 +322,8 @@ function picture.steps(sale, words)
     local lines = {}
     for i, step in ipairs(sale.steps) do
         lines[i] = ('<li><b>%s</b> <span class="at">%s</span> %s<strong>%s</strong></li>')
-            :format(MARKS[i], moment(step.at), words.who:format(step.purchase.server,
-                step.purchase.buyer), markup.escape(said(step, words)))
+            :format(MARKS[i], moment(step.at), who(step, sale, words),
+                markup.escape(said(step, words)))
     end
     if not lines[1] then return "" end
     return '<ol class="steps">\n' .. table.concat(lines, "\n") .. "\n</ol>"
