@@ -147,7 +147,7 @@ two buyers was granted the lock by the server that was the master then.]],
         en = [[
 The master said yes before any other server knew of it. This is **asynchronous replication**: for a
 moment only one machine knows the answer, and the failover replaces that machine by one that has
-never heard of the lock. (If a release is lost like that, all wait until the lock ends by itself.)]],
+never heard of the lock. (If a release is lost like that, all wait until it ends by itself.)]],
         zh = [[
 主节点在别的服务器知道之前就答应了。这叫**异步复制**：有那么一会儿，只有一台机器知道这个答复，
 而故障切换恰好把它换成了一台没听说过这件事的机器。
