@@ -362,7 +362,7 @@ end
 --- What each buyer did, as a table that is closed at first, and the waits in a sentence.
 ---@param sale table
 ---@param words table
----@param column { title: string, of: fun(purchase): any }?  a lesson's own
+---@param column { title: string, of: fun(row, sale): any }?  a lesson's own
 ---@return string html
 function picture.table(sale, words, column)
     local titles, rows = {}, {}
@@ -373,7 +373,7 @@ function picture.table(sale, words, column)
         local list = {}
         for n, each in ipairs(COLUMNS) do list[n] = each[2](row) end
         list[#list + 1] = words.outcomes[row.outcome] or row.outcome or "–"
-        if column then table.insert(list, AFTER, column.of(row)) end
+        if column then table.insert(list, AFTER, column.of(row, sale)) end
         rows[i] = cells("td", list)
     end
     return ('%s<details%s><summary>%s</summary><div class="scroll" tabindex="0">'
