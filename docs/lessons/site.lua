@@ -14,7 +14,7 @@ local site = {}
 local NAMES = {
     "no_lock", "lock_in_one_server", "release_before_commit", "paused_holder", "token",
     "killed_holder", "expiry", "late_release", "clocks", "dead_master", "switch", "herd",
-    "fairness", "coarse_lock", "many_waiters", "read_write", "deadlock", "re_entry",
+    "fairness", "coarse_lock", "many_waiters", "read_write", "deadlock", "re_entry", "no_need",
 }
 
 

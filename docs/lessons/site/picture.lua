@@ -182,11 +182,12 @@ end
 
 local function axis_of(sale, words, scale)
     local ticks, step = {}, axis.step(sale.finish, 3)
+    local unit = sale.finish < 0.1 and 0.001 or 1
     for i = 0, math.floor(sale.finish / step) do
-        ticks[#ticks + 1] = ('<b style="left:%.2f%%">%g</b>'):format(i * step * scale, i * step)
+        ticks[i + 1] = ('<b style="left:%.2f%%">%g</b>'):format(i * step * scale, i * step / unit)
     end
     return ('<div class="row axis"><span class="who"></span><span class="track">%s</span></div>'
-        .. '<div class="unit">%s</div>'):format(table.concat(ticks), words.seconds)
+        .. '<div class="unit">%s</div>'):format(table.concat(ticks), words.units[unit])
 end
 
 
@@ -265,14 +266,16 @@ end
 
 local function key(sale, marked, words)
     local entries = {}
-    local function add(name, applies)
+    local function add(name, applies, word)
         if applies then
-            entries[#entries + 1] = ('<li><i class="%s"></i>%s</li>'):format(name, words.key[name])
+            entries[#entries + 1] = ('<li><i class="%s"></i>%s</li>'):format(name,
+                words.key[word or name])
         end
     end
     add("wait", sale.waits)
-    add("hold", any(sale.rows, function(row) return row.granted and not row.shared end))
-    add("share", any(sale.rows, function(row) return row.shared end))
+    local word = not sale.waits and "buy" or nil -- nobody is kept out, so nothing is held
+    add("hold", any(sale.rows, function(row) return row.granted and not row.shared end), word)
+    add("share", any(sale.rows, function(row) return row.shared end), word)
     add("two", sale.overlaps[1])
     add("commit", any(sale.rows, function(row) return commits_late(row, sale) end))
     for _, fault in ipairs(sale.faults) do add(fault.kind, true) end
