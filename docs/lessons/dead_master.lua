@@ -177,14 +177,15 @@ The same sale, where the answer waits for the replica (`majority = true`; here m
 are both). The master dies as before. The replica has the lock, so the next buyer waits for the
 first one, and {second.left} buns are left.
 
-In {explored.schedules} more schedules the seed chooses when the master dies. {explored.plain} go
-wrong with asynchronous replication, and {explored.majority} with a majority.]],
+In {explored.schedules} more schedules, without `dies_after`, the seed chooses when the master dies.
+{explored.plain} go wrong with asynchronous replication, and {explored.majority} with a
+majority.]],
         zh = [[
 同一场秒杀，答复之前先等副本（`majority = true`，这里的多数就是两台）。主节点照样死掉。副本有这把锁，
 所以下一个买家会等第一个，剩下 {second.left} 个。
 
-再模拟 {explored.schedules} 种调度，主节点死掉的时刻由种子决定：异步复制有 {explored.plain} 种出错，
-多数派有 {explored.majority} 种。]],
+再模拟 {explored.schedules} 种调度，去掉 `dies_after`，主节点死掉的时刻由种子决定：
+异步复制有 {explored.plain} 种出错，多数派有 {explored.majority} 种。]],
     },
     try = {
         en = "With a real Redis whose master is killed, the same with Redisson's lock, and three "

@@ -148,8 +148,8 @@ UPDATE product SET stock = stock - 1 WHERE id = :id AND stock > 0     -- how man
 The same sale with that statement, and without a lock. A bar is a purchase, from its beginning to
 its end. They overlap, since buyers wait inside the database only. Again {second.sold} are sold, and
 {second.refused} buyers are told that it is sold out: with {statement.requests} requests instead of
-{lock.requests}, and at {statement.rate} buns a second instead of {lock.rate}. (A locked row takes
-{row.requests} requests, and sells {row.rate} a second.)
+{lock.requests}, and at {statement.rate} buns a second instead of {lock.rate}. (A locked row,
+`way = "transaction"`, takes {row.requests} requests, and sells {row.rate} a second.)
 
 **When do you need a lock?** When one transaction of one database cannot do the work: a payment, a
 file, a second database. When the work is long, so that a transaction would keep a connection and
@@ -159,7 +159,7 @@ last word: with a condition as above, or with [the token](token.html).]],
 同一场秒杀，用这条语句，不用锁。一根横条是一次购买，从开始到结束；它们互相重叠，因为买家只在数据库里面等。
 照样卖出 {second.sold} 个，{second.refused} 个买家被告知售罄：请求从 {lock.requests} 个减到
 {statement.requests} 个，速度从每秒 {lock.rate} 个提高到 {statement.rate} 个。
-（锁住那一行的做法要 {row.requests} 个请求，每秒卖出 {row.rate} 个。）
+（锁住那一行的做法，`way = "transaction"`，要 {row.requests} 个请求，每秒卖出 {row.rate} 个。）
 
 **什么时候需要锁？** 一个数据库的一个事务做不完的工作：付款、文件、另一个数据库。
 耗时很长的工作：事务会把连接和那一行占住几分钟。许多机器中只应由一台来运行的任务。

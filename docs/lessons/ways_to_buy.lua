@@ -28,8 +28,9 @@ end
 
 
 local function requests_of(server)
-    local stats, count = server.own_session and server.own_session:stats(), 0
-    for _, kind in ipairs(stats and REQUESTS or {}) do count = count + stats[kind] end
+    if not server.own_session then return 0 end
+    local stats, count = server.own_session:stats(), 0
+    for _, kind in ipairs(REQUESTS) do count = count + stats[kind] end
     return count
 end
 
