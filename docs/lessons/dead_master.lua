@@ -79,7 +79,7 @@ return {
         second = { verdict = "right", sold = 3, left = 7 },
     },
     predicted = function(facts) return facts.first.left end,
-    shared = { en = "the lock's servers", zh = "锁的服务器" },
+    common = { en = "the lock's servers", zh = "锁的服务器" },
     spans = spans, steps = steps_of,
     facts = function()
         return {

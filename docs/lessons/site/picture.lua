@@ -166,8 +166,8 @@ end
 
 local function lanes_of(sale, marked, words, scale)
     local lanes = {}
-    if sale.shared then
-        lanes[1] = lane(sale.shared[words.name], { server_row(sale, nil, marked, words, scale) })
+    if sale.common then
+        lanes[1] = lane(sale.common[words.name], { server_row(sale, nil, marked, words, scale) })
     end
     for number, rows in ipairs(rows_of(sale)) do
         local lines = { server_row(sale, number, marked, words, scale) }
@@ -306,7 +306,7 @@ end
 local function who(step, sale, words)
     local purchase = step.purchase
     if purchase then return words.who:format(purchase.server, purchase.buyer) end
-    return (step.server and words.server:format(step.server) or sale.shared[words.name])
+    return (step.server and words.server:format(step.server) or sale.common[words.name])
         .. words.colon
 end
 

@@ -88,7 +88,7 @@ local function view(sale, lesson)
     local waits = waits_of(made.rows)
     made.waits, made.longest = waits[#waits] > 0, picture.duration(waits[#waits])
     made.median = picture.duration(waits[math.ceil(#waits / 2)])
-    made.shared, made.spans = lesson.shared, lesson.spans and lesson.spans(made) or {}
+    made.common, made.spans = lesson.common, lesson.spans and lesson.spans(made) or {}
     made.steps = (lesson.steps or steps.of)(made)
     return made
 end
