@@ -117,7 +117,7 @@ local function row_of(row, sale, marked, scale)
     local bars = {}
     if row.asked then
         local waited = row.granted or row.gave_up or row.told or sale.finish
-        bars[1] = bar("wait", scale, row.asked, waited)
+        if waited > row.asked then bars[1] = bar("wait", scale, row.asked, waited) end
     end
     if row.granted then
         bars[#bars + 1] = bar(hold_of(row), scale, row.granted, end_of(row, sale),
