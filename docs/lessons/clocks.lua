@@ -103,9 +103,9 @@ begun, or somebody has set it.
         },
         {
             value = 9,
-            en = { "9: nobody waits for anybody any more", "The third server does. Its clock is "
+            en = { "9: nobody waits for anybody any more", "The last server does. Its clock is "
                 .. "right, and the row now ends in {longest} s." },
-            zh = { "9 个：从此谁也不等谁了", "第三台服务器会等。它的时钟是准的，而那一行要再过 {longest} 秒才到期。" },
+            zh = { "9 个：从此谁也不等谁了", "剩下的那台服务器会等。它的时钟是准的，而那一行要再过 {longest} 秒才到期。" },
         },
         {
             value = "error",
