@@ -139,7 +139,7 @@ end)
 
 
 describe("a picture", function()
-    it("has a bar for each hold, red where holds overlap, and the stock of all products", function()
+    it("has a bar for each hold and span, red where holds overlap, and the whole stock", function()
         for _, lesson in ipairs(lessons) do
             local facts = runs.play(with(lesson, { facts = false }))
             for which, sale in pairs{ first = facts.first, second = facts.second } do
@@ -149,6 +149,7 @@ describe("a picture", function()
                 local lanes = html:match "^(.-)<ul"
                 assert.equal(held, count(lanes, '<i class="hold"') + count(lanes,
                     '<i class="share"'), lesson.name .. which)
+                assert.equal(#sale.spans, count(lanes, '<i class="span"'), lesson.name .. which)
                 assert.equal(#sale.overlaps > 0, lanes:find('class="two"', 1, true) ~= nil)
                 local numbers = sale.sold == 0 and 0 or sale.apart == 0 and 2 or 3
                 assert.equal(numbers, count(html, '<b style="top:'), lesson.name .. which)

@@ -13,8 +13,8 @@ local site = {}
 -- In the order in which one learns.
 local NAMES = {
     "no_lock", "lock_in_one_server", "release_before_commit", "paused_holder", "token",
-    "killed_holder", "expiry", "late_release", "herd", "fairness", "coarse_lock",
-    "many_waiters", "read_write", "deadlock", "re_entry",
+    "killed_holder", "expiry", "late_release", "clocks", "dead_master", "switch", "herd",
+    "fairness", "coarse_lock", "many_waiters", "read_write", "deadlock", "re_entry", "no_need",
 }
 
 

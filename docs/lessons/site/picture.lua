@@ -75,8 +75,11 @@ end
 
 local FAULTS = { stop = true, wakes = true, killed = true }
 
--- Is it a step of the server's, not of one of its buyers?
-local function is_fault(step) return FAULTS[step.what] end
+-- Is it a step of that server's, not of one of its buyers? (Without a number: of what all share.)
+local function is_of(step, number)
+    if not step.purchase then return step.server == number end
+    return FAULTS[step.what] and step.purchase.server == number
+end
 
 
 -- The signs of steps in a row; those that would lie upon one another stand side by side.
@@ -114,7 +117,7 @@ local function row_of(row, sale, marked, scale)
     local bars = {}
     if row.asked then
         local waited = row.granted or row.gave_up or row.told or sale.finish
-        bars[1] = bar("wait", scale, row.asked, waited)
+        if waited > row.asked then bars[1] = bar("wait", scale, row.asked, waited) end
     end
     if row.granted then
         bars[#bars + 1] = bar(hold_of(row), scale, row.granted, end_of(row, sale),
@@ -125,7 +128,7 @@ local function row_of(row, sale, marked, scale)
         end
     end
     bars[#bars + 1] = marks_of(marked, scale, function(step)
-        return step.purchase == row and not is_fault(step)
+        return step.purchase == row and not FAULTS[step.what]
     end)
     local label = row.label and ('<div class="server label">%s</div>'):format(row.label) or ""
     return ('%s<div class="row"><span class="who">%s</span><span class="track">%s</span></div>')
@@ -133,31 +136,43 @@ local function row_of(row, sale, marked, scale)
 end
 
 
--- The stops of a server are a row of their own.
-local function fault_row(sale, number, marked, words, scale)
-    local bars = {}
+-- What happened to a server is a row of its own: its stops, and what the lesson tells of it.
+local function server_row(sale, number, marked, words, scale)
+    local bars, name = {}, number and "server " .. number
     for _, fault in ipairs(sale.faults) do
-        if fault.target == "server " .. number then
+        if fault.target == name then
             bars[#bars + 1] = bar("stop", scale, fault.at, fault.ended or sale.finish,
                 words[fault.kind == "kill" and "killed" or "stopped"])
         end
     end
+    for _, span in ipairs(sale.spans) do
+        if span.server == number then
+            bars[#bars + 1] = bar("span", scale, span.at, span.ended or sale.finish,
+                markup.escape(span.text[words.name]))
+        end
+    end
     if not bars[1] then return "" end
-    bars[#bars + 1] = marks_of(marked, scale, function(step)
-        return is_fault(step) and step.purchase.server == number
-    end)
+    bars[#bars + 1] = marks_of(marked, scale, function(step) return is_of(step, number) end)
     return '<div class="row"><span class="who"></span><span class="track">'
         .. table.concat(bars) .. "</span></div>"
 end
 
 
+local function lane(title, lines)
+    return ('<div class="lane"><div class="server">%s</div>%s</div>'):format(title,
+        table.concat(lines, "\n"))
+end
+
+
 local function lanes_of(sale, marked, words, scale)
     local lanes = {}
+    if sale.common then
+        lanes[1] = lane(sale.common[words.name], { server_row(sale, nil, marked, words, scale) })
+    end
     for number, rows in ipairs(rows_of(sale)) do
-        local lines = { fault_row(sale, number, marked, words, scale) }
+        local lines = { server_row(sale, number, marked, words, scale) }
         for _, row in ipairs(rows) do lines[#lines + 1] = row_of(row, sale, marked, scale) end
-        lanes[number] = ('<div class="lane"><div class="server">%s</div>%s</div>')
-            :format(words.server:format(number), table.concat(lines, "\n"))
+        lanes[#lanes + 1] = lane(words.server:format(number), lines)
     end
     return table.concat(lanes, "\n")
 end
@@ -167,11 +182,12 @@ end
 
 local function axis_of(sale, words, scale)
     local ticks, step = {}, axis.step(sale.finish, 3)
+    local unit = sale.finish < 0.1 and 0.001 or 1
     for i = 0, math.floor(sale.finish / step) do
-        ticks[#ticks + 1] = ('<b style="left:%.2f%%">%g</b>'):format(i * step * scale, i * step)
+        ticks[i + 1] = ('<b style="left:%.2f%%">%g</b>'):format(i * step * scale, i * step / unit)
     end
     return ('<div class="row axis"><span class="who"></span><span class="track">%s</span></div>'
-        .. '<div class="unit">%s</div>'):format(table.concat(ticks), words.seconds)
+        .. '<div class="unit">%s</div>'):format(table.concat(ticks), words.units[unit])
 end
 
 
@@ -250,14 +266,16 @@ end
 
 local function key(sale, marked, words)
     local entries = {}
-    local function add(name, applies)
+    local function add(name, applies, word)
         if applies then
-            entries[#entries + 1] = ('<li><i class="%s"></i>%s</li>'):format(name, words.key[name])
+            entries[#entries + 1] = ('<li><i class="%s"></i>%s</li>'):format(name,
+                words.key[word or name])
         end
     end
     add("wait", sale.waits)
-    add("hold", any(sale.rows, function(row) return row.granted and not row.shared end))
-    add("share", any(sale.rows, function(row) return row.shared end))
+    local word = not sale.waits and "buy" or nil -- nobody is kept out, so nothing is held
+    add("hold", any(sale.rows, function(row) return row.granted and not row.shared end), word)
+    add("share", any(sale.rows, function(row) return row.shared end), word)
     add("two", sale.overlaps[1])
     add("commit", any(sale.rows, function(row) return commits_late(row, sale) end))
     for _, fault in ipairs(sale.faults) do add(fault.kind, true) end
@@ -284,8 +302,17 @@ function picture.of(sale, words)
 end
 
 
+-- Whose step it was: a buyer's, a server's, or that of what all share.
+local function who(step, sale, words)
+    local purchase = step.purchase
+    if purchase then return words.who:format(purchase.server, purchase.buyer) end
+    return (step.server and words.server:format(step.server) or sale.common[words.name])
+        .. words.colon
+end
+
+
 local function said(step, words)
-    local text = words.steps[step.what]
+    local text = step.text and step.text[words.name] or words.steps[step.what]
     return step.count and text:format(step.count) or text
 end
 
@@ -298,8 +325,8 @@ function picture.steps(sale, words)
     local lines = {}
     for i, step in ipairs(sale.steps) do
         lines[i] = ('<li><b>%s</b> <span class="at">%s</span> %s<strong>%s</strong></li>')
-            :format(MARKS[i], moment(step.at), words.who:format(step.purchase.server,
-                step.purchase.buyer), markup.escape(said(step, words)))
+            :format(MARKS[i], moment(step.at), who(step, sale, words),
+                markup.escape(said(step, words)))
     end
     if not lines[1] then return "" end
     return '<ol class="steps">\n' .. table.concat(lines, "\n") .. "\n</ol>"
@@ -338,7 +365,7 @@ end
 --- What each buyer did, as a table that is closed at first, and the waits in a sentence.
 ---@param sale table
 ---@param words table
----@param column { title: string, of: fun(purchase): any }?  a lesson's own
+---@param column { title: string, of: fun(row, sale): any }?  a lesson's own
 ---@return string html
 function picture.table(sale, words, column)
     local titles, rows = {}, {}
@@ -349,7 +376,7 @@ function picture.table(sale, words, column)
         local list = {}
         for n, each in ipairs(COLUMNS) do list[n] = each[2](row) end
         list[#list + 1] = words.outcomes[row.outcome] or row.outcome or "–"
-        if column then table.insert(list, AFTER, column.of(row)) end
+        if column then table.insert(list, AFTER, column.of(row, sale)) end
         rows[i] = cells("td", list)
     end
     return ('%s<details%s><summary>%s</summary><div class="scroll" tabindex="0">'

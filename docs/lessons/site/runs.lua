@@ -9,8 +9,8 @@ local runs = {}
 
 -- In this order a call shows its options.
 local ORDER = {
-    "buyers", "servers", "products", "product", "strategy", "lock", "purchase", "parameters",
-    "pause", "timeout", "session", "fenced", "faults", "simulated", "seed",
+    "buyers", "servers", "products", "product", "strategy", "store", "lock", "purchase",
+    "parameters", "pause", "timeout", "session", "fenced", "faults", "simulated", "seed",
 }
 
 
@@ -88,6 +88,7 @@ local function view(sale, lesson)
     local waits = waits_of(made.rows)
     made.waits, made.longest = waits[#waits] > 0, picture.duration(waits[#waits])
     made.median = picture.duration(waits[math.ceil(#waits / 2)])
+    made.common, made.spans = lesson.common, lesson.spans and lesson.spans(made) or {}
     made.steps = (lesson.steps or steps.of)(made)
     return made
 end

@@ -121,7 +121,8 @@ end
 
 --- The steps that the page tells and marks; none if none overlapped.
 ---@param sale table
----@return table[]  { at =, what =, count =, purchase = }
+---@return table[]  { at =, what =, count =, purchase = }; a lesson's own may have text = { en =,
+---                 zh = } instead of `what`, and server = a number, or nothing, for `purchase`
 function steps.of(sale)
     local one, other = steps.pair(sale)
     if not one then one, other = refused_pair(sale) end

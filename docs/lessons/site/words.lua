@@ -2,7 +2,7 @@
 
 return {
     en = {
-        language = "English", site = "Lessons: what a distributed lock is",
+        name = "en", language = "English", site = "Lessons: what a distributed lock is",
         intro = "Each lesson asks what will come out of a flash sale, lets you predict it, and "
             .. "carries the sale out: in virtual time, from a seed, so that it comes out the same "
             .. "each time. Every picture and every number here is made by the run that the page "
@@ -18,16 +18,17 @@ return {
         outcome = "%d sold, %d left of %d",
         call = "The run that this picture shows:", report = "the whole report of this run",
         module = "The module `%s`:",
-        server = "server %d", who = "server %d, buyer %d: ", stopped = "stopped", killed = "killed",
-        key = { wait = "waits for the lock", hold = "holds it", two = "two hold one lock at once",
-                share = "holds it with others",
+        server = "server %d", who = "server %d, buyer %d: ", colon = ": ",
+        stopped = "stopped", killed = "killed",
+        key = { wait = "waits for the lock", hold = "holds it", buy = "buys",
+                two = "two hold one lock at once", share = "holds it with others",
                 stop = "the process is stopped", kill = "the process is dead", commit = "has "
                     .. "released, not yet committed",
                 mark = "a step, listed below", written = "stock as written",
                 rightly = "stock less what was sold" },
         picture = "%s: who waited, who held the lock, and the stock, from 0 to %s. The table below "
             .. "has the numbers.",
-        stock = "stock", seconds = "seconds",
+        stock = "stock", units = { [1] = "seconds", [0.001] = "milliseconds" },
         table = "Table: what each buyer did",
         columns = { buyer = "buyer", server = "server", lock = "lock", asked = "asked",
                     granted = "had the lock", waited = "waited", read = "read", wrote = "wrote",
@@ -60,7 +61,7 @@ return {
         made = "Made by %s from seeds; no page here loads anything from a network.",
     },
     zh = {
-        language = "中文", site = "课程：什么是分布式锁",
+        name = "zh", language = "中文", site = "课程：什么是分布式锁",
         intro = "每一课先问一场秒杀会有什么结果，让你预测，然后真的演一遍：在虚拟时间里，从一个种子开始，"
             .. "所以每次结果都相同。这里的每一幅图、每一个数字，都出自页面上写明的那次运行。"
             .. "请从第一课学起：每一课都会打破前一课刚修好的东西。",
@@ -74,12 +75,14 @@ return {
         outcome = "卖出 %d 件，剩 %d 件，原有 %d 件",
         call = "这幅图来自这次运行：", report = "这次运行的完整报告（英文）",
         module = "模块 `%s`：",
-        server = "服务器 %d", who = "服务器 %d，买家 %d：", stopped = "停住", killed = "被杀死",
-        key = { wait = "等锁", hold = "持有锁", two = "两个买家同时持有同一把锁", share = "与别人一起持有",
+        server = "服务器 %d", who = "服务器 %d，买家 %d：", colon = "：",
+        stopped = "停住", killed = "被杀死",
+        key = { wait = "等锁", hold = "持有锁", buy = "正在购买", two = "两个买家同时持有同一把锁",
+                share = "与别人一起持有",
                 stop = "进程停住", kill = "进程已死", commit = "已释放，未提交", mark = "下面列出的步骤",
                 written = "写入的库存", rightly = "应有的库存" },
         picture = "%s：从 0 到 %s，谁在等锁，谁持有锁，库存有多少。数字见下面的表。",
-        stock = "库存", seconds = "秒",
+        stock = "库存", units = { [1] = "秒", [0.001] = "毫秒" },
         table = "表：每个买家做了什么",
         columns = { buyer = "买家", server = "服务器", lock = "锁", asked = "请求",
                     granted = "获锁", waited = "等待", read = "读到", wrote = "写入",

@@ -1,0 +1,50 @@
+--- A lock that says until when it is held, as a row with the column `locked_until` does. A server
+--- takes it if that time is over by its own wall clock, and the clock of one server jumps. With
+--- `counted` the server that keeps the lock counts the seconds itself, by a clock that nobody sets.
+
+local now = require("zklock.here").now -- seconds, of the sale's own clock
+local zklock = require "zklock"
+
+local locks = {} -- by name: the hold that has it
+
+
+local DatedLock = { simulated = true }
+DatedLock.__index = DatedLock
+
+
+function DatedLock.prepare() locks = {} end
+
+
+function DatedLock.open(server)
+    local given = server.parameters
+    local jumps = given.jump.server == server.number and not given.counted
+    return setmetatable({
+        lease = given.lease, timeout = server.timeout, jump = jumps and given.jump,
+    }, DatedLock)
+end
+
+
+-- What the clock says by which this server goes.
+function DatedLock:clock()
+    local jump = self.jump
+    return now() + (jump and now() >= jump.at and jump.by or 0)
+end
+
+
+function DatedLock:enter(name)
+    local due = now() + self.timeout
+    while locks[name] and self:clock() < locks[name].ends do
+        if now() > due then return nil, "waited too long", "timeout" end
+        zklock.sleep(0.01)
+    end
+    locks[name] = { name = name, ends = self:clock() + self.lease }
+    return locks[name]
+end
+
+
+function DatedLock.leave(_, hold)
+    if locks[hold.name] == hold then locks[hold.name] = nil end
+end
+
+
+return DatedLock

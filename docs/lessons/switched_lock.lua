@@ -1,0 +1,73 @@
+--- A lock in one of two engines, A and B, each of which is right, and a switch from A to B. Each
+--- server hears of the switch at a moment of its own. With `safe` it needs the locks of both then,
+--- until all servers have heard and nobody holds a lock of A alone any more.
+
+local now = require("zklock.here").now -- seconds, of the sale's own clock
+local zklock = require "zklock"
+
+local A, B, BOTH = { "A" }, { "B" }, { "A", "B" }
+
+local holds -- by engine, by name of the lock: the hold that has it
+
+
+local SwitchedLock = { simulated = true }
+SwitchedLock.__index = SwitchedLock
+
+
+function SwitchedLock.prepare() holds = { A = {}, B = {} } end
+
+
+function SwitchedLock.open(server)
+    local given, last = server.parameters, 0
+    for _, hears in ipairs(given.hears) do last = math.max(last, hears) end
+    return setmetatable({
+        hears = given.hears[server.number], last = last, -- seconds: this server, and the last one
+        safe = given.safe, timeout = server.timeout,
+    }, SwitchedLock)
+end
+
+
+-- Does anybody hold a lock of A alone, or may still ask for one?
+local function is_alone_in_use(self)
+    if now() < self.last then return true end
+    for _, hold in pairs(holds.A) do
+        if hold.engines == A then return true end
+    end
+    return false
+end
+
+
+-- The engines that this server needs the lock of.
+local function engines_of(self)
+    if now() < self.hears then return A end
+    return self.safe and is_alone_in_use(self) and BOTH or B
+end
+
+
+local function is_free(name, engines)
+    for _, engine in ipairs(engines) do
+        if holds[engine][name] then return false end
+    end
+    return true
+end
+
+
+function SwitchedLock:enter(name, buyer)
+    local due = now() + self.timeout
+    while not is_free(name, engines_of(self)) do
+        if now() > due then return nil, "waited too long", "timeout" end
+        zklock.sleep(0.01)
+    end
+    local hold = { name = name, engines = engines_of(self) }
+    for _, engine in ipairs(hold.engines) do holds[engine][name] = hold end
+    buyer:note("engines " .. table.concat(hold.engines, " "))
+    return hold
+end
+
+
+function SwitchedLock.leave(_, hold)
+    for _, engine in ipairs(hold.engines) do holds[engine][hold.name] = nil end
+end
+
+
+return SwitchedLock

@@ -1,0 +1,13 @@
+--- No lock, on purpose: any number of buyers may be at it together.
+
+local Together = { simulated = true }
+Together.__index = Together
+
+
+function Together.open() return setmetatable({}, Together) end
+function Together:enter() return self end
+function Together.leave() end
+function Together.shared() return true end
+
+
+return Together
