@@ -51,6 +51,7 @@ build = {
          ["zklock.seckill.report.page_html"] = "lua/zklock/seckill/report/page.html",
          ["zklock.seckill.report.page_js"] = "lua/zklock/seckill/report/page.js",
          ["zklock.seckill.report.plot_js"] = "lua/zklock/seckill/report/plot.js",
+         ["zklock.seckill.report.signs_js"] = "lua/zklock/seckill/report/signs.js",
          ["zklock.seckill.report.steps_js"] = "lua/zklock/seckill/report/steps.js",
          ["zklock.seckill.report.tables_js"] = "lua/zklock/seckill/report/tables.js",
          ["zklock.seckill.report.uPlot_LICENSE"] = "lua/zklock/seckill/report/uPlot.LICENSE",
