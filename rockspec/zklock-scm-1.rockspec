@@ -47,6 +47,7 @@ build = {
          ["zklock.seckill.report.curves_js"] = "lua/zklock/seckill/report/curves.js",
          ["zklock.seckill.report.data_js"] = "lua/zklock/seckill/report/data.js",
          ["zklock.seckill.report.lanes_js"] = "lua/zklock/seckill/report/lanes.js",
+         ["zklock.seckill.report.messages_js"] = "lua/zklock/seckill/report/messages.js",
          ["zklock.seckill.report.page_css"] = "lua/zklock/seckill/report/page.css",
          ["zklock.seckill.report.page_html"] = "lua/zklock/seckill/report/page.html",
          ["zklock.seckill.report.page_js"] = "lua/zklock/seckill/report/page.js",

@@ -115,6 +115,26 @@
       pictures: picturesOf(section).map(each => each.title) };
   }
 
+  // How many arrows there are before the first step, and after each.
+  async function arrowsIn(section, steps) {
+    const figure = section.querySelector(".messages"), details = section.querySelector(".steps");
+    if (!figure || !details || steps.count > 40) return [];
+    const counts = [];
+    details.open = true;
+    details.fill();
+    const walker = details.querySelector(".walker");
+    const press = key => walker.dispatchEvent(new KeyboardEvent("keydown", { key }));
+    press("Home");
+    for (let i = 0; i <= steps.count; i++) {
+      await pause();
+      counts.push(Number(figure.dataset.arrows));
+      press("ArrowRight");
+    }
+    details.open = false;
+    await pause();
+    return counts;
+  }
+
   // What the steps say, one after the other, by key; and whether the lanes show where they are.
   async function stepsIn(section, figure) {
     const details = section.querySelector(".steps");
@@ -157,6 +177,7 @@
       table: tableOf(figure), tips: await tipsOf(figure, .5),
       painted, pictures: painted.map(each => each.title) };
     seen.steps = await stepsIn(section, figure);
+    seen.arrows = await arrowsIn(section, seen.steps);
     const pictures = () => [...section.querySelectorAll(".u-wrap canvas")].map(each =>
       each.toDataURL());
     const before = pictures(), changed = () => pictures().map((each, i) => each !== before[i]);

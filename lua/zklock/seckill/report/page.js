@@ -183,6 +183,7 @@ function showPictures(section, sale) {
   if (sale.holds.length || hasStock(sale)) timeBar(section, time);
   if (sale.holds.length) {
     drawLanes(section, sale, time);
+    drawMessages(section, sale, time);
     if (!sale.history) stepsBehind(section, sale, time); // it does not tell when a wait ended
   } else {
     element("p", section, "Nobody had a lock, so there is no picture of who held it.");

@@ -17,7 +17,7 @@ const plots = []; // { plot, width() }
 const repaints = []; // functions that paint what is beside the plots: signs of keys
 
 const isNarrow = () => innerWidth < NARROW;
-const gutter = () => isNarrow() ? 62 : 92; // left of all pictures: those of a time line up
+const gutter = () => isNarrow() ? 74 : 92; // left of all pictures: those of a time line up
 
 // An axis in the page's colours.
 function axis(options) {
@@ -166,7 +166,7 @@ class Time {
     for (const listener of this.listeners) listener();
   }
 
-  zoom(factor, at = (this.from + this.to) / 2) {
+  zoom(factor, at = this.pointed ?? (this.from + this.to) / 2) {
     this.show(at - (at - this.from) * factor, at + (this.to - at) * factor);
   }
 
