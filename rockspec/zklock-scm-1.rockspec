@@ -44,6 +44,7 @@ build = {
       -- and the library needs nothing. The command says so if it is missing.
       bin = { zklock = "bin/zklock" },
       lua = { -- in the folder of the module that reads them, under their own names
+         ["zklock.seckill.report.compare_js"] = "lua/zklock/seckill/report/compare.js",
          ["zklock.seckill.report.curves_js"] = "lua/zklock/seckill/report/curves.js",
          ["zklock.seckill.report.data_js"] = "lua/zklock/seckill/report/data.js",
          ["zklock.seckill.report.lanes_js"] = "lua/zklock/seckill/report/lanes.js",

@@ -624,6 +624,34 @@ describe("the page of a report, in Chromium,", function()
         end
     end)
 
+    it("has the waits of each sale in a picture of its own, with the same axes #slow", function()
+        local seen = light()
+        assert.equal(3, #seen.shapes)
+        for i, shape in ipairs(seen.shapes) do
+            assert.equal(three[i].name, shape.title)
+            assert.same(seen.shapes[1].words, shape.words)
+            assert.matches("|waited %(logarithmic%)|", list(shape.words))
+        end
+        assert.same({}, look{ sales = { sales.right(3) } }.shapes)
+    end)
+
+    it("says how far each of several sales is from right, in pieces and in money #slow", function()
+        local unknown = sales.right(3)
+        unknown.left, unknown.name = {}, "not known"
+        local seen = look{ sales = { sales.products(), unknown, sales.right(3) } }
+        assert.same({}, seen.problems)
+        local distances = seen.distances
+        -- A bun more than there were, and off by 1; cake off by 3, pie by 1.
+        assert.same({ "none", "wrong", "1", "5" }, distances.pieces[2])
+        assert.same({ "not known", "right", "–", "–" }, distances.pieces[3])
+        assert.same({ "zookeeper", "right", "0", "0" }, distances.pieces[4])
+        assert.same({ "none", "wrong", "1", "19.99", "5", "99.95" }, distances.money[2])
+        assert.same({ "not known", "right", "–", "–", "–", "–" }, distances.money[3])
+        assert.same(distances.pieces, distances.again)
+        assert.same(distances.pieces, distances.below)
+        assert.is_nil(look{ sales = { sales.right(3) } }.distances)
+    end)
+
     it("marks in the lanes what a holder knew, and writes that came late #slow", function()
         local seen = signs()
         local stopped, late = picture(seen, 1, "Who held when"), picture(seen, 2, "Who held when")

@@ -195,6 +195,20 @@
     return seen;
   }
 
+  // How far each sale is from right, in pieces; and with a price, which goes again.
+  function distancesIn() {
+    const input = document.querySelector("#distances input");
+    if (!input) return null;
+    const rows = () => [...document.querySelectorAll("#distances tr")].map(row =>
+      [...row.children].map(cell => cell.textContent));
+    const type = text => {
+      input.value = text;
+      input.dispatchEvent(new Event("input"));
+      return rows();
+    };
+    return { pieces: rows(), money: type("19.99"), again: type(""), below: type("-1") };
+  }
+
   async function lookAtAll(seen) {
     const root = document.documentElement;
     while (!root.dataset.drawn) await pause();
@@ -213,6 +227,8 @@
         leads_to: head?.lastChild.textContent, expectation: line.children[3]?.textContent };
     });
     seen.waits = picturesOf(document)[0];
+    seen.shapes = [...document.querySelectorAll(".shapes")].flatMap(picturesOf);
+    seen.distances = distancesIn();
     seen.unnamed = document.querySelectorAll(".picture:not([aria-label])").length;
     for (const section of document.querySelectorAll("section.sale"))
       seen.sales.push(await look(section));

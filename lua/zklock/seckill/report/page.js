@@ -242,7 +242,7 @@ function beforePrint() {
     details.fill();
   }
   setTheme("light");
-  fitPlots(PAPER);
+  fitPlots(true);
 }
 
 function afterPrint() {
@@ -258,6 +258,7 @@ function begin() {
   showVerdicts();
   if (sales.some(hasWaits)) drawWaits(byId("waits"));
   else byId("waits").remove();
+  showDistances(byId("distances"));
   for (const sale of sales) showSale(sale);
   paintSigns();
   dark.addEventListener("change", setOwnTheme);

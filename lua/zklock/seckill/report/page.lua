@@ -11,7 +11,7 @@ local page = {}
 
 local FOLDER = debug.getinfo(1, "S").source:match "^@(.*)page%.lua$"
 local SCRIPTS = { "data.js", "tables.js", "plot.js", "signs.js", "lanes.js", "messages.js",
-                  "steps.js", "curves.js", "page.js" }
+                  "steps.js", "curves.js", "compare.js", "page.js" }
 local TITLE = "Flash sales"
 local ENTITIES = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;" }
 

@@ -13,7 +13,7 @@ const FONT = "12px system-ui, sans-serif";
 const NARROW = 600; // pixels; below that labels have less room
 const PAPER = 690; // pixels, the width of a page that is printed
 
-const plots = []; // { plot, width() }
+const plots = []; // { plot, width(), paper: the same on paper }
 const repaints = []; // functions that paint what is beside the plots: signs of keys
 
 const isNarrow = () => innerWidth < NARROW;
@@ -58,20 +58,20 @@ function figure(parent, { title, label, caption }) {
   return { figure: made, picture };
 }
 
-function draw(picture, options, data) {
+function draw(picture, { paper = PAPER, ...options }, data) {
   const width = () => Math.floor(picture.clientWidth);
   const plot = new uPlot({
     width: width(), padding: [8, 16, 0, 0], ...options,
     cursor: { y: false, drag: { x: true, y: false }, ...options.cursor },
   }, data, picture);
-  plots.push({ plot, width });
+  plots.push({ plot, width, paper });
   if (plot.root.querySelector(".u-legend")) markLegend(plot);
   return plot;
 }
 
-function fitPlots(width) {
+function fitPlots(isPrinted) {
   for (const each of plots) {
-    const wide = width ?? each.width();
+    const wide = isPrinted ? each.paper : each.width();
     if (wide > 0 && wide !== each.plot.width)
       each.plot.setSize({ width: wide, height: each.plot.height });
   }
