@@ -642,11 +642,11 @@ describe("the page of a report, in Chromium,", function()
         assert.same({}, seen.problems)
         local distances = seen.distances
         -- A bun more than there were, and off by 1; cake off by 3, pie by 1.
-        assert.same({ "none", "wrong", "1", "5" }, distances.pieces[2])
-        assert.same({ "not known", "right", "–", "–" }, distances.pieces[3])
-        assert.same({ "zookeeper", "right", "0", "0" }, distances.pieces[4])
-        assert.same({ "none", "wrong", "1", "19.99", "5", "99.95" }, distances.money[2])
-        assert.same({ "not known", "right", "–", "–", "–", "–" }, distances.money[3])
+        assert.same({ "none", "1", "5" }, distances.pieces[2])
+        assert.same({ "not known", "–", "–" }, distances.pieces[3])
+        assert.same({ "zookeeper", "0", "0" }, distances.pieces[4])
+        assert.same({ "none", "1", "19.99", "5", "99.95" }, distances.money[2])
+        assert.same({ "not known", "–", "–", "–", "–" }, distances.money[3])
         assert.same(distances.pieces, distances.again)
         assert.same(distances.pieces, distances.below)
         assert.is_nil(look{ sales = { sales.right(3) } }.distances)
@@ -754,7 +754,7 @@ describe("the page of a report, in Chromium,", function()
                                "#0 was deleted" } do
             assert.is_truthy(list(messages.words):find("|" .. word .. "|", 1, true), word)
         end
-        assert.equal(0, sale.arrows[1])
+        assert.equal(0, sale.arrows[1].count)
         local moments = {}
         for i, page in ipairs(sale.steps.pages) do
             moments[i] = tonumber(page[1]:match "at ([%d.]+)")
@@ -765,11 +765,21 @@ describe("the page of a report, in Chromium,", function()
             for _, each in ipairs(record.messages) do
                 if each.sent <= moments[i] + 1e-6 then sent = sent + 1 end
             end
-            assert.equal(sent, sale.arrows[i], "step " .. i - 1)
+            assert.equal(sent, sale.arrows[i].count, "step " .. i - 1)
         end
         step(sale.steps, "server 1 hears from ZooKeeper: #0 was deleted (lock 10000001).")
         step(sale.steps, "ZooKeeper to server 1, lost on its way: answer to create #1 "
             .. "(lock 10000001).")
+    end)
+
+    it("shows the time around each step #slow", function()
+        local sale = signs().sales[2]
+        assert.equal(sale.steps.count + 1, #sale.arrows)
+        for i, around in ipairs(sale.arrows) do
+            local at = tonumber(sale.steps.pages[i][1]:match "at ([%d.]+)")
+            local from, to = tonumber(around.from), tonumber(around.to)
+            assert.is_true(from <= at and at <= to and to - from < 0.3, i)
+        end
     end)
 
     it("says that a real sale's record has one end of a message alone", function()

@@ -115,11 +115,11 @@
       pictures: picturesOf(section).map(each => each.title) };
   }
 
-  // How many arrows there are before the first step, and after each.
+  // How many arrows there are before the first step, and after each; and around what time.
   async function arrowsIn(section, steps) {
     const figure = section.querySelector(".messages"), details = section.querySelector(".steps");
     if (!figure || !details || steps.count > 40) return [];
-    const counts = [];
+    const moments = [];
     details.open = true;
     details.fill();
     const walker = details.querySelector(".walker");
@@ -127,12 +127,13 @@
     press("Home");
     for (let i = 0; i <= steps.count; i++) {
       await pause();
-      counts.push(Number(figure.dataset.arrows));
+      const note = figure.querySelector(":scope > p").textContent.match(/([\d.]+)\ss to ([\d.]+)/);
+      moments.push({ count: Number(figure.dataset.arrows), from: note[1], to: note[2] });
       press("ArrowRight");
     }
     details.open = false;
     await pause();
-    return counts;
+    return moments;
   }
 
   // What the steps say, one after the other, by key; and whether the lanes show where they are.

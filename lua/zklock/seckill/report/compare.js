@@ -90,13 +90,12 @@ const money = new Intl.NumberFormat("en-US", { maximumFractionDigits: 2 }).forma
 
 // Two columns, and with a price two more.
 function distanceColumns(price) {
-  const columns = [{ title: "sale", of: row => row.sale.name },
-    { title: "verdict", of: row => verdictOf(row.sale).word.toLowerCase() }];
+  const columns = [{ title: "sale", of: row => row.sale.name }];
   const add = (title, field, write) => columns.push({ title, number: true,
     of: row => row[field] === null ? "–" : write(row[field]) });
-  add("sold beyond the stock", "beyond", grouped);
+  add("oversold", "beyond", grouped);
   if (price) add("in money", "beyond", pieces => money(pieces * price));
-  add("stock in the store is off by", "off", grouped);
+  add("stock off by", "off", grouped);
   if (price) add("in money", "off", pieces => money(pieces * price));
   return columns;
 }
@@ -113,9 +112,9 @@ function askPrice(parent, heard) {
 function showDistances(section) {
   const rows = sales.filter(sale => sale.stock.length).map(distanceOf);
   if (scenarios.length || rows.length < 2) return section.remove();
-  element("p", section, "In pieces, of all products. Sold beyond the stock: orders that cannot be "
-    + "delivered. The stock in the store is off: from the stock at first less what was ordered, "
-    + "up or down. A sale that is right has 0 in both.", "faint");
+  element("p", section, "In pieces, of all products. Oversold: what was ordered beyond the stock, "
+    + "and cannot be delivered. Stock off by: how far the stock in the store is from the stock at "
+    + "first less what was ordered, up or down. A sale that is right has 0 in both.", "faint");
   askPrice(section, price => fill(price));
   const table = element("div", section);
   const fill = price => {

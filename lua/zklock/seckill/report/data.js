@@ -45,6 +45,8 @@ function unpackOverlaps(sale) {
     ({ lock: sale.locks[index], from: from[i], to: to[i], holders: holders[i] }));
 }
 
+const bySent = (a, b) => a.sent - b.sent;
+
 // A message has one moment alone where the other end's is not known.
 function unpackMessages({ messages, locks }) {
   const sent = moments(messages.sent), arrived = moments(messages.arrived);
@@ -65,11 +67,12 @@ function recordedMessages(sale) {
     add("answer", each.granted, each, "has the lock");
     add("request", each.released, each, "gives the lock back");
   }
-  return messages.sort((a, b) => a.sent - b.sent);
+  return messages.sort(bySent);
 }
 
 function messagesOf(sale) {
-  if (sale.messages) return unpackMessages(sale).filter(each => each.sent <= sale.end);
+  if (sale.messages)
+    return unpackMessages(sale).filter(each => each.sent <= sale.end).sort(bySent);
   return !sale.history && /^zookeeper/.test(sale.strategy) ? recordedMessages(sale) : [];
 }
 

@@ -28,6 +28,20 @@ function layProcesses(sale) {
 
 // --- which arrows there are ------------------------------------------------------------
 
+// How long the window is at a step: some messages, or a hold.
+function windowOf(sale) {
+  const middle = list => list.sort((a, b) => a - b)[list.length >> 1] ?? 0;
+  const messages = sale.messages.map(each => lastOf(each) - each.sent);
+  const holds = sale.holds.map(hold => hold.end - hold.granted);
+  return Math.min(sale.end, Math.max(10 * middle(messages), middle(holds), 1e-4));
+}
+
+function spanAt(length, time) {
+  if (time.pointed === null) return [time.from, time.to];
+  const from = Math.max(0, time.pointed - .8 * length);
+  return [from, from + length];
+}
+
 const lastOf = each => each.isLost ? each.sent : each.arrived;
 
 // Those in view, at a step those that were sent by then; of too many the first ones, or the last
@@ -210,6 +224,9 @@ const messageColumns = sale => [
 const BOTH_ENDS = "An arrow begins where and when a message was sent, and ends where and when it "
   + "arrived.";
 
+const BARS = " Bars are holds of the lock. Step by step, below, the arrows come one after the other,"
+  + " and the picture is of the time around the step.";
+
 const NUMBERS = " #3 is the lock's node with the number 3: a waiter watches the node before its "
   + "own, and an event tells it when that is deleted.";
 
@@ -226,10 +243,10 @@ function messageKey(sale) {
       to: { x: width - 8, y: height / 2 } }, SWATCH.ratio, false)]);
 }
 
-function tellShown(note, { arrows, count }) {
-  const text = arrows.length === count ? "" :
-    `${grouped(arrows.length)} of the ${grouped(count)} messages of this time are drawn: ` +
-    "zoom in for the others.";
+function tellShown(note, { arrows, count }, [from, to], time) {
+  const text = time.pointed !== null ? `Around this step: ${moment(from)} to ${moment(to)}.` :
+    arrows.length === count ? "" : `${grouped(arrows.length)} of the ${grouped(count)} messages ` +
+    "of this time are drawn: zoom in for the others.";
   if (note.textContent !== text) note.textContent = text;
 }
 
@@ -240,28 +257,28 @@ function drawMessages(parent, sale, time) {
   const lines = [...servers, zookeeper].sort((a, b) => a.y - b.y);
   const { figure: made, picture } = figure(parent, {
     title: "Messages to and from ZooKeeper",
-    caption: (sale.hasBothEnds ? BOTH_ENDS : ONE_END) + (hasNumbers ? NUMBERS : "") + " Bars are holds of the lock. Step by step "
-      + "the arrows come one after the other.",
+    caption: (sale.hasBothEnds ? BOTH_ENDS : ONE_END) + (hasNumbers ? NUMBERS : "") + BARS,
     label: `Messages between ${plural(sale.servers.length, "server", "servers")} and ZooKeeper ` +
       `over ${duration(sale.end)}; the table has them. Keys: plus, minus, arrows, 0.`,
   });
   made.classList.add("messages");
   signKey(picture, messageKey(sale));
   const note = element("p", made, "", "faint"), shared = time.options();
+  const length = windowOf(sale), span = () => spanAt(length, time);
   let painted = { arrows: [], count: 0 };
   const plot = draw(picture, {
     height: total + 30 + 8, legend: { show: false },
-    scales: { ...shared.scales, y: { range: () => [0, total], dir: -1 } },
+    scales: { x: { time: false, range: span }, y: { range: () => [0, total], dir: -1 } },
     axes: [timeAxis(), laneAxis(lines)],
     series: [{}, { show: true, paths: () => null, points: { show: false } }],
     cursor: time.cursor({ points: { show: false } }),
     hooks: { ...shared.hooks, draw: [each => {
       painted = paintMessages(each, sale, processes, time);
-      tellShown(note, painted);
+      tellShown(note, painted, span(), time);
       made.dataset.arrows = painted.arrows.length;
     }] },
   }, [[0, sale.end], [null, null]]);
-  time.add(plot);
+  time.add(plot, span);
   makeMovable(picture, time);
   plot.over.addEventListener("mousemove", event =>
     tell(describeNearest(plot, sale, painted.arrows), event));

@@ -17,7 +17,7 @@ const plots = []; // { plot, width(), paper: the same on paper }
 const repaints = []; // functions that paint what is beside the plots: signs of keys
 
 const isNarrow = () => innerWidth < NARROW;
-const gutter = () => isNarrow() ? 74 : 92; // left of all pictures: those of a time line up
+const gutter = () => isNarrow() ? 78 : 92; // left of all pictures: those of a time line up
 
 // An axis in the page's colours.
 function axis(options) {
@@ -123,7 +123,7 @@ class Time {
   constructor(sale) {
     this.end = sale.end;
     this.key = "sale " + sale.index;
-    this.plots = [];
+    this.plots = []; // { plot, spanOf() }
     this.from = 0;
     this.to = this.end;
     this.listeners = [];
@@ -162,8 +162,16 @@ class Time {
     const span = Math.min(Math.max(to - from, 20e-6), this.end);
     this.from = Math.max(0, Math.min(from, this.end - span));
     this.to = this.from + span;
-    for (const plot of this.plots) plot.setScale("x", { min: this.from, max: this.to });
+    this.redraw();
     for (const listener of this.listeners) listener();
+  }
+
+  redraw() {
+    for (const { plot, spanOf } of this.plots) {
+      const [min, max] = spanOf(), { x } = plot.scales;
+      if (x.min === min && x.max === max) plot.redraw(false);
+      else plot.setScale("x", { min, max });
+    }
   }
 
   zoom(factor, at = this.pointed ?? (this.from + this.to) / 2) {
@@ -182,11 +190,12 @@ class Time {
     this.pointed = at;
     const half = (this.to - this.from) / 2;
     if (at !== null && (at < this.from || at > this.to)) this.show(at - half, at + half);
-    else for (const plot of this.plots) plot.redraw(false);
+    else this.redraw();
   }
 
-  add(plot) {
-    this.plots.push(plot);
+  // A picture of this time, or of a span of its own.
+  add(plot, spanOf = () => [this.from, this.to]) {
+    this.plots.push({ plot, spanOf });
     plot.over.addEventListener("dblclick", () => this.all());
     plot.over.addEventListener("wheel", event => {
       if (!event.ctrlKey) return;
