@@ -12,6 +12,8 @@ local uplot = require "zklock.seckill.report.uplot"
 local utf8 = require "zklock.system.utf8"
 local words = require "zklock.seckill.report.words"
 
+local unpack = table.unpack or unpack -- luacheck: std max
+
 local folder
 
 setup(function() folder = rig.shell("mktemp -d"):match "[^\n]+" end)
@@ -337,7 +339,7 @@ end
 
 
 describe("the records of a history", function()
-    local mutex, rwlock, semaphore = (unpack or table.unpack)(records_of_history())
+    local mutex, rwlock, semaphore = unpack(records_of_history())
 
     it("are one for each path, with a lane for each place", function()
         assert.equal("/l", mutex.name)
@@ -444,9 +446,11 @@ describe("the page of a report, in Chromium,", function()
         assert.is_truthy(seen.text:find("3 sales: 2 right, 1 wrong. All as expected.\n", 1, true))
         assert.is_truthy(seen.text:find("As expected: this one must be wrong.", 1, true))
         assert.equal(0, seen.unnamed)
-        for _, sale in ipairs(seen.sales) do
-            assert.same({ "Who held when", "Stock", "Grants a second",
-                          "Order of arrival, and order of grant" }, sale.pictures)
+        local others = { "Stock", "Grants a second", "Order of arrival, and order of grant" }
+        for i, sale in ipairs(seen.sales) do
+            local pictures = { "Who held when", unpack(others) }
+            if i ~= 2 then table.insert(pictures, 2, "Messages to and from ZooKeeper") end
+            assert.same(pictures, sale.pictures) -- the second one has no lock
         end
     end)
 
@@ -472,8 +476,8 @@ describe("the page of a report, in Chromium,", function()
         local seen = lanes()
         assert.same({ "0.438 s to 0.563 s", "0.469 s to 0.594 s", "0.000 s to 1.000 s" },
                     seen.sales[1].spans)
-        -- Lanes, stock and grants; not the order, which has no time.
-        assert.same({ { true, true, true, false }, { false, false, false, false } },
+        -- Lanes, messages, stock and grants; not the order, which has no time.
+        assert.same({ { true, true, true, true, false }, { false, false, false, false, false } },
                     seen.sales[2].changed)
     end)
 
@@ -620,6 +624,34 @@ describe("the page of a report, in Chromium,", function()
         end
     end)
 
+    it("has the waits of each sale in a picture of its own, with the same axes #slow", function()
+        local seen = light()
+        assert.equal(3, #seen.shapes)
+        for i, shape in ipairs(seen.shapes) do
+            assert.equal(three[i].name, shape.title)
+            assert.same(seen.shapes[1].words, shape.words)
+            assert.matches("|waited %(logarithmic%)|", list(shape.words))
+        end
+        assert.same({}, look{ sales = { sales.right(3) } }.shapes)
+    end)
+
+    it("says how far each of several sales is from right, in pieces and in money #slow", function()
+        local unknown = sales.right(3)
+        unknown.left, unknown.name = {}, "not known"
+        local seen = look{ sales = { sales.products(), unknown, sales.right(3) } }
+        assert.same({}, seen.problems)
+        local distances = seen.distances
+        -- A bun more than there were, and off by 1; cake off by 3, pie by 1.
+        assert.same({ "none", "1", "5" }, distances.pieces[2])
+        assert.same({ "not known", "–", "–" }, distances.pieces[3])
+        assert.same({ "zookeeper", "0", "0" }, distances.pieces[4])
+        assert.same({ "none", "1", "19.99", "5", "99.95" }, distances.money[2])
+        assert.same({ "not known", "–", "–", "–", "–" }, distances.money[3])
+        assert.same(distances.pieces, distances.again)
+        assert.same(distances.pieces, distances.below)
+        assert.is_nil(look{ sales = { sales.right(3) } }.distances)
+    end)
+
     it("marks in the lanes what a holder knew, and writes that came late #slow", function()
         local seen = signs()
         local stopped, late = picture(seen, 1, "Who held when"), picture(seen, 2, "Who held when")
@@ -707,6 +739,57 @@ describe("the page of a report, in Chromium,", function()
             step(steps, "buyer 3 (server 2) gets lock 10000001, token 8589934601."))
         assert.matches("holds\nbuyer 2 .*\n4 as written",
             step(steps, "buyer 2 (server 1) writes a stock of 4, too late."))
+    end)
+
+    it("has an arrow for each message, of which steps show what was sent by then #slow", function()
+        local record = sales.messages()
+        local seen = look{ sales = { record } }
+        assert.same({}, seen.problems)
+        local sale = seen.sales[1]
+        local messages = picture(seen, 1, "Messages to and from ZooKeeper")
+        assert.matches("|request|answer|event of a watch|lost with its connection|",
+            list(messages.signs.words))
+        assert.same({}, messages.signs.alike)
+        for _, word in ipairs{ "ZooKeeper", "server 1", "server 2", "create lock", "delete #0",
+                               "#0 was deleted" } do
+            assert.is_truthy(list(messages.words):find("|" .. word .. "|", 1, true), word)
+        end
+        assert.equal(0, sale.arrows[1].count)
+        local moments = {}
+        for i, page in ipairs(sale.steps.pages) do
+            moments[i] = tonumber(page[1]:match "at ([%d.]+)")
+        end
+        assert.equal(2 * 4 + 7, sale.steps.count)
+        for i = 2, sale.steps.count + 1 do
+            local sent = 0
+            for _, each in ipairs(record.messages) do
+                if each.sent <= moments[i] + 1e-6 then sent = sent + 1 end
+            end
+            assert.equal(sent, sale.arrows[i].count, "step " .. i - 1)
+        end
+        step(sale.steps, "server 1 hears from ZooKeeper: #0 was deleted (lock 10000001).")
+        step(sale.steps, "ZooKeeper to server 1, lost on its way: answer to create #1 "
+            .. "(lock 10000001).")
+    end)
+
+    it("shows the time around each step #slow", function()
+        local sale = signs().sales[2]
+        assert.equal(sale.steps.count + 1, #sale.arrows)
+        for i, around in ipairs(sale.arrows) do
+            local at = tonumber(sale.steps.pages[i][1]:match "at ([%d.]+)")
+            local from, to = tonumber(around.from), tonumber(around.to)
+            assert.is_true(from <= at and at <= to and to - from < 0.3, i)
+        end
+    end)
+
+    it("says that a real sale's record has one end of a message alone", function()
+        local seen = signs()
+        local messages = picture(seen, 6, "Messages to and from ZooKeeper")
+        assert.same({ "request", "answer or event" }, messages.signs.words)
+        assert.matches("When ZooKeeper had a message is not known, so the arrows are upright",
+            seen.text)
+        assert.matches("60 of the 300 messages of this time are drawn", seen.text)
+        assert.is_nil(picture(light(), 2, "Messages to and from ZooKeeper")) -- it has no lock
     end)
 
     it("has all that a basket wrote in the stock, and in the steps #slow", function()

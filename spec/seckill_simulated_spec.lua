@@ -88,6 +88,45 @@ describe("a simulated sale", function()
         assert.not_equal(one.story, sale(with(options, { seed = 4 })).story)
     end)
 
+    local function count(messages, fits)
+        local found = 0
+        for _, each in ipairs(messages) do if fits(each) then found = found + 1 end end
+        return found
+    end
+
+    it("has the messages for its locks: each request is answered, each deletion heard", function()
+        local it_is = sale{ buyers = 4, products = { ["a.bun"] = 2 } }
+        local kinds, texts = { request = 0, answer = 0, event = 0 }, {}
+        for _, each in ipairs(it_is.messages) do
+            kinds[each.kind] = kinds[each.kind] + 1
+            texts[each.text] = true
+            assert.is_true(each.sent <= each.arrived)
+            local of_session = each.text:find "^connect" or each.text:find "^close"
+            assert.equal(not of_session and "a.bun" or nil, each.lock)
+        end
+        assert.equal(kinds.request, kinds.answer)
+        assert.is_true(kinds.event >= 3)
+        for _, text in ipairs{ "create lock", "answer to create #0", "get and watch #0",
+                               "#0 was deleted", "delete #3", "answer to create lock: no node" } do
+            assert.is_true(texts[text], text)
+        end
+    end)
+
+    it("has messages that got lost with a connection, and no more than 2000", function()
+        local lost = 0
+        for seed = 1, 20 do
+            local it_is = sale{ seed = seed, faults = { cut = true } }
+            lost = lost + count(it_is.messages, function(each) return not each.arrived end)
+        end
+        assert.is_true(lost > 0)
+        local of_many = sale{ buyers = 1000, products = { bun = 1 }, pause = 0, timeout = 3600 }
+        assert.is_true(#of_many.messages > 1900 and #of_many.messages <= 2000)
+    end)
+
+    it("has no messages without ZooKeeper", function()
+        assert.same({}, sale{ strategy = "local" }.messages)
+    end)
+
     it("is wrong without a lock, and with one for each server (DEMO-01, DEMO-03)", function()
         for _, strategy in ipairs{ "none", "local" } do
             local it_is = sale{ strategy = strategy }

@@ -26,6 +26,14 @@ local select, setmetatable, tostring = select, setmetatable, tostring
 local insert = table.insert
 
 local OWN = 3 -- of the world's random numbers: the tests' choices, the program's
+local MESSAGES = 2000 -- that a world with a story keeps, at most
+
+---@class zklock.Message a packet between a process and a server
+---@field process string
+---@field up boolean to the server
+---@field sent number
+---@field arrived? number nil: it got lost
+---@field text string
 
 ---@class zklock.World: zklock.Scheduler
 ---@field core userdata
@@ -37,6 +45,7 @@ local OWN = 3 -- of the world's random numbers: the tests' choices, the program'
 ---@field happened zklock.Fault[] faults
 ---@field problem? string
 ---@field story? string[]
+---@field messages? zklock.Message[] of a world that is over
 ---@field steps integer
 ---@field over boolean
 local World = setmetatable({}, { __index = schedulers.Scheduler })
@@ -78,6 +87,20 @@ function World:fail(problem, process)
 end
 
 
+-- The first packets that arrived or got lost, each with its process.
+local function messages(self)
+    local list = {}
+    for i, each in ipairs(self.core:messages()) do
+        local session = self.sessions[each.number]
+        list[i] = {
+            process = session and session.process.name, up = each.up, sent = each.sent,
+            arrived = each.arrived, text = each.text,
+        }
+    end
+    return list
+end
+
+
 -- Calls fn(self, ...) in the world, in a coroutine that is its loop. Its error is the schedule's.
 local function within(self, fn, ...)
     if here.world() then misuse.refuse("a world of virtual time has no other one in it") end
@@ -88,6 +111,7 @@ local function within(self, fn, ...)
     if not ok then self:fail(problem) end
     if self.over and self.core then
         self.ended_at = self.core:now()
+        self.messages = messages(self)
         self.core:end_it()
         self.core = nil
     end
@@ -304,7 +328,7 @@ end
 
 -- fn(world) says what there is in it.
 local function new(fn, opts)
-    local box = core.world(opts.seed, opts.faults.delay)
+    local box = core.world(opts.seed, opts.faults.delay, opts.story and MESSAGES or 0)
     local self = schedulers.init(setmetatable({
         core = box,
         memory = verbs_of(box),

@@ -115,6 +115,27 @@
       pictures: picturesOf(section).map(each => each.title) };
   }
 
+  // How many arrows there are before the first step, and after each; and around what time.
+  async function arrowsIn(section, steps) {
+    const figure = section.querySelector(".messages"), details = section.querySelector(".steps");
+    if (!figure || !details || steps.count > 40) return [];
+    const moments = [];
+    details.open = true;
+    details.fill();
+    const walker = details.querySelector(".walker");
+    const press = key => walker.dispatchEvent(new KeyboardEvent("keydown", { key }));
+    press("Home");
+    for (let i = 0; i <= steps.count; i++) {
+      await pause();
+      const note = figure.querySelector(":scope > p").textContent.match(/([\d.]+)\ss to ([\d.]+)/);
+      moments.push({ count: Number(figure.dataset.arrows), from: note[1], to: note[2] });
+      press("ArrowRight");
+    }
+    details.open = false;
+    await pause();
+    return moments;
+  }
+
   // What the steps say, one after the other, by key; and whether the lanes show where they are.
   async function stepsIn(section, figure) {
     const details = section.querySelector(".steps");
@@ -157,6 +178,7 @@
       table: tableOf(figure), tips: await tipsOf(figure, .5),
       painted, pictures: painted.map(each => each.title) };
     seen.steps = await stepsIn(section, figure);
+    seen.arrows = await arrowsIn(section, seen.steps);
     const pictures = () => [...section.querySelectorAll(".u-wrap canvas")].map(each =>
       each.toDataURL());
     const before = pictures(), changed = () => pictures().map((each, i) => each !== before[i]);
@@ -172,6 +194,20 @@
     await pause();
     seen.changed.push(changed());
     return seen;
+  }
+
+  // How far each sale is from right, in pieces; and with a price, which goes again.
+  function distancesIn() {
+    const input = document.querySelector("#distances input");
+    if (!input) return null;
+    const rows = () => [...document.querySelectorAll("#distances tr")].map(row =>
+      [...row.children].map(cell => cell.textContent));
+    const type = text => {
+      input.value = text;
+      input.dispatchEvent(new Event("input"));
+      return rows();
+    };
+    return { pieces: rows(), money: type("19.99"), again: type(""), below: type("-1") };
   }
 
   async function lookAtAll(seen) {
@@ -192,6 +228,8 @@
         leads_to: head?.lastChild.textContent, expectation: line.children[3]?.textContent };
     });
     seen.waits = picturesOf(document)[0];
+    seen.shapes = [...document.querySelectorAll(".shapes")].flatMap(picturesOf);
+    seen.distances = distancesIn();
     seen.unnamed = document.querySelectorAll(".picture:not([aria-label])").length;
     for (const section of document.querySelectorAll("section.sale"))
       seen.sales.push(await look(section));

@@ -151,6 +151,27 @@ function sales.late_write()
 end
 
 
+--- A simulated sale of two buyers: the second one hears that the lock is free, and an answer to it
+--- gets lost.
+function sales.messages()
+    local result = sales.right(2)
+    local function message(server, kind, sent, arrived, text)
+        return { server = server, kind = kind, sent = sent, arrived = arrived, text = text,
+                 lock = PRODUCT }
+    end
+    result.messages = {
+        message(2, "request", 0.001, 0.004, "create lock"),
+        message(2, "answer", 0.004, 0.009, "answer to create #0"),
+        message(1, "request", 0.002, 0.005, "create lock"),
+        message(1, "answer", 0.005, nil, "answer to create #1"),
+        message(1, "request", 0.006, 0.008, "get and watch #0"),
+        message(2, "request", result.purchases[1].released, 0.014, "delete #0"),
+        message(1, "event", 0.014, result.purchases[2].granted, "#0 was deleted"),
+    }
+    return result
+end
+
+
 --- Each product is wrong, in a way of its own, but the last; and some buyers share a lock.
 function sales.products()
     local result = sales.wrong(12)
@@ -177,6 +198,7 @@ function sales.stuck()
     purchases[22] = { buyer = 22, server = 1, product = PRODUCT, asked = 0.02,
                       outcome = "unanswered" } -- waits in the server that is killed
     local result = record("shared", "stuck", purchases, 44)
+    result.strategy = "shared"
     result.faults = { { kind = "kill", target = "server 1", at = 0.1 } }
     return result
 end

@@ -14,16 +14,20 @@ static struct zkl_world *check(lua_State *L) {
     return zkl_lua_check_world(L, 1);
 }
 
-/* core.world(seed, delay) -> world; packets are under way for up to `delay` seconds */
+/* core.world(seed, delay, most) -> world; packets are under way for up to `delay` seconds, and
+ * the first `most` of them are kept */
 int zkl_lua_world(lua_State *L) {
     uint64_t seed = (uint64_t)luaL_checknumber(L, 1);
     zkl_time delay = zkl_lua_time(L, 2);
+    lua_Integer most = luaL_optinteger(L, 3, 0);
     struct zkl_world **box = lua_newuserdata(L, sizeof(struct zkl_world *));
     *box = NULL;
     luaL_getmetatable(L, ZKL_WORLD);
     lua_setmetatable(L, -2);
     *box = zkl_world_new(seed, delay);
-    return *box ? 1 : luaL_error(L, "not enough memory");
+    if (!*box) return luaL_error(L, "not enough memory");
+    zkl_world_keep_messages(*box, (size_t)most);
+    return 1;
 }
 
 static int end(lua_State *L) {
@@ -177,14 +181,42 @@ static int hasten(lua_State *L) {
     return 0;
 }
 
+static void push_message(lua_State *L, const struct zkl_world_message *message) {
+    lua_createtable(L, 0, 5);
+    lua_pushinteger(L, (lua_Integer)message->client);
+    lua_setfield(L, -2, "number");
+    lua_pushboolean(L, message->up);
+    lua_setfield(L, -2, "up");
+    zkl_lua_push_time(L, message->sent);
+    lua_setfield(L, -2, "sent");
+    if (message->arrived != ZKL_NEVER) {
+        zkl_lua_push_time(L, message->arrived);
+        lua_setfield(L, -2, "arrived");
+    }
+    lua_pushstring(L, message->text);
+    lua_setfield(L, -2, "text");
+}
+
+/* world:messages() -> list of { number, up, sent, arrived (nil: it got lost), text } */
+static int messages(lua_State *L) {
+    const struct zkl_world_message *list;
+    size_t count = zkl_world_messages(check(L), &list);
+    lua_createtable(L, (int)count, 0);
+    for (size_t i = 0; i < count; i++) {
+        push_message(L, &list[i]);
+        lua_rawseti(L, -2, (int)i + 1);
+    }
+    return 1;
+}
+
 void zkl_lua_open_world(lua_State *L) {
     static const luaL_Reg methods[] = {
-        {"advance", advance},   {"changed", changed}, {"children", children}, {"cut", cut},
-        {"delay", delay},       {"draw", draw},       {"end_it", end},        {"expire", expire},
-        {"fraction", fraction}, {"go_on", go_on},     {"hasten", hasten},     {"heal", heal},
-        {"kill", kill_process}, {"name", name},       {"now", now},           {"number", number},
-        {"packet", packet},     {"reset", reset},     {"stop", stop},         {"__gc", end},
-        {NULL, NULL},
+        {"advance", advance},   {"changed", changed},   {"children", children}, {"cut", cut},
+        {"delay", delay},       {"draw", draw},         {"end_it", end},        {"expire", expire},
+        {"fraction", fraction}, {"go_on", go_on},       {"hasten", hasten},     {"heal", heal},
+        {"kill", kill_process}, {"messages", messages}, {"name", name},         {"now", now},
+        {"number", number},     {"packet", packet},     {"reset", reset},       {"stop", stop},
+        {"__gc", end},          {NULL, NULL},
     };
     zkl_lua_class(L, ZKL_WORLD, methods);
 }

@@ -53,6 +53,11 @@ static inline bool zkl_resident_runs(const struct resident *resident) {
     return !resident->stopped && !resident->dead;
 }
 
+struct messages {
+    struct zkl_world_message *list;
+    size_t count, room, most; /* most: what is over it is not kept */
+};
+
 struct zkl_world {
     zkl_time now, delay, changed;
     uint64_t random[ZKL_WORLD_STREAMS + 1]; /* the last stream is the world's own */
@@ -62,6 +67,7 @@ struct zkl_world {
     struct resident **numbered; /* by number - 1 */
     size_t count, room;
     struct zkl_list news; /* residents with news */
+    struct messages messages;
 };
 
 enum packet_kind {
@@ -79,7 +85,7 @@ enum packet_kind {
 struct packet {
     struct zkl_list place;
     enum packet_kind kind;
-    zkl_time due;
+    zkl_time sent, due;
     struct zkl_rpc *rpc;
     struct zkl_letter *letter; /* the answer, or the event */
     bool adrift;               /* its connection has ended: nobody is there for the answer */
@@ -145,5 +151,10 @@ struct packet *zkl_packet_first(const struct zkl_list *list); /* NULL: none */
 void zkl_packet_free(struct packet *packet);
 void zkl_packets_free(struct zkl_list *list);
 void zkl_packet_describe(const struct packet *packet, size_t hidden, char text[200]);
+
+/* message.c */
+/* The packet arrives then, or gets lost: ZKL_NEVER. */
+void zkl_link_note(const struct zkl_link *link, const struct packet *packet, bool up,
+                   zkl_time arrived);
 
 #endif

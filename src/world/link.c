@@ -56,6 +56,7 @@ static struct zkl_link *create(struct zkl_client *client, const struct zkl_optio
 /* Sends a packet, which arrives after all that were sent before in that direction. */
 static void dispatch(struct zkl_link *link, struct zkl_list *list, struct packet *packet) {
     struct zkl_world *world = world_of(link);
+    packet->sent = world->now;
     packet->due = world->now + zkl_world_delay_of(world, link->server);
     if (!zkl_list_is_empty(list)) {
         zkl_time last = ZKL_LISTED(list->previous, struct packet, place)->due;
@@ -119,6 +120,7 @@ static void cut_up(struct zkl_link *link) {
             continue;
         }
         zkl_list_remove(place);
+        zkl_link_note(link, packet, true, ZKL_NEVER);
         if (packet->rpc) zkl_list_append(&link->dropped, place);
         else zkl_packet_free(packet);
     }
@@ -128,6 +130,7 @@ static void cut_down(struct zkl_link *link) {
     while (!zkl_list_is_empty(&link->down)) {
         struct packet *packet = zkl_packet_first(&link->down);
         zkl_list_remove(&packet->place);
+        zkl_link_note(link, packet, false, ZKL_NEVER);
         if (packet->kind == PACKET_EVENT) zkl_list_append(&link->missed, &packet->place);
         else if (packet->rpc) zkl_list_append(&link->lost, &packet->place);
         else zkl_packet_free(packet);
@@ -221,6 +224,7 @@ static void tell(struct zkl_link *link, struct packet *packet) {
 static void arrive(struct zkl_link *link) {
     struct packet *packet = zkl_packet_first(&link->down);
     zkl_list_remove(&packet->place);
+    zkl_link_note(link, packet, false, world_of(link)->now);
     tell(link, packet);
     zkl_packet_free(packet);
 }
@@ -244,6 +248,7 @@ void zkl_link_carry_out(struct zkl_link *link) {
     if (first_due(&link->up) == due) {
         struct packet *packet = zkl_packet_first(&link->up);
         zkl_list_remove(&packet->place);
+        zkl_link_note(link, packet, true, world->now);
         zkl_server_take(world, link, packet);
         return;
     }

@@ -63,14 +63,27 @@ static const char *event_words(enum zkl_node_event kind) {
     return "";
 }
 
+static void describe_request(const struct packet *packet, size_t hidden, char text[200]) {
+    snprintf(text, 200, "%s%s %s", rpc_verb(packet->rpc), packet->rpc->watch ? " and watch" : "",
+             packet->rpc->path + hidden);
+}
+
+/* The path is that of the node that was created, where one was. */
+static void describe_answer(const struct packet *packet, size_t hidden, char text[200]) {
+    const struct zkl_answer *answer = &packet->letter->answer;
+    const char *created = answer->results && !answer->error ? answer->results->created : NULL;
+    const char *error = zkl_error_words(answer->error);
+    snprintf(text, 200, "answer to %s %s%s%s", rpc_verb(packet->rpc),
+             created ? created : packet->rpc->path + hidden, error ? ": " : "", error ? error : "");
+}
+
 void zkl_packet_describe(const struct packet *packet, size_t hidden, char text[200]) {
     static const char *const words[] = {
         [PACKET_OPEN] = "connect", [PACKET_OPENED] = "connected", [PACKET_EXPIRED] = "expired",
         [PACKET_PING] = "ping",    [PACKET_CLOSE] = "close",      [PACKET_CLOSED] = "closed",
     };
-    if (packet->kind == PACKET_REQUEST || packet->kind == PACKET_ANSWER)
-        snprintf(text, 200, "%s%s %s", packet->kind == PACKET_ANSWER ? "answer to " : "",
-                 rpc_verb(packet->rpc), packet->rpc->path + hidden);
+    if (packet->kind == PACKET_REQUEST) describe_request(packet, hidden, text);
+    else if (packet->kind == PACKET_ANSWER) describe_answer(packet, hidden, text);
     else if (packet->kind == PACKET_EVENT)
         snprintf(text, 200, "%s %s", packet->letter->path, event_words(packet->letter->kind));
     else snprintf(text, 200, "%s", words[packet->kind]);

@@ -71,6 +71,7 @@ void zkl_world_free(struct zkl_world *world) {
         zkl_server_free(each);
     }
     free(world->numbered);
+    free(world->messages.list);
     free(world->agenda.heap);
     free(world);
 }

@@ -111,4 +111,19 @@ bool zkl_world_packet(const struct zkl_world *world, uint32_t number, bool up, c
 /* That packet arrives now. */
 void zkl_world_hasten(struct zkl_world *world, uint32_t number, bool up);
 
+/* --- what was under way ------------------------------------------------------------------------
+ */
+
+struct zkl_world_message {
+    uint32_t client;        /* its number */
+    bool up;                /* to the server */
+    zkl_time sent, arrived; /* since the world began; arrived: ZKL_NEVER if it got lost */
+    char text[200];
+};
+
+/* From now on the first `most` packets are kept that arrive or get lost, but no pings. */
+void zkl_world_keep_messages(struct zkl_world *world, size_t most);
+/* How many were kept; in the order of their arrival or loss, until more are. */
+size_t zkl_world_messages(const struct zkl_world *world, const struct zkl_world_message **list);
+
 #endif

@@ -30,6 +30,7 @@ local vain = require "zklock.seckill.vain"
 ---@field products table<string, { stock: integer, left: integer, ordered: integer }>
 ---@field seed integer?    of a simulated sale
 ---@field story string?    of a simulated sale: what happened, a line a step
+---@field messages zklock.seckill.Message[]?  of a simulated sale
 local Sale = { __name = "zklock.seckill.sale" }
 Sale.__index = Sale
 
@@ -213,6 +214,7 @@ function sale.of(plan, outcome)
         buyers = plan.buyers, servers = plan.servers,
         purchases = outcome.purchases, notes = outcome.notes, faults = outcome.faults,
         seconds = outcome.seconds, products = count_products(plan, outcome),
+        messages = outcome.messages,
     }, Sale)
     local counts
     counts, self.failures = count_outcomes(self.purchases)
@@ -297,7 +299,8 @@ function Sale:record()
         buyers = self.buyers, sold = self.sold, refused = self.refused, failed = self.failed,
         seconds = self.seconds, servers = server_names(self.servers), faults = self.faults,
         fairness = self.fairness, purchases = self.purchases, overlaps = self.overlaps,
-        failures = self.failures, notes = self.notes, options = options_of(self.plan),
+        failures = self.failures, notes = self.notes, messages = self.messages,
+        options = options_of(self.plan),
     }
 end
 

@@ -5,6 +5,7 @@
 local checked_store = require "zklock.seckill.checked_store"
 local failure = require "zklock.failure"
 local fault = require "zklock.seckill.fault"
+local messages = require "zklock.seckill.messages"
 local record = require "zklock.seckill.record"
 local sales = require "zklock.seckill.sale"
 local search = require "zklock.world.search"
@@ -187,6 +188,7 @@ local function outcome_of(play)
     return {
         purchases = play.purchases, notes = play.notes, faults = faults, seconds = last,
         left = play.left, orders = play.orders,
+        messages = messages.of(play.world.messages or {}, ROOT .. "/lock/"),
     }
 end
 

@@ -136,6 +136,20 @@ local function notes(record)
 end
 
 
+-- Of a simulated sale; nil: it has none.
+local function messages(list, lock_index)
+    if not list then return nil end
+    local texts, text_index = names()
+    return {
+        server = column(list, function(each) return each.server - 1 end),
+        kind = column(list, function(each) return each.kind end),
+        sent = time_column(list, "sent"), arrived = time_column(list, "arrived"),
+        lock = column(list, function(each) return each.lock and lock_index(each.lock) or NONE end),
+        text = column(list, function(each) return text_index(each.text) end), texts = texts,
+    }
+end
+
+
 -- Why buyers failed, and how many.
 local function reasons(record)
     local counts, list = {}, {}
@@ -188,6 +202,7 @@ function columns.of(record, is_history)
             outcome_index),
         writes = writes(record.purchases, product_index),
         overlaps = stretches(record.overlaps, lock_index),
+        messages = messages(record.messages, lock_index),
         products = products, locks = locks, outcomes = outcomes,
     }
 end

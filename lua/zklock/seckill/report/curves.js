@@ -116,6 +116,7 @@ function drawWaits(parent) {
   const details = tableBehind(made, "Table: waits", waitColumns, waitRows(all), { printed: true });
   details.open = sales.length <= FEW;
   if (details.open) details.fill();
+  drawShapes(parent);
 }
 
 // --- stock -----------------------------------------------------------------------------

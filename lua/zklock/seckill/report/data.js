@@ -45,6 +45,37 @@ function unpackOverlaps(sale) {
     ({ lock: sale.locks[index], from: from[i], to: to[i], holders: holders[i] }));
 }
 
+const bySent = (a, b) => a.sent - b.sent;
+
+// A message has one moment alone where the other end's is not known.
+function unpackMessages({ messages, locks }) {
+  const sent = moments(messages.sent), arrived = moments(messages.arrived);
+  return messages.kind.map((kind, i) => ({ kind, server: messages.server[i], sent: sent[i],
+    arrived: arrived[i], isLost: arrived[i] === null, lock: locks[messages.lock[i]] ?? null,
+    text: messages.texts[messages.text[i]] }));
+}
+
+// What the servers' records of a sale with real processes tell of their messages.
+function recordedMessages(sale) {
+  const messages = [];
+  const add = (kind, at, { server, lock }, text) => {
+    if (at === null) return;
+    messages.push({ kind, server, sent: at, arrived: at, isLost: false, lock, text });
+  };
+  for (const each of sale.purchases) {
+    add("request", each.asked, each, "asks for the lock");
+    add("answer", each.granted, each, "has the lock");
+    add("request", each.released, each, "gives the lock back");
+  }
+  return messages.sort(bySent);
+}
+
+function messagesOf(sale) {
+  if (sale.messages)
+    return unpackMessages(sale).filter(each => each.sent <= sale.end).sort(bySent);
+  return !sale.history && /^zookeeper/.test(sale.strategy) ? recordedMessages(sale) : [];
+}
+
 function lastMoment(sale) {
   let last = sale.seconds;
   for (const { asked, granted, released, written } of sale.purchases)
@@ -107,6 +138,9 @@ function unpack(sale, index) {
   unpackWrites(sale);
   sale.overlaps = unpackOverlaps(sale);
   sale.end = lastMoment(sale);
+  sale.hasBothEnds = sale.messages !== undefined; // of messages
+  sale.messages = messagesOf(sale);
+  for (const { arrived } of sale.messages) sale.end = Math.max(sale.end, arrived);
   sale.holds = sale.purchases.filter(purchase => purchase.granted !== null);
   for (const hold of sale.holds) hold.end = endOf(hold, sale);
   redden(sale);

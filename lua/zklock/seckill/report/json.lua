@@ -17,7 +17,7 @@ local ORDER = {
     "seconds", "wait", "hold", "answer", "servers", "faults", "at", "ended", "kind", "target",
     "fairness", "overtakes", "jain", "purchases", "buyer", "server", "product", "lock", "shared",
     "asked", "granted", "released", "token", "written", "outcome", "overlaps", "from", "to",
-    "holders", "notes", "line", "options",
+    "holders", "notes", "line", "messages", "sent", "arrived", "text", "options",
 }
 
 

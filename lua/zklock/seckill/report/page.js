@@ -183,6 +183,7 @@ function showPictures(section, sale) {
   if (sale.holds.length || hasStock(sale)) timeBar(section, time);
   if (sale.holds.length) {
     drawLanes(section, sale, time);
+    drawMessages(section, sale, time);
     if (!sale.history) stepsBehind(section, sale, time); // it does not tell when a wait ended
   } else {
     element("p", section, "Nobody had a lock, so there is no picture of who held it.");
@@ -241,7 +242,7 @@ function beforePrint() {
     details.fill();
   }
   setTheme("light");
-  fitPlots(PAPER);
+  fitPlots(true);
 }
 
 function afterPrint() {
@@ -257,6 +258,7 @@ function begin() {
   showVerdicts();
   if (sales.some(hasWaits)) drawWaits(byId("waits"));
   else byId("waits").remove();
+  showDistances(byId("distances"));
   for (const sale of sales) showSale(sale);
   paintSigns();
   dark.addEventListener("change", setOwnTheme);

@@ -10,8 +10,8 @@ local utf8 = require "zklock.system.utf8"
 local page = {}
 
 local FOLDER = debug.getinfo(1, "S").source:match "^@(.*)page%.lua$"
-local SCRIPTS = { "data.js", "tables.js", "plot.js", "lanes.js", "steps.js", "curves.js",
-                  "page.js" }
+local SCRIPTS = { "data.js", "tables.js", "plot.js", "signs.js", "lanes.js", "messages.js",
+                  "steps.js", "curves.js", "compare.js", "page.js" }
 local TITLE = "Flash sales"
 local ENTITIES = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;" }
 

@@ -13,11 +13,11 @@ const FONT = "12px system-ui, sans-serif";
 const NARROW = 600; // pixels; below that labels have less room
 const PAPER = 690; // pixels, the width of a page that is printed
 
-const plots = []; // { plot, width() }
+const plots = []; // { plot, width(), paper: the same on paper }
 const repaints = []; // functions that paint what is beside the plots: signs of keys
 
 const isNarrow = () => innerWidth < NARROW;
-const gutter = () => isNarrow() ? 62 : 92; // left of all pictures: those of a time line up
+const gutter = () => isNarrow() ? 78 : 92; // left of all pictures: those of a time line up
 
 // An axis in the page's colours.
 function axis(options) {
@@ -58,20 +58,20 @@ function figure(parent, { title, label, caption }) {
   return { figure: made, picture };
 }
 
-function draw(picture, options, data) {
+function draw(picture, { paper = PAPER, ...options }, data) {
   const width = () => Math.floor(picture.clientWidth);
   const plot = new uPlot({
     width: width(), padding: [8, 16, 0, 0], ...options,
     cursor: { y: false, drag: { x: true, y: false }, ...options.cursor },
   }, data, picture);
-  plots.push({ plot, width });
+  plots.push({ plot, width, paper });
   if (plot.root.querySelector(".u-legend")) markLegend(plot);
   return plot;
 }
 
-function fitPlots(width) {
+function fitPlots(isPrinted) {
   for (const each of plots) {
-    const wide = width ?? each.width();
+    const wide = isPrinted ? each.paper : each.width();
     if (wide > 0 && wide !== each.plot.width)
       each.plot.setSize({ width: wide, height: each.plot.height });
   }
@@ -123,7 +123,7 @@ class Time {
   constructor(sale) {
     this.end = sale.end;
     this.key = "sale " + sale.index;
-    this.plots = [];
+    this.plots = []; // { plot, spanOf() }
     this.from = 0;
     this.to = this.end;
     this.listeners = [];
@@ -162,11 +162,19 @@ class Time {
     const span = Math.min(Math.max(to - from, 20e-6), this.end);
     this.from = Math.max(0, Math.min(from, this.end - span));
     this.to = this.from + span;
-    for (const plot of this.plots) plot.setScale("x", { min: this.from, max: this.to });
+    this.redraw();
     for (const listener of this.listeners) listener();
   }
 
-  zoom(factor, at = (this.from + this.to) / 2) {
+  redraw() {
+    for (const { plot, spanOf } of this.plots) {
+      const [min, max] = spanOf(), { x } = plot.scales;
+      if (x.min === min && x.max === max) plot.redraw(false);
+      else plot.setScale("x", { min, max });
+    }
+  }
+
+  zoom(factor, at = this.pointed ?? (this.from + this.to) / 2) {
     this.show(at - (at - this.from) * factor, at + (this.to - at) * factor);
   }
 
@@ -182,11 +190,12 @@ class Time {
     this.pointed = at;
     const half = (this.to - this.from) / 2;
     if (at !== null && (at < this.from || at > this.to)) this.show(at - half, at + half);
-    else for (const plot of this.plots) plot.redraw(false);
+    else this.redraw();
   }
 
-  add(plot) {
-    this.plots.push(plot);
+  // A picture of this time, or of a span of its own.
+  add(plot, spanOf = () => [this.from, this.to]) {
+    this.plots.push({ plot, spanOf });
     plot.over.addEventListener("dblclick", () => this.all());
     plot.over.addEventListener("wheel", event => {
       if (!event.ctrlKey) return;

@@ -61,9 +61,16 @@ function stepsOfNotes(sale) {
     text: `${named(sale, note)} notes: ${note.line}`, act: () => {} }));
 }
 
+// Of simulated sales; in others a message is a moment of a purchase.
+function stepsOfMessages(sale) {
+  if (!sale.hasBothEnds) return [];
+  return sale.messages.map(each => ({ at: each.isLost ? each.sent : each.arrived, rank: -1,
+    text: messageWords(sale, each) + ".", act: () => {} }));
+}
+
 // All that happened, in the order of time.
 function stepsOf(sale) {
-  const steps = [...stepsOfFaults(sale), ...stepsOfNotes(sale)];
+  const steps = [...stepsOfFaults(sale), ...stepsOfNotes(sale), ...stepsOfMessages(sale)];
   for (const each of sale.purchases) for (const name in HAPPENS) {
     if (each[name] === null || (name === "written" && isOfOthers(each))) continue;
     const [words, act, rank] = HAPPENS[name];

@@ -1,0 +1,69 @@
+--- The messages of a simulated sale, for its record: those that were sent for a lock, or for a
+--- session, and short words for each.
+
+local messages = {}
+
+
+---@class zklock.seckill.Message
+---@field server integer   the number of the server; ZooKeeper is at the other end
+---@field kind "request" | "answer" | "event"
+---@field sent number      seconds since the sale began
+---@field arrived number?  nil: it got lost
+---@field lock string?     what it is about
+---@field text string      "create lock", "get and watch #3", "#3 was deleted": nodes by number
+
+
+-- A node has a claim's name and a number of ZooKeeper's: the number tells it from others.
+local function short(node)
+    local number = node:match "(%d%d%d%d%d%d%d%d%d%d)$"
+    if number then return ("#%d"):format(tonumber(number)) end
+    return (node:gsub("^_c_%x+%-%x+%-%x+%-%x+%-%x+%-", ""):gsub("%-$", ""))
+end
+
+
+local function unescaped(name)
+    return (name:gsub("%%(%x%x)", function(hex) return string.char(tonumber(hex, 16)) end))
+end
+
+
+-- What of the text is about a lock below that folder; nil: it is about another path.
+local function about(text, folder)
+    local before, path, after = text:match "^(.-)(/[^%s:]*)(.*)$"
+    if not path then return text end
+    if path:sub(1, #folder) ~= folder then return nil end
+    local lock, node = path:sub(#folder + 1):match "^([^/]+)/?(.*)$"
+    if not lock then return nil end
+    local word = node == "" and "the folder" or short(node)
+    return before .. word .. after, unescaped(lock)
+end
+
+
+local SESSION = { connected = true, closed = true, expired = true }
+
+local function kind_of(message)
+    if message.up then return "request" end
+    return (SESSION[message.text] or message.text:find "^answer to ") and "answer" or "event"
+end
+
+
+--- Those of a world that is over.
+---@param list zklock.Message[]
+---@param folder string  of the locks, with a slash at its end
+---@return zklock.seckill.Message[]
+function messages.of(list, folder)
+    local kept = {}
+    for _, each in ipairs(list) do
+        local text, lock = about(each.text, folder)
+        local server = (each.process or ""):match "^server (%d+)$"
+        if text and server then
+            kept[#kept + 1] = {
+                server = tonumber(server), kind = kind_of(each), sent = each.sent,
+                arrived = each.arrived, lock = lock, text = text,
+            }
+        end
+    end
+    return kept
+end
+
+
+return messages

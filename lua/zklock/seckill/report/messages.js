@@ -1,0 +1,287 @@
+// --- messages.js: what servers and ZooKeeper sent each other ---------------------------
+// A line for each server and one for ZooKeeper; time goes to the right, and an arrow is a message,
+// from where and when it was sent to where and when it arrived. At a step there are the arrows of
+// what was sent by then.
+
+const MOST_PROCESSES = 12; // servers with a line each; more are a thicket
+const MOST_ARROWS = 60; // in view
+const ROW = 46; // pixels from a server's line to the next one
+const TO_ZOOKEEPER = 78; // from a server's line to ZooKeeper's
+const HALF_BAR = 4; // of a hold on its server's line
+
+// ZooKeeper is in the middle, so that the arrows of two servers cross no other line.
+function layProcesses(sale) {
+  const before = Math.ceil(sale.servers.length / 2), servers = [];
+  let y = 20;
+  const line = name => ({ name, top: y - HALF_BAR, height: 2 * HALF_BAR, y });
+  let zookeeper = null;
+  sale.servers.forEach((name, i) => {
+    servers.push(line(name));
+    y += i === before - 1 ? TO_ZOOKEEPER : ROW;
+    if (i !== before - 1) return;
+    zookeeper = line("ZooKeeper");
+    y += TO_ZOOKEEPER;
+  });
+  const last = servers.length > before ? servers[servers.length - 1] : zookeeper;
+  return { servers, zookeeper, total: last.y + 22 };
+}
+
+// --- which arrows there are ------------------------------------------------------------
+
+// How long the window is at a step: some messages, or a hold.
+function windowOf(sale) {
+  const middle = list => list.sort((a, b) => a - b)[list.length >> 1] ?? 0;
+  const messages = sale.messages.map(each => lastOf(each) - each.sent);
+  const holds = sale.holds.map(hold => hold.end - hold.granted);
+  return Math.min(sale.end, Math.max(10 * middle(messages), middle(holds), 1e-4));
+}
+
+function spanAt(length, time) {
+  if (time.pointed === null) return [time.from, time.to];
+  const from = Math.max(0, time.pointed - .8 * length);
+  return [from, from + length];
+}
+
+const lastOf = each => each.isLost ? each.sent : each.arrived;
+
+// Those in view, at a step those that were sent by then; of too many the first ones, or the last
+// ones before the step.
+function shownMessages(sale, scale, at) {
+  const seen = sale.messages.filter(each => isSeen(scale, each.sent, lastOf(each)) &&
+    (at === null || each.sent <= at));
+  const shown = at === null ? seen.slice(0, MOST_ARROWS) : seen.slice(-MOST_ARROWS);
+  return { shown, count: seen.length };
+}
+
+// From where to where, on the canvas; an arrow on its way ends where it is at that moment.
+function arrowOf(each, { servers, zookeeper }, scale, at) {
+  const server = servers[each.server];
+  const [start, end] = each.kind === "request" ? [server, zookeeper] : [zookeeper, server];
+  const from = { x: scale.x(each.sent), y: scale.y(start.y) };
+  const whole = { x: scale.x(lastOf(each)), y: scale.y(end.y) };
+  const isUnderWay = at !== null && at < lastOf(each);
+  const part = each.isLost ? .4 :
+    isUnderWay ? Math.max(.1, (at - each.sent) / (each.arrived - each.sent)) : 1;
+  const to = { x: from.x + (whole.x - from.x) * part, y: from.y + (whole.y - from.y) * part };
+  if (each.isLost) to.x += 14 * scale.ratio;
+  return { each, from, to, isUnderWay };
+}
+
+// --- how they are painted --------------------------------------------------------------
+
+// A request is whole and has a full head, an answer is dashed and has an open one, an event is
+// dotted and has a round one. What got lost ends with a cross.
+const KINDS = {
+  request: { colour: "one", dash: [], head: "full" },
+  answer: { colour: "ink", dash: [6, 3], head: "open" },
+  event: { colour: "two", dash: [2, 3], head: "round" },
+};
+
+const HEADS = {
+  full: (pen, size) => {
+    pen.moveTo(0, 0);
+    pen.lineTo(-size, -size / 2);
+    pen.lineTo(-size, size / 2);
+    pen.fill();
+  },
+  open: (pen, size) => {
+    pen.moveTo(-size, -size / 2);
+    pen.lineTo(0, 0);
+    pen.lineTo(-size, size / 2);
+    pen.stroke();
+  },
+  round: (pen, size) => {
+    pen.arc(-size / 2, 0, size / 2, 0, 7);
+    pen.fill();
+  },
+  cross: (pen, size) => {
+    pen.moveTo(-size / 2, -size / 2);
+    pen.lineTo(size / 2, size / 2);
+    pen.moveTo(size / 2, -size / 2);
+    pen.lineTo(-size / 2, size / 2);
+    pen.stroke();
+  },
+};
+
+function paintArrow(pen, { each, from, to }, ratio, isBold) {
+  const { colour, dash, head } = KINDS[each.kind];
+  pen.save();
+  pen.strokeStyle = pen.fillStyle = colours[colour];
+  pen.lineWidth = (isBold ? 3 : 1.5) * ratio;
+  pen.setLineDash(dash.map(length => length * ratio));
+  pen.beginPath();
+  pen.moveTo(from.x, from.y);
+  pen.lineTo(to.x, to.y);
+  pen.stroke();
+  pen.setLineDash([]);
+  pen.lineWidth = 1.8 * ratio;
+  pen.translate(to.x, to.y);
+  pen.rotate(Math.atan2(to.y - from.y, to.x - from.x));
+  pen.beginPath();
+  HEADS[each.isLost ? "cross" : head](pen, (isBold ? 11 : 8) * ratio);
+  pen.restore();
+}
+
+// The words of a message at the middle of its arrow, if there is room.
+function nameArrow(pen, { each, from, to }, scale, taken) {
+  const { ratio } = scale, half = pen.measureText(each.text).width / 2 + 3 * ratio;
+  const tall = 7 * ratio, middle = (from.x + to.x) / 2, y = (from.y + to.y) / 2;
+  const x = Math.max(scale.left + half, Math.min(middle, scale.left + scale.width - half));
+  if (Math.abs(x - middle) > half || 2 * half > scale.width) return;
+  const meets = box => Math.abs(box.x - x) < box.half + half && Math.abs(box.y - y) < 2 * tall;
+  if (taken.some(meets)) return;
+  taken.push({ x, y, half });
+  pen.fillStyle = colours.paper;
+  pen.globalAlpha = .88;
+  pen.fillRect(x - half, y - tall, 2 * half, 2 * tall);
+  pen.globalAlpha = 1;
+  pen.fillStyle = colours.ink;
+  pen.fillText(each.text, x, y);
+}
+
+// At a step the holds are as far as they are then.
+function paintProcesses(pen, scale, sale, { servers, zookeeper }, at) {
+  pen.fillStyle = colours.faint;
+  for (const { y } of [...servers, zookeeper])
+    pen.fillRect(scale.left, scale.y(y) - scale.ratio / 2, scale.width, scale.ratio);
+  for (const hold of sale.holds) {
+    const server = servers[hold.server], path = new Path2D();
+    const end = Math.min(hold.end, at ?? Infinity);
+    if (!server || end < hold.granted || !isSeen(scale, hold.granted, end)) continue;
+    addBar(path, scale, hold.granted, end, server.top, server.height, 1);
+    fillKind(pen, path, kindOf(hold), scale.ratio);
+  }
+}
+
+// What a step is about is named first, then what was asked and what happened, then answers.
+function paintMessages(plot, sale, processes, time) {
+  const pen = plot.ctx, scale = canvasScale(plot), at = time.pointed;
+  const { shown, count } = shownMessages(sale, scale, at);
+  const isNow = ({ each }) => at !== null && lastOf(each) === at;
+  const arrows = shown.map(each => arrowOf(each, processes, scale, at));
+  pen.save();
+  clip(pen, scale, 8 * scale.ratio);
+  paintFaults(pen, scale, sale, processes.servers, processes.total);
+  paintProcesses(pen, scale, sale, processes, at);
+  for (const arrow of arrows) paintArrow(pen, arrow, scale.ratio, isNow(arrow));
+  pen.font = `${11 * scale.ratio}px system-ui, sans-serif`;
+  pen.textAlign = "center";
+  pen.textBaseline = "middle";
+  const taken = [];
+  const isAnswer = ({ each }) => each.kind === "answer";
+  for (const arrow of [...arrows.filter(isNow), ...arrows.filter(each => !isAnswer(each)),
+    ...arrows.filter(isAnswer)]) nameArrow(pen, arrow, scale, taken);
+  paintPointed(pen, scale, at);
+  pen.restore();
+  return { arrows, count };
+}
+
+// --- in words --------------------------------------------------------------------------
+
+function messageWords(sale, each) {
+  const server = serverName(sale, each);
+  const [sender, hearer] = each.kind === "request" ? [server, "ZooKeeper"] : ["ZooKeeper", server];
+  const about = each.lock === null ? "" : ` (lock ${each.lock})`;
+  if (each.isLost) return `${sender} to ${hearer}, lost on its way: ${each.text}${about}`;
+  return `${hearer} hears from ${sender}: ${each.text}${about}`;
+}
+
+function describeMessage(sale, each) {
+  if (!sale.hasBothEnds)
+    return [`${serverName(sale, each)} ${each.text} (lock ${each.lock})`, moment(each.sent)];
+  return [messageWords(sale, each), `sent ${moment(each.sent)}` + (each.isLost ? "" :
+    `, arrived ${moment(each.arrived)}, under way for ${duration(each.arrived - each.sent)}`)];
+}
+
+// How far a point is from an arrow.
+function distanceTo({ from, to }, x, y) {
+  const wide = to.x - from.x, tall = to.y - from.y, square = wide * wide + tall * tall;
+  const part = square && ((x - from.x) * wide + (y - from.y) * tall) / square;
+  const near = Math.max(0, Math.min(1, part));
+  return Math.hypot(from.x + near * wide - x, from.y + near * tall - y);
+}
+
+function describeNearest(plot, sale, arrows) {
+  const { left, top } = plot.cursor, { ratio, ...scale } = canvasScale(plot);
+  const x = scale.left + left * ratio, y = scale.y(top);
+  const near = arrows.map(arrow => [distanceTo(arrow, x, y), arrow.each])
+    .filter(([distance]) => distance < 9 * ratio).sort(([a], [b]) => a - b);
+  return near.slice(0, 3).flatMap(([, each]) => describeMessage(sale, each));
+}
+
+const messageColumns = sale => [
+  { title: sale.hasBothEnds ? "sent" : "at", of: each => moment(each.sent), number: true },
+  ...(sale.hasBothEnds ? [{ title: "arrived", of: each => each.isLost ? "lost" :
+    moment(each.arrived), number: true }] : []),
+  { title: "server", of: each => serverName(sale, each) },
+  { title: "way", of: each => each.kind === "request" ? "to ZooKeeper" : "from ZooKeeper" },
+  { title: "lock", of: each => each.lock ?? "–" },
+  { title: "message", of: each => each.text },
+];
+
+// --- the picture -----------------------------------------------------------------------
+
+const BOTH_ENDS = "An arrow begins where and when a message was sent, and ends where and when it "
+  + "arrived.";
+
+const BARS = " Bars are holds of the lock. Step by step, below, the arrows come one after the other,"
+  + " and the picture is of the time around the step.";
+
+const NUMBERS = " #3 is the lock's node with the number 3: a waiter watches the node before its "
+  + "own, and an event tells it when that is deleted.";
+
+const ONE_END = "This record has the servers' side alone: when a buyer asked for its lock, had it "
+  + "and gave it back. When ZooKeeper had a message is not known, so the arrows are upright.";
+
+function messageKey(sale) {
+  const signs = [["request", "request"], ["answer", sale.hasBothEnds ? "answer" :
+    "answer or event"], ["event", "event of a watch"]]
+    .map(([kind, text]) => [text, { kind }, each => each.kind === kind && !each.isLost]);
+  signs.push(["lost with its connection", { kind: "request", isLost: true }, each => each.isLost]);
+  return signs.filter(([, , fits]) => sale.messages.some(fits)).map(([text, each]) =>
+    [text, (pen, width, height) => paintArrow(pen, { each, from: { x: 2, y: height / 2 },
+      to: { x: width - 8, y: height / 2 } }, SWATCH.ratio, false)]);
+}
+
+function tellShown(note, { arrows, count }, [from, to], time) {
+  const text = time.pointed !== null ? `Around this step: ${moment(from)} to ${moment(to)}.` :
+    arrows.length === count ? "" : `${grouped(arrows.length)} of the ${grouped(count)} messages ` +
+    "of this time are drawn: zoom in for the others.";
+  if (note.textContent !== text) note.textContent = text;
+}
+
+function drawMessages(parent, sale, time) {
+  if (!sale.messages.length || sale.servers.length > MOST_PROCESSES) return;
+  const processes = layProcesses(sale), { servers, zookeeper, total } = processes;
+  const hasNumbers = sale.messages.some(each => each.text.includes("#"));
+  const lines = [...servers, zookeeper].sort((a, b) => a.y - b.y);
+  const { figure: made, picture } = figure(parent, {
+    title: "Messages to and from ZooKeeper",
+    caption: (sale.hasBothEnds ? BOTH_ENDS : ONE_END) + (hasNumbers ? NUMBERS : "") + BARS,
+    label: `Messages between ${plural(sale.servers.length, "server", "servers")} and ZooKeeper ` +
+      `over ${duration(sale.end)}; the table has them. Keys: plus, minus, arrows, 0.`,
+  });
+  made.classList.add("messages");
+  signKey(picture, messageKey(sale));
+  const note = element("p", made, "", "faint"), shared = time.options();
+  const length = windowOf(sale), span = () => spanAt(length, time);
+  let painted = { arrows: [], count: 0 };
+  const plot = draw(picture, {
+    height: total + 30 + 8, legend: { show: false },
+    scales: { x: { time: false, range: span }, y: { range: () => [0, total], dir: -1 } },
+    axes: [timeAxis(), laneAxis(lines)],
+    series: [{}, { show: true, paths: () => null, points: { show: false } }],
+    cursor: time.cursor({ points: { show: false } }),
+    hooks: { ...shared.hooks, draw: [each => {
+      painted = paintMessages(each, sale, processes, time);
+      tellShown(note, painted, span(), time);
+      made.dataset.arrows = painted.arrows.length;
+    }] },
+  }, [[0, sale.end], [null, null]]);
+  time.add(plot, span);
+  makeMovable(picture, time);
+  plot.over.addEventListener("mousemove", event =>
+    tell(describeNearest(plot, sale, painted.arrows), event));
+  plot.over.addEventListener("mouseleave", () => tell([]));
+  tableBehind(made, "Table: messages", messageColumns(sale), sale.messages);
+}
