@@ -877,9 +877,9 @@ return {
       at = "zkl_stake_take_data", find = "zkl_data_asks(answer->text, (size_t)answer->size)",
       replace = "true" },
     { "revoke-of-waiters", "a wish that reaches a waiter is forgotten when it holds",
-      at = "zkl_multi_grant", find = "part->phase = ZKL_PHASE_HELD;",
+      at = "zkl_multi_grant", find = "part->handles = 1;",
       replace = [[
-        part->phase = ZKL_PHASE_HELD;
+        part->handles = 1;
         part->revoked = false;]] },
     { "turns-revoked", "a turn that was revoked is handed on",
       at = "zkl_stake_take_data", find = "end_turn(stake);" },
