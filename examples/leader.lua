@@ -30,7 +30,8 @@ assert(election:lead(function(lease)
     say("%s leads, by token %s", address, lease:token_string())
     local done = 0
     while done < 10 do
-        if lease:state() == "lost" then return say("%s has lost it", address) end
+        local state = lease:state()
+        if state == "lost" or state == "released" then return say("%s has lost it", address) end
         if lease:held() then done = done + 1 end -- the work: a store is shown the token first
         zklock.sleep(0.05)
     end
