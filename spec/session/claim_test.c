@@ -132,6 +132,23 @@ static void ways(void) {
         zkl_totals_clear(&totals);
         end(lease);
     }
+    TEST("where the numbers are exhausted, the others are asked for, and not the own node") {
+        const struct zkl_acquire_options options = options_of("/lock", ZKL_MUTEX);
+        char prefix[ZKL_NAME_SIZE];
+        open_session();
+        zkl_name_prefix(prefix, ZKL_MUTEX, 99, 1);
+        snprintf(nodes[0], NODE_SIZE, "/lock/%s2147483647", prefix);
+        zkl_request *request = zkl_acquire(session, &options);
+        CHECK(comes(ZKL_RPC_LIST, ZKL_OP_CREATE));
+        answer(asked_id, &asked);
+        CHECK(asks() && asked.kind == ZKL_RPC_GET);
+        CHECK_TEXT(asked.path, nodes[0]);
+        answer(asked_id, &asked);
+        CHECK(!asks());
+        nodes[0][0] = '\0';
+        zkl_request_drop(request);
+        close_session();
+    }
     TEST("a multi-lock that gave its places up makes no node before both are gone") {
         open_session();
         struct zkl_acquire_options both[] = {options_of("/lock", ZKL_MUTEX),

@@ -224,6 +224,24 @@ static void ends(void) {
     }
 }
 
+static void listens(void) {
+    TEST("who listens asks for the lease's node at once") {
+        open_session();
+        struct zkl_acquire_options options = options_of("/lock", ZKL_MUTEX);
+        zkl_request *request = zkl_acquire(session, &options);
+        serve_requests();
+        zkl_lease *lease = zkl_request_lease(request);
+        CHECK(lease && !asks());
+        zkl_lease_listen(lease);
+        CHECK(asks() && asked.kind == ZKL_RPC_GET);
+        CHECK_TEXT(asked.path, nodes[0]);
+        answer(asked_id, &asked);
+        zkl_request_drop(request);
+        zkl_lease_drop(lease);
+        close_session();
+    }
+}
+
 /* Answers the next transaction with an error, and with what came of each operation. */
 static void refuse(enum zkl_error error, const struct zkl_result *results) {
     struct zkl_rpc rpc;
@@ -485,6 +503,7 @@ int main(void) {
     fixed_names();
     handles();
     ends();
+    listens();
     guards();
     news();
     room();

@@ -279,7 +279,28 @@ static void writes(void) {
     }
 }
 
+static void parents(void) {
+    TEST("without memory for those above it no parent is made") {
+        const struct zkl_acquire_options options = options_of("/lock/deep", ZKL_MUTEX);
+        open_session();
+        zkl_request *request = zkl_acquire(session, &options);
+        CHECK(comes(ZKL_RPC_WRITE, ZKL_OP_CREATE));
+        left = 1;
+        fail_asked(ZKL_ERROR_NO_NODE);
+        CHECK_IS(left, 0);
+        while (asks()) {
+            CHECK(asked.kind != ZKL_RPC_WRITE || asked.ops->mode == ZKL_SEQUENTIAL);
+            answer(asked_id, &asked);
+        }
+        serve();
+        CHECK_IS(zkl_request_code(request), ZKL_OK);
+        zkl_request_drop(request);
+        close_session();
+    }
+}
+
 int main(void) {
+    parents();
     looks();
     questions();
     writes();
