@@ -25,8 +25,8 @@ local breaking = {
     description = "Asks the holder of the lock at PATH to give way, as lock:revoke() does, waits, "
         .. "and then removes the holder's node. A holder that does not listen goes on: end it on "
         .. "its host first, so that no two run at once. What break prints before it asks tells the "
-        .. "host: zklock show does not, once the holder was asked. Only nodes that hold the lock "
-        .. "are removed.",
+        .. "host: zklock show does not, once the holder was asked. If several hold the lock, it is "
+        .. "taken from all; waiters keep their places.",
     example = "zklock break /locks/nightly --grace 30",
 }
 

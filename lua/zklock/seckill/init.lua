@@ -14,6 +14,7 @@ end
 
 local comparisons = require "zklock.seckill.comparison"
 local explorations = require "zklock.seckill.exploration"
+local failure = require "zklock.failure"
 local is_interrupt = require "zklock.system.is_interrupt"
 local misuse = require "zklock.misuse"
 local plans = require "zklock.seckill.plan"
@@ -22,6 +23,8 @@ local progress = require "zklock.seckill.progress"
 local sales = require "zklock.seckill.sale"
 local simulated = require "zklock.seckill.simulated"
 local throwaway = require "zklock.throwaway"
+
+local ngx = ngx
 
 
 local seckill = {}
@@ -58,10 +61,14 @@ local function check_servers(servers)
 end
 
 
+local function refuse_nginx() return failure("context", "a sale", "not in nginx") end
+
+
 local function sell(options, servers)
     local plan = plans.read(options)
     check_servers(servers)
     if plan.simulated then return simulated.carry_out(plan) end
+    if ngx then return refuse_nginx() end
     if servers then return carry_out(plan, servers) end
     return throwaway.with(function(own) return carry_out(plan, own) end)
 end
@@ -70,7 +77,7 @@ end
 --- Carries out a sale.
 ---@param options table
 ---@param servers zklock.Throwaway?  default: of its own
----@return zklock.seckill.Sale? sale  nil: a simulated one that there cannot be
+---@return zklock.seckill.Sale? sale  nil: it cannot be simulated, or not here
 ---@return string? message
 ---@return string? code  "unsupported", "context"
 function seckill.sale(options, servers) return briefly(sell, options, servers) end
@@ -131,6 +138,7 @@ local function compare(strategies, options)
         all[i] = plans.read(with_strategy(options, strategy))
     end
     if all[1].simulated then return simulate_all(all) end
+    if ngx then return refuse_nginx() end
     return throwaway.with(function(servers)
         local made = {}
         for i, plan in ipairs(all) do made[i] = carry_out(plan, servers) end
@@ -141,9 +149,9 @@ end
 --- Carries out the same sale with one strategy after the other.
 ---@param strategies string[]
 ---@param options table?
----@return zklock.seckill.Comparison? comparison  nil: of simulated sales, one that there cannot be
+---@return zklock.seckill.Comparison? comparison  nil: a sale cannot be simulated, or not here
 ---@return string? message
----@return string? code
+---@return string? code  "unsupported", "context"
 function seckill.compare(strategies, options) return briefly(compare, strategies, options) end
 
 
