@@ -105,16 +105,6 @@ return {
     { "src/session/condition.c", "zkl_condition_granted",
       "waiter",
       why = "A claim that comes back has the waiter that was signalled until it is granted." },
-    { "src/session/events.c", "zkl_events_post",
-      "note->posted",
-      why =
-        "Each of its callers has looked before; a note that is in the list twice would break "
-        .. "the list." },
-    { "src/session/events.c", "zkl_events_remove",
-      "!note->posted",
-      why =
-        "Each of its callers has looked before; to take out what is not in the list would "
-        .. "break the list." },
     { "src/session/lease.c", "zkl_release_wait",
       "request && !request->done",
       condition = "!request->done",
@@ -133,9 +123,6 @@ return {
       "member->refusal != ZKL_OK && member->state == ZKL_MEMBER_JOINING",
       condition = "member->state == ZKL_MEMBER_JOINING",
       why = "A refusal is noted of a create alone, which is made in JOINING." },
-    { "src/session/member.c", "answer_remove",
-      "member->state != ZKL_MEMBER_LEAVING",
-      why = "Nothing leads out of LEAVING but the end." },
     { "src/session/outbox.c", "take",
       "case ZKL_EVENT_STATE",
       why = "Changes of the state have a ring of their own, and no note." },
@@ -206,19 +193,11 @@ return {
     { "src/session/stake_feed.c", "feed",
       "default",
       why = "The other kinds of calls are not a stake's." },
+    { "src/session/watches.c", "zkl_watches_answer",
+      "watch->asked",
+      why = "A watch that was asked for says so until the answer." },
     { "src/session/watches.c", "is_of_children",
       "path[0] == '/' && path[1] == '/'",
       condition = "path[0] == '/'",
       why = "Every path begins with a slash." },
-    { "src/session/watches.c", "zkl_watches_answer",
-      "!watch",
-      why =
-        "A watch that was asked for stays until the answer; the session's end answers all "
-        .. "before it forgets them." },
-    { "src/session/watches.c", "zkl_watches_answer",
-      "watch->asked",
-      why = "A watch that was asked for says so until the answer." },
-    { "src/session/watches.c", "zkl_watches_removing",
-      "!watch",
-      why = "Its caller has found the watch that is to be removed." },
 }
