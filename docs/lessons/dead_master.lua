@@ -95,8 +95,8 @@ return {
     question = {
         en = [[
 The lock is a key in Redis. It ends by itself after {ttl} s, only its holder can delete it, and the
-work takes {work} s. Redis runs on three servers, so that the shop goes on when one of them is lost: A
-is the master, and B and C are its replicas. B has each write {lag} after A has answered, and C
+work takes {work} s. Redis runs on three servers, so that the shop goes on when one of them is lost:
+A is the master, and B and C are its replicas. B has each write {lag} after A has answered, and C
 {longer} after.
 
 Three buyers come at the same moment. A grants the lock to the first one, and dies {dies} later.

@@ -22,7 +22,7 @@ end
 function ReplicatedLock.open(server)
     local given = server.parameters
     lags, failover = given.lags, given.failover
-    if given.dies_after then dies = math.huge end
+    if given.dies_after and not granted then dies = math.huge end
     return setmetatable({
         ttl = given.ttl, majority = given.majority, timeout = server.timeout,
         dies_after = given.dies_after, -- so many seconds after the first grant
