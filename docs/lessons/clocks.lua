@@ -71,7 +71,8 @@ return {
         en = [[
 The lock is a row in a table: its name, its owner, and `locked_until`, the time at which it ends. A
 server takes the lock if there is no such row (a release deletes it), or if that time is over. A
-hold may last {lease} s, and the work takes half a second. No process stops, and the database does not fail.
+hold may last {lease} s, and the work takes half a second. No process stops, and the database does
+not fail.
 
 While server {jumper} waits for the lock, its clock jumps a minute ahead: time synchronization has
 begun, or somebody has set it.
