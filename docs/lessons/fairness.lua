@@ -57,14 +57,14 @@ local function sleeps_of(sale, buyer)
 end
 
 
--- The sleeps of the one that was overtaken most often.
+-- The sleeps of the one that was overtaken most often; a text where there is room.
 local function spans(sale)
     local waiter, list = most_overtaken(sale), {}
     for i, each in ipairs(waiter and sleeps_of(sale, waiter.buyer) or {}) do
         list[i] = {
             server = waiter.server, at = each.at, ended = each.ended,
-            text = {
-                en = ("sleeps %g s"):format(each.seconds), zh = ("睡 %g 秒"):format(each.seconds),
+            text = each.seconds < 0.2 and { en = "", zh = "" } or {
+                en = ("%g s"):format(each.seconds), zh = ("%g 秒"):format(each.seconds),
             },
         }
     end

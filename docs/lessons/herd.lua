@@ -61,7 +61,7 @@ local function many(strategy)
 end
 
 
--- How often each server has been woken so far, above its row.
+-- How often each server has been woken so far, above its row, until it releases the lock.
 local function spans(sale)
     local list, lists = {}, wakes_by_server(sale)
     for _, purchase in ipairs(sale.purchases) do
@@ -70,7 +70,7 @@ local function spans(sale)
             local following = wakes[i + 1]
             list[#list + 1] = {
                 server = purchase.server, at = wake.arrived,
-                ended = following and following.arrived or purchase.granted,
+                ended = following and following.arrived or purchase.released,
                 text = { en = i, zh = i },
             }
         end
@@ -100,7 +100,7 @@ end
 -- Each release, and whom ZooKeeper wakes because of it.
 local function steps_of(sale)
     local list = {}
-    for _, purchase in ipairs(sale.purchases) do
+    for _, purchase in ipairs(sale.rows) do
         list[#list + 1] = { at = purchase.released, purchase = purchase }
     end
     steps.sorted(list)
@@ -189,12 +189,13 @@ it has the lock, and all others watch it. When it is deleted, they are woken and
     },
     run = {
         en = [[
-The servers come in the order of their numbers. Above a server that waits you see how often it has
-been woken so far; the column "woken" of the table has the sum. (Tokens are numbers of ZooKeeper's
-transactions. Each try to create the node is one, even if it fails, so there are gaps between them.)
-]],
+The servers come in the order of their numbers. Above each of them you see how often it has been
+woken so far: each box begins with a wake. The column "woken" of the table has the last number.
+(Tokens are numbers of ZooKeeper's transactions. Each try to create the node is one, even if it
+fails, so there are gaps between them.)]],
         zh = [[
-服务器按编号的顺序到来。正在等锁的服务器上方，是它到这时被叫醒的次数；总数在表中“被叫醒”一列。
+服务器按编号的顺序到来。每台服务器上方的数字，是它到这时被叫醒的次数：每个方框从一次叫醒开始。
+表中“被叫醒”一列是最后的次数。
 （令牌是 ZooKeeper 的事务编号。每次尝试创建节点都是一个事务，失败的也算，所以令牌不连续。）]],
     },
     cause = {
