@@ -180,7 +180,7 @@ choose a replica that does not have the write.]],
 Redis 也可以用 `WAIT` 等待副本。这样丢锁会少一些，但故障切换仍可能选中一个没有这次写入的副本。]],
     },
     code = [[
--- redis:set("lock", me, "NX", "PX", 30000)      -- the master has it
+-- redis:set("lock", me, "NX", "PX", 5000)       -- the master has it
 session:mutex("/lock/bun"):acquire()             -- most of the servers have it]],
     same = {
         en = [[

@@ -61,11 +61,10 @@ end
 local function spans(sale)
     local waiter, list = most_overtaken(sale), {}
     for i, each in ipairs(waiter and sleeps_of(sale, waiter.buyer) or {}) do
+        local text = each.seconds < 0.2 and "" or ("%g"):format(each.seconds)
         list[i] = {
             server = waiter.server, at = each.at, ended = each.ended,
-            text = each.seconds < 0.2 and { en = "", zh = "" } or {
-                en = ("%g s"):format(each.seconds), zh = ("%g 秒"):format(each.seconds),
-            },
+            text = { en = text, zh = text },
         }
     end
     return list
@@ -206,10 +205,10 @@ sleep is twice as long as the one before it: 0.05 s, 0.1 s, 0.2 s, …
     run = {
         en = [[
 Each server has one buyer, and the buyers are in the order in which they came. Above buyer
-{without.first} you see its sleeps; it asks at the end of each. The column "overtaken by" of the
-table counts the buyers who came later and had the lock earlier.]],
+{without.first} you see its sleeps, in seconds; it asks at the end of each. The column "overtaken
+by" of the table counts the buyers who came later and had the lock earlier.]],
         zh = [[
-每台服务器有一个买家，从上到下就是到来的顺序。买家 {without.first} 的上方是它每次睡的时间，睡完就问一次。
+每台服务器有一个买家，从上到下就是到来的顺序。买家 {without.first} 的上方是它每次睡的秒数，睡完就问一次。
 表中“被几人抢先”一列，是来得更晚却更早得到锁的人数。]],
     },
     cause = {
