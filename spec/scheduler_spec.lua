@@ -9,12 +9,19 @@ local page = require "docs.lessons.scheduler.page"
 local play = require "docs.lessons.scheduler.play"
 local rig = require "spec.rig"
 local store = require "docs.lessons.scheduler.store"
+local texts = require "docs.lessons.scheduler.texts"
+local ways = require "docs.lessons.scheduler.ways"
 local words_of = require "docs.lessons.scheduler.words"
+
+local unpack = table.unpack or unpack -- luacheck: std max
 
 local played = {} -- by the game's name
 setup(function()
     for _, game in ipairs(games) do played[game.name] = { game = game, graph = graph.of(game) } end
 end)
+
+
+local function shortest(name) return played[name].graph.shortest end
 
 
 -- Whether the choices lead to the states that the table has, from the beginning on.
@@ -149,9 +156,7 @@ end)
 
 
 describe("the bun", function()
-    local function shortest(name) return played[name].graph.shortest end
-
-    it("is sold twice with a lock in each process", function()
+        it("is sold twice with a lock in each process", function()
         assert.same({ "ask 1", "read 1", "ask 2", "read 2", "write 1", "write 2" },
             shortest("local").path)
     end)
@@ -211,8 +216,48 @@ describe("the page", function()
             for list in text:gmatch '<ol class="way">(.-)</ol>' do
                 counts[#counts + 1] = select(2, list:gsub("<li>", ""))
             end
-            assert.same({ 6, 9 }, counts)
+            assert.same({ 6, 9, 9, 8 }, counts)
             assert.is_truthy(text:find("<details open>", 1, true))
+        end
+    end)
+
+    it("has two near misses: a late write that is refused, and one that does no harm", function()
+        local states = played.token.graph.states
+        local function end_of(places)
+            local told, view = {}, states[places[#places]].view
+            for i, server in ipairs(view.servers) do told[i] = server.told end
+            return table.concat(told, ", ") .. ": " .. view.orders
+        end
+        assert.equal("refused, sold: 1", end_of(ways.of(states, shortest("zookeeper").path)))
+        assert.equal("sold, sold_out: 1", end_of(ways.late_write(states)))
+    end)
+
+    it("shows no two states alike, and no server that goes on while it is stopped", function()
+        for _, each in pairs(played) do
+            for language, words in pairs(words_of) do
+                local seen = {}
+                for i, state in ipairs(each.graph.states) do
+                    local rows = table.concat(texts.rows(state.view, each.game, words), "\n")
+                    assert.is_nil(seen[rows], language .. rows)
+                    seen[rows] = i
+                    for number, server in ipairs(state.view.servers) do
+                        local goes_on = rows:find(words.two:format(number), 1, true)
+                        assert.is_false(goes_on ~= nil and server.stopped)
+                    end
+                end
+            end
+        end
+    end)
+
+    it("says what a server does not know that was stopped while it waited", function()
+        local words = words_of.en
+        for _, case in ipairs{ { { "write 1" }, words.unheard.granted },
+                               { { "expire" }, words.unheard.expired }, { {} } } do
+            local path = { "ask 1", "read 1", "ask 2", "stop 2", unpack(case[1]) }
+            local views = play.views(games[2], path)
+            local row = texts.rows(views[#views], games[2], words)[2]
+            local said = { words.stopped, words.at.wait, case[2] }
+            assert.equal(table.concat(said, words.joint), row)
         end
     end)
 

@@ -70,15 +70,16 @@ return {
     question = {
         en = [[
 The lock is a row in a table: its name, its owner, and `locked_until`, the time at which it ends. A
-server takes the lock if there is no such row, or if that time is over. A hold may last
-{lease} s, and the work takes half a second. No process stops, and the database does not fail.
+server takes the lock if there is no such row (a release deletes it), or if that time is over. A
+hold may last {lease} s, and the work takes half a second. No process stops, and the database does
+not fail.
 
 While server {jumper} waits for the lock, its clock jumps a minute ahead: time synchronization has
 begun, or somebody has set it.
 
 **Ten buns, three buyers. How many buns are left?**]],
         zh = [[
-锁是表里的一行：名称、持有者，以及 `locked_until`，也就是它到期的时刻。没有这一行，或者那个时刻已过，
+锁是表里的一行：名称、持有者，以及 `locked_until`，也就是它到期的时刻。没有这一行（释放时会删掉它），或者那个时刻已过，
 服务器就可以拿走锁。一次持锁最长 {lease} 秒，工作只要半秒。没有进程停住，数据库也没有出事。
 
 服务器 {jumper} 等锁的时候，它的时钟向前跳了一分钟：时间同步刚刚开始，或者有人改了时间。
@@ -116,39 +117,51 @@ begun, or somebody has set it.
     },
     run = {
         en = [[
-Above the row of server {jumper} you see its clock. At the moment of the jump it gets the lock.]],
+Above the row of server {jumper} you see its clock. When it asks the next time after the jump, it
+gets the lock.]],
         zh = [[
-服务器 {jumper} 那一行的上方是它的时钟。时钟一跳，它就得到了锁。]],
+服务器 {jumper} 那一行的上方是它的时钟。时钟跳变之后，它下一次去问，就得到了锁。]],
     },
     cause = {
         en = [[
 A time means something only by the clock from which it was read, and each machine has its own. Wall
 clocks are set: by time synchronization, by people, after a virtual machine was restored. A clock
-need not even jump: one that is always a minute ahead does the same. And if its server dies with the
-lock, the others wait for {longest} s.]],
+need not even jump: one that is always a minute ahead does the same.
+
+The opposite happens, too. If a server whose clock is {by} s ahead dies with the lock, the others
+wait for {longest} s.]],
         zh = [[
 一个时刻，只有对照读出它的那个时钟才有意义，而每台机器都有自己的时钟。墙上时钟（wall clock）是会被改的：
 时间同步会改，人会改，虚拟机恢复之后也会变。时钟甚至不必跳变：一直快一分钟，结果也一样。
-而且，要是这台服务器拿着锁死掉，别人要等 {longest} 秒。]],
+
+也有相反的情形：时钟快了 {by} 秒的服务器拿着锁死掉，别人就要等 {longest} 秒。]],
     },
     mend = {
         en = [[
-Let one machine count, and let it count **seconds** by a monotonic clock, which nobody can set. That
-is how ZooKeeper measures for how long it has not heard from a session. zklock uses its own
-monotonic clock, and counts from the moment at which it sent the last message that ZooKeeper has
-answered, so its lease is lost before ZooKeeper gives the lock away. No two clocks are compared.
+Write no time into the lock. Count **seconds** instead, by a monotonic clock, which nobody can set.
+ZooKeeper counts for how long it has not heard from a session, and ends the session and its locks
+after that. No other clock decides who has the lock.
 
-If the lock stays in the database, take the time from the database (`now()` in the statement): one
-clock for all. It may still jump, as the clock of a Redis server may, by which keys end.]],
+The holder counts as well, by its own monotonic clock, so that it knows when its lock may be gone.
+zklock counts from an earlier moment than ZooKeeper: from when it sent the last message that
+ZooKeeper has answered. So the holder gives the lock up first, and no clock is compared with
+another.
+
+If the lock stays in the database, let the database read the time (`now()` in the statement). Then
+there is one clock for all. It can still jump, and so can the clock of a Redis server, which decides
+when a key ends.]],
         zh = [[
-只让一台机器来数，并且数的是**秒数**，用谁也改不了的单调时钟（monotonic clock）。ZooKeeper 就这样数一个会话
-已经多久没有动静。zklock 也用自己的单调时钟，从得到答复的最后一条消息发出的那一刻数起，
-所以在 ZooKeeper 把锁给别人之前，它的租约已经失去。没有两个时钟需要互相比较。
+不要把时刻写进锁里，改为数**秒数**，用谁也改不了的单调时钟（monotonic clock）。ZooKeeper 数的是一个会话
+已经多久没有动静，到了时限就结束会话，收回它的锁。锁在谁手里，不由别的时钟决定。
 
-如果锁还是放在数据库里，就用数据库的时间（在语句中写 `now()`）：大家用同一个时钟。它仍可能跳变，
-Redis 服务器的时钟也一样，而键正是按它过期的。]],
+持有者自己也要数，用它自己的单调时钟，才知道锁什么时候可能已经没了。zklock 的起点比 ZooKeeper 早：
+从得到答复的最后一条消息发出的那一刻数起。所以总是持有者先认为锁已失去，也没有两个时钟需要互相比较。
+
+如果锁还是放在数据库里，就让数据库来读时间（在语句中写 `now()`）：大家用同一个时钟。它仍可能跳变，
+Redis 服务器的时钟也一样，而键何时过期正由它决定。]],
     },
     code = [[
+-- INSERT INTO lock (name, owner, locked_until) VALUES ('bun', :me, :my_time + 30), or
 -- UPDATE lock SET owner = :me, locked_until = :my_time + 30
 --     WHERE name = 'bun' AND locked_until < :my_time
 local session = zklock.connect("zk1,zk2,zk3", { timeout = 30 })    -- ZooKeeper counts the seconds

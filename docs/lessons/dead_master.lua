@@ -1,33 +1,36 @@
---- Lesson: the master dies before its replica has the lock.
+--- Lesson: the master dies before a replica has the lock.
 
 local seckill = require "zklock.seckill"
 local steps = require "docs.lessons.site.steps"
 
-local LAG, FAILOVER, DIES, SCHEDULES = 0.1, 0.2, 0.09, 1000
+local LAGS, FAILOVER, DIES, WORK, TTL = { 0.2, 0.3 }, 0.2, 0.18, 0.5, 5 -- seconds
+local SCHEDULES = 1000
 
 
-local function parameters(majority, dies_after)
-    return { lag = LAG, failover = FAILOVER, majority = majority, dies_after = dies_after }
+local function options(majority, dies_after)
+    return {
+        buyers = 3, servers = 3, products = { bun = 10 },
+        strategy = "docs.lessons.replicated_lock", pause = WORK,
+        parameters = {
+            lags = LAGS, failover = FAILOVER, ttl = TTL, majority = majority,
+            dies_after = dies_after,
+        },
+    }
 end
 
 
 local function run(majority)
-    return {
-        buyers = 3, servers = 3, products = { bun = 10 },
-        strategy = "docs.lessons.replicated_lock", parameters = parameters(majority, DIES),
-        pause = 0.5, simulated = true, seed = 1,
-    }
+    local made = options(majority, DIES)
+    made.simulated, made.seed = true, 1
+    return made
 end
 
 
 -- How many of so many schedules are wrong, if the master dies at a moment that the seed chooses.
 local function wrong(majority)
-    local found = assert(seckill.explore({
-        buyers = 3, servers = 3, products = { bun = 10 },
-        strategy = "docs.lessons.replicated_lock", parameters = parameters(majority), pause = 0.5,
-        faults = {},
-    }, { seeds = SCHEDULES }))
-    return found.wrong
+    local explored = options(majority)
+    explored.faults = {}
+    return assert(seckill.explore(explored, { seeds = SCHEDULES })).wrong
 end
 
 
@@ -40,14 +43,14 @@ end
 
 
 -- No line ends between a number and its unit.
-local function milliseconds(seconds) return ("%d\194\160ms"):format(1000 * seconds) end
+local function milliseconds(seconds) return ("%.0f\194\160ms"):format(1000 * seconds) end
 
 
 local function spans(sale)
     local died = death(sale)
     return {
-        { at = 0, ended = died, text = { en = "master", zh = "主节点" } },
-        { at = died + FAILOVER, text = { en = "replica as master", zh = "副本成为主节点" } },
+        { at = 0, ended = died, text = { en = "A", zh = "A" } },
+        { at = died + FAILOVER, text = { en = "B", zh = "B" } },
     }
 end
 
@@ -55,11 +58,11 @@ end
 local function steps_of(sale)
     local list, knows = steps.of(sale), sale.verdict == "right"
     local died = death(sale)
-    list[#list + 1] = { at = died, text = { en = "the master dies", zh = "主节点死掉" } }
+    list[#list + 1] = { at = died, text = { en = "A, the master, dies", zh = "主节点 A 死掉" } }
     list[#list + 1] = { at = died + FAILOVER, text = {
-        en = knows and "the replica takes over, and has the lock"
-            or "the replica takes over, and has no lock",
-        zh = knows and "副本接替，它有这把锁" or "副本接替，它没有这把锁",
+        en = knows and "B becomes the master, and has the lock"
+            or "B becomes the master, and does not have the lock",
+        zh = knows and "B 成为主节点，它有这把锁" or "B 成为主节点，它没有这把锁",
     } }
     return steps.sorted(list)
 end
@@ -83,50 +86,52 @@ return {
     spans = spans, steps = steps_of,
     facts = function()
         return {
-            lag = milliseconds(LAG), dies = milliseconds(DIES), failover = milliseconds(FAILOVER),
+            lag = milliseconds(LAGS[1]), longer = milliseconds(LAGS[2]),
+            dies = milliseconds(DIES), failover = milliseconds(FAILOVER), work = WORK, ttl = TTL,
             explored = { schedules = SCHEDULES, plain = wrong(), majority = wrong(true) },
         }
     end,
 
     question = {
         en = [[
-The lock is a key in Redis, and it has all that the lessons before have asked for: it ends by itself
-after 30 s, which is much longer than the work takes, and only its holder can delete it. Redis has a
-replica, so that the shop goes on when a server is lost. A write is at the replica {lag} after the
-master has answered.
+The lock is a key in Redis. It ends by itself after {ttl} s, only its holder can delete it, and the
+work takes {work} s. Redis runs on three servers, so that the shop goes on when one of them is lost:
+A is the master, and B and C are its replicas. B has each write {lag} after A has answered, and C
+{longer} after.
 
-The master grants the lock to the first buyer, and dies {dies} later. Another {failover} later
-the replica takes its place. No buyer is stopped, and none is late.
+Three buyers come at the same moment. A grants the lock to the first one, and dies {dies} later.
+Another {failover} later B becomes the master: it has more of the writes than C. No buyer is
+stopped, and none is late.
 
-**Ten buns, three buyers. How many buns are left?**]],
+**There were ten buns. How many are left?**]],
         zh = [[
-锁是 Redis 里的一个键，前几课要求的它都做到了：30 秒后自动过期，远比工作的时间长；只有持有者能删除它。
-Redis 还有一个副本，丢了一台服务器，商店照常营业。主节点答复之后，写入要过 {lag} 才到副本。
+锁是 Redis 里的一个键，{ttl} 秒后自动过期，只有持有者能删除它；工作要 {work} 秒。Redis 有三台服务器，丢了一台，
+商店照常营业：A 是主节点，B 和 C 是副本。A 答复之后，B 过 {lag} 有这次写入，C 过 {longer} 才有。
 
-主节点把锁给了第一个买家，{dies} 后死掉。再过 {failover}，副本接替它。没有买家停住，也没有买家来晚。
+三个买家同时到来。A 把锁给了第一个买家，{dies} 后死掉。再过 {failover}，B 成为主节点，因为它的写入比 C 全。
+没有买家停住，也没有买家来晚。
 
-**十个包子，三个买家。还剩几个？**]],
+**原来有十个包子，还剩几个？**]],
     },
     answers = {
         {
             value = 7,
-            en = { "7: the replica has the lock, too", "It would have it {lag} after the answer. "
+            en = { "7: the replicas have the lock, too", "B would have it {lag} after the answer. "
                 .. "The master lived for {dies}." },
-            zh = { "7 个：副本也有这把锁", "答复之后要过 {lag} 才会有，而主节点只活了 {dies}。" },
+            zh = { "7 个：副本也有这把锁", "答复之后要过 {lag}，B 才会有，而主节点只活了 {dies}。" },
         },
         {
             value = 8,
-            en = { "8: one sale is lost", "The replica had never heard of the first buyer's "
-                .. "lock, so it gave it to the next one. Both read 10, and both wrote 9." },
-            zh = { "8 个：丢失了一次售卖", "副本从来没有听说过第一个买家的锁，就把它给了下一个。"
+            en = { "8: one sale is lost", "B had never heard of the first buyer's lock, so it gave "
+                .. "it to the next one. Both read 10, and both wrote 9." },
+            zh = { "8 个：丢失了一次售卖", "B 从来没有听说过第一个买家的锁，就把它给了下一个。"
                 .. "两个人都读到 10，都写下 9。" },
         },
         {
             value = 9,
-            en = { "9: two sales are lost", "Only what the replica did not have yet is lost: one "
-                .. "lock. It has the second buyer's, so the third one waits for that." },
-            zh = { "9 个：丢失了两次售卖", "丢的只是副本还没有的东西：一把锁。第二个买家的锁它有，"
-                .. "所以第三个会等第二个。" },
+            en = { "9: two sales are lost", "Only the first buyer's lock got lost. B has the "
+                .. "second buyer's, so the third one waits for that." },
+            zh = { "9 个：丢失了两次售卖", "丢的只是第一个买家的锁。第二个买家的锁 B 有，所以第三个会等第二个。" },
         },
         {
             value = "error",
@@ -138,53 +143,61 @@ Redis 还有一个副本，丢了一台服务器，商店照常营业。主节�
     },
     run = {
         en = [[
-The row at the top is the server that answers. The first two holds overlap, although each of the
-two buyers was granted the lock by the server that was the master then.]],
+The row at the top says which of the lock's servers is the master; between A and B there is none.
+The first two buyers hold the lock at the same time: A granted it to the first one, and B to the
+second one.]],
         zh = [[
-最上面一行是当时答复请求的服务器。前两次持锁重叠，尽管两个买家都是从当时的主节点那里得到锁的。]],
+最上面一行是锁的哪台服务器在当主节点；A 和 B 之间有一段时间没有主节点。前两个买家同时持有锁：
+第一个是从 A 得到的，第二个是从 B 得到的。]],
     },
     cause = {
         en = [[
-The master said yes before any other server knew of it. This is **asynchronous replication**: for a
-moment only one machine knows the answer, and the failover replaces that machine by one that has
-never heard of the lock. (If a release is lost like that, all wait until it ends by itself.)]],
+A said yes before any other server knew of the lock. This is **asynchronous replication**: for a
+moment one machine alone knows the answer. When it dies, a machine that has never heard of the lock
+takes its place.
+
+(A release can get lost, too. Then all wait until the lock ends by itself.)]],
         zh = [[
-主节点在别的服务器知道之前就答应了。这叫**异步复制**：有那么一会儿，只有一台机器知道这个答复，
-而故障切换恰好把它换成了一台没听说过这件事的机器。
-（如果丢的是一次释放，大家就得等到这把锁自己过期。）]],
+A 在别的服务器知道之前就答应了。这叫**异步复制**：有那么一会儿，只有一台机器知道这个答复。它一死，
+接替它的机器从来没有听说过这把锁。
+
+（释放也可能这样丢掉，大家就得等到这把锁自己过期。）]],
     },
     mend = {
         en = [[
-Answer when **most of the servers** have the write, and elect a server only if it has every write
-that was answered. Any two majorities share a server, so the next leader knows the lock. That is how
-ZooKeeper, etcd and Consul work. The price is one more trip between servers for each grant.
+Answer when **most of the servers** have the write, and let only a server become master that has
+every write that was answered. Any two majorities share a server, so there is always one that knows
+the lock. ZooKeeper, etcd and Consul work like that. The price: each grant waits for another server,
+here for {lag} from A, and for {longer} from B.
 
 Redis can be told to wait for replicas (`WAIT`). That makes the loss rarer, but a failover may still
 choose a replica that does not have the write.]],
         zh = [[
-等**多数服务器**都有了这次写入再答复，并且只让拥有全部已答复写入的服务器成为新的主节点。任意两个多数派
-至少有一台共同的服务器，所以新的主节点一定知道这把锁。ZooKeeper、etcd 和 Consul 都是这样做的。
-代价是每次获锁多一次服务器之间的往返。
+等**多数服务器**都有了这次写入再答复，并且只让拥有全部已答复写入的服务器成为主节点。任意两个多数派
+至少有一台共同的服务器，所以总有一台知道这把锁。ZooKeeper、etcd 和 Consul 都是这样做的。
+代价是每次获锁都要等另一台服务器：这里 A 要等 {lag}，B 要等 {longer}。
 
 Redis 也可以用 `WAIT` 等待副本。这样丢锁会少一些，但故障切换仍可能选中一个没有这次写入的副本。]],
     },
     code = [[
--- redis:set("lock", me, "NX", "PX", 30000)      -- the master has it
+-- redis:set("lock", me, "NX", "PX", 5000)       -- the master has it
 session:mutex("/lock/bun"):acquire()             -- most of the servers have it]],
     same = {
         en = [[
-The same sale, where the answer waits for the replica (`majority = true`; here most of the servers
-are both). The master dies as before. The replica has the lock, so the next buyer waits for the
-first one, and {second.left} buns are left.
+The same sale with `majority = true`: a server answers when two of the three have the write. A dies
+{dies} after the first grant, as before. B has the lock, so the next buyer waits for the first one,
+and {second.left} buns are left. B and C are still two of three, so the shop goes on without A. (If
+A dies before it has answered, nobody was granted the lock, and the buyer asks B.)
 
-In {explored.schedules} more schedules, without `dies_after`, the seed chooses when the master dies.
-{explored.plain} go wrong with asynchronous replication, and {explored.majority} with a
-majority.]],
+In {explored.schedules} more schedules the seed chooses when A dies: that is the call without
+`dies_after`. {explored.plain} go wrong with asynchronous replication, and {explored.majority} with
+a majority.]],
         zh = [[
-同一场秒杀，答复之前先等副本（`majority = true`，这里的多数就是两台）。主节点照样死掉。副本有这把锁，
-所以下一个买家会等第一个，剩下 {second.left} 个。
+同一场秒杀，加上 `majority = true`：三台中有两台有了写入才答复。A 照样在第一次授予后 {dies} 死掉。
+B 有这把锁，所以下一个买家会等第一个，剩下 {second.left} 个。B 和 C 仍是三台中的两台，没有 A 商店照常营业。
+（如果 A 还没有答复就死掉，那么谁也没有得到锁，买家会再去问 B。）
 
-再模拟 {explored.schedules} 种调度，去掉 `dies_after`，主节点死掉的时刻由种子决定：
+再模拟 {explored.schedules} 种调度，A 死掉的时刻由种子决定，也就是把上面的调用去掉 `dies_after`：
 异步复制有 {explored.plain} 种出错，多数派有 {explored.majority} 种。]],
     },
     try = {

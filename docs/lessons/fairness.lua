@@ -1,12 +1,16 @@
 --- Lesson: a lock without a queue, where those that have waited long ask seldom.
 
+local picture = require "docs.lessons.site.picture"
+local seckill = require "zklock.seckill"
 local steps = require "docs.lessons.site.steps"
 
+local GAP, WORK = 0.09, 0.16 -- seconds: from one buyer to the next, and of a purchase
+local SEEDS = 40
 
 local function run(strategy)
     return {
         buyers = 8, servers = 8, products = { bun = 7 }, strategy = strategy,
-        purchase = "docs.lessons.comes_later", parameters = { gap = 0.1 }, pause = 0.17,
+        purchase = "docs.lessons.comes_later", parameters = { gap = GAP }, pause = WORK,
         simulated = true, seed = 1,
     }
 end
@@ -40,6 +44,33 @@ local function refused(sale)
 end
 
 
+-- The sleeps of a buyer, as it has noted them.
+local function sleeps_of(sale, buyer)
+    local list = {}
+    for _, note in ipairs(sale.notes) do
+        local seconds = tonumber(note.line:match "^asked in vain, sleeps (%S+) s$")
+        if seconds and note.buyer == buyer then
+            list[#list + 1] = { at = note.at, ended = note.at + seconds, seconds = seconds }
+        end
+    end
+    return list
+end
+
+
+-- The sleeps of the one that was overtaken most often; a text where there is room.
+local function spans(sale)
+    local waiter, list = most_overtaken(sale), {}
+    for i, each in ipairs(waiter and sleeps_of(sale, waiter.buyer) or {}) do
+        local text = each.seconds < 0.2 and "" or ("%g"):format(each.seconds)
+        list[i] = {
+            server = waiter.server, at = each.at, ended = each.ended,
+            text = { en = text, zh = text },
+        }
+    end
+    return list
+end
+
+
 -- What happened while the one that was overtaken most often waited.
 local function steps_of(sale)
     local waiter, by = most_overtaken(sale)
@@ -50,8 +81,38 @@ local function steps_of(sale)
             at = each.granted, what = "overtakes", count = waiter.buyer, purchase = each,
         }
     end
+    local sleeps = sleeps_of(sale, waiter.buyer)
+    local last = sleeps[#sleeps]
+    list[#list + 1] = { at = last.at, purchase = waiter, text = {
+        en = ("asks in vain, and sleeps %g s"):format(last.seconds),
+        zh = ("又没问到，睡 %g 秒"):format(last.seconds),
+    } }
     list[#list + 1] = { at = waiter.granted, what = "comes_too_late", purchase = waiter }
     return steps.sorted(list)
+end
+
+
+-- In how many runs of other seeds the same buyer gets no bun.
+local function same_with_other_seeds(buyer)
+    local same, options = 0, run "docs.lessons.polled_lock"
+    for seed = 1, SEEDS do
+        options.seed = seed
+        if refused(assert(seckill.sale(options))) == buyer then same = same + 1 end
+    end
+    return same
+end
+
+
+-- For how long nobody had the lock until all were done, and the longest time between two holds.
+local function pauses_of(sale)
+    local holds, idle, longest = {}, 0, 0
+    for i, each in ipairs(sale.purchases) do holds[i] = each end
+    table.sort(holds, function(a, b) return a.granted < b.granted end)
+    for i = 2, #holds do
+        local pause = holds[i].granted - holds[i - 1].released
+        idle, longest = idle + pause, math.max(longest, pause)
+    end
+    return picture.duration(idle), picture.duration(longest)
 end
 
 
@@ -70,14 +131,18 @@ return {
     },
     predicted = function(facts) return facts.without.first end,
     facts = function(facts)
-        local _, first = most_overtaken(facts.first)
-        local _, second = most_overtaken(facts.second)
+        local waiter, others = most_overtaken(facts.first)
+        local sleeps, without = sleeps_of(facts.first, waiter.buyer), refused(facts.first)
+        local idle = pauses_of(facts.first)
+        local _, handover = pauses_of(facts.second)
         return {
-            without = { first = refused(facts.first), second = refused(facts.second) },
-            overtakes = { first = #first, second = #second },
+            gap = GAP, work = WORK, idle = idle, handover = handover,
+            without = { first = without, second = refused(facts.second) },
+            overtakes = #others, vain = #sleeps, longest = sleeps[#sleeps].seconds,
+            seeds = SEEDS, same = same_with_other_seeds(without),
         }
     end,
-    steps = steps_of,
+    spans = spans, steps = steps_of,
     column = {
         en = "overtaken by", zh = "被几人抢先",
         of = function(purchase) return purchase.overtaken end,
@@ -93,16 +158,19 @@ return {
 
     question = {
         en = [[
-A purchase takes 0.17 s, and a buyer comes every 0.1 s: buyer 1, then buyer 2, and so on to buyer
-{first.buyers}. There are {first.stock} buns, so one buyer will read "sold out". The lock is a key
-in Redis or a row in a table. It never has two holders, but it has no queue: a buyer who does not
-get it sleeps and asks again. So that the server is not asked too often, each sleep is twice as long
-as the one before it: 0.05 s, 0.1 s, 0.2 s, …
+A purchase takes {work} s, and a buyer comes every {gap} s: buyer 1, then buyer 2, and so on to
+buyer {first.buyers}. There are {first.stock} buns, so one buyer will read "sold out".
+
+The lock is a key in Redis or a row in a table. It never has two holders, but it has no queue: a
+buyer who does not get it sleeps and asks again. So that the server is not asked too often, each
+sleep is twice as long as the one before it: 0.05 s, 0.1 s, 0.2 s, …
 
 **Which buyer gets no bun?**]],
         zh = [[
-买一次要 0.17 秒，而每 0.1 秒就来一个买家：先是买家 1，再是买家 2，直到买家 {first.buyers}。
-包子有 {first.stock} 个，所以总有一个买家会读到“售罄”。锁是 Redis 里的一个键，或者表里的一行。
+买一次要 {work} 秒，而每 {gap} 秒就来一个买家：先是买家 1，再是买家 2，直到买家 {first.buyers}。
+包子有 {first.stock} 个，所以总有一个买家会读到“售罄”。
+
+锁是 Redis 里的一个键，或者表里的一行。
 它绝不会同时有两个持有者，只是没有队列：没得到锁的买家睡一会儿再问。为了不把服务器问得太勤，
 每次都睡得比上次长一倍：0.05 秒、0.1 秒、0.2 秒……
 
@@ -117,56 +185,64 @@ as the one before it: 0.05 s, 0.1 s, 0.2 s, …
         },
         {
             value = 2,
-            en = { "Buyer 2, who came second", "It was asleep at each release. "
-                .. "{overtakes.first} buyers who came later asked at a better moment, and when it "
-                .. "had the lock at last the shelf was empty." },
-            zh = { "买家 2：它是第二个来的", "每次释放时它都在睡。后来的 {overtakes.first} 个买家问得更巧，"
-                .. "等它终于得到锁，架子已经空了。" },
+            en = { "Buyer 2, who came second", "It asked {vain} times in vain, each time "
+                .. "while another buyer had the lock, and slept longer after each time. "
+                .. "{overtakes} buyers who came later asked when the lock was free. When it had "
+                .. "the lock at last the shelf was empty." },
+            zh = { "买家 2：它是第二个来的", "它问了 {vain} 次，每次锁都在别人手里，而且每问一次睡得更久。"
+                .. "后来的 {overtakes} 个买家问的时候，锁恰好空着。等它终于得到锁，架子已经空了。" },
         },
         {
             value = "chance",
-            en = { "Any one: the lock is a lottery", "A lottery would be fairer. Here those that "
-                .. "have just come ask often, and those that have waited long ask seldom: the odds "
-                .. "are against the latter." },
-            zh = { "都有可能：这是抽签", "抽签倒还公平些。在这里，刚来的问得勤，等得久的问得少：等得越久，机会反而越小。" },
+            en = { "Any one: the lock is a lottery", "No two buyers ask at the same moment here, "
+                .. "so nothing is left to chance: the buyer is the same in {same} of {seeds} runs "
+                .. "with other seeds. A lottery would be fairer. Buyers who have just come ask "
+                .. "often, and buyers who have waited long ask seldom." },
+            zh = { "都有可能：这是抽签", "这里没有两个买家在同一刻去问，所以没有碰运气的余地：换 {seeds} 个种子，"
+                .. "{same} 次都是同一个买家。抽签倒还公平些：在这里，刚来的问得勤，等得久的问得少。" },
         },
     },
     run = {
         en = [[
-Each server has one buyer; they are in the order in which they came. The column "overtaken by" of
-the table counts the others that came later and had the lock earlier.]],
+Each server has one buyer, and the buyers are in the order in which they came. Above buyer
+{without.first} you see its sleeps, in seconds; it asks at the end of each. The column "overtaken
+by" of the table counts the buyers who came later and had the lock earlier.]],
         zh = [[
-每台服务器有一个买家，从上到下就是到来的顺序。表中“被几人抢先”一列，是来得更晚却更早得到锁的人数。]],
+每台服务器有一个买家，从上到下就是到来的顺序。买家 {without.first} 的上方是它每次睡的秒数，睡完就问一次。
+表中“被几人抢先”一列，是来得更晚却更早得到锁的人数。]],
     },
     cause = {
         en = [[
-A lock without a queue goes to the one that asks at the right moment. Newcomers ask at once, and
-again soon. A buyer who has failed four times sleeps for 0.8 s, while the lock changes hands several
-times. If buyers kept coming it could wait for ever: it would **starve**. Its log would say
-"timeout", as if the lock had been held all the time.
+A lock without a queue goes to the buyer who asks at the right moment. Newcomers ask at once, and
+again soon. A buyer who has asked {vain} times in vain sleeps for {longest} s, while the lock
+changes hands several times. If buyers kept coming, it could wait for ever: it would **starve**. Its
+log would say "timeout", as if the lock had been held all the time.
 
-Note also the gaps between the bars: the lock is free, people wait, and all of them sleep.]],
+Note also the gaps between the bars, {idle} in all: the lock is free, buyers wait, and all of them
+sleep.]],
         zh = [[
-没有队列的锁，归恰好问到的那一个。新来的马上就问，很快又问；失败了四次的买家却要睡 0.8 秒，
+没有队列的锁，归恰好问到的那一个。新来的马上就问，很快又问；白问了 {vain} 次的买家却要睡 {longest} 秒，
 这期间锁已经换了好几次手。要是一直有人来，它可能永远等下去，这叫**饥饿**。日志里只会写“超时”，好像锁一直被占着。
 
-再看横条之间的空隙：锁空着，有人在等，而等的人都在睡。]],
+再看横条之间的空隙，一共 {idle}：锁空着，有人在等，而等的人都在睡。]],
     },
     mend = {
         en = [[
 Use a lock that has a queue: newcomers go to its end, and a release wakes the waiter at the front.
 zklock's locks do that unless you ask for `order = "none"`; Redisson has `getFairLock`.
 
-Order of arrival has a price. The lock goes to the waiter at the front even if that one is slow to
-wake up, and nobody else may use the time. Inside a process that costs so much that most mutexes are
-unfair on purpose. Between servers each buyer costs a request more, and each hand-over waits for a
-message: the command below measures that.]],
+Order of arrival has a price. The lock goes to the waiter at the front. If that waiter is slow to
+wake up, the lock is idle, although others could use it. Threads of one process lose so much time
+like that that most mutexes inside a process are unfair on purpose. Between servers the next buyer
+has to hear of the release first: here that takes {handover} at most. The command below compares a
+queue with a lock without one in real processes.]],
         zh = [[
 换一把有队列的锁：新来的排到队尾，释放时叫醒队首。zklock 的锁都是这样，除非你指定 `order = "none"`；
 Redisson 有 `getFairLock`。
 
-按先来后到是有代价的：锁一定交给队首，哪怕它醒得慢，这段时间别人也不能用。在一个进程内部，这个代价很大，
-所以多数互斥锁有意做成不公平的。在服务器之间，每个买家多发一个请求，每次交接要等一条消息：下面的命令可以量出来。]],
+按先来后到是有代价的：锁一定交给队首，哪怕它醒得慢，这段时间锁就闲着，别人也不能用。在一个进程的线程之间，
+这个代价很大，所以进程内的互斥锁多数有意做成不公平的。在服务器之间，下一个买家要先得知锁已释放：这里最多
+{handover}。下面的命令用真实的进程，比较有队列和没有队列的锁。]],
     },
     code = [[
 -- while not redis:set(key, me, "NX") do sleep(pause); pause = 2 * pause end

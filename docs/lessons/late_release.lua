@@ -1,5 +1,6 @@
 --- Lesson: a holder that has lost the lock releases it, and deletes that of another.
 
+local picture = require "docs.lessons.site.picture"
 local steps = require "docs.lessons.site.steps"
 
 local function run(careless)
@@ -12,15 +13,50 @@ local function run(careless)
 end
 
 
--- The release of the one that has lost the lock, among the steps that overlapped.
-local function with_release(sale)
-    local list = steps.of(sale)
-    if sale.verdict == "right" then return list end
-    for _, purchase in ipairs(sale.purchases) do
-        if purchase.outcome == "lost" then
-            list[#list + 1] = { at = purchase.released, what = "deletes", purchase = purchase }
+-- Whose lock a release deletes: that of a buyer who was granted it later, and still has it.
+local function victim_of(sale, purchase)
+    for _, other in ipairs(sale.purchases) do
+        if other.granted > purchase.granted and other.granted < purchase.released
+            and other.released > purchase.released then
+            return other
         end
     end
+end
+
+
+-- The one that was stopped, whose lock it deleted, and who got the lock then.
+local function chain(sale)
+    for _, late in ipairs(sale.purchases) do
+        if late.outcome == "lost" then
+            local victim = victim_of(sale, late)
+            return late, victim, victim_of(sale, victim)
+        end
+    end
+end
+
+
+-- The steps of all three.
+local function steps_of(sale)
+    if sale.verdict == "right" then return steps.of(sale) end
+    local late, victim, other = chain(sale)
+    local list = {}
+    local function add(at, what, purchase, count)
+        list[#list + 1] = { at = at, what = what, purchase = purchase, count = count }
+    end
+    add(sale.faults[1].at, "stop", late)
+    add(sale.faults[1].ended, "wakes", late)
+    for _, each in ipairs{ victim, other } do
+        add(each.granted, "reads", each, steps.read(each))
+        add(each.written, "writes", each, each.left)
+    end
+    add(victim.written, "deletes", victim)
+    for _, note in ipairs(sale.notes) do
+        local state = note.line:match "^its hold is (%l+)$"
+        for _, each in ipairs{ late, victim } do
+            if state and note.buyer == each.buyer then add(note.at, "looks_" .. state, each) end
+        end
+    end
+    add(late.released, "deletes", late)
     return steps.sorted(list)
 end
 
@@ -37,20 +73,28 @@ return {
         second = { verdict = "right", sold = 3, left = 7, failed = 1 },
     },
     predicted = function(facts) return facts.first.verdict end,
-    steps = with_release,
+    steps = steps_of,
+    facts = function(facts)
+        local late, victim, other = chain(facts.first)
+        return {
+            late = late.server, victim = victim.server, other = other.server,
+            deleted = picture.duration(late.released), again = picture.duration(victim.released),
+        }
+    end,
 
     question = {
         en = [[
-The lock ends after 1 s, and work takes 0.6 s, so there is room. One holder is stopped for 1.3 s.
-When it goes on, it finishes its work, [looks at its lock](paused-holder.html), sees that it has
-lost it, and writes nothing. Then, as a tidy program does in `finally`, it releases the lock: `DEL
-lock`.
+Four servers have a buyer each, who come at the same moment; there are ten buns. The lock ends after
+1 s, and the work takes 0.6 s, so there is room. The first holder is stopped for 1.3 s, and the
+others get the lock after it. When it goes on, it finishes its work,
+[looks at its lock](paused-holder.html#check_first), sees that it has lost it, and writes nothing.
+Then, as a tidy program does in `finally`, it releases the lock: `DEL lock`.
 
 **Is the stock right at the end?**]],
         zh = [[
-锁在 1 秒后过期，工作只要 0.6 秒，时间足够。有一个持有者停住了 1.3 秒。它继续运行之后做完手里的事，
-[看一眼锁](paused-holder.html)，发现已经失去，于是什么也没写。然后，它像守规矩的程序那样，
-在 `finally` 里释放锁：`DEL lock`。
+四台服务器各有一个买家，同时到来；包子有十个。锁在 1 秒后过期，工作只要 0.6 秒，时间足够。第一个持有者停住了 1.3 秒，
+其他人在它之后得到锁。它继续运行之后做完手里的事，[看一眼锁](paused-holder.html#check_first)，
+发现已经失去，于是什么也没写。然后，它像守规矩的程序那样，在 `finally` 里释放锁：`DEL lock`。
 
 **最后库存对吗？**]],
     },
@@ -76,36 +120,55 @@ lock`.
     },
     run = {
         en = [[
-The hatched part of the bar of the server that was stopped is the time after its lock had ended. The
-other one comes after its release: two who did nothing wrong.]],
+Look at {deleted}. Server {late} was stopped, and its lock has ended long ago. It releases the lock,
+which is server {victim}'s by now, so server {other} gets it. From then on servers {victim} and
+{other} are both at work, and neither of them did anything wrong.
+
+(Between two holds there are up to 10 ms: a server that waits asks again every 10 ms.)]],
         zh = [[
-停住过的那台服务器，横条上有斜线的部分，是它的锁过期之后。另一处斜线在它释放之后：那两个买家什么也没有做错。]],
+看 {deleted} 这一刻。服务器 {late} 停住过，它的锁早已过期。它释放的锁，这时其实是服务器 {victim} 的，
+于是服务器 {other} 得到了锁。从此服务器 {victim} 和 {other} 同时在做事，而它们谁也没有做错。
+
+（两次持锁之间最多隔 10 毫秒：等锁的服务器每 10 毫秒问一次。）]],
     },
     cause = {
         en = [[
-The holder deleted a **name**, and meant its own **grant**. Between the two lies all that happened
-while it was stopped.]],
+The late holder meant the lock that **it** had been granted. `DEL lock` names no grant: it deletes
+the lock of whoever has it at that moment.
+
+Server {victim} looks at its own lock before it writes, and that does not help: the look goes by the
+clock, and its second is not over. A look finds out that a lock has **ended**, and not that another
+server has deleted it. Then server {victim} is careless, too. It releases at {again}, and deletes
+the lock of server {other}. If more buyers waited, the damage would go on.]],
         zh = [[
-它想归还的是**自己那一次获锁**，删掉的却是一个**名字**。两者之间，隔着它停住时发生的一切。]],
+来晚的持有者想归还的，是**它自己**得到过的那把锁。可是 `DEL lock` 没有说是哪一次得到的：
+这一刻锁在谁手里，删掉的就是谁的。
+
+服务器 {victim} 写之前也看了自己的锁，却没有用：它看的是时钟，而它的一秒还没有到。看一眼能发现锁**过期**，
+发现不了锁被别人删掉。随后服务器 {victim} 也同样粗心：它在 {again} 释放，又删掉了服务器 {other} 的锁。
+要是还有买家在等，错误会一直传下去。]],
     },
     mend = {
         en = [[
-Give each grant a value that no other has, and delete the lock only if it still has that value, in
-one step: with a script in Redis, as a `GET` and a `DEL` after it have the same gap again. (In
-ZooKeeper each grant is a node of its own.)]],
+Give each grant a value that no other has, and delete the lock only if it still has that value. In
+Redis a script does both in one step. With a `GET` and then a `DEL` the lock could end between the
+two. (In ZooKeeper each grant is a node of its own, so a holder deletes nothing but its own
+node.)]],
         zh = [[
-给每次获锁一个独有的值，只有锁里还是这个值才删除，而且要一步做完：在 Redis 中用脚本，因为先 `GET` 再 `DEL`，
-中间又是同样的空隙。（在 ZooKeeper 中，每次获锁都是一个单独的节点。）]],
+给每次获锁一个独有的值，只有锁里还是这个值才删除。在 Redis 中用脚本，两件事一步做完；如果先 `GET` 再 `DEL`，
+锁可能在两者之间过期。（在 ZooKeeper 中，每次获锁都是一个单独的节点，持有者只会删掉自己的节点。）]],
     },
     code = [[
 -- DEL lock
 if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end]],
     same = {
         en = [[
-The same sale, where a release looks whose lock it is. The late one changes nothing, the others have
-the lock one after the other, and {second.left} buns are left.]],
+The same sale without `careless`: a release looks whose lock it is. Server {late} still believes for
+a while that it has the lock, but it writes nothing, and its release changes nothing. The others
+have the lock one after the other, and {second.left} buns are left.]],
         zh = [[
-同一场秒杀，释放时先看锁是谁的。来晚的那个什么也没改变，其他人一个接一个得到锁，剩下 {second.left} 个。]],
+同一场秒杀，去掉 `careless`：释放时先看锁是谁的。服务器 {late} 仍有一阵以为自己持有锁，但它什么也没有写，
+释放也什么都没有改变。其他人一个接一个得到锁，剩下 {second.left} 个。]],
     },
     try = {
         en = "With a real Redis: a late `DEL`, a late release that looks, and zklock:",

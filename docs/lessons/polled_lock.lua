@@ -20,10 +20,11 @@ function PolledLock.prepare() holds = {} end
 function PolledLock.open(server) return setmetatable({ timeout = server.timeout }, PolledLock) end
 
 
-function PolledLock:enter(name)
+function PolledLock:enter(name, buyer)
     local due, pause = now() + self.timeout, FIRST
     while holds[name] do
         if now() > due then return nil, "waited too long", "timeout" end
+        buyer:note(("asked in vain, sleeps %g s"):format(pause))
         zklock.sleep(pause)
         pause = math.min(2 * pause, LONGEST)
     end

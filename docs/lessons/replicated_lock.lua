@@ -1,12 +1,13 @@
---- A lock in a master that has a replica, as in Redis: the master answers at once, and its writes
---- are at the replica `lag` seconds later. It dies, and `failover` seconds later the replica
---- takes over. With `majority` an answer waits until the replica has the write, as in ZooKeeper.
+--- A lock in three servers, a master and two followers, as in Redis with its replicas: the master
+--- answers at once, and the followers have its writes `lags` seconds later. It dies, and `failover`
+--- seconds later the follower that has the most writes takes over. With `majority` an answer waits
+--- until two of the three have the write, as in ZooKeeper.
 
 local now = require("zklock.here").now -- seconds, of the sale's own clock
 local zklock = require "zklock"
 
-local writes -- in their order: { name =, hold =, master =, copied = when the replica has it }
-local granted, dies, failover
+local writes -- in their order: { name =, hold =, ends =, master =, at = when each server has it }
+local lags, granted, dies, failover
 
 
 local ReplicatedLock = { simulated = true }
@@ -20,41 +21,71 @@ end
 
 function ReplicatedLock.open(server)
     local given = server.parameters
-    failover = given.failover
-    if given.dies_after then dies = math.huge end
+    lags, failover = given.lags, given.failover
+    if given.dies_after and not granted then dies = math.huge end
     return setmetatable({
-        lag = given.lag, majority = given.majority, timeout = server.timeout,
+        ttl = given.ttl, majority = given.majority, timeout = server.timeout,
         dies_after = given.dies_after, -- so many seconds after the first grant
     }, ReplicatedLock)
 end
 
 
--- 1, then nobody, then 2.
-local function master()
-    if now() < dies then return 1 end
-    return now() >= dies + failover and 2 or nil
+-- What was on its way when the master died never arrives.
+local function has(server, write)
+    local at = write.at[server]
+    return at <= now() and (write.master > 1 or server == 1 or at < dies)
 end
 
 
-local function is_known(write) return write.master == master() or write.copied < dies end
+-- The follower that has the most writes.
+local function elected()
+    local best, most = nil, -1
+    for follower = 2, 1 + #lags do
+        local count = 0
+        for _, write in ipairs(writes) do count = count + (has(follower, write) and 1 or 0) end
+        if count > most then best, most = follower, count end
+    end
+    return best
+end
+
+
+-- Server 1, then nobody, then a follower.
+local function master()
+    if now() < dies then return 1 end
+    return now() >= dies + failover and elected() or nil
+end
 
 
 -- Who has the lock, as far as the master knows.
 local function holder_of(name)
     local holder
     for _, write in ipairs(writes) do
-        if write.name == name and is_known(write) then holder = write.hold end
+        if write.name == name and has(master(), write) then
+            holder = now() < write.ends and write.hold or nil
+        end
     end
     return holder
 end
 
 
+-- Two of three: the master, and one follower more.
+local function wait_for_majority(write)
+    local nearest = math.huge
+    for follower = 2, 1 + #lags do
+        if follower ~= write.master then nearest = math.min(nearest, write.at[follower]) end
+    end
+    zklock.sleep(nearest - now())
+    return write.master > 1 or now() < dies
+end
+
+
 -- Writes who has the lock; false: the master died before it answered.
 function ReplicatedLock:set(name, hold)
-    local write = { name = name, hold = hold, master = master(), copied = now() + self.lag }
+    local write = { name = name, hold = hold, ends = now() + self.ttl, master = master() }
+    write.at = { write.master == 1 and now() or math.huge }
+    for i, lag in ipairs(lags) do write.at[1 + i] = now() + (write.master == 1 + i and 0 or lag) end
     writes[#writes + 1] = write
-    if self.majority then zklock.sleep(self.lag) end
-    return is_known(write)
+    return not self.majority or wait_for_majority(write)
 end
 
 

@@ -1,8 +1,10 @@
 --- Lesson: half of the servers lock in one engine, and half already in another.
 
+local picture = require "docs.lessons.site.picture"
 local steps = require "docs.lessons.site.steps"
 
 local FIRST, LAST = 0.25, 0.7 -- seconds: when server 1 hears of the switch, and server 2
+local WORK = 0.2
 local HEARS = { FIRST, LAST }
 
 
@@ -10,7 +12,7 @@ local function run(safe)
     return {
         buyers = 6, servers = #HEARS, products = { bun = 10 },
         strategy = "docs.lessons.switched_lock", parameters = { hears = HEARS, safe = safe },
-        pause = 0.2, simulated = true, seed = 32,
+        pause = WORK, simulated = true, seed = 32,
     }
 end
 
@@ -66,20 +68,51 @@ local HEARD = {
     right = { en = "hears of the switch: A and B", zh = "得知切换：A 和 B 都要" },
 }
 
+-- The two lost updates: what both of a pair have read, and what both write.
+local function lost_updates(sale)
+    local list, by_left = {}, {}
+    for _, purchase in ipairs(sale.purchases) do
+        local other = by_left[purchase.left]
+        for _, each in ipairs(other and { other, purchase } or {}) do
+            for at, what in pairs{ granted = "reads", written = "writes" } do
+                list[#list + 1] = {
+                    at = each[at], what = what, purchase = each,
+                    count = what == "reads" and steps.read(each) or each.left,
+                }
+            end
+        end
+        by_left[purchase.left] = purchase
+    end
+    return list
+end
+
+
 -- When each server heard, among the steps that overlapped.
 local function steps_of(sale)
-    local list = steps.of(sale)
+    local list = lost_updates(sale)
     for server, hears in ipairs(HEARS) do
         list[#list + 1] = { at = hears, server = server, text = HEARD[sale.verdict] }
     end
     if sale.verdict == "right" then
         local at, by = settled(sale)
-        list[#list + 1] = { at = at, purchase = by, text = {
-            en = "releases the last lock of A alone: B is enough for all",
-            zh = "释放最后一把只在 A 中的锁：从此大家只要 B",
+        list[#list + 1] = { at = at, server = by.server, text = {
+            en = "its buyer releases the last lock of A alone: B is enough for all",
+            zh = "它的买家释放最后一把只在 A 中的锁：从此大家只要 B",
         } }
     end
     return steps.sorted(list)
+end
+
+
+-- Who still has a lock of A when the last server has heard.
+local function last_of_a(sale)
+    local engines = engines_of(sale)
+    for _, purchase in ipairs(sale.purchases) do
+        if engines[purchase.buyer] == "A" and purchase.granted < LAST
+            and purchase.released > LAST then
+            return { buyer = purchase.buyer, till = picture.duration(purchase.released) }
+        end
+    end
 end
 
 
@@ -98,7 +131,12 @@ return {
     },
     predicted = function(facts) return facts.first.left end,
     spans = spans, steps = steps_of,
-    facts = function() return { early = FIRST .. "\194\160s", late = LAST .. "\194\160s" } end,
+    facts = function(facts)
+        return {
+            early = FIRST .. "\194\160s", late = LAST .. "\194\160s", work = WORK,
+            last = last_of_a(facts.first),
+        }
+    end,
     column = {
         en = "engine", zh = "引擎",
         of = function(row, sale) return (engines_of(sale)[row.buyer]:gsub(" ", " + ")) end,
@@ -111,35 +149,42 @@ gives the lock to one at a time, and makes no mistake. Which of them is in use i
 each server reads it for itself: server 1 has the new value after {early}, server 2 after
 {late}.
 
-**Ten buns, two servers with three buyers each. How many buns are left?**]],
+All six buyers come at the same moment, three to each server, and the work takes {work} s. A server
+waits until the lock is free in the engine that it uses.
+
+**There were ten buns. How many are left?**]],
         zh = [[
 商店把锁从引擎 A 换到引擎 B，比如从 Redis 换到 ZooKeeper。两个引擎都一次只把锁给一个，谁也没有出错。
 用哪一个是一项配置，每台服务器自己读取：服务器 1 在 {early} 时读到新值，服务器 2 在 {late} 时读到。
 
-**十个包子，两台服务器，各有三个买家。还剩几个？**]],
+六个买家同时到来，每台服务器三个；工作要 {work} 秒。服务器等的是它所用的那个引擎里的锁。
+
+**原来有十个包子，还剩几个？**]],
     },
     answers = {
         {
             value = 4,
-            en = { "4: each engine has one holder at a time", "It has. From {early} to {late} "
-                .. "there are two engines in use, so there are two holders." },
-            zh = { "4 个：每个引擎同一时刻只有一个持有者", "没错。可是从 {early} 到 {late} 有两个引擎在用，"
-                .. "也就有两个持有者。" },
+            en = { "4: each engine has one holder at a time", "That is true of each engine. But "
+                .. "from {early} to {late} there are two engines in use, so there are two "
+                .. "holders." },
+            zh = { "4 个：每个引擎同一时刻只有一个持有者", "就每个引擎来说，没错。可是从 {early} 到 {late} "
+                .. "有两个引擎在用，也就有两个持有者。" },
         },
         {
             value = 6,
-            en = { "6: some sales are lost", "{first.apart}, to be exact. Each time a buyer had "
-                .. "the lock of one engine, while another was at work with that of the other." },
-            zh = { "6 个：丢失了一些售卖", "准确地说是 {first.apart} 次：每次都有另一个买家正拿着"
-                .. "另一个引擎的锁在做事。" },
+            en = { "6: two sales are lost", "From {early} on each server goes by an engine of its "
+                .. "own, so the two do not exclude each other. Twice two buyers read the same "
+                .. "stock." },
+            zh = { "6 个：丢失了两次售卖", "从 {early} 起，两台服务器各用各的引擎，互不排斥。"
+                .. "有两次，两个买家读到了同一个库存。" },
         },
         {
             value = 5,
-            en = { "5: only the holder of the moment is overlooked", "Even if both servers had "
-                .. "heard at the same moment, that one would be. But until server 2 has "
-                .. "heard, each new holder overlooks the other server's." },
-            zh = { "5 个：只有切换那一刻的持有者被忽略", "就算两台服务器同时得知，它也会被忽略。"
-                .. "而在服务器 2 得知之前，每个新的持有者都看不到另一台的持有者。" },
+            en = { "5: one sale is lost, at the moment of the switch", "One is lost there: server "
+                .. "1 overlooks the buyer who has A's lock. That happens even if both servers "
+                .. "hear at the same moment. But it goes on until server 2 has heard." },
+            zh = { "5 个：切换的那一刻丢失了一次售卖", "那一刻确实丢了一次：服务器 1 没有看到持有 A 的锁的买家。"
+                .. "就算两台服务器同时得知，也会这样。可是在服务器 2 得知之前，这种事还会再发生。" },
         },
         {
             value = "error",
@@ -150,10 +195,14 @@ each server reads it for itself: server 1 has the new value after {early}, serve
     },
     run = {
         en = [[
-Above the rows of each server you see the engine by which it goes. In the table, "engine" is the one
-that gave the lock to the buyer.]],
+Above the rows of each server you see the engine that it asks for a new lock. A buyer keeps a lock
+that it has: buyer {last.buyer} has A's until {last.till}. In the table, "engine" is the one that
+gave the lock to the buyer. (A server that waits asks every 10 ms; therefore up to 10 ms pass
+between two holds.)]],
         zh = [[
-每台服务器的上方，是它当时所用的引擎。表中“引擎”一列，是把锁给这个买家的那一个。]],
+每台服务器的上方，是它要新锁时去问的引擎。已经得到的锁不受影响：买家 {last.buyer} 持有 A 的锁，
+直到 {last.till}。表中“引擎”一列，是把锁给这个买家的那一个。（等锁的服务器每 10 毫秒问一次，
+所以两次持锁之间最多隔 10 毫秒。）]],
     },
     cause = {
         en = [[
@@ -168,18 +217,18 @@ deploy.]],
         en = [[
 Between A and B there has to be a time in which a lock needs **both**.
 
-For a server that time begins when it hears of the switch: it still needs A's lock, so the holders
-of A keep it out. It ends when **all** have heard, and nobody holds a lock of A alone any more.
-That has to be agreed, not guessed: every server records in one place, which all can see, what it
-uses. (zklock's laboratory has such a switch, with the records in ZooKeeper: the engine `cerberus`
-with `safe`, described in `docs/design/cerberus.md`.)
+When a server hears of the switch, that time begins for it. From then on it needs B's lock and
+still A's, so it waits for the holders of A. The time ends when **all** servers have heard, and
+nobody holds a lock of A alone any more. No server may guess that: each records what it uses in one
+place that all can see. (zklock's laboratory has such a switch, with the records in ZooKeeper: the
+engine `cerberus` with `safe`, described in `docs/design/cerberus.md`.)
 
 The other way is to stop: no server asks for a lock until all have been switched.]],
         zh = [[
 从 A 到 B，中间要经过一段**两把锁都要**的时间。
 
-对每台服务器来说，这段时间从它得知切换开始：它仍然需要 A 的锁，所以 A 的持有者能挡住它。
-等**所有**服务器都已得知，并且再没有谁持有只在 A 中的锁，这段时间才结束。这一点要靠商定，不能靠猜：
+对每台服务器来说，这段时间从它得知切换开始：除了 B 的锁，它仍然需要 A 的锁，所以 A 的持有者能挡住它。
+等**所有**服务器都已得知，并且再没有谁持有只在 A 中的锁，这段时间才结束。这一点不能靠猜：
 每台服务器都在大家看得到的同一个地方写明自己用的是什么。
 （zklock 的实验室里就有这样的切换，记录写在 ZooKeeper 里：引擎 `cerberus` 加上 `safe`，
 见 `docs/design/cerberus.md`。）
@@ -193,10 +242,17 @@ return is_alone_in_use(A) and { A, B } or { B }]],
     same = {
         en = [[
 The same sale with `safe = true`. While server 2 still goes by A, server 1 needs both locks, so the
-two exclude each other: {second.left} buns are left. In the end both go by B alone.]],
+two exclude each other: {second.left} buns are left. In the end both go by B alone.
+
+The price: the sale takes {second.seconds}. Without `safe` it was over after {first.seconds}, as two
+buyers were at work at once. And while both engines are needed, the lock fails if either of them
+does.]],
         zh = [[
 同一场秒杀，加上 `safe = true`。服务器 2 还在用 A 的时候，服务器 1 两把锁都要，两台于是互相排斥，
-剩下 {second.left} 个。最后两台都只用 B。]],
+剩下 {second.left} 个。最后两台都只用 B。
+
+代价是这场秒杀用了 {second.seconds}；没有 `safe` 时有两个买家同时做事，{first.seconds} 就结束了。
+而且在两把锁都要的期间，任何一个引擎出事，锁就用不了。]],
     },
     try = {
         en = "With a real Redis, a real ZooKeeper, and a switch from one to the other in the "

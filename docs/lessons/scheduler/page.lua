@@ -7,6 +7,7 @@ local json = require "zklock.seckill.report.json"
 local markup = require "docs.lessons.site.markup"
 local site_page = require "docs.lessons.site.page"
 local texts = require "docs.lessons.scheduler.texts"
+local ways = require "docs.lessons.scheduler.ways"
 local words_of = require "docs.lessons.scheduler.words"
 
 local page = { name = "scheduler", title = {}, ask = {} }
@@ -15,6 +16,8 @@ for language, words in pairs(words_of) do
 end
 
 local FOLDER = debug.getinfo(1, "S").source:match "^@(.*)page%.lua$"
+
+local WON = 2 -- the game whose winning way fails in the last one
 
 local BOARD = [[
 <div class="board" hidden>
@@ -129,29 +132,45 @@ local function board(played, words)
 end
 
 
--- The choices of a shortest way to a wrong state, in words: the hints lead there.
-local function way_of(states, words)
-    local lines, at = {}, states[1]
-    while at.left > 0 do
-        lines[#lines + 1] = texts.choice(at.view, at.view.choices[at.hint], words)
-        at = states[at.to[at.hint]]
+-- A way as a list, and what there is to see at its end. It is open where there is no script, which
+-- closes it.
+local function list_of(title, played, places, words)
+    local states, lines, ends = played.graph.states, {}, {}
+    for i, each in ipairs(ways.choices(states, places)) do
+        lines[i] = "<li>" .. markup.escape(texts.choice(each.view, each.choice, words)) .. "</li>"
     end
-    return lines
+    local last = states[places[#places]].view
+    local heads = texts.heads(last, played.game, words)
+    for i, row in ipairs(texts.rows(last, played.game, words)) do
+        ends[i] = markup.escape(words.row:format(heads[i], row))
+    end
+    return ('<details open><summary>%s</summary>\n<ol class="way">\n%s\n</ol>\n<p>%s<br>%s</p>'
+        .. "</details>"):format(title, table.concat(lines, "\n"), words.ends,
+        table.concat(ends, "<br>"))
 end
 
 
--- The list is open where there is no script, which closes it.
+-- Two ways on which one almost succeeds: the one that wins the game before, and one on which the
+-- late write is admitted.
+local function near_misses(played, words)
+    local states, near = played.graph.states, words.games[played.game.name].near
+    local winning = page.played()[WON].graph.shortest.path
+    return table.concat({
+        list_of(near.refused, played, ways.of(states, winning), words),
+        list_of(near.admitted, played, ways.late_write(states), words),
+    }, "\n")
+end
+
+
 local function ending(played, words, facts)
-    if not played.graph.shortest then
-        return markup.paragraphs(words.games[played.game.name].proof, facts)
+    local shortest = played.graph.shortest
+    if not shortest then
+        return markup.paragraphs(words.games[played.game.name].proof, facts) .. "\n"
+            .. near_misses(played, words)
     end
-    local lines = {}
-    for i, line in ipairs(way_of(played.graph.states, words)) do
-        lines[i] = "<li>" .. markup.escape(line) .. "</li>"
-    end
-    return ('<details open><summary>%s</summary>\n<ol class="way">\n%s\n</ol></details>\n<p>%s</p>')
-        :format(markup.line(words.way, facts), table.concat(lines, "\n"),
-            markup.line(facts.wrong == 1 and words.count_one or words.count, facts))
+    return list_of(markup.line(words.way, facts), played,
+        ways.of(played.graph.states, shortest.path), words) .. "\n<p>"
+        .. markup.line(facts.wrong == 1 and words.count_one or words.count, facts) .. "</p>"
 end
 
 

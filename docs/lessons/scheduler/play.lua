@@ -13,8 +13,8 @@ local NEVER = 80000 -- seconds: longer than any game, and less than a world's li
 ---@class zklock.scheduler.Server
 ---@field at string       the step that it is about to do, "wait" (for the lock) or "end"
 ---@field stopped boolean
----@field lease? string   the state of its lease as it saw it last
----@field stock? integer  that it has read
+---@field lease? string   the state of its lease as it saw it last; nil at its end
+---@field stock? integer  that it has read; nil at its end
 ---@field token? integer  1: of the first grant
 ---@field told? string    how it ended
 
@@ -81,10 +81,13 @@ function Game:rank(token)
 end
 
 
+-- Of a server that has come to its end, what it knew makes no difference any more.
 function Game:server(me)
     if me.lease and not me.stopped then me.state = me.lease:state() end
+    local runs = me.at ~= "end"
     return {
-        at = me.at, stopped = me.stopped, lease = me.state, stock = me.stock, told = me.told,
+        at = me.at, stopped = me.stopped, told = me.told,
+        lease = runs and me.state or nil, stock = runs and me.stock or nil,
         token = self.game.checks and me.lease and self:rank(me.lease.token) or nil,
     }
 end

@@ -31,12 +31,22 @@ local function takes_itself_for_holder(server)
 end
 
 
-local function server_text(server, words)
-    local parts = {}
+-- What a server that was stopped while it waited does not know: it has the lock, or its place in
+-- the queue is gone; nil: it still waits.
+local function unheard(view, number)
+    if view.servers[number].at ~= "wait" or not view.servers[number].stopped then return nil end
+    local queue = view.queues[1]
+    return queue[1] == number and "granted" or queue[2] ~= number and "expired" or nil
+end
+
+
+local function server_text(view, number, words)
+    local parts, server = {}, view.servers[number]
     local function add(text) parts[#parts + 1] = text end
     if server.stopped then add(words.stopped) end
     add(server.told and words.told[server.told]
         or words.at[server.at]:format(server.stock, (server.stock or 0) - 1))
+    add(words.unheard[unheard(view, number)])
     if takes_itself_for_holder(server) then add(words.lease[server.lease]) end
     if server.token then add(words.token:format(server.token)) end
     return table.concat(parts, words.joint)
@@ -49,7 +59,7 @@ local function lock_text(view, queue, words)
     if queue[2] then parts[2] = words.waiter:format(queue[2]) end
     for number, server in ipairs(view.queues[2] and {} or view.servers) do
         if queue[1] ~= number and takes_itself_for_holder(server) then
-            parts[#parts + 1] = words.two:format(number)
+            parts[#parts + 1] = (server.stopped and words.two_stopped or words.two):format(number)
         end
     end
     return table.concat(parts, words.joint)
@@ -80,7 +90,7 @@ end
 --- The rows of a state.
 ---@return string[]
 function texts.rows(view, game, words)
-    local rows = { server_text(view.servers[1], words), server_text(view.servers[2], words) }
+    local rows = { server_text(view, 1, words), server_text(view, 2, words) }
     for _, queue in ipairs(view.queues) do rows[#rows + 1] = lock_text(view, queue, words) end
     rows[#rows + 1] = store_text(view, game, words)
     return rows

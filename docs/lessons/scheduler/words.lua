@@ -18,8 +18,8 @@ Nothing on this page is made up: `make site` ran this program with zklock's own 
 virtual time. It carried out each choice in each state, and wrote down what happened. The buttons
 walk through that table, which has {states} states and {choices} choices for the three games.]],
         program = "The program, `docs/lessons/scheduler/purchase.lua`:",
-        no_script = "The buttons need JavaScript. Without it, the lists below show what the "
-            .. "buttons would do.",
+        no_script = "The buttons need JavaScript. Without it, the lists below show ways through "
+            .. "the games, and where each one ends.",
         games = {
             ["local"] = {
                 title = "Game 1: a lock in each process",
@@ -37,12 +37,23 @@ time can pass until its session expires: then ZooKeeper takes its lock away.]],
             token = {
                 title = "Game 3: the lock in ZooKeeper, and a store that checks the token",
                 text = [[
-Each grant has a [token](token.html), which is greater than that of each grant before. The store
-refuses whoever shows a smaller token than the greatest that it has seen. Can you still sell the bun
-twice?]],
+Each grant has a [token](token.html), and each token is greater than all before it. The store
+remembers the greatest token that it was shown, and refuses a read or a write with a smaller one.
+Can you still sell the bun twice?]],
                 store = "The store, `docs/lessons/scheduler/store.lua`:",
-                proof = "**It cannot be done.** All {states} states of this game were tried, with "
-                    .. "all {choices} choices in them: in none of them there are two orders.",
+                proof = [[
+**It cannot be done with these choices.** All {states} states of this game were tried, with all
+{choices} choices in them: in none of them are there two orders.
+
+That is a statement about this program, this store and these choices. A server stops between two
+steps only, so no write is on its way meanwhile; no clock jumps, and no server of ZooKeeper dies.
+The lessons about [tokens](token.html), [clocks](clocks.html) and [a dead master](dead-master.html)
+are about those.]],
+                near = {
+                    refused = "The way that wins game 2: here the late write is refused",
+                    admitted = "A late write that comes before the other server's read: it is "
+                        .. "admitted, and does no harm",
+                },
             },
         },
         way = "A shortest way to sell it twice: {left} choices",
@@ -50,9 +61,10 @@ twice?]],
             .. "bun is sold twice.",
         count_one = "This game has {states} states and {choices} choices; in one of the states the "
             .. "bun is sold twice.",
+        ends = "In the end:", row = "%s: %s",
         lanes = "Each box is one choice:",
-        key = { wait = "waits for the lock", hold = "goes on as the holder",
-                two = "both go on as the holder", stop = "is stopped" },
+        key = { wait = "waits for the lock", hold = "believes that it has the lock",
+                two = "both believe that they have it", stop = "is stopped" },
         board = "Now", choose = "Choose what happens next", past = "So far",
         undo = "Undo", restart = "Start again", hint = "Hint",
         nothing = "Nothing has happened yet.",
@@ -71,13 +83,16 @@ twice?]],
         },
         told = { sold = "has sold the bun", sold_out = "has told its buyer: sold out",
                  refused = "was refused by the store: its token is too old",
-                 expired = "has given up: its session expired while it waited" },
+                 expired = "has given up: its session expired while it was stopped" },
+        unheard = { granted = "does not know yet that it has it",
+                    expired = "does not know yet that its session has expired" },
         stopped = "‖ stopped", token = "token %d",
         lease = { held = "believes that it has the lock", lost = "has lost the lock, and would "
             .. "know it if it looked at its lease" },
         locks = { ["local"] = "Lock of server %d", zookeeper = "Lock", token = "Lock" },
         free = "free", holder = "server %d has it", waiter = "server %d waits",
         two = "⚠ server %d goes on as if it had it",
+        two_stopped = "⚠ server %d, which is stopped, will go on as if it had it",
         store = "Store", stock = "stock %d", orders = "orders %d", greatest = "greatest token %d",
         no_token = "no token seen yet",
         verdicts = {
@@ -106,7 +121,7 @@ twice?]],
 把每个状态下的每种选择都真的执行了一遍，记下结果。按钮带你走的就是这张表，
 三个游戏一共有 {states} 个状态、{choices} 种选择。]],
         program = "程序 `docs/lessons/scheduler/purchase.lua`：",
-        no_script = "按钮需要 JavaScript。没有它，可以看下面的列表。",
+        no_script = "按钮需要 JavaScript。没有它，可以看下面的列表：游戏的几种走法，以及各自的结局。",
         games = {
             ["local"] = {
                 title = "游戏一：每个进程里一把锁",
@@ -122,16 +137,26 @@ twice?]],
             token = {
                 title = "游戏三：锁在 ZooKeeper 里，存储检查令牌",
                 text = [[
-每次获锁都有一个[令牌](token.html)，比以前任何一次的都大。谁出示的令牌比存储见过的最大的小，存储就拒绝谁。
-现在还能把包子卖两次吗？]],
+每次获锁都有一个[令牌](token.html)，比以前任何一次的都大。存储记住见过的最大令牌，读写时出示的令牌比它小，
+就会被拒绝。现在还能把包子卖两次吗？]],
                 store = "存储 `docs/lessons/scheduler/store.lua`：",
-                proof = "**做不到。** 这个游戏的全部 {states} 个状态、其中的全部 {choices} 种选择都试过了："
-                    .. "没有一个状态里出现两份订单。",
+                proof = [[
+**用这些选择，做不到。** 这个游戏的全部 {states} 个状态、其中的全部 {choices} 种选择都试过了：
+没有一个状态里出现两份订单。
+
+这个结论只针对这段程序、这个存储和这些选择。服务器只会在两步之间停住，所以停住时没有写入还在路上；
+时钟不会跳变，ZooKeeper 的服务器也不会死掉。这些情形见讲[令牌](token.html)、[时钟](clocks.html)和
+[主节点死掉](dead-master.html)的几课。]],
+                near = {
+                    refused = "在游戏二里能赢的走法：在这里，迟到的写入被拒绝",
+                    admitted = "迟到的写入赶在另一台读之前：存储接受了它，也没有出错",
+                },
             },
         },
         way = "卖两次的一种最短走法：{left} 步",
         count = "这个游戏有 {states} 个状态、{choices} 种选择；其中 {wrong} 个状态里包子卖了两次。",
         count_one = "这个游戏有 {states} 个状态、{choices} 种选择；其中一个状态里包子卖了两次。",
+        ends = "最后：", row = "%s：%s",
         lanes = "每一格是一次选择：",
         key = { wait = "等锁", hold = "自认为持有锁", two = "两台都自认为持有锁", stop = "停住" },
         board = "现在", choose = "接下来发生什么", past = "到目前为止",
@@ -149,12 +174,14 @@ twice?]],
             write = "读到 %d，正要写入 %d",
         },
         told = { sold = "卖出了包子", sold_out = "告诉买家：售罄",
-                 refused = "被存储拒绝：令牌太旧", expired = "放弃了：等锁时会话已过期" },
+                 refused = "被存储拒绝：令牌太旧", expired = "放弃了：停住时会话已过期" },
+        unheard = { granted = "还不知道锁已经是它的", expired = "还不知道会话已过期" },
         stopped = "‖ 停住", token = "令牌 %d",
         lease = { held = "自认为持有锁", lost = "锁已失去，看一眼租约就会知道" },
         locks = { ["local"] = "服务器 %d 的锁", zookeeper = "锁", token = "锁" },
         free = "空闲", holder = "服务器 %d 持有", waiter = "服务器 %d 在等",
         two = "⚠ 服务器 %d 也当自己持有锁",
+        two_stopped = "⚠ 服务器 %d 停住了，醒来会当自己持有锁",
         store = "存储", stock = "库存 %d", orders = "订单 %d", greatest = "见过的最大令牌 %d",
         no_token = "还没有见过令牌",
         verdicts = {
