@@ -53,7 +53,7 @@ return {
     ask = {
         en = "The lock says until when it is held. One machine's clock jumps a minute ahead. Who "
             .. "holds the lock?",
-        zh = "锁上写着它持有到几点。有一台机器的时钟向前跳了一分钟。锁现在是谁的？",
+        zh = "锁上写着几点到期。有一台机器的时钟向前跳了一分钟。锁现在是谁的？",
     },
     runs = { first = run(), second = run(true) },
     modules = { first = { "dated_lock" } },
@@ -92,14 +92,14 @@ begun, or somebody has set it.
             en = { "7: there is half a minute to spare", "By the clock of the holder. Server "
                 .. "{jumper} compares the same time with its own clock, by which it has been over "
                 .. "for half a minute." },
-            zh = { "7 个：离到期还有半分钟", "那是按持有者的时钟。服务器 {jumper} 拿自己的时钟去比，"
+            zh = { "7 个：离到期还有半分钟", "按持有者的时钟算，是这样。服务器 {jumper} 拿自己的时钟去比，"
                 .. "到期已经是半分钟以前的事了。" },
         },
         {
             value = 8,
             en = { "8: one sale is lost", "Server {jumper} takes the lock from a holder that is "
                 .. "at work. Both have read 10, and both write 9." },
-            zh = { "8 个：丢失了一次售卖", "服务器 {jumper} 从正在做事的持有者那里拿走了锁。"
+            zh = { "8 个：有一次没扣库存", "服务器 {jumper} 从正在做事的持有者那里拿走了锁。"
                 .. "两台都读到 10，都写下 9。" },
         },
         {
@@ -131,7 +131,7 @@ need not even jump: one that is always a minute ahead does the same.
 The opposite happens, too. If a server whose clock is {by} s ahead dies with the lock, the others
 wait for {longest} s.]],
         zh = [[
-一个时刻，只有对照读出它的那个时钟才有意义，而每台机器都有自己的时钟。墙上时钟（wall clock）是会被改的：
+一个时刻只在读出它的那个时钟上才有意义，而每台机器都有自己的时钟。墙上时钟（wall clock）是会被改的：
 时间同步会改，人会改，虚拟机恢复之后也会变。时钟甚至不必跳变：一直快一分钟，结果也一样。
 
 也有相反的情形：时钟快了 {by} 秒的服务器拿着锁死掉，别人就要等 {longest} 秒。]],

@@ -92,12 +92,12 @@ return {
         en = [[
 The shop sells buns, pies and tea, and has plenty of each. {first.buyers} buyers come at once, three
 for each product. A purchase takes 0.2 s. When the shop had one product, it got one lock,
-`/lock/shop`, and everybody acquires it.
+`/lock/all`, and everybody acquires it.
 
 **How long does the last buyer wait for the lock?**]],
         zh = [[
-商店卖包子、馅饼和茶，样样充足。{first.buyers} 个买家同时到来，每样各三个。买一次要 0.2 秒。
-当初商店只有一种商品，所以只有一把锁 `/lock/shop`，大家都获取这一把。
+商店卖包子（bun）、馅饼（pie）和茶（tea），样样充足。{first.buyers} 个买家同时到来，每种商品各有三个人要。
+买一次要 0.2 秒。当初商店只有一种商品，所以只有一把锁 `/lock/all`，大家获取的都是这一把。
 
 **最后一个买家等锁等多久？**]],
     },
@@ -115,35 +115,36 @@ for each product. A purchase takes 0.2 s. When the shop had one product, it got 
             zh = { "1.6 秒：前面有八个人", "这八个人里有 {strangers} 个要的是别的东西，一起买也不会有什么害处。" },
         },
         {
-            value = 6,
-            en = { "0.6 s: there are three servers, so three buy at once", "With a lock in each "
-                .. "server, yes; and with [oversells](lock-in-one-server.html). This lock is for "
-                .. "all servers." },
-            zh = { "0.6 秒：有三台服务器，一次能买三个", "每台服务器各有一把锁才会这样，那样就会"
+            value = "servers",
+            en = { "0.4 s: three servers sell at once, so the third round begins then", "With a "
+                .. "lock in each server, yes; and with [oversells](lock-in-one-server.html). This "
+                .. "lock is for all servers." },
+            zh = { "0.4 秒：三台服务器同时卖，那时轮到第三轮", "每台服务器各有一把锁才会这样，那样就会"
                 .. "[超卖](lock-in-one-server.html)。这把锁是所有服务器共用的。" },
         },
     },
     run = {
         en = [[
-The word in a bar is what the buyer wants. There is one bar at any moment: adding servers would not
-sell one bun more per second.]],
+The word in a bar is what the buyer wants. There is one bar at any moment: more servers would not
+sell more per second.]],
         zh = [[
-横条里的词是买家要的东西。任何时刻都只有一根横条：再添服务器，一秒钟也不会多卖一个。]],
+横条里的词是买家要的东西。任何时刻都只有一根横条：再添服务器，每秒也不会多卖出一个。]],
     },
     cause = {
         en = [[
-Buyer {last.buyer} wants {last.product}. The steps are the purchases it waits for although they are
-of something else. All that one lock covers happens one after the other, whether it has to or not.
+Buyer {last.buyer} wants {last.product}. The first step below and the last one are its own; the
+{strangers} between them are purchases of something else, for which it waits all the same. All that
+one lock covers happens one after the other, whether it has to or not.
 
 All of it also stands still together: while the holder is slow, or [is
 stopped](paused-holder.html), or [is dead](killed-holder.html) and still has its session, nobody
 buys anything.]],
         zh = [[
-买家 {last.buyer} 要的是 {last.product}。列出的步骤都是它在等的购买，买的却是别的东西。
-一把锁管着的事，不论有没有必要，都只能一件一件来。
+买家 {last.buyer} 要的是 {last.product}。下面的步骤中，第一步和最后一步是它自己的；中间的 {strangers} 步
+是别人在买别的东西，它却也得等。一把锁管着的事，不论有没有必要，都只能一件一件来。
 
-要停也一起停：持有者变慢、[停住](paused-holder.html)，或者[已经死了](killed-holder.html)而会话还没结束，
-这时谁也买不了任何东西。]],
+要停也一起停：只要持有者变慢、[卡住](paused-holder.html)，或者[进程已死](killed-holder.html)而会话还没过期，
+谁都买不了任何东西。]],
     },
     mend = {
         en = [[
@@ -155,13 +156,13 @@ in the whole shop, the product's lock does not protect it: the coupon needs a lo
 a buyer needs two locks at once, and can meet another one who takes them in the opposite order: see
 [the lesson on deadlock](deadlock.html).]],
         zh = [[
-按“这期间不能变的东西”给锁命名：在这里，是一种商品的库存。这样的锁有一百万把也没关系：没有人要的锁几乎不花代价。
+持有锁期间不许别人改什么，就按什么来命名：在这里，是一种商品的库存。这样的锁有一百万把也没关系：没有人要的锁几乎不花代价。
 
-多细才好？一把锁必须管住一次决定所读写的一切。如果一张优惠券在整个商店只能用一次，商品的锁保护不了它：它需要自己的锁。
-这样一来，一个买家要同时拿两把锁，就可能遇上以相反顺序获取的人：见[死锁](deadlock.html)那一课。]],
+要细到什么程度？一次决策要读写的所有东西，都得在同一把锁的保护之下。如果一张优惠券在整个商店只能用一次，商品的锁保护不了它：
+它需要自己的锁。这样一来，一个买家要同时拿两把锁，就可能碰上按相反顺序拿锁的人：见讲[死锁](deadlock.html)的那一课。]],
     },
     code = [[
--- session:mutex "/lock/shop"
+-- session:mutex "/lock/all"
 session:mutex("/lock/" .. product)]],
     same = {
         en = [[
@@ -188,13 +189,13 @@ instead of {first.seconds}.]],
             url = "https://github.com/runatlantis/atlantis/pull/6086",
             en = "Atlantis: projects in one folder excluded each other until the name of the "
                 .. "project became a part of the lock's.",
-            zh = "Atlantis：同一目录里的项目互相排斥，直到锁的名称里加上了项目名。",
+            zh = "Atlantis：同一目录下的项目会互斥，后来锁名里加上了项目名才好。",
         },
         {
             url = "https://kernelnewbies.org/Linux_2_6_37",
             en = "Linux 2.0 of 1996 had one lock for the whole kernel when it came to run on "
                 .. "several processors. A kernel without it could be built in 2011.",
-            zh = "1996 年的 Linux 2.0 开始支持多处理器，整个内核只有一把锁。到 2011 年才可以编译没有它的内核。",
+            zh = "1996 年的 Linux 2.0 开始支持多处理器，整个内核只有一把锁。直到 2011 年才能编译出不带这把锁的内核。",
         },
     },
 }

@@ -69,11 +69,11 @@ end
 
 
 return {
-    title = { en = "The dead master", zh = "死掉的主节点" },
+    title = { en = "The dead master", zh = "宕机的主节点" },
     ask = {
         en = "The server that keeps the lock dies right after it has granted it, and its replica "
             .. "takes over. Who holds the lock?",
-        zh = "保存锁的服务器刚把锁给出去就死了，由副本接替。锁现在是谁的？",
+        zh = "保存锁的服务器刚把锁给出去就宕机了，由副本接替。锁现在是谁的？",
     },
     runs = { first = run(), second = run(true) },
     modules = { first = { "replicated_lock" } },
@@ -138,7 +138,7 @@ stopped, and none is late.
             en = { "The first buyer is told that its lock is gone", "By whom? To the new master "
                 .. "that lock never existed, and the holder asks nobody until it releases it." },
             zh = { "第一个买家会得知锁没了", "谁来告诉它呢？在新的主节点看来，那把锁从来没有存在过；"
-                .. "而持有者在释放之前，谁也不会去问。" },
+                .. "而持有者自己在释放之前不会再去问任何人。" },
         },
     },
     run = {
@@ -216,7 +216,7 @@ B 有这把锁，所以下一个买家会等第一个，剩下 {second.left} 个
             url = "https://aphyr.com/posts/283-jepsen-redis",
             en = "Jepsen, 2013: in a partition Redis with Sentinel lost 56 % of the writes that it "
                 .. "had acknowledged.",
-            zh = "Jepsen，2013 年：网络分区时，带 Sentinel 的 Redis 丢失了 56% 已经确认的写入。",
+            zh = "Jepsen，2013 年：网络分区时，带 Sentinel 的 Redis 丢了已确认写入中的 56%。",
         },
         {
             url = "https://github.blog/2018-10-30-oct21-post-incident-analysis/",

@@ -12,7 +12,7 @@ return {
     ask = {
         en = "The lock ends by itself after one second; the work takes one and a half. Nobody "
             .. "stops, nothing fails. What comes out?",
-        zh = "锁一秒后自动过期，而工作要做一秒半。没有人停住，也没有东西坏掉。结果会怎样？",
+        zh = "锁一秒后自动过期，而工作要做一秒半。没有进程卡住，也没有出故障。结果会怎样？",
     },
     runs = { first = run(), second = run "docs.lessons.watchdog" },
     modules = { first = { "ttl_lock" }, second = { "watchdog" } },
@@ -48,7 +48,7 @@ takes 1.5 s, since a query has become slow. No process stops, and no server fail
             en = { "8: one sale is lost", "The second buyer read 10 before the first had written "
                 .. "9, and wrote 9 once more. The third one came after the first write: it read 9, "
                 .. "and wrote 8." },
-            zh = { "8 个：丢失了一次售卖", "第二个买家在第一个写下 9 之前就读到了 10，于是又写了一遍 9。"
+            zh = { "8 个：有一次没扣库存", "第二个买家在第一个写下 9 之前就读到了 10，于是又写了一遍 9。"
                 .. "第三个来时第一次写入已经完成：它读到 9，写下 8。" },
         },
         {

@@ -261,7 +261,7 @@ buyer begins when the one before it is done.]],
             .. "`pause` and `gap`, and count again. With real processes, compare the grants per "
             .. "second and the longest waits:",
         zh = "把策略换成 `zookeeper-none`（上一课的羊群），改一改 `pause` 和 `gap`，再数一遍。"
-            .. "再用真实的进程，比较每秒获锁的次数和最长的等待：",
+            .. "再用真实的进程，比较每秒获取锁的次数和最长的等待：",
     },
     command = "make demo DEMO=\"--strategy zookeeper,zookeeper-none --servers 8 --buyers 200 "
         .. "--pause 0.002 --report sale.html\"",

@@ -6,20 +6,21 @@ local function sell(buyer)
     local hold, _, code = buyer.strategy:enter(buyer.lock, buyer)
     if not hold then
         buyer:note "gives up"
-        return buyer:tell(code)
+        buyer:tell(code)
+        return false
     end
     buyer:note "has it again"
-    buyer:try_to_buy()
+    local sold = buyer:try_to_buy()
     buyer:note "releases once"
     buyer.strategy:leave(hold)
+    return sold
 end
 
 
 local function order(buyer)
     if not buyer:enter() then return end
     buyer:pause() -- checks the order
-    sell(buyer)
-    buyer:pause() -- writes the receipt
+    if sell(buyer) then buyer:pause() end -- writes the receipt
     buyer:leave()
 end
 

@@ -57,7 +57,7 @@ has no lock. All buyers are told that they have bought.
         },
         {
             value = "error",
-            en = { "The database reports a conflict", "It cannot: to a database these are reads "
+            en = { "The database reports a conflict", "It does not: to a database these are reads "
                 .. "and writes like all others. Each statement is atomic; the three steps "
                 .. "together are not, and nobody has told the database that they belong "
                 .. "together." },
@@ -89,7 +89,7 @@ that: whoever does not have it waits.
 (If the stock is one row of one database, you do not need a lock at all:
 `UPDATE product SET stock = stock - 1 WHERE id = ? AND stock > 0` does all three steps in one.)]],
         zh = [[
-让一个买家的三步做完，下一个买家的三步才开始。在外面加一把锁就行：没有锁的人等着。
+让一个买家的三步做完，下一个买家的三步才开始。在这三步外面加一把锁就行：没拿到锁的先等着。
 
 （如果库存只是一个数据库里的一行，根本用不着锁：
 `UPDATE product SET stock = stock - 1 WHERE id = ? AND stock > 0` 一条语句就做完三步。）]],
@@ -118,7 +118,7 @@ left, and there is a price: buyers wait, the last one for {second.longest}.]],
             en = "2014: Flexcoin, a bitcoin bank, closed. An attacker had sent thousands of "
                 .. "transfers between two accounts at once, and they went through before the "
                 .. "balances were updated.",
-            zh = "2014 年，比特币银行 Flexcoin 关门。攻击者同时发出几千笔账户间转账，在余额更新之前都通过了。",
+            zh = "2014 年，比特币银行 Flexcoin 倒闭。攻击者同时发起几千笔两个账户之间的转账，赶在余额更新之前全都通过了。",
         },
         {
             url = "https://www.geekwire.com/2015/security-researcher-exploits-flaw-to-load-"

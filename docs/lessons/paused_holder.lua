@@ -9,7 +9,7 @@ local function run(purchase)
 end
 
 return {
-    title = { en = "The paused holder", zh = "停住的持有者" },
+    title = { en = "The paused holder", zh = "卡住的持有者" },
     ask = {
         en = "The process that holds the lock stops for five seconds, and goes on. What does it "
             .. "write?",
@@ -52,7 +52,7 @@ turns.
             value = 8,
             en = { "8: the write of the one that was stopped is refused", "Who would refuse it? "
                 .. "The database knows nothing of locks." },
-            zh = { "8 个：停住的那个，写入会被拒绝", "谁来拒绝呢？数据库不知道有锁这回事。" },
+            zh = { "8 个：卡住的那个，写入会被拒绝", "谁来拒绝呢？数据库不知道有锁这回事。" },
         },
         {
             value = 9,

@@ -154,7 +154,7 @@ waits until the lock is free in the engine that it uses.
 
 **There were ten buns. How many are left?**]],
         zh = [[
-商店把锁从引擎 A 换到引擎 B，比如从 Redis 换到 ZooKeeper。两个引擎都一次只把锁给一个，谁也没有出错。
+商店要换锁引擎（保存锁的服务），从 A 换到 B，比如从 Redis 换到 ZooKeeper。两个引擎都保证同一时刻只有一个持有者，都不出错。
 用哪一个是一项配置，每台服务器自己读取：服务器 1 在 {early} 时读到新值，服务器 2 在 {late} 时读到。
 
 六个买家同时到来，每台服务器三个；工作要 {work} 秒。服务器等的是它所用的那个引擎里的锁。
@@ -210,7 +210,7 @@ This is [the lesson about a lock in one server](lock-in-one-server.html) again: 
 name. The same happens whenever the name of the lock, its key or its server changes in a rolling
 deploy.]],
         zh = [[
-这正是[只在一台服务器里的锁](lock-in-one-server.html)那一课：两把锁，同一个名字。
+这正是第 2 课[只在一台服务器里的锁](lock-in-one-server.html)：两把锁，同一个名字。
 滚动发布时改了锁的名称、键或服务器，也都会这样。]],
     },
     mend = {
@@ -225,7 +225,7 @@ engine `cerberus` with `safe`, described in `docs/design/cerberus.md`.)
 
 The other way is to stop: no server asks for a lock until all have been switched.]],
         zh = [[
-从 A 到 B，中间要经过一段**两把锁都要**的时间。
+从 A 换到 B，中间要有一段时间**两把锁都得拿到**。
 
 对每台服务器来说，这段时间从它得知切换开始：除了 B 的锁，它仍然需要 A 的锁，所以 A 的持有者能挡住它。
 等**所有**服务器都已得知，并且再没有谁持有只在 A 中的锁，这段时间才结束。这一点不能靠猜：
@@ -271,7 +271,7 @@ does.]],
             url = "https://github.com/kubernetes/kubernetes/issues/107454",
             en = "Kubernetes moved its leader lock to another kind of object in three versions; "
                 .. "the one in the middle takes both locks.",
-            zh = "Kubernetes 用三个版本把领导者的锁换成另一种对象，中间那个版本两把锁都要。",
+            zh = "Kubernetes 分三个版本把选主用的锁换成另一种对象，中间那个版本两把锁都要。",
         },
     },
 }

@@ -93,7 +93,7 @@ goes on, the write arrives.]],
 Only the store sees the write when it arrives, so only the store can refuse it. It cannot tell a
 late write from another one, unless the write says which grant of the lock it belongs to.]],
         zh = [[
-写入到达的那一刻，只有存储看得见它，所以也只有存储能拒绝它。可是除非写入说明自己属于哪一次获锁，
+写入到达的那一刻，只有存储看得见它，所以也只有存储能拒绝它。可是除非写入说明自己属于哪一次获取，
 存储分不出哪次写入是迟到的。]],
     },
     mend = {

@@ -1,19 +1,28 @@
 --- A purchase that needs two locks: of the stock and of the buyer's account. Odd buyers take the
 --- stock first, even ones the account, unless all are to take them in the order of their names.
+--- Each buyer comes `parameters.gap` seconds after the one before it.
+
+local zklock = require "zklock"
+
+
+local function note_hold(buyer, lock, hold)
+    buyer:note(("has %s %s"):format(lock, buyer.strategy:token(hold)))
+end
+
 
 return function(buyer)
+    local parameters = buyer.server.parameters
     local first, second = "account", "stock"
-    if not buyer.server.parameters.sorted and buyer.number % 2 == 1 then
-        first, second = second, first
-    end
+    if not parameters.sorted and buyer.number % 2 == 1 then first, second = second, first end
+    zklock.sleep((buyer.number - 1) * parameters.gap)
     buyer.lock = first
     if not buyer:enter() then return end
-    buyer:note("has " .. first)
+    note_hold(buyer, first, buyer.hold)
     buyer:pause()
     buyer:note("asks " .. second)
     local hold, _, code = buyer.strategy:enter(second, buyer)
     if hold then
-        buyer:note("has " .. second)
+        note_hold(buyer, second, hold)
         buyer:try_to_buy()
         buyer.strategy:leave(hold)
     else

@@ -1,5 +1,8 @@
---- A purchase from one row, in one of three ways; after it, what its server has asked for until
---- then: requests to ZooKeeper, and to the database.
+--- A purchase from one row, in one of three ways, by buyers of whom each comes `parameters.gap`
+--- seconds after the one before it, or all together. After it a note has what its server has asked
+--- for until then: requests to ZooKeeper of each kind, and statements to the database.
+
+local zklock = require "zklock"
 
 local REQUESTS = { "creates", "sets", "deletes", "lists", "gets", "exists", "syncs" }
 
@@ -27,17 +30,22 @@ function ways.statement(buyer)
 end
 
 
-local function requests_of(server)
-    if not server.own_session then return 0 end
-    local stats, count = server.own_session:stats(), 0
-    for _, kind in ipairs(REQUESTS) do count = count + stats[kind] end
-    return count
+local function note_requests(buyer)
+    local session = buyer.server.own_session
+    local stats, counts = session and session:stats(), {}
+    for i, kind in ipairs(stats and REQUESTS or {}) do
+        counts[i] = ("%s=%d"):format(kind, stats[kind])
+    end
+    counts[#counts + 1] = ("statements=%d"):format(buyer.store.sent.statements)
+    buyer:note(table.concat(counts, " "))
 end
 
 
 return function(buyer)
+    local parameters = buyer.server.parameters
+    zklock.sleep((buyer.number - 1) * (parameters.gap or 0))
     if not buyer:enter() then return end
-    ways[buyer.server.parameters.way](buyer)
+    ways[parameters.way](buyer)
     buyer:leave()
-    buyer:note(("requests %d %d"):format(requests_of(buyer.server), buyer.store.sent.statements))
+    note_requests(buyer)
 end

@@ -59,12 +59,13 @@ local function stock_of(sale)
 end
 
 
--- For how long each row waited, the shortest first: until it had the lock, or gave up.
+-- For how long each row waited, the shortest first: until it had the lock, or gave up. (Whoever
+-- enters a lock again that it has does not wait for it.)
 local function waits_of(rows)
     local list = {}
     for _, row in ipairs(rows) do
         local till = row.granted or row.told
-        if row.asked and till then list[#list + 1] = till - row.asked end
+        if row.asked and till and not row.reentered then list[#list + 1] = till - row.asked end
     end
     table.sort(list)
     return list

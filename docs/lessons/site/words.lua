@@ -41,7 +41,7 @@ return {
             wakes = "goes on", granted = "gets the lock", releases = "gives up the lock",
             commits = "commits, so that others see %d", late = "writes, and the store refuses it: "
                 .. "its token is older than the newest that was shown",
-            prepares = "writes %d, not yet committed", has = "holds %s", asks = "asks for %s",
+            prepares = "writes %d, not yet committed", has = "gets %s", asks = "asks for %s",
             killed = "is killed, with the lock in its hand",
             deletes = "releases the lock, which is another's",
             looks_held = "looks at its lease: held", looks_lost = "looks at its lease: lost",
@@ -88,12 +88,12 @@ return {
                     granted = "获锁", waited = "等待", read = "读到", wrote = "写入",
                     at = "写入时刻", released = "释放", token = "令牌", outcome = "被告知" },
         try_call = "把上面任何一次运行的调用存成源码目录中的文件，随意修改，再运行：",
-        waits = "等锁的时间：一半不超过 %s，最长 %s。",
+        waits = "等锁时间：中位数 %s，最长 %s。",
         steps = {
             reads = "读库存：%d", writes = "写入 %d", stop = "停住",
             wakes = "继续运行", granted = "得到锁", releases = "释放锁",
             commits = "提交，别人这才看到 %d", late = "写入，被存储拒绝：它的令牌比存储见过的旧",
-            prepares = "写入 %d，但还没有提交", has = "持有 %s", asks = "请求 %s",
+            prepares = "写入 %d，但还没有提交", has = "得到 %s", asks = "请求 %s",
             killed = "被杀死，锁还在手里", deletes = "释放锁，而锁已经是别人的",
             looks_held = "看租约：持有", looks_lost = "看租约：失去",
             gives_up = "等得太久，放弃了", comes = "到来，请求锁",
@@ -105,6 +105,6 @@ return {
         outcomes = { sold = "买到了", refused = "售罄", late = "太迟，被拒绝",
                      timeout = "等得太久", expired = "会话过期", lost = "失去了锁",
                      unanswered = "没有答复", looked = "只看了看" },
-        made = "由 %s 从种子生成；这里的页面都不从网络加载任何东西。",
+        made = "由 %s 从种子生成；这些页面不会从网络加载任何内容。",
     },
 }
