@@ -1,11 +1,20 @@
 --- Lesson: a lock that ends by itself before the work is done.
 
+local steps = require "docs.lessons.site.steps"
+
+local TTL = 1 -- seconds
+
+
 local function run(purchase)
     return {
         buyers = 3, servers = 3, products = { bun = 10 }, strategy = "docs.lessons.ttl_lock",
-        purchase = purchase, parameters = { ttl = 1 }, pause = 1.5, simulated = true, seed = 1,
+        purchase = purchase, parameters = { ttl = TTL }, pause = 1.5, simulated = true, seed = 1,
     }
 end
+
+
+-- When its lock ends, if the purchase does not renew it.
+local function ends(row, sale) return sale.options.purchase and math.huge or row.granted + TTL end
 
 return {
     title = { en = "Expiry without renewal", zh = "锁会过期，却没有续期" },
@@ -21,6 +30,7 @@ return {
         second = { verdict = "right", sold = 3, left = 7 },
     },
     predicted = function(facts) return facts.first.left end,
+    steps = steps.all, ends = ends,
 
     question = {
         en = [[

@@ -12,6 +12,13 @@ local function run(parameters)
 end
 
 
+-- When its lock ends, if nobody releases it.
+local function ends(row, sale)
+    local parameters = sale.options.parameters
+    return parameters and row.granted + parameters.ttl or math.huge
+end
+
+
 -- Who was killed, who had the lock after that, and who gave up.
 local function steps_of(sale)
     local list = {}
@@ -45,7 +52,7 @@ return {
         second = { verdict = "right", sold = 3, left = 7, failed = 1 },
     },
     predicted = function(facts) return facts.first.sold end,
-    steps = steps_of,
+    steps = steps_of, ends = ends,
 
     question = {
         en = [[

@@ -1,7 +1,7 @@
 --- Lesson: a holder that has lost the lock releases it, and deletes that of another.
 
-local picture = require "docs.lessons.site.picture"
 local steps = require "docs.lessons.site.steps"
+local times = require "docs.lessons.site.times"
 
 local function run(careless)
     return {
@@ -78,7 +78,7 @@ return {
         local late, victim, other = chain(facts.first)
         return {
             late = late.server, victim = victim.server, other = other.server,
-            deleted = picture.duration(late.released), again = picture.duration(victim.released),
+            deleted = times.duration(late.released), again = times.duration(victim.released),
         }
     end,
 

@@ -1,5 +1,7 @@
 --- Lesson: the holder is stopped for longer than its session lasts, and writes when it goes on.
 
+local steps = require "docs.lessons.site.steps"
+
 local function run(purchase)
     return {
         buyers = 3, servers = 3, products = { bun = 10 }, strategy = "zookeeper",
@@ -16,12 +18,13 @@ return {
         zh = "持有锁的进程停住五秒，又继续运行。它会写下什么？",
     },
     runs = { first = run(), second = run "docs.lessons.check_first" },
-    modules = { second = { "check_first" } },
+    modules = { second = { "check_first" } }, tokens = false,
     expect = {
         first = { verdict = "wrong", sold = 3, left = 9 },
         second = { verdict = "right", sold = 2, left = 8, failed = 1 },
     },
     predicted = function(facts) return facts.first.left end,
+    steps = steps.all,
 
     question = {
         en = [[

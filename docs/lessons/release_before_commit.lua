@@ -16,7 +16,7 @@ return {
     },
     runs = { first = run "release_then_commit", second = run "commit_then_release" },
     commits = true,
-    modules = {},
+    modules = {}, tokens = false,
     expect = {
         first = { verdict = "wrong", sold = 4 },
         second = { verdict = "right", sold = 4, left = 6 },

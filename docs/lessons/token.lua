@@ -1,6 +1,7 @@
 --- Lesson: the holder is stopped between its last look at the lease and the write.
 
 local seckill = require "zklock.seckill"
+local steps = require "docs.lessons.site.steps"
 
 local SCHEDULES = 1000
 
@@ -35,6 +36,7 @@ return {
         second = { verdict = "right", sold = 2, left = 8, failed = 1 },
     },
     predicted = function(facts) return facts.first.verdict end,
+    steps = steps.all,
     facts = function()
         return { explored = {
             schedules = SCHEDULES, plain = wrong(nil, false),
