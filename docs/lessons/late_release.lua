@@ -46,7 +46,7 @@ local function steps_of(sale)
     add(sale.faults[1].at, "stop", late)
     add(sale.faults[1].ended, "wakes", late)
     for _, each in ipairs{ victim, other } do
-        add(each.granted, "reads", each, steps.read(each))
+        add(each.granted, "reads", each, each.read)
         add(each.written, "writes", each, each.left)
     end
     add(victim.written, "deletes", victim)

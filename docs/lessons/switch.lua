@@ -77,7 +77,7 @@ local function lost_updates(sale)
             for at, what in pairs{ granted = "reads", written = "writes" } do
                 list[#list + 1] = {
                     at = each[at], what = what, purchase = each,
-                    count = what == "reads" and steps.read(each) or each.left,
+                    count = what == "reads" and each.read or each.left,
                 }
             end
         end

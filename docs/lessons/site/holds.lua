@@ -1,4 +1,4 @@
---- Whose a lock is: the part of a hold in which it is the buyer's by right, and what comes after it.
+--- Whose a lock is: the part of a hold in which it is the buyer's by right, and what comes after.
 
 local holds = {}
 

@@ -10,13 +10,6 @@ local function seen_at(sale, purchase)
 end
 
 
----@param purchase zklock.seckill.Purchase
----@return integer? stock  that it read
-function steps.read(purchase)
-    return purchase.read or purchase.left and purchase.left + (purchase.quantity or 1)
-end
-
-
 --- The first two of which one undid what the other wrote: the one that is seen first, the other.
 ---@param sale table
 ---@return zklock.seckill.Purchase? one
@@ -67,7 +60,7 @@ local function add_purchase(list, sale, purchase)
             list[#list + 1] = { at = at, what = what, count = count, purchase = purchase }
         end
     end
-    add(purchase.granted, "reads", steps.read(purchase))
+    add(purchase.granted, "reads", purchase.read)
     if sale.commits then
         add(purchase.written, "prepares", purchase.left)
         add(purchase.released, "releases")

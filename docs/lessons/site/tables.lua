@@ -2,7 +2,6 @@
 
 local markup = require "docs.lessons.site.markup"
 local signs = require "docs.lessons.site.signs"
-local steps = require "docs.lessons.site.steps"
 local times = require "docs.lessons.site.times"
 
 local tables = {}
@@ -55,7 +54,7 @@ local COLUMNS = {
     { "asked", function(row) return times.moment(row.asked) end },
     { "granted", function(row) return times.moment(row.granted) end, has_lock },
     { "waited", waited, has_lock },
-    { "read", function(row) return steps.read(row) or "–" end },
+    { "read", function(row) return row.read or "–" end },
     { "wrote", function(row) return row.left or "–" end },
     { "at", function(row) return times.moment(row.written) end },
     { "committed", function(row) return times.moment(row.told) end,

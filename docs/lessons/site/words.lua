@@ -6,12 +6,13 @@ return {
         intro = "Each lesson asks what will come out of a flash sale, lets you predict it, and "
             .. "carries the sale out: in virtual time, from a seed, so that it comes out the same "
             .. "each time. Every picture and every number here is made by the run that the page "
-            .. "names. Begin at the top: each lesson breaks what the one before it has mended.",
+            .. "names. Begin at the top: lessons build on earlier ones, and show what those "
+            .. "leave open.",
         play = "And a game:",
         lesson = "Lesson", index = "All lessons", before = "Before", after = "Next",
         question = "The question", predict = "Your prediction", choose = "Choose an answer; "
             .. "each one has a reply.",
-        run = "The real run", cause = "The cause", mend = "The line that mends it",
+        run = "The real run", cause = "The cause", mend = "What mends it",
         same = "The same with it", try = "Try it yourself", where = "Where it happened",
         right = "Right.", wrong = "No.",
         verdicts = { right = "right", wrong = "wrong", stuck = "stuck" },
@@ -21,9 +22,9 @@ return {
         server = "server %d", who = "server %d, buyer %d: ", colon = ": ",
         stopped = "stopped", killed = "killed",
         key = { wait = "waits for the lock", hold = "holds it", buy = "buys",
-                share = "holds it with others", believes = "believes that it holds it",
+                share = "holds it with others", believes = "only believes that it holds it",
                 apart = "two at once, each with its own lock",
-                many = "several buy at once", dead = "the lock of a dead process",
+                many = "several buy at once", dead = "still held, by a dead process",
                 stop = "the process is stopped", kill = "the process is dead",
                 commit = "has released, not yet committed", mark = "a step, listed below",
                 written = "stock as written", committed = "stock as committed",
@@ -34,7 +35,8 @@ return {
         table = "Table: what each buyer did",
         columns = { buyer = "buyer", server = "server", lock = "lock", asked = "asked",
                     granted = "had the lock", waited = "waited", read = "read", wrote = "wrote",
-                    at = "at", committed = "committed", released = "gave it up", token = "token", outcome = "was told" },
+                    at = "at", committed = "committed", released = "gave it up", token = "token",
+                    outcome = "was told" },
         try_call = "Save the call of a run as a file of the source tree, change what you like, and "
             .. "run it:",
         waits = "Waits for the lock: half of them %s or less, the longest %s.",
@@ -66,11 +68,11 @@ return {
         name = "zh", language = "中文", site = "课程：什么是分布式锁",
         intro = "每一课先问一场秒杀会有什么结果，让你预测，然后真的演一遍：在虚拟时间里，从一个种子开始，"
             .. "所以每次结果都相同。这里的每一幅图、每一个数字，都出自页面上写明的那次运行。"
-            .. "请从第一课学起：每一课都会打破前一课刚修好的东西。",
+            .. "请从第一课学起：后面的课建立在前面的课之上，讲前面还没有解决的问题。",
         play = "还有一个游戏：",
         lesson = "第", index = "全部课程", before = "上一课", after = "下一课",
         question = "问题", predict = "你的预测", choose = "选一个答案，每个答案都有回应。",
-        run = "实际运行", cause = "原因", mend = "改好它的那一行",
+        run = "实际运行", cause = "原因", mend = "怎么改好",
         same = "改好之后的同一场", try = "自己试试", where = "发生过的事",
         right = "对。", wrong = "不对。",
         verdicts = { right = "正确", wrong = "出错", stuck = "卡死" },
@@ -81,7 +83,7 @@ return {
         stopped = "停住", killed = "被杀死",
         key = { wait = "等锁", hold = "持有锁", buy = "正在购买", share = "与别人一起持有",
                 believes = "自以为持有锁", apart = "两个同时进行，各持一把锁",
-                many = "几个买家同时购买", dead = "锁还在已死的进程名下",
+                many = "几个买家同时购买", dead = "仍被已死的进程占着",
                 stop = "进程停住", kill = "进程已死", commit = "已释放，未提交", mark = "下面列出的步骤",
                 written = "写入的库存", committed = "已提交的库存", rightly = "应有的库存" },
         picture = "%s：从 0 到 %s，谁在等锁，谁持有锁，库存有多少。数字见下面的表。",
@@ -89,7 +91,8 @@ return {
         table = "表：每个买家做了什么",
         columns = { buyer = "买家", server = "服务器", lock = "锁", asked = "请求",
                     granted = "获锁", waited = "等待", read = "读到", wrote = "写入",
-                    at = "写入时刻", committed = "提交时刻", released = "释放", token = "令牌", outcome = "被告知" },
+                    at = "写入时刻", committed = "提交时刻", released = "释放", token = "令牌",
+                    outcome = "被告知" },
         try_call = "把上面任何一次运行的调用存成源码目录中的文件，随意修改，再运行：",
         waits = "等锁时间：中位数 %s，最长 %s。",
         steps = {
