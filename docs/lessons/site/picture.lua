@@ -170,20 +170,21 @@ end
 
 -- What the signs at the ends of rows say, each with the outcomes that it stands for.
 local function key_of_outcomes(sale, words)
-    local entries, order, seen = {}, {}, {}
-    for _, row in ipairs(sale.rows) do
-        local sign = signs.told(row.outcome)
-        if sign ~= "" and not seen[row.outcome] then
-            seen[row.outcome] = true
-            if not entries[sign] then order[#order + 1] = sign end
-            entries[sign] = (entries[sign] and entries[sign] .. ", " or "")
-                .. (words.outcomes[row.outcome] or row.outcome)
+    local entries, seen = {}, {}
+    for _, sign in ipairs(signs.order) do
+        local outcomes = {}
+        for _, row in ipairs(sale.rows) do
+            if signs.told(row.outcome) == sign and not seen[row.outcome] then
+                seen[row.outcome] = true
+                outcomes[#outcomes + 1] = words.outcomes[row.outcome] or row.outcome
+            end
+        end
+        if outcomes[1] then
+            entries[#entries + 1] = ("<li><b>%s</b>%s</li>"):format(sign,
+                markup.escape(table.concat(outcomes, words.comma)))
         end
     end
-    for i, sign in ipairs(order) do
-        order[i] = ("<li><b>%s</b>%s</li>"):format(sign, markup.escape(entries[sign]))
-    end
-    return table.concat(order)
+    return table.concat(entries)
 end
 
 
