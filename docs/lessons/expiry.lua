@@ -90,7 +90,7 @@ takes 1.5 s, since a query has become slow. No process stops, and no server fail
         en = [[
 A bar is blue for the second for which the buyer has the lock. After that it is red and hatched: the
 buyer believes that it still holds the lock, until it has written. (When it is done, it releases
-nothing: `leave` looks whose lock it is. [The next lesson](late-release.html) leaves that out.)]],
+nothing: `leave` looks whose lock it is. [The next lesson](late-release.html) does not look.)]],
         zh = [[
 横条上蓝色的一秒，买家确实持有锁。之后是红色斜线：买家自以为还持有锁，直到写完。
 （它做完时什么也没有释放：`leave` 会看锁是谁的。[下一课](late-release.html)就不看了。）]],

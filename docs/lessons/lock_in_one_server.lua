@@ -78,7 +78,7 @@ in the source, but they are in two processes.]],
     mend = {
         en = [[
 Take a lock that all servers share: in ZooKeeper, etcd, Redis, or the database itself. Only the line
-that makes the lock changes. (`zklock` is the library whose runs you see here.)]],
+that makes the lock changes. (`zklock` is the library that these lessons use.)]],
         zh = [[
 换一把所有服务器共用的锁：放在 ZooKeeper、etcd、Redis，或者数据库里。只有创建锁的那一行要改。
 （`zklock` 就是这些课程所用的库。）]],

@@ -67,11 +67,11 @@ lock.
 Each bar is a hold of the lock, and no two of them overlap. The double line after it is the time
 until the transaction commits, which is when the stock changes. The first bar is very short. The
 others are longer because a row has one writer at a time: their write waits for the commit of the
-transaction before. (The store of this run looks again after 1, 2, 4, 8 and 16 ms.)]],
+transaction before. (The store of this run looks for that less and less often, and sees it late.)]],
         zh = [[
 每根横条是一次持锁，互不重叠。后面的双线画到事务提交为止，库存到那时才变。第一根横条很短，
 其余的较长，因为一行同时只能有一个写者：它们的写入要等前一个事务提交。
-（这次运行的存储隔 1、2、4、8、16 毫秒再看一次。）]],
+（这次运行的存储去看的间隔越来越长，所以看到得晚一些。）]],
     },
     cause = {
         en = [[
