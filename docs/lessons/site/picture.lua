@@ -12,7 +12,7 @@ local times = require "docs.lessons.site.times"
 
 local picture = {}
 
-local NEAR = 5.4 -- per cent of the width: a sign, on a telephone
+local NEAR = 4.4 -- per cent of the width: a sign, on a telephone
 
 
 -- rows -------------------------------------------------------------------------------------------
