@@ -199,11 +199,13 @@ describe("a record", function()
     after_each(function() rig.shell("rm -rf %s", folder) end)
 
     it("gives back what was written, also of a server that stopped in the middle", function()
-        local start, purchases, notes = core.now(), { {}, {} }, {}
+        local start, purchases, notes = core.now(), { { product = "bun" }, {} }, {}
         local record = records.create(folder, 1)
         record:write(1, "asked", "bun")
         record:write(1, "granted", "8589934595")
         record:write(1, "note", "8589934595 it's\nmine")
+        record:write(1, "read", "100 bun")
+        record:write(1, "read", "7 tea")
         record:write(1, "written", 99)
         record:write(1, "released")
         record:write(1, "told", "sold")
@@ -213,8 +215,8 @@ describe("a record", function()
         rig.shell("printf '17.5 2 rel' >>%s/record-1", folder)
         assert.is_true(records.read(folder, 1, start, purchases, notes) >= 0)
         local first, second = purchases[1], purchases[2]
-        assert.same({ "bun", "8589934595", 99, "sold" },
-            { first.lock, first.token, first.left, first.outcome })
+        assert.same({ "bun", "8589934595", 100, 99, "sold" },
+            { first.lock, first.token, first.read, first.left, first.outcome })
         assert.is_true(first.asked <= first.granted and first.granted <= first.written
             and first.written <= first.released and first.released <= first.told)
         assert.same({ "tea", nil, nil }, { second.lock, second.token, second.released })

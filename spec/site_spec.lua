@@ -2,12 +2,14 @@
 --- in both languages, their links lead somewhere, and nothing comes from a network.
 
 local files = require "spec.files"
+local holds = require "docs.lessons.site.holds"
 local page = require "docs.lessons.site.page"
 local picture = require "docs.lessons.site.picture"
 local rig = require "spec.rig"
 local runs = require "docs.lessons.site.runs"
 local site = require "docs.lessons.site"
 local steps = require "docs.lessons.site.steps"
+local words = require "docs.lessons.site.words"
 
 local folder, lessons
 local pages = {} -- by path below the folder
@@ -105,8 +107,8 @@ describe("the cause", function()
     local function sale(purchases) return { purchases = purchases, faults = {}, notes = {} } end
 
     it("is two buyers of whom one read before the other had written", function()
-        local one = { product = "bun", server = 1, granted = 0, written = 2, left = 9 }
-        local other = { product = "bun", server = 2, granted = 1, written = 3, left = 9 }
+        local one = { product = "bun", server = 1, granted = 0, read = 10, written = 2, left = 9 }
+        local other = { product = "bun", server = 2, granted = 1, read = 10, written = 3, left = 9 }
         local found = {}
         for i, step in ipairs(steps.of(sale{ other, one })) do
             found[i] = ("%g %s %d"):format(step.at, step.what, step.count)
@@ -115,7 +117,7 @@ describe("the cause", function()
     end)
 
     it("is none where they come one after the other, or buy different things", function()
-        local one = { product = "bun", server = 1, granted = 0, written = 2, left = 9 }
+        local one = { product = "bun", server = 1, granted = 0, read = 10, written = 2, left = 9 }
         local later = { product = "bun", server = 2, granted = 2, written = 3, left = 8 }
         local tea = { product = "tea", server = 2, granted = 1, written = 3, left = 8 }
         assert.same({}, steps.of(sale{ one, later }))
@@ -138,26 +140,131 @@ describe("the cause", function()
 end)
 
 
+-- What a hold is in its parts: "hold 0 2, two 2 5".
+local function parts_of(row, sale)
+    local found = {}
+    for i, part in ipairs(holds.parts(row, sale)) do
+        found[i] = ("%s %g %g"):format(part.what, part.from, part.to)
+    end
+    return table.concat(found, ", ")
+end
+
+
+describe("a hold", function()
+    local function sale_of(rows, others)
+        return with({ rows = rows, overlaps = {}, faults = {}, options = {}, finish = 10 },
+            others or {})
+    end
+    local first = { buyer = 1, server = 1, lock = "bun", granted = 0, released = 5 }
+    local next_ = { buyer = 2, server = 2, lock = "bun", granted = 2, released = 4 }
+
+    it("is a belief from when on another one has the lock, who has it by right", function()
+        local sale = sale_of{ first, next_ }
+        assert.equal("hold 0 2, two 2 5", parts_of(first, sale))
+        assert.equal("hold 2 4", parts_of(next_, sale))
+        assert.equal("believes", holds.meaning(sale))
+    end)
+
+    it("is a belief from when on its lock has ended, though nobody else has it", function()
+        local sale = sale_of({ first }, { ends = function() return 3 end })
+        assert.equal("hold 0 3, two 3 5", parts_of(first, sale))
+    end)
+
+    it("is nobody's belief where each has a lock of its own, or there is none", function()
+        local overlaps = { { lock = "bun", from = 2, to = 4 } }
+        for strategy, meaning in pairs{ none = "many", ["local"] = "apart" } do
+            local sale = sale_of({ first, next_ }, {
+                overlaps = overlaps, options = { strategy = strategy },
+            })
+            assert.equal("hold 0 2, two 2 4, hold 4 5", parts_of(first, sale))
+            assert.equal("two 2 4", parts_of(next_, sale))
+            assert.equal(meaning, holds.meaning(sale))
+        end
+    end)
+
+    it("is a dead process's after a kill, until the lock ends or another one has it", function()
+        local dead = { buyer = 1, server = 1, lock = "bun", granted = 0, ended = 1 }
+        local others = {
+            faults = { { kind = "kill", target = "server 1" } }, ends = function() return 1e9 end,
+        }
+        assert.equal("hold 0 1, dead 1 10", parts_of(dead, sale_of({ dead }, others)))
+        assert.equal("hold 0 1, dead 1 2", parts_of(dead, sale_of({ dead, next_ }, others)))
+        others.ends = nil -- nothing is known of the lock
+        assert.equal("hold 0 1", parts_of(dead, sale_of({ dead }, others)))
+    end)
+end)
+
+
+-- Calls fn with each sale of each lesson as its pages see it, and the sale's name.
+local function each_sale(fn)
+    for _, lesson in ipairs(lessons) do
+        local facts = runs.play(with(lesson, { facts = false }))
+        for _, which in ipairs{ "first", "second" } do
+            fn(facts[which], lesson.name .. " " .. which, facts)
+        end
+    end
+end
+
+
 describe("a picture", function()
-    it("has a bar for each hold and span, red where holds overlap, and the whole stock", function()
-        for _, lesson in ipairs(lessons) do
-            local facts = runs.play(with(lesson, { facts = false }))
-            for which, sale in pairs{ first = facts.first, second = facts.second } do
-                local html = picture.of(sale, require("docs.lessons.site.words").en)
-                local held = 0
-                for _, row in ipairs(sale.rows) do held = held + (row.granted and 1 or 0) end
-                local lanes = html:match "^(.-)<ul"
-                assert.equal(held, count(lanes, '<i class="hold"') + count(lanes,
-                    '<i class="share"'), lesson.name .. which)
-                assert.equal(#sale.spans, count(lanes, '<i class="span"'), lesson.name .. which)
-                assert.equal(#sale.overlaps > 0, lanes:find('class="two"', 1, true) ~= nil)
-                local numbers = sale.sold == 0 and 0 or sale.apart == 0 and 2 or 3
-                assert.equal(numbers, count(html, '<b style="top:'), lesson.name .. which)
-                for place, width in lanes:gmatch "left:([%d%.]+)%%;width:([%d%.]+)%%" do
-                    assert.is_true(place + width <= 100.02, lesson.name .. which)
+    it("has a bar for each part of a hold, and span, red where holds overlap", function()
+        each_sale(function(sale, name)
+            local lanes, expected = picture.of(sale, words.en):match "^(.-)<ul", {}
+            for _, row in ipairs(sale.rows) do
+                for _, part in ipairs(row.granted and holds.parts(row, sale) or {}) do
+                    expected[part.what] = (expected[part.what] or 0) + 1
                 end
             end
+            for _, what in ipairs{ "hold", "share", "two", "dead" } do
+                assert.equal(expected[what] or 0, count(lanes, '<i class="' .. what .. '"'), name)
+            end
+            assert.equal(#sale.spans, count(lanes, '<i class="span"'), name)
+            assert.equal(#sale.overlaps > 0, expected.two ~= nil, name)
+            for place, width in lanes:gmatch "left:([%d%.]+)%%;width:([%d%.]+)%%" do
+                assert.is_true(place + width <= 100.02, name)
+            end
+        end)
+    end)
+
+    it("has the whole stock, and one scale in both runs of a lesson", function()
+        each_sale(function(sale, name, facts)
+            local html = picture.of(sale, words.en)
+            local numbers = sale.sold == 0 and 0 or sale.apart == 0 and 2 or 3
+            assert.equal(numbers, count(html, '<b style="top:'), name)
+            assert.equal(facts.first.finish, facts.second.finish)
+        end)
+    end)
+
+    it("has a key with what it shows, and with nothing else", function()
+        each_sale(function(sale, name)
+            local lanes, key = picture.of(sale, words.en):match "^(.-)(<ul.*)$"
+            for _, class in ipairs{ "wait", "hold", "share", "two", "dead", "commit", "stop" } do
+                local mark = '<i class="' .. class .. '"'
+                assert.equal(lanes:find(mark, 1, true) ~= nil, key:find(mark, 1, true) ~= nil,
+                    name .. class)
+            end
+            for sign in lanes:gmatch '<span class="told">([^<]+)' do
+                assert.is_truthy(key:find("<b>" .. sign .. "</b>", 1, true), name)
+            end
+        end)
+    end)
+end)
+
+
+describe("a table", function()
+    it("tells what a buyer read, also of one that wrote nothing", function()
+        local html = pages["en/lock-in-one-server.html"]
+        assert.equal(3, count(html, "<td>0</td><td>–</td><td>–</td>")) -- read, wrote, at
+        html = pages["en/killed-holder.html"]
+        assert.equal(2, count(html, "<td>9</td><td>–</td><td>–</td>")) -- it was killed
+    end)
+
+    it("names no lock where there is none, and no token before the lesson about it", function()
+        assert.is_nil(pages["en/no-lock.html"]:match('id="run".-</section>'):find("token", 1, true))
+        for _, name in ipairs{ "lock-in-one-server", "paused-holder" } do
+            assert.is_nil(pages["en/" .. name .. ".html"]:find("<th scope=\"col\">token", 1, true))
         end
+        assert.is_truthy(pages["en/token.html"]:find("<th scope=\"col\">token", 1, true))
     end)
 end)
 

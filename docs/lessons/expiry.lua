@@ -1,9 +1,28 @@
 --- Lesson: a lock that ends by itself before the work is done.
 
+local steps = require "docs.lessons.site.steps"
+local times = require "docs.lessons.site.times"
+
+local TTL = 1 -- seconds
+
+
 local function run(purchase)
     return {
         buyers = 3, servers = 3, products = { bun = 10 }, strategy = "docs.lessons.ttl_lock",
-        purchase = purchase, parameters = { ttl = 1 }, pause = 1.5, simulated = true, seed = 1,
+        purchase = purchase, parameters = { ttl = TTL }, pause = 1.5, simulated = true, seed = 1,
+    }
+end
+
+
+-- When its lock ends, if the purchase does not renew it.
+local function ends(row, sale) return sale.options.purchase and math.huge or row.granted + TTL end
+
+-- When the last one got the lock, and for how long after its write a lock that is renewed is held.
+local function facts_of(facts)
+    local last, renewed = 0, facts.second.purchases[1]
+    for _, purchase in ipairs(facts.first.purchases) do last = math.max(last, purchase.granted) end
+    return {
+        last = times.duration(last), after = times.duration(renewed.released - renewed.written),
     }
 end
 
@@ -21,6 +40,7 @@ return {
         second = { verdict = "right", sold = 3, left = 7 },
     },
     predicted = function(facts) return facts.first.left end,
+    steps = steps.all, ends = ends, facts = facts_of,
 
     question = {
         en = [[
@@ -53,25 +73,27 @@ takes 1.5 s, since a query has become slow. No process stops, and no server fail
         },
         {
             value = 9,
-            en = { "9: two sales are lost", "The third buyer gets the lock a second later again. "
-                .. "By then the first has written, so the third reads 9 and not 10." },
-            zh = { "9 个：丢失了两次售卖", "第三个买家又晚一秒才得到锁。那时第一个已经写完，所以它读到的是 9，不是 10。" },
+            en = { "9: two sales are lost", "The third buyer gets the lock at {last}. By then "
+                .. "the first has written, so the third reads 9 and not 10." },
+            zh = { "9 个：丢失了两次售卖", "第三个买家在 {last} 才得到锁。那时第一个已经写完，所以它读到的是 9，不是 10。" },
         },
         {
             value = "error",
-            en = { "The holder gets an error when its second is over", "Nobody tells it. It may "
-                .. "learn so when it releases the lock, which is too late, and many programs "
-                .. "ignore it." },
-            zh = { "一秒一到，持有者会收到错误", "没有人告诉它。它也许在释放锁时才得知，那已经太晚了，"
-                .. "而且许多程序不理会。" },
+            en = { "The holder gets an error when its second is over", "Nobody tells it. The "
+                .. "release may report that the lock was gone, but that is too late, and many "
+                .. "programs ignore that error." },
+            zh = { "一秒一到，持有者会收到错误", "没有人告诉它。释放锁时也许会报告锁已不在，那已经太晚了，"
+                .. "而且许多程序不理会这个错误。" },
         },
     },
     run = {
         en = [[
-Each buyer takes itself for the holder until it has written. The hatched part of its bar is the time
-for which the lock was somebody else's, too.]],
+A bar is blue for the second for which the buyer has the lock. After that it is red and hatched: the
+buyer believes that it still holds the lock, until it has written. (When it is done, it releases
+nothing: `leave` looks whose lock it is. [The next lesson](late-release.html) does not look.)]],
         zh = [[
-每个买家都以为自己一直持有锁，直到写完。横条上有斜线的那一段，锁同时也给了别人。]],
+横条上蓝色的一秒，买家确实持有锁。之后是红色斜线：买家自以为还持有锁，直到写完。
+（它做完时什么也没有释放：`leave` 会看锁是谁的。[下一课](late-release.html)就不看了。）]],
     },
     cause = {
         en = [[
@@ -86,30 +108,33 @@ ZooKeeper's sessions do it for you. A holder that dies does not renew, so its lo
 
 A longer time without renewal is no cure: it only makes the wait after a crash longer. And a holder
 that is **stopped** does not renew either: against that there is
-[the token](token.html).]],
+[the token](token.html), which this lock does not give.]],
         zh = [[
 工作进行的时候，由旁边的一个任务续期：Redisson 把它叫作看门狗（watchdog），ZooKeeper 的会话替你做这件事。
 死掉的持有者不会续期，它的锁很快就会过期。
 
 只把时长加长而不续期，治不了病：崩溃之后大家要等得更久。另外，**停住**的持有者也不会续期：
-对付它要靠[令牌](token.html)。]],
+对付它要靠[令牌](token.html)，而这种锁不提供令牌。]],
     },
     code = [[
-zklock.run(function()
+local done = false
+zklock.run(function()               -- runs both functions side by side
     work()
     done = true
 end, function()
     while not done do
-        lock:renew()                    -- new
+        lock:renew()                -- new: it lasts `ttl` seconds from now on
         zklock.sleep(ttl / 3)
     end
 end)]],
     same = {
         en = [[
 The same sale, with [a purchase that renews](#watchdog). The bars follow one another, and
-{second.left} buns are left.]],
+{second.left} buns are left. Each bar goes on after the write, for {after} here: the task that
+renews is asleep, and sees that the work is done when it wakes.]],
         zh = [[
-同一场秒杀，换成[会续期的买法](#watchdog)。横条一个接一个，剩下 {second.left} 个。]],
+同一场秒杀，换成[会续期的买法](#watchdog)。横条一个接一个，剩下 {second.left} 个。
+写完之后横条还延续了 {after}：续期的任务正在睡，醒来才看到工作已经做完。]],
     },
     try = {
         en = "With a real Redis, and Redisson's way to lock: a lease that is long enough, one that "

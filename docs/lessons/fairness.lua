@@ -1,8 +1,8 @@
 --- Lesson: a lock without a queue, where those that have waited long ask seldom.
 
-local picture = require "docs.lessons.site.picture"
 local seckill = require "zklock.seckill"
 local steps = require "docs.lessons.site.steps"
+local times = require "docs.lessons.site.times"
 
 local GAP, WORK = 0.09, 0.16 -- seconds: from one buyer to the next, and of a purchase
 local SEEDS = 40
@@ -112,7 +112,7 @@ local function pauses_of(sale)
         local pause = holds[i].granted - holds[i - 1].released
         idle, longest = idle + pause, math.max(longest, pause)
     end
-    return picture.duration(idle), picture.duration(longest)
+    return times.duration(idle), times.duration(longest)
 end
 
 

@@ -1,7 +1,7 @@
 --- Lesson: a holder that has lost the lock releases it, and deletes that of another.
 
-local picture = require "docs.lessons.site.picture"
 local steps = require "docs.lessons.site.steps"
+local times = require "docs.lessons.site.times"
 
 local function run(careless)
     return {
@@ -46,7 +46,7 @@ local function steps_of(sale)
     add(sale.faults[1].at, "stop", late)
     add(sale.faults[1].ended, "wakes", late)
     for _, each in ipairs{ victim, other } do
-        add(each.granted, "reads", each, steps.read(each))
+        add(each.granted, "reads", each, each.read)
         add(each.written, "writes", each, each.left)
     end
     add(victim.written, "deletes", victim)
@@ -78,7 +78,7 @@ return {
         local late, victim, other = chain(facts.first)
         return {
             late = late.server, victim = victim.server, other = other.server,
-            deleted = picture.duration(late.released), again = picture.duration(victim.released),
+            deleted = times.duration(late.released), again = times.duration(victim.released),
         }
     end,
 

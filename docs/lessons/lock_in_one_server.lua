@@ -14,7 +14,7 @@ return {
         zh = "两台服务器，各有一把锁，三个包子，六个买家：卖出几个？",
     },
     runs = { first = run "local", second = run "zookeeper" },
-    modules = {},
+    modules = {}, tokens = false,
     expect = {
         first = { verdict = "wrong", sold = 6, left = 0 },
         second = { verdict = "right", sold = 3, left = 0, refused = 3 },
@@ -45,9 +45,11 @@ before: a `synchronized` block, a `Mutex`, a lock in shared memory. There are {f
         },
         {
             value = 4,
-            en = { "4: once, two come at the same moment", "It is not once. The servers work "
-                .. "side by side all the time, so nearly each bun is sold by both of them." },
-            zh = { "4 个：总有一次撞上", "不止一次。两台服务器一直在并肩工作，几乎每个包子都被它们各卖了一遍。" },
+            en = { "4: once, two come at the same moment", "It is not once. Both servers "
+                .. "begin at the same moment and work in step, so both sell each bun. (Out of step "
+                .. "it can be 4 or 5.)" },
+            zh = { "4 个：总有一次撞上", "不止一次。两台服务器同时开始，步调一致，每个包子都被它们各卖了一遍。"
+                .. "（步调错开时，也可能是 4 个或 5 个。）" },
         },
         {
             value = 6,
@@ -60,24 +62,26 @@ before: a `synchronized` block, a `Mutex`, a lock in shared memory. There are {f
     },
     run = {
         en = [[
-The rows of each server do not overlap one another: its lock works. The rows of one server overlap
-those of the other one.]],
+The bars of one server do not overlap: its lock works. They are red and hatched since at the same
+time a buyer of the other server is at work, who holds the other lock.]],
         zh = [[
-每台服务器自己的横条互不重叠：它的锁是管用的。重叠的是这一台的横条和那一台的横条。]],
+每台服务器自己的横条互不重叠：它的锁是管用的。横条上有红色斜线，是因为另一台服务器的一个买家
+同时也在购买，手里是另一把锁。]],
     },
     cause = {
         en = [[
-A lock excludes those who ask the same lock. These are two locks that have the same name in the
-source, and lie in two processes.]],
+A lock keeps out only those who ask for the same lock. These are two locks: they have the same name
+in the source, but they are in two processes.]],
         zh = [[
 锁只能挡住请求同一把锁的人。这里是两把锁：在源码里名字相同，却在两个进程里。]],
     },
     mend = {
         en = [[
-Take a lock that all servers share: in ZooKeeper, etcd, Redis, or the database itself. The lines in
-the program stay what they were; the lock is another one.]],
+Take a lock that all servers share: in ZooKeeper, etcd, Redis, or the database itself. Only the line
+that makes the lock changes. (`zklock` is the library that these lessons use.)]],
         zh = [[
-换一把所有服务器共用的锁：放在 ZooKeeper、etcd、Redis，或者数据库里。程序里的那几行不变，换的是锁。]],
+换一把所有服务器共用的锁：放在 ZooKeeper、etcd、Redis，或者数据库里。只有创建锁的那一行要改。
+（`zklock` 就是这些课程所用的库。）]],
     },
     code = [[
 -- local lock = the_process.lock
@@ -86,10 +90,11 @@ local lock = session:mutex "/lock/bun"]],
     same = {
         en = [[
 The same sale with a lock in ZooKeeper. Now the bars of all rows follow one another, {second.sold}
-buns are sold, and the other {second.refused} buyers are told that it is sold out.]],
+buns are sold, and the other {second.refused} buyers, who hold the lock for just as long, read a
+stock of 0 and are told that it is sold out (○).]],
         zh = [[
-同一场秒杀，锁放在 ZooKeeper 里。现在所有的横条一个接一个，卖出 {second.sold} 个，
-另外 {second.refused} 个买家被告知售罄。]],
+同一场秒杀，锁放在 ZooKeeper 里。现在所有的横条一个接一个，卖出 {second.sold} 个。
+另外 {second.refused} 个买家持有锁的时间一样长，读到库存为 0，被告知售罄（○）。]],
     },
     try = {
         en = "With real processes, a real database and a real ZooKeeper:",

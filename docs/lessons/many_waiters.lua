@@ -1,7 +1,7 @@
 --- Lesson: many wait for one lock, and each waits for all holds before its own.
 
-local picture = require "docs.lessons.site.picture"
 local steps = require "docs.lessons.site.steps"
+local times = require "docs.lessons.site.times"
 
 
 local function run(pays_after)
@@ -19,7 +19,7 @@ local function mean_hold(sale)
     for _, each in ipairs(sale.purchases) do
         if each.granted then sum, count = sum + each.released - each.granted, count + 1 end
     end
-    return picture.duration(sum / count)
+    return times.duration(sum / count)
 end
 
 

@@ -20,17 +20,21 @@ return {
         second = { verdict = "right", sold = 6, left = 4 },
     },
     predicted = function(facts) return facts.first.left end,
+    facts = function(facts)
+        local first = facts.first.purchases[1]
+        return { work = ("%.0f\194\160ms"):format(1000 * (first.written - first.granted)) }
+    end,
 
     question = {
         en = [[
 A shop has {first.stock} buns. {first.buyers} buyers come at the same moment, and each buys one. To
-sell a bun the shop reads the stock from its database, takes one off, and writes the result back. It
-has no lock. All buyers are told that they have bought.
+sell a bun the shop reads the stock from its database, takes one off, and writes the result back,
+which takes about {work}. It has no lock. All buyers are told that they have bought.
 
 **How many buns are left in the database?**]],
         zh = [[
 商店有 {first.stock} 个包子。{first.buyers} 个买家同时到来，每人买一个。每卖一个，商店先从数据库读出库存，
-减一，再把结果写回去。没有锁。所有买家都被告知买到了。
+减一，再把结果写回去，前后大约 {work}。没有锁。所有买家都被告知买到了。
 
 **数据库里还剩几个包子？**]],
     },
@@ -51,9 +55,11 @@ has no lock. All buyers are told that they have bought.
         {
             value = 9,
             en = { "9: only one purchase can be seen", "All {first.buyers} read 10, and all "
-                .. "wrote 9. {first.apart} of the purchases have left no trace in the stock." },
+                .. "wrote 9. {first.apart} of the purchases have left no trace in the stock. "
+                .. "(Fewer are lost when some buyers come later: then another number is left.)" },
             zh = { "9 个：只看得出卖了一个", "{first.buyers} 个买家读到的都是 10，写下的都是 9。"
-                .. "有 {first.apart} 次购买在库存里没有留下痕迹。" },
+                .. "有 {first.apart} 次购买在库存里没有留下痕迹。（要是有的买家来得晚些，丢失的就少些，"
+                .. "剩下的数目也就不同。）" },
         },
         {
             value = "error",
@@ -67,19 +73,21 @@ has no lock. All buyers are told that they have bought.
     },
     run = {
         en = [[
-Each row is a buyer. A bar goes from the reading of the stock to the writing. Where the bar is red
-and hatched, several buyers were in the middle of the three steps at once.]],
+Each row is a buyer. Its bar goes from the reading of the stock to the writing, and the sign at its
+end is what the buyer was told. Where the bar is red and hatched, several buyers were in the middle
+of the three steps at once.]],
         zh = [[
-每一行是一个买家，横条从读库存画到写库存。红色斜线的地方，是几个买家同时处在这三步当中。]],
+每一行是一个买家，横条从读库存画到写库存，行末的符号是买家得到的答复。
+红色斜线的地方，是几个买家同时处在这三步当中。]],
     },
     cause = {
         en = [[
-Between the reading and the writing of one buyer another one read. It read a stock that was about to
-change, and wrote a result that was worked out from it. The second write undid the first: this is a
-**lost update**. The shop goes on selling buns that it does not have.]],
+Between the read and the write of one buyer another one read. So both worked with the same stock,
+and the second write undid the first: this is a **lost update**. A shop that goes on like this will
+sell buns that it does not have.]],
         zh = [[
-在一个买家的读与写之间，另一个买家也读了。它读到的库存马上就要变，它却据此算出结果写了回去。
-后一次写入盖掉了前一次，这叫**丢失更新**。商店于是会继续卖它已经没有的包子。]],
+在一个买家的读与写之间，另一个买家也读了。两人根据同一个库存计算，后一次写入盖掉了前一次，
+这叫**丢失更新**。这样卖下去，商店迟早会卖出它没有的包子。]],
     },
     mend = {
         en = [[
@@ -101,11 +109,12 @@ write_stock(stock - 1)
 lock:release()                 -- new]],
     same = {
         en = [[
-The same sale with a lock inside the server. Bars do not overlap any more, {second.left} buns are
-left, and there is a price: buyers wait, the last one for {second.longest}.]],
+The same sale with a lock inside the server. (The rows are in the order in which buyers got the
+lock.) Bars do not overlap any more, {second.left} buns are left, and there is a price: buyers wait,
+the last one for {second.longest}.]],
         zh = [[
-同一场秒杀，服务器内部加了一把锁。横条不再重叠，剩下 {second.left} 个。代价是要等：最后一个买家等了
-{second.longest}。]],
+同一场秒杀，服务器内部加了一把锁（各行按得到锁的先后排列）。横条不再重叠，剩下 {second.left} 个。
+代价是要等：最后一个买家等了 {second.longest}。]],
     },
     try = {
         en = "With real processes and a real database:",

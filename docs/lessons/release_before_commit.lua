@@ -16,7 +16,7 @@ return {
     },
     runs = { first = run "release_then_commit", second = run "commit_then_release" },
     commits = true,
-    modules = {},
+    modules = {}, tokens = false,
     expect = {
         first = { verdict = "wrong", sold = 4 },
         second = { verdict = "right", sold = 4, left = 6 },
@@ -64,45 +64,59 @@ lock.
     },
     run = {
         en = [[
-Each bar is a hold of the lock, and no two of them overlap. The stock changes when a transaction
-commits, which is after the end of the bar.]],
+Each bar is a hold of the lock, and no two of them overlap. The double line after it is the time
+until the transaction commits, which is when the stock changes. The first bar is very short. The
+others are longer because a row has one writer at a time: their write waits for the commit of the
+transaction before. (The store of this run looks for that less and less often, and sees it late.)]],
         zh = [[
-每根横条是一次持锁，互不重叠。库存在事务提交时才变，而那已经在横条结束之后。]],
+每根横条是一次持锁，互不重叠。后面的双线画到事务提交为止，库存到那时才变。第一根横条很短，
+其余的较长，因为一行同时只能有一个写者：它们的写入要等前一个事务提交。
+（这次运行的存储去看的间隔越来越长，所以看到得晚一些。）]],
     },
     cause = {
         en = [[
 Until a transaction commits, others see the old stock. Between the release and the commit the next
-buyer got the lock and read.]],
+buyer got the lock and read. Its write waited for the commit, and then undid the other's.]],
         zh = [[
-事务提交之前，别人看到的是旧库存。在释放与提交之间，下一个买家得到了锁，并且读了库存。]],
+事务提交之前，别人看到的是旧库存。在释放与提交之间，下一个买家得到了锁，并且读了库存。
+它的写入等到那次提交之后，盖掉了刚提交的结果。]],
     },
     mend = {
         en = [[
 The lock has to be around the transaction, not in it: release after the commit. In Spring the lock
-belongs outside of the method that is `@Transactional`.]],
+belongs outside of the method that is `@Transactional`.
+
+The transaction has to begin inside the lock, too. Under `REPEATABLE READ` its first read fixes what
+it sees, and that must not be older than the lock.]],
         zh = [[
-锁要包住事务，而不是放在事务里：提交之后再释放。在 Spring 中，锁要加在 `@Transactional` 方法的外面。]],
+锁要包住事务，而不是放在事务里：提交之后再释放。在 Spring 中，锁要加在 `@Transactional` 方法的外面。
+
+事务也要在得到锁之后才开始。在 `REPEATABLE READ` 级别下，事务的第一次读决定了它看到的快照，
+快照不能比锁还早。]],
     },
     code = [[
 lock:acquire()
-begin()
+begin()                        -- was before the lock
 local stock = read_stock()
 write_stock(stock - 1)
 commit()                       -- was after the release
 lock:release()]],
     same = {
         en = [[
-The same sale, with both lines in the other order. A bar is longer by the commit, so buyers wait
-longer, and {second.left} are left.]],
+The same sale, with the transaction inside the lock. Each bar ends with the commit, so the next
+buyer reads the new stock, and no write waits for another: {second.left} are left. It costs no time
+here: the longest wait for the lock was {first.longest}, and is {second.longest}.]],
         zh = [[
-同一场秒杀，把那两行换个顺序。横条多出提交所花的时间，买家等得久一些，剩下 {second.left} 个。]],
+同一场秒杀，事务放在锁里面。横条到提交为止，下一个买家读到的是新库存，写入也不必再等别的写入：
+剩下 {second.left} 个。这里并没有多花时间：等锁最久的原来是 {first.longest}，现在是 {second.longest}。]],
     },
     try = {
         en = [[
-`fenced = false` turns off what the lesson about tokens is about, which hides this mistake. With
-real processes:]],
+`fenced = false` turns off [tokens](token.html), which would hide this mistake: to show a token is a
+write, so it waits for the commit of the transaction before. With real processes:]],
         zh = [[
-`fenced = false` 关掉了令牌（见后面的课），因为它会掩盖这个错误。用真实的进程：]],
+`fenced = false` 关掉了[令牌](token.html)，因为它会掩盖这个错误：出示令牌也是一次写入，
+要等前一个事务提交。用真实的进程：]],
     },
     command = "make demo DEMO=\"--only DEMO-06\"",
     where = {

@@ -1,7 +1,7 @@
 --- Lesson: half of the servers lock in one engine, and half already in another.
 
-local picture = require "docs.lessons.site.picture"
 local steps = require "docs.lessons.site.steps"
+local times = require "docs.lessons.site.times"
 
 local FIRST, LAST = 0.25, 0.7 -- seconds: when server 1 hears of the switch, and server 2
 local WORK = 0.2
@@ -77,7 +77,7 @@ local function lost_updates(sale)
             for at, what in pairs{ granted = "reads", written = "writes" } do
                 list[#list + 1] = {
                     at = each[at], what = what, purchase = each,
-                    count = what == "reads" and steps.read(each) or each.left,
+                    count = what == "reads" and each.read or each.left,
                 }
             end
         end
@@ -110,7 +110,7 @@ local function last_of_a(sale)
     for _, purchase in ipairs(sale.purchases) do
         if engines[purchase.buyer] == "A" and purchase.granted < LAST
             and purchase.released > LAST then
-            return { buyer = purchase.buyer, till = picture.duration(purchase.released) }
+            return { buyer = purchase.buyer, till = times.duration(purchase.released) }
         end
     end
 end
@@ -131,6 +131,7 @@ return {
     },
     predicted = function(facts) return facts.first.left end,
     spans = spans, steps = steps_of,
+    lock_of = function(row, sale) return engines_of(sale)[row.buyer] end,
     facts = function(facts)
         return {
             early = FIRST .. "\194\160s", late = LAST .. "\194\160s", work = WORK,

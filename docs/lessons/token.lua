@@ -1,6 +1,7 @@
 --- Lesson: the holder is stopped between its last look at the lease and the write.
 
 local seckill = require "zklock.seckill"
+local steps = require "docs.lessons.site.steps"
 
 local SCHEDULES = 1000
 
@@ -13,7 +14,7 @@ local function run(fenced)
 end
 
 
--- How many of so many schedules are wrong, if servers are stopped at moments that the seed chooses.
+-- How many of so many sales are wrong, if servers are stopped at moments that the seed chooses.
 local function wrong(purchase, fenced)
     local found = assert(seckill.explore({
         buyers = 2, products = { bun = 2 }, purchase = purchase, fenced = fenced,
@@ -35,6 +36,7 @@ return {
         second = { verdict = "right", sold = 2, left = 8, failed = 1 },
     },
     predicted = function(facts) return facts.first.verdict end,
+    steps = steps.all,
     facts = function()
         return { explored = {
             schedules = SCHEDULES, plain = wrong(nil, false),
@@ -46,11 +48,12 @@ return {
     question = {
         en = [[
 The program of the lesson before, with the line that mended it: read, work, **look at the lease**,
-write. The write takes a moment on its way to the store. In that moment the server stops for 5 s.
+write. Between the look and the write there is a moment, in which the write is made ready to be
+sent. In that moment the server stops for 5 s.
 
 **Can anything still go wrong?**]],
         zh = [[
-上一课的程序，加上改好它的那一行：读，处理，**看租约**，写。写入要在路上走一小会儿才到存储。
+上一课的程序，加上改好它的那一行：读，处理，**看租约**，写。看过之后，写入还要一小会儿才发得出去。
 就在这一小会儿里，服务器停住 5 秒。
 
 **还会出错吗？**]],
@@ -66,11 +69,13 @@ write. The write takes a moment on its way to the store. In that moment the serv
         },
         {
             value = "wrong",
-            en = { "Yes", "Of {explored.schedules} simulated schedules {explored.plain} go wrong "
-                .. "without the line, and {explored.checked} with it: fewer, and not none. Here is "
-                .. "one of them." },
-            zh = { "会", "模拟 {explored.schedules} 种调度，不加那一行有 {explored.plain} 种出错，"
-                .. "加上之后还有 {explored.checked} 种：少了，但不是没有。下面就是这样的一种。" },
+            en = { "Yes", "In {explored.schedules} simulated sales of two buns to two buyers a "
+                .. "seed chooses when servers stop. {explored.plain} of them go wrong without the "
+                .. "line, and {explored.checked} with it: fewer, and not none. In the run below "
+                .. "the stop is put where it does harm." },
+            zh = { "会", "模拟 {explored.schedules} 场秒杀，两个买家，两个包子，服务器何时停住由种子决定。"
+                .. "不加那一行有 {explored.plain} 场出错，加上之后还有 {explored.checked} 场："
+                .. "少了，但不是没有。下面的运行，是特意让服务器停在会出错的地方。" },
         },
         {
             value = "longer",
@@ -83,10 +88,10 @@ write. The write takes a moment on its way to the store. In that moment the serv
     },
     run = {
         en = [[
-The server looked at its lease, which it held, and stopped before its write had arrived. When it
-goes on, the write arrives.]],
+The server looked at its lease while it held the lock, and stopped before it sent its write. When it
+goes on, it sends it at once.]],
         zh = [[
-服务器看租约时确实持有锁，写入还没有到达，它就停住了。等它继续运行，写入就到了。]],
+服务器看租约时确实持有锁，写入还没有发出，它就停住了。等它继续运行，立刻就发出写入。]],
     },
     cause = {
         en = [[
@@ -98,34 +103,43 @@ late write from another one, unless the write says which grant of the lock it be
     },
     mend = {
         en = [[
-Each grant has a **fencing token**: a number that is greater than that of any grant before. Show it
-to the store **before you read**, in the transaction that writes. The store keeps the greatest that
-it has seen, and refuses whoever comes with a smaller one.
+Each grant has a **fencing token**: a number that is greater than that of any grant before. With
+zklock it is the number that ZooKeeper has given to the change that made the lock's node. Show it to
+the store **before you read**, and again in the statement that writes. The store keeps the greatest
+that it was shown, and refuses a write that comes with a smaller one.
 
-Comparing the token at the write alone is not enough: two holders may then have read the same
-stock.]],
+Comparing the token at the write alone is not enough. A late holder that wakes after the next one
+has read, and before that has written, shows the greatest token so far: its write is taken. Then
+the other one writes, too, from the same stock.]],
         zh = [[
-每次获锁都有一个**令牌**（fencing token）：一个比以前任何一次都大的数字。在写入的那个事务里，
-**读之前**就把它出示给存储。存储记住见过的最大的一个，拒绝带着更小的来的人。
+每次获锁都有一个**令牌**（fencing token）：一个比以前任何一次都大的数字。在 zklock 中，
+它是 ZooKeeper 给创建锁节点的那次更改的编号。**读之前**就把它出示给存储，写入的那条语句里再带一次。
+存储记住见过的最大的一个，拒绝带着更小令牌的写入。
 
-只在写入时比较令牌是不够的：那时两个持有者可能已经读过同一个库存。]],
+只在写入时比较令牌是不够的。迟到的持有者如果在下一个读之后、写之前醒来，它的令牌还是至今最大的，
+写入会被接受。然后另一个也写，根据的是同一个库存。]],
     },
     code = [[
-UPDATE product SET token = :token WHERE id = :id AND token <= :token;  -- 0 rows: too late
+-- before the work, each statement on its own:
+UPDATE product SET token = :token WHERE id = :id AND token < :token;
 SELECT stock FROM product WHERE id = :id;
-UPDATE product SET stock = :left WHERE id = :id;]],
+-- after it, in one transaction with the order:
+UPDATE product SET stock = :left WHERE id = :id AND token <= :token;  -- 0 rows: too late]],
     same = {
         en = [[
-The same sale, in which the store is shown tokens (`fenced = true`). The late write comes, and is
-refused: {second.left} buns are left, which is right. Of the {explored.schedules} schedules
-{explored.fenced} go wrong.]],
+The same sale and the same program, with `fenced = true`: now `buyer:stock()` shows the token before
+it reads, and the write has it, too. The late write comes, and is refused (✘): {second.left} buns
+are left, which is right. Of the {explored.schedules} simulated sales {explored.fenced} go wrong.]],
         zh = [[
-同一场秒杀，存储检查令牌（`fenced = true`）。迟到的写入来了，被拒绝：剩下 {second.left} 个，是对的。
-{explored.schedules} 种调度中有 {explored.fenced} 种出错。]],
+同一场秒杀，同一个程序，只是 `fenced = true`：现在 `buyer:stock()` 读之前先出示令牌，写入也带着它。
+迟到的写入来了，被拒绝（✘）：剩下 {second.left} 个，是对的。{explored.schedules} 场模拟的秒杀中有
+{explored.fenced} 场出错。]],
     },
     try = {
-        en = "With real processes: no check, a check at the write alone, and one before the read:",
-        zh = "用真实的进程看三种做法：不检查、只在写入时检查、读之前就出示：",
+        en = "The {explored.schedules} sales are `seckill.explore`'s, in `docs/lessons/token.lua`. "
+            .. "With real processes: no check, one at the write alone, and one before the read:",
+        zh = "那 {explored.schedules} 场秒杀由 `seckill.explore` 模拟，见 `docs/lessons/token.lua`。"
+            .. "用真实的进程看三种做法：不检查、只在写入时检查、读之前就出示：",
     },
     command = "make demo DEMO=\"--only DEMO-17\"",
     where = {
@@ -137,8 +151,8 @@ refused: {second.left} buns are left, which is right. Of the {explored.schedules
         },
         {
             url = "https://github.com/skypilot-org/skypilot/pull/10347",
-            en = "SkyPilot's lease has an epoch for this; in the review a term was found that "
-                .. "began again with the epoch of the one before.",
+            en = "SkyPilot's lease has an epoch for this. Its review found a case in which a new "
+                .. "term began with the epoch of the term before.",
             zh = "SkyPilot 的租约为此带有一个 epoch；评审中发现，有一种情形下新任期会沿用上一任期的 epoch。",
         },
     },

@@ -1,4 +1,4 @@
---- A lock that ends by itself, as `SET lock owner NX PX 1000` makes one in Redis: a table that all
+--- A lock that ends by itself, as `SET lock owner NX PX …` makes one in Redis: a table that all
 --- servers of a simulated sale share is the server.
 
 local now = require("zklock.here").now -- seconds, of the sale's own clock

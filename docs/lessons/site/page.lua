@@ -3,6 +3,7 @@
 local markup = require "docs.lessons.site.markup"
 local picture = require "docs.lessons.site.picture"
 local runs = require "docs.lessons.site.runs"
+local tables = require "docs.lessons.site.tables"
 local words_of = require "docs.lessons.site.words"
 
 local page = {}
@@ -102,7 +103,7 @@ local function shown(lesson, facts, which, words, language)
     local column = lesson.column and { title = lesson.column[language], of = lesson.column.of }
     return table.concat({
         verdict(facts[which], words), picture.of(facts[which], words),
-        picture.table(facts[which], words, column),
+        tables.purchases(facts[which], words, column),
     }, "\n")
 end
 
@@ -188,10 +189,10 @@ function page.lesson(lessons, index, facts, language)
         section("prediction", words.predict, prediction(lesson, facts, language, words)),
         section("run", words.run, text "run", shown(lesson, facts, "first", words, language),
             call(lesson, "first", words), modules(lesson.modules.first, words)),
-        section("cause", words.cause, text "cause", picture.steps(facts.first, words)),
+        section("cause", words.cause, text "cause", tables.steps(facts.first, words)),
         section("mend", words.mend, text "mend", markup.code(lesson.code)),
         section("same", words.same, text "same", shown(lesson, facts, "second", words, language),
-            picture.steps(facts.second, words), call(lesson, "second", words),
+            tables.steps(facts.second, words), call(lesson, "second", words),
             modules(lesson.modules.second, words)),
         section("try", words.try, "<p>" .. words.try_call .. "</p>", markup.code(CALL), text "try",
             lesson.command and markup.code(lesson.command) or ""),

@@ -1,8 +1,8 @@
 --- Carries out the runs of a lesson, and sees that they come out as its page says.
 
-local picture = require "docs.lessons.site.picture"
 local seckill = require "zklock.seckill"
 local steps = require "docs.lessons.site.steps"
+local times = require "docs.lessons.site.times"
 
 local runs = {}
 
@@ -72,8 +72,15 @@ local function waits_of(rows)
 end
 
 
--- What pictures and texts need of a sale.
-local function view(sale, lesson)
+local function has_tokens(rows)
+    for _, row in ipairs(rows) do
+        if row.token then return true end
+    end
+end
+
+
+-- What pictures and texts need of a sale that was made with these options.
+local function view(sale, lesson, options)
     local finish = sale.seconds
     for _, fault in ipairs(sale.faults) do finish = math.max(finish, fault.ended or 0) end
     local made = {
@@ -81,15 +88,17 @@ local function view(sale, lesson)
         refused = sale.refused, failed = sale.failed, buyers = sale.buyers,
         servers = sale.servers, purchases = sale.purchases, overlaps = sale.overlaps,
         faults = sale.faults, notes = sale.notes, messages = sale.messages,
-        products = sale.products,
+        products = sale.products, options = options,
         stock = stock_of(sale), finish = finish * 1.02,
-        seconds = picture.duration(sale.seconds), commits = lesson.commits,
+        lock_of = lesson.lock_of, ends = lesson.ends,
+        seconds = times.duration(sale.seconds), commits = lesson.commits,
         apart = sale.left - (stock_of(sale) - sale.sold), overlap = #sale.overlaps,
     }
     made.rows = lesson.rows and lesson.rows(made) or sale.purchases
+    made.tokens = lesson.tokens ~= false and has_tokens(made.rows)
     local waits = waits_of(made.rows)
-    made.waits, made.longest = waits[#waits] > 0, picture.duration(waits[#waits])
-    made.median = picture.duration(waits[math.ceil(#waits / 2)])
+    made.waits, made.longest = waits[#waits] > 0, times.duration(waits[#waits])
+    made.median = times.duration(waits[math.ceil(#waits / 2)])
     made.common, made.spans = lesson.common, lesson.spans and lesson.spans(made) or {}
     made.steps = (lesson.steps or steps.of)(made)
     return made
@@ -117,9 +126,11 @@ function runs.play(lesson)
         local options = { name = lesson.name .. ": " .. which .. " run" }
         for name, value in pairs(lesson.runs[which]) do options[name] = value end
         local sale = assert(seckill.sale(options))
-        sales[which], facts[which] = sale, view(sale, lesson)
+        sales[which], facts[which] = sale, view(sale, lesson, lesson.runs[which])
         check(lesson.name, which, facts[which], lesson.expect[which])
     end
+    local finish = math.max(facts.first.finish, facts.second.finish) -- one scale for both pictures
+    facts.first.finish, facts.second.finish = finish, finish
     for name, value in pairs(lesson.facts and lesson.facts(facts) or {}) do facts[name] = value end
     return facts, sales
 end

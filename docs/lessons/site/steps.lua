@@ -1,5 +1,5 @@
---- Which steps overlapped: two buyers of whom the second read before the first had written, in the
---- order of time. What the second wrote undid what the first had written.
+--- The steps that a page tells and its picture marks, in the order of time: of two buyers of whom
+--- the second read before the first had written, so that its write undid the other; or of all.
 
 local steps = {}
 
@@ -7,13 +7,6 @@ local steps = {}
 -- When others can see what it wrote: a transaction is told of right after its commit.
 local function seen_at(sale, purchase)
     return purchase.written and (sale.commits and purchase.told or purchase.written)
-end
-
-
----@param purchase zklock.seckill.Purchase
----@return integer? stock  that it read
-function steps.read(purchase)
-    return purchase.read or purchase.left and purchase.left + (purchase.quantity or 1)
 end
 
 
@@ -67,7 +60,7 @@ local function add_purchase(list, sale, purchase)
             list[#list + 1] = { at = at, what = what, count = count, purchase = purchase }
         end
     end
-    add(purchase.granted, "reads", steps.read(purchase) or sale.stock)
+    add(purchase.granted, "reads", purchase.read)
     if sale.commits then
         add(purchase.written, "prepares", purchase.left)
         add(purchase.released, "releases")
@@ -80,14 +73,22 @@ local function add_purchase(list, sale, purchase)
 end
 
 
+local function stop_of(sale, purchase)
+    for _, fault in ipairs(sale.faults) do
+        if fault.kind == "stop" and fault.target == "server " .. purchase.server then
+            return fault
+        end
+    end
+end
+
+
 -- A stop, or its end, of the server of one of these.
 local function add_faults(list, sale, purchases, what)
-    for _, fault in ipairs(sale.faults) do
-        for _, purchase in ipairs(purchases) do
-            if fault.kind == "stop" and fault.target == "server " .. purchase.server then
-                local at = what == "stop" and fault.at or fault.ended
-                list[#list + 1] = { at = at, what = what, purchase = purchase }
-            end
+    for _, purchase in ipairs(purchases) do
+        local fault = stop_of(sale, purchase)
+        if fault then
+            local at = what == "stop" and fault.at or fault.ended
+            list[#list + 1] = { at = at, what = what, purchase = purchase }
         end
     end
 end
@@ -119,6 +120,17 @@ function steps.sorted(list)
 end
 
 
+-- The steps of these purchases; what those that look saw of their leases is among them.
+local function steps_of(sale, purchases, lookers)
+    local list = {}
+    add_faults(list, sale, purchases, "wakes")
+    for _, purchase in ipairs(purchases) do add_purchase(list, sale, purchase) end
+    add_looks(list, sale, lookers)
+    add_faults(list, sale, purchases, "stop")
+    return steps.sorted(list)
+end
+
+
 --- The steps that the page tells and marks; none if none overlapped.
 ---@param sale table
 ---@return table[]  { at =, what =, count =, purchase = }; a lesson's own may have text = { en =,
@@ -127,13 +139,19 @@ function steps.of(sale)
     local one, other = steps.pair(sale)
     if not one then one, other = refused_pair(sale) end
     if not one then return {} end
-    local list, both = {}, { one, other }
-    add_faults(list, sale, both, "wakes")
-    add_purchase(list, sale, one)
-    add_purchase(list, sale, other)
-    add_looks(list, sale, both)
-    add_faults(list, sale, both, "stop")
-    return steps.sorted(list)
+    return steps_of(sale, { one, other }, { one, other })
+end
+
+
+--- The steps of all buyers. Of looks at a lease they have those of a server that was stopped.
+---@param sale table
+---@return table[]
+function steps.all(sale)
+    local stopped = {}
+    for _, purchase in ipairs(sale.purchases) do
+        if stop_of(sale, purchase) then stopped[#stopped + 1] = purchase end
+    end
+    return steps_of(sale, sale.purchases, stopped)
 end
 
 

@@ -167,6 +167,7 @@ function Buyer:stock(product)
     product = product or self.product
     local stock = checked_store.stock(self.server.plan.store, product,
         call_store(self, "stock", self.store.stock, product, fencing_token(self)))
+    self:record("read", ("%s %s"):format(stock, product))
     self.server.faults:strike(self)
     return stock
 end

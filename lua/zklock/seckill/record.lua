@@ -5,6 +5,7 @@
 ---
 ---     12.345678 17 asked 10000001       the lock of that name
 ---     12.400123 17 granted 8589934595   its token; "-": it has none
+---     12.400300 17 read 100 10000001   the stock, of which product
 ---     12.421000 17 written 99 10000001 1  the stock that it wrote, of which product; pieces sold
 ---     12.421300 17 lost                 it learns that of its hold; "suspect"
 ---     12.421321 17 released
@@ -30,6 +31,7 @@ local here = require "zklock.here"
 ---@field lost number?        likewise
 ---@field ended number?       when its server ended while it had the lock
 ---@field token string?       the digits of the fencing token
+---@field read integer?       the stock of its product that it read last
 ---@field left integer?       the stock that it wrote
 ---@field written number?     when
 ---@field quantity integer    pieces of its product that it wanted
@@ -88,6 +90,11 @@ end
 function apply.suspect(purchase, at) purchase.suspect = purchase.suspect or at end
 function apply.lost(purchase, at) purchase.lost = purchase.lost or at end
 function apply.shared(purchase) purchase.shared = true end
+
+function apply.read(purchase, _, about)
+    local stock, product = about:match "^(%S+) (%S+)$"
+    if product == purchase.product then purchase.read = tonumber(stock) end
+end
 
 -- The stock that a purchase wrote is its product's; `writes` has others.
 function apply.written(purchase, at, about)

@@ -16,7 +16,7 @@ local ORDER = {
     "explanation", "products", "left", "ordered", "buyers", "sold", "refused", "failed", "failures",
     "seconds", "wait", "hold", "answer", "servers", "faults", "at", "ended", "kind", "target",
     "fairness", "overtakes", "jain", "purchases", "buyer", "server", "product", "lock", "shared",
-    "asked", "granted", "released", "token", "written", "outcome", "overlaps", "from", "to",
+    "asked", "granted", "released", "token", "read", "written", "outcome", "overlaps", "from", "to",
     "holders", "notes", "line", "messages", "sent", "arrived", "text", "options",
 }
 

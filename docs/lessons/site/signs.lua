@@ -1,0 +1,19 @@
+--- The signs of a picture: of its steps, and of what buyers were told.
+
+local signs = {}
+
+signs.marks = { "①", "②", "③", "④", "⑤", "⑥", "⑦", "⑧", "⑨", "⑩", "⑪", "⑫", "⑬", "⑭", "⑮" }
+
+local TOLD = { sold = "✔", refused = "○", looked = "" }
+local FAILED = "✘"
+
+signs.order = { TOLD.sold, TOLD.refused, FAILED }
+
+
+--- What a buyer was told, as a sign at the end of its row; "": nothing that is worth one.
+---@param outcome string?
+---@return string
+function signs.told(outcome) return outcome and (TOLD[outcome] or FAILED) or "" end
+
+
+return signs
