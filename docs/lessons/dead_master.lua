@@ -58,7 +58,7 @@ end
 local function steps_of(sale)
     local list, knows = steps.of(sale), sale.verdict == "right"
     local died = death(sale)
-    list[#list + 1] = { at = died, text = { en = "A, the master, dies", zh = "主节点 A 死掉" } }
+    list[#list + 1] = { at = died, text = { en = "A, the master, dies", zh = "主节点 A 宕机" } }
     list[#list + 1] = { at = died + FAILOVER, text = {
         en = knows and "B becomes the master, and has the lock"
             or "B becomes the master, and does not have the lock",
@@ -105,11 +105,11 @@ stopped, and none is late.
 
 **There were ten buns. How many are left?**]],
         zh = [[
-锁是 Redis 里的一个键，{ttl} 秒后自动过期，只有持有者能删除它；工作要 {work} 秒。Redis 有三台服务器，丢了一台，
-商店照常营业：A 是主节点，B 和 C 是副本。A 答复之后，B 过 {lag} 有这次写入，C 过 {longer} 才有。
+锁是 Redis 里的一个键，{ttl} 秒后自动过期，只有持有者能删除它；工作要 {work} 秒。Redis 有三台服务器，坏了一台，商店也能照常营业
+：A 是主节点，B 和 C 是副本。A 答复之后，B 过 {lag} 有这次写入，C 过 {longer} 才有。
 
-三个买家同时到来。A 把锁给了第一个买家，{dies} 后死掉。再过 {failover}，B 成为主节点，因为它的写入比 C 全。
-没有买家停住，也没有买家来晚。
+三个买家同时到来。A 把锁给了第一个买家，{dies} 后宕机。再过 {failover}，B 成为主节点，因为它的写入比 C 全。
+没有买家中途卡住，也没有买家迟到。
 
 **原来有十个包子，还剩几个？**]],
     },
@@ -118,20 +118,20 @@ stopped, and none is late.
             value = 7,
             en = { "7: the replicas have the lock, too", "B would have it {lag} after the answer. "
                 .. "The master lived for {dies}." },
-            zh = { "7 个：副本也有这把锁", "答复之后要过 {lag}，B 才会有，而主节点只活了 {dies}。" },
+            zh = { "7 个：副本也有这把锁", "B 要到答复之后 {lag} 才有它，而主节点只活了 {dies}。" },
         },
         {
             value = 8,
             en = { "8: one sale is lost", "B had never heard of the first buyer's lock, so it gave "
                 .. "it to the next one. Both read 10, and both wrote 9." },
-            zh = { "8 个：丢失了一次售卖", "B 从来没有听说过第一个买家的锁，就把它给了下一个。"
+            zh = { "8 个：有一次没扣库存", "B 从来没有听说过第一个买家的锁，就把它给了下一个。"
                 .. "两个人都读到 10，都写下 9。" },
         },
         {
             value = 9,
             en = { "9: two sales are lost", "Only the first buyer's lock got lost. B has the "
                 .. "second buyer's, so the third one waits for that." },
-            zh = { "9 个：丢失了两次售卖", "丢的只是第一个买家的锁。第二个买家的锁 B 有，所以第三个会等第二个。" },
+            zh = { "9 个：有两次没扣库存", "丢的只是第一个买家的锁。第二个买家的锁 B 有，所以第三个会等第二个。" },
         },
         {
             value = "error",
@@ -158,8 +158,8 @@ takes its place.
 
 (A release can get lost, too. Then all wait until the lock ends by itself.)]],
         zh = [[
-A 在别的服务器知道之前就答应了。这叫**异步复制**：有那么一会儿，只有一台机器知道这个答复。它一死，
-接替它的机器从来没有听说过这把锁。
+A 在别的服务器知道之前就答应了。这叫**异步复制**：有那么一会儿，只有一台机器知道这个答复。它一宕机，接替它
+的机器从来没有听说过这把锁。
 
 （释放也可能这样丢掉，大家就得等到这把锁自己过期。）]],
     },
@@ -173,9 +173,9 @@ here for {lag} from A, and for {longer} from B.
 Redis can be told to wait for replicas (`WAIT`). That makes the loss rarer, but a failover may still
 choose a replica that does not have the write.]],
         zh = [[
-等**多数服务器**都有了这次写入再答复，并且只让拥有全部已答复写入的服务器成为主节点。任意两个多数派
+等**多数服务器**都有了这次写入再答复，并且只有具备全部已确认写入的服务器，才能当选主节点。任意两个多数派
 至少有一台共同的服务器，所以总有一台知道这把锁。ZooKeeper、etcd 和 Consul 都是这样做的。
-代价是每次获锁都要等另一台服务器：这里 A 要等 {lag}，B 要等 {longer}。
+代价是每次获取锁都要等另一台服务器：这里 A 要等 {lag}，B 要等 {longer}。
 
 Redis 也可以用 `WAIT` 等待副本。这样丢锁会少一些，但故障切换仍可能选中一个没有这次写入的副本。]],
     },
@@ -193,11 +193,11 @@ In {explored.schedules} more schedules the seed chooses when A dies: that is the
 `dies_after`. {explored.plain} go wrong with asynchronous replication, and {explored.majority} with
 a majority.]],
         zh = [[
-同一场秒杀，加上 `majority = true`：三台中有两台有了写入才答复。A 照样在第一次授予后 {dies} 死掉。
+同一场秒杀，加上 `majority = true`：三台中有两台有了写入才答复。A 照样在第一次授予后 {dies} 宕机。
 B 有这把锁，所以下一个买家会等第一个，剩下 {second.left} 个。B 和 C 仍是三台中的两台，没有 A 商店照常营业。
-（如果 A 还没有答复就死掉，那么谁也没有得到锁，买家会再去问 B。）
+（如果 A 还没有答复就宕机，那么谁也没有得到锁，买家会再去问 B。）
 
-再模拟 {explored.schedules} 种调度，A 死掉的时刻由种子决定，也就是把上面的调用去掉 `dies_after`：
+再模拟 {explored.schedules} 种调度，A 宕机的时刻由种子决定，也就是把上面的调用去掉 `dies_after`：
 异步复制有 {explored.plain} 种出错，多数派有 {explored.majority} 种。]],
     },
     try = {

@@ -75,7 +75,7 @@ takes 1.5 s, since a query has become slow. No process stops, and no server fail
             value = 9,
             en = { "9: two sales are lost", "The third buyer gets the lock at {last}. By then "
                 .. "the first has written, so the third reads 9 and not 10." },
-            zh = { "9 个：丢失了两次售卖", "第三个买家在 {last} 才得到锁。那时第一个已经写完，所以它读到的是 9，不是 10。" },
+            zh = { "9 个：有两次没扣库存", "第三个买家在 {last} 才得到锁。那时第一个已经写完，所以它读到的是 9，不是 10。" },
         },
         {
             value = "error",

@@ -155,8 +155,8 @@ Redis a script does both in one step. With a `GET` and then a `DEL` the lock cou
 two. (In ZooKeeper each grant is a node of its own, so a holder deletes nothing but its own
 node.)]],
         zh = [[
-给每次获锁一个独有的值，只有锁里还是这个值才删除。在 Redis 中用脚本，两件事一步做完；如果先 `GET` 再 `DEL`，
-锁可能在两者之间过期。（在 ZooKeeper 中，每次获锁都是一个单独的节点，持有者只会删掉自己的节点。）]],
+给每次获取锁一个独有的值，只有锁里还是这个值才删除。在 Redis 中用脚本，两件事一步做完；如果先 `GET` 再 `DEL`，
+锁可能在两者之间过期。（在 ZooKeeper 中，每次获取锁都是一个单独的节点，持有者只会删掉自己的节点。）]],
     },
     code = [[
 -- DEL lock

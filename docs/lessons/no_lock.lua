@@ -86,7 +86,7 @@ Between the read and the write of one buyer another one read. So both worked wit
 and the second write undid the first: this is a **lost update**. A shop that goes on like this will
 sell buns that it does not have.]],
         zh = [[
-在一个买家的读与写之间，另一个买家也读了。两人根据同一个库存计算，后一次写入盖掉了前一次，
+在一个买家的读与写之间，另一个买家也读了。两人根据同一个库存计算，后一次写入覆盖了前一次，
 这叫**丢失更新**。这样卖下去，商店迟早会卖出它没有的包子。]],
     },
     mend = {

@@ -97,7 +97,7 @@ local function steps_of(sale)
         local at, by = settled(sale)
         list[#list + 1] = { at = at, server = by.server, text = {
             en = "its buyer releases the last lock of A alone: B is enough for all",
-            zh = "它的买家释放最后一把只在 A 中的锁：从此大家只要 B",
+            zh = "最后一个只拿着 A 的锁的买家释放了锁：从此大家只需要 B",
         } }
     end
     return steps.sorted(list)
@@ -168,7 +168,7 @@ waits until the lock is free in the engine that it uses.
             en = { "4: each engine has one holder at a time", "That is true of each engine. But "
                 .. "from {early} to {late} there are two engines in use, so there are two "
                 .. "holders." },
-            zh = { "4 个：每个引擎同一时刻只有一个持有者", "就每个引擎来说，没错。可是从 {early} 到 {late} "
+            zh = { "4 个：每个引擎同一时刻只有一个持有者", "单看每个引擎，这句话本身没错，可是从 {early} 到 {late} "
                 .. "有两个引擎在用，也就有两个持有者。" },
         },
         {
@@ -176,7 +176,7 @@ waits until the lock is free in the engine that it uses.
             en = { "6: two sales are lost", "From {early} on each server goes by an engine of its "
                 .. "own, so the two do not exclude each other. Twice two buyers read the same "
                 .. "stock." },
-            zh = { "6 个：丢失了两次售卖", "从 {early} 起，两台服务器各用各的引擎，互不排斥。"
+            zh = { "6 个：有两次没扣库存", "从 {early} 起，两台服务器各用各的引擎，互不排斥。"
                 .. "有两次，两个买家读到了同一个库存。" },
         },
         {
@@ -184,7 +184,7 @@ waits until the lock is free in the engine that it uses.
             en = { "5: one sale is lost, at the moment of the switch", "One is lost there: server "
                 .. "1 overlooks the buyer who has A's lock. That happens even if both servers "
                 .. "hear at the same moment. But it goes on until server 2 has heard." },
-            zh = { "5 个：切换的那一刻丢失了一次售卖", "那一刻确实丢了一次：服务器 1 没有看到持有 A 的锁的买家。"
+            zh = { "5 个：切换的那一刻，有一次没扣库存", "那一刻确实丢了一次：服务器 1 没有看到持有 A 的锁的买家。"
                 .. "就算两台服务器同时得知，也会这样。可是在服务器 2 得知之前，这种事还会再发生。" },
         },
         {
@@ -229,7 +229,7 @@ The other way is to stop: no server asks for a lock until all have been switched
 从 A 换到 B，中间要有一段时间**两把锁都得拿到**。
 
 对每台服务器来说，这段时间从它得知切换开始：除了 B 的锁，它仍然需要 A 的锁，所以 A 的持有者能挡住它。
-等**所有**服务器都已得知，并且再没有谁持有只在 A 中的锁，这段时间才结束。这一点不能靠猜：
+等**所有**服务器都已得知，而且没有谁还只拿着 A 的锁，这段时间才结束。这一点不能靠猜：
 每台服务器都在大家看得到的同一个地方写明自己用的是什么。
 （zklock 的实验室里就有这样的切换，记录写在 ZooKeeper 里：引擎 `cerberus` 加上 `safe`，
 见 `docs/design/cerberus.md`。）
@@ -249,7 +249,7 @@ The price: the sale takes {second.seconds}. Without `safe` it was over after {fi
 buyers were at work at once. And while both engines are needed, the lock fails if either of them
 does.]],
         zh = [[
-同一场秒杀，加上 `safe = true`。服务器 2 还在用 A 的时候，服务器 1 两把锁都要，两台于是互相排斥，
+同一场秒杀，加上 `safe = true`。服务器 2 还在用 A 的时候，服务器 1 两把锁都要，两台于是互斥，
 剩下 {second.left} 个。最后两台都只用 B。
 
 代价是这场秒杀用了 {second.seconds}；没有 `safe` 时有两个买家同时做事，{first.seconds} 就结束了。

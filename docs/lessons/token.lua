@@ -112,7 +112,7 @@ Comparing the token at the write alone is not enough. A late holder that wakes a
 has read, and before that has written, shows the greatest token so far: its write is taken. Then
 the other one writes, too, from the same stock.]],
         zh = [[
-每次获锁都有一个**令牌**（fencing token）：一个比以前任何一次都大的数字。在 zklock 中，
+每次获取锁都有一个**令牌**（fencing token）：一个比以前任何一次都大的数字。在 zklock 中，
 它是 ZooKeeper 给创建锁节点的那次更改的编号。**读之前**就把它出示给存储，写入的那条语句里再带一次。
 存储记住见过的最大的一个，拒绝带着更小令牌的写入。
 

@@ -137,16 +137,16 @@ are about those.]],
             token = {
                 title = "游戏三：锁在 ZooKeeper 里，存储检查令牌",
                 text = [[
-每次获锁都有一个[令牌](token.html)，比以前任何一次的都大。存储记住见过的最大令牌，读写时出示的令牌比它小，
-就会被拒绝。现在还能把包子卖两次吗？]],
+每次获取锁都有一个[令牌](token.html)，比以前任何一次的都大。存储记住见过的最大令牌，令牌比它小的读写，一律拒绝。
+现在还能把包子卖两次吗？]],
                 store = "存储 `docs/lessons/scheduler/store.lua`：",
                 proof = [[
 **用这些选择，做不到。** 这个游戏的全部 {states} 个状态、其中的全部 {choices} 种选择都试过了：
 没有一个状态里出现两份订单。
 
 这个结论只针对这段程序、这个存储和这些选择。服务器只会在两步之间停住，所以停住时没有写入还在路上；
-时钟不会跳变，ZooKeeper 的服务器也不会死掉。这些情形见讲[令牌](token.html)、[时钟](clocks.html)和
-[主节点死掉](dead-master.html)的几课。]],
+时钟不会跳变，ZooKeeper 的服务器也不会宕机。这些情形见讲[令牌](token.html)、[时钟](clocks.html)和
+[主节点宕机](dead-master.html)的几课。]],
                 near = {
                     refused = "在游戏二里能赢的走法：在这里，迟到的写入被拒绝",
                     admitted = "迟到的写入赶在另一台读之前：存储接受了它，也没有出错",
@@ -173,15 +173,15 @@ are about those.]],
             ask = "正要请求锁", wait = "在等锁", read = "正要读库存",
             write = "读到 %d，正要写入 %d",
         },
-        told = { sold = "卖出了包子", sold_out = "告诉买家：售罄",
+        told = { sold = "已卖出包子", sold_out = "已告诉买家：售罄",
                  refused = "被存储拒绝：令牌太旧", expired = "放弃了：停住时会话已过期" },
         unheard = { granted = "还不知道锁已经是它的", expired = "还不知道会话已过期" },
         stopped = "‖ 停住", token = "令牌 %d",
         lease = { held = "自认为持有锁", lost = "锁已失去，看一眼租约就会知道" },
         locks = { ["local"] = "服务器 %d 的锁", zookeeper = "锁", token = "锁" },
         free = "空闲", holder = "服务器 %d 持有", waiter = "服务器 %d 在等",
-        two = "⚠ 服务器 %d 也当自己持有锁",
-        two_stopped = "⚠ 服务器 %d 停住了，醒来会当自己持有锁",
+        two = "⚠ 服务器 %d 仍按持有锁行事",
+        two_stopped = "⚠ 服务器 %d 停住了，醒来仍会按持有锁行事",
         store = "存储", stock = "库存 %d", orders = "订单 %d", greatest = "见过的最大令牌 %d",
         no_token = "还没有见过令牌",
         verdicts = {

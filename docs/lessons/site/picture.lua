@@ -194,7 +194,8 @@ local CLASSES = { "wait", "hold", "share", "two", "dead", "commit", "stop", "wri
 
 local function word_of(class, sale, words)
     if class == "two" then return words.key[holds.meaning(sale)] end
-    if class == "hold" and not sale.waits then return words.key.buy end -- nobody is kept out
+    local is_hold = class == "hold" or class == "share"
+    if is_hold and not sale.waits then return words.key.buy end -- nobody is kept out
     if class == "written" and sale.commits then return words.key.committed end
     return words.key[class]
 end

@@ -45,7 +45,7 @@ local function waited(row)
 end
 
 
-local function has_lock(sale) return sale.options.strategy ~= "none" end
+local function has_lock(sale) return sale.waits end -- else nobody was kept out
 
 local COLUMNS = {
     { "buyer", function(row) return row.buyer end },
