@@ -169,7 +169,7 @@ describe("zklock #server", function()
             second:find("in")
         end)
 
-        it("by a node that lasts waits until somebody removes it", function()
+        it("by a node that lasts waits until somebody removes it #slow", function()
             server:foreign("create %s '' create %s/a lasting hide %s/a", folder, folder, folder)
             local process = start(join("%s a %s", folder, SLEEP))
             process:find("the name is taken")

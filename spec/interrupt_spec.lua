@@ -281,7 +281,7 @@ describe("an interrupt", function()
     operation("combine", function(setting)
         setting.submit = setting.submit or combine(setting)
         assert(setting.submit(1, 5) == 1)
-    end, nil, { after = function(setting) assert(setting.submit(2, 10) == 2) end })
+    end, nil, { slow = true, after = function(setting) assert(setting.submit(2, 10) == 2) end })
 
     operation("combine, many", function(setting)
         setting.submit = setting.submit or combine(setting)
@@ -290,7 +290,7 @@ describe("an interrupt", function()
             return assert(setting.submit(1, 5))
         end
         zklock.run(submit, submit, submit)
-    end, nil, { tasks = true, after = function(setting)
+    end, nil, { tasks = true, slow = true, after = function(setting)
         zklock.run(function() assert(setting.submit(2, 10) == 2) end)
         assert(setting.submit(3, 10) == 3)
     end })
@@ -313,11 +313,12 @@ describe("an interrupt", function()
     end, nil, { tasks = true })
 
     for _, each in ipairs(operations) do
-        it("of `" .. each.name .. "` comes out; nothing hangs, nothing is left", function()
+        local what, tag = "of `" .. each.name .. "`", each.slow and " #slow" or ""
+        it(what .. " comes out; nothing hangs, nothing is left" .. tag, function()
             interrupt(each)
         end)
         if each.tasks and not jit then
-            it("of `" .. each.name .. "`, in a task, comes out, too", function()
+            it(what .. ", in a task, comes out, too" .. tag, function()
                 interrupt(each, TASK)
             end)
         end
