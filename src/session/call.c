@@ -216,6 +216,6 @@ bool zkl_call_parent_matters(const struct call *call, const struct answer *answe
     if (answer->rc == ZKL_ERROR_NODE_EXISTS || (answer->reply == ZKL_ABSENT && !topmost))
         return false;
     if (answer->rc != ZKL_ERROR_UNIMPLEMENTED || !call->session->containers) return true;
-    call->session->containers = false; /* a server before 3.5.3 */
+    call->session->containers = false; /* a server before 3.5.1 */
     return false;
 }
