@@ -62,6 +62,13 @@ static void members(void) {
         show(ZKL_RPC_GET, ours, "x");
         end_join(ZKL_OK);
     }
+    TEST("a node of which the server does not even say whose it is is a conflict") {
+        join();
+        write_done(ZKL_ERROR_NODE_EXISTS);
+        fail(ZKL_RPC_GET, ZKL_ERROR_NO_AUTH);
+        fail(ZKL_RPC_EXISTS, ZKL_ERROR_NO_AUTH);
+        end_join(ZKL_CONFLICT);
+    }
     TEST("a write that is answered when its member is there already changes nothing") {
         join();
         write_done(ZKL_ERROR_NODE_EXISTS);

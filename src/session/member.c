@@ -258,9 +258,11 @@ static void answer_get(struct zkl_member *member, const struct answer *answer) {
     else look(member, CALL_MEMBER_EXISTS, ZKL_RPC_EXISTS);
 }
 
+/* A server from 3.8.4 on hides whose a node is: ours may be read, so it is a stranger's. */
 static void answer_exists(struct zkl_member *member, const struct answer *answer) {
     if (answer->reply == ZKL_DONE) see(member, answer->stat->owner, false);
     else if (answer->reply == ZKL_ABSENT) see_nothing(member);
+    else if (answer->rc == ZKL_ERROR_NO_AUTH) see(member, 0, false);
     else act_after(member, PAUSE);
 }
 
