@@ -1,6 +1,6 @@
 # proof.mk - what is proven; included by the top Makefile, all paths are from the top of the tree.
 #
-#   make proof              all of these: some seven minutes on two processors
+#   make proof              all of these: some six minutes on two processors
 #   make proof-tla          the specifications of proof/tla by tla-checker: some two minutes
 #   make proof-tla TLA2TOOLS=/path/to/tla2tools.jar     by TLC, larger models, too
 #   make proof-cbmc         the proofs of src/core and src/session in proof/cbmc, by CBMC

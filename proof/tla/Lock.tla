@@ -1,5 +1,4 @@
 -------------------------------- MODULE Lock --------------------------------
-(***************************************************************************)
 (* The recipe of a lock on ZooKeeper, as zklock carries it out.            *)
 (*                                                                         *)
 (* A client makes a sequential ephemeral node below the lock's path, and   *)
@@ -14,9 +13,7 @@
 (*                                                                         *)
 (* Each constant but the first four names a rule. Where a Bad*.cfg sets    *)
 (* one to FALSE, the checker finds what the rule is for.                   *)
-(***************************************************************************)
 EXTENDS Naturals, FiniteSets
-
 CONSTANTS
     Client,
     Creates,        \* so many nodes are made at most
@@ -29,7 +26,6 @@ CONSTANTS
     LooksAgain,     \* it reads that node with the watch, and so sees that it is gone
     GoesOn,         \* when that node goes it looks at the next: another one may be ahead
     IsCertain       \* a holder's clock runs out before the server ends the session
-
 VARIABLES
     nodes,      \* below the path: [number, client, session, attempt]
     last,       \* the number of the node that was made last
@@ -42,24 +38,18 @@ VARIABLES
     token,      \* the greatest token that was granted
     stale,      \* a smaller one was granted after it
     faults
-
 vars == <<nodes, last, alive, watches, events, late, client, out, token, stale, faults>>
-
 None == [kind |-> "none", done |-> FALSE, answer |-> {}]
 Ask(kind) == [kind |-> kind, done |-> FALSE, answer |-> {}]
-
 Numbers(set) == {n.number : n \in set}
 Max(set) == CHOOSE n \in set : \A m \in set : m <= n
 Min(set) == CHOOSE n \in set : \A m \in set : n <= m
 Now(i) == <<i, client[i].session>>
-
 (* The node that a client waits for, of those that it knows before its own. *)
 Nearest(before) == IF before = {} THEN 0 ELSE IF WatchesAhead THEN Max(before) ELSE Min(before)
 Ahead(i) == Nearest(client[i].before)
-
 Node(i, session, attempt) ==
     [number |-> last + 1, client |-> i, session |-> session, attempt |-> attempt]
-
 Init ==
     /\ nodes = {} /\ last = 0 /\ watches = {} /\ events = {} /\ late = {}
     /\ alive = {<<i, 1>> : i \in Client}
