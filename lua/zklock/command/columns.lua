@@ -54,13 +54,15 @@ local function fitted(columns, rows)
 end
 
 
---- A head, and a row of texts for each of `rows`, with whole lines below it in `rows[i].below`.
--- The columns are { title, width, right =, from_end =, whole = }: a longer text is cut, at its
--- beginning with from_end, not at all with whole.
+--- A head, and a row for each of the list: row(item, place) gives its texts, and may give whole
+-- lines below it as `below`. The columns are { title, width, right =, from_end =, whole = }: a
+-- longer text is cut, at its beginning with from_end, not at all with whole.
 ---@return string
-function _M.table(columns, rows)
-    local fit, titles = fitted(columns, rows), {}
+function _M.table(columns, list, row)
+    local titles, rows = {}, {}
     for i, column in ipairs(columns) do titles[i] = column.title end
+    for i, item in ipairs(list) do rows[i] = row(item, i) end
+    local fit = fitted(columns, rows)
     local lines = { line(fit, titles) }
     for i, texts in ipairs(rows) do lines[i + 1] = line(fit, texts) .. (texts.below or "") end
     return table.concat(lines)

@@ -60,9 +60,7 @@ end
 --- These locks, { path, queue } each, as text.
 function ls.text(locks)
     if not locks[1] then return "no locks\n" end
-    local rows = {}
-    for i, lock in ipairs(locks) do rows[i] = row(lock) end
-    return columns.table(COLUMNS, rows)
+    return columns.table(COLUMNS, locks, row)
 end
 
 

@@ -9,7 +9,6 @@ local options = require "zklock.options"
 local repeated = require "zklock.command.repeated"
 local sessions = require "zklock.sessions"
 
-local ipairs = ipairs
 local now = core.now
 
 local COLUMNS = {
@@ -35,13 +34,14 @@ function members.describe(parser)
 end
 
 
+local function row(member)
+    return { member.name, member.data, member.session, columns.age(member.since) }
+end
+
+
 local function as_text(list)
     if not list[1] then return "no members\n" end
-    local rows = {}
-    for i, member in ipairs(list) do
-        rows[i] = { member.name, member.data, member.session, columns.age(member.since) }
-    end
-    return columns.table(COLUMNS, rows)
+    return columns.table(COLUMNS, list, row)
 end
 
 

@@ -7,8 +7,6 @@ local printable = require "zklock.command.printable"
 local repeated = require "zklock.command.repeated"
 local tree = require "zklock.command.tree"
 
-local ipairs = ipairs
-
 local COLUMNS = {
     { title = "", width = 4, right = true },
     { title = "", width = 5 },
@@ -63,8 +61,7 @@ local function below(text)
 end
 
 
-local function row(queue, i)
-    local entry = queue[i]
+local function row(queue, entry, i)
     local texts = {
         ("%d"):format(i), part_of(entry), kind_of(entry),
         entry.revoked and "asked to give way" or entry.identity, entry.session,
@@ -80,9 +77,7 @@ end
 ---@param code string? "no_node"
 function show.text(queue, code)
     if not queue[1] then return code and "free (there is no such node)\n" or "free\n" end
-    local rows = {}
-    for i in ipairs(queue) do rows[i] = row(queue, i) end
-    return columns.table(COLUMNS, rows)
+    return columns.table(COLUMNS, queue, function(entry, i) return row(queue, entry, i) end)
 end
 
 
