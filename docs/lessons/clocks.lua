@@ -1,5 +1,6 @@
 --- Lesson: a lock ends at a time, and the clock of one machine jumps.
 
+local buyers = require "docs.lessons.site.buyers"
 local steps = require "docs.lessons.site.steps"
 
 local LEASE, JUMP = 30, { server = 3, at = 0.2, by = 60 }
@@ -31,8 +32,7 @@ local function steps_of(sale)
     local list, first = {
         { at = JUMP.at, server = JUMP.server, count = JUMP.by,
           text = { en = "its clock jumps %d s ahead", zh = "时钟向前跳了 %d 秒" } },
-    }, math.huge
-    for _, purchase in ipairs(sale.purchases) do first = math.min(first, purchase.granted) end
+    }, buyers.granted(sale.purchases)[1].granted
     for _, purchase in ipairs(sale.verdict == "wrong" and sale.purchases or {}) do
         if purchase.server == JUMP.server then
             local clock, ends = purchase.granted + JUMP.by, first + LEASE

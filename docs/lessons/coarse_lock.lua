@@ -1,5 +1,6 @@
 --- Lesson: one lock for all products, where each product could have its own.
 
+local buyers = require "docs.lessons.site.buyers"
 local steps = require "docs.lessons.site.steps"
 
 
@@ -21,13 +22,10 @@ local function rows(sale)
 end
 
 
-local function waited(row) return row.granted - row.asked end
-
-
 local function longest_waiter(sale)
     local found = sale.rows[1]
     for _, row in ipairs(sale.rows) do
-        if waited(row) > waited(found) then found = row end
+        if buyers.waited(row) > buyers.waited(found) then found = row end
     end
     return found
 end
@@ -76,7 +74,7 @@ return {
         second = { verdict = "right", sold = 9, left = 21 },
     },
     predicted = function(facts) -- in tenths of a second
-        return math.floor(10 * waited(longest_waiter(facts.first)) + 0.5)
+        return math.floor(10 * buyers.waited(longest_waiter(facts.first)) + 0.5)
     end,
     facts = function(facts)
         local waiter = longest_waiter(facts.first)

@@ -1,7 +1,9 @@
 --- Lesson: the master dies before a replica has the lock.
 
+local buyers = require "docs.lessons.site.buyers"
 local seckill = require "zklock.seckill"
 local steps = require "docs.lessons.site.steps"
+local times = require "docs.lessons.site.times"
 
 local LAGS, FAILOVER, DIES, WORK, TTL = { 0.2, 0.3 }, 0.2, 0.18, 0.5, 5 -- seconds
 local SCHEDULES = 1000
@@ -36,14 +38,8 @@ end
 
 -- When the master died.
 local function death(sale)
-    local first = math.huge
-    for _, purchase in ipairs(sale.purchases) do first = math.min(first, purchase.granted) end
-    return first + DIES
+    return buyers.granted(sale.purchases)[1].granted + DIES
 end
-
-
--- No line ends between a number and its unit.
-local function milliseconds(seconds) return ("%.0f\194\160ms"):format(1000 * seconds) end
 
 
 local function spans(sale)
@@ -86,8 +82,9 @@ return {
     spans = spans, steps = steps_of,
     facts = function()
         return {
-            lag = milliseconds(LAGS[1]), longer = milliseconds(LAGS[2]),
-            dies = milliseconds(DIES), failover = milliseconds(FAILOVER), work = WORK, ttl = TTL,
+            lag = times.milliseconds(LAGS[1]), longer = times.milliseconds(LAGS[2]),
+            dies = times.milliseconds(DIES), failover = times.milliseconds(FAILOVER),
+            work = WORK, ttl = TTL,
             explored = { schedules = SCHEDULES, plain = wrong(), majority = wrong(true) },
         }
     end,

@@ -1,5 +1,6 @@
 --- Lesson: two locks, taken in different orders.
 
+local buyers = require "docs.lessons.site.buyers"
 local seckill = require "zklock.seckill"
 local steps = require "docs.lessons.site.steps"
 
@@ -92,7 +93,7 @@ end
 local function time_left(sale)
     local least = TIMEOUT
     for _, row in ipairs(sale.rows) do
-        if row.granted then least = math.min(least, TIMEOUT - (row.granted - row.asked)) end
+        if row.granted then least = math.min(least, TIMEOUT - buyers.waited(row)) end
     end
     return ("%.1f s"):format(least)
 end

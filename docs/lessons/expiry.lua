@@ -1,5 +1,6 @@
 --- Lesson: a lock that ends by itself before the work is done.
 
+local buyers = require "docs.lessons.site.buyers"
 local steps = require "docs.lessons.site.steps"
 local times = require "docs.lessons.site.times"
 
@@ -19,10 +20,10 @@ local function ends(row, sale) return sale.options.purchase and math.huge or row
 
 -- When the last one got the lock, and for how long after its write a lock that is renewed is held.
 local function facts_of(facts)
-    local last, renewed = 0, facts.second.purchases[1]
-    for _, purchase in ipairs(facts.first.purchases) do last = math.max(last, purchase.granted) end
+    local holders, renewed = buyers.granted(facts.first.purchases), facts.second.purchases[1]
     return {
-        last = times.duration(last), after = times.duration(renewed.released - renewed.written),
+        last = times.duration(holders[#holders].granted),
+        after = times.duration(renewed.released - renewed.written),
     }
 end
 

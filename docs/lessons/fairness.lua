@@ -1,5 +1,6 @@
 --- Lesson: a lock without a queue, where those that have waited long ask seldom.
 
+local buyers = require "docs.lessons.site.buyers"
 local seckill = require "zklock.seckill"
 local steps = require "docs.lessons.site.steps"
 local times = require "docs.lessons.site.times"
@@ -105,11 +106,9 @@ end
 
 -- For how long nobody had the lock until all were done, and the longest time between two holds.
 local function pauses_of(sale)
-    local holds, idle, longest = {}, 0, 0
-    for i, each in ipairs(sale.purchases) do holds[i] = each end
-    table.sort(holds, function(a, b) return a.granted < b.granted end)
-    for i = 2, #holds do
-        local pause = holds[i].granted - holds[i - 1].released
+    local holders, idle, longest = buyers.granted(sale.purchases), 0, 0
+    for i = 2, #holders do
+        local pause = holders[i].granted - holders[i - 1].released
         idle, longest = idle + pause, math.max(longest, pause)
     end
     return times.duration(idle), times.duration(longest)
@@ -145,16 +144,8 @@ return {
     spans = spans, steps = steps_of,
     column = {
         en = "overtaken by", zh = "被几人抢先",
-        of = function(purchase) return purchase.overtaken end,
+        of = function(purchase, sale) return #overtakers(sale.purchases, purchase) end,
     },
-    rows = function(sale)
-        local rows = {}
-        for i, purchase in ipairs(sale.purchases) do
-            local count = #overtakers(sale.purchases, purchase)
-            rows[i] = setmetatable({ overtaken = count }, { __index = purchase })
-        end
-        return rows
-    end,
 
     question = {
         en = [[

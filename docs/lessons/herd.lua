@@ -141,15 +141,8 @@ return {
     spans = spans, steps = steps_of,
     column = {
         en = "woken", zh = "被叫醒",
-        of = function(purchase) return purchase.wakes end,
+        of = function(purchase, sale) return #wakes_by_server(sale)[purchase.server] end,
     },
-    rows = function(sale)
-        local rows, lists = {}, wakes_by_server(sale)
-        for i, purchase in ipairs(sale.purchases) do
-            rows[i] = setmetatable({ wakes = #lists[purchase.server] }, { __index = purchase })
-        end
-        return rows
-    end,
 
     question = {
         en = [[

@@ -50,12 +50,7 @@ local function steps_of(sale)
         add(each.written, "writes", each, each.left)
     end
     add(victim.written, "deletes", victim)
-    for _, note in ipairs(sale.notes) do
-        local state = note.line:match "^its hold is (%l+)$"
-        for _, each in ipairs{ late, victim } do
-            if state and note.buyer == each.buyer then add(note.at, "looks_" .. state, each) end
-        end
-    end
+    steps.add_looks(list, sale, { late, victim })
     add(late.released, "deletes", late)
     return steps.sorted(list)
 end

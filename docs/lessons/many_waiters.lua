@@ -1,5 +1,6 @@
 --- Lesson: many wait for one lock, and each waits for all holds before its own.
 
+local buyers = require "docs.lessons.site.buyers"
 local steps = require "docs.lessons.site.steps"
 local times = require "docs.lessons.site.times"
 
@@ -15,21 +16,16 @@ end
 
 -- For how long a buyer holds the lock, on average.
 local function mean_hold(sale)
-    local sum, count = 0, 0
-    for _, each in ipairs(sale.purchases) do
-        if each.granted then sum, count = sum + each.released - each.granted, count + 1 end
-    end
-    return times.duration(sum / count)
+    local sum, holders = 0, buyers.granted(sale.purchases)
+    for _, each in ipairs(holders) do sum = sum + each.released - each.granted end
+    return times.duration(sum / #holders)
 end
 
 
 -- The buyer that had the lock after all others.
 local function last_holder(sale)
-    local last
-    for _, each in ipairs(sale.purchases) do
-        if each.granted and not (last and last.granted > each.granted) then last = each end
-    end
-    return last
+    local holders = buyers.granted(sale.purchases)
+    return holders[#holders]
 end
 
 
@@ -64,7 +60,7 @@ return {
         local last = last_holder(facts.first)
         return {
             hold = { first = mean_hold(facts.first), second = mean_hold(facts.second) },
-            last = ("%.2f s"):format(last.granted - last.asked),
+            last = ("%.2f s"):format(buyers.waited(last)),
         }
     end,
     steps = steps_of,

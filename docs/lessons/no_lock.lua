@@ -1,5 +1,7 @@
 --- Lesson: buyers of one server read and write the stock without a lock.
 
+local times = require "docs.lessons.site.times"
+
 local function run(strategy)
     return {
         buyers = 6, servers = 1, products = { bun = 10 }, strategy = strategy,
@@ -22,7 +24,7 @@ return {
     predicted = function(facts) return facts.first.left end,
     facts = function(facts)
         local first = facts.first.purchases[1]
-        return { work = ("%.0f\194\160ms"):format(1000 * (first.written - first.granted)) }
+        return { work = times.milliseconds(first.written - first.granted) }
     end,
 
     question = {

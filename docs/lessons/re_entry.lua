@@ -1,5 +1,6 @@
 --- Lesson: a function acquires the lock that its caller has.
 
+local buyers = require "docs.lessons.site.buyers"
 local steps = require "docs.lessons.site.steps"
 
 
@@ -60,10 +61,7 @@ end
 
 -- What the buyer did that had the lock first, and who gave up.
 local function steps_of(sale)
-    local list, first = {}, nil
-    for _, row in ipairs(sale.rows) do
-        if row.granted and not (first and first.granted <= row.granted) then first = row end
-    end
+    local list, first = {}, buyers.granted(sale.rows)[1]
     local function add(at, what, row)
         if at then list[#list + 1] = { at = at, what = what, purchase = row } end
     end

@@ -1,5 +1,7 @@
 --- Whose a lock is: the part of a hold in which it is the buyer's by right, and what comes after.
 
+local buyers = require "docs.lessons.site.buyers"
+
 local holds = {}
 
 local NEAR = 0.01 -- of the picture's width: what is shorter is not worth a part of its own
@@ -34,13 +36,6 @@ local function right_ends(row, sale)
         if is_next_holder(other, row, sale) then ends = math.min(ends, other.granted) end
     end
     return ends
-end
-
-
-local function is_killed(row, sale)
-    for _, fault in ipairs(sale.faults) do
-        if fault.kind == "kill" and fault.target == "server " .. row.server then return true end
-    end
 end
 
 
@@ -80,7 +75,7 @@ function holds.parts(row, sale)
     local till = math.min(ends, finish)
     if till > at or not parts[1] then add(row.shared and "share" or "hold", till) end
     if finish > at then add("two", finish) end
-    if sale.ends and ends > finish and is_killed(row, sale) then
+    if sale.ends and ends > finish and buyers.fault(row, sale, "kill") then
         add("dead", math.min(ends, sale.finish))
     end
     return parts

@@ -1,5 +1,6 @@
 --- Carries out the runs of a lesson, and sees that they come out as its page says.
 
+local buyers = require "docs.lessons.site.buyers"
 local seckill = require "zklock.seckill"
 local steps = require "docs.lessons.site.steps"
 local times = require "docs.lessons.site.times"
@@ -59,13 +60,12 @@ local function stock_of(sale)
 end
 
 
--- For how long each row waited, the shortest first: until it had the lock, or gave up. (Whoever
--- enters a lock again that it has does not wait for it.)
+-- For how long each row waited, the shortest first. (A buyer that enters a lock again does not wait
+-- for it.)
 local function waits_of(rows)
     local list = {}
     for _, row in ipairs(rows) do
-        local till = row.granted or row.told
-        if row.asked and till and not row.reentered then list[#list + 1] = till - row.asked end
+        if not row.reentered then list[#list + 1] = buyers.waited(row) end
     end
     table.sort(list)
     return list

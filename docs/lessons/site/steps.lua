@@ -1,6 +1,8 @@
 --- The steps that a page tells and its picture marks, in the order of time: of two buyers of whom
 --- the second read before the first had written, so that its write undid the other; or of all.
 
+local buyers = require "docs.lessons.site.buyers"
+
 local steps = {}
 
 
@@ -33,14 +35,9 @@ end
 
 -- The next one that had the lock after that moment.
 local function granted_after(sale, moment)
-    local found
-    for _, each in ipairs(sale.purchases) do
-        if each.granted and each.granted > moment
-            and not (found and found.granted < each.granted) then
-            found = each
-        end
+    for _, each in ipairs(buyers.granted(sale.purchases)) do
+        if each.granted > moment then return each end
     end
-    return found
 end
 
 
@@ -73,19 +70,10 @@ local function add_purchase(list, sale, purchase)
 end
 
 
-local function stop_of(sale, purchase)
-    for _, fault in ipairs(sale.faults) do
-        if fault.kind == "stop" and fault.target == "server " .. purchase.server then
-            return fault
-        end
-    end
-end
-
-
 -- A stop, or its end, of the server of one of these.
 local function add_faults(list, sale, purchases, what)
     for _, purchase in ipairs(purchases) do
-        local fault = stop_of(sale, purchase)
+        local fault = buyers.fault(purchase, sale, "stop")
         if fault then
             local at = what == "stop" and fault.at or fault.ended
             list[#list + 1] = { at = at, what = what, purchase = purchase }
@@ -94,8 +82,11 @@ local function add_faults(list, sale, purchases, what)
 end
 
 
--- What a buyer saw when it looked at its lease.
-local function add_looks(list, sale, purchases)
+--- Adds what these buyers saw when they looked at their leases.
+---@param list table[]
+---@param sale table
+---@param purchases zklock.seckill.Purchase[]
+function steps.add_looks(list, sale, purchases)
     for _, note in ipairs(sale.notes) do
         local state = note.line:match "^its hold is (%l+)$"
         for _, purchase in ipairs(purchases) do
@@ -125,7 +116,7 @@ local function steps_of(sale, purchases, lookers)
     local list = {}
     add_faults(list, sale, purchases, "wakes")
     for _, purchase in ipairs(purchases) do add_purchase(list, sale, purchase) end
-    add_looks(list, sale, lookers)
+    steps.add_looks(list, sale, lookers)
     add_faults(list, sale, purchases, "stop")
     return steps.sorted(list)
 end
@@ -149,7 +140,7 @@ end
 function steps.all(sale)
     local stopped = {}
     for _, purchase in ipairs(sale.purchases) do
-        if stop_of(sale, purchase) then stopped[#stopped + 1] = purchase end
+        if buyers.fault(purchase, sale, "stop") then stopped[#stopped + 1] = purchase end
     end
     return steps_of(sale, sale.purchases, stopped)
 end

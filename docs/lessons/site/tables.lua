@@ -1,5 +1,6 @@
 --- What a picture shows, in words and numbers: the steps that it marks, and a row for each buyer.
 
+local buyers = require "docs.lessons.site.buyers"
 local markup = require "docs.lessons.site.markup"
 local signs = require "docs.lessons.site.signs"
 local times = require "docs.lessons.site.times"
@@ -38,10 +39,9 @@ function tables.steps(sale, words)
 end
 
 
--- For how long it waited: until it had the lock, or was told that it does not get it.
 local function waited(row)
-    local till = row.granted or row.told
-    return row.asked and till and times.duration(till - row.asked) or "–"
+    local seconds = buyers.waited(row)
+    return seconds and times.duration(seconds) or "–"
 end
 
 

@@ -15,6 +15,12 @@ function times.duration(seconds)
 end
 
 
+--- Whole milliseconds.
+---@param seconds number
+---@return string
+function times.milliseconds(seconds) return ("%.0f%sms"):format(1000 * seconds, SPACE) end
+
+
 --- A moment of a run; "–": it did not come.
 ---@param seconds number?
 ---@return string

@@ -1,0 +1,44 @@
+--- What lessons and pictures ask of buyers: of a sale's purchases, or of a lesson's own rows.
+
+local buyers = {}
+
+
+--- Those that had the lock, in the order of their grants.
+---@param list table[]
+---@return table[]
+function buyers.granted(list)
+    local found, place = {}, {}
+    for i, row in ipairs(list) do
+        if row.granted then found[#found + 1] = row end
+        place[row] = i
+    end
+    table.sort(found, function(a, b)
+        if a.granted ~= b.granted then return a.granted < b.granted end
+        return place[a] < place[b]
+    end)
+    return found
+end
+
+
+--- For how long it waited: until it had the lock, or was told that it does not get it.
+---@param row table
+---@return number? seconds  nil: it did not ask, or was told nothing
+function buyers.waited(row)
+    local till = row.granted or row.told
+    return row.asked and till and till - row.asked or nil
+end
+
+
+--- The fault of that kind that struck its server.
+---@param row table
+---@param sale table
+---@param kind "stop" | "kill"
+---@return zklock.seckill.Fault?
+function buyers.fault(row, sale, kind)
+    for _, fault in ipairs(sale.faults) do
+        if fault.kind == kind and fault.target == "server " .. row.server then return fault end
+    end
+end
+
+
+return buyers
