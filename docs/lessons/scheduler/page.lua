@@ -40,12 +40,7 @@ local BOARD = [[
 </div>]]
 
 
-local function read(name)
-    local file = assert(io.open(FOLDER .. name, "rb"))
-    local text = file:read "*a"
-    file:close()
-    return text
-end
+local function read(name) return site_page.read(FOLDER .. name) end
 
 
 -- the tables -------------------------------------------------------------------------------------

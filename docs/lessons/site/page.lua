@@ -38,7 +38,10 @@ local HTML = [[
 ]]
 
 
-local function read(path)
+--- What is in a file.
+---@param path string
+---@return string
+function page.read(path)
     local file = assert(io.open(path, "rb"))
     local text = file:read "*a"
     file:close()
@@ -51,7 +54,7 @@ end
 ---@return string html
 function page.frame(parts)
     parts.code = CODES[parts.language]
-    parts.style = read(FOLDER .. "site.css") .. (parts.style or "")
+    parts.style = page.read(FOLDER .. "site.css") .. (parts.style or "")
     parts.policy = parts.policy or ""
     return (HTML:gsub("{{(%w+)}}", parts))
 end
@@ -114,7 +117,7 @@ local function modules(names, words)
     for i, name in ipairs(names or {}) do
         parts[i] = ('<p id="%s">%s</p>\n%s'):format(name,
             markup.line(words.module:format("docs/lessons/" .. name .. ".lua"), {}),
-            markup.code(read(FOLDER .. name .. ".lua")))
+            markup.code(page.read(FOLDER .. name .. ".lua")))
     end
     return table.concat(parts, "\n")
 end

@@ -37,13 +37,10 @@ function describeBin(plot, shares, low) {
 }
 
 function drawShape(parent, sale, waits, { low, high, top }, shares) {
-  const { picture } = figure(parent, {
-    title: sale.name,
-    caption: `half within ${duration(quantile(waits, .5))}, all within ` +
-      duration(quantile(waits, 1)),
-    label: `Waits of ${sale.name} on a logarithmic axis: half within ` +
-      `${duration(quantile(waits, .5))}, all within ${duration(quantile(waits, 1))}.`,
-  });
+  const caption = `half within ${duration(quantile(waits, .5))}, all within ` +
+    duration(quantile(waits, 1));
+  const { picture } = figure(parent, { title: sale.name, caption,
+    label: `Waits of ${sale.name} on a logarithmic axis: ${caption}.` });
   const from = low / BINS, to = (high + 1) / BINS;
   const plot = draw(picture, {
     height: 150, legend: { show: false }, paper: SHAPE_PAPER, padding: [8, 26, 0, 0],
