@@ -1,6 +1,7 @@
 --- The lessons' site (docs/lessons): each run comes out as its page says, pages have the same parts
 --- in both languages, their links lead somewhere, and nothing comes from a network.
 
+local browser = require "spec.report.browser"
 local files = require "spec.files"
 local holds = require "docs.lessons.site.holds"
 local page = require "docs.lessons.site.page"
@@ -195,10 +196,13 @@ describe("a hold", function()
 end)
 
 
--- Calls fn with each sale of each lesson as its pages see it, and the sale's name.
+local facts_of = {} -- by the lesson's name: as its pages see its runs
+
+-- Calls fn with each sale of each lesson, its name, and the facts that it is of.
 local function each_sale(fn)
     for _, lesson in ipairs(lessons) do
-        local facts = runs.play(with(lesson, { facts = false }))
+        local facts = facts_of[lesson.name] or runs.play(with(lesson, { facts = false }))
+        facts_of[lesson.name] = facts
         for _, which in ipairs{ "first", "second" } do
             fn(facts[which], lesson.name .. " " .. which, facts)
         end
@@ -352,10 +356,7 @@ local function overhang_of(path, width)
 .contentDocument.documentElement; document.title = page.scrollWidth - page.clientWidth;
 });</script>]]):format(path, width)
     files.write(folder .. "/frame.html", frame)
-    return rig.shell("timeout 120 chromium --headless=new --no-sandbox --disable-gpu "
-        .. "--allow-file-access-from-files --user-data-dir=%s/profile --window-size=1300,1000 "
-        .. "--virtual-time-budget=5000 --dump-dom file://%s/frame.html 2>%s/log", folder, folder,
-        folder):match "<title>(.-)</title>"
+    return browser.title(folder, "frame.html")
 end
 
 

@@ -10,6 +10,7 @@ local mariadb = require "zklock.throwaway.mariadb"
 local nginx = require "spec.nginx.nginx"
 local reapers = require "zklock.system.reaper"
 local rig = require "spec.rig"
+local waiting = require "spec.nginx.waiting"
 
 local FOLDER = "examples/nginx/mysql"
 local RESTY = os.getenv "RESTY" or "spec/nginx/stub"
@@ -23,13 +24,6 @@ local product = 100 -- each test has its own
 local function in_stock(number)
     product = product + 1
     db:execute(("INSERT INTO product (id, stock) VALUES (%d, %d)"):format(product, number))
-end
-
-
--- The ids of the connections that wait in a statement that begins so.
-local function waiting(statement)
-    return db:rows(([[SELECT id FROM information_schema.processlist
-        WHERE state LIKE 'Waiting%%' AND info LIKE '%s%%']]):format(statement))
 end
 
 
@@ -142,7 +136,7 @@ describe("the shop with MySQL #nginx", function()
                 repeat
                     client.request(hosts[2].port, "GET", "/buy") -- the other task goes on meanwhile
                     assert(core.now() < due, "it does not come to the gate")
-                until waiting(statement)[1]
+                until waiting(db, statement)[1]
                 fn()
                 gate:execute(open)
             end,
@@ -248,8 +242,8 @@ describe("the shop with MySQL #nginx", function()
         in_stock(10)
         local answer = told_at_the_gate({ "BACKUP STAGE START", "BACKUP STAGE BLOCK_COMMIT" },
             "COMMIT", "BACKUP STAGE END", function()
-                db:execute("KILL " .. waiting("COMMIT")[1][1])
-                rig.wait_for("its end", function() return not waiting("COMMIT")[1] end)
+                db:execute("KILL " .. waiting(db, "COMMIT")[1][1])
+                rig.wait_for("its end", function() return not waiting(db, "COMMIT")[1] end)
             end)
         assert.same({ 504, "unknown" }, answer)
         local now = books()

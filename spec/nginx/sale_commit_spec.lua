@@ -10,6 +10,7 @@ local reapers = require "zklock.system.reaper"
 local rig = require "spec.rig"
 local runs = require "zklock.seckill.http.run"
 local seed = require "zklock.seckill.seed"
+local waiting = require "spec.nginx.waiting"
 
 local PATIENCE = 60 -- seconds
 
@@ -25,13 +26,12 @@ describe("a purchase over HTTP whose COMMIT is not answered #nginx", function()
 
     -- Waits until a statement that begins so waits in the database; gives its connection's id. The
     -- requests to a server let the test's other coroutine go on.
-    local function waiting(db, statement, server)
+    local function await(db, statement, server)
         local due = core.now() + PATIENCE
         repeat
             client.request(server.port, "GET", "/mall/state")
             assert(core.now() < due, "it does not come to " .. statement)
-            local row = db:rows(([[SELECT id FROM information_schema.processlist
-                WHERE state LIKE 'Waiting%%' AND info LIKE '%s%%']]):format(statement))[1]
+            local row = waiting(db, statement)[1]
             if row then return row[1] end
         until false
     end
@@ -44,10 +44,10 @@ describe("a purchase over HTTP whose COMMIT is not answered #nginx", function()
         client.run{
             function() status, body = client.request(run.servers[1].port, "POST", runs.path()) end,
             function()
-                waiting(other, "INSERT INTO tb_order", run.servers[2])
+                await(other, "INSERT INTO tb_order", run.servers[2])
                 other:execute_all{ "BACKUP STAGE START", "BACKUP STAGE BLOCK_COMMIT" }
                 gate:execute "UNLOCK TABLES"
-                gate:execute("KILL " .. waiting(gate, "COMMIT", run.servers[2]))
+                gate:execute("KILL " .. await(gate, "COMMIT", run.servers[2]))
                 other:execute "BACKUP STAGE END"
             end,
         }

@@ -61,4 +61,18 @@ function browser.look(path, options)
 end
 
 
+local TITLE_OF = "timeout 120 chromium --headless=new --no-sandbox --disable-gpu "
+    .. "--disable-background-networking --allow-file-access-from-files "
+    .. "--user-data-dir=%s/profile --window-size=1300,1000 --virtual-time-budget=5000 "
+    .. "--dump-dom file://%s/%s 2>%s/log"
+
+--- The title of a page after its scripts have run.
+---@param folder string  of the page, where Chromium may write, too
+---@param name string
+---@return string? title
+function browser.title(folder, name)
+    return rig.shell(TITLE_OF, folder, folder, name, folder):match "<title>(.-)</title>"
+end
+
+
 return browser
