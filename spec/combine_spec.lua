@@ -157,8 +157,10 @@ describe("combine", function()
             end)
         end
 
-        it("refuses a read lock and a semaphore", function()
-            for _, each in ipairs{ session:rwlock(path):read(), session:semaphore(path, 2) } do
+        it("refuses a read lock, several of them, and a semaphore", function()
+            local read = session:rwlock(path):read()
+            local several = session:multi{ read, session:rwlock(path .. "-2"):read() }
+            for _, each in ipairs{ read, several, session:semaphore(path, 2) } do
                 local ok, problem = pcall(each.combine, each, print)
                 assert.is_false(ok)
                 assert.matches("needs a lock that one has alone", problem)

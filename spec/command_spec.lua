@@ -60,7 +60,7 @@ describe("zklock #server", function()
         it("75 if the lock is not had in time, or another one, and not a word", function()
             local path = rig.path()
             rig.hold(rig.session(server.hosts):mutex(path))
-            for _, option in ipairs{ "-n", "--nonblock", "--nb", "-w 0", "-w5", "--wait=0" } do
+            for _, option in ipairs{ "-n", "--nonblock", "--nb", "-w 0", "-w0", "--wait=0" } do
                 assert.same({ 75, "" }, { outcome(run("%s %s true", option, path)) }, option)
             end
             assert.same({ 9, "" }, { outcome(run("-E 9 -n %s true", path)) })
@@ -106,6 +106,16 @@ describe("zklock #server", function()
                 assert.equal(77, (outcome(run("%s/%s true", path, acl))))
                 assert.equal(acl == "read" and 0 or 77,
                              (outcome("--hosts %s show %s/%s", server.hosts, path, acl)))
+            end
+        end)
+
+        it("0 with the credentials of ZK_AUTH, before which --auth goes", function()
+            local path = rig.path()
+            assert.equal(0, (outcome(run("--auth digest:a:b --acl creator %s/x true", path))))
+            for auth, status in pairs{ [""] = "0", ["--auth digest:a:c"] = "77" } do
+                assert.matches(status .. "\n$", rig.shell(
+                    "ZK_AUTH=digest:a:b %s bin/zklock %s 2>&1; echo $?", LUA,
+                    run("%s %s/x true", auth, path)))
             end
         end)
 

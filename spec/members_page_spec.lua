@@ -1,9 +1,12 @@
 --- docs/members.md: its programs do what the page says of them, also under faults. (The limit of
 -- hosts is in spec/nginx/members_spec.lua.)
 
+package.path = "docs/members/?.lua;" .. package.path
+
 local files = require "spec.files"
-local jobs = require "docs.members.jobs"
-local once = require "docs.members.once"
+local jobs = require "jobs"
+local join = require "join"
+local once = require "once"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
@@ -85,9 +88,31 @@ after_each(rig.close_sessions)
 describe("docs/members.md", function()
     it("names the programs", function()
         local page = assert(files.read "docs/members.md")
-        for _, name in ipairs{ "limit.lua", "jobs.lua", "once.lua" } do
+        for _, name in ipairs{ "limit.lua", "jobs.lua", "once.lua", "join.lua" } do
             assert.truthy(page:find("(members/" .. name .. ")", 1, true), name)
         end
+    end)
+end)
+
+
+describe("a join that waits for its name", function()
+    it("joins when the node of another process is gone", function()
+        local folder, hosts = rig.path(), rig.shared().hosts
+        local before, session = rig.session(hosts), rig.session(hosts)
+        assert(before:join(folder, { name = "a" }))
+        local member
+        zklock.run(function() member = assert(join(session, folder, "a")) end, function()
+            rig.is_refused("conflict", folder, session:join(folder, { name = "a" }))
+            assert.is_nil(member)
+            before:close()
+        end)
+        assert.equal("joined", member:state())
+    end)
+
+    it("gives up where no wait helps", function()
+        local session = rig.session(rig.shared().hosts)
+        session:close()
+        rig.is_refused("closed", nil, join(session, rig.path(), "a"))
     end)
 end)
 
@@ -135,7 +160,6 @@ describe("jobs that are shared out", function()
         sessions[3]:close()
         for _, job in ipairs(names(30)) do assert.is_false(shares[3]:mine(job)) end
         rig.wait_for("shares of two", each_is_somebodys)
-        rig.is_refused("conflict", folder, jobs.join(sessions[2], folder, "member 1"))
     end)
 
     it("are nobody's who has left, before the list says so", function()
@@ -209,9 +233,9 @@ describe("a timer of the cluster", function()
         local memory = zklock.memory "members-page"
         for _, fault in ipairs{ "cut", "leave" } do
             local session, ran = rig.session "memory:members-page", 0
-            local join, member = session.join, nil
+            local theirs, member = session.join, nil
             function session:join(...)
-                member = assert(join(self, ...))
+                member = assert(theirs(self, ...))
                 return member
             end
             zklock.run(function()
@@ -239,7 +263,6 @@ describe("a timer of the cluster", function()
             rig.wait_for("the first", function() return ran.a end)
             first:close()
             rig.wait_for("its turn", function() return ran.b end)
-            rig.is_refused("conflict", folder, once(rig.session(hosts), folder, "b", 1, print))
             second:close()
         end)
     end)

@@ -149,7 +149,7 @@ describe("join", function()
         assert.equal(0, fragile.session:stats().watches)
     end)
 
-    it("is interrupted like any wait, and no node comes later", function()
+    it("is interrupted like any wait, and no node comes later #slow", function()
         local fragile = rig.fragile(server, { timeout = 20 })
         local told = follows("")
         fragile.cut()

@@ -1,6 +1,8 @@
 --- jobs.lua - shares jobs out among the members of a folder by rendezvous hashing: a job belongs to
 -- the member with the highest hash of the two names. When a member goes, only its jobs move.
 
+local join = require "join"
+
 local jobs = {}
 jobs.__index = jobs
 
@@ -25,7 +27,7 @@ end
 
 --- Joins; or nil, message, code.
 function jobs.join(session, folder, name)
-    local member, message, code = session:join(folder, { name = name })
+    local member, message, code = join(session, folder, name)
     if not member then return nil, message, code end
     local self = setmetatable({ session = session, member = member, name = name, list = {} }, jobs)
     assert(session:members(folder, function(list) self.list = list or self.list end))

@@ -1,11 +1,12 @@
 --- once.lua - a timer of the cluster: the member whose name sorts first runs it.
 
+local join = require "join"
 local zklock = require "zklock"
 
 --- Joins, and calls fn() every `seconds` while this member is the first, until the session is
 -- closed. Or nil, message, code.
 return function(session, folder, name, seconds, fn)
-    local member, message, code = session:join(folder, { name = name })
+    local member, message, code = join(session, folder, name)
     if not member then return nil, message, code end
     local first
     assert(session:members(folder, function(list) first = list and list[1] and list[1].name end))

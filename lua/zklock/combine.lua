@@ -122,12 +122,23 @@ local function submit(self, item, timeout)
 end
 
 
+local shared = { read = true, permit = true }
+
+-- Nobody else has such a lock meanwhile. Of a multi-lock one part is enough.
+local function is_exclusive(lock)
+    for _, part in ipairs(lock.parts or { lock }) do
+        if not shared[part.claim] then return true end
+    end
+    return false
+end
+
+
 --- See lock:combine.
 ---@param lock zklock.Lock
 return function(lock, fn, opts)
     options.callable(fn, "what combine runs")
     opts = options.combine(opts)
-    if lock.claim == "read" or lock.claim == "permit" then
+    if not is_exclusive(lock) then
         misuse.refuse("combine needs a lock that one has alone, not %s", brief(tostring(lock)))
     end
     local self = {

@@ -52,7 +52,8 @@ local function describe(argparse, verbs, names)
         .. "$ZK_HOSTS."):argname "HOSTS"
     parser:option("--timeout", "Session timeout in seconds; the server may change it. By default "
         .. "10."):argname "SECONDS":convert(connect.seconds)
-    parser:option("--auth", "Credentials, such as digest:user:password."):argname "SCHEME:TEXT"
+    parser:option("--auth", "Credentials, such as digest:user:password; by default $ZK_AUTH, "
+        .. "which other users do not see in ps."):argname "SCHEME:TEXT"
     parser:option("--acl", "Who may use the nodes made: open (anybody), creator (clients with the "
         .. "same --auth), or read (anybody may read, too). By default open."):argname "ACL"
         :choices{ "open", "creator", "read" }
@@ -116,10 +117,16 @@ local function parse(argparse, given, more)
 end
 
 
+local function variable(name)
+    local text = os.getenv(name)
+    return text ~= "" and text or nil
+end
+
+
 local function carry_out(argparse, given, out, err, more)
     local chosen = parse(argparse, given, more)
-    local hosts = os.getenv "ZK_HOSTS"
-    chosen.hosts = chosen.hosts or hosts ~= "" and hosts or nil
+    chosen.hosts = chosen.hosts or variable "ZK_HOSTS"
+    chosen.auth = chosen.auth or variable "ZK_AUTH"
     return chosen.verbs[chosen.verb].run(chosen, out, err)
 end
 

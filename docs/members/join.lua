@@ -1,0 +1,13 @@
+--- join.lua - joins a folder under a name. A process that was killed keeps the name for up to a
+-- session timeout: whoever takes its place waits so long.
+
+local zklock = require "zklock"
+
+--- The member. Or nil, message, code.
+return function(session, folder, name)
+    while true do
+        local member, message, code = session:join(folder, { name = name })
+        if code ~= "conflict" then return member, message, code end
+        zklock.sleep(1)
+    end
+end
