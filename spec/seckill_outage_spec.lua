@@ -34,13 +34,13 @@ describe("an outage of ZooKeeper in a sale", function()
         assert.is_true(kinds.restart > 0)
     end)
 
-    it("without an end leaves what was sold, and buyers that waited in vain", function()
+    it("without an end leaves what was sold, and buyers that waited in vain #slow", function()
         local it_is = sale({ { kill = "zookeeper" } }, { session = 1, timeout = 3 })
         assert.same({ 1, { timeout = 7 } }, { it_is.sold, it_is.failures })
         assert.same({ "kill", "zookeeper" }, { it_is.faults[1].kind, it_is.faults[1].target })
     end)
 
-    it("is recorded where a holder learns of it", function()
+    it("is recorded where a holder learns of it #slow", function()
         local it_is = sale({ { kill = "zookeeper" } },
             { session = 1, timeout = 1, buyers = 1, servers = 1, pause = 5 })
         local purchase = it_is.purchases[1]
@@ -49,7 +49,7 @@ describe("an outage of ZooKeeper in a sale", function()
         assert.is_true(purchase.lost < purchase.written)
     end)
 
-    it("is over before the store is read that is in ZooKeeper", function()
+    it("is over before the store is read that is in ZooKeeper #slow", function()
         local it_is = sale({ { kill = "zookeeper" } },
             { store = "zookeeper", session = 1, timeout = 1, products = { bun = 9 } })
         assert.same({ 9, 0 }, { it_is.left, it_is.sold })

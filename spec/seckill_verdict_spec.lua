@@ -76,7 +76,7 @@ end)
 
 
 describe("a sale is stuck", function()
-    it("when a holder was killed and its lock stays (PIT-13)", function()
+    it("when a holder was killed and its lock stays (PIT-13) #slow", function()
         local it_is = sale{ strategy = "shared", buyers = 6, timeout = 3,
             faults = { { at = 0, kill = "holder" } } }
         assert.same({ "stuck", 0, 6 }, { it_is.verdict, it_is.sold, it_is.failed })

@@ -102,7 +102,7 @@ describe("a rate limit of two hosts #nginx", function()
         assert.same({}, first:troubles())
     end)
 
-    it("is as it was when one is started again before its session has expired", function()
+    it("is as it was when one is started again before its session has expired #slow", function()
         local first, second = start "one:80", start "two:80"
         shares(first, TOTAL / 2)
         second:kill()

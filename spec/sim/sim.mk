@@ -30,7 +30,7 @@ $(BUILD)/sim/sim: $(SIM_FILES)
 
 # A node has two tokens.
 $(BUILD)/sim/sim-two: $(SIM_FILES)
-	$(call simulator,-O3 -g) -UZKL_BATCH_MAX -DZKL_BATCH_MAX=2
+	$(call simulator,-g) -UZKL_BATCH_MAX -DZKL_BATCH_MAX=2
 
 $(BUILD)/sim/sim-asan: $(SIM_FILES)
 	$(call simulator,$(CORE_SANITIZE))
