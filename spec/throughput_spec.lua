@@ -77,6 +77,17 @@ describe("the recipe of two ensembles", function()
         assert.truthy(connect(SWAPPED))
     end)
 
+    it("takes an ensemble that was retired in no list, also alone", function()
+        for _, list in ipairs{ { ONE }, { ONE, TWO } } do
+            locks.mark(list)
+            connect(list)
+            locks.retire(ONE)
+            local all, problem = locks.connect(list)
+            assert.is_nil(all)
+            assert.matches("is retired, not 1 of " .. #list, problem)
+        end
+    end)
+
     it("goes on with the paths of one ensemble while the other is away", function()
         local all = connect(BOTH)
         local paths = {}
@@ -139,8 +150,8 @@ describe("the recipe of two ensembles, of which one does not answer, #server", f
         local all = assert(locks.connect(both, PATIENCE))
         opened[2] = all
         proxy:command("accept")
-        locks.mark{ both[2] }
-        rig.is_refused("conflict", "1 of 1, not 2 of 2", all:mutex(paths[2]))
+        locks.retire(both[2])
+        rig.is_refused("conflict", "retired, not 2 of 2", all:mutex(paths[2]))
     end)
 
     it("does not start if no ensemble answers #slow", function()

@@ -3,6 +3,7 @@
 local zklock = require "zklock"
 
 local MARK = "/zklock-part" -- in each ensemble: "1 of 2"
+local RETIRED = "retired"   -- the same, of one that has left the list
 local WAIT = 10             -- seconds
 
 local locks = {}
@@ -22,17 +23,24 @@ end
 local function part(i, ensembles) return ("%d of %d"):format(i, #ensembles) end
 
 
+local function write(hosts, text)
+    local session = assert(zklock.connect(hosts))
+    assert(session:mutex(MARK .. "-lock"):with(WAIT, function(lease)
+        local verb = session:get(MARK) and "set" or "create"
+        assert(lease:guard{ { verb, MARK, text } })
+    end))
+    session:close()
+end
+
+
 --- While no client runs: writes into each ensemble which part of the set it is.
 function locks.mark(ensembles)
-    for i, hosts in ipairs(ensembles) do
-        local session = assert(zklock.connect(hosts))
-        assert(session:mutex(MARK .. "-lock"):with(WAIT, function(lease)
-            local verb = session:get(MARK) and "set" or "create"
-            assert(lease:guard{ { verb, MARK, part(i, ensembles) } })
-        end))
-        session:close()
-    end
+    for i, hosts in ipairs(ensembles) do write(hosts, part(i, ensembles)) end
 end
+
+
+--- While no client runs: all lists refuse this ensemble from now on.
+function locks.retire(hosts) write(hosts, RETIRED) end
 
 
 -- A session with ensemble i; nil, why and the code, "conflict" if it is not that part of the set.

@@ -4,7 +4,7 @@
 ---
 --- answers in JSON: 200 sold; 409 sold out, or fewer left than wanted; 400, 404, 405 a request
 --- that is no purchase; 503 not now: the lock was not to be had, and nothing was sold; 504 the
---- outcome is unknown.
+--- outcome is unknown. All but 504 say whether it is `sold`.
 ---
 --- Each worker writes into a record of its own what happens to which buyer. A request that does
 --- not say which buyer it is gets a number from its server.
@@ -56,6 +56,11 @@ end
 
 local function refusal(status, code, message)
     return status, { sold = false, error = code, message = message }
+end
+
+
+local function unknown(code, message)
+    return 504, { error = code, message = message } -- it may be sold
 end
 
 
@@ -166,7 +171,8 @@ local function buy_together(buyer)
     local result, message, code = server.strategy:buy(buyer)
     if not result then
         buyer:tell(code)
-        return refusal(IN_DOUBT[code] and 504 or 503, code, message)
+        if IN_DOUBT[code] then return unknown(code, message) end
+        return refusal(503, code, message)
     end
     if not result.sold then return refuse(buyer, result.left) end
     buyer:tell(result.late and "late" or "sold")
@@ -210,9 +216,7 @@ local function fail(problem)
     ngx.log(ngx.ERR, problem)
     local buyer, in_doubt = ngx.ctx.buyer, database.leaves_in_doubt(problem)
     if buyer then buyer:tell(in_doubt and "unknown" or "error") end
-    if in_doubt then
-        return refusal(504, "unknown", "COMMIT was not answered: it may have been sold")
-    end
+    if in_doubt then return unknown("unknown", "COMMIT was not answered: it may have been sold") end
     return refusal(500, "store", "the purchase failed: see the server's log")
 end
 
