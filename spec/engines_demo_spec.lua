@@ -17,7 +17,7 @@ local IDS = "DEMO-12,DEMO-13,DEMO-18,BUG-15,PIT-15,PIT-24,DEMO-21,Q-08"
 local function run(...) return demo({ ... }, catalogue, environment) end
 
 
-describe("a scenario of the engines", function()
+describe("a scenario of the engines #slow", function()
     local status, out, results
 
     -- All of them once, and what the command wrote of them, by id.
