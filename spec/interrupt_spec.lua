@@ -404,7 +404,7 @@ describe("an interrupt", function()
         at_rest(session)
     end)
 
-    it("leaves no session behind", function()
+    it("leaves no session behind #server", function()
         assert.is_truthy(session:id())
         rig.wait_for("two connections", function()
             collectgarbage()
