@@ -26,13 +26,19 @@ local function number_of(object)
 end
 
 
-local function current()
-    local thread, task = running(), current_task()
-    local key = thread and number_of(thread) or "main" -- Lua 5.1 has no thread for main
+-- The key of a coroutine, which is one of the running task, if the host has tasks.
+local function within_task(key)
+    local task = current_task()
     if not task then return key end
     key = task.name .. " " .. key
     task.owners[key] = true
     return key
+end
+
+
+local function current()
+    local thread = running()
+    return within_task(thread and number_of(thread) or "main") -- Lua 5.1 has no thread for main
 end
 
 
@@ -46,5 +52,6 @@ return function(owner)
         return format(math_type(owner) == "integer" and "number %d" or "number %.17g", owner + 0)
     end
     if kind == "boolean" then return "boolean " .. tostring(owner) end
+    if kind == "thread" then return within_task(number_of(owner)) end
     return number_of(owner)
 end

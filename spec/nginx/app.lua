@@ -372,6 +372,26 @@ function app.reenter()
 end
 
 
+--- A light thread waits until another one of its request interrupts it, then has what that one
+--- gives up.
+function app.interrupted()
+    local ours = app.open():mutex(arg("path"))
+    local lease = assert(ours:acquire(20))
+    local waiter = ngx.thread.spawn(function() return select(3, ours:acquire(20)) end)
+    local count = session:interrupt(waiter)
+    local _, code = ngx.thread.wait(waiter)
+    lease:release()
+    local holder = ngx.thread.spawn(function()
+        local held = assert(ours:acquire(20))
+        while held:state() == "held" do ngx.sleep(0.001) end
+        return held:state()
+    end)
+    while session:release_all(holder) == 0 do ngx.sleep(0.001) end
+    local _, state = ngx.thread.wait(holder)
+    return say(count, " ", code, " ", state)
+end
+
+
 -- --- phases ----------------------------------------------------------------------------------
 
 --- Notes what a wait says in this phase.

@@ -207,6 +207,13 @@ describe("in nginx #nginx", function()
             assert.equal("true busy", host:get("/reenter?path=" .. path).body)
         end)
 
+        it("is named by its light thread: another one interrupts it, or gives up what it has",
+           function()
+            host = nginx.start()
+            assert.equal("1 interrupted released",
+                         host:get("/interrupted?path=" .. path).body)
+        end)
+
         it("is of its request: the next one on the same coroutine is another", function()
             host = nginx.start()
             local coroutine = host:get("/keep?path=" .. path).body
