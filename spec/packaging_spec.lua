@@ -226,7 +226,7 @@ describe("continuous integration", function()
         local specs = {}
         for lane in rig.shell("cat .ci/suite"):gmatch("test%-" .. lanes .. "%-%a+") do
             local recipe = rig.shell("env -u MAKEFLAGS -u SPEC make -n %s", lane)
-            local command = recipe:match("[^\n]*rig/zookeeper run[^\n]*") or ""
+            local command = recipe:match("[^\n]*/busted [^\n]*") or ""
             for path in command:gmatch("%S+_spec%.lua") do specs[#specs + 1] = path end
         end
         table.sort(specs)
