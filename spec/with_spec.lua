@@ -156,13 +156,15 @@ describe("with", function()
         assert.equal(problem, raised)
     end)
 
-    it("is true when fn gave the lease up itself, lost or not", function()
+    it("says so also if fn then gave the lease up itself", function()
         local code
-        assert.is_true(lock:with(function(lease)
+        local results = given(lock:with(function(lease)
             lose(lease)
             code = select(3, lease:release())
+            return "sold"
         end))
         assert.equal("lost", code)
+        assert.same({ 4, "lost", "sold" }, { results.n, results[3], results[4] })
     end)
 
     it("is true when the lease is suspect at the end", function()

@@ -9,7 +9,8 @@ local select = select
 
 
 local function finish(lease, ...)
-    if lease:close() ~= "lost" then return true, ... end
+    lease:close()
+    if lease:state() ~= "lost" then return true, ... end
     local message, code = select(2, failure("lost", lease.path or lease.name,
                                             "the function has run"))
     return nil, message, code, ...
