@@ -338,11 +338,11 @@ describe("the requests of a semaphore #server", function()
     -- heartbeat is far away, and a path that was used before.
     before_each(function()
         proxy = rig.proxy_for_test(server.hosts)
-        proxy:command("delay 60")
         session = rig.session(proxy.hosts, { timeout = 60 })
         holder = rig.session(server.hosts, { timeout = 60 }):semaphore(path, 3)
         gate = session:semaphore(path, 3)
         rig.used(gate)
+        proxy:command("delay 60")
         proxy:reset()
     end)
 
