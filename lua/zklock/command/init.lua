@@ -125,6 +125,7 @@ end
 
 local function carry_out(argparse, given, out, err, more)
     local chosen = parse(argparse, given, more)
+    chosen.named = chosen.hosts ~= nil
     chosen.hosts = chosen.hosts or variable "ZK_HOSTS"
     chosen.auth = chosen.auth or variable "ZK_AUTH"
     return chosen.verbs[chosen.verb].run(chosen, out, err)

@@ -39,7 +39,7 @@ end
 
 
 -- Only scenarios need a server: not a list, nor a help, nor what names one, nor a sale whose faults
--- strike one.
+-- strike one, which starts its own.
 local function needs_server(words)
     return not (has(words, "^%-%-help$") or has(words, "^%-h$") or has(words, "^%-%-list$")
         or has(words, "^%-%-zookeeper") or has(words, "%l zookeeper at "))
@@ -50,7 +50,7 @@ function seckill.run(given, out, err)
     local laboratory = require "zklock.seckill.laboratory" -- much, and not for every Lua
     local words = given.tail
     if has(words, "^%-%-explore") then return laboratory.main(words, out, err) end
-    if given.hosts then
+    if given.hosts and (given.named or needs_server(words)) then
         return laboratory.main(with_zookeeper(words, connect.hosts(given)), out, err)
     end
     if not needs_server(words) then return laboratory.main(words, out, err) end
