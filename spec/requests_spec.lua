@@ -50,7 +50,8 @@ describe("the requests", function()
 
     -- More requests than expected may be on their way: waits until none comes any more.
     local function settle()
-        local before, now = nil, proxy:command("counts")
+        local now = proxy:command("counts")
+        local before
         repeat
             before = now
             zklock.sleep(2 * DELAY / 1000)
