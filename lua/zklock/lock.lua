@@ -174,6 +174,7 @@ end
 -- Asks the present holders to give way, one after the other.
 function way.revoke(self, timeout)
     local session = self.session
+    if session:forked() then return failure("forked", self.path) end
     timeout = options.timeout(timeout, session:timeout())
     local deadline = now() + timeout
     local queue, message, code = self:queue(timeout)

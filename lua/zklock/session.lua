@@ -275,8 +275,8 @@ end
 ---@return string? code "no_node", "auth", "timeout"
 function Session:get(path, timeout)
     options.node(path)
-    timeout = options.timeout(timeout, self:timeout())
     if self:forked() then return failure("forked", path) end
+    timeout = options.timeout(timeout, self:timeout())
     return self:await(self.handle:get(path, timeout), timeout, take_data, path)
 end
 
@@ -328,8 +328,9 @@ end
 function Session:join(folder, opts)
     options.folder(folder)
     opts = options.join(opts)
-    local path, timeout = folder .. "/" .. opts.name, opts.timeout or self:timeout()
+    local path = folder .. "/" .. opts.name
     if self:forked() then return failure("forked", path) end
+    local timeout = opts.timeout or self:timeout()
     local refusal, code = wait.refusal(self)
     if refusal then return nil, refusal, code end
     local member, why, which = self:await(self.handle:join(path, opts.data, timeout), timeout,
