@@ -177,8 +177,8 @@ describe("in a forked child", function()
         end)
         assert.equal(0, status)
         local expected = {}
-        for _, call in ipairs(calls) do expected[#expected + 1] = call[1] .. ": forked" end
-        for _, call in ipairs(raising) do expected[#expected + 1] = call[1] .. ": raised: forked" end
+        for i, call in ipairs(calls) do expected[i] = call[1] .. ": forked" end
+        for i, call in ipairs(raising) do expected[#calls + i] = call[1] .. ": raised: forked" end
         expected[#expected + 1] = "run: forked"
         assert.same(expected, lines)
         assert.equal("held", lease:state())
