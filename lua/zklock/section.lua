@@ -9,8 +9,9 @@ local select = select
 
 
 local function finish(lease, ...)
-    lease:close()
-    if lease:state() ~= "lost" then return true, ... end
+    local ended = lease:close()
+    if ended == "released" then ended = lease:state() end -- by the function: was it lost then?
+    if ended ~= "lost" then return true, ... end
     local message, code = select(2, failure("lost", lease.path or lease.name,
                                             "the function has run"))
     return nil, message, code, ...

@@ -59,8 +59,8 @@ local function refusal(status, code, message)
 end
 
 
-local function unknown(code, message)
-    return 504, { error = code, message = message } -- it may be sold
+local function maybe_sold(code, message)
+    return 504, { error = code, message = message }
 end
 
 
@@ -171,7 +171,7 @@ local function buy_together(buyer)
     local result, message, code = server.strategy:buy(buyer)
     if not result then
         buyer:tell(code)
-        if IN_DOUBT[code] then return unknown(code, message) end
+        if IN_DOUBT[code] then return maybe_sold(code, message) end
         return refusal(503, code, message)
     end
     if not result.sold then return refuse(buyer, result.left) end
@@ -216,7 +216,9 @@ local function fail(problem)
     ngx.log(ngx.ERR, problem)
     local buyer, in_doubt = ngx.ctx.buyer, database.leaves_in_doubt(problem)
     if buyer then buyer:tell(in_doubt and "unknown" or "error") end
-    if in_doubt then return unknown("unknown", "COMMIT was not answered: it may have been sold") end
+    if in_doubt then
+        return maybe_sold("unknown", "COMMIT was not answered: it may have been sold")
+    end
     return refusal(500, "store", "the purchase failed: see the server's log")
 end
 
