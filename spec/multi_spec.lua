@@ -201,6 +201,18 @@ describe("a multi-lock", function()
         assert.same({ false, true }, { queues[1][1].mine, queues[3][1].mine })
         assert.truthy(tostring(multi(one, "ab")):find(path .. "/a + " .. path .. "/b", 1, true))
     end)
+
+    it("asks for all queues, and all holders, under one deadline", function()
+        local memory = zklock.memory("multi")
+        local session = rig.session("memory:multi")
+        local all = session:multi{ session:mutex("/a"), session:mutex("/b"), session:mutex("/c") }
+        memory:delay(0.4)
+        for _, method in ipairs{ "queue", "revoke" } do
+            assert.equal("timeout", select(3, all[method](all, 1)))
+        end
+        memory:delay(0)
+        memory:reset()
+    end)
 end)
 
 

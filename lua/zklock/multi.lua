@@ -1,12 +1,15 @@
 --- The multi-lock: several locks as one. All of them or none, under one deadline.
 
 local Lock = require "zklock.lock"
+local failure = require "zklock.failure"
+local here = require "zklock.here"
 local misuse = require "zklock.misuse"
 local options = require "zklock.options"
 
 local concat = table.concat
-local getmetatable, ipairs = getmetatable, ipairs
+local getmetatable, ipairs, max = getmetatable, ipairs, math.max
 local brief, refuse = misuse.brief, misuse.refuse
+local now = here.now
 
 local may_be_part = { mutex = true, read = true, write = true }
 
@@ -38,26 +41,31 @@ function way.ask(self, owner, timeout, trying, quiet, opts)
 end
 
 
--- The contenders of each part, in the order of the parts.
-function way.queue(self, timeout)
-    local queues = {}
+-- What part:method(timeout) gives of each part, in their order, under one deadline.
+local function of_each(self, method, timeout)
+    local session = self.session
+    if session:forked() then return failure("forked", self.path) end
+    local deadline = now() + options.timeout(timeout, session:timeout())
+    local results = {}
     for i, part in ipairs(self.parts) do
         local message, code
-        queues[i], message, code = part:queue(timeout)
-        if not queues[i] then return nil, message, code end
+        results[i], message, code = part[method](part, max(deadline - now(), 0))
+        if not results[i] then return nil, message, code end
     end
-    return queues
+    return results
 end
+
+
+-- The contenders of each part.
+function way.queue(self, timeout) return of_each(self, "queue", timeout) end
 
 
 -- Asks the holders of each part.
 function way.revoke(self, timeout)
+    local counts, message, code = of_each(self, "revoke", timeout)
+    if not counts then return nil, message, code end
     local total = 0
-    for _, part in ipairs(self.parts) do
-        local count, message, code = part:revoke(timeout)
-        if not count then return nil, message, code end
-        total = total + count
-    end
+    for _, count in ipairs(counts) do total = total + count end
     return total
 end
 
