@@ -272,6 +272,21 @@ static void questions(void) {
         zkl_request_drop(request);
         close_session();
     }
+    TEST("a call that times out is counted, and a pause that is over is not") {
+        struct zkl_stats stats;
+        open_session();
+        zkl_request *pause = zkl_pause(session, ZKL_SECOND);
+        zkl_request *request = zkl_get(session, "/a", ZKL_SECOND);
+        at(now + ZKL_SECOND);
+        zkl_session_tick(session);
+        CHECK_IS(zkl_request_code(pause), ZKL_TIMEOUT);
+        CHECK_IS(zkl_request_code(request), ZKL_TIMEOUT);
+        zkl_session_stats(session, &stats);
+        CHECK_IS(stats.timeouts, 1);
+        zkl_request_drop(pause);
+        zkl_request_drop(request);
+        close_session();
+    }
     TEST("a session that is closed makes no pause") {
         open_session();
         zkl_session_close(session);
