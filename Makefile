@@ -56,8 +56,8 @@ LUA_FILES = $(shell find lua -name '*.lua')
 RIG = $(BUILD)/rig/proxy $(BUILD)/rig/bare
 
 .PHONY: all demo demo-http demo-engines site test repl bench bench-claims bench-contended
-.PHONY: bench-peers bench-many bench-engines bench-worlds soak lint lint-quick lint-actions
-.PHONY: format install rockspec dist clean setup setup-tests build-tests build-all-tests
+.PHONY: bench-peers bench-many bench-engines bench-worlds soak lint lint-quick lint-tidy
+.PHONY: lint-actions format install rockspec dist clean setup setup-tests build-tests build-all-tests
 .PHONY: test-all test-lua test-luajit test-asan test-tsan test-clock
 .PHONY: test-worlds test-worlds-5.4 test-worlds-5.1 test-worlds-asan
 .PHONY: test-lua-memory test-lua-memory-5.4 test-lua-memory-5.1
@@ -535,8 +535,9 @@ LINT = $(BUILD)/lint
 begin = @mkdir -p $(@D) && touch $@.begun
 well = @mv $@.begun $@
 
-lint: lint-quick $(C_SOURCES:%=$(LINT)/%.tidy)
+lint: lint-quick lint-tidy
 lint-quick: lint-actions $(LINT)/format $(LINT)/luacheck $(LINT)/cppcheck
+lint-tidy: $(C_SOURCES:%=$(LINT)/%.tidy)
 
 # $(call changed,<its settings>,<all>): of all, what changed; with the settings all did
 changed = $(if $(filter $(1),$?),$(2),$?)
