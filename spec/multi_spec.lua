@@ -210,7 +210,6 @@ describe("a multi-lock", function()
         for _, method in ipairs{ "queue", "revoke" } do
             assert.equal("timeout", select(3, all[method](all, 1)))
         end
-        memory:delay(0)
         memory:reset()
     end)
 end)

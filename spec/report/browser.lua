@@ -6,10 +6,11 @@ local rig = require "spec.rig"
 
 local browser = {}
 
-local COMMAND = "timeout 600 chromium --headless=new --no-sandbox --disable-gpu "
-    .. "--user-data-dir=%s/profile --window-size=%s --virtual-time-budget=60000 "
-    .. "--blink-settings=preferredColorScheme=%d --enable-logging=stderr --v=0 "
-    .. "--dump-dom file://%s 2>%s/log"
+local CHROMIUM = "chromium --headless=new --no-sandbox --disable-gpu --dump-dom "
+    .. "--user-data-dir=%s/profile "
+
+local SEEN_BY = "timeout 600 " .. CHROMIUM .. "--window-size=%s --virtual-time-budget=60000 "
+    .. "--blink-settings=preferredColorScheme=%d --enable-logging=stderr --v=0 file://%s 2>%s/log"
 
 -- Before all else in the page, so that it hears of each error, and of each word that is painted.
 local LISTENER = [[<script>
@@ -47,7 +48,7 @@ function browser.look(path, options)
     options = options or {}
     local folder = rig.shell("mktemp -d"):match "[^\n]+"
     files.write(folder .. "/page.html", instrument(contents(path), contents "spec/report/probe.js"))
-    local page = rig.shell(COMMAND, folder, (options.width or 1280) .. ",2000",
+    local page = rig.shell(SEEN_BY, folder, (options.width or 1280) .. ",2000",
                            options.dark and 0 or 1, folder .. "/page.html", folder)
     local log = contents(folder .. "/log")
     rig.shell("rm -rf %s", folder)
@@ -61,10 +62,9 @@ function browser.look(path, options)
 end
 
 
-local TITLE_OF = "timeout 120 chromium --headless=new --no-sandbox --disable-gpu "
-    .. "--disable-background-networking --allow-file-access-from-files "
-    .. "--user-data-dir=%s/profile --window-size=1300,1000 --virtual-time-budget=5000 "
-    .. "--dump-dom file://%s/%s 2>%s/log"
+local TITLE_OF = "timeout 120 " .. CHROMIUM .. "--disable-background-networking "
+    .. "--allow-file-access-from-files --window-size=1300,1000 --virtual-time-budget=5000 "
+    .. "file://%s/%s 2>%s/log"
 
 --- The title of a page after its scripts have run.
 ---@param folder string  of the page, where Chromium may write, too

@@ -105,8 +105,7 @@ void zkl_request_finish(struct zkl_request *request, enum zkl_code code, int err
     request->done = true;
     request->code = code != ZKL_OK && request->effects ? ZKL_IN_DOUBT : code;
     request->error = error;
-    bool is_counted = code == ZKL_TIMEOUT && request->kind != REQUEST_PAUSE;
-    if (is_counted) request->session->stats.timeouts++;
+    if (code == ZKL_TIMEOUT && request->kind != REQUEST_PAUSE) request->session->stats.timeouts++;
     if (request->kind == REQUEST_ACQUIRE) zkl_meter_acquired(request);
     *request->link = request->next;
     if (request->next) request->next->link = request->link;
