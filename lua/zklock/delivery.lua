@@ -1,12 +1,15 @@
 --- What a session's inbox has is delivered: to requests, leases, watchers and the user's callbacks.
 
 local Watcher = require "zklock.watcher"
+local metrics = require "zklock.metrics"
 local sessions = require "zklock.sessions"
 local sorted_names = require "zklock.sorted_names"
 local wait = require "zklock.wait"
 
 local error, ipairs, pairs, pcall = error, ipairs, pairs, pcall
 local sort = table.sort
+
+local MOST = 4096 -- callbacks that wait until they can begin; then states merge, events are counted
 
 
 local deliver = {}
@@ -21,7 +24,7 @@ end
 
 function deliver.queued(self, id, position)
     local request = self.requests[id]
-    if request and request.on_queued then self:call(request.on_queued, position) end
+    if request and request.on_queued then self:call(request, request.on_queued, position) end
 end
 
 -- Tells the leases that have callbacks; with `id` only those of that grant.
@@ -39,21 +42,25 @@ deliver.lease = tell_leases
 -- What there is to tell is asked for where the host calls callbacks: later, perhaps.
 function deliver.watcher(self, id)
     local watcher = self.watchers[id]
-    if watcher then wait.call(self, watcher.tell, watcher) end
+    if watcher then wait.call(self, watcher, watcher.tell, watcher) end
 end
 
 deliver.member, deliver.roster = deliver.watcher, deliver.watcher
 
 function deliver.state(self, state)
     self.told = state
-    if self.on_state then self:call(self.on_state, state) end
+    if not self.on_state then return end
+    self:call(wait.unsent(self) >= MOST and self, self.on_state, state)
 end
 
 
 -- Only told to sessions that have the callback, or a world that keeps a story.
 function deliver.step(self, step)
     if self.process then self.process:note_step(step) end
-    if self.on_event then self:call(self.on_event, step) end
+    if not self.on_event then return end
+    if wait.unsent(self) < MOST then return self:call(false, self.on_event, step) end
+    self.untold_events = self.untold_events + 1
+    metrics.count_untold_event()
 end
 
 

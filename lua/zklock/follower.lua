@@ -59,7 +59,7 @@ end
 function Follower:tell(news, ...)
     if self.told == news then return end
     self.told = news
-    self.session:call(self.fn, ...)
+    self.session:call(self, self.fn, ...)
 end
 
 

@@ -27,13 +27,15 @@ end
 
 
 function Lease.new(lock, handle, owner)
-    return setmetatable({
+    local self = setmetatable({
         handle = handle,
         owner = owner, -- as session:interrupt() knows him
         session = lock.session,
         path = lock.path,
         kind = lock.kind,
     }, Lease)
+    wait.granted(self)
+    return self
 end
 
 
@@ -203,7 +205,9 @@ local function tell(self, callbacks, news, quiet)
         if callbacks.news ~= news then return end
         if callback.fn and callback.told ~= news then
             callback.told = news
-            if news ~= quiet then self.session:call(call, self, callbacks, callback, news) end
+            if news ~= quiet then
+                self.session:call(callback, call, self, callbacks, callback, news)
+            end
         end
     end
 end
@@ -240,7 +244,7 @@ end
 -- order in which they were registered. Not for a lease that was released; but a lease whose owner
 -- waits in a condition comes back.
 local function listen(self, field, fn, quiet)
-    local made, callback = {}, { fn = fn, told = quiet }
+    local made, callback = {}, { fn = fn, told = quiet, overtakes = true }
     local callbacks = self[field] or made -- a finalizer may have made them
     self[field] = callbacks
     callbacks[#callbacks + 1] = callback

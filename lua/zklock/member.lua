@@ -65,7 +65,7 @@ function Member:on_change(fn)
     local callback = { fn = options.callback(fn, "on_change's argument"), told = "joined" }
     local callbacks = self.callbacks
     callbacks[#callbacks + 1] = callback
-    if self.handle then self.session:call(call, self, callback) end
+    if self.handle then self.session:call(self, self.tell, self) end
     return function()
         callback.fn = nil
         for i = #callbacks, 1, -1 do

@@ -5,6 +5,7 @@ local core = require "zklock.core"
 local here = require "zklock.here"
 local options = require "zklock.options"
 local sorted_names = require "zklock.sorted_names"
+local wait = require "zklock.wait"
 
 local concat = table.concat
 local format = string.format
@@ -27,6 +28,7 @@ local PLAIN = {
     { "watch_events_total", "counter", "events", "Events of watches received." },
     { "callback_errors_total", "counter", "callback_errors", "Errors raised by callbacks." },
     { "untold_events_total", "counter", "untold_events", "Events that on_event was not told." },
+    { "callbacks_pending", "gauge", "callbacks_pending", "Callbacks that have not begun." },
     { "requests_in_flight", "gauge", "in_flight", "Requests without an answer yet." },
     { "claims", "gauge", "claims", "Contenders of this process, waiting or holding." },
     { "watches", "gauge", "watches", "Node watches." },
@@ -160,14 +162,19 @@ local function labels_of(given)
 end
 
 
--- Of all sessions that this Lua state has had.
-local callback_errors = 0
+-- All sessions of this Lua state together; C counts other events by itself.
+local callback_errors, untold_events = 0, 0
 
 local _M = {}
 
 
 function _M.count_callback_error()
     callback_errors = callback_errors + 1
+end
+
+
+function _M.count_untold_event()
+    untold_events = untold_events + 1
 end
 
 
@@ -179,6 +186,8 @@ function _M.text(labels)
     local world = here.world()
     local totals = core.totals(world and world.core)
     totals.callback_errors = callback_errors
+    totals.callbacks_pending = world and 0 or wait.unsent()
+    totals.untold_events = totals.untold_events + untold_events
     add_sessions(text, totals)
     add_all(text, totals)
     add_named(text, totals.locks)

@@ -46,9 +46,9 @@ function Session:protect(fn, ...)
 end
 
 
---- The same where the host calls callbacks.
-function Session:call(fn, ...)
-    wait.call(self, self.protect, self, fn, ...)
+--- The same where the host calls callbacks; `key` as for wait.call.
+function Session:call(key, fn, ...)
+    wait.call(self, key, self.protect, self, fn, ...)
 end
 
 
@@ -117,6 +117,8 @@ function Session:stats()
     local stats = self.handle:stats()
     stats.callback_errors = self.callback_errors
     stats.callback_error = self.callback_error
+    stats.callbacks_pending = wait.unsent(self)
+    stats.untold_events = stats.untold_events + self.untold_events
     stats.recovered, stats.recover_error = self.handle:recovery()
     return stats
 end
@@ -412,6 +414,7 @@ local function new(handle, hosts, opts, process)
         leases = setmetatable({}, { __mode = "k" }), -- those with callbacks
         listening = 0, -- how many there were
         callback_errors = 0,
+        untold_events = 0, -- C counts others
     }, Session)
     if process then process:add(self) else sessions.add(self) end
     return self

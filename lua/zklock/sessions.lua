@@ -94,6 +94,7 @@ end
 function _M.sleep(seconds)
     local due = now() + seconds
     repeat _M.await(due - now()) until now() >= due
+    return true
 end
 
 

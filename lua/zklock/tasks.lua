@@ -58,6 +58,7 @@ end
 --- Sleeps, while others go on.
 function _M.sleep(seconds)
     driving():sleep_until(now() + seconds)
+    return true
 end
 
 

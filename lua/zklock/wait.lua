@@ -128,7 +128,7 @@ local function driver()
 end
 
 
-local function direct(fn, ...)
+local function direct(_, _, fn, ...)
     fn(...)
 end
 
@@ -211,12 +211,28 @@ function _M.spawn(fn)
 end
 
 
---- Calls a callback of the user's, in a thread of its own where the session's host has such.
-function _M.call(session, fn, ...)
+--- Calls a callback of the user's, in a thread of its own where the session's host has such. There
+-- calls of one `key` that is not false are made one after the other (not if it `overtakes`), and a
+-- call that has not begun gives way to the next.
+function _M.call(session, key, fn, ...)
     local process = session.process
     local way = process and process.driver or not here.world() and driver()
     local call = way and way.call or direct
-    call(fn, ...)
+    call(session, key, fn, ...)
+end
+
+
+--- How many callbacks of a session, or of all sessions, have not begun.
+---@return integer
+function _M.unsent(session)
+    if not usual.unsent or session and session.process then return 0 end
+    return usual.unsent(session)
+end
+
+
+--- A lease was acquired in the running host.
+function _M.granted(lease)
+    if usual.granted and not lease.session.process then usual.granted(lease) end
 end
 
 
@@ -236,6 +252,9 @@ end
 
 
 --- Sleeps; others go on meanwhile where the host has others.
+---@return true? ok
+---@return string? message
+---@return string? code "interrupted": the host is to end; "context"
 function _M.sleep(seconds)
     if type(seconds) ~= "number" or not (seconds >= 0) then
         misuse.refuse("sleep takes seconds, 0 or more")

@@ -7,25 +7,28 @@
 -- dispatcher, which looks a moment later, gives up what the thread was waiting for.
 
 local core = require "zklock.core"
+local calls_of = require "zklock.driver.ngx_calls"
 local current_task = require "zklock.host_task"
 local failure = require "zklock.failure"
+local leaving = require "zklock.driver.ngx_end"
 local semaphore = require "ngx.semaphore"
 
 local assert, ipairs, pairs, pcall = assert, ipairs, pairs, pcall
-local select, setmetatable, unpack = select, setmetatable, unpack
+local select, setmetatable = select, setmetatable
 local max, min = math.max, math.min
 local now = core.now
 local ngx = ngx
 local ERR, log = ngx.ERR, ngx.log
-local exiting, sleep = ngx.worker.exiting, ngx.sleep
-local get_phase, spawn = ngx.get_phase, ngx.thread.spawn
-local tcp, timer_at = ngx.socket.tcp, ngx.timer.at
+local sleep = ngx.sleep
+local get_phase, spawn, kill = ngx.get_phase, ngx.thread.spawn, ngx.thread.kill
+local tcp, timer_at, timer_every = ngx.socket.tcp, ngx.timer.at, ngx.timer.every
 
 local STEP = 0.01 -- seconds, between looks where nothing wakes us
 local IDLE = 0.1 -- the same while nobody waits
+local WATCH = 5 -- between looks for a dispatcher that does not run
+local LOOK = 0.5 -- between looks for the end, and for timers that were dropped
 local SLICE = 60 -- of a wait, after which its thread looks itself
 local LATE = 0.1 -- a wait is told of its deadline; this late it looks itself
-local DAY = 86400
 local CLOSE_BOUND = 1
 local FOREVER = 2147483647 -- milliseconds
 
@@ -70,8 +73,8 @@ local NO_CACHE = "each request has a Lua of its own, and none could keep the ses
                  "set lua_code_cache on"
 
 
---- nil, or why it cannot be waited here: message, code.
-function _M.refusal()
+-- The reason why nothing can wait in this place (message, code), or nil.
+local function refusal_of_place()
     local phase = get_phase()
     local subject, why
     if not waits_in(phase) then
@@ -85,22 +88,30 @@ function _M.refusal()
 end
 
 
--- --- the dispatcher -----------------------------------------------------------------
+--- The reason why nothing can wait here in the session, or without one open a session (message,
+-- code), or nil.
+function _M.refusal(session)
+    local message, code = refusal_of_place()
+    if message then return message, code end
+    return leaving.refusal(session)
+end
 
--- Since when the worker is to go; nil: it stays.
-local leaving
+
+-- --- the dispatcher -----------------------------------------------------------------
 
 ---@class zklock.Dispatcher
 ---@field weak table its session; one to which nothing else refers is collected
 ---@field waits table requests for which a light thread waits, or waited until it was killed;
 -- the session's own table is weak, and a request that is collected is closed some time later
 ---@field woken zklock.Request[] posted, and not seen awake yet
+---@field calls zklock.NgxCalls callbacks that have not begun
 ---@field started? number when its light thread was asked for
 ---@field runs boolean
 local Dispatcher = {}
 Dispatcher.__index = Dispatcher
 
 local dispatchers = setmetatable({}, { __mode = "k" }) -- by session
+leaving.of(dispatchers)
 
 
 local function dispatcher_of(session)
@@ -110,6 +121,7 @@ local function dispatcher_of(session)
         weak = setmetatable({ session = session }, { __mode = "v" }),
         waits = {},
         woken = {},
+        calls = calls_of(),
         runs = false,
     }, Dispatcher)
     dispatchers[session] = self
@@ -117,17 +129,21 @@ local function dispatcher_of(session)
 end
 
 
--- A timer that lasts as long as the worker: nginx fires it when the worker is to go, and the
--- dispatchers hear of it. Their reading would keep the worker.
+-- nginx tells this timer when the worker is to exit, which the dispatchers' reading would prevent.
+-- The timer also starts a dispatcher whose own timer was dropped.
+local function watch(premature)
+    if leaving.has_begun(premature) then return end
+    for session, dispatcher in pairs(dispatchers) do
+        if not (dispatcher.runs or session.handle:ended()) then dispatcher:start() end
+    end
+end
+
+
 local watched
 
-local function watch_for_the_end(premature)
-    if premature then
-        leaving = now()
-        for session in pairs(dispatchers) do session.handle:poke() end
-    else
-        watched = timer_at(DAY, watch_for_the_end)
-    end
+-- nginx refuses a timer when too many wait. Then the next wait or sleep asks again.
+local function begin_watch()
+    if not watched then watched = timer_every(WATCH, watch) end
 end
 
 
@@ -153,10 +169,10 @@ function Dispatcher:is_needed()
 end
 
 
--- The worker is to go: each waiter has a moment left.
-function Dispatcher:hurry(drain)
+-- Ends the waits whose time is over, because the worker is to exit.
+function Dispatcher:hurry()
     for request in pairs(self.waits) do
-        if now() > max(leaving, request.begun) + drain then request:interrupt() end
+        if leaving.ends(request) then request:interrupt() end
     end
 end
 
@@ -164,10 +180,10 @@ end
 function Dispatcher:is_wanted()
     local session = self.weak.session
     if not session or session.handle:ended() then return false end
-    if exiting() then leaving = leaving or now() end
-    if not leaving then return true end
-    self:hurry(session.drain)
-    return self:is_needed()
+    if not leaving.has_begun() then return true end
+    local wanted = leaving.proceed()
+    self:hurry()
+    return wanted or self:is_needed()
 end
 
 
@@ -224,30 +240,50 @@ local function warn(problem)
 end
 
 
--- The socket's reading would keep a worker that is to go.
+function Dispatcher:pace()
+    if leaving.has_begun() then return leaving.step() end
+    return self:is_needed() and STEP or IDLE
+end
+
+
+-- The socket's reading would keep a worker that is to exit.
 function Dispatcher:work()
     local socket, problem
-    if not exiting() then
+    if not leaving.has_begun() then
         socket, problem = self:connect()
         if not socket then warn(problem) end
     end
     self:deliver()
     while self:is_wanted() do
-        if not (socket and not leaving and read(socket)) then
+        if not (socket and not leaving.has_begun() and read(socket)) then
             if socket then socket:close() end
             socket = nil
-            sleep(self:is_needed() and STEP or IDLE)
+            sleep(self:pace())
         end
         self:deliver()
     end
     if socket then socket:close() end
+    self:deliver()
+    self.calls:begin()
+end
+
+
+-- Runs beside work() in the same timer, because nginx may drop any other.
+function Dispatcher:look()
+    while true do
+        sleep(LOOK)
+        leaving.has_begun()
+        self.calls:retry()
+    end
 end
 
 
 local function run(_, self)
     if self.runs then return end
     self.runs = true
+    local looker = spawn(self.look, self)
     local ok, problem = pcall(self.work, self)
+    kill(looker)
     self.runs, self.started = false, nil
     if not ok then log(ERR, "zklock: ", problem) end
 end
@@ -258,7 +294,7 @@ function Dispatcher:start()
     if self.runs or self.started and now() < self.started + 1 then return end
     self.started = now()
     timer_at(0, run, self)
-    if not watched then watched = timer_at(DAY, watch_for_the_end) end
+    begin_watch()
 end
 
 
@@ -279,7 +315,12 @@ function Dispatcher:sleep(session, request, deadline)
     request.asleep = true
     local posted = request.sema:wait(limit)
     request.asleep = false
-    if not posted then session:dispatch() end
+    if posted then return end
+    session:dispatch()
+    if not self.runs and leaving.has_begun() then
+        leaving.proceed()
+        self:hurry()
+    end
 end
 
 
@@ -289,6 +330,7 @@ end
 function _M.wait(session, request, deadline)
     local self, task = dispatcher_of(session), current_task()
     request.dispatcher, request.sema, request.begun = self, assert(semaphore.new()), now()
+    request.of_timer = get_phase() == "timer"
     self.waits[request], task.waits[request] = true, true
     request:on_done(wake)
     while not request:done() do
@@ -299,8 +341,9 @@ function _M.wait(session, request, deadline)
 end
 
 
---- Ends what the task's killed light threads were waiting for.
+--- Ends what the task's killed light threads were waiting for. In log_by_lua its request ends.
 function _M.abandon(task)
+    task.over = get_phase() == "log"
     for request in pairs(task.waits) do
         if is_orphan(request) then request.dispatcher:drop(request) end
     end
@@ -309,23 +352,20 @@ end
 
 -- --- callbacks ---------------------------------------------------------------------------
 
-local calls, asked -- calls to be made, and when a light thread for them was asked for
-
-
-local function make_calls()
-    local due = calls or {}
-    calls = nil
-    for _, call in ipairs(due) do spawn(unpack(call, 1, call.n)) end
+--- Calls fn(...) in a light thread of its own, because the caller may be the dispatcher. Calls of
+-- one key are made one after the other, and a call that has not begun gives way to the next.
+function _M.call(session, key, fn, ...)
+    dispatcher_of(session).calls:add(key, fn, ...)
 end
 
 
---- Calls fn(...) in a light thread of its own: the caller may be the dispatcher.
-function _M.call(...)
-    local call, none = { n = select("#", ...), ... }, {}
-    if not calls then calls, asked = none, nil end -- a finalizer may have made them
-    calls[#calls + 1] = call
-    if asked and now() < asked + 1 then return end
-    asked = timer_at(0, make_calls) and now()
+--- How many such calls of the session, or of all sessions, have not begun.
+function _M.unsent(session)
+    local count = 0
+    for of, dispatcher in pairs(dispatchers) do
+        if of == (session or of) then count = count + dispatcher.calls:count() end
+    end
+    return count
 end
 
 
@@ -346,19 +386,22 @@ end
 function _M.close(session, bound)
     local due = now() + min(bound, CLOSE_BOUND)
     session.handle:close_soon(due - now())
-    if _M.refusal() then return end
+    if refusal_of_place() then return end
     while not session.handle:ended() and now() < due do sleep(STEP) end
 end
 
 
---- Sleeps; the worker goes on. nginx counts in whole milliseconds and may be short by one.
+--- Sleeps; the worker goes on.
 function _M.sleep(seconds)
-    local message, code = _M.refusal()
+    local message, code = refusal_of_place()
     if message then return nil, message, code end
-    local due = now() + seconds
-    sleep(seconds)
-    while now() < due do sleep(0.001) end
+    begin_watch()
+    return leaving.sleep(seconds)
 end
+
+
+--- Notes who acquired a lease.
+_M.granted = leaving.granted
 
 
 return _M

@@ -163,7 +163,7 @@ local function driver_of(self)
             return true, function() return self.over end
         end,
         -- At once, as where a coroutine registers it, or after those before it.
-        call = function(fn, ...)
+        call = function(_, _, fn, ...)
             local waits = self.calling or self.calls[1]
             if not waits and schedulers.driving() == world then return fn(...) end
             self.calls[#self.calls + 1] = { fn = fn, n = select("#", ...), ... }
@@ -171,6 +171,7 @@ local function driver_of(self)
         sleep = function(seconds)
             world:note(self, "sleeps %g s", seconds)
             world:sleep_until(world:now() + seconds)
+            return true
         end,
         refusal = function()
             if schedulers.driving() == world then return end

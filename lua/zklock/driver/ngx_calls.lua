@@ -1,0 +1,121 @@
+--- Callbacks in nginx. Each call runs in a light thread of its own, in a timer. nginx drops a timer
+-- when it runs lua_max_running_timers of them, and refuses one when lua_max_pending_timers wait, so
+-- a call stays here until its light thread begins. The dispatcher retries, and begins the calls in
+-- its own timer if nginx runs no other.
+
+local core = require "zklock.core"
+
+local setmetatable = setmetatable
+local remove, select, unpack = table.remove, select, unpack
+local now = core.now
+local spawn, timer_at = ngx.thread.spawn, ngx.timer.at
+
+local LATE = 0.3 -- seconds; a timer that has not begun by then was dropped
+
+---@class zklock.NgxCall
+---@field key table|false calls of one key are made one after the other, but where it `overtakes`
+---@field fn function
+
+---@class zklock.NgxCalls
+---@field unsent zklock.NgxCall[] in order
+---@field latest table<any, zklock.NgxCall> key -> its call that has not begun
+---@field running table<any, table> key -> a token on the stack of the call that runs; the collector
+-- takes the token of a light thread that is killed
+---@field asked? number when a timer was asked for
+local Calls = {}
+Calls.__index = Calls
+
+
+-- A call of that key runs.
+function Calls:is_busy(key)
+    return key and self.running[key] ~= nil
+end
+
+
+local function fill(call, fn, ...)
+    call.fn, call.n = fn, select("#", ...)
+    for i = 1, call.n do call[i] = (select(i, ...)) end
+    return call
+end
+
+
+--- Adds a call of fn(...), or replaces the one of that key that has not begun.
+function Calls:add(key, fn, ...)
+    local call = key and self.latest[key]
+    if call then return fill(call, fn, ...) end
+    call = fill({ key = key }, fn, ...)
+    if key then self.latest[key] = call end
+    self.unsent[#self.unsent + 1] = call
+    self:ask()
+end
+
+
+local function make(self, call)
+    local key, token = call.key, {}
+    local alone = key and not key.overtakes
+    if alone then self.running[key] = token end
+    call.fn(unpack(call, 1, call.n))
+    if alone then self.running[key] = nil end
+    return token
+end
+
+
+-- The light thread of a call. Another one of its key may have waited for its end.
+local function run(self, call)
+    make(self, call)
+    if call.key and self.latest[call.key] then self:begin() end
+end
+
+
+--- Begins what can begin, in the running timer. A call may end that timer, so nothing is taken out
+-- before its turn.
+function Calls:begin()
+    self.asked = nil
+    local at, unsent = 1, self.unsent
+    while unsent[at] do
+        local call = unsent[at]
+        if self:is_busy(call.key) then
+            at = at + 1
+        else
+            remove(unsent, at)
+            if call.key then self.latest[call.key] = nil end
+            spawn(run, self, call)
+        end
+    end
+end
+
+
+local function begin(_, self)
+    self:begin()
+end
+
+
+-- Asks nginx for a timer.
+function Calls:ask()
+    if self.asked and now() < self.asked + LATE then return end
+    self.asked = timer_at(0, begin, self) and now()
+end
+
+
+--- Begins, in the caller's timer, the calls for which no other one began in time.
+function Calls:retry()
+    if not self.unsent[1] then return end
+    if self.asked and now() < self.asked + LATE then return end
+    self:begin()
+end
+
+
+--- How many have not begun.
+---@return integer
+function Calls:count()
+    return #self.unsent
+end
+
+
+return function()
+    return setmetatable({
+        unsent = {},
+        latest = {},
+        running = setmetatable({}, { __mode = "v" }),
+    }, Calls)
+end
