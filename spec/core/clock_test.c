@@ -8,15 +8,15 @@
 #include "code.h"
 
 #define T (8000 * INT64_C(1000000)) /* divisible by everything below */
-#define START (1000 * ZKL_SECOND)
 
+static zkl_time start; /* long after the machine's boot, or right after it */
 static struct zkl_clock clock;
 static zkl_time proof; /* the time of the last one */
 
-/* A connected session that asked for its handle at START and proved nothing. */
+/* A connected session that asked for its handle at start and proved nothing. */
 static void begin(double margin) {
     clock = (struct zkl_clock){0};
-    zkl_clock_start(&clock, T, margin, START);
+    zkl_clock_start(&clock, T, margin, start);
     clock.connected = true;
 }
 
@@ -33,10 +33,10 @@ static void prove(zkl_time issued) {
     zkl_clock_prove(&clock, issued, issued);
 }
 
-/* Heartbeats every T/6 from START on; gives the time of the last. */
+/* Heartbeats every T/6 from start on; gives the time of the last. */
 static zkl_time beat(int beats) {
-    for (int i = 0; i <= beats; i++) prove(START + i * (T / 6));
-    return START + beats * (T / 6);
+    for (int i = 0; i <= beats; i++) prove(start + i * (T / 6));
+    return start + beats * (T / 6);
 }
 
 /* A session whose proofs are steady; gives the time of the last. */
@@ -65,28 +65,28 @@ static zkl_time remaining(zkl_time now) {
 static void beginnings(void) {
     TEST("before a session and after it everything is lost") {
         clock = (struct zkl_clock){0};
-        CHECK_IS(phase(START), ZKL_PHASE_LOST);
-        CHECK_IS(zkl_clock_next(&clock, START), ZKL_NEVER);
-        CHECK_IS(zkl_clock_remaining(&clock, 0, START), 0);
-        prove(START);
-        CHECK_IS(phase(START), ZKL_PHASE_LOST);
+        CHECK_IS(phase(start), ZKL_PHASE_LOST);
+        CHECK_IS(zkl_clock_next(&clock, start), ZKL_NEVER);
+        CHECK_IS(zkl_clock_remaining(&clock, 0, start), 0);
+        prove(start);
+        CHECK_IS(phase(start), ZKL_PHASE_LOST);
         begin(0.5);
         beat(6);
         uint32_t epoch = clock.epoch;
         zkl_clock_stop(&clock);
         CHECK(clock.epoch != epoch && !clock.connected);
-        CHECK_IS(zkl_clock_phase(&clock, epoch, START + T), ZKL_PHASE_LOST);
-        CHECK_IS(phase(START + T), ZKL_PHASE_LOST);
+        CHECK_IS(zkl_clock_phase(&clock, epoch, start + T), ZKL_PHASE_LOST);
+        CHECK_IS(phase(start + T), ZKL_PHASE_LOST);
     }
     TEST("that a session began is no proof") {
         begin(0.5);
-        CHECK_IS(phase(START), ZKL_PHASE_LOST);
-        CHECK_IS(zkl_clock_next(&clock, START), ZKL_NEVER);
+        CHECK_IS(phase(start), ZKL_PHASE_LOST);
+        CHECK_IS(zkl_clock_next(&clock, start), ZKL_NEVER);
     }
     TEST("a new session raises the epoch") {
         begin(0.5);
         uint32_t epoch = clock.epoch;
-        zkl_clock_start(&clock, T, 0.5, START + T);
+        zkl_clock_start(&clock, T, 0.5, start + T);
         CHECK(clock.epoch > epoch);
     }
     TEST("what was proved of one session says nothing of the next") {
@@ -101,7 +101,7 @@ static void beginnings(void) {
     TEST("no epoch comes back, however sessions end and clocks run out") {
         clock = (struct zkl_clock){0};
         uint32_t last = 0;
-        zkl_time now = START;
+        zkl_time now = start;
         for (int i = 0; i < 12; i++) {
             if (i % 4 == 0) zkl_clock_start(&clock, T, 0.5, now);
             else if (i % 4 == 3) zkl_clock_stop(&clock);
@@ -151,8 +151,8 @@ static void phases(void) {
     }
     TEST("the margin asked for is kept, if it is the smaller") {
         begin(0.25);
-        prove(START);
-        CHECK_IS(remaining(START), T / 4);
+        prove(start);
+        CHECK_IS(remaining(start), T / 4);
         proof = beat(6);
         CHECK_IS(remaining(proof), T / 4);
     }
@@ -222,8 +222,8 @@ static void proofs(void) {
     }
     TEST("a longer timeout makes nothing certain before the first proof") {
         begin(0.5);
-        zkl_clock_retime(&clock, 10 * T, 0.5, START + 1);
-        CHECK_IS(phase(START + 1), ZKL_PHASE_LOST);
+        zkl_clock_retime(&clock, 10 * T, 0.5, start + 1);
+        CHECK_IS(phase(start + 1), ZKL_PHASE_LOST);
         proof = steady();
         zkl_clock_retime(&clock, 10 * T, 0.5, proof + T);
         CHECK_IS(phase(proof + T), ZKL_PHASE_LOST);
@@ -239,10 +239,10 @@ static void proofs(void) {
         prove(proof + T / 6);
         CHECK_IS(remaining(proof + T / 6), T / 2);
         begin(0.5);
-        prove(START);
-        zkl_clock_prove(&clock, START + T / 8, START + T / 8); /* after a stop */
-        zkl_clock_retime(&clock, T, 0.5, START + T / 8);
-        CHECK_IS(remaining(START + T / 8), T * 5 / 16 - T / 8);
+        prove(start);
+        zkl_clock_prove(&clock, start + T / 8, start + T / 8); /* after a stop */
+        zkl_clock_retime(&clock, T, 0.5, start + T / 8);
+        CHECK_IS(remaining(start + T / 8), T * 5 / 16 - T / 8);
     }
     TEST("the new timeout counts also after the old one ran out") {
         zkl_clock_retime(&clock, 2 * T, 0.5, proof + T);
@@ -295,7 +295,7 @@ static void never_too_long(const zkl_time *packets, int count, int proofs_) {
 }
 
 static void drift(void) {
-    const zkl_time ping = START + T, idle = ping + T / 3;
+    const zkl_time ping = start + T, idle = ping + T / 3;
     TEST("a lone proof after an idle ping is certain for 5/16 T at most") {
         prove(idle);
         CHECK(remaining(idle) <= T * 5 / 16);
@@ -319,24 +319,24 @@ static void drift(void) {
         CHECK_IS(remaining(proof + T / 5 + 1), T * 5 / 16);
     }
     TEST("proofs that are T/5 apart are a chain, and 4/15 T of it is enough") {
-        prove(START);
-        prove(START + T / 5);
-        CHECK_IS(remaining(START + T / 5), T * 5 / 16);
-        prove(START + T / 15 * 4 - 1);
-        CHECK_IS(remaining(START + T / 15 * 4 - 1), T * 5 / 16);
-        prove(START + T / 15 * 4);
-        CHECK_IS(remaining(START + T / 15 * 4), T / 2);
+        prove(start);
+        prove(start + T / 5);
+        CHECK_IS(remaining(start + T / 5), T * 5 / 16);
+        prove(start + T / 15 * 4 - 1);
+        CHECK_IS(remaining(start + T / 15 * 4 - 1), T * 5 / 16);
+        prove(start + T / 15 * 4);
+        CHECK_IS(remaining(start + T / 15 * 4), T / 2);
     }
     TEST("what one proof made certain a weaker one does not take back") {
-        zkl_time woke = START + T / 8;
-        prove(START);
+        zkl_time woke = start + T / 8;
+        prove(start);
         zkl_clock_prove(&clock, woke - 1, woke); /* after a stop: worth nothing by itself */
         CHECK_IS(clock.awake_since, woke);
         CHECK_IS(remaining(woke), T * 5 / 16 - T / 8);
     }
     TEST("a proof soon after a stop makes nothing certain, unless proofs were steady") {
-        zkl_time woke = START + T;
-        zkl_clock_attend(&clock, START);
+        zkl_time woke = start + T;
+        zkl_clock_attend(&clock, start);
         zkl_clock_prove(&clock, woke, woke);
         CHECK_IS(phase(woke), ZKL_PHASE_SUSPECT);
         run(woke + T / 4);
@@ -375,23 +375,26 @@ static void drift(void) {
         CHECK_IS(remaining(issued + T / 4), T / 4);
     }
     TEST("the answer itself shows that the process was stopped") {
-        zkl_clock_attend(&clock, START);
-        zkl_clock_prove(&clock, START + 1, START + T / 2);
-        CHECK_IS(clock.awake_since, START + T / 2);
-        CHECK_IS(phase(START + T / 2), ZKL_PHASE_SUSPECT);
+        zkl_clock_attend(&clock, start);
+        zkl_clock_prove(&clock, start + 1, start + T / 2);
+        CHECK_IS(clock.awake_since, start + T / 2);
+        CHECK_IS(phase(start + T / 2), ZKL_PHASE_SUSPECT);
     }
     TEST("a twelfth of the timeout between two looks is no stop, a little more is one") {
-        zkl_clock_attend(&clock, START);
-        zkl_clock_attend(&clock, START + T / 12);
+        zkl_clock_attend(&clock, start);
+        zkl_clock_attend(&clock, start + T / 12);
         CHECK_IS(clock.awake_since, 0);
-        zkl_clock_attend(&clock, START + T / 12 + T / 12 + 1);
-        CHECK_IS(clock.awake_since, START + T / 12 + T / 12 + 1);
+        zkl_clock_attend(&clock, start + T / 12 + T / 12 + 1);
+        CHECK_IS(clock.awake_since, start + T / 12 + T / 12 + 1);
     }
     TEST("looks before the first session count, by the timeout that was asked for") {
         clock = (struct zkl_clock){.patience = T / 12};
-        zkl_clock_attend(&clock, START);
-        zkl_clock_attend(&clock, START + T / 12 + 1);
-        CHECK_IS(clock.awake_since, START + T / 12 + 1);
+        zkl_clock_attend(&clock, start);
+        zkl_clock_attend(&clock, start + T / 12 + 1);
+        CHECK_IS(clock.awake_since, start + T / 12 + 1);
+        CHECK_IS((int64_t)clock.stops, 1);
+        zkl_clock_attend(&clock, start + T / 4);
+        CHECK_IS((int64_t)clock.stops, 2);
     }
     TEST("two proofs in quick succession after an idle time are no heartbeat") {
         never_too_long((zkl_time[]){ping, idle, idle + T / 4 - 1, idle + T / 4 - 1 + T / 1000}, 4,
@@ -414,14 +417,15 @@ static bool may_grant_after_stop(zkl_time now) {
 static void grants(void) {
     TEST("a session that has just begun may grant") {
         CHECK(zkl_clock_may_grant(&clock));
-        clock = (struct zkl_clock){0};
-        zkl_clock_start(&clock, T, 0.5, 1); /* as the machine has */
+        zkl_clock_attend(&clock, start);
         CHECK(zkl_clock_may_grant(&clock));
+        prove(start);
+        CHECK_IS(phase(start), ZKL_PHASE_HELD);
     }
     TEST("after a stop a session may grant while an earlier proof is certain") {
-        prove(START);
-        CHECK(may_grant_after_stop(START + T / 8));
-        CHECK(!may_grant_after_stop(START + T * 5 / 16));
+        prove(start);
+        CHECK(may_grant_after_stop(start + T / 8));
+        CHECK(!may_grant_after_stop(start + T * 5 / 16));
     }
     TEST("or while steady proofs go on, also if none is certain any more") {
         begin(0.1);
@@ -434,10 +438,10 @@ static void grants(void) {
     TEST("proofs are steady from 4/15 T on") {
         begin(0.05);
         proof = beat(1);
-        CHECK(!may_grant_after_stop(START + T / 15 * 4 - 1));
+        CHECK(!may_grant_after_stop(start + T / 15 * 4 - 1));
         begin(0.05);
         proof = beat(1);
-        CHECK(may_grant_after_stop(START + T / 15 * 4));
+        CHECK(may_grant_after_stop(start + T / 15 * 4));
     }
 }
 
@@ -454,7 +458,9 @@ static void codes(void) {
     }
 }
 
-int main(void) {
+static void lease_clock(zkl_time first) {
+    start = first;
+    check_before(NULL);
     beginnings();
     check_before(begin_steady);
     phases();
@@ -462,6 +468,11 @@ int main(void) {
     check_before(begin_fresh);
     drift();
     grants();
+}
+
+int main(void) {
+    lease_clock(1000 * ZKL_SECOND);
+    lease_clock(1);
     codes();
     return check_report();
 }

@@ -57,6 +57,7 @@ void zkl_clock_stop(struct zkl_clock *clock) {
 void zkl_clock_attend(struct zkl_clock *clock, zkl_time now) {
     bool stopped = clock->attended && clock->patience && now - clock->attended > clock->patience;
     if (stopped) clock->awake_since = now;
+    clock->stops += stopped;
     clock->attended = now;
 }
 
@@ -86,7 +87,7 @@ zkl_time zkl_clock_remaining(const struct zkl_clock *clock, uint32_t epoch, zkl_
 }
 
 zkl_time zkl_clock_grants_from(const struct zkl_clock *clock) {
-    return clock->awake_since + reported(clock);
+    return clock->awake_since ? clock->awake_since + reported(clock) : 0;
 }
 
 bool zkl_clock_may_grant(const struct zkl_clock *clock) {

@@ -24,7 +24,8 @@
  * proofs, none more than T/5 apart, reaches back T/4 (4/15 T, for a clock that
  * runs fast): `steady_since`. The second holds once the process has run for as
  * long without a stop of more than T/12: `awake_since`; the owner of the clock
- * shows that by zkl_clock_attend(). Until then a proof makes nothing certain.
+ * shows that by zkl_clock_attend(). Until then a proof makes nothing certain. A
+ * process begins before its session, so without a stop it counts as awake.
  *
  * A sync is no quorum operation: a leader that was stopped, and deposed meanwhile, still
  * acknowledges those that waited for it. The new leader grants every session T from a moment after
@@ -46,7 +47,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Nanoseconds since any fixed point. Never goes backwards; counts suspend. */
+/*
+ * Nanoseconds since any fixed point, such as the machine's boot. Never goes backwards; counts
+ * suspend. A time that was seen is more than 0; where a field says so, 0 is no time.
+ */
 typedef int64_t zkl_time;
 
 #define ZKL_NEVER INT64_MAX
@@ -65,11 +69,12 @@ struct zkl_clock {
     zkl_time proof;        /* issue time of the last acknowledged sync or write */
     zkl_time steady_since; /* the first of the chain of proofs, T/5 apart at most */
     zkl_time attended;     /* the last time that the process was seen to run; 0: never yet */
-    zkl_time awake_since;  /* the end of its last stop */
+    zkl_time awake_since;  /* the end of its last stop; 0: there was none */
     zkl_time patience;     /* more than this between two calls of zkl_clock_attend() is a
                               stop; 0: not known yet */
     bool connected;
     uint32_t epoch; /* raised whenever everything granted before is lost */
+    uint64_t stops; /* how many there were */
 };
 
 /*
@@ -106,7 +111,7 @@ zkl_time zkl_clock_remaining(const struct zkl_clock *clock, uint32_t epoch, zkl_
  */
 bool zkl_clock_may_grant(const struct zkl_clock *clock);
 
-/* From when proofs count again, after the last stop. */
+/* From when proofs count again, after the last stop; 0: there was none. */
 zkl_time zkl_clock_grants_from(const struct zkl_clock *clock);
 
 /* When the phase of a current lease changes next by time alone. */

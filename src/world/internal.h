@@ -8,8 +8,11 @@
 #include "agenda.h"
 #include "world.h"
 
-/* When a world begins: by its clock, where 0 may mean no time; and in milliseconds since 1970. */
-#define BEGIN (1000 * ZKL_SECOND)
+/*
+ * A world begins right after its machine's boot, so that small times are seen; a server's time in
+ * milliseconds is not 0. The epoch is that moment in milliseconds since 1970.
+ */
+#define BEGIN (ZKL_SECOND / 1000)
 #define EPOCH INT64_C(1577836800000)
 
 /* An entry of the agenda: a server's tree, or a client. */
