@@ -869,6 +869,20 @@ describe("zklock #server", function()
             assert.matches("1000 s were asked for: see .-maxSessionTimeout", text)
         end)
 
+        it("finds a session timeout of less than two ticks #slow", function()
+            local short = rig.server{ tick = 1000 }
+            short:kill()
+            rig.shell("sed -i s/^minSession.*/minSessionTimeout=500/ %s/1/zoo.cfg", short.dir)
+            short:restart()
+            local path = rig.path()
+            local status, text = outcome("--hosts %s --timeout 2 doctor %s", short.hosts, path)
+            assert.equal(0, status, text)
+            status, text = outcome("--hosts %s --timeout 1.9 doctor %s", short.hosts, path)
+            assert.equal(1, status, text)
+            assert.matches("\nFAIL +127%.0%.0%.1:%d+ +1%.9 s are less than two ticks of 1 s: ",
+                           text)
+        end)
+
         it("says that an ACL refuses", function()
             local path = rig.path()
             local own = rig.session(server.hosts, { auth = "digest:a:b", acl = "creator" })

@@ -19,7 +19,7 @@ local PATH = "/zklock-doctor"
 local ASKED = 10 -- seconds: the session timeout that is asked for by default
 local PROBES = 5 -- reads of a server; the quickest counts
 local SKEW = 2 -- seconds that two clocks may differ by
-local SRVR = 2 -- seconds that a server has to say what it is
+local WORDS = 2 -- seconds that a server has to say what it is
 
 -- What to do about a failure, by its code.
 local ADVICE = {
@@ -92,15 +92,22 @@ end
 
 -- --- each server --------------------------------------------------------------------
 
--- What the server says of itself: its version and its mode. Servers answer it by default.
-local function introduction(server)
+-- A server's answer to a word of four letters.
+local function answer(server, word)
     local host, port = server:match("^%[?(.-)%]?:(%d+)$")
-    local script = ("exec 3<>/dev/tcp/%s/%s && printf srvr >&3 && cat <&3"):format(
-        host or server:gsub("[%[%]]", ""), port or "2181")
-    local pipe = assert(io.popen(("timeout %d bash -c %s 2>/dev/null"):format(SRVR,
+    local script = ("exec 3<>/dev/tcp/%s/%s && printf %s >&3 && cat <&3"):format(
+        host or server:gsub("[%[%]]", ""), port or "2181", word)
+    local pipe = assert(io.popen(("timeout %d bash -c %s 2>/dev/null"):format(WORDS,
         shell.quote(script))))
     local text = pipe:read("*a")
     pipe:close()
+    return text
+end
+
+
+-- The server's version and mode. Servers answer this word by default.
+local function introduction(server)
+    local text = answer(server, "srvr")
     local version, mode = text:match("version: ([%d.]+)"), text:match("Mode: (%w+)")
     return version and mode and ("%s, %s"):format(version, mode)
         or "does not say what it is (srvr is not in its 4lw.commands.whitelist)"
@@ -133,6 +140,17 @@ function Doctor:server(name)
         self:say("note", name, "%g s were asked for: see minSessionTimeout, maxSessionTimeout and "
             .. "tickTime in its zoo.cfg", asked)
     end
+    self:ticks(name, granted)
+end
+
+
+-- The lease clock needs two ticks. Servers tell their tick only if "conf" is in their whitelist.
+function Doctor:ticks(name, granted)
+    local tick = tonumber(answer(name, "conf"):match("tickTime=(%d+)"))
+    if not tick or granted * 1000 >= 2 * tick then return end
+    self:fail(name, "%g s are less than two ticks of %g s: a lease may be held for longer than its "
+        .. "session lives; ask for a longer timeout, and raise minSessionTimeout in its zoo.cfg",
+        granted, tick / 1000)
 end
 
 
