@@ -47,13 +47,23 @@ local function describe(use, limit, ours)
 end
 
 
+-- Why nobody was granted the lock in time.
+local function excuse(handle, timeout)
+    local text = timeout == 0 and "nobody said whether it is taken"
+        or ("waited %g s"):format(timeout)
+    local stops = handle:stops()
+    if stops == 0 then return text end
+    local often = stops == 1 and "once" or ("%d times"):format(stops)
+    return ("%s; this process was stopped %s, and gets no lock soon after a stop")
+        :format(text, often)
+end
+
+
 local function take(handle, owner, lock, timeout)
     local lease, code, detail = handle:lease()
     if lease then return Lease.new(lock, lease, owner) end
     local tried = timeout == 0
-    if code == "timeout" then
-        detail = tried and "nobody said whether it is taken" or ("waited %g s"):format(timeout)
-    end
+    if code == "timeout" then detail = excuse(handle, timeout) end
     if code == "busy" and not tried then detail = "as many wait as max_waiters allows" end
     if code == "conflict" then detail = describe(handle:conflict()) or detail end
     if code == "no_node" then detail = "the chroot does not exist" end

@@ -109,6 +109,26 @@ static void others_writes(void) {
 
 /* --- the way to the front ------------------------------------------------------------------- */
 
+/* The process is stopped for so long, and then runs for less than makes it awake again. */
+static void burst(zkl_time stop) {
+    pass(stop);
+    serve_requests();
+    for (int i = 0; i < 5; i++) {
+        pass(TIMEOUT / 24);
+        serve_requests();
+    }
+}
+
+/* A try, until it is done. */
+static zkl_request *try_in_bursts(zkl_time stop) {
+    struct zkl_acquire_options options = options_of("/lock", ZKL_MUTEX);
+    options.trying = true;
+    options.timeout = 2 * TIMEOUT;
+    zkl_request *request = zkl_acquire(session, &options);
+    for (int i = 0; i < 10 && !zkl_request_done(request); i++) burst(stop);
+    return request;
+}
+
 static void ways(void) {
     TEST("the end of a node that no list has shown lets no claim of permits in") {
         struct zkl_totals totals = {0};
@@ -146,6 +166,32 @@ static void ways(void) {
         answer(asked_id, &asked);
         CHECK(!asks());
         nodes[0][0] = '\0';
+        zkl_request_drop(request);
+        close_session();
+    }
+    TEST("a try of a process that is stopped again and again is granted a free lock") {
+        open_session();
+        burst(TIMEOUT / 8);
+        zkl_request *request = try_in_bursts(TIMEOUT / 8);
+        CHECK_IS(zkl_request_code(request), ZKL_OK);
+        CHECK(zkl_request_stops(request) > 1);
+        end(taken(request));
+    }
+    TEST("a try ends by its deadline if the stops are too long, and knows how many there were") {
+        open_session();
+        burst(TIMEOUT / 4);
+        zkl_request *request = try_in_bursts(TIMEOUT / 4);
+        CHECK_IS(zkl_request_code(request), ZKL_TIMEOUT);
+        CHECK_IS((int64_t)zkl_request_stops(request), 5); /* the one before it, too */
+        zkl_request_drop(request);
+        close_session();
+    }
+    TEST("a stop that was over long ago is none of a request's") {
+        open_session();
+        burst(TIMEOUT);
+        for (int i = 0; i < 8; i++) pass(TIMEOUT / 24);
+        zkl_request *request = zkl_pause(session, TIMEOUT);
+        CHECK_IS((int64_t)zkl_request_stops(request), 0);
         zkl_request_drop(request);
         close_session();
     }

@@ -292,6 +292,10 @@ static void want(struct client *c, zkl_time timeout, bool trying) {
     user_wish(c, line, desires, count, timeout, trying);
 }
 
+void move_try(struct client *client) {
+    want(client, ZKL_NEVER, true);
+}
+
 static void wish(struct client *c) {
     if (world.setting.plain) {
         want(c, ZKL_NEVER, false);

@@ -55,6 +55,9 @@ extern const char *const move_names[MOVES];
 /* Chooses a move of those that are possible and makes it; false: there is none. */
 bool move(void);
 
+/* The client wants a lock now or never. */
+void move_try(struct client *client);
+
 /* How often each was made. */
 extern uint64_t moves_made[MOVES];
 

@@ -18,7 +18,7 @@ void world_begin(void) {
     memset(&world, 0, sizeof world - sizeof world.clients);
     world.setting = setting;
     world.faults = setting.faults;
-    world.now = 1000 * ZKL_SECOND;
+    world.began = world.now = setting.boot ? 1000 : 1000 * ZKL_SECOND;
     world.zxid = 1;
     for (unsigned i = 0; i < world.setting.servers; i++)
         world.servers[i] =
@@ -149,6 +149,53 @@ static void answer_all(void) {
     require(rounds < 100, "in a calm time every wish is answered");
 }
 
+/* --- a process that runs in bursts, as a CPU quota has it ------------------------------- */
+
+static bool is_tried(const struct client *client) {
+    EACH_WISH(client, wish) {
+        if (wish->request && !zkl_request_done(wish->request)) return true;
+    }
+    return false;
+}
+
+/* A chain of proofs lasts through stops of up to 0.15 T, also by a clock that runs 5 % fast. */
+static void burst(struct client *c) {
+    unsigned way = world.setting.bursts - 1;
+    zkl_time timeout = zkl_session_timeout(c->zk);
+    zkl_time stop = way % 2 ? timeout / 20 * 3 : timeout / 10;
+    zkl_time run = way / 2 ? timeout / 20 : timeout / 5;
+    c->life = STOPPED;
+    c->stopped = true;
+    tell("%s is stopped", story_client(c));
+    flow_pass(stop);
+    c->life = RUNS;
+    tell("%s goes on", story_client(c));
+    flow_pass(run);
+}
+
+static void try_in_bursts(struct client *c) {
+    int bursts = 0;
+    burst(c);
+    move_try(c);
+    flow(true);
+    while (is_tried(c) && bursts++ < 20 && !world.broken) burst(c);
+    require(bursts < 20,
+            "a try is answered, however often its process is stopped for a short time");
+}
+
+static bool may_try(const struct client *c) {
+    bool connected = c->life == RUNS && zkl_session_connection(c->zk) == ZKL_SESSION_CONNECTED;
+    return connected && !c->closing && !c->drain;
+}
+
+static void run_in_bursts(void) {
+    EACH_CLIENT(c) {
+        if (!may_try(c)) continue;
+        try_in_bursts(c);
+        return;
+    }
+}
+
 static bool is_at_rest(void) {
     EACH_CLIENT(c) {
         if (c->life != RUNS) continue;
@@ -166,6 +213,10 @@ static void come_to_rest(void) {
     calm_down();
     if (world.broken) return;
     answer_all();
+    if (world.setting.bursts && !world.broken) {
+        run_in_bursts();
+        answer_all();
+    }
     while (!is_at_rest() && beats++ < 60 && !world.broken) wait_a_beat();
     if (!world.broken) rules_at_rest();
 }

@@ -155,6 +155,8 @@ static void set_any(void) {
     if (setting.deeds && !setting.room && choose(2)) setting.deeds |= choose(4) << DEED_JOIN;
     setting.shortage = choose(20) == 19;
     setting.lazy = choose(2);
+    setting.boot = choose(4) == 3;
+    if (!setting.refusals && !setting.room && !setting.wild) setting.bursts = choose(5);
     world.setting = setting;
 }
 
@@ -186,7 +188,7 @@ static void set_clock(struct client *c) {
     static const int rates[] = {1000, 950, 1050}, wild[] = {1000, 500, 2500};
     unsigned which = world.setting.plain ? 0 : choose(3);
     c->rate = world.setting.wild ? wild[which] : rates[which];
-    c->offset = index_of(c) * 12345 * ZKL_SECOND;
+    c->offset = world.setting.boot ? 0 : index_of(c) * 12345 * ZKL_SECOND;
 }
 
 static void connect_all(void) {

@@ -8,7 +8,7 @@ bool story_told;
 
 void story_line(const char *format, ...) {
     va_list arguments;
-    printf("%8.3f s  ", (double)(world.now - 1000 * ZKL_SECOND) / ZKL_SECOND);
+    printf("%8.3f s  ", (double)(world.now - world.began) / ZKL_SECOND);
     va_start(arguments, format);
     vprintf(format, arguments);
     va_end(arguments);

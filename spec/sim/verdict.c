@@ -203,10 +203,8 @@ struct verdict verdict_of(const struct client *client, const struct wish *wish,
     struct verdict verdict = {.claims = count_claims(client)};
     verdict.code =
         count == 1 ? of_one(client, wish, asked, &verdict) : of_many(client, wish, asked, count);
-    bool useless = asked->trying && !zkl_clock_may_grant(&client->zk->common.clock);
     for (unsigned i = 0; i < count && verdict.code == ZKL_OK && !verdict.again; i++)
         if (is_crowded(client, &asked[i])) verdict.code = ZKL_BUSY;
-        else if (useless) verdict.code = ZKL_TIMEOUT;
     if (verdict.code == ZKL_OK && count == 1 && !verdict.again)
         verdict.inherits = inherits(client, asked);
     verdict.at_once = verdict.inherits && !is_behind(client, asked);

@@ -355,11 +355,13 @@ struct setting {
     unsigned deeds;  /* what else users do: a bit for each enum deed_kind */
     bool shortage;   /* clients run out of memory now and then */
     bool lazy;       /* keepers come round when they were asked to, and not before */
+    bool boot;       /* the machines have just started */
+    unsigned bursts; /* how a process is stopped again and again in the end; 0: not */
 };
 
 struct world {
     struct setting setting;
-    zkl_time now;
+    zkl_time began, now;
     zxid zxid;
     int32_t counter; /* of the path's children */
     int node_count, session_count, path_count;

@@ -83,7 +83,6 @@ bool zkl_claim_stays(const struct zkl_claim *claim) {
 zkl_actions zkl_claim_start(struct zkl_claim *claim) {
     assert(claim->state == ZKL_NEW && claim->wanted);
     if (zkl_claim_is_crowded_out(claim)) return fail(claim, ZKL_BUSY) | gone(claim);
-    if (claim->trying && !may_enter(claim)) return fail(claim, ZKL_TIMEOUT) | gone(claim);
     if (zkl_kind_is_fixed(claim->kind)) return zkl_unfair_start(claim);
     if (!connected(claim) || follows(claim)) return stall(claim);
     if (zkl_batch_awaits_kept(claim)) return stall(claim);

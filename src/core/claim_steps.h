@@ -193,7 +193,6 @@ static inline bool others_seek(const struct zkl_claim *claim) {
  * a part does not know its node yet, this claim waits in PROVE, and tries again later.
  */
 static inline zkl_actions retreat(struct zkl_claim *claim) {
-    if (claim->trying) return fail(claim, ZKL_TIMEOUT) | leave(claim);
     if (others_seek(claim)) {
         claim->state = ZKL_PROVE;
         return stall(claim);

@@ -97,6 +97,14 @@ static int conflict(lua_State *L) {
     return 3;
 }
 
+/* request:stops() -> how often the process was stopped since shortly before it began */
+static int stops(lua_State *L) {
+    uint64_t count = zkl_request_stops(zkl_lua_enter(L, ZKL_REQUEST_BOX));
+    zkl_lua_leave(L);
+    lua_pushnumber(L, (lua_Number)count);
+    return 1;
+}
+
 static void set_integer(lua_State *L, const char *name, lua_Integer value) {
     lua_pushinteger(L, value);
     lua_setfield(L, -2, name);
@@ -209,8 +217,8 @@ void zkl_lua_open_request(lua_State *L) {
         {"done", done},       {"drop", drop},         {"id", id},
         {"lease", lease},     {"member", member},     {"queue", queue},
         {"refused", refused}, {"result", result},     {"signalled", signalled},
-        {"version", version}, {"__close", drop},      {"__gc", collect},
-        {NULL, NULL},
+        {"stops", stops},     {"version", version},   {"__close", drop},
+        {"__gc", collect},    {NULL, NULL},
     };
     static const lua_CFunction functions[] = {push_result, push_queue, push_data};
     zkl_lua_class(L, ZKL_REQUEST_BOX, methods);

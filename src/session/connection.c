@@ -57,7 +57,7 @@ void zkl_session_free(zkl_session *session) {
 /* --- time ------------------------------------------------------------------------------ */
 
 void zkl_session_at(zkl_session *session, zkl_time now) {
-    assert(now >= session->now);
+    assert(now > 0 && now >= session->now);
     session->now = now;
     zkl_path_tidy(session);
 }
@@ -265,14 +265,19 @@ void zkl_session_event(zkl_session *session, enum zkl_node_event event, const ch
 
 /* --- heartbeats -------------------------------------------------------------------------- */
 
+/*
+ * The next stop of the process may come soon after the last. With T/24 between two heartbeats the
+ * chain of proofs lasts through a stop of up to 0.15 T.
+ */
 static zkl_time beat_due(const struct zkl_session *session) {
     bool busy = session->stakes || (session->watches.unwanted && !session->closing);
     if (!busy || session->state != ZKL_SESSION_CONNECTED) return ZKL_NEVER;
     zkl_time since =
         session->last_beat > session->busy_since ? session->last_beat : session->busy_since;
-    zkl_time useful = zkl_clock_grants_from(&session->common.clock);
-    zkl_time due = since + session->common.clock.timeout / 6;
-    return useful > since ? zkl_earlier(due, useful) : due;
+    const struct zkl_clock *clock = &session->common.clock;
+    zkl_time useful = zkl_clock_grants_from(clock);
+    if (useful <= since) return since + clock->timeout / 6;
+    return zkl_earlier(since + clock->patience / 2, useful);
 }
 
 static void beat(struct zkl_session *session) {

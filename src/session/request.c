@@ -48,6 +48,13 @@ static void give_number(struct zkl_session *session, uint64_t number) {
     session->numbers.free[session->numbers.free_count++] = number;
 }
 
+/* The last stop is not over as long as no grant could be used because of it. */
+static uint64_t stops_over(const struct zkl_session *session) {
+    const struct zkl_clock *clock = &session->common.clock;
+    bool matters = session->now < zkl_clock_grants_from(clock);
+    return clock->stops - matters;
+}
+
 struct zkl_request *zkl_request_new(struct zkl_session *session, enum request_kind kind,
                                     zkl_time timeout) {
     struct zkl_request *request = calloc(1, sizeof *request);
@@ -60,6 +67,7 @@ struct zkl_request *zkl_request_new(struct zkl_session *session, enum request_ki
     request->kind = kind;
     request->begun = session->now;
     request->deadline = zkl_session_after(session, timeout);
+    request->stops = stops_over(session);
     request->id = number;
     request->references = 2; /* the caller's and the list's */
     request->link = &session->requests;
@@ -144,6 +152,10 @@ enum zkl_code zkl_request_code(const zkl_request *request) {
 
 const char *zkl_request_detail(const zkl_request *request) {
     return zkl_error_words(request->error);
+}
+
+uint64_t zkl_request_stops(const zkl_request *request) {
+    return request->session->common.clock.stops - request->stops;
 }
 
 struct zkl_conflict zkl_request_conflict(const zkl_request *request) {

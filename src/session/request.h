@@ -36,6 +36,7 @@ struct zkl_request {
     struct note done_note;
     uint64_t id;
     zkl_time begun, deadline;
+    uint64_t stops; /* of the process, that were over when it began */
     enum request_kind kind;
     enum zkl_code code;
     int error; /* the server's error code behind `code` */

@@ -388,6 +388,7 @@ struct zkl_conflict {
     bool ours;     /* by this session */
 };
 struct zkl_conflict zkl_request_conflict(const zkl_request *request); /* after ZKL_CONFLICT */
+uint64_t zkl_request_stops(const zkl_request *request); /* of the process, since just before it */
 
 zkl_lease *zkl_request_lease(zkl_request *request); /* takes the lease; NULL: none */
 const struct zkl_queued *zkl_request_queue(const zkl_request *request, size_t *count);
