@@ -12,8 +12,7 @@
 #                one lock, many locks at once, kept locks; bench-engines: the engines;
 #                bench-worlds: simulated programs; bench-nginx in nginx
 # make soak      100 000 cycles, and what they leave behind
-# make dist      the source archive and the rockspec that names it, in build; make rockspec: writes
-#                the version's rockspec after scm's
+# make dist      the source archive and the rockspec that names it, in build
 # make deb       Debian packages, in build/deb; MAINTAINER names who made them. test-deb: they are
 #                installed, and used, in a root of their own
 # make coverage  which conditions of the core and the session the tests cover: MC/DC, by clang 19
@@ -57,7 +56,7 @@ RIG = $(BUILD)/rig/proxy $(BUILD)/rig/bare
 
 .PHONY: all demo demo-http demo-engines site test repl bench bench-claims bench-contended
 .PHONY: bench-peers bench-many bench-engines bench-worlds soak lint lint-quick lint-tidy
-.PHONY: lint-actions format install rockspec dist clean setup setup-tests build-tests build-all-tests
+.PHONY: lint-actions format install install-files dist clean setup setup-tests build-tests build-all-tests
 .PHONY: test-all test-lua test-luajit test-asan test-tsan test-clock
 .PHONY: test-worlds test-worlds-5.4 test-worlds-5.1 test-worlds-asan
 .PHONY: test-lua-memory test-lua-memory-5.4 test-lua-memory-5.1
@@ -98,9 +97,13 @@ module = mkdir -p $(@D) && $(CC) $(CSTD) $(WARNINGS) $(CFLAGS) $(1) -fPIC -fvisi
 $(foreach build,5.4 5.1 $(OLDER) asan tsan,\
 	$(eval $(call modules,$(BUILD)/$(build),$$(FLAGS_$(build)))))
 
-# Those for each Lua that is installed for: without the asserts, as LuaRocks builds them. All other
-# builds have them.
-INSTALL = $(BUILD)/install/$(LUA_VERSION)/$(LUA_INCDIR:/%=%)
+# What is installed is built anew, in a folder that goes: `sudo make install` leaves nothing of root's
+# in the tree. It has no asserts; all other builds have them.
+install:
+	@build=$$(mktemp -d) && trap 'rm -rf "$$build"' EXIT && \
+		$(MAKE) --no-print-directory install-files INSTALL="$$build"
+
+INSTALL = $(BUILD)/install
 INSTALLED_C = $(INSTALL)/zklock/core.so $(INSTALL)/zklock/child.so
 
 # Another compiler than ours may have more to say.
@@ -110,32 +113,33 @@ $(eval $(call modules,$(INSTALL),-I$(LUA_INCDIR) -DNDEBUG))
 # Below lua: modules, and what they read.
 INSTALLED = $(shell cd lua && find zklock ! -type d)
 
-install: $(INSTALLED_C)
+# The command is started by the first of these that loads the module: for LuaJIT's headers LuaRocks
+# names plain Lua 5.1, which does not. What is staged for another machine is started by LUA.
+STARTERS = $(LUA) $(abspath $(LUA_INCDIR)/../../bin/luajit) luajit
+loads = -e 'package.cpath = "$(DESTDIR)$(LIBDIR)/?.so" require "zklock.core"' 2>/dev/null
+
+install-files: $(INSTALLED_C)
 	install -D -m 755 -t $(DESTDIR)$(LIBDIR)/zklock $(INSTALLED_C)
 	@set -e; for file in $(INSTALLED); do install -D -m 644 lua/$$file $(DESTDIR)$(LUADIR)/$$file; done
-	install -d $(DESTDIR)$(BINDIR)
-	sed '1s,env lua$$,env $(LUA),' bin/zklock >$(DESTDIR)$(BINDIR)/zklock
-	chmod 755 $(DESTDIR)$(BINDIR)/zklock
 	install -D -m 644 docs/zklock.1 $(DESTDIR)$(MANDIR)/man1/zklock.1
+	@lua=$$(for each in $(STARTERS); do "$$each" $(loads) && command -v "$$each" && break; done); \
+	lua=$${lua:-$(if $(DESTDIR),$(LUA))}; file=$(DESTDIR)$(BINDIR)/zklock; \
+	if [ "$$lua" ]; then install -d "$${file%/*}" && install -m 755 /dev/null "$$file" && \
+		sed "s|^exec lua5.4 |exec $$lua |" bin/zklock >"$$file"; \
+	else echo "zklock: no command, for none of these loads the module: $(STARTERS)" >&2; fi
 
 # The version is the module's. DIST_URL says where the archive is to be found.
 VERSION := $(shell sed -n 's/.*_VERSION = "\(.*\)" }/\1/p' lua/zklock/init.lua)
 DIST = zklock-$(VERSION)
-ROCKSPEC = rockspec/$(DIST)-1.rockspec
 DIST_URL ?= file://$(abspath $(BUILD))
-
-# That of the version, after scm's.
-rockspec:
-	sed 's/^version = .*/version = "$(VERSION)-1"/; s/zklock-scm/$(DIST)/' \
-		rockspec/zklock-scm-1.rockspec >$(ROCKSPEC)
 
 dist:
 	mkdir -p $(BUILD)
 	if [ -e .git ]; then git archive --prefix=$(DIST)/ -o $(BUILD)/$(DIST).tar.gz HEAD; else \
 		find . -path './$(BUILD)' -prune -o ! -type d -print | sort | \
 		tar -czf $(BUILD)/$(DIST).tar.gz --transform='s,^\.,$(DIST),' -T -; fi
-	sed 's,^local archive = .*,local archive = "$(DIST_URL)/$(DIST).tar.gz",' $(ROCKSPEC) \
-		>$(BUILD)/$(notdir $(ROCKSPEC))
+	sed 's/"scm-1"/"$(VERSION)-1"/; s,"file://zklock-scm.tar.gz","$(DIST_URL)/$(DIST).tar.gz",' \
+		rockspec/zklock-scm-1.rockspec >$(BUILD)/$(DIST)-1.rockspec
 
 .PHONY: deb test-deb
 
