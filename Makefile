@@ -14,7 +14,7 @@
 # make soak      100 000 cycles, and what they leave behind
 # make dist      the source archive and the rockspec that names it, in build
 # make deb       Debian packages, in build/deb; MAINTAINER names who made them. test-deb: they are
-#                installed, and used, in a root of their own
+#                installed, and used, in a root of their own; test-install: commands of our pages
 # make coverage  which conditions of the core and the session the tests cover: MC/DC, by clang 19
 # make lint, format, install, clean
 #
@@ -298,13 +298,14 @@ include spec/nginx/nginx.mk
 include spec/matrix/matrix.mk
 include spec/coverage/coverage.mk
 include spec/arm64/arm64.mk
+include spec/install/install.mk
 include bench/peers/peers.mk
 include proof/proof.mk
 
 test: setup-tests
 	@.ci/suite
 
-test-all: setup-tests coverage-tools
+test-all: setup-tests coverage-tools root-tools
 	@.ci/suite all
 
 build-tests: all $(BUILD)/5.4/heap.so $(BUILD)/5.1/heap.so \

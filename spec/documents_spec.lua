@@ -107,6 +107,20 @@ describe("the documents", function()
         assert.is_true(count > 100)
     end)
 
+    -- spec/install/run runs all other blocks of three pages.
+    it("exempt a block of commands from being run only with a reason", function()
+        local count, wrong = 0, {}
+        for path, text in pairs(documents) do
+            for line, below in text:gmatch "\n(<!%-%- not run[^\n]*)\n([^\n]*)" do
+                local well = line:find "^<!%-%- not run: %a.* %-%->$" and below == "```sh"
+                if not well then wrong[#wrong + 1] = path .. ": " .. line end
+                count = count + 1
+            end
+        end
+        assert.same({}, wrong)
+        assert.is_true(count > 3)
+    end)
+
     it("have a line in decisions/README.md for each decision, with its date", function()
         local list = documents["docs/decisions/README.md"]
         local listed, made = {}, {}

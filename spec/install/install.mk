@@ -1,0 +1,13 @@
+# install.mk - make test-install: the commands of README.md, docs/install.md and docs/start.md, each
+# section in a root of its own. Included by the top Makefile.
+#
+#   make test-install SECTION="docs/install.md#Without LuaRocks"     one of them
+#   make test-install VERBOSE=1                                      with all that they print
+
+.PHONY: test-install root-tools
+
+root-tools:
+	@rig/packages deb-root
+
+test-install: setup root-tools
+	@VERBOSE=$(VERBOSE) rig/zookeeper run -- spec/install/run $(if $(SECTION),"$(SECTION)")
