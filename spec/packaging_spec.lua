@@ -1,4 +1,4 @@
---- What is installed and packed, and that continuous integration runs all that is there.
+--- Installed files and packages, and the lanes of continuous integration.
 
 local write = require("spec.files").write
 local rig = require "spec.rig"
@@ -35,6 +35,27 @@ describe("the rockspec", function()
 
     it("has no warning of luarocks lint", function()
         assert.equal("", rig.shell("luarocks lint %s 2>&1", scm))
+    end)
+
+    it("passes compiler, flags and folders on to make #slow", function()
+        local folder = rig.shell("mktemp -d"):match "[^\n]+"
+        finally(function() rig.shell("rm -rf %s", folder) end)
+        write(folder .. "/cc", ([[
+            #!/bin/sh
+            echo "$*" >>%s/log
+            while [ "$1" != -o ]; do shift; done
+            echo >"$2"]]):format(folder):gsub("\n? +", "\n"):sub(2))
+        rig.shell("mkdir -p %s/lib %s/include/zookeeper && touch %s/lib/libzookeeper_mt.a "
+            .. "%s/include/zookeeper/zookeeper.h && chmod +x %s/cc", folder, folder, folder, folder,
+            folder)
+        local printed = rig.shell("env -u MAKEFLAGS LDFLAGS=-Wl,--own luarocks --lua-version 5.4 "
+            .. "--tree %s/tree make %s CC=%s/cc CFLAGS='-Os -DOWN' ZOOKEEPER_DIR=%s 2>&1", folder,
+            scm, folder, folder)
+        local line = rig.shell("grep core.so %s/log || echo '%s'", folder, printed)
+        for _, word in ipairs{ "-Os -DOWN", "-I" .. folder .. "/include", "-Wl,--own",
+                               "-L" .. folder .. "/lib", "-I/usr/include/lua5.4" } do
+            assert.is_truthy(line:find(word, 1, true), line)
+        end
     end)
 
     it("has a version by semver, which the change log begins with", function()
@@ -76,7 +97,7 @@ end)
 
 
 describe("make install", function()
-    -- Installs with these variables in a folder that goes, and returns it, and what is printed.
+    -- Installs with these variables in a folder that goes; returns the folder, and the output.
     local function install(variables)
         local folder = ("build/install-%d"):format(rig.pid)
         finally(function() rig.shell("rm -rf %s", folder) end)

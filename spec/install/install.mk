@@ -1,7 +1,7 @@
 # install.mk - make test-install: the commands of README.md, docs/install.md and docs/start.md, each
 # section in a root of its own. Included by the top Makefile.
 #
-#   make test-install SECTION="docs/install.md#Without LuaRocks"     one of them
+#   make test-install SECTION="docs/install.md#Without LuaRocks"     one section
 #   make test-install VERBOSE=1                                      with all that they print
 
 .PHONY: test-install root-tools
