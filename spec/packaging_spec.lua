@@ -101,8 +101,9 @@ describe("make install", function()
     local function install(variables)
         local folder = ("build/install-%d"):format(rig.pid)
         finally(function() rig.shell("rm -rf %s", folder) end)
-        return folder, rig.shell("env -u MAKEFLAGS make -s install BUILD=%s/build CFLAGS=-O0 %s 2>&1",
-                                 folder, (variables:gsub("FOLDER", folder)))
+        variables = variables:gsub("FOLDER", folder)
+        return folder, rig.shell("env -u MAKEFLAGS make -s install BUILD=%s/build CFLAGS=-O0 %s "
+            .. "2>&1", folder, variables)
     end
 
     it("installs below a relative DESTDIR and PREFIX, for LUA_VERSION, without a warning #slow",
