@@ -960,6 +960,10 @@ size_t drop_repeated(]] } } },
     { "release-all-lost", "release_all calls released what the clock had ended before",
       at = "zkl_session_release_all", find = "zkl_stakes_feed(session, zkl_claim_tick);",
       rare = true },
+    { "caller-waits", "an acquire waits for a caller, which waits for it",
+      at = "would_wait_for_caller", find = "return true;", replace = "return false;" },
+    { "caller-hopeless", "a caller's hold that ends in time refuses an acquire",
+      at = "is_callers", find = "if (stake->claim.deadline < request->deadline) return false;" },
 
     -- --- limits -----------------------------------------------------------------------
 

@@ -1,5 +1,7 @@
 /* acquire_test.c - what an acquire is told at once: by its path's use, its owner's, its session's.
  */
+#include <stdlib.h>
+
 #include "server.h"
 
 static struct zkl_acquire_options of_owner(const char *owner, struct zkl_acquire_options options) {
@@ -142,6 +144,101 @@ static void one_owner(void) {
     }
 }
 
+/* --- callers ---------------------------------------------------------------------------------- */
+
+static const char *const callers[] = {"me", "mine", NULL};
+
+/* Of "you", for whom "me" and "mine" wait. */
+static struct zkl_acquire_options called(struct zkl_acquire_options options) {
+    options = of_owner("you", options);
+    options.callers = callers;
+    return options;
+}
+
+static void of_callers(void) {
+    TEST("an acquire that would wait for a caller is refused, of one lock and of several") {
+        open_session();
+        zkl_lease *lease = taken(acquire(of_owner("mine", mutex)));
+        ended(acquire(called(mutex)), ZKL_WOULD_DEADLOCK);
+        ended(acquire_both(called(mutex)), ZKL_WOULD_DEADLOCK);
+        zkl_lease_drop(lease);
+        zkl_lease_drop(taken(acquire(called(mutex))));
+        zkl_lease_drop(taken(acquire_both(called(mutex))));
+        close_session();
+    }
+    TEST("an owner enters again, whatever its callers hold") {
+        open_session();
+        zkl_lease *lease = taken(acquire(of_owner("you", reader))),
+                  *other = taken(acquire(of_owner("me", reader)));
+        zkl_lease_drop(taken(acquire(called(reader))));
+        zkl_lease_drop(other);
+        zkl_lease_drop(lease);
+        close_session();
+    }
+    TEST("a reader is not refused beside a caller that reads, a writer is, and beside a writer") {
+        open_session();
+        zkl_lease *lease = taken(acquire(of_owner("me", reader)));
+        zkl_lease_drop(taken(acquire(called(reader))));
+        ended(acquire(called(writer)), ZKL_WOULD_DEADLOCK);
+        zkl_lease_drop(lease);
+        serve();
+        lease = taken(acquire(of_owner("me", writer)));
+        ended(acquire(called(reader)), ZKL_WOULD_DEADLOCK);
+        zkl_request *downgrade = zkl_downgrade(lease, ZKL_NEVER);
+        goes_on(acquire(called(reader)));
+        zkl_request_drop(downgrade);
+        zkl_lease_drop(lease);
+        close_session();
+    }
+    TEST("permits of all callers count") {
+        struct zkl_acquire_options options = {.kind = ZKL_PERMIT, .permits = 1, .limit = 3};
+        open_session();
+        zkl_lease *one = taken(acquire(of_owner("me", options))),
+                  *other = taken(acquire(of_owner("mine", options)));
+        zkl_lease_drop(taken(acquire(called(options))));
+        options.permits = 2;
+        ended(acquire(called(options)), ZKL_WOULD_DEADLOCK);
+        zkl_lease_drop(one);
+        goes_on(acquire(called(options)));
+        zkl_lease_drop(other);
+        close_session();
+    }
+    TEST("a caller's hold that ends before the acquire does refuses nothing") {
+        struct zkl_acquire_options limited = of_owner("me", mutex), waiting = called(mutex);
+        limited.max_hold = 1000 * ZKL_SECOND;
+        open_session();
+        zkl_lease *lease = taken(acquire(limited));
+        waiting.timeout = 500 * ZKL_SECOND;
+        ended(acquire(waiting), ZKL_WOULD_DEADLOCK);
+        waiting.timeout = 2000 * ZKL_SECOND;
+        goes_on(acquire(waiting));
+        zkl_lease_drop(lease);
+        close_session();
+    }
+}
+
+static void holders(void) {
+    TEST("a session names the holders of a lock whose names begin so") {
+        int count = 1;
+        open_session();
+        CHECK(!zkl_session_holders(session, "/lock", "", &count));
+        CHECK_IS(count, 0);
+        zkl_lease *lease = taken(acquire(of_owner("me", reader))),
+                  *other = taken(acquire(of_owner("mine", reader))),
+                  *third = taken(acquire(of_owner("you", reader)));
+        char *texts = zkl_session_holders(session, "/lock", "m", &count);
+        CHECK_IS(count, 2);
+        CHECK(texts && memcmp(texts, "mine\0me", sizeof "mine\0me") == 0);
+        free(texts);
+        CHECK(!zkl_session_holders(session, "/lock", "men", &count));
+        CHECK_IS(count, 0);
+        zkl_lease_drop(third);
+        zkl_lease_drop(other);
+        zkl_lease_drop(lease);
+        close_session();
+    }
+}
+
 /* --- the session ------------------------------------------------------------------------------ */
 
 static size_t queued_events(zkl_request *request) {
@@ -262,6 +359,8 @@ static void kept_nodes(void) {
 int main(void) {
     one_use();
     one_owner();
+    of_callers();
+    holders();
     session_says();
     kept_nodes();
     return check_report();

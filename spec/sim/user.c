@@ -77,6 +77,12 @@ static int some_owner(const struct client *client) {
     return owners > 1 ? (int)choose(owners) : 0;
 }
 
+/* In some wishes of an owner the other owner is its caller. */
+static int some_caller(int owner) {
+    bool may = world.setting.owners == 2 && !world.setting.plain;
+    return may && choose(4) == 3 ? 1 - owner : NOBODY;
+}
+
 static bool is_reentrant(void) {
     if (world.setting.owners == 0) return false;
     return world.setting.plain || choose(4) != 3;
@@ -84,10 +90,13 @@ static bool is_reentrant(void) {
 
 static struct zkl_acquire_options put(const struct client *client, const struct wish *wish,
                                       int line, struct desire desire, zkl_time timeout) {
+    static const char *callers[2];
+    callers[0] = wish->caller == NOBODY ? NULL : owner_name(wish->caller);
     return (struct zkl_acquire_options){
         .path = line_path(line),
         .kind = desire.kind,
         .owner = owner_name(wish->owner),
+        .callers = callers,
         .timeout = timeout,
         .trying = wish->trying,
         .reentrant = is_reentrant(),
@@ -108,8 +117,10 @@ static zkl_time deadline_of(const struct client *client, zkl_time timeout) {
 static struct wish *new_wish(struct client *client, struct desire desire, zkl_time timeout,
                              bool trying) {
     struct wish *wish = free_wish(client);
+    int owner = some_owner(client);
     *wish = (struct wish){.used = true,
-                          .owner = some_owner(client),
+                          .owner = owner,
+                          .caller = some_caller(owner),
                           .kind = desire.kind,
                           .limit = desire.limit,
                           .batch = desire.batch,
@@ -131,7 +142,8 @@ void user_wish(struct client *client, int line, const struct desire *desires, un
     for (unsigned i = 0; i < count; i++)
         asked[i] = put(client, wish, line + (int)i, desires[i], timeout);
     struct verdict verdict = verdict_of(client, wish, asked, count);
-    tell("%s wants %s%s%s%s%s%s", story_owner(client, wish->owner), count > 1 ? "both: " : "",
+    tell("%s%s wants %s%s%s%s%s%s", story_owner(client, wish->owner),
+         wish->caller == NOBODY ? "" : ", called by the other,", count > 1 ? "both: " : "",
          story_desire(desires), count > 1 ? ", and " : "",
          count > 1 ? story_desire(desires + 1) : "", trying ? ", now or never" : "",
          count == 1 && verdict.again ? ", which it has" : "");

@@ -63,13 +63,34 @@ static const struct stake *held(const struct client *client, int owner, const ch
     return stake;
 }
 
-static int64_t permits(const struct client *client, int owner, const char *path) {
+/* Its caller has the grant, which does not end before the wish. */
+static bool is_callers(const struct client *client, const struct wish *wish,
+                       const struct stake *stake) {
+    bool outlasts = stake->claim.deadline >= wish->deadline;
+    return wish->caller != NOBODY && outlasts && is_had_by(client, wish->caller, stake);
+}
+
+static int64_t permits(const struct client *client, const struct wish *wish, const char *path) {
     int64_t sum = 0;
     EACH_STAKE(client, stake) {
         bool here = strcmp(stake->path->text, path) == 0;
-        if (here && is_had_by(client, owner, stake)) sum += stake->claim.permits;
+        bool had = here && is_had_by(client, wish->owner, stake);
+        if (had || (here && is_callers(client, wish, stake))) sum += stake->claim.permits;
     }
     return sum;
+}
+
+/* It would wait for its caller. */
+static bool is_stuck(const struct client *client, const struct wish *wish,
+                     const struct zkl_acquire_options *asked) {
+    EACH_STAKE(client, stake) {
+        const struct zkl_claim *claim = &stake->claim;
+        bool writes = claim->kind == ZKL_WRITE && claim->state == ZKL_HELD;
+        bool beside = is_read_write(claim->kind) && !writes && asked->kind == ZKL_READ;
+        bool here = strcmp(stake->path->text, asked->path) == 0;
+        if (here && !beside && is_callers(client, wish, stake)) return true;
+    }
+    return false;
 }
 
 const struct wish *verdict_fellow(const struct client *client, const struct wish *wish,
@@ -165,16 +186,17 @@ static bool may_enter(const struct zkl_claim *claim, const struct zkl_acquire_op
     return asked->reentrant && (asked->kind != ZKL_WRITE || writable);
 }
 
-/* What the owner has already decides; ZKL_OK: it does not have the lock. */
-static enum zkl_code of_owner(const struct client *client, int owner,
+/* What the owner and its caller hold already decides; ZKL_OK: they do not hold the lock. */
+static enum zkl_code of_owner(const struct client *client, const struct wish *wish,
                               const struct zkl_acquire_options *asked, bool *again) {
     if (asked->kind == ZKL_PERMIT) {
-        int64_t all = permits(client, owner, asked->path) + asked->permits;
+        int64_t all = permits(client, wish, asked->path) + asked->permits;
         return all > asked->limit ? ZKL_WOULD_DEADLOCK : ZKL_OK;
     }
-    const struct stake *stake = held(client, owner, asked->path);
+    const struct stake *stake = held(client, wish->owner, asked->path);
     *again = stake && may_enter(&stake->claim, asked);
-    return stake && !*again ? ZKL_WOULD_DEADLOCK : ZKL_OK;
+    if (*again) return ZKL_OK;
+    return stake || is_stuck(client, wish, asked) ? ZKL_WOULD_DEADLOCK : ZKL_OK;
 }
 
 static enum zkl_code of_one(const struct client *client, const struct wish *wish,
@@ -182,7 +204,7 @@ static enum zkl_code of_one(const struct client *client, const struct wish *wish
     enum zkl_code code = refusal(client, asked, 1);
     if (code == ZKL_CLOSED) return code;
     if (is_mixed(client, asked)) return ZKL_CONFLICT;
-    enum zkl_code had = of_owner(client, wish->owner, asked, &verdict->again);
+    enum zkl_code had = of_owner(client, wish, asked, &verdict->again);
     if (had != ZKL_OK || verdict->again) return had;
     return code == ZKL_OK && client->drain ? ZKL_CLOSED : code;
 }
@@ -193,7 +215,8 @@ static enum zkl_code of_many(const struct client *client, const struct wish *wis
     if (code == ZKL_OK && client->drain) code = ZKL_CLOSED;
     for (unsigned i = 0; i < count && code == ZKL_OK; i++) {
         if (is_mixed(client, &asked[i])) code = ZKL_CONFLICT;
-        else if (held(client, wish->owner, asked[i].path)) code = ZKL_WOULD_DEADLOCK;
+        else if (held(client, wish->owner, asked[i].path) || is_stuck(client, wish, &asked[i]))
+            code = ZKL_WOULD_DEADLOCK;
     }
     return code;
 }

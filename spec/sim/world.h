@@ -195,6 +195,7 @@ struct wish {
     struct zkl_request *request; /* until it is answered */
     struct zkl_lease *lease;     /* after that */
     int owner;                   /* which of the client's */
+    int caller;                  /* an owner that waits for this one; NOBODY: none */
     enum zkl_code verdict;       /* what the session had to say at once, or ZKL_OK */
     bool again;                  /* its owner had the lock already */
     bool away;                   /* another handle of its grant waits in the condition */
@@ -602,9 +603,9 @@ void user_interrupt(struct client *client, int owner);   /* whatever it waits fo
 void user_release_all(struct client *client, int owner); /* whatever it has */
 
 static inline const char *owner_name(int owner) {
-    static char name[2];
-    name[0] = (char)('A' + owner);
-    return name;
+    static char names[OWNERS][2];
+    names[owner][0] = (char)('A' + owner);
+    return names[owner];
 }
 
 /* It has one, also if it is away. */

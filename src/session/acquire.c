@@ -11,13 +11,27 @@
 
 /* --- acquire --------------------------------------------------------------------------- */
 
-/* The grant that the owner has on the path already, if it has one. */
+/*
+ * The next grant on the path that is not lost, from `stake` on; NULL: there is none. To look may
+ * end a stake, and take it off the list.
+ */
+static struct stake *next_held(const struct zkl_session *session, struct stake *stake) {
+    for (struct stake *next; stake; stake = next) {
+        next = stake->next_granted;
+        if (zkl_claim_holds(&stake->claim) && !zkl_stake_lost(stake, session->now)) break;
+    }
+    return stake;
+}
+
+#define EACH_HELD(session, path, stake)                                                            \
+    for (struct stake *stake = next_held(session, (path)->granted); stake;                         \
+         stake = next_held(session, stake->next_granted))
+
+/* The grant that the owner holds on the path already; NULL: none. */
 static struct stake *held_by(const struct zkl_session *session, struct path *path,
                              const char *owner) {
-    for (struct stake *stake = path->granted, *next; stake; stake = next) {
-        next = stake->next_granted;
-        bool had = zkl_claim_holds(&stake->claim) && strcmp(stake->owner, owner) == 0;
-        if (had && !zkl_stake_lost(stake, session->now)) return stake;
+    EACH_HELD(session, path, stake) {
+        if (strcmp(stake->owner, owner) == 0) return stake;
     }
     return NULL;
 }
@@ -25,6 +39,29 @@ static struct stake *held_by(const struct zkl_session *session, struct path *pat
 bool zkl_session_holds(zkl_session *session, const char *path, const char *owner) {
     struct path *used = zkl_path_find(session, path, strlen(path));
     return used && held_by(session, used, owner);
+}
+
+static bool begins_with(const char *text, const char *prefix) {
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+char *zkl_session_holders(zkl_session *session, const char *path, const char *prefix, int *count) {
+    struct path *used = zkl_path_find(session, path, strlen(path));
+    char *texts = NULL, *end;
+    size_t size = 0;
+    *count = 0;
+    if (!used) return NULL;
+    EACH_HELD(session, used, stake) {
+        if (begins_with(stake->owner, prefix)) size += strlen(stake->owner) + 1;
+    }
+    texts = end = size ? malloc(size) : NULL;
+    if (!texts) return NULL;
+    EACH_HELD(session, used, stake) {
+        if (!begins_with(stake->owner, prefix)) continue;
+        end = stpcpy(end, stake->owner) + 1;
+        ++*count;
+    }
+    return texts;
 }
 
 /* A reader that wants to write would wait for itself. */
@@ -129,29 +166,60 @@ static bool contend(struct zkl_request *request, struct path *path,
     return true;
 }
 
-/* How many permits of a semaphore the owner holds. */
-static int64_t permits_of(const struct zkl_session *session, struct path *path, const char *owner) {
+/* A caller holds the grant, and no end of it comes before the acquire's. */
+static bool is_callers(const struct stake *stake, const struct zkl_request *request,
+                       const struct zkl_acquire_options *options) {
+    if (stake->claim.deadline < request->deadline) return false;
+    for (const char *const *caller = options->callers; caller && *caller; caller++) {
+        if (strcmp(stake->owner, *caller) == 0) return true;
+    }
+    return false;
+}
+
+/* How many permits of a semaphore the owner and its callers hold. */
+static int64_t permits_of(const struct zkl_request *request, struct path *path,
+                          const struct zkl_acquire_options *options) {
     int64_t permits = 0;
-    for (struct stake *stake = path->granted, *next; stake; stake = next) {
-        next = stake->next_granted;
-        if (!zkl_claim_holds(&stake->claim) || strcmp(stake->owner, owner) != 0) continue;
-        if (!zkl_stake_lost(stake, session->now)) permits += stake->claim.permits;
+    EACH_HELD(request->session, path, stake) {
+        bool own = strcmp(stake->owner, options->owner) == 0;
+        if (own || is_callers(stake, request, options)) permits += stake->claim.permits;
     }
     return permits;
 }
 
-/* False: the request is answered, by what the owner has already. */
+static bool only_reads(const struct zkl_claim *claim) {
+    return claim->kind == ZKL_READ || (claim->kind == ZKL_WRITE && claim->state != ZKL_HELD);
+}
+
+/* A caller's grant excludes this one. */
+static bool would_wait_for_caller(const struct zkl_request *request, struct path *path,
+                                  const struct zkl_acquire_options *options) {
+    EACH_HELD(request->session, path, stake) {
+        bool beside = only_reads(&stake->claim) && options->kind == ZKL_READ;
+        if (!beside && is_callers(stake, request, options)) return true;
+    }
+    return false;
+}
+
+/* The acquire waits for nobody who waits for it: neither the owner nor a caller. */
+static bool is_hopeful(const struct zkl_request *request, struct path *path,
+                       const struct zkl_acquire_options *options) {
+    if (options->kind != ZKL_PERMIT) return !would_wait_for_caller(request, path, options);
+    return permits_of(request, path, options) + options->permits <= options->limit;
+}
+
+/* False: the request is answered, by what the owner or its callers hold already. */
 static bool is_new(struct zkl_request *request, struct path *path,
                    const struct zkl_acquire_options *options) {
-    if (options->kind == ZKL_PERMIT) {
-        int64_t permits = permits_of(request->session, path, options->owner) + options->permits;
-        if (permits <= options->limit) return true;
-        zkl_request_finish(request, ZKL_WOULD_DEADLOCK, 0);
+    bool enters = options->kind != ZKL_PERMIT;
+    struct stake *held = enters ? held_by(request->session, path, options->owner) : NULL;
+    if (held) {
+        enter_again(request, held, options);
         return false;
     }
-    struct stake *held = held_by(request->session, path, options->owner);
-    if (held) enter_again(request, held, options);
-    return !held;
+    if (is_hopeful(request, path, options)) return true;
+    zkl_request_finish(request, ZKL_WOULD_DEADLOCK, 0);
+    return false;
 }
 
 /* False: out of memory. */
@@ -242,14 +310,16 @@ static void contend_all(struct zkl_request *request, const struct zkl_acquire_op
     zkl_stake_perform(first, zkl_claim_cancel(&first->claim, ZKL_NO_MEMORY));
 }
 
-/* False: the request is answered, by another use of a path or by what the owner has already. */
+/* False: the request is answered, by another use of a path or by what is held of it already. */
 static bool are_new(struct zkl_request *request, const struct zkl_acquire_options *options,
                     size_t count) {
     for (size_t i = 0; i < count; i++) {
         struct path *path =
             zkl_path_find(request->session, options[i].path, strlen(options[i].path));
         if (is_mixed(request, path, &options[i])) return false;
-        if (!path || !held_by(request->session, path, options[i].owner)) continue;
+        bool stuck = path && (held_by(request->session, path, options[i].owner) ||
+                              would_wait_for_caller(request, path, &options[i]));
+        if (!stuck) continue;
         zkl_request_finish(request, ZKL_WOULD_DEADLOCK, 0);
         return false;
     }

@@ -170,6 +170,12 @@ zkl_time zkl_session_timeout(const zkl_session *session);       /* negotiated; 0
 /* The owner holds a grant on the path, which is not lost. */
 bool zkl_session_holds(zkl_session *session, const char *path, const char *owner);
 
+/*
+ * The owners of all such grants, but only those whose text begins with `prefix`: the texts, each
+ * with its NUL, to be freed. NULL: there are none, or there is no memory.
+ */
+char *zkl_session_holders(zkl_session *session, const char *path, const char *prefix, int *count);
+
 /* Gives up every lease of an owner, with all their handles; returns how many. */
 size_t zkl_session_release_all(zkl_session *session, const char *owner);
 
@@ -256,11 +262,16 @@ struct zkl_acquire_options {
     const char *path;
     enum zkl_kind kind;
     const char *owner; /* any text; equal texts are one owner */
-    const char *data;  /* shown to others; may be NULL */
-    zkl_time timeout;  /* ZKL_NEVER: wait for ever */
-    bool trying;       /* do not queue */
-    bool reentrant;    /* the owner may enter again, else ZKL_WOULD_DEADLOCK; not of a PERMIT */
-    zkl_time jitter;   /* UNFAIR: the longest pause after the end of a hold; 0: none */
+    /*
+     * Owners that release nothing before this acquire is done, up to a NULL; NULL: none. An acquire
+     * that would wait for their grants past its deadline is refused: ZKL_WOULD_DEADLOCK.
+     */
+    const char *const *callers;
+    const char *data; /* shown to others; may be NULL */
+    zkl_time timeout; /* ZKL_NEVER: wait for ever */
+    bool trying;      /* do not queue */
+    bool reentrant;   /* the owner may enter again, else ZKL_WOULD_DEADLOCK; not of a PERMIT */
+    zkl_time jitter;  /* UNFAIR: the longest pause after the end of a hold; 0: none */
     int32_t batch;   /* MUTEX: grants of a turn, to ZKL_BATCH_MAX, or ZKL_BATCH_BY_TIME; 0: each has
                         its own node */
     bool counting;   /* MUTEX: tokens count grants, as in turns; with turns or without */
@@ -278,8 +289,8 @@ zkl_request *zkl_acquire(zkl_session *session, const struct zkl_acquire_options 
 /*
  * Acquires all of several locks or none, under one deadline: their nodes are made at once. The
  * options differ in path, kind and data. One lease is for all locks, and lost with any of them.
- * ZKL_WOULD_DEADLOCK: the owner holds one of them. ZKL_LOST: the node of one was removed, or was
- * never made because the request got lost: try again.
+ * ZKL_WOULD_DEADLOCK: the owner holds one of them, or a caller. ZKL_LOST: the node of one was
+ * removed, or was never made because the request got lost: try again.
  */
 zkl_request *zkl_acquire_all(zkl_session *session, const struct zkl_acquire_options *options,
                              size_t count);
