@@ -148,6 +148,141 @@ describe("an owner", function()
 end)
 
 
+-- A lock of each kind, as two locks that exclude one another: of the holder, and of its coroutine.
+local function pairs_of_locks()
+    local function twice(lock) return { lock, lock } end
+    local rw, other = session:rwlock(rig.path()), session:mutex(rig.path())
+    local part = session:mutex(rig.path())
+    return {
+        fifo = twice(session:mutex(rig.path())),
+        strict = twice(session:mutex(rig.path(), { reentrant = false })),
+        turns = twice(session:mutex(rig.path(), { order = "turns" })),
+        none = twice(session:mutex(rig.path(), { order = "none" })),
+        kept = twice(session:mutex(rig.path(), { keep = 5 })),
+        ["read, write"] = { rw:read(), rw:write() },
+        ["write, read"] = { rw:write(), rw:read() },
+        permits = twice(session:semaphore(rig.path(), 1)),
+        ["a part, several"] = { part, session:multi{ other, part } },
+        ["several, a part"] = { session:multi{ other, part }, part },
+    }
+end
+
+
+local function nothing() end
+
+
+-- What fn gives in a coroutine inside a coroutine.
+local function deep_inside(fn)
+    return coroutine.wrap(function() return coroutine.wrap(fn)() end)()
+end
+
+
+describe("an owner that waits for a coroutine which it resumed #real", function()
+    it("blocks that coroutine: its acquire gets would_deadlock at once, of each kind of lock",
+       function()
+        for kind, locks in pairs(pairs_of_locks()) do
+            local lease = hold(locks[1])
+            local seconds, code = rig.timed(deep_inside, function()
+                return code_of(locks[2], 60)
+            end)
+            assert.equal("would_deadlock", code, kind)
+            assert.is_true(seconds < 30, kind)
+            rig.released(lease)
+            assert.is_true(deep_inside(function() return locks[2]:with(5, nothing) end), kind)
+        end
+    end)
+
+    it("blocks it by the permits of all such owners together", function()
+        local gate = session:semaphore(rig.path(), 3)
+        hold(gate)
+        local code, left = coroutine.wrap(function()
+            hold(gate)
+            return coroutine.wrap(function()
+                return code_of(gate, { permits = 2, timeout = 60 }), gate:acquire(5)
+            end)()
+        end)()
+        assert.equal("would_deadlock", code)
+        assert.equal("held", left:state())
+    end)
+
+    it("blocks it also where it gives an owner, and where it combines", function()
+        local lock = session:mutex(rig.path())
+        local submit = lock:combine(function(_, items) return items end)
+        local lease = hold(lock)
+        deep_inside(function()
+            assert.equal("would_deadlock", code_of(lock, { timeout = 60, owner = "me" }))
+            assert.equal("would_deadlock", select(3, submit(1, 60)))
+        end)
+        rig.released(lease)
+        assert.equal(1, deep_inside(function() return submit(1, 60) end))
+    end)
+
+    it("leaves a try busy, and readers beside each other", function()
+        local lock, rw = session:mutex(rig.path()), session:rwlock(rig.path())
+        hold(lock)
+        hold(rw:read())
+        deep_inside(function()
+            assert.equal("busy", code_of(lock, 0))
+            assert.is_true(rw:read():with(5, nothing))
+        end)
+    end)
+
+    it("does not block it where max_hold ends the hold in time", function()
+        local lock = session:mutex(rig.path())
+        local lease = hold(lock, { timeout = 5, max_hold = 0.2 })
+        assert.is_true(deep_inside(function() return lock:with(60, nothing) end))
+        assert.equal("lost", lease:state())
+        hold(lock, { timeout = 5, max_hold = 60 })
+        assert.equal("would_deadlock", deep_inside(function() return code_of(lock, 30) end))
+    end)
+
+    it("does not block it in a condition, which gives the lock up", function()
+        local lock = session:mutex(rig.path())
+        local lease = hold(lock)
+        assert.equal("timeout", deep_inside(function()
+            return select(3, lock:condition "news":wait(lease, 0.1))
+        end))
+    end)
+
+    it("does not block a coroutine of zklock.run: another one releases the lock", function()
+        local lock = session:mutex(rig.path())
+        local lease, got = hold(lock), nil
+        zklock.run(function() got = lock:acquire(60) end, function()
+            rig.wait_for("waits", function() return session:stats().waits == 1 end)
+            rig.released(lease)
+        end)
+        assert.equal("held", got:state())
+    end)
+
+    it("is resumed when that coroutine waits in zklock.run, and may release the lock", function()
+        local lock, got = session:mutex(rig.path()), nil
+        zklock.run(function()
+            local lease = hold(lock)
+            coroutine.wrap(function() got = lock:acquire(60) end)()
+            rig.released(lease)
+        end, function() rig.wait_for("the lock", function() return got end) end)
+        assert.equal("held", got:state())
+    end)
+
+    it("is no other one that holds: then the acquire waits", function()
+        local lock = session:mutex(rig.path())
+        local holder = coroutine.wrap(function()
+            coroutine.yield()
+            local lease = hold(lock)
+            coroutine.yield()
+            rig.released(lease)
+        end)
+        holder()
+        deep_inside(function()
+            holder()
+            assert.equal("timeout", code_of(lock, 0.1))
+            holder()
+            assert.is_true(lock:with(5, nothing))
+        end)
+    end)
+end)
+
+
 describe("interrupt", function()
     local path, lease
     before_each(function()

@@ -3,6 +3,7 @@
 -- takes the lock for them. Where nothing can run beside the caller, a submitter takes the lock for
 -- its own item alone.
 
+local callers = require "zklock.callers"
 local carry_out = require "zklock.combine.batch"
 local current_task = require "zklock.host_task"
 local entries = require "zklock.combine.entry"
@@ -10,7 +11,7 @@ local failure = require "zklock.failure"
 local misuse = require "zklock.misuse"
 local new_queue = require "zklock.combine.queue"
 local options = require "zklock.options"
-local owner_key = require "zklock.owner"
+local owners = require "zklock.owner"
 local runners = require "zklock.combine.runner"
 local scope = require "zklock.scope"
 local wait = require "zklock.wait"
@@ -18,7 +19,7 @@ local wait = require "zklock.wait"
 local ipairs, pairs = ipairs, pairs
 local setmetatable, tostring = setmetatable, tostring
 local brief = misuse.brief
-local running, status = coroutine.running, coroutine.status
+local running = coroutine.running
 
 ---@class zklock.Combiner
 ---@field lock zklock.Lock
@@ -32,18 +33,15 @@ local running, status = coroutine.running, coroutine.status
 ---@field inside table<thread, zklock.Lease> coroutines that run fn; weak
 
 
--- The caller is a part of a call of fn, which waits for it. What nginx says of the status of
--- another request's coroutine is not so, but there the runner's task is its own. A call that was
--- interrupted leaves its lease here, which is released, or collected.
+-- The caller is a part of a call of fn, which waits for it. A call that was interrupted leaves its
+-- lease here, which is released, or collected.
 local function is_inside(self)
     local runner, task, own = runners.of(self), current_task(), running() or "main"
     if runner and (runner.thread == own or task and runner.task == task) then return true end
     local inside = {} -- status() makes an object: a finalizer may change the set
     for thread, lease in pairs(self.inside) do inside[thread] = lease end
     for thread, lease in pairs(inside) do
-        local known = thread == own or thread == "main"
-        local state = known and "running" or not task and status(thread)
-        local calls = state == "running" or state == "normal"
+        local calls = thread == own or callers.include(thread)
         if calls and lease:state() ~= "released" then return true end
     end
     return false
@@ -109,8 +107,10 @@ local function submit(self, item, timeout)
     local refusal, why = wait.refusal(session)
     if refusal then return nil, refusal, why end
     if is_inside(self) then return failure("would_deadlock", path, "submit inside its fn") end
-    local owner = owner_key()
-    if is_held_by(self, owner) then return alone(self, item, timeout) end
+    local owner = owners.key()
+    if is_held_by(self, owner) or callers.stopped(wait.driver(session), self.lock) then
+        return alone(self, item, timeout)
+    end
     if timeout == 0 then
         if runners.of(self) then return failure("busy", path) end
         return alone(self, item, timeout)

@@ -4,13 +4,14 @@
 local Condition = require "zklock.condition"
 local Lease = require "zklock.lease"
 local Request = require "zklock.request"
+local callers = require "zklock.callers"
 local combine = require "zklock.combine"
 local core = require "zklock.core"
 local failure = require "zklock.failure"
 local here = require "zklock.here"
 local misuse = require "zklock.misuse"
 local options = require "zklock.options"
-local owner_key = require "zklock.owner"
+local owners = require "zklock.owner"
 local receiver = require "zklock.receiver"
 local scope = require "zklock.scope"
 local section = require "zklock.section"
@@ -88,8 +89,8 @@ end
 local way = {}
 
 -- Begins to contend.
-function way.ask(self, owner, timeout, trying, quiet, opts)
-    return self.session.handle:acquire(self.wish, owner, timeout, trying, quiet,
+function way.ask(self, owner, timeout, trying, quiet, stopped, opts)
+    return self.session.handle:acquire(self.wish, owner, timeout, trying, quiet, stopped,
                                        opts.max_waiters, opts.max_hold, opts.permits)
 end
 
@@ -104,7 +105,7 @@ end
 
 
 local function attempt(self, opts, limit, begun)
-    local session, owner = self.session, owner_key(opts.owner)
+    local session, owner = self.session, owners.key(opts.owner)
     local driver, message, code = wait.driver(session)
     if not driver then return nil, message, code end
     local left = limit and max(limit - (now() - begun), 0)
@@ -113,7 +114,8 @@ local function attempt(self, opts, limit, begun)
     local request = Request.new(session, nil, owner)
     request.on_queued = opts.on_queued
     if session.process then request.path = self.path end -- for its story
-    local handle, id, done = self.way.ask(self, owner, left, trying, quiet, opts)
+    local stopped = not trying and callers.stopped(driver, self) or nil
+    local handle, id, done = self.way.ask(self, owner, left, trying, quiet, stopped, opts)
     if done then -- an owner that has the lock already
         return drop(handle, take(handle, owner, self, opts.timeout))
     end

@@ -9,8 +9,12 @@ local format = string.format
 local math_type = math.type or function() end -- Lua 5.3
 local tostring, type = tostring, type
 
+local _M = {}
+
 -- Object -> its number. A process of a world of virtual time has numbers of its own.
 local real = { numbers = setmetatable({}, { __mode = "k" }), last = 0 }
+
+local objects = setmetatable({}, { __mode = "v" }) -- number -> object, of the real ones
 
 
 local function number_of(object)
@@ -21,8 +25,17 @@ local function number_of(object)
         owners.last = owners.last + 1
         local number = "object " .. owners.last
         numbers[object] = numbers[object] or number -- a finalizer may have asked for it
+        if owners == real then objects[numbers[object]] = object end
     end
     return numbers[object]
+end
+
+
+--- What the keys of the running task's coroutines begin with, if the host has tasks.
+---@return string
+function _M.prefix()
+    local task = current_task()
+    return task and task.name .. " " or ""
 end
 
 
@@ -42,9 +55,10 @@ local function current()
 end
 
 
+--- The key of an owner.
 ---@param owner any nil: the running coroutine
 ---@return string
-return function(owner)
+function _M.key(owner)
     if owner == nil then return current() end
     local kind = type(owner)
     if kind == "string" then return format("string %q", owner) end -- without NUL
@@ -55,3 +69,16 @@ return function(owner)
     if kind == "thread" then return within_task(number_of(owner)) end
     return number_of(owner)
 end
+
+
+--- The coroutine of a key, which begins with prefix(); nil: the owner is none.
+---@param key string
+---@return thread|"main"|nil
+function _M.thread_of(key)
+    if key == "main" then return key end
+    local object = objects[key:sub(#_M.prefix() + 1)]
+    return type(object) == "thread" and object or nil
+end
+
+
+return _M

@@ -16,7 +16,7 @@ local metrics = require "zklock.metrics"
 local misuse = require "zklock.misuse"
 local multi = require "zklock.multi"
 local options = require "zklock.options"
-local owner_key = require "zklock.owner"
+local owners = require "zklock.owner"
 local receiver = require "zklock.receiver"
 local sessions = require "zklock.sessions"
 local sorted_names = require "zklock.sorted_names"
@@ -182,7 +182,7 @@ end
 ---@return integer count
 function Session:interrupt(owner)
     if self:forked() then return failure("forked", self.hosts) end
-    return self:interrupt_key(owner_key(owner))
+    return self:interrupt_key(owners.key(owner))
 end
 
 
@@ -203,7 +203,7 @@ function Session:release_all(owner)
     if self:forked() then return failure("forked", self.hosts) end
     local task = owner == nil and current_task()
     if task then return release_task(self, task) end
-    return self.handle:release_all(owner_key(owner))
+    return self.handle:release_all(owners.key(owner))
 end
 
 
@@ -350,7 +350,7 @@ function Session:await(handle, timeout, take, ...)
         handle:drop()
         return nil, refusal, code
     end
-    return wait.wait(self, Request.new(self, handle, owner_key()), timeout, take, ...)
+    return wait.wait(self, Request.new(self, handle, owners.key()), timeout, take, ...)
 end
 
 

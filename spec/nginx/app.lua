@@ -372,6 +372,39 @@ function app.reenter()
 end
 
 
+--- The request's light thread holds the lock, and waits for a coroutine that wants it.
+function app.inside()
+    local ours = lock()
+    local lease = assert(ours:acquire(20))
+    local code = coroutine.wrap(function()
+        return coroutine.wrap(function() return select(3, ours:acquire(20)) end)()
+    end)()
+    lease:release()
+    return say(code)
+end
+
+
+--- A light thread holds the lock, and waits for a coroutine. Of another light thread a coroutine
+-- wants the lock meanwhile.
+function app.beside()
+    local ours, due, result = lock(), false, nil
+    local holder = ngx.thread.spawn(function()
+        local lease = assert(ours:acquire(20))
+        coroutine.wrap(function() while not due do ngx.sleep(0.001) end end)()
+        lease:release()
+    end)
+    while ours:acquire(0) do ngx.sleep(0.001) end
+    local waiter = ngx.thread.spawn(function()
+        coroutine.wrap(function() result = { ours:acquire(20) } end)()
+    end)
+    while not result and session:stats().waits == 0 do ngx.sleep(0.001) end
+    due = true
+    ngx.thread.wait(holder)
+    ngx.thread.wait(waiter)
+    return say(result[1] and result[1]:state() or result[3])
+end
+
+
 --- A light thread waits until another one of its request interrupts it, then has what that one
 --- gives up.
 function app.interrupted()

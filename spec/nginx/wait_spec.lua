@@ -207,6 +207,18 @@ describe("in nginx #nginx", function()
             assert.equal("true busy", host:get("/reenter?path=" .. path).body)
         end)
 
+        it("is a coroutine: if it waits for another one, that gets would_deadlock", function()
+            host = nginx.start()
+            local answer = host:get("/inside?path=" .. path)
+            assert.equal("would_deadlock", answer.body)
+            assert.is_true(answer.seconds < 10, answer.seconds)
+        end)
+
+        it("that waits for its own coroutine does not refuse another light thread's", function()
+            host = nginx.start()
+            assert.equal("held", host:get("/beside?path=" .. path).body)
+        end)
+
         it("is named by its light thread: another one interrupts it, or gives up what it has",
            function()
             host = nginx.start()

@@ -63,8 +63,22 @@ static void set_limits(lua_State *L, int index, struct zkl_acquire_options *opti
     if (!lua_isnoneornil(L, index + 1)) options->max_hold = zkl_lua_time(L, index + 1);
 }
 
+/* Pushes what refers to the texts of the list at `index`, up to a NULL; nil there: none. */
+static const char *const *push_callers(lua_State *L, int index) {
+    if (lua_isnoneornil(L, index)) return NULL;
+    size_t count = zkl_lua_length(L, index);
+    const char **callers = lua_newuserdata(L, (count + 1) * sizeof *callers);
+    for (size_t i = 0; i < count; i++) {
+        lua_rawgeti(L, index, (int)i + 1);
+        callers[i] = luaL_checkstring(L, -1); /* the list keeps it */
+        lua_pop(L, 1);
+    }
+    callers[count] = NULL;
+    return callers;
+}
+
 /*
- * session:acquire(wish, owner, timeout, trying, quiet, max_waiters, max_hold, permits) ->
+ * session:acquire(wish, owner, timeout, trying, quiet, callers, max_waiters, max_hold, permits) ->
  * request, id, done
  */
 static int acquire(lua_State *L) {
@@ -74,25 +88,27 @@ static int acquire(lua_State *L) {
     options.timeout = zkl_lua_time(L, 4);
     options.trying = lua_toboolean(L, 5);
     options.quiet = lua_toboolean(L, 6);
-    set_limits(L, 7, &options);
-    options.permits = (int32_t)luaL_optinteger(L, 9, 0);
+    set_limits(L, 8, &options);
+    options.permits = (int32_t)luaL_optinteger(L, 10, 0);
+    options.callers = push_callers(L, 7);
     zkl_session *session = zkl_lua_begin(L, client);
     return begun_acquire(L, client, zkl_acquire(session, &options));
 }
 
 /*
- * session:acquire_all({ wish, ... }, owner, timeout, trying, quiet, max_waiters, max_hold) ->
- * request, id, done
+ * session:acquire_all({ wish, ... }, owner, timeout, trying, quiet, callers, max_waiters,
+ * max_hold) -> request, id, done
  */
 static int acquire_all(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
-    lua_settop(L, 8);
+    lua_settop(L, 9);
     luaL_checktype(L, 2, LUA_TTABLE);
     const char *owner = luaL_checkstring(L, 3);
     zkl_time limit = zkl_lua_time(L, 4);
     bool trying = lua_toboolean(L, 5), quiet = lua_toboolean(L, 6);
     size_t count = zkl_lua_length(L, 2);
     luaL_argcheck(L, count > 0, 2, "no lock");
+    const char *const *callers = push_callers(L, 7);
     struct zkl_acquire_options *options = lua_newuserdata(L, count * sizeof *options);
     for (size_t i = 0; i < count; i++) {
         lua_rawgeti(L, 2, (int)i + 1);
@@ -101,7 +117,8 @@ static int acquire_all(lua_State *L) {
         options[i].timeout = limit;
         options[i].trying = trying;
         options[i].quiet = quiet;
-        set_limits(L, 7, &options[i]);
+        options[i].callers = callers;
+        set_limits(L, 8, &options[i]);
         lua_pop(L, 1);
     }
     zkl_session *session = zkl_lua_begin(L, client);

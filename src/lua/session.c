@@ -203,6 +203,17 @@ static int holds(lua_State *L) {
     return 1;
 }
 
+/* session:holders(path, prefix) -> texts of those that begin so; none: an empty list */
+static int holders(lua_State *L) {
+    zkl_client *client = zkl_lua_check_client(L, 1);
+    const char *path = luaL_checkstring(L, 2), *prefix = luaL_checkstring(L, 3);
+    struct zkl_lua_names names;
+    zkl_lua_begin_names(L, &names);
+    names.list = zkl_session_holders(zkl_client_enter(client), path, prefix, &names.count);
+    zkl_client_leave(client);
+    return zkl_lua_push_names(L, &names);
+}
+
 /* session:queue(path, kind, timeout) -> request */
 static int queue(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
@@ -295,6 +306,7 @@ void zkl_lua_open_session(lua_State *L) {
         {"ended", ended},
         {"foreign", foreign},
         {"get", get},
+        {"holders", holders},
         {"holds", holds},
         {"id", id},
         {"join", join},

@@ -3,7 +3,7 @@
 
 local carry_out = require "zklock.combine.batch"
 local current_task = require "zklock.host_task"
-local owner_key = require "zklock.owner"
+local owners = require "zklock.owner"
 local scope = require "zklock.scope"
 local wait = require "zklock.wait"
 
@@ -51,7 +51,7 @@ local function work(self)
     local combiner = self.combiner
     self.begun, self.thread, self.task = true, running() or "main", current_task()
     while combiner.weak.runner == self and combiner.queue:first() do
-        self.waiting = owner_key()
+        self.waiting = owners.key()
         local lease, message, code = combiner.lock:acquire{
             max_waiters = combiner.max_waiters, max_hold = combiner.max_hold,
         }

@@ -5,7 +5,7 @@ local sessions = require "zklock.sessions"
 
 local SLICE = 0.1 -- seconds
 
-local _M = {}
+local _M = { stops_callers = true } -- a wait stops the coroutines that resumed this one, too
 
 
 -- Other sessions are looked after when nothing happens in this one.

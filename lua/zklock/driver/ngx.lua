@@ -32,7 +32,7 @@ local LATE = 0.1 -- a wait is told of its deadline; this late it looks itself
 local CLOSE_BOUND = 1
 local FOREVER = 2147483647 -- milliseconds
 
-local _M = {}
+local _M = { stops_callers = true } -- a wait stops the coroutines that resumed this one, too
 
 
 -- --- where waits are possible -----------------------------------------------------
