@@ -10,7 +10,9 @@ local session -- of this worker, shared by all its requests
 local function open(premature)
     if premature then return end
     local message
-    session, message = zklock.connect(os.getenv("ZK_HOSTS") or "127.0.0.1:2181")
+    session, message = zklock.connect(os.getenv("ZK_HOSTS") or "127.0.0.1:2181", {
+        drain = 10, -- at a reload the old worker's requests get their locks
+    })
     if session then return end
     ngx.log(ngx.ERR, message)
     ngx.timer.at(1, open)
@@ -20,6 +22,15 @@ end
 --- In init_worker_by_lua, where nothing can wait.
 function _M.start()
     ngx.timer.at(0, open)
+end
+
+
+-- The first requests of a new worker wait for its session, as long as connect() waits.
+local function opened()
+    for _ = 1, 500 do
+        if session then return true end
+        ngx.sleep(0.01)
+    end
 end
 
 
@@ -39,7 +50,7 @@ end
 function _M.buy()
     local sku = (ngx.var.arg_sku or ""):match("^%w+$")
     if not sku then return ngx.exit(ngx.HTTP_BAD_REQUEST) end
-    if not session then return ngx.exit(ngx.HTTP_SERVICE_UNAVAILABLE) end
+    if not opened() then return ngx.exit(ngx.HTTP_SERVICE_UNAVAILABLE) end
     local ok, answer, code = session:mutex("/shop/" .. sku, { metrics = "shop" }):with(3, sell, sku)
     if code == "lost" then -- it may have been sold: nothing to be tried again
         ngx.status = ngx.HTTP_INTERNAL_SERVER_ERROR

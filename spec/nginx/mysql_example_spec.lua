@@ -74,12 +74,14 @@ end
 
 
 describe("the shop with MySQL #nginx", function()
-    local reaper, hosts, gate
+    local reaper, hosts, gate, folder
 
     setup(function()
-        server, reaper = rig.shared(), reapers.open()
+        server, reaper = rig.server{ tick = 2000 }, reapers.open()
         url = mariadb.start(reaper):gsub("/%?", "/shop?")
         rig.shell("chmod 755 %s", reaper.folder) -- the workers are another user's
+        folder = rig.shell "mktemp -d /dev/shm/zklock-XXXXXX":match "%S+"
+        rig.shell("chown nobody %s", folder)
         database.create(url)
         db = database.open(url)
         for statement in files.read(FOLDER .. "/schema.sql"):gmatch "([^;]+);" do
@@ -89,10 +91,13 @@ describe("the shop with MySQL #nginx", function()
     teardown(function()
         db:close()
         reaper:close()
+        rig.shell("rm -rf %s", folder)
+        server:stop()
     end)
     before_each(function()
         gate, hosts = database.open(url), {}
-        local environment = "DB_SOCKET=" .. database.parts(url).socket
+        local environment = ("ZK_HOSTS=%s DB_SOCKET=%s RECOVER=%s"):format(
+            server.hosts, database.parts(url).socket, folder)
         for i = 1, 2 do
             hosts[i] = nginx.example{ folder = FOLDER, beside = RESTY, environment = environment }
         end
@@ -125,8 +130,8 @@ describe("the shop with MySQL #nginx", function()
     end
 
     -- What a buyer at the first host is told, whose statement waits until the gate opens: a
-    -- connection that closes it by these statements. Meanwhile fn() is called.
-    local function told_at_the_gate(close, statement, open, fn)
+    -- connection that closes it by these statements. Meanwhile fn() is called, and after() later.
+    local function told_at_the_gate(close, statement, open, fn, after)
         local status, said
         gate:execute_all(close)
         client.run{
@@ -139,6 +144,7 @@ describe("the shop with MySQL #nginx", function()
                 until waiting(db, statement)[1]
                 fn()
                 gate:execute(open)
+                if after then after() end
             end,
         }
         return { status or false, said }
@@ -254,15 +260,69 @@ describe("the shop with MySQL #nginx", function()
 
     it("sells nothing twice when a worker is killed in the middle of a sale #slow", function()
         in_stock(10)
+        local killed
         local answer = told_at_the_gate({ "LOCK TABLES purchase READ" }, "INSERT INTO purchase",
             "UNLOCK TABLES", function()
                 local holder = rig.session(server.hosts):mutex(lock_path()):queue()[1]
                 rig.signal("KILL", tonumber(holder.identity:match ":(%d+)$"))
+                killed = core.now()
             end)
         assert.same({ false, "lost" }, answer)
         assert.same({ 200, "sold" }, told_one())
+        if os.getenv "ZKLOCK_FIGURES" then print(("%.3f s"):format(core.now() - killed)) end
         assert.same({ [200] = 9, [409] = 11 }, told(20))
         assert.same({ left = 0, sold = 10 }, books())
+    end)
+
+    it("answers every order with a sale while both hosts are reloaded five times #slow", function()
+        in_stock(1000000)
+        local answers, reloads, workers, due = {}, 0, {}, core.now() + PATIENCE
+        -- The next reload, once the workers before the last one are gone.
+        local function reload()
+            for _, pid in ipairs(workers) do
+                if nginx.lives(pid) then return end
+            end
+            reloads, workers = reloads + 1, {}
+            for _, host in ipairs(reloads <= 5 and hosts or {}) do
+                for _, pid in ipairs(host:workers()) do workers[#workers + 1] = pid end
+                host:signal "HUP"
+            end
+        end
+        local buyers = {}
+        for i = 1, 16 do
+            buyers[i] = function()
+                local order = 0
+                while reloads <= 5 and core.now() < due do
+                    order = order + 1
+                    local status, said = request(hosts[(i + order) % 2 + 1], "b" .. i, order)
+                    local answer = ("%s %s"):format(status or "no answer", said)
+                    answers[answer] = (answers[answer] or 0) + 1
+                    reload()
+                end
+            end
+        end
+        client.run(buyers)
+        local sold = answers["200 sold"]
+        assert.same({ ["200 sold"] = sold }, answers)
+        assert.is_true(reloads > 5, "the old workers stay")
+        assert.same({ left = 1000000 - sold, sold = sold }, books())
+    end)
+
+    it("sells on while a worker is stopped in the middle of a sale #slow", function()
+        in_stock(10)
+        local pid
+        local answer = told_at_the_gate({ "LOCK TABLES purchase READ" }, "INSERT INTO purchase",
+            "UNLOCK TABLES", function()
+                local holder = rig.session(server.hosts):mutex(lock_path()):queue()[1]
+                pid = tonumber(holder.identity:match ":(%d+)$")
+                rig.signal("STOP", pid)
+            end, function()
+                assert.equal(200, buy(hosts[2], "other"))
+                rig.signal("CONT", pid)
+            end)
+        assert.same({ 504, "unknown" }, answer)
+        assert.same({ 200, "sold" }, told_one())
+        assert.same({ left = 8, sold = 2 }, books())
     end)
 
     it("is what docs/start.md shows of it", function()

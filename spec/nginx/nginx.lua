@@ -191,15 +191,15 @@ function nginx:signal(name, pid)
 end
 
 
--- One that its parent did not ask for yet is a zombie.
-local function lives(pid)
+--- A process that its parent did not ask for yet is a zombie, and does not live.
+function nginx.lives(pid)
     return read(("/proc/%d/stat"):format(pid)):find "%) [^ZX]" ~= nil
 end
 
 
 --- Waits until a process is gone.
 function nginx.gone(pid, seconds)
-    return rig.eventually(function() return not lives(pid) end, seconds)
+    return rig.eventually(function() return not nginx.lives(pid) end, seconds)
 end
 
 

@@ -18,7 +18,10 @@ local STATUS = {
 local function open(premature)
     if premature then return end
     local message
-    session, message = zklock.connect(os.getenv "ZK_HOSTS" or "127.0.0.1:2181")
+    session, message = zklock.connect(os.getenv "ZK_HOSTS" or "127.0.0.1:2181", {
+        drain = 10, -- at a reload the old worker's requests get their locks
+        recover = os.getenv "RECOVER" or "/dev/shm/shop", -- after a crash: locks are soon free
+    })
     if session then return end
     ngx.log(ngx.ERR, message)
     ngx.timer.at(1, open)
@@ -28,6 +31,15 @@ end
 --- In init_worker_by_lua, where nothing can wait.
 function _M.start()
     ngx.timer.at(0, open)
+end
+
+
+-- The first requests of a new worker wait for its session, as long as connect() waits.
+local function opened()
+    for _ = 1, 500 do
+        if session then return true end
+        ngx.sleep(0.01)
+    end
 end
 
 
@@ -51,7 +63,7 @@ function _M.buy()
     if not id or #id > 9 or not buyer or not order then
         return answer(400, "id must be a number, buyer and order letters and digits")
     end
-    if not session then return answer(503, "ZooKeeper has not answered yet") end
+    if not opened() then return answer(503, "ZooKeeper has not answered yet") end
 
     local lock = session:mutex("/locks/product-" .. id)
     local ok, outcome, code, outcome_when_lost = lock:with(3, store.sell, id, buyer, order)
