@@ -26,7 +26,7 @@ end
 
 
 -- The first requests of a new worker wait for its session, as long as connect() waits.
-local function opened()
+local function ready()
     for _ = 1, 500 do
         if session then return true end
         ngx.sleep(0.01)
@@ -50,7 +50,7 @@ end
 function _M.buy()
     local sku = (ngx.var.arg_sku or ""):match("^%w+$")
     if not sku then return ngx.exit(ngx.HTTP_BAD_REQUEST) end
-    if not opened() then return ngx.exit(ngx.HTTP_SERVICE_UNAVAILABLE) end
+    if not ready() then return ngx.exit(ngx.HTTP_SERVICE_UNAVAILABLE) end
     local ok, answer, code = session:mutex("/shop/" .. sku, { metrics = "shop" }):with(3, sell, sku)
     if code == "lost" then -- it may have been sold: nothing to be tried again
         ngx.status = ngx.HTTP_INTERNAL_SERVER_ERROR

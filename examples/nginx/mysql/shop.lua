@@ -35,7 +35,7 @@ end
 
 
 -- The first requests of a new worker wait for its session, as long as connect() waits.
-local function opened()
+local function ready()
     for _ = 1, 500 do
         if session then return true end
         ngx.sleep(0.01)
@@ -63,7 +63,7 @@ function _M.buy()
     if not id or #id > 9 or not buyer or not order then
         return answer(400, "id must be a number, buyer and order letters and digits")
     end
-    if not opened() then return answer(503, "ZooKeeper has not answered yet") end
+    if not ready() then return answer(503, "ZooKeeper has not answered yet") end
 
     local lock = session:mutex("/locks/product-" .. id)
     local ok, outcome, code, outcome_when_lost = lock:with(3, store.sell, id, buyer, order)
