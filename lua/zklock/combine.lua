@@ -50,7 +50,9 @@ end
 
 local function is_held_by(self, owner)
     for _, part in ipairs(self.lock.parts or { self.lock }) do
-        if part.session.handle:holds(part.path, owner) then return true end
+        for _, holder in ipairs(part.session.handle:holders(part.path, owner)) do
+            if holder == owner then return true end
+        end
     end
     return false
 end

@@ -4,7 +4,7 @@
 local Session = require "zklock.session"
 local hosts = require "zklock.hosts"
 local options = require "zklock.options"
-local owner_key = require "zklock.owner"
+local owners = require "zklock.owner"
 local writes = require "zklock.writes"
 
 local to_time = ... -- seconds as C takes them; UBSan watches
@@ -120,7 +120,7 @@ local allowed = {
     on_queued = function(value) return type(value) == "function" end,
     on_state = function(value) return type(value) == "function" end,
     order = function(value) return value == "fifo" or value == "none" or value == "turns" end,
-    owner = function(value) return not owner_key(value):find("\0", 1, true) end,
+    owner = function(value) return not owners.key(value):find("\0", 1, true) end,
     parents = function(value) return value == "container" or value == "persistent" end,
     recover = function(value) return is_text(value) and value:sub(1, 1) == "/" end,
     reentrant = function(value) return type(value) == "boolean" end,

@@ -193,17 +193,7 @@ static int drain(lua_State *L) {
     return zkl_lua_begun(L, client, zkl_session_drain(session, waiters, limit));
 }
 
-/* session:holds(path, owner) -> true if that owner has the lock */
-static int holds(lua_State *L) {
-    zkl_client *client = zkl_lua_check_client(L, 1);
-    const char *path = luaL_checkstring(L, 2), *owner = luaL_checkstring(L, 3);
-    bool has = zkl_session_holds(zkl_client_enter(client), path, owner);
-    zkl_client_leave(client);
-    lua_pushboolean(L, has);
-    return 1;
-}
-
-/* session:holders(path, prefix) -> texts of those that begin so; none: an empty list */
+/* session:holders(path, prefix) -> the owners that hold the lock, and whose texts begin so */
 static int holders(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
     const char *path = luaL_checkstring(L, 2), *prefix = luaL_checkstring(L, 3);
@@ -307,7 +297,6 @@ void zkl_lua_open_session(lua_State *L) {
         {"foreign", foreign},
         {"get", get},
         {"holders", holders},
-        {"holds", holds},
         {"id", id},
         {"join", join},
         {"members", members},

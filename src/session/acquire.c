@@ -36,15 +36,11 @@ static struct stake *held_by(const struct zkl_session *session, struct path *pat
     return NULL;
 }
 
-bool zkl_session_holds(zkl_session *session, const char *path, const char *owner) {
-    struct path *used = zkl_path_find(session, path, strlen(path));
-    return used && held_by(session, used, owner);
-}
-
 static bool begins_with(const char *text, const char *prefix) {
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
+/* The texts stand one after the other, each with its NUL. */
 char *zkl_session_holders(zkl_session *session, const char *path, const char *prefix, int *count) {
     struct path *used = zkl_path_find(session, path, strlen(path));
     char *texts = NULL, *end;

@@ -167,13 +167,7 @@ enum zkl_session_state zkl_session_state(zkl_session *session); /* as its users 
 uint64_t zkl_session_id(const zkl_session *session);            /* 0: none */
 zkl_time zkl_session_timeout(const zkl_session *session);       /* negotiated; 0: none */
 
-/* The owner holds a grant on the path, which is not lost. */
-bool zkl_session_holds(zkl_session *session, const char *path, const char *owner);
-
-/*
- * The owners of all such grants, but only those whose text begins with `prefix`: the texts, each
- * with its NUL, to be freed. NULL: there are none, or there is no memory.
- */
+/* Owners of grants on the path, not lost, whose texts begin so; to be freed. NULL: none. */
 char *zkl_session_holders(zkl_session *session, const char *path, const char *prefix, int *count);
 
 /* Gives up every lease of an owner, with all their handles; returns how many. */
@@ -261,17 +255,13 @@ zkl_request *zkl_session_ready(zkl_session *session, zkl_time timeout);
 struct zkl_acquire_options {
     const char *path;
     enum zkl_kind kind;
-    const char *owner; /* any text; equal texts are one owner */
-    /*
-     * Owners that release nothing before this acquire is done, up to a NULL; NULL: none. An acquire
-     * that would wait for their grants past its deadline is refused: ZKL_WOULD_DEADLOCK.
-     */
-    const char *const *callers;
-    const char *data; /* shown to others; may be NULL */
-    zkl_time timeout; /* ZKL_NEVER: wait for ever */
-    bool trying;      /* do not queue */
-    bool reentrant;   /* the owner may enter again, else ZKL_WOULD_DEADLOCK; not of a PERMIT */
-    zkl_time jitter;  /* UNFAIR: the longest pause after the end of a hold; 0: none */
+    const char *owner;          /* any text; equal texts are one owner */
+    const char *const *callers; /* owners that wait for this acquire, to a NULL; NULL: none */
+    const char *data;           /* shown to others; may be NULL */
+    zkl_time timeout;           /* ZKL_NEVER: wait for ever */
+    bool trying;                /* do not queue */
+    bool reentrant;  /* the owner may enter again, else ZKL_WOULD_DEADLOCK; not of a PERMIT */
+    zkl_time jitter; /* UNFAIR: the longest pause after the end of a hold; 0: none */
     int32_t batch;   /* MUTEX: grants of a turn, to ZKL_BATCH_MAX, or ZKL_BATCH_BY_TIME; 0: each has
                         its own node */
     bool counting;   /* MUTEX: tokens count grants, as in turns; with turns or without */

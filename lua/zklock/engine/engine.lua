@@ -6,7 +6,7 @@ local checked = require "zklock.engine.checked"
 local failure = require "zklock.engine.failure"
 local misuse = require "zklock.misuse"
 local options = require "zklock.engine.options"
-local owner_key = require "zklock.owner"
+local owners = require "zklock.owner"
 local receiver = require "zklock.receiver"
 
 
@@ -129,7 +129,7 @@ end
 ---@param owner any?  default: the running coroutine
 ---@return integer count
 function Engine:interrupt(owner)
-    local key, count = owner_key(owner), 0
+    local key, count = owners.key(owner), 0
     for request in pairs(self.requests) do
         if request.owner == key and not request.interrupted then
             request.interrupted, count = true, count + 1

@@ -18,7 +18,7 @@ local core = require "zklock.core"
 local failure = require "zklock.engine.failure"
 local misuse = require "zklock.misuse"
 local options = require "zklock.engine.options"
-local owner_key = require "zklock.owner"
+local owners = require "zklock.owner"
 local receiver = require "zklock.receiver"
 local scope = require "zklock.scope"
 local section = require "zklock.section"
@@ -104,7 +104,7 @@ end
 local function acquire(self, given)
     local timeout = given.timeout or self.engine.options.timeout
     local request = setmetatable({
-        lock = self, owner = owner_key(given.owner), given = given,
+        lock = self, owner = owners.key(given.owner), given = given,
         due = timeout and now() + timeout,
     }, Request)
     self.engine.requests[request] = true
