@@ -171,7 +171,7 @@ end
 local function nothing() end
 
 
--- What fn gives in a coroutine inside a coroutine.
+-- Calls fn in a coroutine inside a coroutine, and gives its results.
 local function deep_inside(fn)
     return coroutine.wrap(function() return coroutine.wrap(fn)() end)()
 end
@@ -244,7 +244,8 @@ describe("an owner that waits for a coroutine which it resumed #real", function(
         end))
     end)
 
-    it("does not block a coroutine of zklock.run: another one releases the lock", function()
+    it("does not block a coroutine of zklock.run, where another coroutine releases the lock",
+       function()
         local lock = session:mutex(rig.path())
         local lease, got = hold(lock), nil
         zklock.run(function() got = lock:acquire(60) end, function()
@@ -264,7 +265,7 @@ describe("an owner that waits for a coroutine which it resumed #real", function(
         assert.equal("held", got:state())
     end)
 
-    it("is no other one that holds: then the acquire waits", function()
+    it("is not a holder that is suspended, and the acquire waits", function()
         local lock = session:mutex(rig.path())
         local holder = coroutine.wrap(function()
             coroutine.yield()

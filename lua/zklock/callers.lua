@@ -26,7 +26,7 @@ end
 
 
 -- In nginx a coroutine may also be normal because it resumed one that another light thread of the
--- request runs. In doubt it is no caller: then an acquire waits.
+-- request runs. In doubt it is no caller, and an acquire waits.
 local function leads_here(thread)
     local here = running()
     repeat

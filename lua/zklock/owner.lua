@@ -31,7 +31,7 @@ local function number_of(object)
 end
 
 
---- What the keys of the running task's coroutines begin with, if the host has tasks.
+--- The beginning of the keys of the running task's coroutines, empty if the host has no tasks.
 ---@return string
 function _M.prefix()
     local task = current_task()

@@ -207,7 +207,7 @@ describe("in nginx #nginx", function()
             assert.equal("true busy", host:get("/reenter?path=" .. path).body)
         end)
 
-        it("is a coroutine: if it waits for another one, that gets would_deadlock", function()
+        it("is a coroutine, and a coroutine for which it waits gets would_deadlock", function()
             host = nginx.start()
             local answer = host:get("/inside?path=" .. path)
             assert.equal("would_deadlock", answer.body)
