@@ -177,6 +177,46 @@ describe("join", function()
         wait_for_list(told, "")
     end)
 
+    it("leaves during a cut only its own node: another program's of that name stays", function()
+        local fragile = rig.fragile(server, { timeout = 20 })
+        local told = follows("")
+        local member = joins(fragile.session, "a", "mine")
+        wait_for_list(told, "a=mine")
+        fragile.cut()
+        server:foreign("delete %s/a create %s/a theirs", folder, folder)
+        member:leave()
+        fragile.heal()
+        assert(fragile.session:get("/", 30))
+        settled(fragile.session)
+        wait_for_list(told, "a=theirs")
+        assert.equal(0, fragile.session:stats().deletes)
+        assert.equal(0, fragile.session:stats().watches)
+    end)
+
+    it("leaves a node alone that a lock of the session has", function()
+        local lease = rig.hold(session:mutex(folder, { order = "none" }))
+        rig.is_refused("conflict", folder, session:join(folder, { name = "lock" }))
+        settled()
+        assert.is_true(lease:check())
+    end)
+
+    it('takes "/" for a folder, as that of a chroot', function()
+        joins(session, "a", "1")
+        local below = rig.session(server.hosts .. folder)
+        local told = {}
+        assert(below:members("/", function(list)
+            local names = {}
+            for i, each in ipairs(list) do names[i] = each.name end
+            told[#told + 1] = table.concat(names, " ")
+        end))
+        wait_for_list(told, "a")
+        local member = assert(below:join("/", { name = "b" }))
+        assert.equal("/b", member.path)
+        wait_for_list(told, "a b")
+        member:leave()
+        wait_for_list(told, "a")
+    end)
+
     it("lasts when nothing refers to the member", function()
         local told = follows("")
         joins(session, "a")
@@ -215,9 +255,7 @@ describe("join", function()
 
     it("blames the user for bad arguments, and says what is allowed", function()
         rig.blames("the folder", function() session:join("/a/", { name = "a" }) end)
-        rig.blames("the folder \"/\" must not end with /", function()
-            session:join("/", { name = "a" })
-        end)
+        rig.blames("must not end with /", function() session:join("/a/", { name = "a" }) end)
         rig.blames("join needs { name = ... }", function() session:join(folder) end)
         rig.blames('name "" must not be empty', function()
             session:join(folder, { name = "" })
@@ -244,6 +282,183 @@ local function states_of(member)
     local states = {}
     return states, member:on_change(function(state) states[#states + 1] = state end)
 end
+
+describe("on_change", function()
+    it("tells of a node that was gone, and is there again before anybody looks", function()
+        local member = joins(session, "a")
+        local states, creates = states_of(member), session:stats().creates
+        server:foreign("delete %s/a", folder)
+        rig.wait_apart("the node again", function()
+            local stats = session:stats()
+            return stats.creates > creates and stats.in_flight == 0 and member:state() == "joined"
+        end)
+        assert.same({}, states)
+        session:dispatch()
+        assert.same({ "joined" }, states)
+        session:dispatch()
+        assert.same({ "joined" }, states)
+        assert.same({}, (states_of(member)))
+    end)
+end)
+
+
+-- A list with the member has been told: from then on no list lacks it.
+local function lacks_none(told)
+    local there = false
+    for _, list in ipairs(told) do
+        assert.is_true(list ~= "" or not there)
+        there = there or list ~= ""
+    end
+end
+
+describe("member:set()", function()
+    local told, member
+
+    before_each(function()
+        told = follows("")
+        member = joins(session, "a", "1")
+        wait_for_list(told, "a=1")
+    end)
+
+    it("gives the node other data, and no list lacks the member", function()
+        for i = 2, 20 do
+            assert.is_true(member:set("weight=" .. i))
+            assert.equal("weight=" .. i, (assert(session:get(folder .. "/a"))))
+        end
+        wait_for_list(told, "a=weight=20")
+        lacks_none(told)
+        assert.equal("joined", (member:state()))
+    end)
+
+    it("costs one request, and a get behind it that is not awaited", function()
+        member:leave()
+        wait_for_list(told, "")
+        local alone = rig.session(server.hosts)
+        member = joins(alone, "b")
+        local before = alone:stats()
+        session = alone
+        assert.is_true(member:set("2"))
+        settled()
+        assert.same({ sets = 1, gets = 1 + 1 }, spent(before)) -- settled() asks
+    end)
+
+    it("blames the user for data that are too large, or no text", function()
+        rig.blames("data must be at most 4096 bytes long, not 4097", function()
+            member:set(("x"):rep(4097))
+        end)
+        rig.blames("data must not contain NUL", function() member:set("a\0b") end)
+        rig.blames("data must be a string", function() member:set() end)
+        rig.blames("timeout must be seconds", function() member:set("x", "soon") end)
+        assert.is_true(member:set(("x"):rep(4096), { timeout = 20 }))
+    end)
+
+    it('gives "closed" after leave(), and after the end of the session', function()
+        member:leave()
+        rig.is_refused("closed", "the member has left", member:set("2"))
+        local other = joins(session, "b")
+        session:close()
+        rig.is_refused("closed", folder, other:set("2"))
+    end)
+
+    it("ends with its member: a set that waits gets \"closed\"", function()
+        local fragile = rig.fragile(server, { timeout = 20 })
+        local other, code = joins(fragile.session, "b", "1"), nil
+        fragile.cut()
+        zklock.run(function()
+            code = select(3, other:set("2", 60))
+        end, function()
+            zklock.sleep(0.1)
+            other:leave()
+        end)
+        assert.equal("closed", code)
+        fragile.heal()
+        wait_for_list(told, "a=1")
+    end)
+
+    it("waits for a connection; data that ran out of time are set when there is one", function()
+        local fragile = rig.fragile(server, { timeout = 20 })
+        local other = joins(fragile.session, "b", "1")
+        wait_for_list(told, "a=1 b=1")
+        fragile.cut()
+        rig.is_refused("timeout", folder, other:set("2", 0.1))
+        local done
+        zklock.run(function() done = other:set("3", 60) end, function()
+            zklock.sleep(0.1)
+            fragile.heal()
+        end)
+        assert.is_true(done)
+        wait_for_list(told, "a=1 b=3")
+        fragile.cut()
+        rig.is_refused("timeout", folder, other:set("4", 0.1))
+        fragile.heal()
+        wait_for_list(told, "a=1 b=4")
+    end)
+
+    it("writes to no node of another program's", function()
+        local fragile = rig.fragile(server, { timeout = 20 })
+        local other = joins(fragile.session, "b", "1")
+        wait_for_list(told, "a=1 b=1")
+        fragile.cut()
+        server:foreign("delete %s/b create %s/b theirs", folder, folder)
+        local code
+        zklock.run(function() code = select(3, other:set("2", 60)) end, function()
+            zklock.sleep(0.1)
+            fragile.heal()
+        end)
+        assert.equal("conflict", code)
+        assert.equal("conflict", (other:state()))
+        rig.is_refused("conflict", "that name is taken", other:set("3"))
+        settled(fragile.session)
+        wait_for_list(told, "a=1 b=theirs")
+    end)
+
+    it("of several coroutines answers each, and the last one's data stay", function()
+        local answers, last = 0, nil
+        local function setter(i)
+            return function()
+                for n = 1, 5 do
+                    last = i .. "." .. n
+                    assert.is_true(member:set(last))
+                    answers = answers + 1
+                end
+            end
+        end
+        zklock.run(setter(1), setter(2), setter(3))
+        assert.equal(15, answers)
+        wait_for_list(told, "a=" .. last)
+        lacks_none(told)
+    end)
+
+    it("writes over another client's data, which had stayed until then", function()
+        server:foreign("set %s/a theirs", folder)
+        wait_for_list(told, "a=theirs")
+        assert.is_true(member:set("2"))
+        wait_for_list(told, "a=2")
+    end)
+
+    it("has the node made again with the newest data", function()
+        assert.is_true(member:set("2"))
+        server:foreign("delete %s/a", folder)
+        wait_for_state(member, "joined")
+        wait_for_list(told, "a=2")
+    end)
+
+    it("has it made again with them after an expiry, too #slow", function()
+        local fragile = rig.fragile(server, { timeout = 3 })
+        local other = joins(fragile.session, "b", "1")
+        assert.is_true(other:set("2"))
+        wait_for_list(told, "a=1 b=2")
+        fragile.cut()
+        rig.is_refused("timeout", folder, other:set("3", 0.1))
+        wait_for_list(told, "a=1")
+        fragile.heal()
+        wait_for_list(told, "a=1 b=3")
+        for _, list in ipairs(told) do assert.is_nil(list:find("b=1 ", 1, true)) end
+        assert.is_true(other:set("4"))
+        wait_for_list(told, "a=1 b=4")
+    end)
+end)
+
 
 -- Cuts it off until its session has ended, then meanwhile(), then it hears of that.
 local function expire(fragile, told, without, meanwhile)

@@ -4,6 +4,7 @@
 local failure = require "zklock.failure"
 local options = require "zklock.options"
 local receiver = require "zklock.receiver"
+local wait = require "zklock.wait"
 
 local ipairs, select, setmetatable = ipairs, select, setmetatable
 local remove = table.remove
@@ -25,26 +26,34 @@ local function describe(code, path, detail)
 end
 
 
+-- Its state and message, as state() gives them, and how often that has changed.
+local function look(self)
+    local handle = self.handle
+    if not handle then return "left" end
+    if self.session:forked() then return "forked", describe("forked", self.path) end
+    local state, detail, changes = handle:state()
+    if not state then return "left" end -- a finalizer just had it leave
+    local alive = state == "joined" or state == "joining"
+    return state, not alive and describe(state, self.path, detail) or nil, changes
+end
+
+
 --- How it is: "joined"; "joining" while its node is made again; "left"; or why it was given up, a
 -- code: "conflict" when another session made a node of its name, "auth", "closed", "expired", ...
 ---@return string state
 ---@return string? message of a code
 function Member:state()
-    local handle = self.handle
-    if not handle then return "left" end
-    if self.session:forked() then return "forked", describe("forked", self.path) end
-    local state, detail = handle:state()
-    if not state then return "left" end -- a finalizer just had it leave
-    if state == "joined" or state == "joining" then return state end
-    return state, describe(state, self.path, detail)
+    local state, message = look(self)
+    return state, message
 end
 
 
 -- Where the host comes to the callback: one before it may have stopped it, or newer news be there.
+-- A node that was gone, and is there again, is news.
 local function call(self, callback)
-    local state, message = self:state()
-    if not callback.fn or callback.told == state then return end
-    callback.told = state
+    local state, message, changes = look(self)
+    if not callback.fn or not changes or callback.told == changes then return end
+    callback.told = changes
     self.session:protect(callback.fn, state, message)
 end
 
@@ -62,16 +71,44 @@ end
 ---@param fn fun(state: string, message: string?)
 ---@return function stop it is not called any more
 function Member:on_change(fn)
-    local callback = { fn = options.callback(fn, "on_change's argument"), told = "joined" }
+    local callback = { fn = options.callback(fn, "on_change's argument") }
     local callbacks = self.callbacks
+    local state, _, changes = look(self)
     callbacks[#callbacks + 1] = callback
-    if self.handle then self.session:call(self, self.tell, self) end
+    if state == "joined" then callback.told = changes
+    elseif self.handle then self.session:call(self, self.tell, self) end
     return function()
         callback.fn = nil
         for i = #callbacks, 1, -1 do
             if callbacks[i] == callback then remove(callbacks, i) end
         end
     end
+end
+
+
+local function take_set(request, path)
+    local code, detail = request.handle:result()
+    if code == "ok" then return true end
+    return nil, describe(code, path, detail), code
+end
+
+
+--- Gives the node other data, and waits until it has them. However the wait ends, the node is given
+-- them as soon as that can be, and is made again with them.
+---@param data string
+---@param timeout? number|table seconds, or { timeout }, default: the session timeout
+---@return true? ok
+---@return string? message
+---@return string? code "closed": it has left; "timeout", "conflict", "auth", ...
+function Member:set(data, timeout)
+    local session, path = self.session, self.path
+    data, timeout = options.member_data(data), options.timeout(timeout, session:timeout())
+    if session:forked() then return failure("forked", path) end
+    local refusal, code = wait.refusal(session)
+    if refusal then return nil, refusal, code end
+    local request = self.handle and self.handle:set(data, timeout)
+    if not request then return failure("closed", path, "the member has left") end
+    return session:await(request, timeout, take_set, path)
 end
 
 

@@ -341,10 +341,7 @@ end
 
 --- The path of a folder of members.
 function _M.folder(path)
-    check.type(path, "string", "the folder")
-    check.size(path, "the folder", check.PATH_SIZE)
-    local why = flaw(path)
-    if why then refuse("the folder %s %s", show(path), why) end
+    check.node(path, "the folder")
     return path
 end
 
@@ -363,6 +360,13 @@ function _M.join(given)
     local opts = complete(given, join_fields, { data = "" }, "the options of join")
     if not opts.name then refuse("join needs { name = ... }: the name of its node") end
     return opts
+end
+
+
+--- What member:set() writes.
+function _M.member_data(data)
+    check.data(data, "data")
+    return data
 end
 
 

@@ -59,6 +59,15 @@ function _M.flaw(path)
 end
 
 
+--- The path of a folder's child.
+---@param folder string
+---@param name string
+---@return string
+function _M.join(folder, name)
+    return (folder == "/" and "" or folder) .. "/" .. name
+end
+
+
 local function escape(bytes)
     return (gsub(bytes, ".", function(each) return format("%%%02X", byte(each)) end))
 end

@@ -17,6 +17,7 @@ local misuse = require "zklock.misuse"
 local multi = require "zklock.multi"
 local options = require "zklock.options"
 local owners = require "zklock.owner"
+local paths = require "zklock.path"
 local receiver = require "zklock.receiver"
 local sessions = require "zklock.sessions"
 local sorted_names = require "zklock.sorted_names"
@@ -330,7 +331,7 @@ end
 function Session:join(folder, opts)
     options.folder(folder)
     opts = options.join(opts)
-    local path = folder .. "/" .. opts.name
+    local path = paths.join(folder, opts.name)
     if self:forked() then return failure("forked", path) end
     local timeout = opts.timeout or self:timeout()
     local refusal, code = wait.refusal(self)

@@ -89,6 +89,27 @@ describe("a join", function()
         end)
     end
 
+    for _, kind in ipairs(kinds) do
+        for _, operation in ipairs{ "setData", "getData" } do
+            it(("has the data of the last set when a request is lost: %s %s"):format(kind,
+               operation), function()
+                local told = followed(witness)
+                local member = assert(session:join(folder, { name = "a", data = "1" }))
+                has(told, "a=1")
+                proxy:command("%s %s 1", kind, operation)
+                assert.is_true(member:set("2", 30))
+                assert.is_true(member:set("3", 30))
+                has(told, "a=3")
+                fault.reconnected(session, 1)
+                settled()
+                assert.equal("joined", (member:state()))
+                for i, list in ipairs(told) do assert.is_true(i == 1 or list ~= "") end
+                member:leave()
+                has(told, "")
+            end)
+        end
+    end
+
     it("that times out while its create is under way leaves nothing", function()
         local told = followed(witness)
         assert(witness:join(folder, { name = "mark" })) -- the folder is there

@@ -14,6 +14,19 @@ static void end_join(enum zkl_code code) {
     close_session();
 }
 
+/* The next request is a set of these data, of that version. */
+static void check_set(const char *data, int32_t of) {
+    CHECK(asks() && asked.kind == ZKL_RPC_WRITE && asked.ops->kind == ZKL_OP_SET);
+    CHECK_IS(asked.ops->version, of);
+    CHECK(asked.ops->size == strlen(data) && memcmp(asked.ops->data, data, asked.ops->size) == 0);
+}
+
+/* It is carried out, and the node is so. */
+static void set_done(struct zkl_stat stat) {
+    const struct zkl_result result = {.stat = stat};
+    zkl_session_answer(session, asked_id, &(struct zkl_answer){.results = &result});
+}
+
 static void members(void) {
     static const struct zkl_stat ours = {.czxid = 5, .mzxid = 6, .owner = ID};
     TEST("missing parents are made, and their refusal is the member's") {
@@ -73,7 +86,8 @@ static void members(void) {
         join();
         write_done(ZKL_ERROR_NODE_EXISTS);
         show(ZKL_RPC_GET, ours, "another's");
-        write_done(ZKL_ERROR_NONE);
+        check_set("x", 0);
+        set_done((struct zkl_stat){.czxid = 5, .mzxid = 7, .version = 1, .owner = ID});
         CHECK(zkl_request_done(request));
         show(ZKL_RPC_GET, ours, "x");
         end_join(ZKL_OK);
@@ -84,7 +98,8 @@ static void members(void) {
         show(ZKL_RPC_GET, ours, "another's");
         zkl_request_cancel(request, ZKL_TIMEOUT);
         zkl_request_drop(request);
-        write_done(ZKL_ERROR_NONE);
+        check_set("x", 0);
+        set_done((struct zkl_stat){.czxid = 5, .mzxid = 7, .version = 1, .owner = ID});
         write_done(ZKL_ERROR_NONE);
         reply(ZKL_RPC_UNWATCH, (struct zkl_answer){0});
         CHECK(!asks());
@@ -158,24 +173,76 @@ static enum zkl_member_state state_of(const zkl_member *member, enum zkl_code co
     return state;
 }
 
-/* The next request is the node's removal, of whatever version: it is done, and nothing follows. */
-static void check_removal(void) {
+/* The next request is the node's removal, of that version: it is done, and nothing follows. */
+static void check_removal(int32_t of) {
     CHECK(asks() && asked.kind == ZKL_RPC_WRITE && asked.ops->kind == ZKL_OP_DELETE);
-    CHECK_IS(asked.ops->version, -1);
+    CHECK_IS(asked.ops->version, of);
     zkl_session_answer(session, asked_id, &(struct zkl_answer){0});
     reply(ZKL_RPC_UNWATCH, (struct zkl_answer){0});
     CHECK(!asks());
 }
 
 static void leaves(void) {
-    static const struct zkl_stat ours = {.czxid = 5, .mzxid = 6, .owner = ID},
+    static const struct zkl_stat ours = {.czxid = 5, .mzxid = 6, .version = 3, .owner = ID},
                                  others = {.czxid = 5, .mzxid = 6, .owner = ID + 1};
     TEST("a member that leaves while its create is out is removed as soon as it is seen") {
         join();
         zkl_request_drop(request);
         write_done(ZKL_ERROR_NONE);
         show(ZKL_RPC_GET, ours, "x");
-        check_removal();
+        check_removal(3);
+        close_session();
+    }
+    TEST("a member that left during a cut removes the node only if that is its own") {
+        for (int of_others = 0; of_others < 2; of_others++) {
+            CHECK_CASE("%s", of_others ? "another's" : "its own");
+            zkl_member *member = joined();
+            zkl_session_suspended(session);
+            if (of_others) zkl_member_drop(member);
+            zkl_session_connected(session, ID, TIMEOUT);
+            if (!of_others) zkl_member_drop(member);
+            show(ZKL_RPC_GET, of_others ? others : ours, "x");
+            if (!of_others) check_removal(3);
+            else reply(ZKL_RPC_UNWATCH, (struct zkl_answer){0});
+            CHECK(!asks());
+            close_session();
+        }
+    }
+    TEST("a removal that may have been carried out is repeated only after a look") {
+        for (int of_others = 0; of_others < 2; of_others++) {
+            CHECK_CASE("%s", of_others ? "another's" : "its own");
+            zkl_member_drop(joined());
+            fail(ZKL_RPC_WRITE, ZKL_ERROR_OPERATION_TIMEOUT);
+            come_back();
+            show(ZKL_RPC_GET, of_others ? others : ours, "x");
+            if (!of_others) check_removal(3);
+            else reply(ZKL_RPC_UNWATCH, (struct zkl_answer){0});
+            CHECK(!asks());
+            close_session();
+        }
+    }
+    TEST("a node that was written to is looked at before it is removed") {
+        zkl_member_drop(joined());
+        write_done(ZKL_ERROR_BAD_VERSION);
+        CHECK(!asks() && come_back() <= MOMENT);
+        show(ZKL_RPC_GET, ours, "another's");
+        check_removal(3);
+        close_session();
+        zkl_member *member = joined();
+        zkl_session_event(session, ZKL_NODE_CHANGED, "/f/g/me");
+        zkl_member_drop(member);
+        show(ZKL_RPC_GET, ours, "another's");
+        check_removal(3);
+        close_session();
+    }
+    TEST("a removal that is refused is tried again, after a look, a session timeout later") {
+        zkl_member_drop(joined());
+        write_done(ZKL_ERROR_NO_AUTH);
+        pass(TIMEOUT - 1);
+        CHECK(!asks());
+        pass(1);
+        show(ZKL_RPC_GET, ours, "x");
+        check_removal(3);
         close_session();
     }
     TEST("a member whose node went looks whose it is, before it removes one") {
@@ -209,6 +276,21 @@ static void leaves(void) {
         CHECK(!asks());
         end_join(ZKL_OK);
     }
+    TEST("a join that is given up while the removal before it is out leaves nothing") {
+        zkl_member_drop(joined());
+        CHECK(asks());
+        uint64_t removal = asked_id;
+        request = zkl_join(session, "/f/g/me", "x", ZKL_NEVER);
+        CHECK(asks());
+        uint64_t create = asked_id;
+        zkl_session_event(session, ZKL_NODE_DELETED, "/f/g/me");
+        zkl_request_drop(request);
+        zkl_session_answer(session, removal, &(struct zkl_answer){0});
+        zkl_session_answer(session, create, &(struct zkl_answer){0});
+        show(ZKL_RPC_GET, ours, "x");
+        check_removal(3);
+        close_session();
+    }
     TEST("a join that took a node over without a connection removes it when it leaves") {
         zkl_member *before = joined();
         zkl_member_drop(before);
@@ -217,7 +299,7 @@ static void leaves(void) {
         zkl_request_drop(zkl_join(session, "/f/g/me", "x", ZKL_NEVER));
         zkl_session_connected(session, ID, TIMEOUT);
         show(ZKL_RPC_GET, ours, "x");
-        check_removal();
+        check_removal(3);
         close_session();
     }
 }
@@ -237,6 +319,212 @@ static void states(void) {
         CHECK_IS(state_of(member, ZKL_CLOSED), ZKL_MEMBER_ENDED);
         zkl_member_drop(member);
         close_session();
+    }
+}
+
+/* A set of these data, which goes on while others begin. */
+static zkl_request *set(zkl_member *member, const char *data) {
+    return zkl_member_set(member, data, ZKL_NEVER);
+}
+
+static void is_answered(zkl_request *answered, enum zkl_code code) {
+    CHECK(zkl_request_done(answered));
+    if (zkl_request_done(answered)) CHECK_IS(zkl_request_code(answered), code);
+    zkl_request_drop(answered);
+}
+
+static void leave_all(zkl_member *member) {
+    zkl_member_drop(member);
+    close_session();
+}
+
+static void sets(void) {
+    static const struct zkl_stat first = {.czxid = 5, .mzxid = 6, .owner = ID},
+                                 second = {.czxid = 5, .mzxid = 7, .version = 1, .owner = ID},
+                                 third = {.czxid = 5, .mzxid = 8, .version = 2, .owner = ID},
+                                 others = {.czxid = 9, .mzxid = 9, .owner = ID + 1};
+    zkl_member *member;
+    TEST("a set is one write, and a read behind it sets the watch again") {
+        member = joined();
+        zkl_request *one = set(member, "y");
+        check_set("y", 0);
+        zkl_session_event(session, ZKL_NODE_CHANGED, "/f/g/me");
+        CHECK(!zkl_request_done(one));
+        set_done(second);
+        is_answered(one, ZKL_OK);
+        show(ZKL_RPC_GET, second, "y");
+        CHECK(!asks());
+        CHECK_IS(state_of(member, ZKL_OK), ZKL_MEMBER_JOINED);
+        leave_all(member);
+    }
+    TEST("sets that come while one is out are one write, and each is answered by its own") {
+        member = joined();
+        zkl_request *one = set(member, "1");
+        check_set("1", 0);
+        zkl_request *two = set(member, "2"), *three = set(member, "3");
+        CHECK(!asks());
+        zkl_session_answer(session, asked_id,
+                           &(struct zkl_answer){.results = &(struct zkl_result){.stat = second}});
+        is_answered(one, ZKL_OK);
+        CHECK(!zkl_request_done(two));
+        check_set("3", 1);
+        set_done(third);
+        is_answered(two, ZKL_OK);
+        is_answered(three, ZKL_OK);
+        show(ZKL_RPC_GET, third, "3");
+        CHECK(!asks());
+        leave_all(member);
+    }
+    TEST("a set without an answer is looked for, and written only if it is not there") {
+        for (int there = 0; there < 2; there++) {
+            CHECK_CASE("%s", there ? "carried out" : "lost");
+            member = joined();
+            zkl_request *one = set(member, "y");
+            fail(ZKL_RPC_WRITE, ZKL_ERROR_OPERATION_TIMEOUT);
+            come_back();
+            show(ZKL_RPC_GET, there ? second : first, there ? "y" : "x");
+            if (!there) check_set("y", 0);
+            if (!there) set_done(second);
+            is_answered(one, ZKL_OK);
+            if (!there) show(ZKL_RPC_GET, second, "y");
+            CHECK(!asks());
+            leave_all(member);
+        }
+    }
+    TEST("a set writes over another client's data, of the version that was seen") {
+        member = joined();
+        zkl_request *one = set(member, "y");
+        write_done(ZKL_ERROR_BAD_VERSION);
+        CHECK(!asks() && come_back() <= MOMENT);
+        show(ZKL_RPC_GET, second, "another's");
+        check_set("y", 1);
+        set_done(third);
+        is_answered(one, ZKL_OK);
+        show(ZKL_RPC_GET, third, "y");
+        zkl_session_event(session, ZKL_NODE_CHANGED, "/f/g/me");
+        show(ZKL_RPC_GET, (struct zkl_stat){.czxid = 5, .mzxid = 9, .version = 3, .owner = ID},
+             "another's");
+        CHECK(!asks());
+        leave_all(member);
+    }
+    TEST("a set during a cut looks whose the node is, and writes to no other's") {
+        for (int of_others = 0; of_others < 2; of_others++) {
+            CHECK_CASE("%s", of_others ? "another's" : "its own");
+            member = joined();
+            zkl_session_suspended(session);
+            zkl_request *one = set(member, "y");
+            CHECK(!asks());
+            zkl_session_connected(session, ID, TIMEOUT);
+            show(ZKL_RPC_GET, of_others ? others : first, "x");
+            if (!of_others) check_set("y", 0);
+            if (!of_others) set_done(second);
+            is_answered(one, of_others ? ZKL_CONFLICT : ZKL_OK);
+            leave_all(member);
+        }
+    }
+    TEST("a set that ran out of time is carried out all the same") {
+        member = joined();
+        zkl_session_suspended(session);
+        zkl_request *one = zkl_member_set(member, "y", ZKL_SECOND);
+        pass(ZKL_SECOND);
+        is_answered(one, ZKL_TIMEOUT);
+        zkl_session_connected(session, ID, TIMEOUT);
+        show(ZKL_RPC_GET, first, "x");
+        check_set("y", 0);
+        set_done(second);
+        show(ZKL_RPC_GET, second, "y");
+        CHECK(!asks());
+        leave_all(member);
+    }
+    TEST("a node that is made again has the newest data, and that answers the set") {
+        member = joined();
+        zkl_session_suspended(session);
+        zkl_request *one = set(member, "y");
+        zkl_session_expired(session);
+        zkl_session_connected(session, ID + 1, TIMEOUT);
+        CHECK(asks() && asked.ops->kind == ZKL_OP_CREATE && *asked.ops->data == 'y');
+        set_done(others);
+        CHECK(!zkl_request_done(one));
+        show(ZKL_RPC_GET, others, "y");
+        is_answered(one, ZKL_OK);
+        CHECK(!asks());
+        leave_all(member);
+    }
+    TEST("a set while the node is made is written after that") {
+        member = joined();
+        zkl_session_event(session, ZKL_NODE_DELETED, "/f/g/me");
+        CHECK(asks());
+        uint64_t create = asked_id;
+        CHECK(asks());
+        zkl_request *one = set(member, "y");
+        zkl_session_answer(session, create, &(struct zkl_answer){0});
+        const struct zkl_stat again = {.czxid = 8, .mzxid = 8, .owner = ID};
+        const struct zkl_answer old = {.stat = &again, .data = "x", .size = 1};
+        zkl_session_answer(session, asked_id, &old);
+        check_set("y", 0);
+        set_done((struct zkl_stat){.czxid = 8, .mzxid = 9, .version = 1, .owner = ID});
+        is_answered(one, ZKL_OK);
+        leave_all(member);
+    }
+    TEST("a node that a late create made has other data written over, and is news") {
+        member = joined();
+        unsigned before = zkl_member_changes(member);
+        pass(TIMEOUT + 1);
+        show(ZKL_RPC_GET, (struct zkl_stat){.czxid = 8, .mzxid = 8, .owner = ID}, "older");
+        check_set("x", 0);
+        set_done((struct zkl_stat){.czxid = 8, .mzxid = 9, .version = 1, .owner = ID});
+        CHECK_IS(state_of(member, ZKL_OK), ZKL_MEMBER_JOINED);
+        CHECK(zkl_member_changes(member) > before);
+        leave_all(member);
+    }
+    TEST("a set whose node turns out to be gone makes it anew") {
+        member = joined();
+        zkl_request *one = set(member, "y");
+        write_done(ZKL_ERROR_NO_NODE);
+        CHECK_IS(state_of(member, ZKL_OK), ZKL_MEMBER_JOINING);
+        CHECK(asks() && asked.ops->kind == ZKL_OP_CREATE && *asked.ops->data == 'y');
+        zkl_session_answer(session, asked_id, &(struct zkl_answer){0});
+        show(ZKL_RPC_GET, (struct zkl_stat){.czxid = 8, .mzxid = 8, .owner = ID}, "y");
+        is_answered(one, ZKL_OK);
+        leave_all(member);
+    }
+    TEST("a set that is refused says why, and is not repeated") {
+        member = joined();
+        zkl_request *one = set(member, "y");
+        write_done(ZKL_ERROR_NO_AUTH);
+        CHECK_TEXT(zkl_request_detail(one), zkl_error_words(ZKL_ERROR_NO_AUTH));
+        is_answered(one, ZKL_AUTH);
+        pass(TIMEOUT);
+        show(ZKL_RPC_GET, first, "x");
+        CHECK(!asks());
+        CHECK_IS(state_of(member, ZKL_OK), ZKL_MEMBER_JOINED);
+        leave_all(member);
+    }
+    TEST("a node that may not be read is written to") {
+        member = joined();
+        zkl_session_event(session, ZKL_NODE_CHANGED, "/f/g/me");
+        zkl_request *one = set(member, "y");
+        fail(ZKL_RPC_GET, ZKL_ERROR_NO_AUTH);
+        reply(ZKL_RPC_EXISTS, (struct zkl_answer){.stat = &second});
+        check_set("y", 1);
+        set_done(third);
+        is_answered(one, ZKL_OK);
+        leave_all(member);
+    }
+    TEST("a set ends when its member leaves or is given up, or is closed with its session") {
+        for (int how = 0; how < 3; how++) {
+            CHECK_CASE("%d", how);
+            member = joined();
+            zkl_session_suspended(session);
+            zkl_request *one = set(member, "y");
+            if (how == 0) zkl_member_drop(member);
+            if (how == 1) zkl_session_refused(session);
+            if (how == 2) zkl_session_close(session);
+            is_answered(one, how == 1 ? ZKL_AUTH : ZKL_CLOSED);
+            if (how > 0) is_answered(set(member, "z"), how == 1 ? ZKL_AUTH : ZKL_CLOSED);
+            if (how > 0) zkl_member_drop(member);
+            close_session();
+        }
     }
 }
 
@@ -389,6 +677,7 @@ int main(void) {
     attempts();
     leaves();
     states();
+    sets();
     ids();
     return check_report();
 }

@@ -105,7 +105,9 @@ static bool send(struct client *client, uint64_t id, const struct zkl_rpc *rpc) 
                         .issued = clock_of(client),
                         .czxid = claim ? claim->node.czxid : 0,
                         .taken = shadow && shadow->taken,
-                        .leaves = call->kind == CALL_MEMBER_REMOVE,
+                        .of_member =
+                            call->kind == CALL_MEMBER_REMOVE || call->kind == CALL_MEMBER_SET,
+                        .heard = client->heard,
                         .guard = guard_sent(client, call),
                         .signal = user_signal_sent(client, call)};
     client->sent = world.now;
@@ -341,7 +343,7 @@ static void connected(struct client *client, const struct item *back) {
 
 static void expired(struct client *client) {
     client->expiring = false;
-    client->last = 0;
+    client->last = client->heard = 0;
     zkl_session_expired(client->zk);
 }
 
@@ -349,6 +351,11 @@ static void expired(struct client *client) {
 void client_now(struct client *client) {
     zkl_session_at(client->zk, clock_of(client));
     rules_note_holds(client);
+}
+
+static void note_heard(struct client *client, const struct item *item) {
+    bool tells = item->what < CUT && item->error != ZKL_ERROR_CONNECTION_LOSS;
+    if (item->what == BACK || (tells && item->view > client->heard)) client->heard = item->view;
 }
 
 bool client_deliver(struct client *client) {
@@ -359,6 +366,7 @@ bool client_deliver(struct client *client) {
     network_arrive(client, &item);
     client_now(client);
     client->hears = &item;
+    note_heard(client, &item);
     switch (item.what) {
     case REQUEST: answer(client, &item); break;
     case DELETED:

@@ -12,6 +12,9 @@
 
 enum { WORD = 16 }; /* bytes that a word takes as text */
 
+/* The first word of members: what others write is less. */
+enum { MEMBERS_WORD = 1000 };
+
 void data_begin(void);
 
 int datum_at(const char *path); /* NOBODY: it is of no such node */

@@ -134,13 +134,50 @@ void deed_hear_watcher(const struct client *client, uint64_t id) {
 
 /* --- members -------------------------------------------------------------------------------- */
 
+/* Those of a client are different, and larger than all that others write. */
+static unsigned member_word(const struct client *client, char text[WORD]) {
+    unsigned word = MEMBERS_WORD + client->deeds_done;
+    snprintf(text, WORD, "%u", word);
+    return word;
+}
+
 static void join(struct client *client) {
     char text[WORD];
     struct deed *deed = new_deed(client, DEED_JOIN);
     deed->datum = (int)choose(DATA);
-    snprintf(text, WORD, "%u", 1000 + client->deeds_done);
+    deed->word = member_word(client, text);
     tell("%s joins as %s", story_client(client), datum_path(deed->datum));
     deed->request = zkl_join(client->zk, datum_path(deed->datum), text, some_timeout(client, deed));
+}
+
+static struct deed *some_member(const struct client *client) {
+    struct deed *found[DEEDS];
+    unsigned count = 0;
+    EACH_DEED(client, deed) {
+        if (deed->member) found[count++] = deed;
+    }
+    return count ? found[choose(count)] : NULL;
+}
+
+/* The member's from now on, however the request ends; unless nobody took it. */
+static void set(struct client *client) {
+    char text[WORD];
+    struct deed *of = some_member(client), *deed = new_deed(client, DEED_SET);
+    deed->of = of;
+    deed->datum = of->datum;
+    deed->word = member_word(client, text);
+    tell("%s has other data as %s: %s", story_client(client), datum_path(of->datum), text);
+    deed->request = zkl_member_set(of->member, text, some_timeout(client, deed));
+    const struct zkl_request *request = deed->request;
+    bool taken = request && (!request->done || request->code == ZKL_OK);
+    if (taken && of->word) of->word = deed->word;
+}
+
+/* Its sets are at their end. */
+static void note_leave(const struct client *client, const struct deed *leaves) {
+    EACH_DEED(client, deed) {
+        if (deed->of == leaves) deed->cancelled = ZKL_CLOSED;
+    }
 }
 
 static void follow(struct client *client) {
@@ -188,6 +225,7 @@ static void end(struct client *client) {
     struct deed *deed = found[choose(count)];
     deed->cancelled = ZKL_INTERRUPTED;
     tell("%s does not want to hear any more", story_client(client));
+    if (deed->member) note_leave(client, deed);
     if (!deed->request) deed_drop(deed);
     else zkl_request_cancel(deed->request, ZKL_INTERRUPTED);
 }
@@ -214,12 +252,20 @@ static bool data_have_room(void) {
     return true;
 }
 
+static bool has_member(const struct client *client) {
+    EACH_DEED(client, deed) {
+        if (deed->member) return true;
+    }
+    return false;
+}
+
 /* Which can be begun now, a bit each. */
 static unsigned possible(const struct client *client) {
     unsigned kinds = world.setting.deeds;
     if (count_deeds(client) == DEEDS) return 0;
     if (!user_has(client, has_lease)) kinds &= ~IS_HELD;
-    if (!data_have_room()) kinds &= ~(1U << DEED_JOIN);
+    if (!data_have_room()) kinds &= ~(1U << DEED_JOIN | 1U << DEED_SET);
+    if (!has_member(client)) kinds &= ~(1U << DEED_SET);
     if (world.guard_count == GUARDS) kinds &= ~(1U << DEED_GUARD);
     if (kinds & 1U << DEED_REVOKE && !nodes_have(may_be_asked)) kinds &= ~(1U << DEED_REVOKE);
     return kinds;
@@ -241,6 +287,7 @@ static void begin(struct client *client, enum deed_kind kind) {
     case DEED_WATCH: watch(client); break;
     case DEED_JOIN: join(client); break;
     case DEED_FOLLOW: follow(client); break;
+    case DEED_SET: set(client); break;
     case DEED_KINDS: break;
     }
 }

@@ -339,6 +339,7 @@ void network_connect(struct client *client, int server, zkl_time timeout) {
     world.sessions[client->session].touched = world.now;
     struct item back = {.what = BACK,
                         .node = NOBODY,
+                        .view = world.servers[server].seen,
                         .session = client->session,
                         .issued = clock_of(client),
                         .arrived = true};

@@ -30,7 +30,7 @@ void rules_on_open_deed(const struct client *client, const struct deed *deed, zk
 void rules_on_deed(const struct client *client, const struct deed *deed); /* it is answered */
 void rules_on_sight(const struct client *client, struct deed *deed, const struct zkl_sight *sight);
 void rules_on_member(const struct client *client, const struct deed *deed);
-void rules_on_leave(int datum, int session); /* a member's removal is carried out */
+void rules_on_own_write(int datum, int session, const struct item *item); /* a member's */
 void rules_on_roll(const struct client *client, struct deed *deed, const struct zkl_roll *roll);
 bool rules_is_up_to_date(const struct client *client,
                          const struct deed *deed); /* its user knows how its node is */

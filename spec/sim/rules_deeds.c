@@ -238,13 +238,26 @@ void rules_on_member(const struct client *client, const struct deed *deed) {
     require(state != ZKL_MEMBER_ENDED || right, "a membership ends for the reason that is given");
 }
 
-/* Others' only where the own one was there before, and a stranger took it away meanwhile. */
-void rules_on_leave(int which, int session) {
+/*
+ * Others' only where the own one was there in the view that the session had heard of last: a
+ * stranger took it away since. Where events are kept back, it was there at any time.
+ */
+void rules_on_own_write(int which, int session, const struct item *item) {
     const struct datum *datum = &world.data[which];
-    bool had = false;
-    for (const struct fact *fact = datum->facts; fact <= fact_now(datum); fact++)
-        had = had || fact->session == session + 1;
-    require(had, "a member removes no node of another's");
+    bool known = false;
+    for (const struct fact *fact = datum->facts; fact <= fact_now(datum); fact++) {
+        bool seen = fact_end(datum, fact) > item->heard || world.setting.refusals;
+        known = known || (fact->session == session + 1 && seen);
+    }
+    require(known, "a member writes to no node of another's, and removes none");
+}
+
+/* The member's newest data, or what others wrote over them. */
+static bool has_newest(const struct deed *deed) {
+    const struct datum *datum = &world.data[deed->datum];
+    const struct fact *fact = fact_now(datum);
+    while (fact > datum->facts && fact->word && fact->word < MEMBERS_WORD) fact--;
+    return !deed->word || fact->word == deed->word;
 }
 
 static bool member_is_up_to_date(const struct client *client, const struct deed *deed) {
@@ -254,7 +267,22 @@ static bool member_is_up_to_date(const struct client *client, const struct deed 
     int session = fact_now(&world.data[deed->datum])->session;
     if (state == ZKL_MEMBER_ENDED) return true;
     bool there = session && world.sessions[session - 1].id == zkl_session_id(client->zk);
-    return state == ZKL_MEMBER_JOINED && there;
+    return state == ZKL_MEMBER_JOINED && there && has_newest(deed);
+}
+
+/* Data that are told to be set were in the node since, or newer ones of its member. */
+static void check_set(const struct client *client, const struct deed *deed) {
+    const struct datum *datum = &world.data[deed->datum];
+    enum zkl_code code = zkl_request_code(deed->request);
+    bool was = false;
+    if (deed->of->used && code != ZKL_OK && code != ZKL_TIMEOUT && code != ZKL_INTERRUPTED)
+        deed->of->word = 0; /* refused */
+    if (code != ZKL_OK) return;
+    for (const struct fact *fact = datum->facts; fact <= fact_now(datum); fact++) {
+        bool its = fact->word >= deed->word && is_of(client, fact->session);
+        was = was || (its && fact_end(datum, fact) > deed->seen);
+    }
+    require(was, "data that are told to be set were in the member's node");
 }
 
 /* --- who is in the folder ----------------------------------------------------------------------
@@ -344,7 +372,9 @@ static bool is_true(const struct client *client, const struct deed *deed, enum z
     case ZKL_CLOSED: return client->closing || deed->cancelled == code;
     case ZKL_NO_MEMORY: return world.shortages > 0;
     case ZKL_NO_NODE: return guards || deed->kind == DEED_GET;
-    case ZKL_CONFLICT: return guards || (deed->kind == DEED_JOIN && is_taken(client, deed));
+    case ZKL_CONFLICT:
+        if (deed->kind == DEED_SET) return is_taken(client, deed->of);
+        return guards || (deed->kind == DEED_JOIN && is_taken(client, deed));
     case ZKL_UNSUPPORTED: return guards && fixed;
     default: return code == deed->cancelled && code != ZKL_OK;
     }
@@ -372,6 +402,7 @@ void rules_on_deed(const struct client *client, const struct deed *deed) {
     case DEED_QUEUE: check_queue(client, deed); break;
     case DEED_REVOKE: check_revocation(deed); break;
     case DEED_JOIN: check_join(client, deed); break;
+    case DEED_SET: check_set(client, deed); break;
     case DEED_WATCH:
     case DEED_FOLLOW:
     case DEED_KINDS: break;
@@ -390,7 +421,8 @@ void rules_on_open_deed(const struct client *client, const struct deed *deed, zk
     const struct zkl_request *request = deed->request;
     if (!request) return;
     require(now < deed->deadline, "no deed outlives its deadline");
-    require(!deed->asker || deed->kind == DEED_JOIN || deed->asker == zkl_session_id(client->zk),
+    bool outlives = deed->kind == DEED_JOIN || deed->kind == DEED_SET;
+    require(!deed->asker || outlives || deed->asker == zkl_session_id(client->zk),
             "no deed outlives its session");
     require(request->calls || !is_lost(&request->stakes), "no deed waits for a lease that is lost");
 }

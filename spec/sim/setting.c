@@ -153,6 +153,7 @@ static void set_any(void) {
     set_session(&setting);
     if (choose(4) == 3) setting.deeds = choose(BIT(DEED_JOIN));
     if (setting.deeds && !setting.room && choose(2)) setting.deeds |= choose(4) << DEED_JOIN;
+    if (setting.deeds & BIT(DEED_JOIN)) setting.deeds |= BIT(DEED_SET);
     setting.shortage = choose(20) == 19;
     setting.lazy = choose(2);
     setting.boot = choose(4) == 3;

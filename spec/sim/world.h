@@ -175,7 +175,8 @@ struct item {
     /* for the rules: */
     int64_t czxid;   /* of the claim that asks, as it knows it */
     bool taken;      /* it is a waiter's whose lock was granted again */
-    bool leaves;     /* it is a member's removal */
+    bool of_member;  /* it is a member's write to its node, or its removal */
+    zxid heard;      /* what its session had heard when it was sent */
     unsigned guard;  /* which of the guards it is; 0: none */
     unsigned signal; /* of which of the requests that signal it is; 0: none */
 };
@@ -228,6 +229,7 @@ enum deed_kind {
     DEED_WATCH,
     DEED_JOIN,
     DEED_FOLLOW,
+    DEED_SET, /* of a member's data */
     DEED_KINDS
 };
 
@@ -244,7 +246,9 @@ struct deed {
     enum zkl_code cancelled;     /* why the user, or a close, gave it up */
     zxid asked, seen;            /* the last commit when it was asked, and the client's */
     uint64_t asker;              /* the id of the session that asked, if there was one; or 0 */
-    int datum;                   /* GET, WATCH, JOIN */
+    int datum;                   /* GET, WATCH, JOIN, SET */
+    unsigned word;               /* JOIN: the member's newest data, 0: they were refused; SET */
+    struct deed *of;             /* SET: the member's */
     int line;                    /* QUEUE */
     int node;                    /* REVOKE */
     unsigned guard;              /* GUARD: which */
@@ -300,6 +304,7 @@ struct client {
     bool stirred[LINES];       /* since then it was told that the children are others */
     zkl_time proved;           /* issue time of the newest proof: the rules' own account of it */
     zxid last;                 /* the newest zxid that its library saw */
+    zxid heard;                /* the newest that its session heard of: of a reply or a connection */
     zkl_time sent;             /* world time of its last packet, for the library's ping */
     int rate;                  /* of its clock, per mille */
     zkl_time offset;           /* of its clock */

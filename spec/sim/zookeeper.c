@@ -511,7 +511,7 @@ static void set(struct node *node, const struct zkl_op *op, int session, const s
 static int apply(const struct zkl_op *op, int session, struct item *item, zxid at) {
     int datum = datum_at(op->path);
     if (datum != NOBODY) {
-        if (item->leaves) rules_on_leave(datum, session);
+        if (item->of_member) rules_on_own_write(datum, session, item);
         datum_apply(datum, op, session, at);
         return NODES + datum;
     }

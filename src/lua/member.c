@@ -7,8 +7,8 @@ static int id(lua_State *L) {
 }
 
 /*
- * member:state() -> "joining", "joined" | why it has ended, the server's reason or nil | nothing:
- * a finalizer has just dropped it
+ * member:state() -> "joining", "joined" or why it has ended; the server's reason or nil; how often
+ * that has changed | nothing: a finalizer has just dropped it
  */
 static int state(lua_State *L) {
     enum zkl_code why;
@@ -16,14 +16,24 @@ static int state(lua_State *L) {
     zkl_member *member = zkl_lua_enter_full(L, ZKL_MEMBER_BOX);
     if (!member) return 0;
     enum zkl_member_state now = zkl_member_state(member, &why, &detail);
+    unsigned changes = zkl_member_changes(member);
     zkl_lua_leave(L);
-    if (now != ZKL_MEMBER_ENDED) {
-        lua_pushstring(L, now == ZKL_MEMBER_JOINED ? "joined" : "joining");
-        return 1;
-    }
-    lua_pushstring(L, zkl_code_name(why));
+    if (now == ZKL_MEMBER_JOINED) lua_pushliteral(L, "joined");
+    else if (now != ZKL_MEMBER_ENDED) lua_pushliteral(L, "joining");
+    else lua_pushstring(L, zkl_code_name(why));
     lua_pushstring(L, detail); /* NULL: nil */
-    return 2;
+    lua_pushnumber(L, changes);
+    return 3;
+}
+
+/* member:set(data, timeout) -> request | nothing: a finalizer has just dropped it */
+static int set(lua_State *L) {
+    const struct zkl_box *box = zkl_lua_to_box(L, 1, ZKL_MEMBER_BOX);
+    const char *data = luaL_checkstring(L, 2);
+    zkl_time limit = zkl_lua_time(L, 3);
+    zkl_lua_box(L, ZKL_REQUEST_BOX);
+    zkl_member *member = zkl_lua_enter_full(L, ZKL_MEMBER_BOX);
+    return member ? zkl_lua_begun(L, box->client, zkl_member_set(member, data, limit)) : 0;
 }
 
 static void drop_held(void *member) {
@@ -41,7 +51,7 @@ static int collect(lua_State *L) {
 
 void zkl_lua_open_member(lua_State *L) {
     static const luaL_Reg methods[] = {
-        {"drop", drop}, {"id", id}, {"state", state}, {"__gc", collect}, {NULL, NULL},
+        {"drop", drop}, {"id", id}, {"set", set}, {"state", state}, {"__gc", collect}, {NULL, NULL},
     };
     zkl_lua_class(L, ZKL_MEMBER_BOX, methods);
 }

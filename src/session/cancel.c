@@ -44,7 +44,8 @@ static enum zkl_code verdict(const struct zkl_request *request, enum zkl_code co
  * pause.
  */
 static bool goes_on(const struct zkl_request *request, enum zkl_code code) {
-    bool outlives = request->kind == REQUEST_PAUSE || request->kind == REQUEST_JOIN;
+    bool of_member = request->kind == REQUEST_JOIN || request->kind == REQUEST_SET;
+    bool outlives = request->kind == REQUEST_PAUSE || of_member;
     return zkl_request_contends(request) || (outlives && code == ZKL_EXPIRED);
 }
 

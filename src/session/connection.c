@@ -174,6 +174,7 @@ void zkl_session_suspended(zkl_session *session) {
     change(session, ZKL_SESSION_SUSPENDED);
     zkl_stakes_feed(session, suspend);
     zkl_stakes_feed(session, take_notice);
+    zkl_member_suspend_all(session);
     zkl_session_wake(session, 0);
 }
 

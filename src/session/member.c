@@ -12,9 +12,17 @@
  * read once more, for another watch. As a server may keep an event back (watcher.c), it is read
  * once a session timeout, too.
  *
- * Who leaves removes the node if it was seen as ours. A create whose reply was lost may be carried
- * out up to a session timeout later: so long a member looks again after it left. A member that
- * joins under the path meanwhile takes that over.
+ * Any client may use the name. So the node is written to, and removed, only while it is known as
+ * ours: it was seen in this connection, no event came since, and it has the version that it had
+ * then. After a cut, an event, or a write without an answer it is looked at first. (No request of
+ * ZooKeeper's has a condition on the czxid: docs/design/not-prevented.md.)
+ *
+ * The user may set other data at any time. The newest are written as soon as they can be, or the
+ * node is made with them. That one of several sets is answered does not wait for later ones.
+ *
+ * A create whose reply was lost may be carried out up to a session timeout later: so long a member
+ * looks again after it left. A member that joins under the path meanwhile takes that over. A node
+ * that such a create made has another czxid, and perhaps older data.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -23,6 +31,7 @@
 #include "internal.h"
 #include "member.h"
 #include "request.h"
+#include "stake_feed.h"
 
 /* How long an attempt waits after one that brought nothing. */
 #define PAUSE (ZKL_SECOND / 10)
@@ -34,6 +43,7 @@ void zkl_member_unref(struct zkl_member *member) {
     if (--member->references > 0) return;
     free(member->path);
     free(member->data);
+    free(member->newer);
     free(member);
 }
 
@@ -43,6 +53,7 @@ static size_t cost(const struct zkl_session *session, const char *path) {
 }
 
 static void post(struct zkl_member *member) {
+    member->changes++;
     if (member->request || member->note.posted) return;
     member->references++;
     zkl_events_post(member->session, &member->note, ZKL_EVENT_MEMBER);
@@ -62,12 +73,39 @@ static void answer_join(struct zkl_member *member) {
     if (request) zkl_request_finish(request, code, member->error);
 }
 
+/* Ends the sets of data up to that number; those that have ended meanwhile are let go, too. */
+static void answer_sets(struct zkl_member *member, uint64_t number, enum zkl_code code, int error) {
+    struct zkl_request **link = &member->sets, *set;
+    while ((set = *link)) {
+        if (set->number <= number) zkl_request_finish(set, code, error);
+        if (!set->done) {
+            link = &set->next_set;
+            continue;
+        }
+        *link = set->next_set;
+        zkl_request_unref(set);
+    }
+}
+
+/* The node has the current data, or may not be given them. */
+static void settle(struct zkl_member *member, enum zkl_code code, int error) {
+    member->settled = member->current;
+    answer_sets(member, member->settled, code, error);
+}
+
+/* Of a member that leaves or has ended. */
+static enum zkl_code end_of(const struct zkl_member *member) {
+    return member->code == ZKL_OK ? ZKL_CLOSED : member->code;
+}
+
 static void change(struct zkl_member *member, enum zkl_member_state state) {
     if (member->state == state) return;
     bool leaves = state == ZKL_MEMBER_LEAVING || member->state == ZKL_MEMBER_LEAVING;
+    bool over = state == ZKL_MEMBER_LEAVING || state == ZKL_MEMBER_ENDED;
     member->state = state;
     if (!leaves) post(member);
     if (state != ZKL_MEMBER_JOINING) answer_join(member);
+    if (over) answer_sets(member, member->newest, end_of(member), member->error);
 }
 
 /* The first reason is the one that its user is told. */
@@ -146,32 +184,54 @@ static void attempt(struct zkl_member *member) {
         act_after(member, PAUSE);
     struct call *call = call_for(member, CALL_MEMBER_CREATE);
     if (!call) return;
-    member->unseen = true;
+    member->node = MEMBER_NODE_UNSEEN;
     zkl_call_create(call, member->path, NULL, member->data, ZKL_EPHEMERAL);
     read_node(member);
 }
 
-static void set_data(struct zkl_member *member) {
+static void write_data(struct zkl_member *member) {
     struct call *call = call_for(member, CALL_MEMBER_SET);
-    if (call) zkl_call_set(call, member->path, NULL, member->data, -1);
+    if (call) zkl_call_set(call, member->path, NULL, member->data, member->version);
 }
 
-/* Perhaps a stranger made the node since it was seen as ours: then it is that one's. */
 static void remove_node(struct zkl_member *member) {
     struct call *call = call_for(member, CALL_MEMBER_REMOVE);
-    if (call) zkl_call_delete(call, member->path, NULL, -1);
+    if (call) zkl_call_delete(call, member->path, NULL, member->version);
+}
+
+/* No request is out that refers to the data before. */
+static void take_newest(struct zkl_member *member) {
+    if (!member->newer) return;
+    free(member->data);
+    member->data = member->newer;
+    member->newer = NULL;
+    member->current = member->newest;
+}
+
+/* An answer may show it as ours again. */
+static void lose_sight(struct zkl_member *member) {
+    if (member->node == MEMBER_NODE_OURS) member->node = MEMBER_NODE_UNSEEN;
 }
 
 static void start(struct zkl_member *member) {
     struct zkl_session *session = member->session;
     bool may = session->state == ZKL_SESSION_CONNECTED && !member->calls;
     if (!may || session->now < member->act_at) return;
+    bool ours = member->node == MEMBER_NODE_OURS;
     member->act_at = ZKL_NEVER;
+    lose_sight(member);
+    take_newest(member);
     switch (member->state) {
-    case ZKL_MEMBER_JOINING: attempt(member); break;
-    case ZKL_MEMBER_JOINED: read_node(member); break;
+    case ZKL_MEMBER_JOINING:
+        if (ours) write_data(member);
+        else attempt(member);
+        break;
+    case ZKL_MEMBER_JOINED:
+        if (ours && member->settled < member->current) write_data(member);
+        else read_node(member);
+        break;
     case ZKL_MEMBER_LEAVING:
-        if (member->ours) remove_node(member);
+        if (ours) remove_node(member);
         else read_node(member);
         break;
     case ZKL_MEMBER_ENDED: break;
@@ -201,7 +261,7 @@ static bool is_earlier(const struct zkl_session *session, uint64_t id) {
 /* Nothing of it is there, but perhaps later: the answer may be as old as its request. */
 static void be_gone(struct zkl_member *member) {
     zkl_time now = member->session->now, doubt_at = member->doubt_at;
-    member->ours = false;
+    member->node = MEMBER_NODE_ABSENT;
     if (member->asked_at >= doubt_at) end(member, ZKL_RELEASED, 0);
     else act_after(member, now < doubt_at ? doubt_at - now : 0);
 }
@@ -216,34 +276,54 @@ static void give_up(struct zkl_member *member, enum zkl_code code, int error) {
     be_gone(member);
 }
 
-/* Data of ours that differ are those of a member that left: its removal was lost. */
-static void see_ours(struct zkl_member *member, bool other_data) {
-    bool joining = member->state == ZKL_MEMBER_JOINING;
-    member->ours = true;
-    if (joining && other_data) set_data(member);
-    else if (joining) change(member, ZKL_MEMBER_JOINED);
-    else if (member->state == ZKL_MEMBER_LEAVING) act_after(member, 0);
+/*
+ * Other data than the current ones stay if they were written to the node that was joined: they are
+ * another client's.
+ */
+static void see_ours(struct zkl_member *member, const struct zkl_stat *stat, bool other_data) {
+    bool connected = member->session->state == ZKL_SESSION_CONNECTED;
+    bool anew = member->czxid != stat->czxid;
+    member->node = connected ? MEMBER_NODE_OURS : MEMBER_NODE_UNSEEN;
+    member->czxid = stat->czxid;
+    member->version = stat->version;
+    if (member->state == ZKL_MEMBER_JOINED && anew) change(member, ZKL_MEMBER_JOINING);
+    bool leaving = member->state == ZKL_MEMBER_LEAVING;
+    bool unsettled = member->state == ZKL_MEMBER_JOINING || member->settled < member->current;
+    if (leaving || (unsettled && other_data)) {
+        act_after(member, 0);
+    } else if (unsettled) {
+        settle(member, ZKL_OK, 0);
+        change(member, ZKL_MEMBER_JOINED);
+    }
 }
 
-static void see(struct zkl_member *member, uint64_t owner, bool other_data) {
-    struct zkl_session *session = member->session;
-    member->unseen = false;
-    member->refusal = ZKL_OK;
-    if (owner == session->common.session) see_ours(member, other_data);
-    else if (member->state == ZKL_MEMBER_LEAVING) be_gone(member);
-    else if (is_earlier(session, owner)) change(member, ZKL_MEMBER_JOINING);
+/* A lock of this session may have made a node of that name, too. */
+static bool is_ours(const struct zkl_member *member, uint64_t owner) {
+    return owner == member->session->common.session &&
+           !zkl_stake_of(member->session, member->path);
+}
+
+static void see_others(struct zkl_member *member, uint64_t owner) {
+    member->node = MEMBER_NODE_ABSENT;
+    if (member->state == ZKL_MEMBER_LEAVING) be_gone(member);
+    else if (is_earlier(member->session, owner)) change(member, ZKL_MEMBER_JOINING);
     else give_up(member, ZKL_CONFLICT, ZKL_ERROR_NODE_EXISTS);
+}
+
+static void see(struct zkl_member *member, const struct zkl_stat *stat, bool other_data) {
+    member->refusal = ZKL_OK;
+    if (is_ours(member, stat->owner)) see_ours(member, stat, other_data);
+    else see_others(member, stat->owner);
     check_later(member);
 }
 
 static void see_nothing(struct zkl_member *member) {
     bool at_once = member->state == ZKL_MEMBER_JOINED || (member->parents && !member->made_parents);
-    member->unseen = false;
+    member->node = MEMBER_NODE_ABSENT;
     if (member->state == ZKL_MEMBER_LEAVING) be_gone(member);
     else if (member->refusal != ZKL_OK && member->state == ZKL_MEMBER_JOINING)
         give_up(member, member->refusal, member->refused);
     else {
-        member->ours = false;
         change(member, ZKL_MEMBER_JOINING);
         act_after(member, at_once ? 0 : PAUSE);
     }
@@ -253,16 +333,21 @@ static void answer_get(struct zkl_member *member, const struct answer *answer) {
     const char *data = member->data;
     if (answer->reply == ZKL_UNKNOWN) act_after(member, PAUSE);
     else if (answer->reply == ZKL_DONE)
-        see(member, answer->stat->owner, !zkl_answer_has(answer, data, strlen(data)));
+        see(member, answer->stat, !zkl_answer_has(answer, data, strlen(data)));
     else if (answer->reply == ZKL_ABSENT) see_nothing(member);
     else look(member, CALL_MEMBER_EXISTS, ZKL_RPC_EXISTS);
 }
 
-/* A server from 3.8.4 on hides whose a node is: ours may be read, so it is a stranger's. */
+/*
+ * What is in it is not known: data that were set are written. A server from 3.8.4 on hides whose a
+ * node is: ours may be read, so it is a stranger's.
+ */
 static void answer_exists(struct zkl_member *member, const struct answer *answer) {
-    if (answer->reply == ZKL_DONE) see(member, answer->stat->owner, false);
+    static const struct zkl_stat strangers = {.owner = 0};
+    if (answer->reply == ZKL_DONE)
+        see(member, answer->stat, member->settled < member->current);
     else if (answer->reply == ZKL_ABSENT) see_nothing(member);
-    else if (answer->rc == ZKL_ERROR_NO_AUTH) see(member, 0, false);
+    else if (answer->rc == ZKL_ERROR_NO_AUTH) see(member, &strangers, false);
     else act_after(member, PAUSE);
 }
 
@@ -296,16 +381,29 @@ static void answer_parent(struct zkl_member *member, const struct call *call,
     if (zkl_call_parent_matters(call, answer) && refused) be_refused(member, answer);
 }
 
-/* The event of the own write may have used up the watch. */
+/* Another write came first, or there is no answer: it is looked at. */
+static bool is_in_doubt(const struct answer *answer) {
+    return answer->reply == ZKL_UNKNOWN || answer->rc == ZKL_ERROR_BAD_VERSION;
+}
+
+/* The event of the own write has used up the watch. */
 static void answer_set(struct zkl_member *member, const struct answer *answer) {
-    if (answer->reply == ZKL_DONE && member->state == ZKL_MEMBER_JOINING)
-        change(member, ZKL_MEMBER_JOINED);
-    act_after(member, answer->reply == ZKL_DONE ? 0 : PAUSE);
+    if (answer->reply == ZKL_DONE) {
+        see(member, answer->stat, false);
+        act_after(member, 0);
+    } else if (answer->reply == ZKL_ABSENT) {
+        see_nothing(member);
+    } else if (is_in_doubt(answer)) {
+        act_after(member, PAUSE);
+    } else {
+        settle(member, answer->why, answer->rc);
+        check_later(member);
+    }
 }
 
 static void answer_remove(struct zkl_member *member, const struct answer *answer) {
     assert(member->state == ZKL_MEMBER_LEAVING);
-    if (answer->reply == ZKL_UNKNOWN) act_after(member, PAUSE);
+    if (is_in_doubt(answer)) act_after(member, PAUSE);
     else if (answer->reply == ZKL_REFUSED) check_later(member);
     else be_gone(member);
 }
@@ -327,7 +425,7 @@ void zkl_member_answer(const struct call *call, const struct answer *answer) {
 }
 
 static void hear(struct zkl_member *member, enum zkl_node_event event) {
-    if (event == ZKL_NODE_DELETED) member->ours = false;
+    lose_sight(member);
     if (event == ZKL_NODE_DELETED && member->state == ZKL_MEMBER_JOINED)
         change(member, ZKL_MEMBER_JOINING);
     if (member->state == ZKL_MEMBER_LEAVING) return; /* the answers tell */
@@ -343,8 +441,12 @@ void zkl_member_event(struct zkl_session *session, enum zkl_node_event event, co
     }
 }
 
+void zkl_member_suspend_all(struct zkl_session *session) {
+    for (struct zkl_member *each = session->members; each; each = each->next) lose_sight(each);
+}
+
 static void expire(struct zkl_member *member, enum zkl_code refusal) {
-    member->ours = member->unseen = false;
+    member->node = MEMBER_NODE_ABSENT;
     member->doubt_at = 0;
     if (member->state == ZKL_MEMBER_LEAVING) end(member, ZKL_RELEASED, 0);
     else if (refusal != ZKL_OK) end(member, refusal, 0);
@@ -404,7 +506,7 @@ static void begin(struct zkl_member *member, struct zkl_request *request) {
 /* What that one left, or may have left, is this one's to find and to remove. */
 static void take_over(struct zkl_member *member, struct zkl_member *before) {
     member->doubt_at = before->doubt_at;
-    member->unseen = true;
+    member->node = MEMBER_NODE_UNSEEN;
     end(before, ZKL_RELEASED, 0);
 }
 
@@ -453,10 +555,36 @@ enum zkl_member_state zkl_member_state(const zkl_member *member, enum zkl_code *
     return member->code == ZKL_OK ? member->state : ZKL_MEMBER_ENDED;
 }
 
+unsigned zkl_member_changes(const zkl_member *member) {
+    return member->changes;
+}
+
+static void set_data(struct zkl_member *member, struct zkl_request *request, char *data) {
+    answer_sets(member, member->settled, ZKL_OK, 0); /* lets those go that have ended */
+    free(member->newer);
+    member->newer = data;
+    request->number = ++member->newest;
+    struct zkl_request **end_of_sets = &member->sets;
+    while (*end_of_sets) end_of_sets = &(*end_of_sets)->next_set;
+    *end_of_sets = request;
+    zkl_request_ref(request);
+    act_after(member, 0);
+    start(member);
+}
+
+zkl_request *zkl_member_set(zkl_member *member, const char *data, zkl_time timeout) {
+    struct zkl_request *request = zkl_request_new(member->session, REQUEST_SET, timeout);
+    bool over = member->state == ZKL_MEMBER_LEAVING || member->state == ZKL_MEMBER_ENDED;
+    char *copy = request && !over ? strdup(data) : NULL;
+    if (copy) set_data(member, request, copy);
+    else if (request) zkl_request_finish(request, over ? end_of(member) : ZKL_NO_MEMORY, 0);
+    return request;
+}
+
 static void leave(struct zkl_member *member) {
     if (member->state == ZKL_MEMBER_ENDED) return;
     change(member, ZKL_MEMBER_LEAVING);
-    if (!member->ours && !member->unseen) be_gone(member);
+    if (member->node == MEMBER_NODE_ABSENT) be_gone(member);
     else if (!member->calls) act_after(member, 0);
     start(member);
 }

@@ -5,18 +5,32 @@
 #include "call.h"
 #include "events.h"
 
+/* What is known of a node of the member's name. */
+enum member_node {
+    MEMBER_NODE_ABSENT, /* it is not there, or another's */
+    MEMBER_NODE_UNSEEN, /* whether it is there, and whose, has to be looked at */
+    MEMBER_NODE_OURS    /* seen in this connection as this ZooKeeper session's, and no event since */
+};
+
 struct zkl_member {
     struct zkl_session *session;
     struct zkl_member *next, **link; /* in session->members, until ENDED */
     enum zkl_member_state state;
     enum zkl_code code; /* ENDED: why */
     int error;          /* the server's error code behind that */
-    char *path, *data;
+    char *path;
+    char *data;  /* that its requests write: the user's `current` */
+    char *newer; /* the user's `newest`, set while requests were out; NULL: these are `data` */
+    uint64_t newest, current; /* data are numbered; 0: the join's */
+    uint64_t settled;         /* the last that its node had, or was refused for */
+    struct zkl_request *sets; /* that wait for their data to be settled; counted */
     struct watch *watch;         /* of the node; pinned until ENDED */
     struct zkl_request *request; /* the join; NULL: the member was taken, or is leaving */
     struct note note;            /* its state has changed */
-    bool ours;                   /* the node was seen, or set, as this ZooKeeper session's */
-    bool unseen;                 /* a create was sent since it was looked at */
+    unsigned changes;            /* how often */
+    enum member_node node;
+    int64_t czxid;               /* of its own node that was seen last */
+    int32_t version;             /* of the data of that */
     bool parents;                /* they are missing: the next attempt makes them, too */
     bool made_parents;           /* this attempt did */
     enum zkl_code refusal;       /* what this attempt was refused for, and the error code */
@@ -34,6 +48,7 @@ void zkl_member_answer(const struct call *call, const struct answer *answer);
 void zkl_member_event(struct zkl_session *session, enum zkl_node_event event, const char *node);
 void zkl_member_start_all(struct zkl_session *session);     /* what is due */
 zkl_time zkl_member_due(const struct zkl_session *session); /* the first of that */
+void zkl_member_suspend_all(struct zkl_session *session);   /* the connection is lost */
 void zkl_member_expire_all(struct zkl_session *session);    /* the ZooKeeper session is gone */
 void zkl_member_end_all(struct zkl_session *session);       /* the session closes */
 

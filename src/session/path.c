@@ -93,7 +93,7 @@ char *zkl_path_join(const char *parent, const char *name) {
     size_t size = strlen(parent) + 1 + strlen(name) + 1;
     char *joined = malloc(size);
     if (!joined) return NULL;
-    strcpy(joined, parent);
+    strcpy(joined, strcmp(parent, "/") == 0 ? "" : parent);
     strcat(joined, "/");
     return strcat(joined, name);
 }

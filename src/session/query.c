@@ -113,6 +113,7 @@ static void start(struct zkl_request *request) {
     case REQUEST_WAIT:
     case REQUEST_RELEASE:
     case REQUEST_JOIN:
+    case REQUEST_SET:
     case REQUEST_PAUSE:
     case REQUEST_DRAIN: break;
     }

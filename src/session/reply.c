@@ -124,6 +124,7 @@ static bool is_sound(const struct call *call, const struct answer *answer) {
     case CALL_GET:
     case CALL_WATCHER_GET: return is_data(answer);
     case CALL_MARK:
+    case CALL_MEMBER_SET:
     case CALL_REVOKE: return is_lock_node(answer->stat);
     case CALL_WATCHER_EXISTS:
     case CALL_MEMBER_EXISTS:
@@ -131,7 +132,6 @@ static bool is_sound(const struct call *call, const struct answer *answer) {
     case CALL_PARENT: /* that it was done is all that is taken from these */
     case CALL_MEMBER_PARENT:
     case CALL_MEMBER_CREATE: /* the get behind it tells what is there */
-    case CALL_MEMBER_SET:
     case CALL_MEMBER_REMOVE:
     case CALL_SYNC:
     case CALL_REMOVE:

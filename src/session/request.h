@@ -21,6 +21,7 @@ enum request_kind {
     REQUEST_GET,
     REQUEST_CHILDREN,
     REQUEST_JOIN,
+    REQUEST_SET, /* of a member's data */
     REQUEST_PAUSE,
     REQUEST_DRAIN
 };
@@ -76,6 +77,10 @@ struct zkl_request {
         };
         struct zkl_request *next_leaving; /* RELEASE: in stake->leaving */
         struct zkl_member *member;        /* JOIN: counted, until it is taken */
+        struct {                          /* SET */
+            struct zkl_request *next_set; /* in member->sets */
+            uint64_t number;              /* of its data */
+        };
     };
 };
 

@@ -85,7 +85,8 @@ static struct seen *find(const struct zkl_roster *roster, const char *name) {
 
 /* The member whose node that is; NULL: none. */
 static struct seen *find_node(const struct zkl_roster *roster, const char *node) {
-    size_t length = strlen(roster->folder);
+    bool is_root = strcmp(roster->folder, "/") == 0;
+    size_t length = is_root ? 0 : strlen(roster->folder);
     bool below = node && strncmp(node, roster->folder, length) == 0 && node[length] == '/';
     return below ? find(roster, node + length + 1) : NULL;
 }

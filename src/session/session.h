@@ -470,6 +470,12 @@ enum zkl_member_state {
 uint64_t zkl_member_id(const zkl_member *member);
 enum zkl_member_state zkl_member_state(const zkl_member *member, enum zkl_code *why,
                                        const char **detail);
+unsigned zkl_member_changes(const zkl_member *member); /* how often the state has changed */
+/*
+ * Gives the node other data; done when it has them, or newer ones of another call. However the
+ * request ends, the node is given them, and is made again with them. ZKL_CLOSED: the member leaves.
+ */
+zkl_request *zkl_member_set(zkl_member *member, const char *data, zkl_time timeout);
 void zkl_member_drop(zkl_member *member); /* it leaves */
 
 /*

@@ -4,6 +4,7 @@ local connect = require "zklock.command.connect"
 local core = require "zklock.core"
 local jobs = require "zklock.command.job"
 local options = require "zklock.options"
+local paths = require "zklock.path"
 
 local ipairs, huge = ipairs, math.huge
 local now = core.now
@@ -226,7 +227,7 @@ end
 function join.run(given, _, err)
     local path, name = connect.checked(options.folder, given.path), given.name
     connect.checked(options.join, { name = name, data = given.data })
-    return jobs.run(given, err, path .. "/" .. name, carry_out)
+    return jobs.run(given, err, paths.join(path, name), carry_out)
 end
 
 

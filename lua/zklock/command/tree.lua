@@ -1,6 +1,7 @@
 --- What is in ZooKeeper: nodes' children, locks and their contenders.
 
 local failure = require "zklock.failure"
+local join = require("zklock.path").join
 
 local ipairs = ipairs
 
@@ -81,11 +82,6 @@ function _M.lock(session, path, names)
     if not queue then return nil, message, code end
     for _, entry in ipairs(queue) do entry.language = language(entry) end
     return lock, queue, absent
-end
-
-
-local function join(path, name)
-    return path == "/" and "/" .. name or path .. "/" .. name
 end
 
 
