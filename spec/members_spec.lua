@@ -37,6 +37,14 @@ local function follows(list)
     return told, stop
 end
 
+-- A session that knows when it is cut off: cut(), heal().
+local function breakable()
+    local proxy = rig.proxy_for_test(server.hosts)
+    local own = rig.session(proxy.hosts, { timeout = 20 })
+    return { session = own, cut = function() proxy:break_off(own) end,
+             heal = function() proxy:command("accept") end }
+end
+
 local function settled(...)
     for _, each in ipairs{ session, ... } do
         assert(each:get("/", 5))
@@ -178,7 +186,7 @@ describe("join", function()
     end)
 
     it("leaves during a cut only its own node: another program's of that name stays", function()
-        local fragile = rig.fragile(server, { timeout = 20 })
+        local fragile = breakable()
         local told = follows("")
         local member = joins(fragile.session, "a", "mine")
         wait_for_list(told, "a=mine")
@@ -395,7 +403,7 @@ describe("member:set()", function()
     end)
 
     it("writes to no node of another program's", function()
-        local fragile = rig.fragile(server, { timeout = 20 })
+        local fragile = breakable()
         local other = joins(fragile.session, "b", "1")
         wait_for_list(told, "a=1 b=1")
         fragile.cut()
@@ -484,7 +492,8 @@ describe("a member whose session expires", function()
         wait_for_list(told, "a=x")
         wait_for_state(member, "joined")
         fragile.session:dispatch()
-        if states[1] then assert.same({ "joining", "joined" }, states) end -- else it was quick
+        if states[2] then assert.equal("joining", states[1]) end -- else it was quick
+        assert.equal("joined", states[#states])
         assert.not_equal(id, fragile.session:id())
         member:leave()
         wait_for_list(told, "")

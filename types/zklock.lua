@@ -408,6 +408,14 @@ local member = {}
 ---@return true
 function member:leave() end
 
+---Gives the node other data, and waits until it has them.
+---@param data string
+---@param timeout? number|zklock.TimeoutOptions seconds, default: the session timeout
+---@return true? ok
+---@return string? message
+---@return zklock.Code? code "closed": it has left; "timeout", "conflict", "auth", ...
+function member:set(data, timeout) end
+
 ---@return "joined"|"joining"|"left"|zklock.Code state a code: why it was given up
 ---@return string? message of a code
 function member:state() end

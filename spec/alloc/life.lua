@@ -426,6 +426,7 @@ function chapters.join(book)
             try(member.state, member)
             try(tostring, member)
             try(member.on_change, member, print)
+            try(member.set, member, "other data", PATIENCE)
             member:leave()
         end
     end

@@ -241,6 +241,10 @@ end
 
 -- --- a member ---------------------------------------------------------------------------
 
+calls["member:set"] = function(book)
+    return book.member:set("set", book.patience)
+end
+
 calls["member:state"] = function(book)
     if book.member:state() == "" then book.problem = "a member without a state" end
     tostring(book.member)

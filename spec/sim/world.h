@@ -176,7 +176,7 @@ struct item {
     int64_t czxid;   /* of the claim that asks, as it knows it */
     bool taken;      /* it is a waiter's whose lock was granted again */
     bool of_member;  /* it is a member's write to its node, or its removal */
-    zxid heard;      /* what its session had heard when it was sent */
+    zxid heard;      /* the newest that its session was told of */
     unsigned guard;  /* which of the guards it is; 0: none */
     unsigned signal; /* of which of the requests that signal it is; 0: none */
 };
@@ -304,7 +304,7 @@ struct client {
     bool stirred[LINES];       /* since then it was told that the children are others */
     zkl_time proved;           /* issue time of the newest proof: the rules' own account of it */
     zxid last;                 /* the newest zxid that its library saw */
-    zxid heard;                /* the newest that its session heard of: of a reply or a connection */
+    zxid heard;                /* the newest that its session was told of */
     zkl_time sent;             /* world time of its last packet, for the library's ping */
     int rate;                  /* of its clock, per mille */
     zkl_time offset;           /* of its clock */

@@ -9,7 +9,7 @@
 enum member_node {
     MEMBER_NODE_ABSENT, /* it is not there, or another's */
     MEMBER_NODE_UNSEEN, /* whether it is there, and whose, has to be looked at */
-    MEMBER_NODE_OURS    /* seen in this connection as this ZooKeeper session's, and no event since */
+    MEMBER_NODE_OURS /* seen in this connection as this ZooKeeper session's, and no event since */
 };
 
 struct zkl_member {
@@ -21,19 +21,19 @@ struct zkl_member {
     char *path;
     char *data;  /* that its requests write: the user's `current` */
     char *newer; /* the user's `newest`, set while requests were out; NULL: these are `data` */
-    uint64_t newest, current; /* data are numbered; 0: the join's */
-    uint64_t settled;         /* the last that its node had, or was refused for */
-    struct zkl_request *sets; /* that wait for their data to be settled; counted */
+    uint64_t newest, current;    /* data are numbered; 0: the join's */
+    uint64_t settled;            /* the last that its node had, or was refused for */
+    struct zkl_request *sets;    /* that wait for their data to be settled; counted */
     struct watch *watch;         /* of the node; pinned until ENDED */
     struct zkl_request *request; /* the join; NULL: the member was taken, or is leaving */
     struct note note;            /* its state has changed */
     unsigned changes;            /* how often */
     enum member_node node;
-    int64_t czxid;               /* of its own node that was seen last */
-    int32_t version;             /* of the data of that */
-    bool parents;                /* they are missing: the next attempt makes them, too */
-    bool made_parents;           /* this attempt did */
-    enum zkl_code refusal;       /* what this attempt was refused for, and the error code */
+    int64_t czxid;         /* of its own node that was seen last */
+    int32_t version;       /* of the data of that */
+    bool parents;          /* they are missing: the next attempt makes them, too */
+    bool made_parents;     /* this attempt did */
+    enum zkl_code refusal; /* what this attempt was refused for, and the error code */
     int refused;
     zkl_time act_at;   /* when to ask again; ZKL_NEVER: when something comes */
     zkl_time asked_at; /* the last request */
@@ -51,5 +51,24 @@ zkl_time zkl_member_due(const struct zkl_session *session); /* the first of that
 void zkl_member_suspend_all(struct zkl_session *session);   /* the connection is lost */
 void zkl_member_expire_all(struct zkl_session *session);    /* the ZooKeeper session is gone */
 void zkl_member_end_all(struct zkl_session *session);       /* the session closes */
+
+/* --- for member_answers.c ------------------------------------------------------------------- */
+
+/* How long an attempt waits after one that brought nothing. */
+#define MEMBER_PAUSE (ZKL_SECOND / 10)
+
+struct zkl_member *zkl_member_find(const struct zkl_session *session,
+                                   const char *path); /* or NULL */
+void zkl_member_post(struct zkl_member *member);
+void zkl_member_change(struct zkl_member *member, enum zkl_member_state state);
+void zkl_member_conclude(struct zkl_member *member, enum zkl_code code, int error);
+void zkl_member_end(struct zkl_member *member, enum zkl_code code, int error);
+void zkl_member_be_gone(struct zkl_member *member);
+void zkl_member_settle(struct zkl_member *member, enum zkl_code code, int error);
+void zkl_member_lose_sight(struct zkl_member *member);
+void zkl_member_act_after(struct zkl_member *member, zkl_time pause);
+void zkl_member_check_later(struct zkl_member *member);
+void zkl_member_look(struct zkl_member *member, enum call_kind kind, enum zkl_rpc_kind rpc);
+void zkl_member_start(struct zkl_member *member); /* does what is due, if nothing is out */
 
 #endif

@@ -453,11 +453,9 @@ void zkl_watcher_drop(zkl_watcher *watcher); /* it ends */
 
 /* --- members ------------------------------------------------------------------------------ */
 
-/*
- * Makes an ephemeral node with these data, and again when it is gone, also after an expiry. Done
- * when it is there. A node of that path that an earlier ZooKeeper session of this session made is
- * waited for; any other is ZKL_CONFLICT, as is a second join of a path.
- */
+/* Makes an ephemeral node with these data, and again when it is gone, also after an expiry. Done
+   when it is there. ZKL_CONFLICT: a second join, or a node of that path that no earlier ZooKeeper
+   session of this session made. */
 zkl_request *zkl_join(zkl_session *session, const char *path, const char *data, zkl_time timeout);
 zkl_member *zkl_request_member(zkl_request *request); /* takes the member; NULL: none */
 
@@ -471,17 +469,13 @@ uint64_t zkl_member_id(const zkl_member *member);
 enum zkl_member_state zkl_member_state(const zkl_member *member, enum zkl_code *why,
                                        const char **detail);
 unsigned zkl_member_changes(const zkl_member *member); /* how often the state has changed */
-/*
- * Gives the node other data; done when it has them, or newer ones of another call. However the
- * request ends, the node is given them, and is made again with them. ZKL_CLOSED: the member leaves.
- */
+/* Gives the node other data; done when it has them, or newer ones of another call. However the
+   request ends, the node is given them, and is made again with them. ZKL_CLOSED: it leaves. */
 zkl_request *zkl_member_set(zkl_member *member, const char *data, zkl_time timeout);
 void zkl_member_drop(zkl_member *member); /* it leaves */
 
-/*
- * Tells which children a folder has, first, and after each change of them or of their data; of
- * changes in quick succession only the last. It ends with the session. NULL: as of zkl_watch().
- */
+/* Tells which children a folder has, first, and after each change of them or of their data; of
+   changes in quick succession only the last. It ends with the session. NULL: as of zkl_watch(). */
 zkl_roster *zkl_members(zkl_session *session, const char *folder, enum zkl_code *why);
 
 struct zkl_listed {

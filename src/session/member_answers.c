@@ -1,0 +1,206 @@
+/*
+ * member_answers.c - what the server says of members' nodes (member.c).
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "internal.h"
+#include "member.h"
+#include "request.h"
+#include "stake_feed.h"
+
+static bool is_earlier(const struct zkl_session *session, uint64_t id) {
+    size_t i = 0;
+    while (i < EARLIER && session->earlier[i] != id) i++;
+    return id != 0 && i < EARLIER;
+}
+
+/* It is over for its user; a create that may still land is looked for. */
+static void give_up(struct zkl_member *member, enum zkl_code code, int error) {
+    zkl_member_conclude(member, code, error);
+    if (member->asked_at < member->doubt_at) {
+        zkl_member_post(member);
+        zkl_member_change(member, ZKL_MEMBER_LEAVING);
+    }
+    zkl_member_be_gone(member);
+}
+
+/*
+ * Other data than the current ones stay if they were written to the node that was joined: they are
+ * another client's.
+ */
+static void see_ours(struct zkl_member *member, const struct zkl_stat *stat, bool other_data) {
+    bool connected = member->session->state == ZKL_SESSION_CONNECTED;
+    bool anew = member->czxid != stat->czxid;
+    member->node = connected ? MEMBER_NODE_OURS : MEMBER_NODE_UNSEEN;
+    member->czxid = stat->czxid;
+    member->version = stat->version;
+    if (member->state == ZKL_MEMBER_JOINED && anew) zkl_member_change(member, ZKL_MEMBER_JOINING);
+    bool leaving = member->state == ZKL_MEMBER_LEAVING;
+    bool unsettled = member->state == ZKL_MEMBER_JOINING || member->settled < member->current;
+    if (leaving || (unsettled && other_data)) {
+        zkl_member_act_after(member, 0);
+    } else if (unsettled) {
+        zkl_member_settle(member, ZKL_OK, 0);
+        zkl_member_change(member, ZKL_MEMBER_JOINED);
+    }
+}
+
+/* A lock of this session may have made a node of that name, too. */
+static bool is_ours(const struct zkl_member *member, uint64_t owner) {
+    return owner == member->session->common.session && !zkl_stake_of(member->session, member->path);
+}
+
+static void see_others(struct zkl_member *member, uint64_t owner) {
+    member->node = MEMBER_NODE_ABSENT;
+    if (member->state == ZKL_MEMBER_LEAVING) zkl_member_be_gone(member);
+    else if (is_earlier(member->session, owner)) zkl_member_change(member, ZKL_MEMBER_JOINING);
+    else give_up(member, ZKL_CONFLICT, ZKL_ERROR_NODE_EXISTS);
+}
+
+static void see(struct zkl_member *member, const struct zkl_stat *stat, bool other_data) {
+    member->refusal = ZKL_OK;
+    if (is_ours(member, stat->owner)) see_ours(member, stat, other_data);
+    else see_others(member, stat->owner);
+    zkl_member_check_later(member);
+}
+
+static void see_nothing(struct zkl_member *member) {
+    bool at_once = member->state == ZKL_MEMBER_JOINED || (member->parents && !member->made_parents);
+    member->node = MEMBER_NODE_ABSENT;
+    if (member->state == ZKL_MEMBER_LEAVING) zkl_member_be_gone(member);
+    else if (member->refusal != ZKL_OK && member->state == ZKL_MEMBER_JOINING)
+        give_up(member, member->refusal, member->refused);
+    else {
+        zkl_member_change(member, ZKL_MEMBER_JOINING);
+        zkl_member_act_after(member, at_once ? 0 : MEMBER_PAUSE);
+    }
+}
+
+static void answer_get(struct zkl_member *member, const struct answer *answer) {
+    const char *data = member->data;
+    if (answer->reply == ZKL_UNKNOWN) zkl_member_act_after(member, MEMBER_PAUSE);
+    else if (answer->reply == ZKL_DONE)
+        see(member, answer->stat, !zkl_answer_has(answer, data, strlen(data)));
+    else if (answer->reply == ZKL_ABSENT) see_nothing(member);
+    else zkl_member_look(member, CALL_MEMBER_EXISTS, ZKL_RPC_EXISTS);
+}
+
+/*
+ * What is in it is not known: data that were set are written. A server from 3.8.4 on hides whose a
+ * node is: ours may be read, so it is a stranger's.
+ */
+static void answer_exists(struct zkl_member *member, const struct answer *answer) {
+    static const struct zkl_stat strangers = {.owner = 0};
+    if (answer->reply == ZKL_DONE) see(member, answer->stat, member->settled < member->current);
+    else if (answer->reply == ZKL_ABSENT) see_nothing(member);
+    else if (answer->rc == ZKL_ERROR_NO_AUTH) see(member, &strangers, false);
+    else zkl_member_act_after(member, MEMBER_PAUSE);
+}
+
+/* A create may be carried out late: the member that has the name by then looks for that. */
+static void doubt(const struct zkl_member *member, zkl_time now) {
+    struct zkl_member *heir = zkl_member_find(member->session, member->path);
+    if (heir) heir->doubt_at = now + member->session->common.clock.timeout;
+}
+
+static void be_refused(struct zkl_member *member, const struct answer *answer) {
+    member->refusal = answer->why;
+    member->refused = answer->rc;
+}
+
+static void answer_create(struct zkl_member *member, const struct answer *answer) {
+    if (answer->reply == ZKL_ABSENT) member->parents = true;
+    else if (answer->reply == ZKL_REFUSED && answer->rc != ZKL_ERROR_NODE_EXISTS)
+        be_refused(member, answer);
+}
+
+static void answer_parent(struct zkl_member *member, const struct call *call,
+                          const struct answer *answer) {
+    bool refused = answer->reply == ZKL_REFUSED || answer->reply == ZKL_ABSENT;
+    if (zkl_call_parent_matters(call, answer) && refused) be_refused(member, answer);
+}
+
+/* Another write came first, or there is no answer: it is looked at. */
+static bool is_in_doubt(const struct answer *answer) {
+    return answer->reply == ZKL_UNKNOWN || answer->rc == ZKL_ERROR_BAD_VERSION;
+}
+
+/* The event of the own write has used up the watch. */
+static void answer_set(struct zkl_member *member, const struct answer *answer) {
+    if (answer->reply == ZKL_DONE) {
+        see(member, answer->stat, false);
+        zkl_member_act_after(member, 0);
+    } else if (answer->reply == ZKL_ABSENT) {
+        see_nothing(member);
+    } else if (is_in_doubt(answer)) {
+        zkl_member_act_after(member, MEMBER_PAUSE);
+    } else {
+        zkl_member_settle(member, answer->why, answer->rc);
+        zkl_member_check_later(member);
+    }
+}
+
+static void answer_remove(struct zkl_member *member, const struct answer *answer) {
+    assert(member->state == ZKL_MEMBER_LEAVING);
+    if (is_in_doubt(answer)) zkl_member_act_after(member, MEMBER_PAUSE);
+    else if (answer->reply == ZKL_REFUSED) zkl_member_check_later(member);
+    else zkl_member_be_gone(member);
+}
+
+void zkl_member_answer(const struct call *call, const struct answer *answer) {
+    struct zkl_member *member = call->member;
+    bool is_lost = answer->reply == ZKL_UNKNOWN && !call->unsent;
+    if (call->kind == CALL_MEMBER_CREATE && is_lost) doubt(member, answer->now);
+    if (member->state == ZKL_MEMBER_ENDED) return;
+    switch (call->kind) {
+    case CALL_MEMBER_PARENT: answer_parent(member, call, answer); break;
+    case CALL_MEMBER_CREATE: answer_create(member, answer); break;
+    case CALL_MEMBER_GET: answer_get(member, answer); break;
+    case CALL_MEMBER_EXISTS: answer_exists(member, answer); break;
+    case CALL_MEMBER_SET: answer_set(member, answer); break;
+    default: answer_remove(member, answer); break;
+    }
+    zkl_member_start(member);
+}
+
+static void hear(struct zkl_member *member, enum zkl_node_event event) {
+    zkl_member_lose_sight(member);
+    if (event == ZKL_NODE_DELETED && member->state == ZKL_MEMBER_JOINED)
+        zkl_member_change(member, ZKL_MEMBER_JOINING);
+    if (member->state == ZKL_MEMBER_LEAVING) return; /* the answers tell */
+    zkl_member_act_after(member, 0);
+    zkl_member_start(member);
+}
+
+void zkl_member_event(struct zkl_session *session, enum zkl_node_event event, const char *node) {
+    const struct watch *watch = zkl_watches_pinned(&session->watches, node);
+    for (struct zkl_member *each = session->members, *next; watch && each; each = next) {
+        next = each->next;
+        if (each->watch == watch) hear(each, event);
+    }
+}
+
+void zkl_member_suspend_all(struct zkl_session *session) {
+    for (struct zkl_member *each = session->members; each; each = each->next)
+        zkl_member_lose_sight(each);
+}
+
+static void expire(struct zkl_member *member, enum zkl_code refusal) {
+    member->node = MEMBER_NODE_ABSENT;
+    member->doubt_at = 0;
+    if (member->state == ZKL_MEMBER_LEAVING) zkl_member_end(member, ZKL_RELEASED, 0);
+    else if (refusal != ZKL_OK) zkl_member_end(member, refusal, 0);
+    else {
+        zkl_member_change(member, ZKL_MEMBER_JOINING);
+        member->act_at = 0;
+    }
+}
+
+void zkl_member_expire_all(struct zkl_session *session) {
+    enum zkl_code refusal = zkl_request_refusal(session);
+    for (struct zkl_member *each = session->members, *next; each; each = next) {
+        next = each->next;
+        expire(each, refusal);
+    }
+}
