@@ -383,7 +383,7 @@ function session:get(path, timeout) end
 ---@param fn fun(data: string?, version: integer|string|nil, code: zklock.Code?)
 ---@return fun()? stop
 ---@return string? message
----@return zklock.Code? code "too_many", "closed", "expired", "forked"
+---@return zklock.Code? code "too_many", "closed", "expired", "auth", "forked"
 function session:watch(path, fn) end
 
 ---Makes an ephemeral node in the folder, and makes the node again when it is gone.
@@ -430,7 +430,7 @@ function member:on_change(fn) end
 ---@param fn fun(list: zklock.Listed[]?, message: string?, code: zklock.Code?)
 ---@return fun()? stop
 ---@return string? message
----@return zklock.Code? code "too_many", "closed", "expired", "forked"
+---@return zklock.Code? code "too_many", "closed", "expired", "auth", "forked"
 function session:members(folder, fn) end
 
 ---A member of a folder, as session:members tells it.
@@ -541,7 +541,7 @@ function election:leader(timeout) end
 ---@param fn fun(identity: string?, data: string?, token: integer|zklock.Code|nil)
 ---@return fun()? stop
 ---@return string? message
----@return zklock.Code? code "closed", "expired", "forked"
+---@return zklock.Code? code "closed", "expired", "auth", "forked"
 function election:on_change(fn) end
 
 ---@class zklock.MutexOptions

@@ -19,7 +19,7 @@ Election.__name = "zklock.election"
 local function acquire(self)
     while true do
         local lease, message, code = self.lock:acquire()
-        if code ~= "expired" or not self.session.reopens then return lease, message, code end
+        if code ~= "expired" or self.session.handle:refusal() then return lease, message, code end
     end
 end
 
@@ -60,14 +60,13 @@ end
 -- wait or session:dispatch(), until the session is closed, or expires and does not reopen.
 ---@return function? stop it is not called any more
 ---@return string? message
----@return string? code "closed", "expired", "forked"
+---@return string? code "closed", "expired", "auth", "forked"
 function Election:on_change(fn)
     options.callback(fn, "what on_change calls")
     local session, path = self.session, self.lock.path
     if session:forked() then return failure("forked", path) end
-    local state = session:state()
-    local over = state == "closed" or state == "expired" and not session.reopens
-    if over then return failure(state, path) end
+    local refusal = session.handle:refusal()
+    if refusal then return failure(refusal, path) end
     local follower = Follower.new(self.lock, fn)
     return function() follower:stop() end
 end

@@ -50,8 +50,14 @@ function Follower:ask()
 end
 
 
+-- A pause that does not last is of a session that begins nothing any more.
+function Follower:rested(request)
+    if request.handle:result() == "timeout" then self:ask() else self:stop() end
+end
+
+
 function Follower:rest()
-    self:await(self.ask, "pause", PAUSE)
+    self:await(self.rested, "pause", PAUSE)
 end
 
 
@@ -77,12 +83,8 @@ function Follower:watch(name)
 end
 
 
-local final = { closed = true, forked = true }
-
 function Follower:take(request)
-    local session = self.session
     local queue, message, code = take_queue(request, self.lock.path)
-    if final[code] or code == "expired" and not session.reopens then return self:stop() end
     if not queue then
         if code == "auth" or code == "unsupported" then self:tell(code, nil, message, code) end
         return not self.stopped and self:rest()

@@ -300,7 +300,7 @@ end
 ---@param fn fun(data: string?, version: integer|string|nil, code: string?)
 ---@return function? stop it is not called any more
 ---@return string? message
----@return string? code "too_many", "closed", "expired", "forked"
+---@return string? code "too_many", "closed", "expired", "auth", "forked"
 function Session:watch(path, fn)
     options.node(path)
     options.callback(fn, "what watch calls")
@@ -314,7 +314,7 @@ end
 ---@param fn fun(list: table?, message: string?, code: string?)
 ---@return function? stop it is not called any more
 ---@return string? message
----@return string? code "too_many", "closed", "expired", "forked"
+---@return string? code "too_many", "closed", "expired", "auth", "forked"
 function Session:members(folder, fn)
     options.folder(folder)
     options.callback(fn, "what members calls")
@@ -410,7 +410,6 @@ local function new(handle, hosts, opts, process)
         requests = weak_values(), -- id -> Request
         watchers = {}, -- id -> Watcher or Member
         followers = {}, -- a set
-        reopens = opts.reopen,
         drain = opts.drain, -- seconds, in nginx
         leases = setmetatable({}, { __mode = "k" }), -- those with callbacks
         listening = 0, -- how many there were

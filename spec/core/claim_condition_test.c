@@ -222,7 +222,7 @@ static void signals(void) {
         CHECK(!(scene_turn() & NETWORK & ~ZKL_DO_REMOVE));
         CHECK_IS(s.part.code, ZKL_EXPIRED);
         scene_reach_waiter(ZKL_WAIT, ZKL_NEVER);
-        CHECK_IS(zkl_claim_expire(&s.part), ZKL_DO_FAIL | ZKL_DO_FORGET);
+        CHECK_IS(zkl_claim_expire(&s.part, ZKL_EXPIRED), ZKL_DO_FAIL | ZKL_DO_FORGET);
         CHECK_IS(s.part.code, ZKL_EXPIRED);
     }
 }

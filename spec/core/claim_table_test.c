@@ -194,7 +194,7 @@ static zkl_actions happen(int event, enum zkl_reply reply) {
     case OTHER_CHANGED: return zkl_claim_ahead_changed(claim, s.other);
     case RESUME: s.common.clock.connected = true; return zkl_claim_resume(claim, s.now);
     case SUSPEND: s.common.clock.connected = false; return zkl_claim_suspend(claim);
-    case EXPIRE: zkl_clock_stop(&s.common.clock); return zkl_claim_expire(claim);
+    case EXPIRE: zkl_clock_stop(&s.common.clock); return zkl_claim_expire(claim, ZKL_EXPIRED);
     case TICK: return zkl_claim_tick(claim, s.now);
     case TICK_LATE: s.now = 2000 * ZKL_SECOND; return zkl_claim_tick(claim, s.now);
     case BEAT: return zkl_claim_beat(claim, s.now);

@@ -247,7 +247,7 @@ static inline zkl_actions scene_beat(void) {
 
 static inline zkl_actions scene_expire(void) {
     zkl_clock_stop(&s.common.clock);
-    return scene_did(zkl_claim_expire(&s.claim));
+    return scene_did(zkl_claim_expire(&s.claim, ZKL_EXPIRED));
 }
 
 static inline zkl_actions scene_resume(void) {

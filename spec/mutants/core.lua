@@ -96,7 +96,7 @@ return {
       replace = "return admit(claim, now);" },
     { "BUG-13-waiter", "a waiter is not told that its session expired",
       at = "zkl_claim_expire",
-      find = "else if (claim->wanted) actions = fail(claim, ZKL_EXPIRED);" },
+      find = "else if (claim->wanted) actions = fail(claim, why);" },
     { "BUG-13-holder", "a holder is not told that its session expired",
       at = "zkl_claim_expire",
       find = [[
@@ -887,7 +887,7 @@ return {
     { "roster-after-close", "a folder is told of after the session was closed",
       at = "zkl_session_close", find = "zkl_roster_end_all(session);" },
     { "expired-queries", "a query that was under way when the session expired is not answered",
-      at = "zkl_session_expired", find = "zkl_request_fail_all(session, ZKL_EXPIRED);" },
+      at = "zkl_session_expired", find = "zkl_request_fail_all(session, end_of(session));" },
     { "revoke-by-any-word", "whoever writes into a holder's node revokes it",
       at = "zkl_stake_take_data", find = "zkl_data_asks(answer->text, (size_t)answer->size)",
       replace = "true" },

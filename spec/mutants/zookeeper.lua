@@ -338,7 +338,7 @@ return {
       catch = by("fault/fake", "also when its first answer was lost") },
     { "late-question",
       "connect() does not say auth when the credentials were refused before it asked",
-      at = "zkl_request_refusal", find = "if (session->refused) return ZKL_AUTH;",
+      at = "zkl_session_refusal", find = "if (session->refused) return ZKL_AUTH;",
       catch = by("connect", "although the server has refused before it is asked") },
     { "pipe-by-number", "a pipe is taken for an old one whose number it has",
       at = "pipe_of", find = "strtoul(target + 6, NULL, 10)", replace = "(unsigned long)fd",

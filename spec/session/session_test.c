@@ -388,7 +388,7 @@ static void states(void) {
         open_session();
         zkl_request *before = zkl_get(session, "/a", ZKL_NEVER), *claim = acquire();
         zkl_session_refused(session);
-        CHECK_IS(zkl_request_code(claim), ZKL_EXPIRED);
+        CHECK_IS(zkl_request_code(claim), ZKL_AUTH);
         zkl_request_drop(claim);
         zkl_request *after = zkl_get(session, "/a", ZKL_NEVER);
         CHECK_IS(zkl_request_code(before), ZKL_AUTH);

@@ -197,11 +197,11 @@ zkl_actions zkl_claim_suspend(struct zkl_claim *claim) {
     return stall(claim);
 }
 
-zkl_actions zkl_claim_expire(struct zkl_claim *claim) {
+zkl_actions zkl_claim_expire(struct zkl_claim *claim, enum zkl_code why) {
     zkl_actions actions = 0;
     if (claim->state == ZKL_GONE) return 0;
     if (zkl_claim_holds(claim)) actions = lose(claim);
-    else if (claim->wanted) actions = fail(claim, ZKL_EXPIRED);
+    else if (claim->wanted) actions = fail(claim, why);
     return actions | gone(claim);
 }
 

@@ -454,7 +454,8 @@ static inline void zkl_claim_overlook(struct zkl_claim *claim) {
 /* The connection is back in the same session, or a stalled claim may try again. */
 zkl_actions zkl_claim_resume(struct zkl_claim *claim, zkl_time now);
 zkl_actions zkl_claim_suspend(struct zkl_claim *claim);
-zkl_actions zkl_claim_expire(struct zkl_claim *claim);
+/* Its session is over: `why` is for a waiter, and a holder has lost the lock. */
+zkl_actions zkl_claim_expire(struct zkl_claim *claim, enum zkl_code why);
 /* Time passed: deadlines, and the end of the lease by the own clock. */
 zkl_actions zkl_claim_tick(struct zkl_claim *claim, zkl_time now);
 /* The pause of ZKL_DO_PAUSE is over. */

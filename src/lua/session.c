@@ -184,6 +184,16 @@ static int meter(lua_State *L) {
     return 1;
 }
 
+/* session:refusal() -> why it begins nothing any more, a code; nil: it does */
+static int refusal(lua_State *L) {
+    zkl_client *client = zkl_lua_check_client(L, 1);
+    enum zkl_code code = zkl_session_refusal(zkl_client_enter(client));
+    zkl_client_leave(client);
+    if (code == ZKL_OK) return 0;
+    lua_pushstring(L, zkl_code_name(code));
+    return 1;
+}
+
 /* session:drain(waiters, timeout) -> request */
 static int drain(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
@@ -304,6 +314,7 @@ void zkl_lua_open_session(lua_State *L) {
         {"pause", pause_host},
         {"queue", queue},
         {"ready", ready},
+        {"refusal", refusal},
         {"release_all", release_all},
         {"revoke", revoke},
         {"stats", zkl_lua_stats},

@@ -129,7 +129,7 @@ static bool is_too_much(struct zkl_session *session, const struct zkl_acquire_op
 /* Why the session takes no acquire now; ZKL_OK: it does. */
 static enum zkl_code refusal_of(const struct zkl_session *session,
                                 const struct zkl_acquire_options *options) {
-    enum zkl_code code = zkl_request_refusal(session);
+    enum zkl_code code = zkl_session_refusal(session);
     if (code != ZKL_OK) return code;
     return options->trying && session->state == ZKL_SESSION_SUSPENDED ? ZKL_TIMEOUT : ZKL_OK;
 }

@@ -36,7 +36,7 @@ void zkl_request_overdue(struct zkl_session *session) {
 /* What a request ends with when the session does, for `code`. */
 static enum zkl_code verdict(const struct zkl_request *request, enum zkl_code code) {
     bool of_lease = zkl_request_needs_lease(request->kind) || request->kind == REQUEST_DOWNGRADE;
-    return of_lease && code == ZKL_EXPIRED ? ZKL_LOST : code;
+    return of_lease && code != ZKL_CLOSED ? ZKL_LOST : code;
 }
 
 /*

@@ -72,9 +72,13 @@ static zkl_actions suspend(struct zkl_claim *claim, zkl_time now) {
     return zkl_claim_suspend(claim);
 }
 
+static enum zkl_code end_of(const struct zkl_session *session) {
+    return session->refused ? ZKL_AUTH : ZKL_EXPIRED;
+}
+
 static zkl_actions expire(struct zkl_claim *claim, zkl_time now) {
     (void)now;
-    return zkl_claim_expire(claim);
+    return zkl_claim_expire(claim, end_of(((struct stake *)claim)->session));
 }
 
 /* Ends the claims in NEW first, so that no node goes to one of them. */
@@ -206,13 +210,12 @@ void zkl_session_expired(zkl_session *session) {
     session->stats.expiries++;
     zkl_step_note_session(session, ZKL_STEP_EXPIRED);
     forget_all(session, ZKL_SESSION_EXPIRED);
-    zkl_request_fail_all(session, ZKL_EXPIRED);
+    zkl_request_fail_all(session, end_of(session));
     zkl_session_wake(session, 0);
 }
 
 void zkl_session_refused(zkl_session *session) {
-    session->refused = true; /* each request from now on is to hear why */
-    zkl_request_fail_all(session, ZKL_AUTH);
+    session->refused = true; /* each request is to hear why */
     session->reopen = false; /* the credentials would be refused again */
     zkl_session_expired(session);
 }

@@ -310,7 +310,7 @@ static void take_over(struct zkl_member *member, struct zkl_member *before) {
 
 static enum zkl_code refusal_of(const struct zkl_session *session, const char *path,
                                 const struct zkl_member *before) {
-    enum zkl_code code = zkl_request_refusal(session);
+    enum zkl_code code = zkl_session_refusal(session);
     if (code == ZKL_OK && before && before->state != ZKL_MEMBER_LEAVING) code = ZKL_CONFLICT;
     if (code == ZKL_OK && !before && !has_room(session, path)) code = ZKL_TOO_MANY;
     return code;

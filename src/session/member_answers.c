@@ -198,7 +198,7 @@ static void expire(struct zkl_member *member, enum zkl_code refusal) {
 }
 
 void zkl_member_expire_all(struct zkl_session *session) {
-    enum zkl_code refusal = zkl_request_refusal(session);
+    enum zkl_code refusal = zkl_session_refusal(session);
     for (struct zkl_member *each = session->members, *next; each; each = next) {
         next = each->next;
         expire(each, refusal);

@@ -335,7 +335,7 @@ void zkl_query_answer(struct call *call, const struct answer *answer) {
 /* --- the ways in ------------------------------------------------------------------------------ */
 
 void zkl_query_begin(struct zkl_request *request) {
-    enum zkl_code code = zkl_request_refusal(request->session);
+    enum zkl_code code = zkl_session_refusal(request->session);
     if (code != ZKL_OK) zkl_request_finish(request, code, 0);
     else start(request);
 }

@@ -19,7 +19,7 @@ void zkl_guard_free(struct guard *guard) {
     free(guard);
 }
 
-enum zkl_code zkl_request_refusal(const struct zkl_session *session) {
+enum zkl_code zkl_session_refusal(const struct zkl_session *session) {
     if (session->closing) return ZKL_CLOSED;
     if (session->refused) return ZKL_AUTH;
     if (session->state == ZKL_SESSION_EXPIRED && !session->reopen) return ZKL_EXPIRED;
@@ -179,7 +179,7 @@ const struct zkl_queued *zkl_request_queue(const zkl_request *request, size_t *c
 
 zkl_request *zkl_pause(zkl_session *session, zkl_time timeout) {
     struct zkl_request *request = zkl_request_new(session, REQUEST_PAUSE, timeout);
-    enum zkl_code code = zkl_request_refusal(session);
+    enum zkl_code code = zkl_session_refusal(session);
     if (request && code != ZKL_OK) zkl_request_finish(request, code, 0);
     return request;
 }

@@ -100,8 +100,6 @@ struct guard {
     struct zkl_op ops[];
 };
 
-/* Why the session takes no request; ZKL_OK: it does. */
-enum zkl_code zkl_request_refusal(const struct zkl_session *session);
 struct zkl_request *zkl_request_new(struct zkl_session *session, enum request_kind kind,
                                     zkl_time timeout);
 void zkl_request_forget_queue(struct zkl_request *request); /* QUEUE */

@@ -401,7 +401,7 @@ static zkl_roster *begin(zkl_session *session, const char *folder, const char *c
 
 zkl_roster *zkl_members(zkl_session *session, const char *folder, enum zkl_code *why) {
     char *children = zkl_path_join("", folder); /* as of struct watch */
-    *why = zkl_request_refusal(session);
+    *why = zkl_session_refusal(session);
     bool may = children && zkl_watches_may(&session->watches, children) &&
                zkl_watches_may(&session->watches, folder);
     if (*why == ZKL_OK && children && !may) *why = ZKL_TOO_MANY;

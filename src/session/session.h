@@ -101,6 +101,8 @@ bool zkl_session_next_rpc(zkl_session *session, uint64_t *id, struct zkl_rpc *rp
 
 /* As the shell put it in. */
 enum zkl_session_state zkl_session_connection(const zkl_session *session);
+/* Why the session begins nothing any more: ZKL_CLOSED, ZKL_AUTH, ZKL_EXPIRED; ZKL_OK: it does. */
+enum zkl_code zkl_session_refusal(const zkl_session *session);
 
 /* When to call zkl_session_tick() again; it may be sooner after whatever is put in. */
 zkl_time zkl_session_due(zkl_session *session);

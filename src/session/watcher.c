@@ -214,7 +214,7 @@ void zkl_watcher_event(struct zkl_session *session, const char *node) {
 /* NULL: out of memory, or `why`. */
 static struct zkl_watcher *new_watcher(struct zkl_session *session, const char *path,
                                        enum zkl_code *why) {
-    *why = zkl_request_refusal(session);
+    *why = zkl_session_refusal(session);
     if (*why == ZKL_OK && !zkl_watches_may(&session->watches, path)) *why = ZKL_TOO_MANY;
     if (*why != ZKL_OK) return NULL;
     struct zkl_watcher *watcher = calloc(1, sizeof *watcher);
