@@ -9,7 +9,7 @@ local report = require "zklock.seckill.report"
 local rig = require "spec.rig"
 local sales = require "spec.report.sales"
 local uplot = require "zklock.seckill.report.uplot"
-local utf8 = require "zklock.system.utf8"
+local utf8 = require "zklock.utf8"
 local words = require "zklock.seckill.report.words"
 
 local unpack = table.unpack or unpack -- luacheck: std max
@@ -47,7 +47,7 @@ end
 
 
 local HOSTILE = '</script><script>problems.push("injected")</script><img src=x '
-    .. 'onerror=problems.push(1)> {{data}} %1 "\'&amp; \226\128\168 \255\192\128'
+    .. 'onerror=problems.push(1)> {{data}} %1 "\'&amp; \226\128\168 \255\192\128 \0\27\12'
 
 -- Each name that a record has, hostile.
 local function hostile()
@@ -194,6 +194,12 @@ describe("a report as CSV", function()
         record.notes = { { buyer = 1, line = "first" }, { buyer = 1, line = "error: a" } }
         assert.matches(",sold,2,0.500000,first; error: a\r\n$",
             written("csv", { sales = { record } }))
+    end)
+
+    it("has no control characters but tabs and ends of lines", function()
+        local text = written("csv", hostile())
+        assert.is_nil(text:find "[^%C\t\r\n]")
+        assert.is_nil(written("html", hostile()):find "[^%C\t\r\n]")
     end)
 
     it("quotes commas, quotes and line ends (RFC 4180)", function()

@@ -4,6 +4,7 @@
 local misuse = require "zklock.misuse"
 local path_rules = require "zklock.path"
 local sorted_names = require "zklock.sorted_names"
+local utf8 = require "zklock.utf8"
 
 local huge = math.huge
 local ipairs, pairs, type = ipairs, pairs, type
@@ -15,7 +16,7 @@ local refuse, show = misuse.refuse, misuse.show
 -- cut the connection of everybody in the session.
 local TEXT_SIZE = 4096
 local PATH_SIZE = 256 * 1024 -- likewise, of a path
-local LABEL_SIZE = 100
+local NAME_SIZE = 100
 
 local check = { PATH_SIZE = PATH_SIZE }
 
@@ -39,6 +40,12 @@ function check.text(value, name)
     check.type(value, "string", name)
     if value:find("%c") then refuse("%s must not contain control characters", name) end
     check.size(value, name, TEXT_SIZE)
+end
+
+--- Text that others are shown: of one line, in UTF-8.
+function check.line(value, name)
+    check.text(value, name)
+    if not utf8.is_valid(value) then refuse("%s must be UTF-8, not %s", name, show(value)) end
 end
 
 function check.data(value, name)
@@ -100,10 +107,16 @@ function check.one_of(...)
     end
 end
 
-function check.label(value, name)
+function check.name(value, name)
     check.text(value, name)
     if value == "" then refuse("%s must not be empty", name) end
-    check.size(value, name, LABEL_SIZE)
+    check.size(value, name, NAME_SIZE)
+end
+
+--- A name in Prometheus' text format.
+function check.label(value, name)
+    check.name(value, name)
+    check.line(value, name)
 end
 
 --- The path of any node.

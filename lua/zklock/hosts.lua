@@ -3,6 +3,7 @@
 local check = require "zklock.check"
 local misuse = require "zklock.misuse"
 local path_rules = require "zklock.path"
+local utf8 = require "zklock.utf8"
 
 local tonumber, type = tonumber, type
 local flaw = path_rules.flaw
@@ -16,6 +17,7 @@ local _M = {}
 local function bad_host(entry)
     if entry == "" then return "an entry is empty" end
     if entry:find("[%s%c]") then return "it contains a space" end
+    if not utf8.is_valid(entry) then return ("%s is not UTF-8"):format(show(entry)) end
     local port = entry:match("^[^:%[%]]+(.*)$") or entry:match("^%[[%x.]*:[%x:.]*%](.*)$")
     if not port or port ~= "" and port:sub(1, 1) ~= ":" then
         return ("%s is no host, host:port or [v6]:port"):format(show(entry))

@@ -1,8 +1,11 @@
 --- Misuse: a programming error in the user's code. It raises, blames the line of that code, and
 -- says what is allowed.
 
+local is_valid = require "zklock.utf8".is_valid
+
 local error, getmetatable, tostring, type = error, getmetatable, tostring, type
-local byte, find, format, sub = string.byte, string.find, string.format, string.sub
+local byte, find, format = string.byte, string.find, string.format
+local gsub, sub = string.gsub, string.sub
 local getinfo = debug.getinfo
 
 local SHOWN = 60 -- bytes of a text that a message repeats
@@ -75,11 +78,24 @@ function _M.brief(text, most)
 end
 
 
+local function numbered(character)
+    return format("\\%03d", byte(character))
+end
+
+
+-- As it would be written in Lua, in one line of UTF-8. Lua 5.1 leaves control characters.
+local function quote(text)
+    local quoted = gsub(gsub(format("%q", text), "\\\n", "\\n"), "%c", numbered)
+    if is_valid(quoted) then return quoted end
+    return (gsub(quoted, "[\128-\255]", numbered))
+end
+
+
 --- The same of any value, as it would be written in Lua.
 function _M.show(value)
     if type(value) ~= "string" then return _M.brief(tostring(value)) end
     local head, rest = cut(value, SHOWN)
-    return format("%q", head) .. rest
+    return quote(head) .. rest
 end
 
 

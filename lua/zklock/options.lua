@@ -66,7 +66,7 @@ local connect_fields = {
     margin = margin,
     reopen = check.flag,
     drain = check.duration,
-    identity = check.text,
+    identity = check.line,
     on_state = check.callback,
     on_event = check.callback,
     recover = folder,
@@ -328,6 +328,9 @@ function _M.segment(name)
         refuse('a condition\'s name must be a string that is not empty, without "/", not %s',
                show(name))
     end
+    check.size(name, "a condition's name", check.PATH_SIZE)
+    local why = flaw("/-" .. name)
+    if why then refuse("the condition's name %s %s", show(name), why) end
     return name
 end
 
@@ -347,7 +350,7 @@ end
 
 
 local function member_name(value, name)
-    check.text(value, name)
+    check.line(value, name)
     local why = value == "" and "must not be empty" or
         value:find("/", 1, true) and "must not contain /" or flaw("/" .. value)
     if why then refuse("%s %s %s", name, show(value), why) end

@@ -1,6 +1,8 @@
 --- What ZooKeeper takes for a path.
 -- Source: PathUtils.validatePath of ZooKeeper's server.
 
+local character = require "zklock.utf8".character
+
 local byte, find, format = string.byte, string.find, string.format
 local gmatch, gsub, sub = string.gmatch, string.gsub, string.sub
 local concat = table.concat
@@ -8,35 +10,22 @@ local concat = table.concat
 local _M = {}
 
 
--- The code of the UTF-8 character at `at` and its length; nil if there is none.
-local function character(text, at)
-    local first, second, third = byte(text, at, at + 2)
-    if first < 0x80 then return first, 1 end
-    if find(text, "^[\194-\223][\128-\191]", at) then
-        return (first - 0xC0) * 0x40 + second - 0x80, 2
-    end
-    if find(text, "^[\224-\239][\128-\191][\128-\191]", at) then
-        return (first - 0xE0) * 0x1000 + (second - 0x80) * 0x40 + third - 0x80, 3
-    end
-end
-
-
-local function bad_character(code, length)
+local function bad_character(code)
     if code < 0x20 or code >= 0x7F and code <= 0x9F then
         return "must not contain NUL or control characters"
     end
-    if code >= 0xD800 and code <= 0xF8FF or code >= 0xFFF0 or length == 3 and code < 0x800 then
+    if code >= 0xE000 and code <= 0xF8FF or code >= 0xFFF0 and code <= 0xFFFF then
         return "contains a character that ZooKeeper does not allow"
     end
 end
 
 
 local function bad_text(text)
-    local at = 1
+    local at = find(text, "[^ -~]") or #text + 1
     while at <= #text do
         local code, length = character(text, at)
-        if not code then return "must be UTF-8 up to U+FFFF" end
-        local why = bad_character(code, length)
+        if not code or code > 0xFFFF then return "must be UTF-8 up to U+FFFF" end
+        local why = bad_character(code)
         if why then return why end
         at = at + length
     end
@@ -78,7 +67,7 @@ local function escaped_character(text, at)
     local code, length = character(text, at)
     length = length or 1
     local bytes = sub(text, at, at + length - 1)
-    local bad = not code or bad_character(code, length) or find(bytes, "[%%/:]")
+    local bad = not code or code > 0xFFFF or bad_character(code) or find(bytes, "[%%/:]")
     return bad and escape(bytes) or bytes, length
 end
 

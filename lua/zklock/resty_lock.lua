@@ -152,7 +152,7 @@ end
 ---@return zklock.RestyLock? lock
 ---@return string? why "closed": no session was named by use()
 function RestyLock.new(_, name, opts)
-    check.label(name, "the name")
+    check.name(name, "the name")
     opts = check.complete(opts, fields, defaults, "the options of new")
     local session = (here.process() or real).resty_session
     if not session then return nil, "closed" end

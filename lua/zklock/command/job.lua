@@ -4,6 +4,7 @@
 local connect = require "zklock.command.connect"
 local core = require "zklock.core"
 local minder = require "zklock.child"
+local printable = require "zklock.command.printable"
 local refusal = require "zklock.command.refusal"
 local status = require "zklock.command.status"
 local zklock = require "zklock"
@@ -232,7 +233,7 @@ end
 -- --- the command -----------------------------------------------------------------------
 
 function Job:say(text, ...)
-    self.err:write("zklock: ", text:format(...), "\n")
+    self.err:write("zklock: ", printable.line(text:format(...)), "\n")
     self.err:flush()
 end
 

@@ -2,7 +2,7 @@
 
 local printable = require "zklock.command.printable"
 local sorted_names = require "zklock.sorted_names"
-local utf8 = require "zklock.system.utf8"
+local utf8 = require "zklock.utf8"
 
 local ipairs, tostring, type = ipairs, tostring, type
 

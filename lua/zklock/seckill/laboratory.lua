@@ -10,6 +10,7 @@ local options = require "zklock.seckill.options"
 local reapers = require "zklock.system.reaper"
 local reports = require "zklock.seckill.report"
 local runner = require "zklock.seckill.runner"
+local utf8 = require "zklock.utf8"
 
 
 local EXPECTED, UNEXPECTED, USAGE, MISSING, INTERRUPTED = 0, 1, 2, 3, 130
@@ -76,8 +77,8 @@ local function save(results, file_name)
     local records = {}
     for i, result in ipairs(results) do
         records[i] = {
-            id = result.id, title = result.title, expect = result.expect,
-            verdict = result.verdict, finding = result.finding,
+            id = result.id, title = utf8.clean(result.title), expect = result.expect,
+            verdict = result.verdict, finding = result.finding and utf8.clean(result.finding),
             tries = result.tries, seconds = tonumber(("%.3f"):format(result.seconds)),
             latency = result.latency,
         }

@@ -16,6 +16,7 @@ local faults = require "zklock.seckill.fault"
 local records = require "zklock.seckill.record"
 local sql = require "zklock.seckill.store.sql"
 local strategies = require "zklock.seckill.strategies"
+local show = require "zklock.misuse".show
 local zklock = require "zklock"
 
 local ngx = ngx
@@ -73,7 +74,7 @@ local function parameter(name, pattern, meaning)
     if type(value) == "table" then return nil, name .. " is given more than once" end
     value = value == true and "" or value
     if value:find(pattern) and #value <= 32 then return value end
-    return nil, ("%s must be %s, not %q"):format(name, meaning, value)
+    return nil, ("%s must be %s, not %s"):format(name, meaning, show(value))
 end
 
 

@@ -1,6 +1,6 @@
 --- Purchases as lines of text, for a spreadsheet.
 
-local utf8 = require "zklock.system.utf8"
+local utf8 = require "zklock.utf8"
 
 
 local csv = {}
@@ -19,7 +19,7 @@ end
 local function field(name, value)
     if value == nil then return "" end
     if TIMES[name] then return ("%.6f"):format(value) end
-    return quoted(utf8.clean(tostring(value)))
+    return quoted(utf8.plain(tostring(value)))
 end
 
 

@@ -4,7 +4,7 @@
 local columns = require "zklock.seckill.report.columns"
 local json = require "zklock.seckill.report.json"
 local uplot = require "zklock.seckill.report.uplot"
-local utf8 = require "zklock.system.utf8"
+local utf8 = require "zklock.utf8"
 
 
 local page = {}
@@ -62,7 +62,7 @@ end
 ---@param records zklock.seckill.Records
 ---@return string
 function page.html(records)
-    local title = utf8.clean(records.title or TITLE):gsub('[&<>"]', ENTITIES)
+    local title = utf8.plain(records.title or TITLE):gsub('[&<>"]', ENTITIES)
     local parts = {
         title = title, data = data(records), style = read "page.css", scripts = scripts(),
         plot_style = read(uplot.style), plot_script = read(uplot.script),

@@ -1,4 +1,5 @@
---- Names may have any bytes; a page, JSON and CSV are UTF-8.
+--- UTF-8, as RFC 3629 has it: no surrogates, nothing too long, nothing above U+10FFFF. Texts of
+-- others may have any bytes; a page, JSON, CSV and metrics are UTF-8.
 
 local utf8 = {}
 
@@ -33,6 +34,33 @@ local function length(text, i)
 end
 
 
+--- The code of the character that begins at i, and its length; nil if none does.
+---@param text string
+---@param i integer
+---@return integer? code
+---@return integer? length
+function utf8.character(text, i)
+    local count = length(text, i)
+    if not count then return nil end
+    local code = text:byte(i) % (count == 1 and 0x80 or 2 ^ (7 - count))
+    for k = 1, count - 1 do code = code * 0x40 + text:byte(i + k) % 0x40 end
+    return code, count
+end
+
+
+---@param text string
+---@return boolean
+function utf8.is_valid(text)
+    local i = text:find("[\128-\255]")
+    while i and i <= #text do
+        local count = length(text, i)
+        if not count then return false end
+        i = i + count
+    end
+    return true
+end
+
+
 --- `text`, where each byte that is no UTF-8 is U+FFFD.
 ---@param text string
 ---@return string
@@ -45,6 +73,14 @@ function utf8.clean(text)
         i = i + (count or 1)
     end
     return table.concat(parts)
+end
+
+
+--- The same for HTML and CSV, which have no control characters but tabs and ends of lines.
+---@param text string
+---@return string
+function utf8.plain(text)
+    return (utf8.clean(text):gsub("[^%C\t\r\n]", " "))
 end
 
 
