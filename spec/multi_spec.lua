@@ -337,6 +337,42 @@ describe("what a multi-lock is made of", function()
         assert.equal(1, nodes())
     end)
 
+    it("is of one order a path: the message names the part, and a second session has both", function()
+        local function numbered(session, name)
+            return session:mutex(path .. "/" .. name, { token = "turns" })
+        end
+        local lease = hold(one:mutex(path .. "/b", { order = "turns" }), { owner = "x" })
+        local both = one:multi{ numbered(one, "a"), numbered(one, "b") }
+        rig.is_refused("conflict", ('this session uses %s/b as a mutex with order = "turns": take '
+            .. 'this lock in a second session, each of the two with token = "turns"'):format(path),
+            both:acquire(5))
+        lease:release{ wait = 20 }
+        hold(two:multi{ numbered(two, "a"), numbered(two, "b") })
+    end)
+
+    it("has its token shown to the row of each part: it is larger than all before it", function()
+        local last, three = { a = 0, b = 0 }, rig.session(server.hosts)
+        local function grant(lock, names)
+            assert(lock:with(20, function(lease)
+                for name in names:gmatch "." do
+                    assert.is_true(lease.token > last[name])
+                    last[name] = lease.token
+                end
+            end))
+        end
+        local function mutex(session, name, order)
+            return session:mutex(path .. "/" .. name, { order = order, token = "turns" })
+        end
+        local both = two:multi{ mutex(two, "a"), mutex(two, "b") }
+        local turned = two:multi{ mutex(two, "b"), mutex(two, "a") }
+        rig.run(24, function(n)
+            local kind = n % 6
+            if kind < 2 then grant(mutex(one, "a", "turns"), "a")
+            elseif kind < 4 then grant(mutex(three, "b", "fifo"), "b")
+            else grant(kind == 4 and both or turned, "ab") end
+        end)
+    end)
+
     it("is no more than a session may have", function()
         local locks = {}
         for n = 1, 20 do

@@ -91,12 +91,22 @@ function methods:check(timeout)
 end
 
 
+-- What to do after a conflict, by the server's words.
+local ADVICE = {
+    ["bad version"] = ": get the node again, for the version that it has now",
+    ["node exists"] = ": set it, or use another path",
+    ["not empty"] = ": delete what is below it first",
+    ["no children for ephemerals"] = ": make it below a node that is not ephemeral",
+}
+
+
 -- What came of a guard that failed.
 local function describe(request, writes, code, detail)
     local refused = request.handle:refused()
     if refused > 0 then
         local kind, path = writes[refused][1], writes[refused][2]
-        return ('write %d, %s "%s": %s'):format(refused, kind, brief(path), detail)
+        return ('write %d, %s "%s": %s%s'):format(refused, kind, brief(path), detail,
+                                                  ADVICE[detail] or "")
     end
     if code == "unsupported" then return detail or 'the lock has order = "none"' end
     return detail

@@ -41,10 +41,26 @@ local USES = {
 }
 
 
--- What the path is used for, as far as that is known.
-local function describe(use, limit, ours)
-    if not use then return nil end
-    return (ours and "this session uses it as " or "it is used as ") .. USES[use]:format(limit)
+local EPHEMERAL = "it, or a node above it, is an ephemeral node: use another path"
+local IN_ORDER = { fifo = true, counting = true, turns = true }
+
+-- What to do where the path is used in this way.
+local function advice(self, use)
+    local mutex = self.claim == "mutex" or self.kind == "multi"
+    if mutex and IN_ORDER[use] then
+        return 'take this lock in a second session, each of the two with token = "turns"'
+    end
+    if self.limit and use == "semaphore" then return "all users of a path give the same limit" end
+    return "a path has one kind of lock and one order: use another path"
+end
+
+
+-- What the path is used for, as far as that is known, and what to do.
+local function describe(self, use, limit, ours, part)
+    if not use then return EPHEMERAL end
+    local path = self.parts and self.parts[part] and self.parts[part].path or "it"
+    local used = ours and ("this session uses %s as "):format(path) or path .. " is used as "
+    return used .. USES[use]:format(limit) .. ": " .. advice(self, use)
 end
 
 
@@ -66,7 +82,7 @@ local function take(handle, owner, lock, timeout)
     local tried = timeout == 0
     if code == "timeout" then detail = excuse(handle, timeout) end
     if code == "busy" and not tried then detail = "as many wait as max_waiters allows" end
-    if code == "conflict" then detail = describe(handle:conflict()) or detail end
+    if code == "conflict" then detail = describe(lock, handle:conflict()) end
     if code == "no_node" then detail = "the chroot does not exist" end
     return failure(code, lock.path, detail)
 end

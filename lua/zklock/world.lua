@@ -134,7 +134,8 @@ end
 --- As math.random: a number below 1; from 1 to m; from m to n.
 function World:random(m, n)
     if not self.core then misuse.refuse("the world is over") end
-    if m == nil then return self.core:fraction(OWN) end
+    if m == nil and n == nil then return self.core:fraction(OWN) end
+    options.range(m, n)
     if n == nil then m, n = 1, m end
     return m - 1 + self.core:draw(OWN, n - m + 1)
 end

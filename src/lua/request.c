@@ -81,8 +81,9 @@ static int member(lua_State *L) {
     return taken ? 1 : 0;
 }
 
-/* request:conflict() -> what the path is used for, a semaphore's limit, whether by this session;
- * nothing: it is not known. After "conflict". */
+/* request:conflict() -> what the path is used for, a semaphore's limit, whether by this session,
+ * which part of a multi-lock it is of (0: a single lock); nothing: it is not known. After
+ * "conflict". */
 static int conflict(lua_State *L) {
     static const char *const names[] = {
         [ZKL_USE_FIFO] = "fifo",         [ZKL_USE_COUNTING] = "counting",
@@ -94,7 +95,8 @@ static int conflict(lua_State *L) {
     lua_pushstring(L, names[by.use]);
     lua_pushinteger(L, by.limit);
     lua_pushboolean(L, by.ours);
-    return 3;
+    lua_pushinteger(L, (lua_Integer)by.part);
+    return 4;
 }
 
 /* request:stops() -> how often the process was stopped since shortly before it began */

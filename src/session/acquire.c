@@ -99,11 +99,11 @@ static bool is_same_use(const struct zkl_claim *claim, const struct zkl_acquire_
            claim->counting == counting;
 }
 
-static struct zkl_conflict use_by(const struct zkl_claim *claim) {
+static struct zkl_conflict use_by(const struct zkl_claim *claim, size_t part) {
     enum zkl_use use = zkl_use_of(claim->kind);
     if (claim->counting) use = ZKL_USE_COUNTING;
     if (claim->batch) use = ZKL_USE_TURNS;
-    return (struct zkl_conflict){.use = use, .limit = claim->limit, .ours = true};
+    return (struct zkl_conflict){.use = use, .limit = claim->limit, .ours = true, .part = part};
 }
 
 /*
@@ -111,11 +111,11 @@ static struct zkl_conflict use_by(const struct zkl_claim *claim) {
  * claims of a path use it in one way, so the first tells.
  */
 static bool is_mixed(struct zkl_request *request, const struct path *path,
-                     const struct zkl_acquire_options *options) {
+                     const struct zkl_acquire_options *options, size_t part) {
     const struct zkl_claim *claim = path ? path->line.claims : NULL;
     while (claim && !claim->wanted) claim = claim->next;
     if (!claim || is_same_use(claim, options)) return false;
-    zkl_request_end_by(request, use_by(claim));
+    zkl_request_end_by(request, use_by(claim, part));
     return true;
 }
 
@@ -226,7 +226,7 @@ static bool begin(struct zkl_request *request, const struct zkl_acquire_options 
     struct path *path = zkl_path_use(request->session, options->path);
     if (!path) return false;
     enum zkl_code code = refusal_of(request->session, options);
-    if (code != ZKL_CLOSED && (is_mixed(request, path, options) || !is_new(request, path, options)))
+    if (code != ZKL_CLOSED && (is_mixed(request, path, options, 0) || !is_new(request, path, options)))
         return true;
     code = refusal_of_new(request->session, code, options, 1);
     if (code == ZKL_OK && request->session->draining) code = ZKL_CLOSED;
@@ -312,7 +312,7 @@ static bool are_new(struct zkl_request *request, const struct zkl_acquire_option
     for (size_t i = 0; i < count; i++) {
         struct path *path =
             zkl_path_find(request->session, options[i].path, strlen(options[i].path));
-        if (is_mixed(request, path, &options[i])) return false;
+        if (is_mixed(request, path, &options[i], i + 1)) return false;
         bool stuck = path && (held_by(request->session, path, options[i].owner) ||
                               would_wait_for_caller(request, path, &options[i]));
         if (!stuck) continue;

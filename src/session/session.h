@@ -389,6 +389,7 @@ struct zkl_conflict {
     enum zkl_use use;
     int32_t limit; /* SEMAPHORE */
     bool ours;     /* by this session */
+    size_t part;   /* of a multi-lock that finds it, from 1; 0: a single lock does */
 };
 struct zkl_conflict zkl_request_conflict(const zkl_request *request); /* after ZKL_CONFLICT */
 uint64_t zkl_request_stops(const zkl_request *request); /* of the process, since just before it */

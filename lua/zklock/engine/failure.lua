@@ -10,7 +10,7 @@ local texts = {
     released = "this lease was released before",
     interrupted = "the wait was ended",
     connection = "the server did not answer as it should",
-    unsupported = "this engine has no such thing",
+    unsupported = "not supported",
 }
 
 

@@ -10,6 +10,7 @@
 --- is the reference.
 
 local Engine = require "zklock.engine.engine"
+local dependency = require "zklock.system.dependency"
 local failure = require "zklock.engine.failure"
 local misuse = require "zklock.misuse"
 local options = require "zklock.engine.options"
@@ -80,14 +81,32 @@ function engine.life(name, given)
 end
 
 
+-- The Lua modules for the server that an option names.
+local needs = {
+    mysql = { "luasql.mysql" }, redis = { "redis", "socket" }, sqlite = { "luasql.sqlite3" },
+}
+
+-- Why a module cannot be had; nil: each can.
+local function missing(all)
+    for option, names in pairs(needs) do
+        for _, each in ipairs(all[option] and names or {}) do
+            local found, problem = pcall(dependency.load, each)
+            if not found then return problem end
+        end
+    end
+end
+
+
 --- Opens the engine of that name. Wrong options raise.
 ---@param name string
 ---@param given table
 ---@return zklock.engine.Engine? engine
 ---@return string? message
----@return string? code  "connection"
+---@return string? code  "connection"; "unsupported": a Lua module is missing
 function engine.open(name, given)
     local all, way = complete(name, given), way_of(name)
+    local problem = missing(all)
+    if problem then return failure.of("unsupported", name, problem) end
     return failure.catch(name, way.open, Engine.new(name, way, all))
 end
 

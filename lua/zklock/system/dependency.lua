@@ -32,8 +32,7 @@ function dependency.load(name)
     local about = packages[name]
     module = load_elsewhere(name, about.path)
     if module then return module end
-    error(("the laboratory needs the Lua module %s, which is not installed: "
-        .. "apt install %s, or luarocks install %s")
+    error(("the Lua module %s is not installed: apt install %s, or luarocks install %s")
         :format(name, about.debian, about.rock), 0)
 end
 

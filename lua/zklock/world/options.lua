@@ -9,6 +9,7 @@ local huge = math.huge
 local known = check.known
 local refuse, show = misuse.refuse, misuse.show
 
+local MOST = 2 ^ 53 -- all whole numbers to there are exact
 local DELAY = 0.001 -- seconds, of a packet at most
 local SEEDS = 100
 
@@ -28,13 +29,28 @@ end
 --- A number of things.
 function _M.whole(value, what)
     positive(value, what)
-    if value % 1 ~= 0 or value > 2 ^ 53 then
+    if value % 1 ~= 0 or value > MOST then
         refuse("%s must be a whole number from 1 to 2^53, not %s", what, show(value))
     end
     return value
 end
 
 local whole = _M.whole
+
+
+local function is_whole(value)
+    return type(value) == "number" and value % 1 == 0 and value >= -MOST and value <= MOST
+end
+
+
+--- The bounds of a random whole number: 1 to m, or m to n.
+function _M.range(m, n)
+    local least, most = n == nil and 1 or m, n == nil and m or n
+    local fits = is_whole(least) and is_whole(most) and least <= most and most - least < MOST
+    if fits then return end
+    refuse("random takes (), (m) or (m, n): whole numbers up to 2^53, m at least 1 or n at least " ..
+           "m, not (%s%s)", show(m), n == nil and "" or ", " .. show(n))
+end
 
 
 --- The name of a process.
