@@ -2,6 +2,7 @@
 -- here waits for a server.
 local block = require "zklock.driver.block"
 local engine = require "zklock.engine"
+local public_calls = require "spec.finalizers.calls"
 local reference = require "spec.reference"
 local resty_lock = require "zklock.resty_lock"
 local rig = require "spec.rig"
@@ -25,6 +26,25 @@ local function documented()
     end
     found.request = { done = true, on_done = true }
     return found
+end
+
+
+-- Wrong for each parameter that is checked.
+local WRONG = { -1, 0 / 0, true, "", { unknown = 1 }, { -1 } }
+
+local function done() return true end
+
+-- Calls the method with wrong arguments: where it raises, the message is that of a check.
+local function tells_of_the_call(object, method)
+    local fn = object[method]
+    for _, wrong in ipairs(WRONG) do
+        for _, given in ipairs{ { wrong }, { "/a", wrong }, { done, wrong }, { wrong, done } } do
+            local ok, message = pcall(fn, object, given[1], given[2])
+            local inner = not ok and (message:find "bad argument" or message:find "attempt to"
+                or message:find("zklock/", 1, true))
+            if inner then error(method .. ": " .. message, 0) end
+        end
+    end
 end
 
 
@@ -134,6 +154,19 @@ describe("every method of", function()
         ["engine's lock"] = "lock", ["engine's lease"] = "lease",
     } do
         asks_for_a_colon(name, word)
+    end
+
+    for name, word in pairs{
+        ["session"] = "session", ["mutex"] = "lock", ["unfair mutex"] = "lock",
+        ["semaphore"] = "lock", ["multi-lock"] = "lock", ["rwlock"] = "rwlock",
+        ["condition"] = "condition", ["lease"] = "lease", ["election"] = "election",
+        ["member"] = "member", ["resty_lock"] = "resty_lock",
+    } do
+        it("a " .. name .. " tells of nothing that its user did not write", function()
+            for method in pairs(named[word]) do
+                tells_of_the_call(objects[name], method)
+            end
+        end)
     end
 
     it("a class that the reference has is among them", function()
@@ -285,6 +318,53 @@ describe("misuse blames the line of", function()
             assert.equal(blamed .. "no host in", message, output)
         end)
     end
+end)
+
+
+describe("an engine that lacks a Lua module", function()
+    it("is not opened, and tells which module it lacks, and how it is installed", function()
+        local missing = { ["luasql.sqlite3"] = { "sql-table", { sqlite = "none.db" } },
+                          ["luasql.mysql"] = { "sql-table", { mysql = "mysql://a@b/c" } } }
+        for module, call in pairs(missing) do
+            local loaded = package.loaded[module]
+            package.loaded[module] = nil
+            package.preload[module] = function() error "not installed" end
+            local result, message, code = engine.open(call[1], call[2])
+            package.loaded[module], package.preload[module] = loaded, nil
+            rig.is_refused("unsupported", ("%s: not supported (the Lua module %s is not "
+                .. "installed: apt install lua-"):format(call[1], module), result, message, code)
+        end
+    end)
+end)
+
+
+describe("a world", function()
+    it("tells of nothing that its user did not write", function()
+        local count = 0
+        for name in pairs(public_calls) do
+            local method = name:match "^world:(.+)"
+            local world = method and zklock.world(function(each) each:process("a", done) end)
+            if world then
+                tells_of_the_call(world, method)
+                count = count + 1
+            end
+        end
+        assert.is_true(count > 10)
+    end)
+
+    it("names what is wrong with the bounds of a random number", function()
+        local world = zklock.world(function() end)
+        if not world then return end
+        for given, bounds in pairs{ ["(0)"] = { 0 }, ["(5, 1)"] = { 5, 1 }, ["(1.5)"] = { 1.5 },
+                                    ['("x")'] = { "x" }, ["(nil, 3)"] = { nil, 3 } } do
+            rig.blames("random takes (), (m) or (m, n)", function()
+                world:random(bounds[1], bounds[2])
+            end)
+            local _, message = pcall(world.random, world, bounds[1], bounds[2])
+            assert.is_truthy(message:find("not " .. given, 1, true), message)
+        end
+        assert.is_true(world:random(3, 3) == 3 and world:random(-2 ^ 52, 0) <= 0)
+    end)
 end)
 
 
