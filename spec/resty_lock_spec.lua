@@ -370,6 +370,38 @@ describe("the end of a lock of resty_lock", function()
 end)
 
 
+-- What lua-resty-lock 0.09 gives for a lock that is free, 0, and for one that is taken, "timeout".
+-- Seen in nginx 1.22 with lua-resty-core 0.1.25, side by side.
+describe("resty_lock takes, as resty.lock does, the options", function()
+    for name, opts in pairs{
+        ["false"] = false,
+        ["timeout = -1"] = { timeout = -1 },
+        ["timeout = 0"] = { timeout = 0 },
+        ["timeout = \"0\""] = { timeout = "0" },
+        ["timeout = \"0.1\""] = { timeout = "0.1" },
+        ["timeout = false"] = { timeout = false },
+        ["exptime = false"] = { timeout = 0.1, exptime = false },
+        ["exptime = math.huge"] = { timeout = 0.1, exptime = math.huge },
+        ["ratio = \"2\""] = { timeout = 0.1, ratio = "2" },
+        ["ratio = -1"] = { timeout = 0.1, ratio = -1 },
+        ["step = \"0.01\""] = { timeout = 0.1, step = "0.01" },
+        ["step = 0"] = { timeout = 0.1, step = 0 },
+        ["max_step = \"0.1\""] = { timeout = 0.1, max_step = "0.1" },
+        ["step, ratio and max_step = false"] =
+            { timeout = 0.1, step = false, ratio = false, max_step = false },
+    } do
+        it(name .. (opts and opts.timeout and "" or " #slow"), function()
+            local lock, other = new(a, opts), new(b, opts)
+            assert.equal(0, lock:lock("foo"))
+            assert.same(TIMEOUT, given(other:lock("foo")))
+            assert.is_true(lock:expire(math.huge))
+            assert.is_true(lock:expire(false))
+            assert.equal(1, lock:unlock("foo"))
+        end)
+    end
+end)
+
+
 describe("misuse of resty_lock", function()
     local blames = rig.blames
 
@@ -382,13 +414,15 @@ describe("misuse of resty_lock", function()
         blames("known: exptime, max_step, ratio, step, timeout",
                function() resty_lock:new("x", { tiemout = 5 }) end)
         for _, option in ipairs{ "timeout", "exptime", "step", "ratio", "max_step" } do
-            blames(option .. " must be a number",
-                   function() resty_lock:new("x", { [option] = "5" }) end)
+            for _, value in ipairs{ "x", "", true, {} } do
+                blames(option .. " must be a number",
+                       function() resty_lock:new("x", { [option] = value }) end)
+            end
         end
-        blames("timeout must be seconds, 0 or more",
-               function() resty_lock:new("x", { timeout = -1 }) end)
-        blames("exptime must be seconds, 0 or more, and finite",
-               function() resty_lock:new("x", { exptime = 1 / 0 }) end)
+        blames("timeout must be a number, not",
+               function() resty_lock:new("x", { timeout = 0 / 0 }) end)
+        blames("exptime must be seconds, 0 or more",
+               function() resty_lock:new("x", { exptime = -1 }) end)
         local lock = new(a)
         blames("a key, must be text that is not empty, or a whole number",
                function() lock:lock{} end)

@@ -12,8 +12,10 @@ local path_rules = require "zklock.path"
 local receiver = require "zklock.receiver"
 
 local now = here.now
-local getmetatable, setmetatable, type = getmetatable, setmetatable, type
+local getmetatable, setmetatable = getmetatable, setmetatable
+local tonumber, type = tonumber, type
 local max, min = math.max, math.min
+local refuse, show = misuse.refuse, misuse.show
 
 local ROOT = "/resty_lock/"
 local KEY_SIZE = 65535 -- bytes, as theirs
@@ -31,20 +33,27 @@ RestyLock.__index = RestyLock
 RestyLock.__name = "zklock.resty_lock"
 
 
+-- As theirs: false is as nothing, and a number may be text.
 local function number(value, name)
-    check.type(value, "number", name)
+    local as_number = value and tonumber(value)
+    if value == false or as_number and as_number == as_number then return end
+    refuse("%s must be a number, not %s", name, show(value))
+end
+
+local function length(value, name)
+    if value ~= false then check.duration(value, name) end
 end
 
 -- The last three say how theirs polls.
 local fields = {
-    timeout = check.duration,
-    exptime = check.pause,
+    timeout = number,
+    exptime = length,
     step = number,
     ratio = number,
     max_step = number,
 }
 
-local defaults = { exptime = 30 }
+local DEFAULT_EXPTIME = 30
 local DEFAULT_TIMEOUT = 5 -- theirs does not shorten it, where exptime is shorter
 
 local of_lock = { reentrant = false }
@@ -58,7 +67,7 @@ local key_of = key_reader(1)
 
 -- As in a shared dictionary: 0 is no limit.
 local function length_of(exptime)
-    return exptime == 0 and FOR_EVER or exptime
+    return exptime == 0 and FOR_EVER or min(exptime, FOR_EVER)
 end
 
 
@@ -115,7 +124,7 @@ end
 ---@return true? ok
 ---@return string? why "unlocked": there is none, or it had expired or was lost
 function RestyLock:expire(time)
-    if time then check.pause(time, "the time") end
+    if time then check.duration(time, "the time") end
     if not self.lease then return nil, "unlocked" end
     local ok, message, code = self.lease:expire(time and length_of(time) or self.exptime)
     if ok then return true end
@@ -138,7 +147,7 @@ local real = {} -- a process of a world of virtual time has a session of its own
 ---@param session zklock.Session
 function RestyLock.use(session)
     if getmetatable(session) ~= Session then
-        misuse.refuse("use takes a session, not %s", misuse.show(session))
+        refuse("use takes a session, not %s", show(session))
     end
     local process = here.process() or real
     process.resty_session = session
@@ -153,14 +162,15 @@ end
 ---@return string? why "closed": no session was named by use()
 function RestyLock.new(_, name, opts)
     check.name(name, "the name")
-    opts = check.complete(opts, fields, defaults, "the options of new")
+    opts = check.complete(opts or nil, fields, {}, "the options of new")
     local session = (here.process() or real).resty_session
     if not session then return nil, "closed" end
-    local exptime = length_of(opts.exptime)
+    local exptime = length_of(opts.exptime or DEFAULT_EXPTIME)
+    local timeout = tonumber(opts.timeout or nil)
     return setmetatable({
         session = session,
         folder = ROOT .. path_rules.escape(name) .. "/",
-        timeout = opts.timeout and min(opts.timeout, exptime) or DEFAULT_TIMEOUT,
+        timeout = timeout and max(min(timeout, exptime), 0) or DEFAULT_TIMEOUT,
         exptime = exptime,
     }, RestyLock)
 end
