@@ -284,18 +284,18 @@ function memory:reset() end
 local resty_lock = {}
 
 ---@class zklock.RestyLockOptions
----@field timeout? number seconds to wait, default 5, at most exptime; 0: try
----@field exptime? number seconds to hold, default 30; 0: without an end
----@field step? number without effect, as those below
----@field ratio? number
----@field max_step? number
+---@field timeout? number|string|false seconds to wait, default 5, at most exptime; 0 or less: try
+---@field exptime? number|false seconds to hold, default 30; 0: without an end
+---@field step? number|string|false without effect, as those below
+---@field ratio? number|string|false
+---@field max_step? number|string|false
 
 ---Sets, once in each worker, the session that the locks use.
 ---@param session zklock.Session
 function resty_lock.use(session) end
 
 ---@param name string of a folder of locks
----@param options? zklock.RestyLockOptions
+---@param options? zklock.RestyLockOptions|false
 ---@return zklock.RestyLock? lock
 ---@return string? why "closed": no session was named
 function resty_lock:new(name, options) end

@@ -750,7 +750,8 @@ static void ends(void) {
     TEST("the end of the session ends all of them") {
         CHECK_IS(scene_expire(), ZKL_DO_LOSE | ZKL_DO_FORGET | ZKL_DO_FOLLOW);
         CHECK_IS(resume(&s.second) | resume(&s.third), 0);
-        CHECK_IS(zkl_claim_expire(&s.second, ZKL_EXPIRED), ZKL_DO_FAIL | ZKL_DO_FORGET | ZKL_DO_FOLLOW);
+        CHECK_IS(zkl_claim_expire(&s.second, ZKL_EXPIRED),
+                 ZKL_DO_FAIL | ZKL_DO_FORGET | ZKL_DO_FOLLOW);
         CHECK_IS(zkl_claim_expire(&s.third, ZKL_EXPIRED), ZKL_DO_FAIL | ZKL_DO_FORGET);
     }
 }

@@ -226,7 +226,8 @@ static bool begin(struct zkl_request *request, const struct zkl_acquire_options 
     struct path *path = zkl_path_use(request->session, options->path);
     if (!path) return false;
     enum zkl_code code = refusal_of(request->session, options);
-    if (code != ZKL_CLOSED && (is_mixed(request, path, options, 0) || !is_new(request, path, options)))
+    if (code != ZKL_CLOSED &&
+        (is_mixed(request, path, options, 0) || !is_new(request, path, options)))
         return true;
     code = refusal_of_new(request->session, code, options, 1);
     if (code == ZKL_OK && request->session->draining) code = ZKL_CLOSED;
