@@ -34,7 +34,7 @@ local WRONG = { -1, 0 / 0, true, "", { unknown = 1 }, { -1 } }
 
 local function done() return true end
 
--- Calls the method with wrong arguments: where it raises, the message is that of a check.
+-- Calls the method with wrong arguments; no error may come from inside the library.
 local function tells_of_the_call(object, method)
     local fn = object[method]
     for _, wrong in ipairs(WRONG) do

@@ -337,7 +337,7 @@ describe("what a multi-lock is made of", function()
         assert.equal(1, nodes())
     end)
 
-    it("is of one order a path: the message names the part, and a second session has both", function()
+    it("uses a path in one order, or names the part; a second session gets it", function()
         local function numbered(session, name)
             return session:mutex(path .. "/" .. name, { token = "turns" })
         end
@@ -350,7 +350,7 @@ describe("what a multi-lock is made of", function()
         hold(two:multi{ numbered(two, "a"), numbered(two, "b") })
     end)
 
-    it("has its token shown to the row of each part: it is larger than all before it", function()
+    it("has a token that grows in the row of each part", function()
         local last, three = { a = 0, b = 0 }, rig.session(server.hosts)
         local function grant(lock, names)
             assert(lock:with(20, function(lease)

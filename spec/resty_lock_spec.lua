@@ -370,10 +370,10 @@ describe("the end of a lock of resty_lock", function()
 end)
 
 
--- What lua-resty-lock 0.09 gives for a lock that is free, 0, and for one that is taken, "timeout".
--- Seen in nginx 1.22 with lua-resty-core 0.1.25, side by side.
+-- lua-resty-lock 0.09 returns 0 for a free lock with each of these, and "timeout" for a taken lock.
+-- Both ran side by side in nginx 1.22 with lua-resty-core 0.1.25.
 describe("resty_lock takes, as resty.lock does, the options", function()
-    for name, opts in pairs{
+    for what, opts in pairs{
         ["false"] = false,
         ["timeout = -1"] = { timeout = -1 },
         ["timeout = 0"] = { timeout = 0 },
@@ -390,7 +390,7 @@ describe("resty_lock takes, as resty.lock does, the options", function()
         ["step, ratio and max_step = false"] =
             { timeout = 0.1, step = false, ratio = false, max_step = false },
     } do
-        it(name .. (opts and opts.timeout and "" or " #slow"), function()
+        it(what .. (opts and opts.timeout and "" or " #slow"), function()
             local lock, other = new(a, opts), new(b, opts)
             assert.equal(0, lock:lock("foo"))
             assert.same(TIMEOUT, given(other:lock("foo")))

@@ -1,6 +1,6 @@
 --- Texts that users give go out as Prometheus' text, JSON, CSV, HTML, names and data of nodes, and
--- lines of logs and terminals. A text that a format cannot have is refused where it comes in, with
--- what is allowed; bytes of other programs are shown.
+-- lines of logs and terminals. A text that a format cannot have is refused at its entry, and the
+-- message says the rule. Bytes of other programs are shown.
 
 local dkjson = require "dkjson"
 local encode = require "zklock.command.json"
@@ -10,7 +10,7 @@ local rig = require "spec.rig"
 local utf8 = require "zklock.utf8"
 local zklock = require "zklock"
 
--- No UTF-8: GBK, a byte of no character, a surrogate, one that is cut off, one that is too long.
+-- Texts that are not UTF-8, by the flaw.
 local FOREIGN = { gbk = "\191\226\180\230", byte = "\255", surrogate = "\237\160\128",
                   cut = "a\228\184", long = "\192\128" }
 local CONTROL = { ["NUL"] = "a\0b", newline = "a\nb", escape = "\27[2J", DEL = "a\127" }
@@ -34,7 +34,7 @@ local places = {
     end,
     ["the name of a member"] = function(text) session:join("/a", { name = text }) end,
     ["a lock path"] = function(text) session:mutex("/" .. text) end,
-    ["a folder"] = function(text) session:members("/" .. text, print) end,
+    ["a folder"] = function(text) session:members("/" .. text, function() end) end,
     ["a condition's name"] = function(text) lock:condition(text) end,
     ["the name of a process"] = function(text)
         local world = zklock.world(function(world) world:process(text, print) end)

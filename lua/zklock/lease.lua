@@ -91,7 +91,7 @@ function methods:check(timeout)
 end
 
 
--- What to do after a conflict, by the server's words.
+-- The way out of a conflict, by the server's words.
 local ADVICE = {
     ["bad version"] = ": get the node again, for the version that it has now",
     ["node exists"] = ": set it, or use another path",

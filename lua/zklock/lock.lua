@@ -44,7 +44,7 @@ local USES = {
 local EPHEMERAL = "it, or a node above it, is an ephemeral node: use another path"
 local IN_ORDER = { fifo = true, counting = true, turns = true }
 
--- What to do where the path is used in this way.
+-- The way out where the path is used in this way.
 local function advice(self, use)
     local mutex = self.claim == "mutex" or self.kind == "multi"
     if mutex and IN_ORDER[use] then
@@ -55,7 +55,7 @@ local function advice(self, use)
 end
 
 
--- What the path is used for, as far as that is known, and what to do.
+-- The use of the path, as far as it is known, and the way out.
 local function describe(self, use, limit, ours, part)
     if not use then return EPHEMERAL end
     local path = self.parts and self.parts[part] and self.parts[part].path or "it"

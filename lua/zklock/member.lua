@@ -18,8 +18,8 @@ Member.__index = Member
 Member.__name = "zklock.member"
 
 
-local TAKEN = "that name is taken, by another session or by another join of this one: use another " ..
-              "name, or wait until that member has left"
+local TAKEN = "that name is taken, by another session or by another join of this one: use " ..
+              "another name, or wait until that member has left"
 
 local function describe(code, path, detail)
     if code == "conflict" then detail = TAKEN end

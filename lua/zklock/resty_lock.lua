@@ -33,7 +33,7 @@ RestyLock.__index = RestyLock
 RestyLock.__name = "zklock.resty_lock"
 
 
--- As theirs: false is as nothing, and a number may be text.
+-- As in resty.lock, false counts as nil, and text of a number counts as a number.
 local function number(value, name)
     local as_number = value and tonumber(value)
     if value == false or as_number and as_number == as_number then return end

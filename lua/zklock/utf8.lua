@@ -1,5 +1,5 @@
---- UTF-8, as RFC 3629 has it: no surrogates, nothing too long, nothing above U+10FFFF. Texts of
--- others may have any bytes; a page, JSON, CSV and metrics are UTF-8.
+--- UTF-8 by RFC 3629, which has no surrogates, no overlong forms and nothing above U+10FFFF. Pages,
+-- JSON, CSV and metrics are UTF-8; texts of others may have any bytes.
 
 local utf8 = {}
 

@@ -1,5 +1,5 @@
---- A cause has one code, in whichever call waits for it or comes after it; but calls of a lease say
--- what became of the lease.
+--- A cause has one code in all calls that wait for it or come after it. Only calls of a lease have
+-- another, because they tell its end.
 
 local fault = require "spec.fault.fault"
 local files = require "spec.files"
@@ -9,7 +9,7 @@ local zklock = require "zklock"
 local LONG = 60 -- seconds
 local NO_DIGEST = "-Dzookeeper.DigestAuthenticationProvider.enabled=false"
 
--- Calls that wait, each of locks that `it` has; `timeout` is theirs.
+-- Calls that wait, by their names.
 local calls = {
     ["acquire"] = function(it) return it.free:acquire(it.timeout) end,
     ["acquire of a lock that is held"] = function(it) return it.held:acquire(it.timeout) end,
@@ -46,7 +46,7 @@ local writes = {
     ["signal"] = function(it) return it.conditions.signal:signal(it.leases.signal, it.timeout) end,
 }
 
--- A wait without a deadline, which gives up its lease, and one that nothing but the session ends.
+-- Calls without a deadline.
 local endless = {
     ["wait"] = function(it) return it.conditions.wait:wait(it.leases.wait) end,
     ["lead"] = function(it) return it.session:election(it.path .. "/led"):lead(error) end,
@@ -71,7 +71,7 @@ end
 local lease_calls = together(questions, writes)
 
 
--- What the calls need: `session` is the one that suffers, and `other` holds a lock.
+-- The locks and leases of `session`, which the calls use; `other` holds a lock.
 local function prepared(session, other)
     local path = rig.path()
     local it = {
@@ -94,7 +94,7 @@ end
 
 
 -- Asserts which codes the calls have, each in a coroutine of its own: `lists` has code -> calls.
--- strike(), which runs when all of them have begun, is what ends them.
+-- strike() ends them, and runs when all of them have begun.
 local function assert_codes(it, lists, strike)
     local codes, expected, tasks = {}, {}, {}
     for code, list in pairs(lists) do
@@ -111,7 +111,7 @@ local function assert_codes(it, lists, strike)
 end
 
 
--- By server: how it has a session without a connection, and how that session ends.
+-- The ways to cut a session off and to end it, by server.
 local servers = {}
 
 servers["a server in memory"] = {

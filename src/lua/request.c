@@ -82,8 +82,7 @@ static int member(lua_State *L) {
 }
 
 /* request:conflict() -> what the path is used for, a semaphore's limit, whether by this session,
- * which part of a multi-lock it is of (0: a single lock); nothing: it is not known. After
- * "conflict". */
+ * the number of a multi-lock's part, or 0; or nothing, if it is not known. After "conflict". */
 static int conflict(lua_State *L) {
     static const char *const names[] = {
         [ZKL_USE_FIFO] = "fifo",         [ZKL_USE_COUNTING] = "counting",

@@ -184,7 +184,7 @@ static int meter(lua_State *L) {
     return 1;
 }
 
-/* session:refusal() -> why it begins nothing any more, a code; nil: it does */
+/* session:refusal() -> the code with which each request would end at once, or nil */
 static int refusal(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
     enum zkl_code code = zkl_session_refusal(zkl_client_enter(client));

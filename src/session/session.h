@@ -101,8 +101,7 @@ bool zkl_session_next_rpc(zkl_session *session, uint64_t *id, struct zkl_rpc *rp
 
 /* As the shell put it in. */
 enum zkl_session_state zkl_session_connection(const zkl_session *session);
-/* Why the session begins nothing any more: ZKL_CLOSED, ZKL_AUTH, ZKL_EXPIRED; ZKL_OK: it does. */
-enum zkl_code zkl_session_refusal(const zkl_session *session);
+enum zkl_code zkl_session_refusal(const zkl_session *session); /* of requests; ZKL_OK: none */
 
 /* When to call zkl_session_tick() again; it may be sooner after whatever is put in. */
 zkl_time zkl_session_due(zkl_session *session);
@@ -364,10 +363,8 @@ extern const char *const zkl_op_names[];
  */
 zkl_request *zkl_guard(zkl_lease *lease, const struct zkl_op *ops, size_t count, zkl_time timeout);
 
-/*
- * Asks the server for nothing: zkl_request_cancel() ends it, with ZKL_OK if what its user waited
- * for has come. An expiry does not end it.
- */
+/* Asks the server for nothing: zkl_request_cancel() ends it, with ZKL_OK if what its user waited
+ * for has come. An expiry does not end it. */
 zkl_request *zkl_pause(zkl_session *session, zkl_time timeout);
 
 uint64_t zkl_request_id(const zkl_request *request); /* small: used again after the drop */

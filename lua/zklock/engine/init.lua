@@ -86,7 +86,7 @@ local needs = {
     mysql = { "luasql.mysql" }, redis = { "redis", "socket" }, sqlite = { "luasql.sqlite3" },
 }
 
--- Why a module cannot be had; nil: each can.
+-- The reason why a module cannot be loaded, or nil.
 local function missing(all)
     for option, names in pairs(needs) do
         for _, each in ipairs(all[option] and names or {}) do

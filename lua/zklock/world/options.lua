@@ -48,8 +48,8 @@ function _M.range(m, n)
     local least, most = n == nil and 1 or m, n == nil and m or n
     local fits = is_whole(least) and is_whole(most) and least <= most and most - least < MOST
     if fits then return end
-    refuse("random takes (), (m) or (m, n): whole numbers up to 2^53, m at least 1 or n at least " ..
-           "m, not (%s%s)", show(m), n == nil and "" or ", " .. show(n))
+    refuse("random takes (), (m) or (m, n): whole numbers up to 2^53, m at least 1 or n at " ..
+           "least m, not (%s%s)", show(m), n == nil and "" or ", " .. show(n))
 end
 
 
