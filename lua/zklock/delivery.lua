@@ -27,17 +27,19 @@ function deliver.queued(self, id, position)
     if request and request.on_queued then self:call(request, request.on_queued, position) end
 end
 
--- Tells the leases that have callbacks; with `id` only those of that grant.
-local function tell_leases(self, id)
-    local leases = {} -- a callback may change the set
-    for lease in pairs(self.leases) do
-        if not id or lease.id == id then leases[#leases + 1] = lease end
+-- Tells the leases in those lists. A callback may change the lists.
+local function tell_leases(lists)
+    local leases = {}
+    for _, list in pairs(lists) do
+        for _, lease in pairs(list) do leases[#leases + 1] = lease end
     end
     sort(leases, function(a, b) return a.number < b.number end)
     for _, lease in ipairs(leases) do lease:tell() end
 end
 
-deliver.lease = tell_leases
+function deliver.lease(self, id)
+    tell_leases{ self.leases[id] }
+end
 
 -- What there is to tell is asked for where the host calls callbacks: later, perhaps.
 function deliver.watcher(self, id)
@@ -70,7 +72,7 @@ local function deliver_again(self)
         local request = self.requests[id]
         if request and request:done() then deliver.request(self, id) end
     end
-    tell_leases(self)
+    tell_leases(self.leases)
     for _, watcher in ipairs(Watcher.all(self)) do deliver.watcher(self, watcher.id) end
     local state = self.handle:state()
     if state ~= self.told then deliver.state(self, state) end

@@ -250,6 +250,26 @@ local function stopper(callbacks, callback)
 end
 
 
+local function weak_values()
+    return setmetatable({}, { __mode = "v" })
+end
+
+
+-- The session's news of the grant come to this lease. The lists are weak, but each lease keeps the
+-- one that it is in.
+local function join(self, session)
+    local id, made = self.handle:id(), weak_values()
+    if not self.number then
+        session.listening = session.listening + 1
+        self.number = session.listening -- in the order in which leases began to listen
+    end
+    local list = session.leases[id] or made -- a finalizer may have made it
+    session.leases[id] = list
+    self.of_grant = list
+    list[self.number] = self
+end
+
+
 -- Has `fn` called from now on; at once if there is news already. `field` has the callbacks, in the
 -- order in which they were registered. Not for a lease that was released; but a lease whose owner
 -- waits in a condition comes back.
@@ -258,12 +278,7 @@ local function listen(self, field, fn, quiet)
     local callbacks = self[field] or made -- a finalizer may have made them
     self[field] = callbacks
     callbacks[#callbacks + 1] = callback
-    self.id = self.handle:id()
-    if not self.number then
-        self.session.listening = self.session.listening + 1
-        self.number = self.session.listening -- in the order in which leases began to listen
-        self.session.leases[self] = true
-    end
+    join(self, self.session)
     self:tell()
     return stopper(callbacks, callback)
 end

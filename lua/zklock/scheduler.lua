@@ -9,6 +9,7 @@
 -- scheduler does not have to be taken back: it counts while a coroutine that it
 -- resumed runs, and nothing refers to it but the run that made it.
 
+local agenda = require "zklock.agenda"
 local members = require "zklock.members"
 local scope = require "zklock.scope"
 
@@ -17,7 +18,7 @@ local create, resume, running = coroutine.create, coroutine.resume, coroutine.ru
 local status, yield = coroutine.status, coroutine.yield
 local error, ipairs = error, ipairs
 local select, setmetatable = select, setmetatable
-local insert, sort = table.insert, table.sort
+local sort = table.sort
 
 local SLICE = 0.1 -- seconds, between looks for tasks that others closed
 
@@ -28,10 +29,10 @@ local _M = {}
 ---@field outer? zklock.Scheduler whose coroutine made this one
 ---@field resumed? thread the latest
 ---@field ready table[] what is to be resumed: has a thread, perhaps arguments
----@field sleepers zklock.Pause[] the one that is due next is the last
----@field paused table thread -> its pause
+---@field sleepers zklock.Agenda of pauses
 ---@field run_of table thread -> its run
 ---@field runs table the runs that have not ended, as a set
+---@field closed thread[] tasks whose waits were closed since the last look
 ---@field bury_at number when to look for tasks that others closed
 ---@field made integer how many pauses and runs there have been
 local Scheduler = {}
@@ -61,18 +62,6 @@ function _M.driving()
 end
 
 
---- The run ends, or one around it does.
-function _M.is_over(run)
-    while run do
-        if run.over then return true end
-        run = run.outer
-    end
-    return false
-end
-
-local is_over = _M.is_over
-
-
 -- In the order in which they were made: no order of pairs() decides what happens next.
 local function in_order(list)
     sort(list, function(a, b) return a.number < b.number end)
@@ -91,6 +80,7 @@ end
 ---@field thread thread|false
 ---@field woken boolean
 ---@field due? number of a sleeper, or when its request ends
+---@field place? integer of a sleeper, in the agenda
 ---@field number integer
 local Pause = {}
 Pause.__index = Pause
@@ -98,7 +88,7 @@ Pause.__index = Pause
 
 function Pause:wait(thread)
     self.thread = thread
-    self.scheduler.paused[thread] = self
+    self.run.paused[thread] = self
     while not self.woken do yield() end
 end
 
@@ -107,9 +97,13 @@ end
 function Pause:close()
     local thread = self.thread
     if not thread then return end
-    self.scheduler.paused[thread] = nil
+    self.run.paused[thread] = nil
     self.thread = false
-    if not self.woken then self.scheduler.bury_at = 0 end -- its task may have been closed
+    if self.woken then return end
+    local scheduler = self.scheduler
+    scheduler.sleepers:remove(self)
+    if not self.run.tasks[thread] then return end
+    scheduler.closed[#scheduler.closed + 1] = thread -- the task may have been closed
 end
 
 Pause.__close = Pause.close
@@ -127,27 +121,34 @@ end
 ---@class zklock.Run
 ---@field scheduler zklock.Scheduler
 ---@field outer? zklock.Run the one around it, in the same scheduler
+---@field root zklock.Run the outermost one around it
+---@field inner table the runs in it, as a set
 ---@field waiter? zklock.Pause of the task that waits for its end; nil: the loop is its own
+---@field paused table thread -> its pause
 ---@field tasks table thread -> its place among the functions, until it has ended
 ---@field live integer how many have not
 ---@field started integer how many there were
 ---@field results table of the first
 ---@field problem? table { the error of one }
----@field over boolean its coroutines are not resumed any more
+---@field over boolean it has ended, or one around it: its coroutines are not resumed any more
 local Run = {}
 Run.__index = Run
 
 
-function Run:is_within(run)
-    return self == run or self.outer ~= nil and self.outer:is_within(run)
+--- It, and the runs within it.
+---@return zklock.Run[]
+function Run:all()
+    local all = { self }
+    for _, run in ipairs(all) do -- the list grows meanwhile
+        for _, inner in ipairs(members(run.inner)) do all[#all + 1] = inner end
+    end
+    return all
 end
 
 
---- The outermost run around it.
-function Run:root()
-    local run = self
-    while run.outer do run = run.outer end
-    return run
+--- None of its coroutines is resumed any more.
+function Run:stop()
+    for _, run in ipairs(self:all()) do run.over = true end
 end
 
 
@@ -200,7 +201,7 @@ end
 
 --- Ends what still runs: after an error, or an interrupt. What it waits for is given up.
 function Run:close()
-    self.over = true
+    self:stop()
     for _, each in in_order(close and tasks_of(self, "suspended") or {}) do
         if status(each.thread) == "suspended" then close(each.thread) end
     end
@@ -222,7 +223,7 @@ end
 function Scheduler:new_pause(request)
     local thread = this_thread()
     local run = self.run_of[thread]
-    if not run or is_over(run) then
+    if not run or run.over then
         run = self.run_of[self.resumed]
         self.run_of[thread] = run
     end
@@ -253,40 +254,39 @@ end
 
 --- Nobody who sleeps in a run is woken any more.
 function Scheduler:forget_sleepers(run)
-    local others = {}
-    for _, sleeper in ipairs(self.sleepers) do
-        if not sleeper.run:is_within(run) then others[#others + 1] = sleeper end
+    for _, each in ipairs(run:all()) do
+        for _, thread in ipairs(members(each.paused)) do
+            local pause = each.paused[thread]
+            if pause then self.sleepers:remove(pause) end
+        end
     end
-    self.sleepers = others
 end
 
 
 -- Lets go of a run, and of all in it: where coroutines cannot be closed, they are collected.
 function Scheduler:forget(run)
     self:forget_sleepers(run)
-    local waiters = {}
-    for _, thread in ipairs(members(self.paused)) do
-        local waiter = self.paused[thread]
-        if waiter and waiter.run:is_within(run) then
-            waiters[#waiters + 1] = waiter
-            self.paused[thread] = nil
+    local all, waiters = run:all(), {}
+    for _, each in ipairs(all) do
+        for _, thread in ipairs(members(each.paused)) do
+            waiters[#waiters + 1] = each.paused[thread]
         end
+        each.paused = {}
     end
     for _, waiter in in_order(waiters) do
         if waiter.request then waiter.request:close() end
     end
-    for _, each in ipairs(members(self.runs)) do
-        if each:is_within(run) then
-            each.tasks = {}
-            self.runs[each] = nil
-        end
+    for _, each in ipairs(all) do
+        each.tasks, each.inner = {}, {}
+        self.runs[each] = nil
     end
+    if run.outer then run.outer.inner[run] = nil end
 end
 
 
 -- A coroutine of the run stopped.
 function Scheduler:stopped(run, thread, ok, ...)
-    if ok and self.paused[thread] then return end
+    if ok and self.run_of[thread].paused[thread] then return end
     if not ok then return run:fail((...)) end
     if status(thread) == "dead" then return run:ended(thread, ...) end
     -- A task that yields by itself means: later.
@@ -296,7 +296,7 @@ end
 
 function Scheduler:resume(thread, ...)
     local run = self.run_of[thread]
-    if status(thread) ~= "suspended" or is_over(run) then return end
+    if status(thread) ~= "suspended" or run.over then return end
     self.resumed = thread
     latest[1] = self
     self:stopped(run, thread, resume(thread, ...))
@@ -325,9 +325,7 @@ end
 function Scheduler:sleep_until(due)
     local sleeper = self:new_pause()
     sleeper.due = due
-    local sleepers, at = self.sleepers, #self.sleepers
-    while at > 0 and sleepers[at].due <= due do at = at - 1 end
-    insert(sleepers, at + 1, sleeper)
+    self.sleepers:add(sleeper)
     sleeper:rest()
 end
 
@@ -335,9 +333,11 @@ end
 --- Those that slept until `time` are ready.
 function Scheduler:wake_sleepers(time)
     local sleepers = self.sleepers
-    while #sleepers > 0 and sleepers[#sleepers].due <= time do
-        self:wake(sleepers[#sleepers])
-        sleepers[#sleepers] = nil
+    local first = sleepers:first()
+    while first and first.due <= time do
+        self:wake(first)
+        sleepers:shift()
+        first = sleepers:first()
     end
 end
 
@@ -348,10 +348,23 @@ function Scheduler:bury()
 end
 
 
---- The same, if it is time to look for them. False: it is not.
+-- The same, of those whose waits were closed. False: none was.
+local function bury_closed(self)
+    local closed = self.closed
+    if not closed[1] then return false end
+    self.closed = {}
+    for _, thread in ipairs(closed) do
+        if status(thread) == "dead" then self.run_of[thread]:ended(thread) end
+    end
+    return true
+end
+
+
+--- The same of all, if it is time to look for them. False: there was nothing to look at.
 function Scheduler:bury_when_due(time)
-    if time < self.bury_at then return false end
+    if time < self.bury_at then return bury_closed(self) end
     self.bury_at = time + SLICE
+    self.closed = {}
     self:bury()
     return true
 end
@@ -366,13 +379,17 @@ function Scheduler:new_run(outer, waiter)
         scheduler = self,
         number = self.made,
         outer = outer,
+        inner = {},
         waiter = waiter,
+        paused = {},
         tasks = {},
         live = 0,
         started = 0,
         results = NOTHING,
-        over = false,
+        over = outer ~= nil and outer.over,
     }, Run)
+    run.root = outer and outer.root or run
+    if outer then outer.inner[run] = true end
     self.runs[run] = true
     return run
 end
@@ -388,8 +405,8 @@ function _M.init(self, outer)
     self.host = this_thread()
     self.outer = outer
     self.ready = {}
-    self.sleepers = {}
-    self.paused = {}
+    self.sleepers = agenda()
+    self.closed = {}
     self.run_of = weak_keys()
     self.runs = {}
     self.made = 0

@@ -411,7 +411,7 @@ local function new(handle, hosts, opts, process)
         watchers = {}, -- id -> Watcher or Member
         followers = {}, -- a set
         drain = opts.drain, -- seconds, in nginx
-        leases = setmetatable({}, { __mode = "k" }), -- those with callbacks
+        leases = weak_values(), -- id of a grant -> list of its leases that have callbacks
         listening = 0, -- how many there were
         callback_errors = 0,
         untold_events = 0, -- C counts others

@@ -12,7 +12,7 @@ local sessions = require "zklock.sessions"
 local error, select, setmetatable, type = error, select, setmetatable, type
 local huge, max = math.huge, math.max
 local unpack = table.unpack or unpack
-local driving, is_over = schedulers.driving, schedulers.is_over
+local driving = schedulers.driving
 local now = core.now
 
 local _M = {}
@@ -36,15 +36,15 @@ function _M.end_of_run()
     local scheduler = driving()
     if not scheduler then return nil end
     local run = scheduler:run_here()
-    return function() return is_over(run) end
+    return function() return run.over end
 end
 
 
 -- Starts fn as a task of the outermost run around.
 local function spawn(scheduler, fn)
-    local run = scheduler:run_here():root()
+    local run = scheduler:run_here().root
     run:start(fn)
-    return true, function() return is_over(run) end
+    return true, function() return run.over end
 end
 
 
@@ -65,7 +65,7 @@ end
 -- Takes what happened; waits for it, or for the first sleeper, if nobody is ready.
 function Tasks:look()
     if sessions.dispatch() == 0 and #self.ready == 0 then
-        local sleeper = self.sleepers[#self.sleepers]
+        local sleeper = self.sleepers:first()
         sessions.await(sleeper and max(sleeper.due - now(), 0) or huge)
     end
     local time = now()

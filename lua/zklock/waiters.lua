@@ -8,11 +8,13 @@ local members = require "zklock.members"
 local scope = require "zklock.scope"
 
 local collectgarbage, error = collectgarbage, error
-local ipairs, next, pcall, setmetatable = ipairs, next, pcall, setmetatable
+local ipairs, pcall, setmetatable = ipairs, pcall, setmetatable
 
 ---@class zklock.Waiters
 ---@field session zklock.Session
 ---@field loop any where they wait; compared only
+---@field set table<zklock.Waiter, true>
+---@field count integer of them; an interrupt may leave it too high, never too low
 local Waiters = {}
 Waiters.__index = Waiters
 
@@ -30,6 +32,7 @@ local function waiters_of(session, loop, driver)
         driver = driver,
         fd = session:fd(),
         set = {},
+        count = 0,
     }, Waiters)
     waiting[session] = self
     return self
@@ -38,7 +41,7 @@ end
 
 --- True while anybody waits.
 function Waiters:any()
-    return next(self.set) ~= nil
+    return self.count > 0
 end
 
 
@@ -60,6 +63,7 @@ Waiter.__index = Waiter
 local function attend(self, suspend)
     local waiters = self.waiters
     local first = not waiters:any()
+    waiters.count = waiters.count + 1
     waiters.set[self] = true
     if first then waiters.driver.start(waiters) end
     while not self.request:done() do
@@ -74,6 +78,7 @@ function Waiter:close()
     local waiters = self.waiters
     if not waiters.set[self] then return end
     waiters.set[self] = nil
+    waiters.count = waiters.count - 1
     if waiters:any() then return end
     waiting[waiters.session] = nil
     waiters.driver.stop(waiters)

@@ -6,6 +6,7 @@
 -- what is told of it.
 
 local Process = require "zklock.world.process"
+local agenda = require "zklock.agenda"
 local choices = require "zklock.world.choices"
 local core = require "zklock.core"
 local coroutines = require "zklock.coroutines"
@@ -23,7 +24,6 @@ local schedulers = require "zklock.scheduler"
 local create, resume = coroutine.create, coroutine.resume
 local error, ipairs, pairs = error, ipairs, pairs
 local select, setmetatable, tostring = select, setmetatable, tostring
-local insert = table.insert
 
 local OWN = 3 -- of the world's random numbers: the tests' choices, the program's
 local MESSAGES = 2000 -- that a world with a story keeps, at most
@@ -41,7 +41,7 @@ local MESSAGES = 2000 -- that a world with a story keeps, at most
 ---@field processes zklock.Process[]
 ---@field by_name table<string, zklock.Process>
 ---@field sessions table<integer, zklock.Session>
----@field events table[] what is to happen at a time, the first one last: { at, fn }
+---@field events zklock.Agenda what is to happen at a time: { due, fn }
 ---@field happened zklock.Fault[] faults
 ---@field problem? string
 ---@field story? string[]
@@ -156,10 +156,7 @@ end
 
 -- Calls fn() then.
 function World:schedule(at, fn)
-    local events = self.events
-    local place = #events + 1
-    while place > 1 and events[place - 1].at <= at do place = place - 1 end
-    insert(events, place, { at = at, fn = fn })
+    self.events:add{ due = at, fn = fn }
 end
 
 
@@ -338,7 +335,7 @@ local function new(fn, opts)
         processes = {},
         by_name = {},
         sessions = {},
-        events = {},
+        events = agenda(),
         finals = {},
         happened = {},
         longest = 1, -- session timeout

@@ -33,7 +33,7 @@ return function(self)
             end
         end
     end
-    if self.live > 0 or self.events[1] then
+    if self.live > 0 or self.events:first() then
         list[#list + 1] = { text = "time goes on", fn = function() loop.advance(self, 1) end }
     end
     return list

@@ -2,7 +2,7 @@
 
 local ipairs, pairs, unpack = ipairs, pairs, table.unpack or unpack
 local huge, min = math.huge, math.min
-local concat, remove, sort = table.concat, table.remove, table.sort
+local concat, sort = table.concat, table.sort
 
 local WHO = 0 -- of the world's random numbers: who runs next
 
@@ -14,11 +14,13 @@ local QUIET = 2 -- session timeouts without a transaction, until nothing can be 
 -- What each process waits for that has not ended.
 local function who_waits(self)
     local waits = {}
-    for _, waiter in pairs(self.paused) do waits[#waits + 1] = waiter end
+    for run in pairs(self.runs) do
+        for _, waiter in pairs(run.paused) do waits[#waits + 1] = waiter end
+    end
     sort(waits, function(a, b) return a.number < b.number end)
     local texts = {}
     for _, waiter in ipairs(waits) do
-        local process, request = waiter.run:root().process, waiter.request
+        local process, request = waiter.run.root.process, waiter.request
         if not process.over and not waiter.woken then
             texts[#texts + 1] = ("%s waits for %s"):format(process.name,
                 request and (request.path or "an answer") or "others")
@@ -30,9 +32,13 @@ end
 
 -- Nothing is to come: no sleep, no deadline, no event, no fault.
 local function is_quiet(self)
-    if self.sleepers[1] or self.events[1] or self.faults:due() < huge then return false end
-    for _, waiter in pairs(self.paused) do
-        if waiter.due and waiter.due < huge then return false end
+    if self.sleepers:first() or self.events:first() or self.faults:due() < huge then
+        return false
+    end
+    for run in pairs(self.runs) do
+        for _, waiter in pairs(run.paused) do
+            if waiter.due and waiter.due < huge then return false end
+        end
     end
     return true
 end
@@ -41,7 +47,7 @@ end
 -- Whose coroutine it is that is ready.
 local function process_of(entry, self)
     local run = entry.run or self.run_of[entry.thread]
-    return run:root().process
+    return run.root.process
 end
 
 
@@ -71,9 +77,11 @@ end
 local function look(self)
     local now, events = self:now() + ROUNDED, self.events
     self:wake_sleepers(now)
-    while events[1] and events[#events].at <= now do
-        local event = remove(events)
+    local event = events:first()
+    while event and event.due <= now do
+        events:shift()
         event.fn()
+        event = events:first()
     end
     self.faults:look(now)
 end
@@ -81,8 +89,8 @@ end
 
 -- The moment at which something is due here, or at which it is to be seen whether anything is.
 local function next_moment(self)
-    local sleeper, event = self.sleepers[#self.sleepers], self.events[#self.events]
-    local due = min(sleeper and sleeper.due or huge, event and event.at or huge)
+    local sleeper, event = self.sleepers:first(), self.events:first()
+    local due = min(sleeper and sleeper.due or huge, event and event.due or huge)
     return min(due, self.faults:due(), self.limit.seconds)
 end
 
@@ -121,7 +129,7 @@ local function go_on(self, place, most)
     if self.steps > self.limit.steps then
         self:fail(("it is not over after %d steps"):format(self.limit.steps))
     elseif self.ready[1] then turn(self, place or self.core:draw(WHO, #self.ready))
-    elseif self.live > 0 or self.events[1] then advance(self, most)
+    elseif self.live > 0 or self.events:first() then advance(self, most)
     else finish(self) end
 end
 

@@ -6,9 +6,9 @@ local here = require "zklock.here"
 local schedulers = require "zklock.scheduler"
 local sessions = require "zklock.sessions"
 
-local select, setmetatable = select, setmetatable
+local ipairs, select, setmetatable = ipairs, select, setmetatable
 local max = math.max
-local remove, unpack = table.remove, table.unpack or unpack
+local unpack = table.unpack or unpack
 
 ---@class zklock.Process
 ---@field world zklock.World
@@ -50,7 +50,8 @@ end
 
 --- Nothing of it goes on.
 function Process:end_it()
-    self.over, self.run.over = true, true
+    self.over = true
+    self.run:stop()
     self.world.live = self.world.live - 1
 end
 
@@ -104,10 +105,10 @@ end
 
 
 local function call_all(self)
-    local calls = self.calls
-    while calls[1] do
-        local call = remove(calls, 1)
-        call.fn(unpack(call, 1, call.n))
+    while self.calls[1] do
+        local calls = self.calls
+        self.calls = {}
+        for _, call in ipairs(calls) do call.fn(unpack(call, 1, call.n)) end
     end
     self.calling = false
 end

@@ -1,0 +1,76 @@
+--- Entries that are due at a time, the first one first; of several that are due together, the one
+-- that was added first. It is a binary heap, whose entries know their places.
+--
+-- An error may come between any two instructions (Ctrl-C raises one), and a finalizer may add an
+-- entry at any call. So nothing is called while entries move, and none is overwritten before it is
+-- in its next place: then it may be in the heap twice, which wakes nobody twice, and none is lost.
+
+local setmetatable = setmetatable
+
+---@class zklock.Agenda
+---@field heap table[] an entry has due, added and place
+---@field added integer how many there were
+local Agenda = {}
+Agenda.__index = Agenda
+
+
+-- Puts the entry into a new place; without one, the last entry into that place, which is free. It
+-- goes up or down from there to where it belongs.
+local function put(heap, place, entry)
+    local count = #heap
+    local at, moved = place or count + 1, entry or heap[count]
+    local due, added = moved.due, moved.added
+    while at > 1 do
+        local up = (at - at % 2) / 2
+        local above = heap[up]
+        if above.due < due or above.due == due and above.added <= added then break end
+        heap[at], above.place = above, at
+        at = up
+    end
+    while 2 * at <= count do
+        local down = 2 * at
+        local below, other = heap[down], heap[down + 1]
+        if other and (other.due < below.due or
+                      other.due == below.due and other.added < below.added) then
+            down, below = down + 1, other
+        end
+        if due < below.due or due == below.due and added <= below.added then break end
+        heap[at], below.place = below, at
+        at = down
+    end
+    heap[at], moved.place = moved, at
+    if place then heap[count] = nil end
+end
+
+
+--- Adds an entry, which is not in it, by its `due`.
+function Agenda:add(entry)
+    self.added = self.added + 1
+    entry.added = self.added
+    put(self.heap, nil, entry)
+end
+
+
+--- The entry that is due first; nil: there is none.
+function Agenda:first()
+    return self.heap[1]
+end
+
+
+--- Takes it out.
+function Agenda:shift()
+    if self.heap[1] then put(self.heap, 1) end
+end
+
+
+--- Takes an entry out, if it is in it.
+function Agenda:remove(entry)
+    local place = entry.place
+    if place and self.heap[place] == entry then put(self.heap, place) end
+end
+
+
+---@return zklock.Agenda
+return function()
+    return setmetatable({ heap = {}, added = 0 }, Agenda)
+end

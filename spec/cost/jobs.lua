@@ -1,0 +1,168 @@
+--- jobs.lua JOB COUNT: a job that spec/cost/growth.lua counts the instructions of. Time is virtual,
+-- so that a job takes the same steps on each machine: in plain Lua it goes on when zklock waits.
+
+local core = require "zklock.core"
+
+local time = 0
+
+function core.now() return time end
+
+function core.poll(_, seconds)
+    time = time + seconds
+    return false
+end
+
+local waiters = require "zklock.waiters"
+local zklock = require "zklock"
+
+local create, resume, running = coroutine.create, coroutine.resume, coroutine.running
+local close, yield = coroutine.close, coroutine.yield
+
+local jobs = {}
+
+
+-- Numbers from 0 to 1 in an order that is none, and the same each time.
+local function spread(i)
+    return i * 0.6180339887 % 1
+end
+
+
+local function start(count, fn)
+    for i = 1, count do coroutine.wrap(fn)(i) end
+end
+
+
+function jobs.sleeps(count)
+    zklock.run(function()
+        start(count, function(i) zklock.sleep(spread(i)) end)
+        zklock.sleep(1)
+    end)
+end
+
+
+function jobs.closed_sleeps(count)
+    zklock.run(function()
+        local threads = {}
+        for i = 1, count do
+            threads[i] = create(function() zklock.sleep(1 + spread(i)) end)
+            resume(threads[i])
+        end
+        for i = 1, count do close(threads[i]) end
+    end)
+end
+
+
+function jobs.nested_runs(count)
+    zklock.run(function()
+        start(count, function(i)
+            zklock.run(function() zklock.sleep(spread(i)) end)
+        end)
+        zklock.sleep(1)
+    end)
+end
+
+
+function jobs.deep_runs(count)
+    local function deeper(depth)
+        zklock.sleep(0.001)
+        if depth < count then zklock.run(deeper, depth + 1) end
+    end
+    zklock.run(deeper, 1)
+end
+
+
+-- Each is closed at another moment.
+function jobs.closed_tasks(count)
+    local threads, tasks = {}, {}
+    for i = 1, count do
+        tasks[i] = function()
+            threads[i] = running()
+            zklock.sleep(3600)
+        end
+    end
+    zklock.run(function()
+        zklock.sleep(0)
+        for i = 1, count do
+            close(threads[i])
+            zklock.sleep(0.00001)
+        end
+    end, table.unpack(tasks))
+end
+
+
+-- --- in the loop of a library ---------------------------------------------------------------
+
+local driver = {}
+function driver.start() end
+function driver.stop() end
+function driver.wake() end
+
+
+-- The first one to wait is the first one whose request is done.
+function jobs.waits_in_a_loop(count)
+    local session, requests = { fd = function() return 0 end }, {}
+    start(count, function(i)
+        local request = { over = false }
+        function request:done() return self.over end
+        function request:on_done(fn) self.fn = fn end
+        requests[i] = request
+        waiters.wait(session, request, driver, driver, yield)
+    end)
+    for _, request in ipairs(requests) do
+        request.over = true
+        request.fn()
+    end
+end
+
+
+-- --- in a world -----------------------------------------------------------------------------
+
+local function in_world(fn)
+    local world = assert(zklock.world(fn, { limit = { steps = 1e9, seconds = 1e6 } }))
+    assert(world:run())
+end
+
+
+function jobs.losses(count)
+    in_world(function(world)
+        world:process("p", function()
+            local session = assert(zklock.connect("memory:cost"))
+            local leases, told = {}, 0
+            for i = 1, count do
+                leases[i] = assert(session:mutex("/cost/" .. i):acquire{ owner = "one" })
+                leases[i]:on_lost(function() told = told + 1 end)
+            end
+            world:expire("p")
+            while told < count do zklock.sleep(0.01) end
+        end)
+    end)
+end
+
+
+function jobs.losses_of_one_grant(count)
+    in_world(function(world)
+        world:process("p", function()
+            local session = assert(zklock.connect("memory:cost"))
+            local lock, leases, told = session:mutex("/cost"), {}, 0
+            for i = 1, count do
+                leases[i] = assert(lock:acquire())
+                leases[i]:on_lost(function() told = told + 1 end)
+            end
+            world:expire("p")
+            while told < count do zklock.sleep(0.01) end
+        end)
+    end)
+end
+
+
+function jobs.moments(count)
+    in_world(function(world)
+        for i = 1, count do world:at(spread(i), function() end) end
+    end)
+end
+
+
+function jobs.none() end
+
+
+jobs[arg[1]](tonumber(arg[2]))
