@@ -16,7 +16,7 @@
 # make deb       Debian packages, in build/deb; MAINTAINER names who made them. test-deb: they are
 #                installed, and used, in a root of their own; test-install: commands of our pages
 # make coverage  which conditions of the core and the session the tests cover: MC/DC, by clang 19
-# make lint, format, install, clean
+# make lint, format, words, install, clean
 #
 # For packagers: CC CFLAGS LDFLAGS, LUA LUA_VERSION LUA_INCDIR (what `install`
 # builds for), ZOOKEEPER_INCDIR ZOOKEEPER_LIBDIR, PREFIX LUADIR LIBDIR BINDIR MANDIR DESTDIR.
@@ -56,7 +56,7 @@ RIG = $(BUILD)/rig/proxy $(BUILD)/rig/bare
 
 .PHONY: all demo demo-http demo-engines site test repl bench bench-claims bench-contended
 .PHONY: bench-peers bench-many bench-engines bench-worlds soak lint lint-quick lint-tidy
-.PHONY: lint-actions format install install-files dist clean setup setup-tests build-tests build-all-tests
+.PHONY: lint-actions format words install install-files dist clean setup setup-tests build-tests build-all-tests
 .PHONY: test-all test-lua test-luajit test-asan test-tsan test-clock
 .PHONY: test-worlds test-worlds-5.4 test-worlds-5.1 test-worlds-asan
 .PHONY: test-lua-memory test-lua-memory-5.4 test-lua-memory-5.1
@@ -541,7 +541,7 @@ begin = @mkdir -p $(@D) && touch $@.begun
 well = @mv $@.begun $@
 
 lint: lint-quick lint-tidy
-lint-quick: lint-actions $(LINT)/format $(LINT)/luacheck $(LINT)/cppcheck
+lint-quick: lint-actions $(LINT)/format $(LINT)/luacheck $(LINT)/cppcheck $(LINT)/words
 lint-tidy: $(C_SOURCES:%=$(LINT)/%.tidy)
 
 # $(call changed,<its settings>,<all>): of all, what changed; with the settings all did
@@ -556,6 +556,18 @@ $(LINT)/luacheck: .luacheckrc $(CHECKED_LUA)
 	$(begin)
 	luacheck --quiet $(call changed,$<,$(CHECKED_LUA))
 	$(well)
+
+# The list has how often a file goes against the rules of words; it only gets shorter.
+WORDED = $(C_FILES) $(CHECKED_LUA) $(filter-out %.zh-CN.md,$(shell find *.md docs spec proof rig \
+	bench examples lua -name '*.md'))
+
+$(LINT)/words: spec/words.lua spec/words.txt $(WORDED)
+	$(begin)
+	@lua5.4 spec/words.lua spec/words.txt $(WORDED)
+	$(well)
+
+words:
+	@lua5.4 spec/words.lua spec/words.txt --update $(WORDED)
 
 CPPCHECK = cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr \
 	--enable=warning,portability --suppress=missingIncludeSystem

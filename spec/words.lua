@@ -1,0 +1,143 @@
+--- words.lua LIST [--update] FILE...: three habits that make a sentence hard to read, counted in
+-- comments, titles of tests and English documents. Code, tables, headings and lists do not count.
+--
+--   1. A sentence begins with What, Who, Whoever, Whose, Of, One or Those.
+--   2. A colon is followed by a reason. A comma, "or" or code after it make a list or an example.
+--   3. A lock "is had", or somebody "has the lock".
+--
+-- LIST has a row for each file with slips. A file with more than its row fails, and one with fewer
+-- until `make words` has written the list again, which never makes the sum larger.
+
+local STARTS = {}
+local VERBS = { "is", "are", "was", "were", "be", "been" }
+for word in ("What Who Whoever Whose Of One Those"):gmatch("%a+") do STARTS[word] = true end
+
+
+-- --- the pieces of prose in a file -----------------------------------------------------------
+
+local function of_c(text, add)
+    for comment in text:gmatch("/%*(.-)%*/") do
+        add((comment:gsub("\n%s*%*", "\n")))
+    end
+    for title in text:gmatch('TEST%("(.-)"%)') do add(title) end
+end
+
+
+local function of_lua(text, add)
+    local lines = {}
+    for line in (text .. "\n\n"):gmatch("(.-)\n") do
+        local comment = line:match("^%s*%-%-%-?(.*)")
+        if comment and not comment:find("^%s*[@%[]") then
+            lines[#lines + 1] = comment
+        elseif lines[1] then
+            add(table.concat(lines, "\n"))
+            lines = {}
+        end
+    end
+    for _, call in ipairs{ "it", "describe" } do
+        for _, title in text:gmatch("%f[%w]" .. call .. "%((['\"])(.-)%1") do add(title) end
+    end
+end
+
+
+-- Only text at the margin: a list is indented, or begins with its mark.
+local function of_markdown(text, add)
+    text = ("\n" .. text):gsub("\n```.-\n```", "\n"):gsub("\n[|#*>-][^\n]*", "\n\n")
+    text = text:gsub("\n%d+%.[^\n]*", "\n\n"):gsub("\n  [^\n]*", "\n\n")
+    for paragraph in (text .. "\n\n"):gmatch("(.-)\n%s*\n") do add(paragraph) end
+end
+
+
+-- --- habits ----------------------------------------------------------------------------------
+
+-- The sentences of a piece that have one. Indented lines, items of lists and headings are left out,
+-- and so are sentences that begin with a value, such as "False: there is none".
+local function slips_of(piece)
+    local found = {}
+    local text = ("\n" .. piece):gsub("\n%s%s%s+[^\n]*", "\n"):gsub("\n%s*[*-] [^\n]*", "\n")
+    text = text:gsub("[^\n]*%-%-%-[ \n]*$", ""):gsub("%f[%a]nil: ", "nil ")
+    text = text:gsub("`[^`]*`", "X"):gsub("%]%([^)]*%)", "]"):gsub("%s+", " ")
+    text = text:gsub("^%s*[-%w_./]+ %- ", ""):gsub("^%s*[-#]* *", "")
+    text = text:gsub("^%l", string.upper)
+    for sentence in (text:gsub("([.?!]) ", "%1\n") .. "\n"):gmatch("(.-)\n") do
+        local reason = not sentence:find("^%a+:") and sentence:match("%l%l+: (%l.*)")
+        local slip = STARTS[sentence:match("^%a+")] or
+            reason and not reason:find("[,X]") and not reason:find(" or ", 1, true) or
+            sentence:find("has the lock%f[%A]")
+        for _, verb in ipairs(VERBS) do
+            slip = slip or sentence:find("%f[%a]" .. verb .. " had%f[%A]")
+        end
+        if slip then found[#found + 1] = sentence end
+    end
+    return found
+end
+
+
+local function read(path)
+    local file = assert(io.open(path, "rb"))
+    local text = file:read("*a")
+    file:close()
+    return text
+end
+
+
+local function slips_in(path)
+    local all = {}
+    local take = path:find("%.[ch]$") and of_c or path:find("%.md$") and of_markdown or of_lua
+    take(read(path), function(piece)
+        for _, slip in ipairs(slips_of(piece)) do all[#all + 1] = slip end
+    end)
+    return all
+end
+
+
+-- --- the list --------------------------------------------------------------------------------
+
+local function read_list(path)
+    local counts, sum = {}, 0
+    for count, name in read(path):gmatch("(%d+) (%S+)") do
+        counts[name], sum = tonumber(count), sum + count
+    end
+    return counts, sum
+end
+
+
+local function write_list(path, slips, most)
+    local rows, sum = {}, 0
+    for name, found in pairs(slips) do
+        if found[1] then rows[#rows + 1] = ("%d %s\n"):format(#found, name) end
+        sum = sum + #found
+    end
+    if sum > most then
+        io.stderr:write(("words: %d slips in all, and the list has %d\n"):format(sum, most))
+        os.exit(false)
+    end
+    table.sort(rows, function(a, b) return a:match(" .*") < b:match(" .*") end)
+    local file = assert(io.open(path, "wb"))
+    assert(file:write(table.concat(rows)))
+    assert(file:close())
+end
+
+
+local function check(counts, slips)
+    local well = true
+    for name, found in pairs(slips) do
+        local allowed = counts[name] or 0
+        if #found ~= allowed then
+            well = false
+            print(("%s: %d slips, and %d in the list%s"):format(name, #found, allowed,
+                #found < allowed and ": make words" or "; one of these is new:"))
+        end
+        for _, slip in ipairs(#found > allowed and found or {}) do print("    " .. slip) end
+    end
+    for name in pairs(counts) do
+        if not slips[name] then well = false print(name .. ": is gone: make words") end
+    end
+    return well
+end
+
+
+local list, update, slips = arg[1], arg[2] == "--update", {}
+for i = update and 3 or 2, #arg do slips[arg[i]] = slips_in(arg[i]) end
+local counts, sum = read_list(list)
+if update then write_list(list, slips, sum) else os.exit(check(counts, slips)) end
