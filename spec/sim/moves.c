@@ -280,6 +280,12 @@ static struct desire some_desire(const struct client *c) {
     return desire;
 }
 
+/* Also a mutex beside multi-locks, or whose holder may wait in a condition. */
+static bool may_be_kept(const struct desire *desire, unsigned count) {
+    bool mixed = world.setting.mix == MIX_MULTI || world.setting.mix == MIX_CONDITION;
+    return mixed && !world.setting.plain && count == 1 && desire->kind == ZKL_MUTEX;
+}
+
 /* On one path, or on both. */
 static void want(struct client *c, zkl_time timeout, bool trying) {
     bool multi = world.setting.mix == MIX_MULTI;
@@ -288,7 +294,7 @@ static void want(struct client *c, zkl_time timeout, bool trying) {
     unsigned count = both ? LINES : 1;
     struct desire desires[LINES];
     for (unsigned i = 0; i < count; i++) desires[i] = some_desire(c);
-    if (multi && !both && desires->kind == ZKL_MUTEX && choose(4) == 3) desires->keep = some_keep();
+    if (may_be_kept(desires, count) && choose(4) == 3) desires->keep = some_keep();
     user_wish(c, line, desires, count, timeout, trying);
 }
 

@@ -153,14 +153,18 @@ static zkl_actions tell_held(struct zkl_claim *claim) {
     return ZKL_DO_MARK;
 }
 
+zkl_actions zkl_batch_held(struct zkl_claim *claim) {
+    if (!has_keeping_node(claim)) return 0;
+    claim->line->kept = claim;
+    return is_alone(claim) ? watch_children(claim->line) : tell_held(claim);
+}
+
 zkl_actions zkl_batch_granted(struct zkl_claim *claim, zkl_time now) {
-    bool keeps = has_keeping_node(claim);
-    if (keeps) claim->line->kept = claim;
+    if (has_keeping_node(claim)) claim->line->kept = claim;
     if (claim->node.served == 0) begin_turn(claim, now);
     claim->ends = is_over(claim, now);
     if (claim->ends) return make_way(claim) | tell_held(claim);
-    if (keeps && is_alone(claim)) return watch_children(claim->line);
-    if (keeps) return tell_held(claim);
+    if (has_keeping_node(claim)) return zkl_batch_held(claim);
     return make_way(claim) ? watch_if_served(claim, now) : 0;
 }
 

@@ -338,9 +338,9 @@ void zkl_claim_want(struct zkl_claim *claim, int32_t permits, int32_t limit);
 void zkl_claim_batch(struct zkl_claim *claim, int32_t batch);
 
 /*
- * The node of a new MUTEX, which is no part and will have no waiter, is kept for that time after
- * the release, unless the lock is to be left to others for now (zkl_restraint). Its tokens count
- * grants.
+ * The node of a new MUTEX, which is no part, is kept for that time after the release, unless the
+ * lock is to be left to others for now (zkl_restraint). Its tokens count grants. It goes when its
+ * user begins to wait in a condition.
  */
 void zkl_claim_keep(struct zkl_claim *claim, zkl_time keep, zkl_time now);
 /* `claim` may have the node of `kept` after it. */

@@ -180,6 +180,8 @@ static inline void hold(struct zkl_claim *claim) {
 }
 
 zkl_actions zkl_batch_granted(struct zkl_claim *claim, zkl_time now); /* batch.c */
+/* In HELD with a node that may be kept: it hears of others, or tells them that it holds. */
+zkl_actions zkl_batch_held(struct zkl_claim *claim);
 
 /* Another part is still to find out whether it has a node, and which. */
 static inline bool others_seek(const struct zkl_claim *claim) {

@@ -24,7 +24,8 @@ zkl_actions zkl_claim_await(struct zkl_claim *waiter, struct zkl_claim *lock, zk
     lock->state = ZKL_IN_CONDITION;
     lock->deadline = deadline;
     lock->line->tries -= lock->trying;
-    lock->trying = lock->stalled = false;
+    lock->trying = lock->stalled = lock->asks = false;
+    keep_no_more(lock);
     lock->partner = waiter;
     waiter->partner = lock;
     waiter->waiting = ZKL_WAITER_CAME;
@@ -38,7 +39,7 @@ static zkl_actions stay(struct zkl_claim *lock, enum zkl_code why) {
     lock->deadline = ZKL_NEVER;
     lock->node.watched = false; /* the node's event may have been taken for the transaction's */
     lock->refusal = why;
-    return ZKL_DO_STAYED;
+    return ZKL_DO_STAYED | zkl_batch_held(lock);
 }
 
 /* Nothing was carried out, for certain: by no earlier attempt either. */
