@@ -1,4 +1,6 @@
 /* limits_test.c - many claims of a session, and watches for which there is hardly room. */
+#include <sys/resource.h>
+
 #include "server.h"
 
 static struct zkl_acquire_options of_owner(const char *owner, const char *path) {
@@ -180,6 +182,43 @@ static void room(void) {
     }
 }
 
+/* --- claims that are crowded out together --------------------------------------------------------
+ */
+
+/* Until the path is known to exist all wait for the first. Those that take turns then wait for it.
+ */
+static void acquire_crowd(zkl_request **crowd, size_t count) {
+    char owner[24];
+    for (size_t i = 0; i < count; i++) {
+        snprintf(owner, sizeof owner, "%zu", i);
+        struct zkl_acquire_options options = of_owner(owner, "/lock");
+        options.batch = 8;
+        options.trying = i == 1; /* while a try asks, a claim that waits is asked again, too */
+        options.max_waiters = i > 1;
+        crowd[i] = zkl_acquire(session, &options);
+    }
+}
+
+static void crowds(void) {
+    TEST("five thousand claims are crowded out together in a quarter of a megabyte of stack") {
+        enum { CROWD = 5000 };
+        static zkl_request *crowd[CROWD];
+        struct rlimit all, little;
+        getrlimit(RLIMIT_STACK, &all);
+        little = (struct rlimit){.rlim_cur = 1 << 18, .rlim_max = all.rlim_max};
+        open_session();
+        acquire_crowd(crowd, CROWD);
+        setrlimit(RLIMIT_STACK, &little);
+        serve_requests();
+        setrlimit(RLIMIT_STACK, &all);
+        for (size_t i = 3; i < CROWD; i++)
+            CHECK(zkl_request_done(crowd[i]) && zkl_request_code(crowd[i]) == ZKL_BUSY);
+        for (size_t i = 0; i < CROWD; i++) zkl_request_drop(crowd[i]);
+        serve();
+        close_session();
+    }
+}
+
 /* --- pauses ------------------------------------------------------------------------------------
  */
 
@@ -213,6 +252,7 @@ static void pauses(void) {
 int main(void) {
     many();
     room();
+    crowds();
     pauses();
     return check_report();
 }

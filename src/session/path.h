@@ -21,9 +21,11 @@ struct path {
     struct watch *children; /* pinned; NULL: line.children is ZKL_UNWATCHED */
     zkl_time look_at;       /* when to look for orphans again; 0: no doubt */
     size_t stakes;
-    size_t counted; /* of them, those in session->node_bytes */
-    size_t lists;   /* CALL_LIST that are out */
-    bool postponed; /* perhaps a claim does not watch its predecessor yet */
+    size_t counted;   /* of them, those in session->node_bytes */
+    size_t lists;     /* CALL_LIST that are out */
+    bool postponed;   /* perhaps a claim does not watch its predecessor yet */
+    bool following;   /* claims that waited for another one of the session are being resumed */
+    bool follow_anew; /* and have to be again, from the first */
     size_t length;
     char text[];
 };

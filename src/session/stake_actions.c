@@ -302,16 +302,32 @@ void zkl_stake_look_later(struct zkl_session *session, struct path *path) {
 }
 
 /* In order of arrival; the first of the followers may have to go alone again. */
-static void resume_followers(struct stake *stake) {
-    struct zkl_claim *claim = stake->claim.line->claims, *next;
-    zkl_time now = stake->session->now;
-    for (; claim; claim = next) {
+static void resume_in_order(struct path *path, zkl_time now) {
+    struct zkl_claim *claim = path->line.claims, *next;
+    for (; claim && !path->follow_anew; claim = next) {
         next = claim->next;
         if (!zkl_claim_follows(claim)) continue;
         if (zkl_claim_stays(claim)) return;
         if (zkl_stake_lacks_room((struct stake *)claim)) continue;
         zkl_stake_perform((struct stake *)claim, zkl_claim_resume(claim, now));
     }
+}
+
+/*
+ * A claim that fails when it is resumed makes way for others, and `next` may be gone after that. So
+ * the first call begins anew, and the calls within it leave that to it.
+ */
+static void resume_followers(struct stake *stake) {
+    const struct zkl_session *session = stake->session;
+    struct path *path = stake->path;
+    path->follow_anew = true;
+    if (path->following) return;
+    path->following = true;
+    while (path->follow_anew) {
+        path->follow_anew = false;
+        resume_in_order(path, session->now);
+    }
+    path->following = false;
 }
 
 /* splitmix64. https://prng.di.unimi.it/splitmix64.c */
