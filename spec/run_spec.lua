@@ -98,6 +98,23 @@ describe("run", function()
         assert.is_true(grown < MOST, ("%.2f kB each"):format(grown))
     end)
 
+    it("looks at no session without news, however often others have some #real", function()
+        local idle, looks = rig.session(server.hosts), 0
+        local handle = idle.handle
+        idle:dispatch()
+        idle.handle = setmetatable({}, { __index = function(_, verb)
+            if verb == "next" then looks = looks + 1 end
+            return function(_, ...) return handle[verb](handle, ...) end
+        end })
+        zklock.run(function()
+            for _ = 1, 20 do assert(lock:acquire(20)):release() end
+            assert.equal(0, looks)
+            idle:get(path, 20)
+            assert.is_true(looks > 0)
+        end)
+        idle.handle = handle
+    end)
+
     it("goes on with others while one sleeps or waits", function()
         local events = {}
         local function note(what) events[#events + 1] = what end

@@ -108,6 +108,7 @@ end
 local function deliver_all(self)
     local ok, result = pcall(deliver_each, self)
     if ok then return result end
+    sessions.look_again(self)
     self.cut = true -- an interrupt, or an error of request:on_done()'s function
     error(result, 0)
 end

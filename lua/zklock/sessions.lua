@@ -2,17 +2,21 @@
 -- news of all of them, so that callbacks come whatever it waits for.
 
 local core = require "zklock.core"
+local sorted_names = require "zklock.sorted_names"
 
-local min = math.min
-local now, poll, this_thread = core.now, core.poll, core.thread
-local setmetatable = setmetatable
+local ipairs, next, setmetatable = ipairs, next, setmetatable
+local min, sort = math.min, table.sort
+local now, this_thread = core.now, core.thread
 
 local SLICE = 0.1 -- seconds; between slices Ctrl-C works
 
 local _M = {}
 
--- Those that nothing else refers to are collected. The list is not changed, but made anew.
-local opened = { count = 0 }
+-- Number of a session, in the order of opening -> the session. One that nothing else refers to is
+-- collected.
+local numbered = { last = 0, sessions = setmetatable({}, { __mode = "v" }) }
+local boards = {} -- thread -> the board that its sessions joined
+local again = {} -- number -> true: of sessions that are `cut` or have `mixed`
 
 local deliver -- a session's news
 
@@ -30,63 +34,62 @@ function _M.deliver(session)
 end
 
 
---- Adds a session, or none, and leaves out those that have ended.
-function _M.add(session)
-    local sessions, count = setmetatable({}, { __mode = "v" }), 0
-    for i = 1, opened.count do
-        local each = opened[i]
-        if each and not each.ended then
-            count = count + 1
-            sessions[count] = each
-        end
+-- That of this thread, and of this process.
+local function board_here()
+    local thread = this_thread()
+    local board = boards[thread]
+    if not board or board:foreign() then
+        board = core.board()
+        boards[thread] = board
     end
-    sessions[count + 1] = session
-    sessions.count = session and count + 1 or count
-    opened = sessions
+    return board
 end
 
 
--- Of this thread and process.
-local function is_here(session, thread)
-    return session.thread == thread and not session.handle:foreign()
+--- Adds a session of this thread.
+function _M.add(session)
+    local board, number = board_here(), numbered.last + 1
+    numbered.last, session.number = number, number
+    numbered.sessions[number] = session
+    board:join(session.handle, number)
 end
 
 
---- Delivers what happened in any session. Never waits.
----@return integer count of what was delivered
-function _M.dispatch()
-    local sessions, thread, count = opened, this_thread(), 0
-    for i = 1, sessions.count do
-        local session = sessions[i]
-        if session and is_here(session, thread) then
+--- Looks at the session, which is `cut` or has `mixed`, also if nothing happens in it.
+function _M.look_again(session)
+    if session.number then again[session.number] = true end
+end
+
+
+local function deliver_those(numbers)
+    local count, thread = 0, this_thread()
+    for _, number in ipairs(numbers) do
+        local session = numbered.sessions[number]
+        if session and session.thread == thread and not session.handle:foreign() then
             count = count + deliver(session)
         end
+        if not (session and (session.cut or session.mixed)) then again[number] = nil end
     end
     return count
 end
 
 
--- The handles of the sessions here; those that have ended are not looked at any more.
-local function handles_here()
-    local sessions, thread, handles, ended = opened, this_thread(), {}, false
-    for i = 1, sessions.count do
-        local session = sessions[i]
-        if session and is_here(session, thread) then
-            handles[#handles + 1] = session.handle
-            if session.handle:ended() then session.ended, ended = true, true end
-        end
-    end
-    return handles, ended
+--- Delivers what happened in any session of this thread. Never waits.
+---@return integer count of what was delivered
+function _M.dispatch()
+    local count = next(again) and deliver_those(sorted_names(again)) or 0
+    local numbers = board_here():news()
+    if not numbers then return count end
+    sort(numbers)
+    return count + deliver_those(numbers)
 end
 
 
 --- Waits until something happens in a session, at most `seconds` and no longer than Ctrl-C can
 -- wait, and delivers it.
 function _M.await(seconds)
-    local handles, ended = handles_here()
-    poll(handles, min(SLICE, seconds))
+    board_here():wait(min(SLICE, seconds))
     _M.dispatch()
-    if ended then _M.add() end -- they have had their last news
 end
 
 

@@ -2,6 +2,8 @@
 -- `token = "turns"`) with plain ones refuses good writes, and no server can tell: of the first use
 -- of both on one path the session has an event to tell.
 
+local sessions = require "zklock.sessions"
+
 local LIMIT = 1000 -- paths that are remembered at once
 
 local _M = {}
@@ -28,6 +30,7 @@ function _M.note(lock)
     local mixed, event = {}, { event = "mixed_tokens", path = lock.path, time = os.time() }
     session.mixed = session.mixed or mixed -- a finalizer may have made it
     session.mixed[#session.mixed + 1] = event
+    sessions.look_again(session)
 end
 
 

@@ -7,10 +7,12 @@ local time = 0
 
 function core.now() return time end
 
-function core.poll(_, seconds)
-    time = time + seconds
-    return false
-end
+local board = {}
+function board.foreign() return false end
+function board.news() end
+function board.wait(_, seconds) time = time + seconds end
+
+function core.board() return board end
 
 local waiters = require "zklock.waiters"
 local zklock = require "zklock"

@@ -185,7 +185,8 @@ static void room(void) {
 /* --- claims that are crowded out together --------------------------------------------------------
  */
 
-/* Until the path is known to exist all wait for the first. Those that take turns then wait for it.
+/* Until the path is known to exist all wait for the first. Claims that take turns wait for it after
+ * that.
  */
 static void acquire_crowd(zkl_request **crowd, size_t count) {
     char owner[24];

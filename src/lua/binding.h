@@ -25,6 +25,7 @@
 #define ZKL_MEMBER_BOX "zklock.member"
 #define ZKL_ROSTER_BOX "zklock.roster"
 #define ZKL_WORLD "zklock.world"
+#define ZKL_BOARD "zklock.board"
 #define ZKL_WISH "zklock.wish" /* no box: the options of a lock's acquires */
 
 extern const char *const zkl_lua_state_names[ZKL_SESSION_CLOSED + 1]; /* of sessions */
@@ -40,6 +41,8 @@ void zkl_lua_open_member(lua_State *L);
 void zkl_lua_open_roster(lua_State *L);
 void zkl_lua_open_totals(lua_State *L);
 void zkl_lua_open_world(lua_State *L);
+void zkl_lua_open_board(lua_State *L);
+int zkl_lua_board(lua_State *L);   /* the function core.board() */
 int zkl_lua_session(lua_State *L); /* the function core.session(options) */
 int zkl_lua_folder(lua_State *L);  /* the function core.folder(folder) */
 int zkl_lua_wish(lua_State *L);    /* the function core.wish(options) */

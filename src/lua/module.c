@@ -198,6 +198,7 @@ int luaopen_zklock_core(lua_State *L) {
                                          {"folder", zkl_lua_folder},
                                          {"wish", zkl_lua_wish},
                                          {"poll", zkl_lua_poll},
+                                         {"board", zkl_lua_board},
                                          {"totals", zkl_lua_totals},
                                          {"now", now},
                                          {"open_standard", open_standard},
@@ -221,6 +222,7 @@ int luaopen_zklock_core(lua_State *L) {
     zkl_lua_open_roster(L);
     zkl_lua_open_totals(L);
     zkl_lua_open_world(L);
+    zkl_lua_open_board(L);
     lua_newtable(L);
     zkl_lua_set_functions(L, functions);
     zkl_lua_push_memory(L);

@@ -57,6 +57,7 @@ static int collect(lua_State *L) {
     box->client = NULL;
     if (!client || zkl_client_foreign(client)) return 0;
     /* A finalizer does not wait: the session closes in the background. */
+    if (!zkl_world_owns(client)) zkl_client_leave_board(client);
     if (!zkl_world_number(client)) zkl_client_close_soon(client, ZKL_SECOND);
     zkl_client_drop(client);
     return 0;

@@ -109,6 +109,21 @@ bool zkl_client_wait(zkl_client *client, zkl_time timeout);
 /* The same for the inboxes of several clients; a signal ends it early. */
 bool zkl_client_poll(zkl_client *const *clients, size_t count, zkl_time timeout);
 
+/*
+ * A board is for a host with many clients. While the inbox of a client that joined it is not empty,
+ * the client's number is on it. In a forked child it is dead, as a client is.
+ */
+typedef struct zkl_board zkl_board;
+
+zkl_board *zkl_board_new(void); /* NULL: no memory */
+void zkl_board_drop(zkl_board *board);
+bool zkl_board_foreign(const zkl_board *board);
+void zkl_board_join(zkl_board *board, zkl_client *client, uint64_t number);
+void zkl_client_leave_board(zkl_client *client);
+size_t zkl_board_read(zkl_board *board, uint64_t *numbers, size_t most); /* how many */
+/* Waits until there is a number on it; a signal ends the wait early. */
+void zkl_board_wait(zkl_board *board, zkl_time timeout);
+
 /* A descriptor that is readable while the inbox is not empty. -1: errno. */
 int zkl_client_fd(zkl_client *client);
 

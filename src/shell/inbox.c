@@ -42,6 +42,7 @@ static void quieten(struct threaded *self) {
 
 void zkl_inbox_update(struct threaded *self) {
     bool news = zkl_session_has_news(self->client.session);
+    zkl_board_update(self, !is_empty(self));
     if (is_empty(self)) quieten(self);
     else if (news) announce(self);
 }
@@ -57,6 +58,7 @@ bool zkl_client_wait(zkl_client *client, zkl_time timeout) {
 }
 
 void zkl_inbox_destroy(struct threaded *self) {
+    zkl_board_leave(self);
     zkl_bell_destroy(self);
     if (self->pipe[0] < 0) return;
     close(self->pipe[0]);

@@ -31,7 +31,10 @@ struct threaded {
     bool piped;     /* a byte is in the pipe */
     int door;       /* the socket that the host connects to; -1: none */
     char door_path[ZKL_SOCKET_PATH];
-    int bell;  /* the host's connection; -1: none */
+    zkl_board *board; /* NULL: it joined none */
+    uint64_t board_number;
+    struct threaded *next_posted, **posted; /* on the board; NULL: it is not on it */
+    int bell;                               /* the host's connection; -1: none */
     bool rung; /* a byte was sent, and zkl_client_heard() not called since */
 };
 
@@ -46,6 +49,10 @@ void zkl_wait_until(struct threaded *self, pthread_cond_t *condition, zkl_time d
 void zkl_inbox_init(struct threaded *self);
 void zkl_inbox_destroy(struct threaded *self);
 void zkl_inbox_update(struct threaded *self); /* events came into it, or were taken out */
+
+/* board.c; the mutex is held */
+void zkl_board_update(struct threaded *self, bool has_events);
+void zkl_board_leave(struct threaded *self);
 
 /* bell.c; the mutex is held */
 void zkl_bell_init(struct threaded *self);

@@ -1,0 +1,145 @@
+/*
+ * board.c - the clients of a host that have events in their inboxes. A host with many clients looks
+ * at these alone.
+ *
+ * A client's mutex may be held while the board's is locked, not the other way round.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+struct zkl_board {
+    pid_t process;
+    pthread_mutex_t mutex; /* guards all that follows */
+    size_t references;     /* the host's, and one for each client that joined */
+    struct threaded *first, **end;
+    int pipe[2]; /* -1 until somebody waits */
+    size_t waits;
+    bool piped; /* a byte is in the pipe */
+};
+
+zkl_board *zkl_board_new(void) {
+    struct zkl_board *board = calloc(1, sizeof *board);
+    if (!board) return NULL;
+    board->process = getpid();
+    board->references = 1;
+    board->end = &board->first;
+    board->pipe[0] = board->pipe[1] = -1;
+    pthread_mutex_init(&board->mutex, NULL);
+    return board;
+}
+
+bool zkl_board_foreign(const zkl_board *board) {
+    return board->process != getpid();
+}
+
+void zkl_board_drop(zkl_board *board) {
+    if (zkl_board_foreign(board)) return;
+    pthread_mutex_lock(&board->mutex);
+    size_t left = --board->references;
+    pthread_mutex_unlock(&board->mutex);
+    if (left > 0) return;
+    if (board->pipe[0] >= 0) {
+        close(board->pipe[0]);
+        close(board->pipe[1]);
+    }
+    pthread_mutex_destroy(&board->mutex);
+    free(board);
+}
+
+/* --- what is on it; the board's mutex is held ------------------------------------------------- */
+
+static void fill_pipe(struct zkl_board *board) {
+    if (!board->piped && board->first && board->waits > 0)
+        board->piped = write(board->pipe[1], "", 1) == 1;
+}
+
+static void post(struct zkl_board *board, struct threaded *self) {
+    self->next_posted = NULL;
+    self->posted = board->end;
+    *board->end = self;
+    board->end = &self->next_posted;
+    fill_pipe(board);
+}
+
+static void take_down(struct zkl_board *board, struct threaded *self) {
+    char byte;
+    *self->posted = self->next_posted;
+    if (self->next_posted) self->next_posted->posted = self->posted;
+    else board->end = self->posted;
+    self->posted = NULL;
+    if (!board->first && board->piped) board->piped = read(board->pipe[0], &byte, 1) != 1;
+}
+
+/* --- clients; the client's mutex is held ------------------------------------------------------ */
+
+void zkl_board_update(struct threaded *self, bool has_events) {
+    struct zkl_board *board = self->board;
+    if (!board || has_events == (self->posted != NULL)) return;
+    pthread_mutex_lock(&board->mutex);
+    if (has_events) post(board, self);
+    else take_down(board, self);
+    pthread_mutex_unlock(&board->mutex);
+}
+
+void zkl_board_leave(struct threaded *self) {
+    struct zkl_board *board = self->board;
+    if (!board) return;
+    zkl_board_update(self, false);
+    self->board = NULL;
+    zkl_board_drop(board);
+}
+
+void zkl_board_join(zkl_board *board, zkl_client *client, uint64_t number) {
+    struct threaded *self = zkl_threaded(client);
+    zkl_lock(client);
+    zkl_board_leave(self);
+    pthread_mutex_lock(&board->mutex);
+    board->references++;
+    pthread_mutex_unlock(&board->mutex);
+    self->board = board;
+    self->board_number = number;
+    zkl_board_update(self, zkl_client_has_events(client));
+    zkl_unlock(client);
+}
+
+void zkl_client_leave_board(zkl_client *client) {
+    zkl_lock(client);
+    zkl_board_leave(zkl_threaded(client));
+    zkl_unlock(client);
+}
+
+/* --- the host --------------------------------------------------------------------------------- */
+
+size_t zkl_board_read(zkl_board *board, uint64_t *numbers, size_t most) {
+    size_t count = 0;
+    pthread_mutex_lock(&board->mutex);
+    for (struct threaded *each = board->first; each && count < most; each = each->next_posted)
+        numbers[count++] = each->board_number;
+    pthread_mutex_unlock(&board->mutex);
+    return count;
+}
+
+static int begin_wait(zkl_board *board) {
+    pthread_mutex_lock(&board->mutex);
+    bool opened = board->pipe[0] >= 0 || pipe2(board->pipe, O_CLOEXEC | O_NONBLOCK) == 0;
+    board->waits += opened;
+    if (opened) fill_pipe(board);
+    pthread_mutex_unlock(&board->mutex);
+    return opened ? board->pipe[0] : -1;
+}
+
+void zkl_board_wait(zkl_board *board, zkl_time timeout) {
+    struct pollfd polled = {.fd = begin_wait(board), .events = POLLIN};
+    bool forever = timeout / 1000000 >= INT_MAX;
+    poll(&polled, 1, forever ? -1 : (int)((timeout + 999999) / 1000000));
+    if (polled.fd < 0) return;
+    pthread_mutex_lock(&board->mutex);
+    board->waits--;
+    pthread_mutex_unlock(&board->mutex);
+}
