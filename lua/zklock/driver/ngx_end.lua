@@ -62,7 +62,7 @@ local function pause(seconds)
 end
 
 
--- Wakes all sleepers. One that begins to sleep meanwhile does so by another bell.
+-- Wakes all sleepers. A thread that begins to sleep meanwhile does so by another bell.
 local function ring()
     local rung = bell
     bell = nil
