@@ -233,6 +233,27 @@ describe("watch", function()
         assert.equal(1, session:stats().watches)
     end)
 
+    it("calls no function inside of its own call, but again after it", function()
+        local told, depth, deepest = {}, 0, 0
+        local calls = watched(rig.session(server.hosts))
+        rig.wait_for("nothing", function() return #calls == 1 end)
+        assert(session:watch(path, function(data)
+            depth = depth + 1
+            deepest = math.max(deepest, depth)
+            told[#told + 1] = data or "none"
+            if #told == 1 then
+                changes(calls, "create %s one", "one")
+                changes(calls, "set %s two", "two")
+                rig.wait_for("an event", function() return session:stats().events > 0 end)
+                settled()
+            end
+            depth = depth - 1
+        end))
+        rig.wait_for("the last", function() return told[#told] == "two" end)
+        assert.equal(1, deepest)
+        assert.equal(0, session:stats().callback_errors)
+    end)
+
     it("tells nothing after stop(), also if there was something to tell", function()
         local calls, stop = watched(session)
         settled_apart()

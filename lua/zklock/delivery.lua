@@ -9,7 +9,8 @@ local wait = require "zklock.wait"
 local error, ipairs, pairs, pcall = error, ipairs, pairs, pcall
 local sort = table.sort
 
-local MOST = 4096 -- callbacks that wait until they can begin; then states merge, events are counted
+-- The most states, and events, that wait while the user's function is called.
+local STATES, EVENTS = 16, 1000
 
 
 local deliver = {}
@@ -51,8 +52,7 @@ deliver.member, deliver.roster = deliver.watcher, deliver.watcher
 
 function deliver.state(self, state)
     self.told = state
-    if not self.on_state then return end
-    self:call(wait.unsent(self) >= MOST and self, self.on_state, state)
+    if self.on_state then self.state_caller:tell_next(self, self.on_state, STATES, state) end
 end
 
 
@@ -60,7 +60,7 @@ end
 function deliver.step(self, step)
     if self.process then self.process:note_step(step) end
     if not self.on_event then return end
-    if wait.unsent(self) < MOST then return self:call(false, self.on_event, step) end
+    if self.event_caller:tell_next(self, self.on_event, EVENTS, step) then return end
     self.untold_events = self.untold_events + 1
     metrics.count_untold_event()
 end

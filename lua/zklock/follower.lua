@@ -4,15 +4,19 @@
 -- While somebody leads it watches that node. Nobody tells when a line that was empty is so no more:
 -- then it asks again after a moment.
 
+local Caller = require "zklock.caller"
 local Request = require "zklock.request"
 local take_queue = require "zklock.queue"
 
-local setmetatable = setmetatable
+local select, setmetatable = select, setmetatable
+local unpack = table.unpack or unpack
 
 local PAUSE = 0.5 -- seconds
 
 ---@class zklock.Follower
 ---@field told? string the leader's node, "" for nobody, or a failure's code
+---@field news? table what the function is to be called with, until it is
+---@field caller zklock.Caller
 ---@field request? zklock.Request the one that is out
 ---@field unwatch? function
 ---@field stopped? boolean
@@ -61,11 +65,18 @@ function Follower:rest()
 end
 
 
+local function tell_news(self)
+    local news = self.news
+    self.news = nil
+    if news and not self.stopped then self.session:protect(self.fn, unpack(news, 1, news.n)) end
+end
+
+
 -- Calls the function, unless it was told that.
 function Follower:tell(news, ...)
     if self.told == news then return end
-    self.told = news
-    self.session:call(self, self.fn, ...)
+    self.told, self.news = news, { n = select("#", ...), ... }
+    self.session:call(self, self.caller.call, self.caller, tell_news, self)
 end
 
 
@@ -105,7 +116,12 @@ end
 
 --- The session refers to it until it is stopped.
 function Follower.new(lock, fn)
-    local self = setmetatable({ session = lock.session, lock = lock, fn = fn }, Follower)
+    local self = setmetatable({
+        session = lock.session,
+        lock = lock,
+        fn = fn,
+        caller = Caller.new(),
+    }, Follower)
     self.session.followers[self] = true
     self:ask()
     return self

@@ -1,5 +1,6 @@
 --- A lease: the right to be in the critical section, while it lasts.
 
+local Caller = require "zklock.caller"
 local check = require "zklock.check"
 local core = require "zklock.core"
 local failure = require "zklock.failure"
@@ -200,8 +201,19 @@ Lease.__close = methods.close
 
 
 -- Where the host comes to the callback: one before it may have stopped it, or newer news be there.
-local function call(self, callbacks, callback, news)
-    if callback.fn and callbacks.news == news then callback.fn(self, news) end
+local function call(self, callbacks, callback, quiet)
+    local news = callbacks.news
+    if not callback.fn or callback.told == news then return end
+    callback.told = news
+    if news ~= quiet then self.session:protect(callback.fn, self, news) end
+end
+
+
+-- A function that waits is told of a loss all the same; of other news after its call.
+local function call_with(session, callback, news, ...)
+    local caller = callback.caller
+    if news == "lost" then return session:call(callback, call, ...) end
+    session:call(callback, caller.call, caller, call, ...)
 end
 
 
@@ -214,10 +226,7 @@ local function tell(self, callbacks, news, quiet)
     for _, callback in ipairs(all) do
         if callbacks.news ~= news then return end
         if callback.fn and callback.told ~= news then
-            callback.told = news
-            if news ~= quiet then
-                self.session:call(callback, call, self, callbacks, callback, news)
-            end
+            call_with(self.session, callback, news, self, callbacks, callback, quiet)
         end
     end
 end
@@ -274,7 +283,7 @@ end
 -- order in which they were registered. Not for a lease that was released; but a lease whose owner
 -- waits in a condition comes back.
 local function listen(self, field, fn, quiet)
-    local made, callback = {}, { fn = fn, told = quiet, overtakes = true }
+    local made, callback = {}, { fn = fn, told = quiet, overtakes = true, caller = Caller.new() }
     local callbacks = self[field] or made -- a finalizer may have made them
     self[field] = callbacks
     callbacks[#callbacks + 1] = callback

@@ -1,6 +1,7 @@
 --- A member: a node that is in a folder as long as its user wants it. It is made again when it is
 -- gone, also after an expiry.
 
+local Caller = require "zklock.caller"
 local failure = require "zklock.failure"
 local options = require "zklock.options"
 local receiver = require "zklock.receiver"
@@ -13,6 +14,7 @@ local remove = table.remove
 ---@field handle? userdata nil: it has left
 ---@field path string of its node
 ---@field callbacks table[] in the order in which they were registered
+---@field caller zklock.Caller of all of them
 local Member = {}
 Member.__index = Member
 Member.__name = "zklock.member"
@@ -59,11 +61,16 @@ local function call(self, callback)
 end
 
 
---- Tells each callback what it was not told yet.
-function Member:tell()
+local function call_each(self)
     local all = {}
     for i, callback in ipairs(self.callbacks) do all[i] = callback end
     for _, callback in ipairs(all) do call(self, callback) end
+end
+
+
+--- Tells each callback what it was not told yet.
+function Member:tell()
+    self.caller:call(call_each, self)
 end
 
 
@@ -143,6 +150,7 @@ function Member.new(request, session, path)
         id = false,
         path = path,
         callbacks = {},
+        caller = Caller.new(),
     }, Member)
     local code, detail = request.handle:result()
     if code ~= "ok" then return nil, describe(code, path, detail), code end

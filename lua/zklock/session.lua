@@ -1,5 +1,6 @@
 --- Sessions: the connection to ZooKeeper that locks live in.
 
+local Caller = require "zklock.caller"
 local Election = require "zklock.election"
 local Lock = require "zklock.lock"
 local Member = require "zklock.member"
@@ -295,8 +296,8 @@ end
 
 
 --- Calls fn(data, version) with what is in a node, soon, and after each change: fn(nil) when it
--- is not there; fn(nil, message, code) when it may not be read. It runs inside any wait or
--- session:dispatch().
+-- is not there; fn(nil, message, code) when it may not be read, or its watch gave way to a lock. It
+-- runs inside any wait or session:dispatch().
 ---@param fn fun(data: string?, version: integer|string|nil, code: string?)
 ---@return function? stop it is not called any more
 ---@return string? message
@@ -413,6 +414,8 @@ local function new(handle, hosts, opts, process)
         drain = opts.drain, -- seconds, in nginx
         leases = weak_values(), -- id of a grant -> list of its leases that have callbacks
         listening = 0, -- how many there were
+        state_caller = Caller.new(),
+        event_caller = Caller.new(),
         callback_errors = 0,
         untold_events = 0, -- C counts others
     }, Session)

@@ -1,13 +1,14 @@
 --- A watcher: it tells a function of the user's how a node is, or which members a folder has,
 -- first, and after each change.
 
+local Caller = require "zklock.caller"
 local failure = require "zklock.failure"
 
 local pairs, setmetatable, sort = pairs, setmetatable, table.sort
 
 ---@class zklock.Watcher
 ---@field handle? userdata nil: it was stopped
----@field looks integer so many times it was looked at
+---@field caller zklock.Caller
 local Watcher = {}
 Watcher.__index = Watcher
 
@@ -23,20 +24,23 @@ end
 
 -- Calls the function; then it was told, however that went. What ends this before that does not
 -- undo anything: the session's next dispatch() tells it. A finalizer that ran during the look may
--- have stopped it, or told what is newer.
-local function tell(self, handle, looks, any, ...)
-    if not any or self.handle ~= handle or self.looks ~= looks then return end
+-- have stopped it.
+local function tell(self, handle, any, ...)
+    if not any or self.handle ~= handle then return end
     self.session:protect(self.fn, ...)
     if self.handle == handle then handle:told() end
 end
 
 
+local function tell_news(self)
+    local handle = self.handle
+    if handle then tell(self, handle, look(self, handle)) end
+end
+
+
 --- Tells what there is to tell, if there is anything.
 function Watcher:tell()
-    local handle, looks = self.handle, self.looks + 1
-    if not handle then return end
-    self.looks = looks
-    tell(self, handle, looks, look(self, handle))
+    self.caller:call(tell_news, self)
 end
 
 
@@ -70,7 +74,7 @@ function Watcher.new(session, verb, path, fn)
         id = false,
         path = path,
         fn = fn,
-        looks = 0,
+        caller = Caller.new(),
     }, Watcher)
     local handle, code = session.handle[verb](session.handle, path)
     if not handle then return nil, code end
