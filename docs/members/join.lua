@@ -8,7 +8,6 @@ return function(session, folder, name)
     while true do
         local member, message, code = session:join(folder, { name = name })
         if code ~= "conflict" then return member, message, code end
-        local slept, why, interrupted = zklock.sleep(1)
-        if not slept then return nil, why, interrupted end
+        zklock.sleep(1)
     end
 end

@@ -629,6 +629,13 @@ static void edges(void) {
         CHECK_IS(scene_did(zkl_claim_listed(&s.claim, ZKL_DONE, ZKL_OK, s.now)), ZKL_DO_REMOVE);
         CHECK_IS(s.claim.state, ZKL_LEAVE);
     }
+    TEST("a holder that cannot watch the path says at once that it holds, and is not kept") {
+        hold(KEEP);
+        s.line.changed = true; /* as for every watch of children that was not set */
+        CHECK_IS(answer(ZKL_REFUSED), ZKL_DO_MARK);
+        CHECK(s.claim.node.marked && !s.claim.asks);
+        CHECK_IS(scene_release(), ZKL_DO_REMOVE);
+    }
     TEST("a line forgets its kept node with the claim") {
         keep();
         scene_detach(&s.claim);

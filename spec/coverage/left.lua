@@ -147,13 +147,6 @@ return {
     { "src/session/roster.c", "zkl_roster_answer",
       "seen",
       why = "While a member is asked about no list is, so it stays." },
-    { "src/session/roster.c", "zkl_members",
-      "children && zkl_watches_may(&session->watches, children) && "
-        .. "zkl_watches_may(&session->watches, folder)",
-      condition = "zkl_watches_may(&session->watches, folder)",
-      why =
-        "The folder's path is shorter than that of its children's watch: if there is room "
-        .. "for this one, there is for that one." },
     { "src/session/stake.c", "zkl_stake_note_grant",
       "stake->granted_link",
       why = "A stake is granted once, as its claim comes back from a condition by another way." },

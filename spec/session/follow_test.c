@@ -89,6 +89,20 @@ static void watchers(void) {
         CHECK(tells() && sight.code == ZKL_OK);
         end_watch();
     }
+    TEST("a look without a change posts nothing, also while the last is being told") {
+        struct zkl_event event;
+        watch();
+        fail(ZKL_RPC_EXISTS, ZKL_ERROR_NO_AUTH);
+        fail(ZKL_RPC_GET, ZKL_ERROR_NO_AUTH);
+        while (zkl_session_next_event(session, &event)) continue;
+        CHECK(zkl_watcher_look(watcher, &sight));
+        pass(TIMEOUT);
+        fail(ZKL_RPC_EXISTS, ZKL_ERROR_NO_AUTH);
+        fail(ZKL_RPC_GET, ZKL_ERROR_NO_AUTH);
+        CHECK(!asks() && !zkl_session_next_event(session, &event));
+        zkl_watcher_told(watcher);
+        end_watch();
+    }
     TEST("two refusals with one code and other words are two") {
         watch();
         show(ZKL_RPC_EXISTS, first, "");
@@ -326,6 +340,30 @@ static void rosters(void) {
         CHECK(has_more());
         CHECK(has_more());
         CHECK_IS(told(), 1);
+        end_roster();
+    }
+    TEST("a round without a change posts nothing, also while the list is being told") {
+        struct zkl_roll *roll;
+        struct zkl_event event;
+        follow();
+        list("a", NULL);
+        show(ZKL_RPC_GET, one, "x");
+        while (zkl_session_next_event(session, &event)) continue;
+        CHECK(zkl_roster_look(roster, &roll) && roll);
+        free(roll);
+        pass(TIMEOUT + 1);
+        list("a", NULL);
+        CHECK(!asks() && !zkl_session_next_event(session, &event));
+        zkl_roster_told(roster);
+        end_roster();
+    }
+    TEST("a list that is again as it was told is no news") {
+        follow_one();
+        zkl_session_event(session, ZKL_NODE_CHILDREN, "/f");
+        fail(ZKL_RPC_LIST, ZKL_ERROR_NO_AUTH);
+        pass(TIMEOUT + 1);
+        list("a", NULL);
+        CHECK(!has_more());
         end_roster();
     }
     TEST("a member of another owner, or with other data, is a change") {

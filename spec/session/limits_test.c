@@ -1,4 +1,5 @@
 /* limits_test.c - many claims of a session, and watches for which there is hardly room. */
+#include <stdlib.h>
 #include <sys/resource.h>
 
 #include "server.h"
@@ -220,6 +221,153 @@ static void crowds(void) {
     }
 }
 
+/* --- watches of users ------------------------------------------------------------------------- */
+
+static enum zkl_code told(zkl_watcher *watcher) {
+    struct zkl_sight sight;
+    bool any = zkl_watcher_look(watcher, &sight);
+    if (any) zkl_watcher_told(watcher);
+    return any ? sight.code : ZKL_INTERRUPTED;
+}
+
+static enum zkl_code listed(zkl_roster *roster, size_t *count) {
+    struct zkl_roll *roll = NULL;
+    bool any = zkl_roster_look(roster, &roll);
+    enum zkl_code code = any && roll ? roll->code : ZKL_INTERRUPTED;
+    *count = any && roll ? roll->count : 0;
+    free(roll);
+    zkl_roster_told(roster);
+    return code;
+}
+
+/* A claim that has to wait, for a stranger holds the lock. */
+static zkl_request *wait_at(const char *path, int at) {
+    stranger(at, path, 10 * at);
+    zkl_request *request = acquire("me", path);
+    serve_requests();
+    return request;
+}
+
+static void users_watches(void) {
+    enum zkl_code why;
+    size_t count;
+    TEST("watchers give way to a claim that has to wait, the newest first, and come back") {
+        zkl_watcher *old, *young;
+        open_narrow(2);
+        old = zkl_watch(session, "/w1", &why);
+        young = zkl_watch(session, "/w2", &why);
+        serve_requests();
+        CHECK(told(old) == ZKL_OK && told(young) == ZKL_OK);
+        zkl_request *waiter = wait_at("/lock", 1);
+        CHECK(!zkl_request_done(waiter));
+        CHECK(told(young) == ZKL_TOO_MANY && told(old) == ZKL_INTERRUPTED);
+        pass(TIMEOUT);
+        serve_requests();
+        CHECK(told(young) == ZKL_INTERRUPTED); /* no room yet, which it was told */
+        zkl_request_drop(waiter);
+        serve_requests();
+        pass(TIMEOUT);
+        serve_requests();
+        CHECK(told(young) == ZKL_OK);
+        zkl_watcher_drop(old);
+        zkl_watcher_drop(young);
+        close_session();
+    }
+    TEST("a roster gives way before a watcher does, with all that it watches") {
+        open_narrow(5);
+        zkl_watcher *watcher = zkl_watch(session, "/w", &why);
+        zkl_roster *roster = zkl_members(session, "/f", &why);
+        serve_requests();
+        CHECK(listed(roster, &count) == ZKL_OK && count == 2);
+        CHECK_IS(watches(), 5);
+        zkl_request *waiter = wait_at("/lock", 1);
+        CHECK(!zkl_request_done(waiter));
+        CHECK(listed(roster, &count) == ZKL_TOO_MANY && told(watcher) == ZKL_OK);
+        CHECK_IS(watches(), 1 + 2); /* and the claim's own node */
+        zkl_request_drop(waiter);
+        serve_requests();
+        pass(TIMEOUT);
+        serve();
+        CHECK(listed(roster, &count) == ZKL_OK && count == 2);
+        zkl_roster_drop(roster);
+        zkl_watcher_drop(watcher);
+        close_session();
+    }
+    TEST("a claim waits for room that a roster gave and is still asked for") {
+        enum { OUT = 4 }; /* a create and a list of the claim, two gets of the roster */
+        struct zkl_rpc out[OUT];
+        uint64_t ids[OUT];
+        open_narrow(4);
+        zkl_roster *roster = zkl_members(session, "/f", &why);
+        stranger(1, "/lock", 10);
+        zkl_request *waiter = acquire("me", "/lock");
+        CHECK(asks() && asked.kind == ZKL_RPC_LIST);
+        answer(asked_id, &asked);
+        for (int i = 0; i < OUT; i++) CHECK(zkl_session_next_rpc(session, &ids[i], &out[i]));
+        for (int i = 0; i < OUT; i++) {
+            CHECK_CASE("%d", i);
+            CHECK_IS(out[i].kind == ZKL_RPC_GET, i > 1);
+            answer(ids[i], &out[i]);
+            CHECK(!zkl_request_done(waiter));
+        }
+        serve();
+        CHECK(listed(roster, &count) == ZKL_TOO_MANY);
+        delete_node("/lock/lock-0000000010");
+        zkl_lease_drop(taken(waiter));
+        zkl_roster_drop(roster);
+        close_session();
+    }
+    TEST("a folder with more members than fit is told so, takes no room, and nothing gives way") {
+        open_narrow(4);
+        struct zkl_acquire_options options = of_owner("me", "/lock");
+        options.keep = 1000 * ZKL_SECOND;
+        zkl_lease_drop(taken(zkl_acquire(session, &options)));
+        CHECK_IS(watches(), 1 + 1);
+        zkl_roster *roster = zkl_members(session, "/f", &why);
+        static const char *const names[] = {"1", "2", "3", "4", "5"};
+        CHECK(comes(ZKL_RPC_LIST, ZKL_OP_SET));
+        const struct zkl_answer many = {.names = names, .count = 5};
+        zkl_session_answer(session, asked_id, &many);
+        serve_requests();
+        CHECK(listed(roster, &count) == ZKL_TOO_MANY);
+        CHECK_IS(watches(), 1 + 1);
+        CHECK(nodes[0][0]);
+        zkl_roster_drop(roster);
+        close_session();
+    }
+    TEST("kept nodes give way to a member, a watcher and a roster") {
+        for (int who = 0; who < 3; who++) {
+            CHECK_CASE("%d", who);
+            open_narrow(2);
+            for (int i = 0; i < 2; i++) {
+                struct zkl_acquire_options options = of_owner("me", i ? "/lock2" : "/lock");
+                options.keep = 1000 * ZKL_SECOND;
+                zkl_lease_drop(taken(zkl_acquire(session, &options)));
+            }
+            zkl_request *join = who == 0 ? zkl_join(session, "/folder/me", "", ZKL_NEVER) : NULL;
+            zkl_watcher *watcher = who == 1 ? zkl_watch(session, "/w", &why) : NULL;
+            zkl_roster *roster = who == 2 ? zkl_members(session, "/f", &why) : NULL;
+            CHECK(watcher || roster || (join && !zkl_request_done(join)));
+            serve_requests();
+            CHECK(!nodes[0][0] && !nodes[1][0] == (who == 2));
+            if (join) zkl_request_drop(join);
+            if (watcher) zkl_watcher_drop(watcher);
+            if (roster) zkl_roster_drop(roster);
+            close_session();
+        }
+    }
+    TEST("without a connection no watch gives way, for it would be set again") {
+        open_narrow(1);
+        struct zkl_acquire_options options = of_owner("me", "/lock");
+        options.keep = 1000 * ZKL_SECOND;
+        zkl_lease_drop(taken(zkl_acquire(session, &options)));
+        zkl_session_suspended(session);
+        CHECK(!zkl_watch(session, "/w", &why) && why == ZKL_TOO_MANY);
+        CHECK(zkl_session_has_claims(session));
+        close_session();
+    }
+}
+
 /* --- pauses ------------------------------------------------------------------------------------
  */
 
@@ -254,6 +402,7 @@ int main(void) {
     many();
     room();
     crowds();
+    users_watches();
     pauses();
     return check_report();
 }

@@ -64,6 +64,8 @@ static void children(void) {
         fail_asked(ZKL_ERROR_NO_AUTH);
         zkl_lease *lease = zkl_request_lease(request);
         zkl_request_drop(request);
+        CHECK(comes(ZKL_RPC_WRITE, ZKL_OP_SET)); /* that it is held */
+        answer(asked_id, &asked);
         zkl_lease_drop(lease);
         CHECK(asks() && asked.kind == ZKL_RPC_WRITE && asked.ops->kind == ZKL_OP_DELETE);
         answer(asked_id, &asked);
@@ -82,6 +84,25 @@ static void children(void) {
         CHECK(asks() && asked.kind == ZKL_RPC_WRITE && asked.ops->kind == ZKL_OP_DELETE);
         answer(asked_id, &asked);
         close_session();
+    }
+    TEST(
+        "a holder without room to watch children says at once that it holds, or when it gave way") {
+        enum zkl_code why;
+        for (int gives_way = 0; gives_way < 2; gives_way++) {
+            CHECK_CASE("%d", gives_way);
+            open_with(ZKL_WATCHES_MAX - 10);
+            zkl_watcher *watcher = gives_way ? NULL : zkl_watch(session, "/w", &why);
+            const struct zkl_acquire_options options = keeping();
+            zkl_request *request = zkl_acquire(session, &options);
+            if (gives_way) serve_requests();
+            if (gives_way) watcher = zkl_watch(session, "/w", &why);
+            CHECK(watcher && comes(ZKL_RPC_WRITE, ZKL_OP_SET));
+            CHECK(asked.ops->size > 5 && strstr(asked.ops->data, "held"));
+            answer(asked_id, &asked);
+            CHECK(!is_kept(taken(request)));
+            zkl_watcher_drop(watcher);
+            close_session();
+        }
     }
     TEST("room to watch children that comes after the grant serves the next one") {
         enum zkl_code why;

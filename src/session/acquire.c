@@ -7,6 +7,7 @@
 #include "kept.h"
 #include "lease.h"
 #include "meter.h"
+#include "room.h"
 #include "stake_actions.h"
 
 /* --- acquire --------------------------------------------------------------------------- */
@@ -123,7 +124,7 @@ static bool is_too_much(struct zkl_session *session, const struct zkl_acquire_op
                         size_t count) {
     size_t bytes = 0;
     for (size_t i = 0; i < count; i++) bytes += zkl_stake_cost(session, strlen(options[i].path));
-    return !zkl_kept_make_room(session, bytes);
+    return !zkl_room_make(session, ROOM_FREE, bytes, 0);
 }
 
 /* Why the session takes no acquire now; ZKL_OK: it does. */

@@ -6,6 +6,7 @@
 #include "children.h"
 #include "internal.h"
 #include "kept.h"
+#include "room.h"
 #include "stake_actions.h"
 
 void zkl_path_unwatch(struct zkl_session *session, struct path *path) {
@@ -15,22 +16,11 @@ void zkl_path_unwatch(struct zkl_session *session, struct path *path) {
     if (watch) zkl_watches_unpin(session, watch);
 }
 
-/* Without its watch nothing tells a turn of others: the turn ends after its batch. */
-bool zkl_path_make_room(struct zkl_session *session, const char *node) {
-    bool may = zkl_watches_may(&session->watches, node);
-    for (struct path *path = NULL; !may && (path = zkl_path_next(session, path));) {
-        if (path->line.children != ZKL_WATCHED) continue;
-        zkl_path_unwatch(session, path);
-        path->line.changed = true;
-        may = zkl_watches_may(&session->watches, node);
-    }
-    return may;
-}
-
 bool zkl_path_watch(struct path *path, struct stake *stake) {
     struct zkl_session *session = stake->session;
     char *children = zkl_path_join("", path->text);
-    bool room = children && zkl_stake_make_room(session, children);
+    bool room = children && zkl_room_make(session, ROOM_OF_KEPT, 0,
+                                          zkl_watches_need(&session->watches, children));
     path->children = room ? zkl_watches_pin(&session->watches, children) : NULL;
     struct call *call = path->children ? zkl_call_new(session, CALL_LIST, stake, NULL) : NULL;
     bool enough = call || (children && !room);

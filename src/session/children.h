@@ -15,8 +15,6 @@ bool zkl_path_watch(struct path *path, struct stake *stake);
 /* That list is answered. */
 void zkl_path_watched(struct zkl_session *session, struct path *path, enum zkl_reply reply);
 void zkl_path_unwatch(struct zkl_session *session, struct path *path); /* if it is watched */
-/* Makes room to watch that node: watches of children give way. False: there is none. */
-bool zkl_path_make_room(struct zkl_session *session, const char *node);
 void zkl_path_event(struct zkl_session *session, enum zkl_node_event event, const char *node);
 
 #endif

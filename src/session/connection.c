@@ -10,6 +10,7 @@
 #include "kept.h"
 #include "member.h"
 #include "query.h"
+#include "room.h"
 #include "roster.h"
 #include "stake_feed.h"
 #include "steps.h"
@@ -32,6 +33,7 @@ zkl_session *zkl_session_new(const struct zkl_settings *settings) {
     session->steps_end = &session->steps;
     session->random = settings->seed;
     session->watches.overhead = settings->overhead;
+    session->yielding = &zkl_yielding;
     session->common.clock.patience = settings->patience;
     session->due = ZKL_NEVER;
     session->stakes_end = &session->stakes;

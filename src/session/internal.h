@@ -47,6 +47,7 @@ struct zkl_session {
     uint64_t earlier[EARLIER]; /* ids of its ZooKeeper sessions before this one; 0: none */
     size_t expired;            /* how many there were; the next one's place, modulo EARLIER */
     struct watches watches;
+    const struct zkl_yielding *yielding;
     size_t node_bytes;    /* of the paths of nodes that stakes have, or may make; see stake.c */
     size_t leaving_bytes; /* of those, of kept nodes that go to make room */
     uint64_t last_id;

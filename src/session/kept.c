@@ -2,7 +2,7 @@
  * kept.c - nodes that are kept after the last release: who has them next, and when they go.
  *
  * A kept node is in nobody's way within its session. It goes before a claim that cannot have it
- * contends on the path, and before the session is short of room for another node or watch.
+ * contends on the path, and to make room for another node or watch (room.c).
  */
 #include "kept.h"
 #include "internal.h"
@@ -49,18 +49,4 @@ void zkl_kept_clear_way(const struct path *path, const struct stake *stake) {
     struct stake *kept = (struct stake *)path->line.kept;
     if (kept && is_kept(kept) && !zkl_claim_inherits(&stake->claim, &kept->claim))
         zkl_kept_give_back(kept);
-}
-
-/*
- * A kept node counts until it is gone, but not against a node that is asked for after its delete:
- * the server has removed it by then.
- */
-bool zkl_kept_make_room(struct zkl_session *session, size_t bytes) {
-    struct stake *kept;
-    while (zkl_stake_bytes(session) + bytes > ZKL_PATHS_MAX && (kept = zkl_kept_longest(session))) {
-        kept->leaves_room = true;
-        session->leaving_bytes += zkl_stake_cost(session, kept->path->length);
-        zkl_kept_give_back(kept);
-    }
-    return zkl_stake_bytes(session) + bytes <= ZKL_PATHS_MAX;
 }

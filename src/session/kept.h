@@ -10,7 +10,5 @@ void zkl_kept_give_back(struct stake *kept);
 void zkl_kept_take(const struct path *path);      /* a claim was started on the path */
 void zkl_kept_contended(const struct path *path); /* others came to the path, or may have */
 void zkl_kept_clear_way(const struct path *path, const struct stake *stake); /* before its start */
-/* Kept nodes give way to new ones, of so many bytes. False: there is no room for these. */
-bool zkl_kept_make_room(struct zkl_session *session, size_t bytes);
 
 #endif

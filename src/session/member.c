@@ -31,6 +31,7 @@
 #include "internal.h"
 #include "member.h"
 #include "request.h"
+#include "room.h"
 
 /* --- life ----------------------------------------------------------------------------------- */
 
@@ -264,9 +265,9 @@ struct zkl_member *zkl_member_find(const struct zkl_session *session, const char
 
 /* --- the ways in ---------------------------------------------------------------------------- */
 
-static bool has_room(const struct zkl_session *session, const char *path) {
-    return session->node_bytes + cost(session, path) <= ZKL_PATHS_MAX &&
-           zkl_watches_may(&session->watches, path);
+static bool has_room(struct zkl_session *session, const char *path) {
+    size_t watched = zkl_watches_need(&session->watches, path);
+    return zkl_room_make(session, ROOM_OF_WATCHERS, cost(session, path), watched);
 }
 
 /* NULL: out of memory. */
@@ -308,7 +309,7 @@ static void take_over(struct zkl_member *member, struct zkl_member *before) {
     zkl_member_end(before, ZKL_RELEASED, 0);
 }
 
-static enum zkl_code refusal_of(const struct zkl_session *session, const char *path,
+static enum zkl_code refusal_of(struct zkl_session *session, const char *path,
                                 const struct zkl_member *before) {
     enum zkl_code code = zkl_session_refusal(session);
     if (code == ZKL_OK && before && before->state != ZKL_MEMBER_LEAVING) code = ZKL_CONFLICT;

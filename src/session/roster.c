@@ -3,8 +3,9 @@
  *
  * What is known is kept by rounds. A round lists the folder, with a watch of its children, if one
  * came or went, and reads each member that is new, or whose own watch has fired, with another
- * watch. What comes meanwhile is for the next round. At the end of a round that changed something
- * the list is told, unless a member in it could not be read yet: so a herd of changes is told once.
+ * watch. What comes meanwhile is for the next round. At the end of a round the list is told if it
+ * differs from the one that was told last, unless a member in it could not be read yet: so a herd
+ * of changes is told once.
  *
  * A member that goes has two events, its own and the folder's. The first one waits a moment for
  * the second: then the list shows whether it is to be read, or gone.
@@ -14,6 +15,9 @@
  * In another ZooKeeper session everything is asked for anew, and told if it differs. As a server
  * may keep an event back (watcher.c), the names are asked for once a session timeout, too, and
  * what could not be read; not what could, for that would be a request for each member.
+ *
+ * All members are watched, or none: a roster without room for all, or that gave way (room.c), lets
+ * go of its watches, tells that, and asks for the names again after a session timeout.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -21,6 +25,8 @@
 
 #include "internal.h"
 #include "request.h"
+#include "roll.h"
+#include "room.h"
 #include "roster.h"
 
 /* How long a round waits after an answer that was lost, and for the event of the folder. */
@@ -31,6 +37,7 @@
 void zkl_roster_unref(struct zkl_roster *roster) {
     assert(roster->references > 0);
     if (--roster->references > 0) return;
+    free(roster->told);
     free(roster->folder);
     free(roster);
 }
@@ -54,17 +61,22 @@ static void post(struct zkl_roster *roster) {
     zkl_events_post(roster->session, &roster->note, ZKL_EVENT_ROSTER);
 }
 
+/* It watches nothing any more. */
+static void let_go(struct zkl_roster *roster) {
+    forget_all(roster);
+    if (roster->children) zkl_watches_unpin(roster->session, roster->children);
+    if (roster->itself) zkl_watches_unpin(roster->session, roster->itself);
+    roster->children = roster->itself = NULL;
+}
+
 static void end(struct zkl_roster *roster) {
-    struct zkl_session *session = roster->session;
     if (!roster->open) return;
     roster->open = false;
     *roster->link = roster->next;
     if (roster->next) roster->next->link = roster->link;
-    forget_all(roster);
-    zkl_watches_unpin(session, roster->children);
-    zkl_watches_unpin(session, roster->itself);
+    let_go(roster);
     if (!roster->note.posted) return;
-    zkl_events_remove(session, &roster->note);
+    zkl_events_remove(roster->session, &roster->note);
     zkl_roster_unref(roster);
 }
 
@@ -91,13 +103,7 @@ static struct seen *find_node(const struct zkl_roster *roster, const char *node)
     return below ? find(roster, node + length + 1) : NULL;
 }
 
-/* While there is no list to tell, its changes are not told. */
-static void note_change(struct zkl_roster *roster) {
-    if (roster->code == ZKL_OK) roster->changed = true;
-}
-
 static void settle(struct zkl_roster *roster, enum zkl_code code, int error) {
-    if (roster->code != code || roster->error != error) roster->changed = true;
     roster->code = code;
     roster->error = error;
 }
@@ -126,6 +132,15 @@ static bool is_complete(const struct zkl_roster *roster) {
     size_t i = 0;
     while (i < roster->count && roster->seen[i].known) i++;
     return i == roster->count && (roster->listed || roster->code != ZKL_OK);
+}
+
+/* The list was told last as it is, or is being told. */
+static bool is_told(const struct zkl_roster *roster) {
+    return roster->told && zkl_roll_shows(roster->told, roster);
+}
+
+static void post_news(struct zkl_roster *roster) {
+    if (is_complete(roster) && !is_told(roster)) post(roster);
 }
 
 /* --- rounds --------------------------------------------------------------------------------- */
@@ -165,6 +180,35 @@ static void doubt(struct zkl_roster *roster, bool all) {
         if (all || roster->seen[i].hidden) roster->seen[i].stale = true;
 }
 
+static void try_later(struct zkl_roster *roster) {
+    roster->look_at = roster->check_at = ZKL_NEVER;
+    look_after(roster, roster->session->common.clock.timeout);
+}
+
+void zkl_roster_pause(struct zkl_roster *roster) {
+    if (!roster->children) return;
+    let_go(roster);
+    settle(roster, ZKL_TOO_MANY, 0);
+    post_news(roster);
+    roster->to_list = true;
+    try_later(roster);
+}
+
+/* The folder's watches. ZKL_OK, ZKL_TOO_MANY or ZKL_NO_MEMORY. */
+static enum zkl_code pin(struct zkl_roster *roster) {
+    struct watches *watches = &roster->session->watches;
+    char *children = zkl_path_join("", roster->folder); /* as of struct watch */
+    if (!children) return ZKL_NO_MEMORY;
+    size_t need = zkl_watches_need(watches, children) + zkl_watches_need(watches, roster->folder);
+    bool room = zkl_room_make(roster->session, ROOM_OF_TURNS, 0, need);
+    roster->children = room ? zkl_watches_pin(watches, children) : NULL;
+    roster->itself = roster->children ? zkl_watches_pin(watches, roster->folder) : NULL;
+    free(children);
+    if (roster->itself) return ZKL_OK;
+    let_go(roster);
+    return room ? ZKL_NO_MEMORY : ZKL_TOO_MANY;
+}
+
 static zkl_time due_of(const struct zkl_roster *roster) {
     if (roster->calls) return ZKL_NEVER;
     return zkl_earlier(roster->look_at, roster->check_at);
@@ -177,6 +221,10 @@ static void start(struct zkl_roster *roster) {
     else if (session->now >= roster->check_at) doubt(roster, false);
     if (session->now < roster->look_at) return;
     roster->of = session->common.session;
+    if (!roster->children && pin(roster) != ZKL_OK) {
+        try_later(roster);
+        return;
+    }
     roster->look_at = ZKL_NEVER;
     roster->check_at = session->now + session->common.clock.timeout;
     bool listing = roster->to_list;
@@ -216,49 +264,70 @@ static const char **sort(const struct answer *answer, size_t *count) {
     return names;
 }
 
-/* A member to be read. ZKL_OK, ZKL_TOO_MANY or ZKL_NO_MEMORY. */
-static enum zkl_code meet(const struct zkl_roster *roster, const char *name, struct seen *seen) {
-    struct watches *watches = &roster->session->watches;
+/* A member to be read. False: out of memory. */
+static bool meet(const struct zkl_roster *roster, const char *name, struct seen *seen) {
     char *node = zkl_path_join(roster->folder, name);
-    bool may = node && zkl_watches_may(watches, node);
-    *seen = (struct seen){.stale = true, .name = may ? strdup(name) : NULL};
-    seen->watch = seen->name ? zkl_watches_pin(watches, node) : NULL;
-    enum zkl_code code = seen->watch ? ZKL_OK : node && !may ? ZKL_TOO_MANY : ZKL_NO_MEMORY;
+    *seen = (struct seen){.stale = true, .name = node ? strdup(name) : NULL};
+    seen->watch = seen->name ? zkl_watches_pin(&roster->session->watches, node) : NULL;
     if (!seen->watch) free(seen->name);
     free(node);
-    return code;
+    return seen->watch != NULL;
 }
 
-/*
- * Those that are known and not in the list are forgotten first: they make room. What there is no
- * room for is met at a later round.
- */
-static enum zkl_code merge(struct zkl_roster *roster, const char **names, size_t count) {
-    struct seen *merged = calloc(count + 1, sizeof *merged);
-    enum zkl_code code = ZKL_OK;
-    size_t at = 0, kept = 0, met = 0;
-    if (!merged) return ZKL_NO_MEMORY;
+/* Those that are known and not in the list are forgotten. */
+static void forget_gone(struct zkl_roster *roster, const char **names, size_t count) {
+    size_t at = 0, kept = 0;
     for (size_t i = 0; i < roster->count; i++) {
-        while (at < count && strcmp(names[at], roster->seen[i].name) < 0) at++;
-        bool there = at < count && strcmp(names[at], roster->seen[i].name) == 0;
-        if (there) roster->seen[kept++] = roster->seen[i];
-        else forget(roster, &roster->seen[i]);
-        if (!there) note_change(roster);
+        struct seen *seen = &roster->seen[i];
+        while (at < count && strcmp(names[at], seen->name) < 0) at++;
+        bool there = at < count && strcmp(names[at], seen->name) == 0;
+        if (there) roster->seen[kept++] = *seen;
+        else forget(roster, seen);
     }
-    for (size_t i = 0, old = 0; i < count; i++) {
-        if (old < kept && strcmp(names[i], roster->seen[old].name) == 0) {
-            merged[met++] = roster->seen[old++];
-            continue;
-        }
-        enum zkl_code why = code == ZKL_OK ? meet(roster, names[i], &merged[met]) : code;
-        if (why == ZKL_OK) met++;
-        else code = why;
+    roster->count = kept;
+}
+
+/* New names are met. ZKL_OK, or ZKL_NO_MEMORY: the others at a later round. */
+static enum zkl_code meet_new(struct zkl_roster *roster, const char **names, size_t count) {
+    struct seen *merged = calloc(count + 1, sizeof *merged);
+    bool enough = true;
+    size_t old = 0, met = 0;
+    if (!merged) return ZKL_NO_MEMORY;
+    for (size_t i = 0; i < count; i++) {
+        bool known = old < roster->count && strcmp(names[i], roster->seen[old].name) == 0;
+        if (known) merged[met++] = roster->seen[old++];
+        else if (enough && (enough = meet(roster, names[i], &merged[met]))) met++;
     }
-    if (met > kept) note_change(roster);
     free(roster->seen);
     roster->seen = merged;
     roster->count = met;
-    return code;
+    return enough ? ZKL_OK : ZKL_NO_MEMORY;
+}
+
+/* How many bytes more their watches cost. Names that alone are too many cost them all. */
+static size_t need(const struct zkl_roster *roster, const char **names, size_t count) {
+    const struct watches *watches = &roster->session->watches;
+    size_t folder = strlen(roster->folder) + 1, all = 0, bytes = 0;
+    for (size_t i = 0; i < count && all <= ZKL_WATCHES_MAX; i++)
+        all += zkl_watches_cost(watches, folder + strlen(names[i]));
+    for (size_t i = 0; i < count && all <= ZKL_WATCHES_MAX; i++) {
+        char *node = find(roster, names[i]) ? NULL : zkl_path_join(roster->folder, names[i]);
+        bytes += node ? zkl_watches_need(watches, node) : 0;
+        free(node);
+    }
+    return all <= ZKL_WATCHES_MAX ? bytes : all;
+}
+
+/* A lookahead that gave way may have had the watch of a member, which counts anew then. */
+static enum zkl_code merge(struct zkl_roster *roster, const char **names, size_t count) {
+    struct zkl_session *session = roster->session;
+    forget_gone(roster, names, count);
+    size_t bytes = need(roster, names, count);
+    bool never = bytes > ZKL_WATCHES_MAX;
+    bool room = !never && zkl_room_make(session, ROOM_OF_TURNS, 0, bytes);
+    if (!room || !roster->children) return ZKL_TOO_MANY; /* a claim woken by it wanted the room */
+    enum zkl_code code = meet_new(roster, names, count);
+    return session->watches.bytes > ZKL_WATCHES_MAX ? ZKL_TOO_MANY : code;
 }
 
 static void take_names(struct zkl_roster *roster, const struct answer *answer) {
@@ -266,21 +335,19 @@ static void take_names(struct zkl_roster *roster, const struct answer *answer) {
     const char **names = sort(answer, &count);
     enum zkl_code code = names ? merge(roster, names, count) : ZKL_NO_MEMORY;
     free(names);
-    if (code == ZKL_NO_MEMORY) {
-        roster->to_list = true;
-        roster->listed = false;
-        look_after(roster, PAUSE);
-    } else {
-        if (!roster->listed) note_change(roster);
-        roster->listed = true;
-        settle(roster, code, 0);
+    if (code == ZKL_TOO_MANY) {
+        zkl_roster_pause(roster);
+        return;
     }
+    roster->listed = code == ZKL_OK;
+    roster->to_list = roster->to_list || !roster->listed;
+    if (roster->listed) settle(roster, ZKL_OK, 0);
+    else look_after(roster, PAUSE);
     read_stale(roster);
 }
 
 /* There is no folder. */
 static void take_none(struct zkl_roster *roster) {
-    if (!roster->listed || roster->count) note_change(roster);
     roster->listed = true;
     forget_all(roster);
     settle(roster, ZKL_OK, 0);
@@ -311,7 +378,6 @@ static void answer_exists(struct zkl_roster *roster, const struct answer *answer
 static void answer_get(struct zkl_roster *roster, struct seen *seen, const struct answer *answer) {
     if (answer->reply == ZKL_ABSENT) {
         size_t at = (size_t)(seen - roster->seen);
-        if (seen->known) note_change(roster);
         forget(roster, seen);
         memmove(seen, seen + 1, (--roster->count - at) * sizeof *seen);
         return;
@@ -325,11 +391,10 @@ static void answer_get(struct zkl_roster *roster, struct seen *seen, const struc
     seen->stale = false;
     seen->known = true;
     seen->hidden = hidden;
-    if (!same) note_change(roster);
 }
 
 static void finish_round(struct zkl_roster *roster) {
-    if ((roster->changed || roster->untold) && is_complete(roster)) post(roster);
+    post_news(roster);
     start(roster);
 }
 
@@ -337,6 +402,10 @@ void zkl_roster_answer(const struct call *call, const struct answer *answer) {
     struct zkl_roster *roster = call->roster;
     struct seen *seen = call->kind == CALL_ROSTER_GET ? find_node(roster, call->node) : NULL;
     if (!roster->open) return;
+    if (!roster->children) { /* it gave way since it asked */
+        zkl_session_wake(roster->session, roster->look_at);
+        return;
+    }
     roster->check_at = answer->now + roster->session->common.clock.timeout;
     zkl_session_wake(roster->session, roster->check_at);
     if (answer->reply == ZKL_UNKNOWN) lose(roster, call);
@@ -350,6 +419,7 @@ static void hear(struct zkl_roster *roster, enum zkl_node_event event, const cha
     bool of_folder = strcmp(node, roster->folder) == 0;
     struct seen *seen = of_folder ? NULL : find_node(roster, node);
     if (of_folder ? event == ZKL_NODE_CHANGED : !seen || event == ZKL_NODE_CHILDREN) return;
+    if (!roster->children) return;
     if (seen) seen->stale = true;
     if (!seen || event == ZKL_NODE_DELETED) roster->to_list = true;
     look_after(roster, seen && event == ZKL_NODE_DELETED ? PAUSE : 0);
@@ -363,51 +433,40 @@ void zkl_roster_event(struct zkl_session *session, enum zkl_node_event event, co
 
 /* --- the ways in ---------------------------------------------------------------------------- */
 
-static struct zkl_roster *new_roster(const char *folder) {
+static struct zkl_roster *new_roster(struct zkl_session *session, const char *folder) {
     struct zkl_roster *roster = calloc(1, sizeof *roster);
     if (!roster) return NULL;
+    roster->session = session;
     roster->references = 1;
+    roster->to_list = true;
     roster->folder = strdup(folder);
     if (roster->folder) return roster;
     zkl_roster_unref(roster);
     return NULL;
 }
 
-/* False: out of memory; none is pinned. */
-static bool pin(struct zkl_roster *roster, struct zkl_session *session, const char *children) {
-    roster->children = zkl_watches_pin(&session->watches, children);
-    roster->itself = roster->children ? zkl_watches_pin(&session->watches, roster->folder) : NULL;
-    if (roster->children && !roster->itself) zkl_watches_unpin(session, roster->children);
-    return roster->itself != NULL;
-}
-
-static zkl_roster *begin(zkl_session *session, const char *folder, const char *children) {
-    struct zkl_roster *roster = new_roster(folder);
-    if (!roster || !pin(roster, session, children)) {
-        if (roster) zkl_roster_unref(roster);
-        return NULL;
-    }
-    roster->session = session;
+static void begin(struct zkl_roster *roster) {
+    struct zkl_session *session = roster->session;
     roster->open = true;
-    roster->to_list = true;
     roster->id = ++session->last_id;
     roster->link = &session->rosters;
     roster->next = session->rosters;
     if (roster->next) roster->next->link = &roster->next;
     session->rosters = roster;
     start(roster);
-    return roster;
 }
 
 zkl_roster *zkl_members(zkl_session *session, const char *folder, enum zkl_code *why) {
-    char *children = zkl_path_join("", folder); /* as of struct watch */
     *why = zkl_session_refusal(session);
-    bool may = children && zkl_watches_may(&session->watches, children) &&
-               zkl_watches_may(&session->watches, folder);
-    if (*why == ZKL_OK && children && !may) *why = ZKL_TOO_MANY;
-    zkl_roster *roster = children && *why == ZKL_OK ? begin(session, folder, children) : NULL;
-    free(children);
-    return roster;
+    struct zkl_roster *roster = *why == ZKL_OK ? new_roster(session, folder) : NULL;
+    if (!roster) return NULL;
+    *why = pin(roster);
+    if (*why == ZKL_OK) {
+        begin(roster);
+        return roster;
+    }
+    zkl_roster_unref(roster);
+    return NULL;
 }
 
 uint64_t zkl_roster_id(const zkl_roster *roster) {
@@ -416,42 +475,19 @@ uint64_t zkl_roster_id(const zkl_roster *roster) {
 
 /* --- what it tells -------------------------------------------------------------------------- */
 
-static char *add(char *at, const char *from, size_t size) {
-    memcpy(at, from, size);
-    at[size] = '\0';
-    return at + size + 1;
-}
-
-/* In one piece of memory; NULL: there is none. */
-static struct zkl_roll *copy(const struct zkl_roster *roster) {
-    size_t count = roster->code == ZKL_OK ? roster->count : 0;
-    size_t size = sizeof(struct zkl_roll) + count * sizeof(struct zkl_listed);
-    for (size_t i = 0; i < count; i++)
-        size += strlen(roster->seen[i].name) + roster->seen[i].size + 2;
-    struct zkl_roll *roll = malloc(size);
-    if (!roll) return NULL;
-    *roll = (struct zkl_roll){roster->code, zkl_error_words(roster->error), count};
-    char *at = (char *)&roll->members[count];
-    for (size_t i = 0; i < count; i++) {
-        const struct seen *seen = &roster->seen[i];
-        struct zkl_listed *listed = &roll->members[i];
-        *listed = (struct zkl_listed){.name = at};
-        at = add(at, seen->name, strlen(seen->name));
-        if (seen->hidden) continue;
-        listed->data = at;
-        listed->size = seen->size;
-        listed->session = seen->session;
-        listed->created = seen->created;
-        at = add(at, seen->data, seen->size);
-    }
-    return roll;
+/* The list as it is becomes the one that is told, and the caller's copy. NULL: out of memory. */
+static struct zkl_roll *turn_to_seen(struct zkl_roster *roster) {
+    struct zkl_roll *seen = zkl_roll_of(roster), *copy = seen ? zkl_roll_copy(seen) : NULL;
+    free(copy ? roster->told : seen);
+    if (copy) roster->told = seen;
+    if (copy) roster->untold = true;
+    return copy;
 }
 
 bool zkl_roster_look(zkl_roster *roster, struct zkl_roll **roll) {
-    bool any = roster->open && (roster->changed || roster->untold) && is_complete(roster);
-    *roll = any ? copy(roster) : NULL;
-    if (*roll) roster->changed = false;
-    if (*roll) roster->untold = true;
+    bool news = roster->open && is_complete(roster) && !is_told(roster);
+    bool any = roster->open && (news || roster->untold);
+    *roll = !any ? NULL : news ? turn_to_seen(roster) : zkl_roll_copy(roster->told);
     return any;
 }
 

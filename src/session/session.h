@@ -485,6 +485,7 @@ struct zkl_listed {
     int64_t created;  /* by the server's clock, milliseconds since 1970; 0: not known */
 };
 struct zkl_roll {
+    size_t size;                 /* of all this, in bytes */
     enum zkl_code code;          /* ZKL_OK; or why there is no list: ZKL_AUTH, ZKL_TOO_MANY, ... */
     const char *detail;          /* the server's reason for that, or NULL */
     size_t count;                /* 0 if there is no folder */

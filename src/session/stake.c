@@ -10,6 +10,7 @@
 #include "meter.h"
 #include "multi.h"
 #include "request.h"
+#include "room.h"
 #include "stake.h"
 #include "stake_actions.h"
 #include "steps.h"
@@ -70,7 +71,7 @@ static void uncount_node(struct stake *stake) {
 bool zkl_stake_lacks_room(const struct stake *stake) {
     size_t cost = zkl_stake_cost(stake->session, stake->path->length);
     bool waits = !stake->counted && stake->claim.state == ZKL_NEW;
-    return waits && zkl_stake_bytes(stake->session) + cost > ZKL_PATHS_MAX;
+    return waits && !zkl_room_make(stake->session, ROOM_FREE, cost, 0);
 }
 
 /*

@@ -8,6 +8,7 @@
 #include "internal.h"
 #include "kept.h"
 #include "multi.h"
+#include "room.h"
 #include "stake_actions.h"
 
 /* --- requests ------------------------------------------------------------------------------ */
@@ -162,31 +163,13 @@ static void rank(struct stake *stake) {
     }
 }
 
-bool zkl_stake_make_room(struct zkl_session *session, const char *node) {
-    bool may = zkl_watches_may(&session->watches, node);
-    struct stake *kept;
-    for (struct stake *stake = session->stakes; stake && !may; stake = stake->next) {
-        if (!stake->claim.lookahead) continue;
-        zkl_claim_overlook(&stake->claim);
-        zkl_watches_narrow(stake, true);
-        may = zkl_watches_may(&session->watches, node);
-    }
-    while (!may && (kept = zkl_kept_longest(session))) {
-        zkl_path_unwatch(session, kept->path); /* it counts no more from now on */
-        zkl_kept_give_back(kept);
-        may = zkl_watches_may(&session->watches, node);
-    }
-    return may;
-}
-
 /* False: one path more would be too many to watch; see ZKL_WATCHES_MAX. */
-static bool may_watch(struct stake *stake, const char *name) {
+static bool may_watch(struct stake *stake, const char *name, enum zkl_room from) {
     char *node = zkl_path_join(stake->path->text, name);
     if (!node) starve(stake, CALL_GET_AHEAD); /* it watches nothing, so it may */
-    bool may = !node || zkl_stake_make_room(stake->session, node) ||
-               zkl_path_make_room(stake->session, node);
+    size_t need = node ? zkl_watches_need(&stake->session->watches, node) : 0;
     free(node);
-    return may;
+    return zkl_room_make(stake->session, from, 0, need);
 }
 
 /* A claim of a fixed name that no user waits for needs no watch: it asks whose the node is. */
@@ -228,13 +211,19 @@ static zkl_actions postpone(struct stake *stake) {
     return zkl_claim_got_ahead(claim, claim->ahead, ZKL_UNKNOWN, ZKL_OK, stake->session->now);
 }
 
+/* There is no room; or not yet. */
+static zkl_actions refuse(struct stake *stake) {
+    if (zkl_room_comes(stake->session)) return postpone(stake);
+    return zkl_claim_cancel(&stake->claim, ZKL_TOO_MANY);
+}
+
 static zkl_actions watch_ahead(struct stake *stake) {
     struct zkl_claim *claim = &stake->claim;
     if (!claim->headed) zkl_watches_narrow(stake, false);
     size_t ahead = own_ahead(claim);
     if (ahead == WATCHING) return postpone(stake);
-    if (!may_watch(stake, claim->ahead->name))
-        return ahead ? postpone(stake) : zkl_claim_cancel(claim, ZKL_TOO_MANY);
+    if (!may_watch(stake, claim->ahead->name, ahead ? ROOM_OF_TURNS : ROOM_OF_WATCHERS))
+        return ahead ? postpone(stake) : refuse(stake);
     struct call *call = call_for(stake, CALL_GET_AHEAD, claim->ahead);
     if (call) zkl_call_watch(call, stake->path->text, claim->ahead->name);
     return 0;
@@ -247,7 +236,8 @@ static void watch_lookahead(struct stake *stake) {
     if (!claim->lookahead) return;
     char *node = zkl_path_join(stake->path->text, claim->lookahead->name);
     bool watched = node && zkl_watches_follow(stake, node);
-    bool may = node && !stake->starved && zkl_watches_may(&stake->session->watches, node);
+    size_t need = node ? zkl_watches_need(&stake->session->watches, node) : 0;
+    bool may = node && !stake->starved && zkl_room_make(stake->session, ROOM_FREE, 0, need);
     struct call *call = NULL;
     if (may && !watched) call = zkl_call_new(stake->session, CALL_GET_AHEAD, stake, NULL);
     free(node);
@@ -265,7 +255,7 @@ static zkl_actions watch_holders(struct stake *stake) {
     for (size_t i = 0; i < line->count && claim->state == ZKL_WAIT; i++) {
         struct zkl_contender *holder = line->contenders[i];
         if (!zkl_line_precedes(line, holder, claim)) continue;
-        if (!may_watch(stake, holder->name)) return zkl_claim_cancel(claim, ZKL_TOO_MANY);
+        if (!may_watch(stake, holder->name, ROOM_OF_WATCHERS)) return refuse(stake);
         struct call *call = call_for(stake, CALL_GET_AHEAD, holder);
         if (call) zkl_call_watch(call, stake->path->text, holder->name);
     }

@@ -16,8 +16,6 @@ void zkl_stake_downgrade(struct stake *stake);
 void zkl_stake_new_node(struct stake *stake); /* nothing was written to it yet */
 void zkl_stake_mark(struct stake *stake);
 void zkl_stake_revise(struct stake *stake); /* reads the own node, to which somebody wrote */
-/* Makes room to watch that path: lookaheads give way, and kept nodes. False: there is none. */
-bool zkl_stake_make_room(struct zkl_session *session, const char *path);
 /* Claims far from the front did not watch what they wait for: those that have come near do. */
 void zkl_stake_resume_postponed(struct zkl_session *session, struct path *path);
 void zkl_stake_look_later(struct zkl_session *session, struct path *path);

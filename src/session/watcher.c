@@ -21,6 +21,7 @@
 
 #include "internal.h"
 #include "request.h"
+#include "room.h"
 #include "watcher.h"
 
 /* How long a look waits after an answer that was lost. */
@@ -42,6 +43,7 @@ void zkl_watcher_unref(struct zkl_watcher *watcher) {
     if (--watcher->references > 0) return;
     forget_reading(&watcher->seen);
     forget_reading(&watcher->told);
+    free(watcher->path);
     free(watcher);
 }
 
@@ -90,13 +92,17 @@ static void unpost(struct zkl_watcher *watcher) {
     zkl_watcher_unref(watcher);
 }
 
+static void unpin(struct zkl_watcher *watcher) {
+    if (watcher->watch) zkl_watches_unpin(watcher->session, watcher->watch);
+    watcher->watch = NULL;
+}
+
 static void end(struct zkl_watcher *watcher) {
     if (!watcher->open) return;
     watcher->open = false;
     *watcher->link = watcher->next;
     if (watcher->next) watcher->next->link = watcher->link;
-    zkl_watches_unpin(watcher->session, watcher->watch);
-    watcher->watch = NULL;
+    unpin(watcher);
     unpost(watcher);
 }
 
@@ -129,7 +135,7 @@ static void look(struct zkl_watcher *watcher) {
     watcher->checking = false;
     if (call) zkl_call_set_watch(call, ZKL_RPC_EXISTS, watcher->watch);
     if (call) call = call_for(watcher, CALL_WATCHER_GET);
-    if (call) zkl_call_get(call, watcher->watch->path, NULL);
+    if (call) zkl_call_get(call, watcher->path, NULL);
     else look_again(watcher, PAUSE);
 }
 
@@ -141,7 +147,7 @@ static void check(struct zkl_watcher *watcher) {
 }
 
 static bool has_to_look(const struct zkl_watcher *watcher) {
-    return watcher->look_at || !watcher->watch->set;
+    return watcher->look_at || !watcher->watch || !watcher->watch->set;
 }
 
 /* When to look, or to check; 0: now. */
@@ -150,9 +156,38 @@ static zkl_time due_of(const struct zkl_watcher *watcher) {
     return has_to_look(watcher) ? watcher->look_at : watcher->check_at;
 }
 
+static void try_later(struct zkl_watcher *watcher) {
+    watcher->look_at = 0;
+    look_again(watcher, watcher->session->common.clock.timeout);
+}
+
+void zkl_watcher_pause(struct zkl_watcher *watcher) {
+    if (!watcher->watch) return;
+    unpin(watcher);
+    forget_reading(&watcher->seen);
+    watcher->seen = (struct reading){.known = true, .code = ZKL_TOO_MANY};
+    if (!equal(&watcher->seen, &watcher->told)) post(watcher);
+    try_later(watcher);
+}
+
+/* ZKL_TOO_MANY: there is no room. Without a watch all the same: out of memory. */
+static enum zkl_code pin(struct zkl_watcher *watcher) {
+    struct watches *watches = &watcher->session->watches;
+    size_t need = zkl_watches_need(watches, watcher->path);
+    if (!zkl_room_make(watcher->session, ROOM_OF_TURNS, 0, need)) return ZKL_TOO_MANY;
+    watcher->watch = zkl_watches_pin(watches, watcher->path);
+    return ZKL_OK;
+}
+
 static void start(struct zkl_watcher *watcher) {
-    bool connected = watcher->session->state == ZKL_SESSION_CONNECTED;
-    if (!connected || watcher->session->now < due_of(watcher)) return;
+    struct zkl_session *session = watcher->session;
+    bool connected = session->state == ZKL_SESSION_CONNECTED;
+    if (!connected || session->now < due_of(watcher)) return;
+    if (!watcher->watch) pin(watcher);
+    if (!watcher->watch) {
+        try_later(watcher);
+        return;
+    }
     if (has_to_look(watcher)) look(watcher);
     else check(watcher);
 }
@@ -180,7 +215,7 @@ static void see(struct zkl_watcher *watcher, const struct answer *answer) {
     }
     forget_reading(&watcher->seen);
     watcher->seen = reading;
-    if (watcher->untold || !equal(&reading, &watcher->told)) post(watcher);
+    if (!equal(&reading, &watcher->told)) post(watcher);
 }
 
 static void answer_exists(struct zkl_watcher *watcher, const struct answer *answer) {
@@ -192,6 +227,10 @@ static void answer_exists(struct zkl_watcher *watcher, const struct answer *answ
 void zkl_watcher_answer(const struct call *call, const struct answer *answer) {
     struct zkl_watcher *watcher = call->watcher;
     if (!watcher->open) return;
+    if (!watcher->watch) { /* it gave way since it asked */
+        zkl_session_wake(watcher->session, watcher->look_at);
+        return;
+    }
     if (answer->reply == ZKL_UNKNOWN) look_again(watcher, PAUSE);
     else if (call->kind == CALL_WATCHER_GET) see(watcher, answer);
     else answer_exists(watcher, answer);
@@ -211,35 +250,40 @@ void zkl_watcher_event(struct zkl_session *session, const char *node) {
 
 /* --- the ways in ------------------------------------------------------------------------------ */
 
-/* NULL: out of memory, or `why`. */
-static struct zkl_watcher *new_watcher(struct zkl_session *session, const char *path,
-                                       enum zkl_code *why) {
-    *why = zkl_session_refusal(session);
-    if (*why == ZKL_OK && !zkl_watches_may(&session->watches, path)) *why = ZKL_TOO_MANY;
-    if (*why != ZKL_OK) return NULL;
+static struct zkl_watcher *new_watcher(struct zkl_session *session, const char *path) {
     struct zkl_watcher *watcher = calloc(1, sizeof *watcher);
-    struct watch *watch = watcher ? zkl_watches_pin(&session->watches, path) : NULL;
-    if (!watch) {
-        free(watcher);
-        return NULL;
-    }
-    *watcher = (struct zkl_watcher){.session = session,
-                                    .next = session->watchers,
-                                    .link = &session->watchers,
-                                    .open = true,
-                                    .watch = watch,
-                                    .look_at = session->now,
-                                    .id = ++session->last_id,
-                                    .references = 1};
+    if (!watcher) return NULL;
+    watcher->session = session;
+    watcher->references = 1;
+    watcher->look_at = session->now;
+    watcher->path = strdup(path);
+    if (watcher->path) return watcher;
+    zkl_watcher_unref(watcher);
+    return NULL;
+}
+
+static void begin(struct zkl_watcher *watcher) {
+    struct zkl_session *session = watcher->session;
+    watcher->open = true;
+    watcher->id = ++session->last_id;
+    watcher->next = session->watchers;
+    watcher->link = &session->watchers;
     if (watcher->next) watcher->next->link = &watcher->next;
     session->watchers = watcher;
-    return watcher;
+    start(watcher);
 }
 
 zkl_watcher *zkl_watch(zkl_session *session, const char *path, enum zkl_code *why) {
-    struct zkl_watcher *watcher = new_watcher(session, path, why);
-    if (watcher) start(watcher);
-    return watcher;
+    *why = zkl_session_refusal(session);
+    struct zkl_watcher *watcher = *why == ZKL_OK ? new_watcher(session, path) : NULL;
+    if (!watcher) return NULL;
+    *why = pin(watcher);
+    if (watcher->watch) {
+        begin(watcher);
+        return watcher;
+    }
+    zkl_watcher_unref(watcher);
+    return NULL;
 }
 
 uint64_t zkl_watcher_id(const zkl_watcher *watcher) {

@@ -46,23 +46,37 @@ static struct watch **find(const struct watches *watches, const char *path) {
 }
 
 /* What a path costs in the SetWatches packet; the server counts it with the chroot. */
+size_t zkl_watches_cost(const struct watches *watches, size_t path_length) {
+    return path_length + watches->overhead;
+}
+
 static size_t cost(const struct watches *watches, const char *path) {
-    return strlen(path) + watches->overhead;
+    return zkl_watches_cost(watches, strlen(path));
 }
 
 static bool is_counted(const struct watch *watch) {
     return watch->asked || watch->pins || (watch->set && !watch->removing);
 }
 
+static bool is_wanted(const struct watch *watch) {
+    return watch->owners || watch->followers || watch->pins;
+}
+
 /* To be removed. */
 static bool is_unwanted(const struct watch *watch) {
-    bool wanted = watch->asked || watch->owners || watch->followers || watch->pins;
-    return watch->set && !wanted && !watch->removing && !watch->lasting;
+    bool idle = !watch->asked && !is_wanted(watch);
+    return watch->set && idle && !watch->removing && !watch->lasting;
+}
+
+/* To be removed, perhaps, when the request for it is answered. */
+static bool is_leaving(const struct watch *watch) {
+    return watch->asked && !is_wanted(watch);
 }
 
 /* Before a change of the watch: takes it out of the sums. */
 static void discount(struct watches *watches, const struct watch *watch) {
     if (is_unwanted(watch)) watches->unwanted--;
+    if (is_leaving(watch)) watches->leaving--;
     if (!is_counted(watch)) return;
     watches->count--;
     if (!watch->owners) watches->bytes -= cost(watches, watch->path);
@@ -71,13 +85,14 @@ static void discount(struct watches *watches, const struct watch *watch) {
 /* After it: counts it as it is now. */
 static void count(struct watches *watches, const struct watch *watch) {
     if (is_unwanted(watch)) watches->unwanted++;
+    if (is_leaving(watch)) watches->leaving++;
     if (!is_counted(watch)) return;
     watches->count++;
     if (!watch->owners) watches->bytes += cost(watches, watch->path);
 }
 
 static void free_unused(struct watches *watches, struct watch *watch) {
-    if (watch->set || watch->asked || watch->owners || watch->followers || watch->pins) return;
+    if (watch->set || watch->asked || is_wanted(watch)) return;
     *find(watches, watch->path) = watch->next;
     free(watch);
 }
@@ -91,10 +106,9 @@ static struct watch *find_or_add(struct watches *watches, const char *path) {
     return watch;
 }
 
-bool zkl_watches_may(const struct watches *watches, const char *path) {
+size_t zkl_watches_need(const struct watches *watches, const char *path) {
     const struct watch *watch = *find(watches, path);
-    if (watch && (is_counted(watch) || watch->owners)) return true;
-    return watches->bytes + cost(watches, path) <= ZKL_WATCHES_MAX;
+    return watch && (is_counted(watch) || watch->owners) ? 0 : cost(watches, path);
 }
 
 /* --- what the server says ------------------------------------------------------------------- */
@@ -152,7 +166,7 @@ void zkl_watches_removed(struct watches *watches, const char *path, const struct
 }
 
 void zkl_watches_clear(struct watches *watches) {
-    watches->count = watches->bytes = watches->unwanted = 0;
+    watches->count = watches->bytes = watches->unwanted = watches->leaving = 0;
     for (size_t i = 0; i < WATCH_BUCKETS; i++) {
         for (struct watch *watch = watches->buckets[i], *next; watch; watch = next) {
             next = watch->next;

@@ -39,10 +39,13 @@ struct watches {
     size_t count;
     size_t bytes;    /* of those that are no claim's own node */
     size_t unwanted; /* set, and to be removed */
+    size_t leaving;  /* asked for, and not wanted any more */
 };
 
-/* Another's node may be watched: it is within the limit. */
-bool zkl_watches_may(const struct watches *watches, const char *path);
+/* How many bytes more the watch of another's node costs; 0: it counts already, or is own. */
+size_t zkl_watches_need(const struct watches *watches, const char *path);
+/* The same of one that does not count. */
+size_t zkl_watches_cost(const struct watches *watches, size_t path_length);
 /* The stake wants the watch, and asks for it. False: out of memory. */
 bool zkl_watches_ask(struct stake *stake, const char *path, bool own);
 /* The same without a request, for the session has the watch already. False: it has not. */

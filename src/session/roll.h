@@ -1,0 +1,12 @@
+/* roll.h - lists of members as they are told, each in one piece of memory, for free(). */
+#ifndef ZKL_SESSION_ROLL_H
+#define ZKL_SESSION_ROLL_H
+
+#include "roster.h"
+
+struct zkl_roll *zkl_roll_of(const struct zkl_roster *roster); /* as it is; NULL: out of memory */
+struct zkl_roll *zkl_roll_copy(const struct zkl_roll *roll);   /* NULL: out of memory */
+/* It is the roster's list as it is. */
+bool zkl_roll_shows(const struct zkl_roll *roll, const struct zkl_roster *roster);
+
+#endif

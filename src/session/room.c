@@ -1,0 +1,29 @@
+/*
+ * room.c - whether the session may make another node or set another watch (ZKL_PATHS_MAX,
+ * ZKL_WATCHES_MAX).
+ */
+#include "room.h"
+#include "internal.h"
+
+bool zkl_room_fits_nodes(const struct zkl_session *session, size_t bytes) {
+    size_t there = session->node_bytes - session->leaving_bytes;
+    return bytes == 0 || there + bytes <= ZKL_PATHS_MAX;
+}
+
+bool zkl_room_fits_watches(const struct zkl_session *session, size_t bytes) {
+    return bytes == 0 || session->watches.bytes + bytes <= ZKL_WATCHES_MAX;
+}
+
+bool zkl_room_make(struct zkl_session *session, enum zkl_room from, size_t nodes, size_t watches) {
+    bool connected = session->state == ZKL_SESSION_CONNECTED;
+    if (connected && !zkl_room_fits_watches(session, watches)) {
+        for (enum zkl_room each = ROOM_FREE; each <= from; each++)
+            session->yielding->watches[each](session, watches);
+    }
+    if (!zkl_room_fits_nodes(session, nodes)) session->yielding->nodes(session, nodes);
+    return zkl_room_fits_nodes(session, nodes) && zkl_room_fits_watches(session, watches);
+}
+
+bool zkl_room_comes(const struct zkl_session *session) {
+    return session->watches.leaving > 0;
+}

@@ -1,0 +1,81 @@
+/*
+ * yielding.c - what gives way to make room (room.c), in the order of enum zkl_room.
+ *
+ * Claims and members never give way. While there is no connection no watch does, because
+ * libzookeeper sets it again with all others before its removal can be sent.
+ */
+#include "children.h"
+#include "internal.h"
+#include "kept.h"
+#include "room.h"
+#include "roster.h"
+#include "stake.h"
+#include "watcher.h"
+
+/*
+ * A kept node counts until it is gone, but not against a node that is asked for after its delete:
+ * the server has removed it by then.
+ */
+static void give_back_nodes(struct zkl_session *session, size_t bytes) {
+    struct stake *kept;
+    while (!zkl_room_fits_nodes(session, bytes) && (kept = zkl_kept_longest(session))) {
+        kept->leaves_room = true;
+        session->leaving_bytes += zkl_stake_cost(session, kept->path->length);
+        zkl_kept_give_back(kept);
+    }
+}
+
+/* --- what gives way to a watch, until there is room ------------------------------------------ */
+
+static void end_lookaheads(struct zkl_session *session, size_t bytes) {
+    struct stake *stake = session->stakes;
+    for (; stake && !zkl_room_fits_watches(session, bytes); stake = stake->next) {
+        if (!stake->claim.lookahead) continue;
+        zkl_claim_overlook(&stake->claim);
+        zkl_watches_narrow(stake, true);
+    }
+}
+
+static void give_back_kept(struct zkl_session *session, size_t bytes) {
+    struct stake *kept;
+    while (!zkl_room_fits_watches(session, bytes) && (kept = zkl_kept_longest(session))) {
+        zkl_path_unwatch(session, kept->path); /* it counts no more from now on */
+        zkl_kept_give_back(kept);
+    }
+}
+
+/* Without its watch nothing tells a turn of others, and it ends after its batch. */
+static void end_watches_of_children(struct zkl_session *session, size_t bytes) {
+    struct path *path = NULL;
+    while (!zkl_room_fits_watches(session, bytes) && (path = zkl_path_next(session, path))) {
+        if (path->line.children != ZKL_WATCHED) continue;
+        zkl_path_unwatch(session, path);
+        path->line.changed = true;
+        zkl_kept_contended(path);
+    }
+}
+
+static void pause_rosters(struct zkl_session *session, size_t bytes) {
+    struct zkl_roster *roster = session->rosters;
+    for (; roster && !zkl_room_fits_watches(session, bytes); roster = roster->next)
+        zkl_roster_pause(roster);
+}
+
+static void pause_watchers(struct zkl_session *session, size_t bytes) {
+    struct zkl_watcher *watcher = session->watchers;
+    for (; watcher && !zkl_room_fits_watches(session, bytes); watcher = watcher->next)
+        zkl_watcher_pause(watcher);
+}
+
+static void remove_unwanted(struct zkl_session *session, size_t bytes) {
+    (void)bytes;
+    zkl_watches_remove_unwanted(session);
+}
+
+static void (*const give_way[])(struct zkl_session *session, size_t bytes) = {
+    [ROOM_FREE] = remove_unwanted,     [ROOM_OF_LOOKAHEADS] = end_lookaheads,
+    [ROOM_OF_KEPT] = give_back_kept,   [ROOM_OF_TURNS] = end_watches_of_children,
+    [ROOM_OF_ROSTERS] = pause_rosters, [ROOM_OF_WATCHERS] = pause_watchers,
+};
+
+const struct zkl_yielding zkl_yielding = {give_back_nodes, give_way};
