@@ -120,6 +120,7 @@ static void watch(struct client *client) {
     deed->watcher = zkl_watch(client->zk, datum_path(deed->datum), &why);
     deed->refused = !deed->watcher && ((why == ZKL_TOO_MANY && world.setting.room) ||
                                        (why == ZKL_CLOSED && client->closing));
+    if (why == ZKL_TOO_MANY) rules_on_unheard(client);
 }
 
 void deed_hear_watcher(const struct client *client, uint64_t id) {
@@ -128,7 +129,7 @@ void deed_hear_watcher(const struct client *client, uint64_t id) {
         if (!deed->watcher || zkl_watcher_id(deed->watcher) != id) continue;
         if (!zkl_watcher_look(deed->watcher, &sight)) return;
         rules_on_sight(client, deed, &sight);
-        zkl_watcher_told(deed->watcher);
+        if (choose(2)) zkl_watcher_told(deed->watcher); /* else that takes time */
     }
 }
 
@@ -148,6 +149,8 @@ static void join(struct client *client) {
     deed->word = member_word(client, text);
     tell("%s joins as %s", story_client(client), datum_path(deed->datum));
     deed->request = zkl_join(client->zk, datum_path(deed->datum), text, some_timeout(client, deed));
+    require(zkl_stake_bytes(client->zk) <= ZKL_PATHS_MAX,
+            "a session has no more nodes than it may");
 }
 
 static struct deed *some_member(const struct client *client) {
@@ -185,7 +188,9 @@ static void follow(struct client *client) {
     struct deed *deed = new_deed(client, DEED_FOLLOW);
     tell("%s wants to hear who is in the folder", story_client(client));
     deed->roster = zkl_members(client->zk, line_path(FOLDER), &why);
-    deed->refused = !deed->roster && why == ZKL_CLOSED && client->closing;
+    deed->refused = !deed->roster && ((why == ZKL_TOO_MANY && world.setting.room) ||
+                                      (why == ZKL_CLOSED && client->closing));
+    if (why == ZKL_TOO_MANY) rules_on_unheard(client);
 }
 
 void deed_hear_member(const struct client *client, uint64_t id) {
@@ -202,8 +207,9 @@ void deed_hear_roster(const struct client *client, uint64_t id) {
         require(roll || world.shortages, "a list is told, unless there is no memory");
         if (!roll) return;
         rules_on_roll(client, deed, roll);
-        free(roll);
-        zkl_roster_told(deed->roster);
+        free(deed->roll);
+        deed->roll = roll;
+        if (choose(2)) zkl_roster_told(deed->roster); /* else that takes time */
     }
 }
 
@@ -214,6 +220,7 @@ void deed_drop(struct deed *deed) {
     if (deed->watcher) zkl_watcher_drop(deed->watcher);
     if (deed->member) zkl_member_drop(deed->member);
     if (deed->roster) zkl_roster_drop(deed->roster);
+    free(deed->roll);
     *deed = (struct deed){0};
 }
 

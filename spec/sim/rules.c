@@ -417,9 +417,44 @@ void rules_on_turn(const struct client *client, const struct zkl_claim *claim, b
                 "a turn ends for others that wait");
 }
 
-void rules_on_no_room(const struct client *client) {
+static bool is_connected(const struct client *client) {
+    return zkl_session_connection(client->zk) == ZKL_SESSION_CONNECTED;
+}
+
+/* Locks that nobody holds are given back for nodes, without a connection, too. */
+static void check_kept_gone(const struct client *client) {
+    EACH_STAKE(client, stake)
+    require(stake->claim.state != ZKL_KEPT || stake->claim.keep == 0,
+            "a kept node gives way to what there is no room for");
+}
+
+void rules_on_unheard(const struct client *client) {
+    struct path *path = NULL;
+    if (!is_connected(client)) return;
+    check_kept_gone(client);
     EACH_STAKE(client, stake)
     require(!stake->claim.lookahead, "what looks ahead gives way to what has to be watched");
+    while ((path = zkl_path_next(client->zk, path)))
+        require(path->line.children != ZKL_WATCHED,
+                "the watch of a turn gives way to what has to be watched");
+}
+
+void rules_on_no_room(const struct client *client) {
+    if (!is_connected(client)) return;
+    rules_on_unheard(client);
+    for (const struct zkl_roster *each = client->zk->rosters; each; each = each->next)
+        require(!each->children, "no lock is refused for a folder that somebody wants to hear of");
+    for (const struct zkl_watcher *each = client->zk->watchers; each; each = each->next)
+        require(!each->watch, "no lock is refused for a node that somebody wants to hear of");
+    require(client->zk->watches.leaving == 0 && client->zk->watches.unwanted == 0,
+            "no lock is refused for a watch that nobody wants");
+}
+
+/* For want of room for its node, or for its watch. */
+void rules_on_unjoined(const struct client *client) {
+    size_t node = zkl_stake_bytes(client->zk) + client->zk->watches.overhead;
+    if (node > ZKL_PATHS_MAX - 2 * ZKL_NAME_SIZE) check_kept_gone(client);
+    else if (client->zk->watches.leaving == 0) rules_on_no_room(client);
 }
 
 /* That its user was told before is rules_at_any_time()'s. */
@@ -436,8 +471,9 @@ void rules_on_set_watches(const struct client *client) {
         bool other = node->session != client->session && !is_fixed(node->name);
         others += node->kept & bit_of(client) && other;
     }
-    for (int line = 0; line < LINES; line++)
+    for (int line = 0; line <= FOLDER; line++)
         others += (world.children[line].kept & bit_of(client)) != 0;
+    EACH_DATUM(datum) others += ((datum->kept | datum->awaited) & bit_of(client)) != 0;
     require(others <= world.setting.room, "a session has no more watches than it may set again");
 }
 
@@ -804,7 +840,7 @@ static void check_kept(const struct client *client, const struct zkl_claim *clai
  * so: then the try ends by its deadline.
  */
 static void check_try(void) {
-    require(world.setting.room || world.setting.refusals, "in a calm no try waits");
+    require(world.setting.refusals, "in a calm no try waits");
 }
 
 static void check_calm(const struct client *client, const struct zkl_claim *claim) {

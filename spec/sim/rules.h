@@ -65,6 +65,9 @@ bool rules_held_for_long(const struct client *client, const struct wish *wish);
 void rules_note_ends(const struct client *client);  /* of leases, by now */
 void rules_note_holds(const struct client *client); /* of these, by the ends of holds */
 void rules_on_no_room(const struct client *client);
+/* There is no room for a watcher or roster that begins, or for a member that joins. */
+void rules_on_unheard(const struct client *client);
+void rules_on_unjoined(const struct client *client);
 /* Of the condition: a lock's claim enters again. */
 void rules_on_return(const struct zkl_claim *waiter);
 

@@ -1,4 +1,5 @@
 /* rules_deeds.c - the rules of guards, questions, watchers and revocations. */
+#include <stdio.h>
 #include <string.h>
 
 #include "../../src/session/stake.h"
@@ -219,6 +220,7 @@ static bool is_taken(const struct client *client, const struct deed *deed) {
 static void check_join(const struct client *client, const struct deed *deed) {
     const struct datum *datum = &world.data[deed->datum];
     bool was = false;
+    if (zkl_request_code(deed->request) == ZKL_TOO_MANY) rules_on_unjoined(client);
     if (zkl_request_code(deed->request) != ZKL_OK) return;
     for (const struct fact *fact = datum->facts; fact <= fact_now(datum); fact++)
         was = was || (is_of(client, fact->session) && fact_end(datum, fact) > deed->seen);
@@ -310,11 +312,31 @@ static int fact_listed(int which, const struct zkl_listed *entry, int from) {
     return NOBODY;
 }
 
+static bool is_same(const struct zkl_listed *a, const struct zkl_listed *b) {
+    if (strcmp(a->name, b->name) != 0 || !a->data != !b->data || a->size != b->size) return false;
+    bool same = a->session == b->session && a->created == b->created;
+    return same && (!a->data || memcmp(a->data, b->data, a->size) == 0);
+}
+
+static bool is_same_roll(const struct zkl_roll *a, const struct zkl_roll *b) {
+    bool same = a->code == b->code && a->detail == b->detail && a->count == b->count;
+    for (size_t i = 0; same && i < a->count; i++) same = is_same(&a->members[i], &b->members[i]);
+    return same;
+}
+
+static void check_pause(const struct zkl_roster *roster) {
+    require(world.setting.room, "a session has room for a small folder");
+    require(!roster->children && !roster->itself && roster->count == 0,
+            "a folder that is not told for want of room takes none");
+}
+
 void rules_on_roll(const struct client *client, struct deed *deed, const struct zkl_roll *roll) {
     bool same_session = deed->told && deed->session == client->session;
     tell("%s is told who is in the folder: %s, %u", story_client(client), zkl_code_name(roll->code),
          (unsigned)roll->count);
     require(deed->cancelled != ZKL_CLOSED, "a session that is closed tells of no folder");
+    require(!deed->roll || !is_same_roll(deed->roll, roll),
+            "a list that is told differs from the one before");
     for (size_t i = 1; i < roll->count; i++)
         require(strcmp(roll->members[i - 1].name, roll->members[i].name) < 0,
                 "the members of a folder are told by their names");
@@ -325,6 +347,7 @@ void rules_on_roll(const struct client *client, struct deed *deed, const struct 
         deed->facts[which] = fact;
     }
     if (roll->code == ZKL_AUTH) require(world.setting.refusals, "a folder may be read");
+    else if (roll->code == ZKL_TOO_MANY) check_pause(deed->roster);
     else require(roll->code == ZKL_OK, "a folder is told, or why it is not");
     deed->told = true;
     deed->code = roll->code;
@@ -339,9 +362,29 @@ static bool is_seen(const struct zkl_roster *roster, int which) {
     return roster->seen[i].mzxid == now->at || world.setting.refusals;
 }
 
+/* Beside all that is watched there is room for so many bytes. */
+static bool fits(const struct client *client, size_t bytes) {
+    return client->zk->watches.bytes + bytes <= ZKL_WATCHES_MAX;
+}
+
+/* The folder counts for two. */
+static bool folder_fits(const struct client *client) {
+    char children[ZKL_NAME_SIZE + 4];
+    const struct watches *watches = &client->zk->watches;
+    const char *folder = line_path(FOLDER);
+    snprintf(children, sizeof children, "/%s", folder);
+    size_t bytes = zkl_watches_need(watches, children) + zkl_watches_need(watches, folder);
+    EACH_DATUM(datum) {
+        const char *path = datum_path((int)(datum - world.data));
+        if (fact_now(datum)->word) bytes += zkl_watches_need(watches, path);
+    }
+    return fits(client, bytes);
+}
+
 /* Where reading is refused, what happens to a member may be kept back for good: docs/reference. */
-static bool roster_is_up_to_date(const struct deed *deed) {
-    bool seen = deed->told && deed->code == ZKL_OK && !deed->roster->changed;
+static bool roster_is_up_to_date(const struct client *client, const struct deed *deed) {
+    if (deed->told && deed->code == ZKL_TOO_MANY) return !folder_fits(client);
+    bool seen = deed->told && deed->code == ZKL_OK;
     for (int which = 0; which < DATA; which++) seen = seen && is_seen(deed->roster, which);
     return seen;
 }
@@ -372,6 +415,7 @@ static bool is_true(const struct client *client, const struct deed *deed, enum z
     case ZKL_CLOSED: return client->closing || deed->cancelled == code;
     case ZKL_NO_MEMORY: return world.shortages > 0;
     case ZKL_NO_NODE: return guards || deed->kind == DEED_GET;
+    case ZKL_TOO_MANY: return deed->kind == DEED_JOIN && world.setting.room;
     case ZKL_CONFLICT:
         if (deed->kind == DEED_SET) return is_taken(client, deed->of);
         return guards || (deed->kind == DEED_JOIN && is_taken(client, deed));
@@ -454,6 +498,9 @@ void rules_on_sight(const struct client *client, struct deed *deed, const struct
     if (sight->code == ZKL_AUTH) {
         require(world.setting.refusals && !again,
                 "a user that may not read a node is told so, once");
+    } else if (sight->code == ZKL_TOO_MANY) {
+        require(world.setting.room && !again && !deed->watcher->watch,
+                "a user whose watch gave way is told so, once");
     } else {
         int fact = fact_told(deed, sight, from + (same_session && again));
         require(fact != NOBODY, "what is told of a node was so, after what was told before");
@@ -467,9 +514,11 @@ void rules_on_sight(const struct client *client, struct deed *deed, const struct
 bool rules_is_up_to_date(const struct client *client, const struct deed *deed) {
     const struct datum *datum = &world.data[deed->datum];
     if (deed->member) return member_is_up_to_date(client, deed);
-    if (deed->roster) return roster_is_up_to_date(deed);
+    if (deed->roster) return roster_is_up_to_date(client, deed);
     if (!deed->watcher) return true;
     if (!deed->told) return false;
+    if (deed->code == ZKL_TOO_MANY)
+        return !fits(client, zkl_watches_need(&client->zk->watches, deed->watcher->path));
     if (!fact_now(datum)->word) return deed->code == ZKL_NO_NODE;
     return deed->code == ZKL_OK && &datum->facts[deed->fact] == fact_now(datum);
 }

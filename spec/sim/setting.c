@@ -109,7 +109,7 @@ static void set_session(struct setting *setting) {
         setting->moves |= BIT(MOVE_INTERRUPT) | BIT(MOVE_RELEASE_ALL);
     }
     if (choose(12) == 11) {
-        setting->room = 1 + choose(2);
+        setting->room = choose(2) ? 1 + choose(2) : 3 + choose(4);
         setting->wishes = 4;
     }
     setting->lingers = choose(6) == 5;
@@ -152,7 +152,7 @@ static void set_any(void) {
     setting.downgrades = choose(2);
     set_session(&setting);
     if (choose(4) == 3) setting.deeds = choose(BIT(DEED_JOIN));
-    if (setting.deeds && !setting.room && choose(2)) setting.deeds |= choose(4) << DEED_JOIN;
+    if (setting.deeds && choose(2)) setting.deeds |= choose(4) << DEED_JOIN;
     if (setting.deeds & BIT(DEED_JOIN)) setting.deeds |= BIT(DEED_SET);
     setting.shortage = choose(20) == 19;
     setting.lazy = choose(2);

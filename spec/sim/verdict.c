@@ -110,9 +110,15 @@ static unsigned count_claims(const struct client *client) {
     return count;
 }
 
+static unsigned count_members(const struct client *client) {
+    unsigned count = 0;
+    for (const struct zkl_member *each = client->zk->members; each; each = each->next) count++;
+    return count;
+}
+
 /* Those for which another one finds no room: what is kept goes first. */
 static unsigned count_to_stay(const struct client *client) {
-    unsigned count = 0;
+    unsigned count = count_members(client);
     EACH_STAKE(client, stake) {
         bool kept = stake->claim.state == ZKL_KEPT && stake->claim.keep > 0;
         count += stake->counted && !kept && !stake->leaves_room;
@@ -122,7 +128,7 @@ static unsigned count_to_stay(const struct client *client) {
 
 /* One more fits beside all that there is: nothing that is kept has to go for it. */
 static bool fits(const struct client *client) {
-    unsigned count = 0;
+    unsigned count = count_members(client);
     EACH_STAKE(client, stake) count += stake->counted && !stake->leaves_room;
     return !world.setting.room || count + 1 <= 2 * world.setting.room;
 }

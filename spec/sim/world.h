@@ -255,9 +255,10 @@ struct deed {
     /* WATCH, FOLLOW: what was told last: */
     bool told;
     enum zkl_code code;
-    int fact;        /* which of its node's */
-    int facts[DATA]; /* FOLLOW: of each node's */
-    int session;     /* in this one */
+    int fact;              /* which of its node's */
+    int facts[DATA];       /* FOLLOW: of each node's */
+    struct zkl_roll *roll; /* FOLLOW: that list, or NULL */
+    int session;           /* in this one */
 };
 
 /* What the rules remember of a claim, as long as there is one. */
