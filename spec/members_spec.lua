@@ -650,6 +650,18 @@ describe("members", function()
         end
     end)
 
+    it("does not repeat a list while a call of the function waits #slow", function()
+        joins(rig.session(server.hosts), "a")
+        local short = rig.session(server.hosts, { timeout = 2 })
+        local calls = 0
+        assert(short:members(folder, function()
+            calls = calls + 1
+            if calls < 4 then zklock.sleep(2.5 * short:timeout()) end
+        end))
+        rig.wait_for("a call", function() return calls > 0 end, 60)
+        assert.equal(1, calls)
+    end)
+
     it("waits for a folder that is not there, and for one that was removed", function()
         local before = session:stats()
         local told = follows("")
