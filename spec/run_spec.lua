@@ -358,6 +358,8 @@ describe("sleep", function()
         assert.is_true(rig.timed(zklock.sleep, 0.05) >= 0.05)
         assert.is_true(rig.timed(zklock.run, function() zklock.sleep(0.05) end) >= 0.05)
         assert.is_true(rig.timed(zklock.sleep, 0) < 10)
+        assert.is_true(zklock.sleep(0))
+        assert.is_true(zklock.run(zklock.sleep, 0))
     end)
 
     it("wakes in the order of the times", function()

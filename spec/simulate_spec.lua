@@ -44,7 +44,7 @@ end
 
 local function sell(shop)
     if shop.stock == 0 then return end
-    zklock.sleep(0.02)
+    assert(zklock.sleep(0.02))
     shop.stock, shop.sold = shop.stock - 1, shop.sold + 1
 end
 

@@ -57,6 +57,9 @@ function zklock.run(fn, ...) end
 
 ---Sleeps; callbacks are called meanwhile, and in zklock.run other coroutines go on.
 ---@param seconds number
+---@return true? ok
+---@return string? message
+---@return zklock.Code? code "interrupted": the worker of nginx is told to exit; "context"
 function zklock.sleep(seconds) end
 
 ---Chooses how calls wait; nil: by itself.
@@ -202,7 +205,8 @@ function zklock.metrics(labels) end
 ---@field identity? string stored in every lock node; default "host:pid"
 ---@field on_state? fun(state: zklock.SessionState)
 ---@field on_event? fun(event: zklock.Event)
----@field drain? number seconds, in nginx: left for a wait when its worker quits; default 0.5
+---@field drain? number seconds, in nginx: left for waits and timers of a worker that is to exit;
+---default 0.5
 ---@field recover? string a folder: the sessions of dead processes are ended
 ---@field grace? number seconds, with `recover`: before a dead process's session ends; default 0
 ---@field tls? any "unsupported": docs/tls.md has a recipe
@@ -487,6 +491,7 @@ function session:stats() end
 ---@field path_bytes integer
 ---@field callback_errors integer
 ---@field callback_error? any
+---@field callbacks_pending integer in nginx: those that have not begun
 ---@field untold_events integer
 ---@field recovered integer sessions of dead processes that were ended
 ---@field recover_error? string

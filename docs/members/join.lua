@@ -8,6 +8,7 @@ return function(session, folder, name)
     while true do
         local member, message, code = session:join(folder, { name = name })
         if code ~= "conflict" then return member, message, code end
-        zklock.sleep(1)
+        local slept, why, interrupted = zklock.sleep(1)
+        if not slept then return nil, why, interrupted end
     end
 end

@@ -533,8 +533,7 @@ function app.others()
     end)
     for _ = 1, 10 do
         local due = core.now() + 0.01
-        zklock.sleep(0.01)
-        short = short or core.now() < due
+        short = not zklock.sleep(0.01) or short or core.now() < due
     end
     asleep = false
     local _, _, code = zklock.run(function() return true end)

@@ -1,0 +1,94 @@
+--- Callbacks in nginx while it has no timer for them. None is lost while the worker lives.
+
+local nginx = require "spec.nginx.nginx"
+local rig = require "spec.rig"
+
+local server, host, path
+
+describe("a callback in nginx #nginx", function()
+    setup(function() server = rig.shared() end)
+    before_each(function() path = rig.path() end)
+    after_each(function()
+        rig.close_sessions()
+        nginx.stop_all()
+    end)
+
+    local function start(http)
+        host = nginx.start{
+            app = "spec.nginx.exit_app", http = "lua_shared_dict gone 100k;" .. (http or ""),
+        }
+    end
+
+    local function news(...)
+        for _, wanted in ipairs{ ... } do
+            rig.wait_for("the callback of " .. wanted, function()
+                return host:get("/told").body:find(wanted, 1, true)
+            end)
+        end
+    end
+
+    -- Something happens that each kind of callback tells.
+    local function stir()
+        local others = rig.session(server.hosts)
+        server:foreign("create %s/data x", path)
+        server:foreign("create %s/members x", path)
+        server:foreign("create %s/members/a x", path)
+        assert(others:mutex(path .. "/leader"):acquire(5))
+        assert(others:mutex(path .. "/lock"):revoke())
+        news("watch x", "members 1", "revoke", "queued 2")
+        rig.wait_for("the leader", function() return host:get("/told").body:find("leader [^n]") end)
+        server:foreign("delete %s", server:nodes(path .. "/lock")[1])
+        news("lost lost", "event lost")
+    end
+
+    it("of each kind comes in the dispatcher's timer when others run out #slow", function()
+        start("lua_max_running_timers 6;")
+        local queue = rig.hold(rig.session(server.hosts):mutex(path .. "/queue"))
+        host:get("/open")
+        host:get("/listen?path=" .. path)
+        host:get("/fill?count=12&path=" .. path)
+        stir()
+        assert.truthy(host:log():find("lua_max_running_timers are not enough", 1, true))
+        assert.equal("0", host:get("/pending").body)
+        host:get("/let_go?path=" .. path)
+        rig.released(queue)
+    end)
+
+    it("comes although no timer may wait for it", function()
+        start("lua_max_pending_timers 8;")
+        host:get("/open")
+        host:get("/listen?path=" .. path)
+        host:get("/fill_pending")
+        server:foreign("create %s/data x", path)
+        news("watch x")
+    end)
+
+    it("comes when timers run again, if its session got none from the start #slow", function()
+        start("lua_max_running_timers 2;")
+        host:get("/fill?count=8&path=" .. path)
+        assert.equal("open", host:get("/open").body)
+        assert.equal("", host:get("/told").body)
+        host:get("/let_go?path=" .. path)
+        news("connected")
+    end)
+
+    it("is counted by stats until it begins, and only the newest is made", function()
+        start()
+        host:get("/open")
+        server:foreign("create %s 0", path)
+        host:get("/watch_slowly?path=" .. path)
+        for i = 1, 20 do server:foreign("set %s %d", path, i) end
+        rig.wait_for("a callback that waits", function()
+            return host:get("/pending").body ~= "0" or host:get("/seen").body:find(" 20$")
+        end)
+        rig.wait_for("the last", function() return host:get("/seen").body:find(" 20$") end)
+        local most, list = host:get("/seen").body:match("^(%d+): (.*)$")
+        assert.equal("1", most) -- never nested
+        local last = -1
+        for each in list:gmatch("%d+") do
+            assert.is_true(tonumber(each) > last, list)
+            last = tonumber(each)
+        end
+        assert.equal("0", host:get("/pending").body)
+    end)
+end)
