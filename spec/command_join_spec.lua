@@ -109,7 +109,7 @@ describe("zklock #server", function()
                 [folder .. " a"] = "no command to run behind a",
                 [folder .. " a/b true"] = "must not contain /",
                 [folder .. " .. true"] = "must not contain the segment",
-                ["/ a true"] = "must not end with /",
+                ["/a/ a true"] = "must not end with /",
                 ["-n -w 1 " .. folder .. " a true"] = "-n",
                 ["-E 1 " .. folder .. " a true"] = "-E",
                 ["--data " .. ("x"):rep(5000) .. " " .. folder .. " a true"] = "data",

@@ -133,7 +133,7 @@ describe("zklock #server", function()
         end)
 
         it("ends with 64 for a path that is none", function()
-            for line, text in pairs{ [""] = "missing argument 'PATH'", ["/"] = "must not end",
+            for line, text in pairs{ [""] = "missing argument 'PATH'", ["/a/"] = "must not end",
                                      ["a"] = "must start with /", ["/a /b"] = "too many" } do
                 local status, output = members(line)
                 assert.equal(64, status, line)

@@ -61,7 +61,7 @@ local function wait_for_state(member, state)
     rig.wait_for(state, function() return member:state() == state end, 60)
 end
 
--- What was sent since.
+-- The requests sent since.
 local function spent(before)
     local stats, counts = session:stats(), {}
     for _, kind in ipairs{ "creates", "sets", "deletes", "lists", "gets", "exists" } do
@@ -185,7 +185,7 @@ describe("join", function()
         wait_for_list(told, "")
     end)
 
-    it("leaves during a cut only its own node: another program's of that name stays", function()
+    it("removes only its own node after a cut, not another program's of that name", function()
         local fragile = breakable()
         local told = follows("")
         local member = joins(fragile.session, "a", "mine")
@@ -310,7 +310,7 @@ describe("on_change", function()
 end)
 
 
--- A list with the member has been told: from then on no list lacks it.
+-- A list with the member has been told, so no later list lacks it.
 local function lacks_none(told)
     local there = false
     for _, list in ipairs(told) do
@@ -368,7 +368,7 @@ describe("member:set()", function()
         rig.is_refused("closed", folder, other:set("2"))
     end)
 
-    it("ends with its member: a set that waits gets \"closed\"", function()
+    it("gets \"closed\" if its member leaves meanwhile", function()
         local fragile = rig.fragile(server, { timeout = 20 })
         local other, code = joins(fragile.session, "b", "1"), nil
         fragile.cut()
@@ -420,7 +420,7 @@ describe("member:set()", function()
         wait_for_list(told, "a=1 b=theirs")
     end)
 
-    it("of several coroutines answers each, and the last one's data stay", function()
+    it("from several coroutines answers each, and the last data stay", function()
         local answers, last = 0, nil
         local function setter(i)
             return function()

@@ -148,7 +148,7 @@ describe("an owner", function()
 end)
 
 
--- A lock of each kind, as two locks that exclude one another: of the holder, and of its coroutine.
+-- A lock of each kind, as two locks that exclude one another, for the holder and for its coroutine.
 local function pairs_of_locks()
     local function twice(lock) return { lock, lock } end
     local rw, other = session:rwlock(rig.path()), session:mutex(rig.path())

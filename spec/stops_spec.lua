@@ -8,7 +8,7 @@ local zklock = require "zklock"
 local TIMEOUT = 10 -- of sessions, in virtual time
 
 
--- One schedule in which `fn(session)` runs in a process that is stopped for `stopped` seconds, runs
+-- A schedule in which `fn(session)` runs in a process that is stopped for `stopped` seconds, runs
 -- for `runs`, and so on, for a minute. Asserts that it goes well.
 local function in_bursts(stopped, runs, fn)
     local result = assert(zklock.simulate(function(world)

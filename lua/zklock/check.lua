@@ -42,7 +42,7 @@ function check.text(value, name)
     check.size(value, name, TEXT_SIZE)
 end
 
---- One line of UTF-8, which others are shown.
+--- A line of UTF-8, which others are shown.
 function check.line(value, name)
     check.text(value, name)
     if not utf8.is_valid(value) then refuse("%s must be UTF-8, not %s", name, show(value)) end

@@ -366,7 +366,7 @@ function _M.join(given)
 end
 
 
---- What member:set() writes.
+--- The data that member:set() writes.
 function _M.member_data(data)
     check.data(data, "data")
     return data

@@ -136,7 +136,7 @@ static void one_owner(void) {
 
 static const char *const callers[] = {"me", "mine", NULL};
 
-/* Of "you", for whom "me" and "mine" wait. */
+/* An acquire by "you", for whom "me" and "mine" wait. */
 static struct zkl_acquire_options called(struct zkl_acquire_options options) {
     options = of_owner("you", options);
     options.callers = callers;

@@ -12,7 +12,7 @@
 
 enum { WORD = 16 }; /* bytes that a word takes as text */
 
-/* The first word of members: what others write is less. */
+/* The first word of members. Others write lower ones. */
 enum { MEMBERS_WORD = 1000 };
 
 void data_begin(void);

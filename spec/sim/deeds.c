@@ -135,7 +135,7 @@ void deed_hear_watcher(const struct client *client, uint64_t id) {
 
 /* --- members -------------------------------------------------------------------------------- */
 
-/* Those of a client are different, and larger than all that others write. */
+/* The words of a client are different, and larger than all that others write. */
 static unsigned member_word(const struct client *client, char text[WORD]) {
     unsigned word = MEMBERS_WORD + client->deeds_done;
     snprintf(text, WORD, "%u", word);

@@ -255,11 +255,12 @@ void rules_on_own_write(int which, int session, const struct item *item) {
 }
 
 /* The member's newest data, or what others wrote over them. */
+/* Nobody is told of a refusal that comes after the deadline of its set. */
 static bool has_newest(const struct deed *deed) {
     const struct datum *datum = &world.data[deed->datum];
     const struct fact *fact = fact_now(datum);
     while (fact > datum->facts && fact->word && fact->word < MEMBERS_WORD) fact--;
-    return !deed->word || fact->word == deed->word;
+    return !deed->word || fact->word == deed->word || world.setting.refusals;
 }
 
 static bool member_is_up_to_date(const struct client *client, const struct deed *deed) {
@@ -381,7 +382,7 @@ static bool folder_fits(const struct client *client) {
     return fits(client, bytes);
 }
 
-/* Where reading is refused, what happens to a member may be kept back for good: docs/reference. */
+/* Where reading is refused, news of a member may be kept back for good (docs/reference). */
 static bool roster_is_up_to_date(const struct client *client, const struct deed *deed) {
     if (deed->told && deed->code == ZKL_TOO_MANY) return !folder_fits(client);
     bool seen = deed->told && deed->code == ZKL_OK;

@@ -229,7 +229,7 @@ enum deed_kind {
     DEED_WATCH,
     DEED_JOIN,
     DEED_FOLLOW,
-    DEED_SET, /* of a member's data */
+    DEED_SET, /* the data of a member */
     DEED_KINDS
 };
 

@@ -63,7 +63,7 @@ static void set_limits(lua_State *L, int index, struct zkl_acquire_options *opti
     if (!lua_isnoneornil(L, index + 1)) options->max_hold = zkl_lua_time(L, index + 1);
 }
 
-/* Pushes what refers to the texts of the list at `index`, up to a NULL; nil there: none. */
+/* Pushes pointers to the texts of the list at `index`, up to a NULL; nil there: none. */
 static const char *const *push_callers(lua_State *L, int index) {
     if (lua_isnoneornil(L, index)) return NULL;
     size_t count = zkl_lua_length(L, index);

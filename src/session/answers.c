@@ -69,7 +69,8 @@ static bool is_proof(const struct call *call) {
 /* The late look at a path (connection.c): without an answer it is repeated. */
 static void answer_look(const struct call *call, const struct answer *answer) {
     struct zkl_session *session = call->session;
-    if (answer->reply == ZKL_UNKNOWN) return; /* perhaps there was no memory for `node` */
+    /* Perhaps there was no memory for `node`; a refusal shows nothing, and may be taken back. */
+    if (answer->reply == ZKL_UNKNOWN || answer->reply == ZKL_REFUSED) return;
     struct path *path = zkl_path_find(session, call->node, strlen(call->node));
     if (!path || path->look_at == 0) return;
     if (answer->reply == ZKL_DONE) {

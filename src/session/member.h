@@ -5,7 +5,7 @@
 #include "call.h"
 #include "events.h"
 
-/* What is known of a node of the member's name. */
+/* The state of the node of the member's name, as far as it is known. */
 enum member_node {
     MEMBER_NODE_ABSENT, /* it is not there, or another's */
     MEMBER_NODE_UNSEEN, /* whether it is there, and whose, has to be looked at */
@@ -24,12 +24,12 @@ struct zkl_member {
     uint64_t newest, current;    /* data are numbered; 0: the join's */
     uint64_t settled;            /* the last that its node had, or was refused for */
     struct zkl_request *sets;    /* that wait for their data to be settled; counted */
-    struct watch *watch;         /* of the node; pinned until ENDED */
+    struct watch *watch;         /* the watch of the node; pinned until ENDED */
     struct zkl_request *request; /* the join; NULL: the member was taken, or is leaving */
     struct note note;            /* its state has changed */
     unsigned changes;            /* how often */
     enum member_node node;
-    int64_t czxid;         /* of its own node that was seen last */
+    int64_t czxid;         /* the own node that was seen last */
     int32_t version;       /* of the data of that */
     bool parents;          /* they are missing: the next attempt makes them, too */
     bool made_parents;     /* this attempt did */
@@ -46,7 +46,7 @@ struct zkl_member {
 void zkl_member_unref(struct zkl_member *member);
 void zkl_member_answer(const struct call *call, const struct answer *answer);
 void zkl_member_event(struct zkl_session *session, enum zkl_node_event event, const char *node);
-void zkl_member_start_all(struct zkl_session *session);     /* what is due */
+void zkl_member_start_all(struct zkl_session *session);     /* the next step is due */
 zkl_time zkl_member_due(const struct zkl_session *session); /* the first of that */
 void zkl_member_suspend_all(struct zkl_session *session);   /* the connection is lost */
 void zkl_member_expire_all(struct zkl_session *session);    /* the ZooKeeper session is gone */
@@ -69,6 +69,6 @@ void zkl_member_lose_sight(struct zkl_member *member);
 void zkl_member_act_after(struct zkl_member *member, zkl_time pause);
 void zkl_member_check_later(struct zkl_member *member);
 void zkl_member_look(struct zkl_member *member, enum call_kind kind, enum zkl_rpc_kind rpc);
-void zkl_member_start(struct zkl_member *member); /* does what is due, if nothing is out */
+void zkl_member_start(struct zkl_member *member); /* does the next step is due, if nothing is out */
 
 #endif

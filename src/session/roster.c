@@ -8,9 +8,8 @@
  * of changes is told once.
  *
  * A member that goes has two events, its own and the folder's. The first one waits a moment for
- * the second: then the list shows whether it is to be read, or gone.
- *
- * If there is no folder, an exists with a watch tells when it is made.
+ * the second: then the list shows whether it is to be read, or gone. If there is no folder, an
+ * exists with a watch tells when it is made.
  *
  * In another ZooKeeper session everything is asked for anew, and told if it differs. As a server
  * may keep an event back (watcher.c), the names are asked for once a session timeout, too, and

@@ -101,7 +101,7 @@ bool zkl_session_next_rpc(zkl_session *session, uint64_t *id, struct zkl_rpc *rp
 
 /* As the shell put it in. */
 enum zkl_session_state zkl_session_connection(const zkl_session *session);
-enum zkl_code zkl_session_refusal(const zkl_session *session); /* of requests; ZKL_OK: none */
+enum zkl_code zkl_session_refusal(const zkl_session *session); /* why requests are refused */
 
 /* When to call zkl_session_tick() again; it may be sooner after whatever is put in. */
 zkl_time zkl_session_due(zkl_session *session);
@@ -269,11 +269,10 @@ struct zkl_acquire_options {
     zkl_time keep;   /* MUTEX: the node stays for so long after the last release; 0: it goes */
     int32_t permits; /* PERMIT: 1 to limit; each acquire is a grant of its own */
     int32_t limit;   /* PERMIT: of the semaphore */
-    int32_t
-        max_waiters;   /* ZKL_BUSY at once if so many wait already; 0: it waits behind any number */
-    zkl_time max_hold; /* how long after the grant it is lost, and its node goes; 0: it is not */
-    bool quiet;        /* no event tells that it waits in line */
-    size_t meter;      /* zkl_session_name_meter()'s; 0: the session's only; not of several */
+    int32_t max_waiters; /* ZKL_BUSY at once if so many wait already; 0: no limit */
+    zkl_time max_hold;   /* how long after the grant it is lost, and its node goes; 0: it is not */
+    bool quiet;          /* no event tells that it waits in line */
+    size_t meter;        /* zkl_session_name_meter()'s; 0: the session's only; not of several */
 };
 zkl_request *zkl_acquire(zkl_session *session, const struct zkl_acquire_options *options);
 
@@ -386,10 +385,10 @@ struct zkl_conflict {
     enum zkl_use use;
     int32_t limit; /* SEMAPHORE */
     bool ours;     /* by this session */
-    size_t part;   /* of a multi-lock that finds it, from 1; 0: a single lock does */
+    size_t part;   /* the part of a multi-lock that finds it, from 1; 0 for a single lock */
 };
 struct zkl_conflict zkl_request_conflict(const zkl_request *request); /* after ZKL_CONFLICT */
-uint64_t zkl_request_stops(const zkl_request *request); /* of the process, since just before it */
+uint64_t zkl_request_stops(const zkl_request *request); /* the process's, since just before it */
 
 zkl_lease *zkl_request_lease(zkl_request *request); /* takes the lease; NULL: none */
 const struct zkl_queued *zkl_request_queue(const zkl_request *request, size_t *count);
@@ -416,8 +415,7 @@ zkl_time zkl_lease_remaining(zkl_lease *lease);
 /* The hold of this handle ends so long from now, more than 0; LOST or RELEASED: it has ended. */
 enum zkl_code zkl_lease_expire(zkl_lease *lease, zkl_time length);
 bool zkl_lease_revoked(const zkl_lease *lease); /* somebody asked for the lock */
-void zkl_lease_listen(zkl_lease *lease);        /* hears of a revocation at once, not from the
-                                                   next heartbeat on */
+void zkl_lease_listen(zkl_lease *lease);        /* hears of a revocation at once */
 
 /* ZKL_OK, ZKL_LOST or ZKL_RELEASED; does not wait. */
 enum zkl_code zkl_lease_release(zkl_lease *lease);
@@ -485,7 +483,7 @@ struct zkl_listed {
     int64_t created;  /* by the server's clock, milliseconds since 1970; 0: not known */
 };
 struct zkl_roll {
-    size_t size;                 /* of all this, in bytes */
+    size_t size;                 /* the size of all this, in bytes */
     enum zkl_code code;          /* ZKL_OK; or why there is no list: ZKL_AUTH, ZKL_TOO_MANY, ... */
     const char *detail;          /* the server's reason for that, or NULL */
     size_t count;                /* 0 if there is no folder */

@@ -170,7 +170,7 @@ void zkl_watcher_pause(struct zkl_watcher *watcher) {
     try_later(watcher);
 }
 
-/* ZKL_TOO_MANY: there is no room. Without a watch all the same: out of memory. */
+/* ZKL_TOO_MANY: there is no room. No watch after ZKL_OK means no memory. */
 static enum zkl_code pin(struct zkl_watcher *watcher) {
     struct watches *watches = &watcher->session->watches;
     size_t need = zkl_watches_need(watches, watcher->path);
