@@ -41,7 +41,8 @@ return {
       at = "watch_ahead", find = "zkl_watches_narrow(stake, false);",
       replace = "zkl_watches_drop_others(stake);" },
     { "look-crowds-out", "what looks ahead leaves no room for what has to be watched",
-      at = "end_lookaheads", find = "stake && !zkl_room_fits_watches(session, bytes)", replace = "0" },
+      at = "end_lookaheads", find = "stake && !zkl_room_fits_watches(session, bytes)",
+      replace = "0" },
     { "no-late-list", "a claim that has its node, and sent no list with the create, sends none",
       at = "answer_create", find = "claim->state == ZKL_LIST && stake->path->lists == 0",
       replace = "false" },
@@ -983,7 +984,8 @@ size_t drop_repeated(]] } } },
       at = "watch_own", find = "struct call *call = call_for(stake, CALL_GET_OWN, NULL);",
       replace = [[
     struct call *call = NULL;
-    if (may_watch(stake, claim->node.name, ROOM_FREE)) call = call_for(stake, CALL_GET_OWN, NULL);]] },
+    bool may = may_watch(stake, claim->node.name, ROOM_FREE);
+    if (may) call = call_for(stake, CALL_GET_OWN, NULL);]] },
     { "chroot-not-counted", "the chroot is not counted in the size of what is watched",
       at = "zkl_watches_cost", find = "+ watches->overhead" },
     { "nodes-unlimited",
