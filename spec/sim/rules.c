@@ -439,8 +439,9 @@ void rules_on_unheard(const struct client *client) {
                 "the watch of a turn gives way to what has to be watched");
 }
 
+/* A session that closes removes no watch any more. */
 void rules_on_no_room(const struct client *client) {
-    if (!is_connected(client)) return;
+    if (!is_connected(client) || client->zk->closing) return;
     rules_on_unheard(client);
     for (const struct zkl_roster *each = client->zk->rosters; each; each = each->next)
         require(!each->children, "no lock is refused for a folder that somebody wants to hear of");

@@ -13,10 +13,9 @@
  *
  * In another ZooKeeper session everything is asked for anew, and told if it differs. As a server
  * may keep an event back (watcher.c), the names are asked for once a session timeout, too, and
- * what could not be read; not what could, for that would be a request for each member.
- *
- * All members are watched, or none: a roster without room for all, or that gave way (room.c), lets
- * go of its watches, tells that, and asks for the names again after a session timeout.
+ * the members that could not be read. To read all would cost a request for each member.
+ * All members are watched, or none: a roster that has no room for all (room.c) lets go of its
+ * watches, tells that, and asks for the names again after a session timeout.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -221,6 +220,7 @@ static void start(struct zkl_roster *roster) {
     if (session->now < roster->look_at) return;
     roster->of = session->common.session;
     if (!roster->children && pin(roster) != ZKL_OK) {
+        post_news(roster); /* again, if there was no memory to tell it */
         try_later(roster);
         return;
     }
