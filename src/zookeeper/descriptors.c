@@ -112,3 +112,23 @@ void zkl_descriptors_sockets(const struct servers *servers) {
     struct servers copy = *servers;
     if (copy.count > 0) each_descriptor(close_socket_on_exec, &copy);
 }
+
+/* The address that is searched for, and whether it was found. */
+struct search {
+    const struct sockaddr_storage *address;
+    bool found;
+};
+
+static void compare_own_side(int fd, void *context) {
+    struct search *search = context;
+    struct sockaddr_storage own = {0};
+    socklen_t size = sizeof own;
+    if (getsockname(fd, (struct sockaddr *)&own, &size) != 0) return;
+    if (same_address(&own, search->address)) search->found = true;
+}
+
+bool zkl_descriptors_own(const struct sockaddr_storage *address) {
+    struct search search = {.address = address};
+    each_descriptor(compare_own_side, &search);
+    return search.found;
+}

@@ -76,13 +76,19 @@ static void on_connected(struct zkl_link *link, zhandle_t *handle) {
     /* Before any request. */
     zkl_handle_give_credentials(link, handle, &link->credentials_given, on_credentials);
     postpone_first_question(link);
-    zkl_descriptors_sockets(&link->servers);
+    zkl_gate_ignore(&link->gate);
+    zkl_route_connected(&link->route);
+    zkl_link_close_on_exec(&link->gate);
     zkl_session_connected(link->session, id_of(handle), timeout);
 }
 
 static void on_suspended(struct zkl_link *link) {
     if (zkl_session_connection(link->session) != ZKL_SESSION_CONNECTED) return;
-    link->unconnected_since = zkl_now();
+    zkl_time now = zkl_now();
+    link->unconnected_since = now;
+    zkl_route_lost(&link->route, zkl_link_timeout(link), now);
+    zkl_gate_look(&link->gate, now);
+    zkl_client_wake(link->client, 0);
     zkl_session_suspended(link->session);
 }
 
@@ -146,22 +152,33 @@ static int open_at(struct zkl_link *link, const char *hosts, const clientid_t *i
 
 int zkl_handle_open(struct zkl_link *link, const clientid_t *id, watcher_fn watcher, void *context,
                     zhandle_t **to, struct servers *addresses) {
-    struct servers servers;
-    int error = zkl_hosts_resolve(link->hosts, &servers);
+    int error = zkl_hosts_resolve(link->hosts, addresses);
     if (error) return error;
-    zkl_lock(link->client);
-    free(addresses->list);
-    *addresses = servers;
-    zkl_unlock(link->client);
-    char *hosts = zkl_hosts_format(&servers, link->chroot); /* only this thread changes them */
+    char *hosts = zkl_hosts_format(addresses, link->chroot);
     error = hosts ? zkl_thread_room() : ENOMEM;
     if (!error) error = open_at(link, hosts, id, watcher, context, to);
     free(hosts);
     return error;
 }
 
-static int open_handle(struct zkl_link *link, zhandle_t **to, struct servers *addresses) {
-    return zkl_handle_open(link, NULL, on_event, link, to, addresses);
+/* Opens a handle for a new session. The mutex is not held. 0, or an errno value. */
+static int open_handle(struct zkl_link *link, struct gate *gate, struct zkl_route *route,
+                       zhandle_t **to) {
+    zkl_lock(link->client);
+    int error = zkl_gate_begin(gate);
+    const struct sockaddr_storage *server = zkl_link_choose(link, route);
+    char *hosts = error ? NULL : zkl_gate_list(gate, server, link->chroot);
+    zkl_unlock(link->client);
+    if (!error) error = hosts ? zkl_thread_room() : ENOMEM;
+    zkl_gate_keep_order();
+    if (!error) error = open_at(link, hosts, NULL, on_event, link, to);
+    zkl_gate_any_order();
+    free(hosts);
+    if (!error) return 0;
+    zkl_lock(link->client);
+    zkl_gate_end(gate);
+    zkl_unlock(link->client);
+    return error;
 }
 
 /* --- the end ---------------------------------------------------------------------------------- */
@@ -171,6 +188,7 @@ void zkl_handle_retire(struct zkl_link *link) {
     link->retired = link->handle;
     link->handle = NULL;
     link->opening = link->reopen && !link->refused;
+    zkl_route_lost(&link->route, zkl_link_timeout(link), zkl_now());
     zkl_client_wake(link->client, 0);
 }
 
@@ -198,6 +216,7 @@ static void close_old(struct zkl_link *link, zhandle_t *old) {
     zkl_recovery_forget(link, state == ZOO_CONNECTED_STATE || state == ZOO_EXPIRED_SESSION_STATE);
     zkl_rpc_forget_all(link);
     zkl_client_enter(link->client);
+    zkl_gate_end(&link->gate);
     link->retired = NULL;
 }
 
@@ -209,7 +228,7 @@ static void open_new(struct zkl_link *link) {
     link->first_pause = 0;
     zkl_session_ask_from(link->session, link->auth_scheme ? ZKL_NEVER : 0);
     zkl_client_leave(link->client);
-    int error = open_handle(link, &link->handle, &link->servers);
+    int error = open_handle(link, &link->gate, &link->route, &link->handle);
     zkl_client_enter(link->client);
     link->trouble.error = error;
     link->unconnected_since = zkl_now();
@@ -228,16 +247,27 @@ static void close_probe(struct zkl_link *link) {
     zkl_client_leave(link->client);
     zookeeper_close(old);
     zkl_client_enter(link->client);
+    zkl_gate_end(&link->probe.gate);
 }
 
 static void open_probe(struct zkl_link *link) {
     struct probe *probe = &link->probe;
     probe->since = 0;
     probe->asked = probe->dead = probe->credentials_given = false;
+    zkl_route_clear(&probe->route);
+    zkl_route_init(&probe->route, link->route.chance, zkl_now());
+    zkl_names_give(link, &probe->route);
     zkl_client_leave(link->client);
-    open_handle(link, &probe->handle, &probe->servers);
+    open_handle(link, &probe->gate, &probe->route, &probe->handle);
     zkl_client_enter(link->client);
     probe->open_at = zkl_now() + RETRY;
+}
+
+/* A handle is opened at addresses that were resolved for it. */
+static zkl_time opening_due(const struct zkl_link *link) {
+    if (!link->opening || !link->route.fresh) return ZKL_NEVER;
+    zkl_time due = zkl_route_due(&link->route);
+    return due > link->open_at ? due : link->open_at;
 }
 
 static void *work(void *argument) {
@@ -249,7 +279,7 @@ static void *work(void *argument) {
     zkl_time now = zkl_now();
     if (zkl_client_is_closing(link->client) && !link->handle) {
         if (!link->probe.handle) zkl_session_closed(link->session);
-    } else if (link->opening && now >= link->open_at) open_new(link);
+    } else if (now >= opening_due(link)) open_new(link);
     else if (now >= zkl_probe_open_due(link)) open_probe(link);
     link->working = false;
     zkl_client_wake(link->client, 0);
@@ -263,7 +293,7 @@ static zkl_time work_due(const struct zkl_link *link, zkl_time now) {
     if (link->retired || zkl_client_may_close(link->client, now) || is_probe_over(link, now))
         return now;
     if (zkl_client_is_closing(link->client)) return zkl_client_close_by(link->client);
-    if (link->opening) return link->open_at;
+    if (link->opening) return opening_due(link);
     return zkl_probe_open_due(link);
 }
 

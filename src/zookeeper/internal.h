@@ -2,8 +2,8 @@
  * internal.h - what the files of src/zookeeper share.
  *
  * Threads of a link: libzookeeper's two for each handle, with a second handle while the first one
- * is in doubt (probe.c); and a short-lived worker (handle.c) for each opening or closing of
- * a handle. The client's mutex is held while requests are handed to libzookeeper, and never while
+ * is in doubt (probe.c); and short-lived ones, for each opening or closing of a handle (handle.c)
+ * and for resolving names (names.c). The client's mutex is held while requests are handed to libzookeeper, and never while
  * zookeeper_close() or getaddrinfo() run: the one joins threads that may want it, the other takes
  * long. A link with a folder for its session has one thread more, for a while (recovery.c).
  */
@@ -19,19 +19,32 @@
 #endif
 #include <zookeeper/zookeeper.h>
 
+#include "../core/route.h"
 #include "session_file.h"
 #include "zookeeper_link.h"
 
-/* Addresses of the hosts, as they were resolved when a handle was opened. */
+/* Addresses of the hosts, as they were last resolved. */
 struct servers {
     struct sockaddr_storage *list;
     size_t count;
 };
 
+/* Where libzookeeper waits between two servers; gate.c. */
+struct gate {
+    int listener;                    /* -1: closed */
+    struct sockaddr_storage address; /* of the listener */
+    struct sockaddr_storage server;  /* the last one that libzookeeper was let through to */
+    int waiting;                     /* libzookeeper's connection; -1: it is elsewhere */
+    zkl_time waiting_since;
+    zkl_time look_at; /* whether it waits; ZKL_NEVER: it is connected to a server */
+    zkl_time pause;   /* until the look after that */
+};
+
 /* A second handle: is there a server, and does it refuse the first one? See probe.c. */
 struct probe {
     zhandle_t *handle; /* NULL: none */
-    struct servers servers;
+    struct gate gate;
+    struct zkl_route route;
     zkl_time open_at; /* when to try to open another */
     zkl_time since;   /* since when it is connected; 0: it is not */
     bool asked;       /* a request is out on it */
@@ -57,7 +70,10 @@ struct zkl_link {
 
     zhandle_t *handle;               /* open; NULL: none, requests cannot be sent */
     zhandle_t *retired;              /* to be closed by the worker */
-    struct servers servers;          /* of the handle */
+    struct gate gate;                /* of the handle */
+    struct servers servers;          /* in the order of both routes */
+    struct zkl_route route;          /* of the handle, or to the next one */
+    bool resolving;                  /* a thread resolves the hosts */
     struct probe probe;              /* beside a handle that is not connected for long */
     bool working;                    /* a worker thread runs */
     bool opening;                    /* a new handle is wanted */
@@ -101,6 +117,26 @@ int zkl_handle_open(struct zkl_link *link, const clientid_t *id, watcher_fn watc
 void zkl_handle_give_credentials(struct zkl_link *link, zhandle_t *handle, bool *given,
                                  void_completion_t heard);
 
+/* gate.c; the mutex is held. A gate is begun before its handle is opened, and ends after it. */
+void zkl_gate_init(struct gate *gate);
+int zkl_gate_begin(struct gate *gate); /* 0, or an errno value */
+void zkl_gate_end(struct gate *gate);
+/* The host list to open a handle with: the server, then the gate. NULL: out of memory. */
+char *zkl_gate_list(struct gate *gate, const struct sockaddr_storage *server, const char *chroot);
+/* Between the two, libzookeeper keeps the order of a list that it is given. */
+void zkl_gate_keep_order(void);
+void zkl_gate_any_order(void);
+void zkl_gate_look(struct gate *gate, zkl_time now); /* libzookeeper is on its way to the gate */
+void zkl_gate_ignore(struct gate *gate);             /* it is connected to a server */
+bool zkl_gate_waits(struct gate *gate, zkl_time timeout, zkl_time now); /* to be let through */
+void zkl_gate_open(struct gate *gate, zhandle_t *handle, const struct sockaddr_storage *server,
+                   zkl_time now);
+
+/* names.c; the mutex is held */
+void zkl_names_resolve(struct zkl_link *link, zkl_time now); /* in a thread, when it is due */
+zkl_time zkl_names_due(const struct zkl_link *link);
+void zkl_names_give(const struct zkl_link *link, struct zkl_route *route);
+
 /* probe.c; the mutex is held */
 bool zkl_probe_wanted(const struct zkl_link *link, zkl_time now);
 void zkl_probe_event(struct zkl_link *link, int state);
@@ -111,6 +147,12 @@ zkl_time zkl_probe_ask_due(const struct zkl_link *link);
 /* recovery.c; the mutex is not held */
 void zkl_recovery_save(struct zkl_link *link, zhandle_t *handle); /* before the session is told */
 void zkl_recovery_forget(struct zkl_link *link, bool over);       /* after its handle's end */
+
+/* link.c; the mutex is held */
+zkl_time zkl_link_timeout(const struct zkl_link *link); /* of the session, or the one asked for */
+const struct sockaddr_storage *zkl_link_choose(const struct zkl_link *link,
+                                               struct zkl_route *route); /* not before it is due */
+void zkl_link_close_on_exec(const struct gate *gate); /* the sockets of its handle */
 
 /* hosts.c */
 int zkl_hosts_resolve(const char *hosts, struct servers *servers);
@@ -128,5 +170,7 @@ struct descriptors;
 struct descriptors *zkl_descriptors_before(void);
 void zkl_descriptors_after(struct descriptors *before); /* new pipes: close-on-exec */
 void zkl_descriptors_sockets(const struct servers *servers);
+/* A socket of this process has that address on its side. */
+bool zkl_descriptors_own(const struct sockaddr_storage *address);
 
 #endif

@@ -8,7 +8,8 @@
 
 static void destroy(struct zkl_link *link) {
     free(link->servers.list);
-    free(link->probe.servers.list);
+    zkl_route_clear(&link->route);
+    zkl_route_clear(&link->probe.route);
     free(link->hosts);
     free(link->chroot);
     free(link->auth_scheme);
@@ -43,6 +44,9 @@ static struct zkl_link *create(struct zkl_client *client, const struct zkl_optio
     link->session = zkl_client_session(client);
     link->opening = true;
     link->trouble.denied = ZKL_NEVER;
+    zkl_gate_init(&link->gate);
+    zkl_gate_init(&link->probe.gate);
+    zkl_route_init(&link->route, (uint64_t)zkl_now() ^ (uintptr_t)link, zkl_now());
     if (copy_options(link, options)) return link;
     destroy(link);
     return NULL;
@@ -58,6 +62,12 @@ static bool is_connecting(const struct zkl_link *link) {
     return link->handle && zkl_session_connection(link->session) != ZKL_SESSION_CONNECTED;
 }
 
+void zkl_link_close_on_exec(const struct gate *gate) {
+    struct sockaddr_storage peers[] = {gate->address, gate->server};
+    struct servers servers = {peers, 2};
+    if (gate->listener >= 0) zkl_descriptors_sockets(&servers);
+}
+
 /*
  * Makes new sockets close-on-exec (descriptors.c). A socket is known by its peer,
  * so not before it is connected, and the server's greeting may come much later:
@@ -65,8 +75,8 @@ static bool is_connecting(const struct zkl_link *link) {
  */
 static void sweep(struct zkl_link *link, zkl_time now) {
     if (!is_connecting(link) || now < link->sweep_at) return;
-    zkl_descriptors_sockets(&link->servers);
-    zkl_descriptors_sockets(&link->probe.servers);
+    zkl_link_close_on_exec(&link->gate);
+    zkl_link_close_on_exec(&link->probe.gate);
     bool soon = now < link->unconnected_since + SWEEP_SOON_FOR ||
                 now < link->probe.open_at + SWEEP_SOON_FOR;
     link->sweep_at = now + (soon ? SWEEP_SOON : SWEEP_LATER);
@@ -74,15 +84,43 @@ static void sweep(struct zkl_link *link, zkl_time now) {
 
 /* --- time ------------------------------------------------------------------------------ */
 
+zkl_time zkl_link_timeout(const struct zkl_link *link) {
+    zkl_time timeout = zkl_session_timeout(link->session);
+    return timeout ? timeout : link->timeout_wanted;
+}
+
+const struct sockaddr_storage *zkl_link_choose(const struct zkl_link *link,
+                                               struct zkl_route *route) {
+    size_t index = zkl_route_next(route, zkl_link_timeout(link), zkl_now());
+    return &link->servers.list[index % link->servers.count];
+}
+
+/* Between two attempts while the client is closing: it has seconds. */
+#define CLOSING_PACE (ZKL_SECOND / 4)
+
+/* Lets a handle that waits at its gate through to the next server. */
+static void let_through(struct zkl_link *link, zhandle_t *handle, struct gate *gate,
+                        struct zkl_route *route, zkl_time now) {
+    if (!handle || !zkl_gate_waits(gate, zkl_link_timeout(link), now)) return;
+    if (zkl_client_is_closing(link->client)) zkl_route_hurry(route, now + CLOSING_PACE);
+    if (now >= zkl_route_due(route))
+        zkl_gate_open(gate, handle, zkl_link_choose(link, route), now);
+}
+
 static void work(struct zkl_link *link, zkl_time now) {
     sweep(link, now);
+    zkl_names_resolve(link, now);
+    let_through(link, link->handle, &link->gate, &link->route, now);
+    let_through(link, link->probe.handle, &link->probe.gate, &link->probe.route, now);
     zkl_probe_ask(link, now);
     zkl_handle_work(link, now);
 }
 
 static zkl_time due(struct zkl_link *link, zkl_time now) {
-    zkl_time sweeps = is_connecting(link) ? link->sweep_at : ZKL_NEVER;
-    return zkl_earlier(sweeps, zkl_earlier(zkl_handle_due(link, now), zkl_probe_ask_due(link)));
+    zkl_time due = is_connecting(link) ? link->sweep_at : ZKL_NEVER;
+    due = zkl_earlier(due, zkl_names_due(link));
+    due = zkl_earlier(due, zkl_earlier(link->gate.look_at, link->probe.gate.look_at));
+    return zkl_earlier(due, zkl_earlier(zkl_handle_due(link, now), zkl_probe_ask_due(link)));
 }
 
 static struct zkl_trouble get_trouble(const struct zkl_link *link) {

@@ -46,7 +46,9 @@ static void on_connected(struct zkl_link *link) {
     probe->dead = !zkl_handle_is_sound(probe->handle);
     /* Some servers answer no client without credentials. */
     zkl_handle_give_credentials(link, probe->handle, &probe->credentials_given, NULL);
-    zkl_descriptors_sockets(&probe->servers);
+    zkl_gate_ignore(&probe->gate);
+    zkl_route_connected(&probe->route);
+    zkl_link_close_on_exec(&probe->gate);
 }
 
 /* A probe that loses its connection is replaced: its session might be refused as well. */

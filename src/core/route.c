@@ -1,0 +1,112 @@
+/* route.c - which of a session's servers is tried next, and when. */
+#include "route.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+/* Bounds of a tenth of the session timeout, where names are concerned. */
+#define SHORTEST (ZKL_SECOND / 10)
+#define LONGEST ZKL_SECOND
+
+void zkl_route_init(struct zkl_route *route, uint64_t seed, zkl_time now) {
+    *route = (struct zkl_route){.chance = seed | 1, .open_at = now, .resolve_at = now};
+}
+
+void zkl_route_clear(struct zkl_route *route) {
+    free(route->stops);
+    route->stops = NULL;
+    route->count = 0;
+}
+
+/* xorshift64. https://www.jstatsoft.org/article/view/v008i14 */
+static uint64_t below(struct zkl_route *route, uint64_t limit) {
+    route->chance ^= route->chance << 13;
+    route->chance ^= route->chance >> 7;
+    route->chance ^= route->chance << 17;
+    return route->chance % limit;
+}
+
+void zkl_route_connected(struct zkl_route *route) {
+    route->connected = true;
+}
+
+static zkl_time tenth_of(zkl_time timeout) {
+    return timeout / 10 > 0 ? timeout / 10 : 1;
+}
+
+static zkl_time bounded(zkl_time time) {
+    return time < SHORTEST ? SHORTEST : time > LONGEST ? LONGEST : time;
+}
+
+void zkl_route_lost(struct zkl_route *route, zkl_time timeout, zkl_time now) {
+    for (size_t i = 0; i < route->count; i++) route->stops[i].tried = false;
+    route->connected = route->fresh = false;
+    route->resolve_at = now;
+    route->open_at = now + bounded(tenth_of(timeout));
+}
+
+/* --- names ----------------------------------------------------------------------------------- */
+
+zkl_time zkl_route_resolve_due(const struct zkl_route *route) {
+    return route->connected ? ZKL_NEVER : route->resolve_at;
+}
+
+static bool was_tried(const struct zkl_route *route, uint64_t key) {
+    for (size_t i = 0; i < route->count; i++)
+        if (route->stops[i].key == key && route->stops[i].tried) return true;
+    return false;
+}
+
+static bool all_tried(const struct zkl_route *route) {
+    for (size_t i = 0; i < route->count; i++)
+        if (!route->stops[i].tried) return false;
+    return true;
+}
+
+/* False: out of memory. */
+static bool replace(struct zkl_route *route, const uint64_t *keys, size_t count) {
+    struct zkl_stop *stops = malloc(count * sizeof *stops);
+    if (!stops) return false;
+    for (size_t i = 0; i < count; i++)
+        stops[i] = (struct zkl_stop){.key = keys[i], .tried = was_tried(route, keys[i])};
+    free(route->stops);
+    route->stops = stops;
+    route->count = count;
+    route->next = (size_t)below(route, count);
+    return true;
+}
+
+bool zkl_route_resolved(struct zkl_route *route, const uint64_t *keys, size_t count,
+                        zkl_time timeout, zkl_time now) {
+    route->resolve_at = now + bounded(tenth_of(timeout));
+    if (count == 0) return true;
+    if (!replace(route, keys, count)) return false;
+    bool first = !route->fresh;
+    route->fresh = true;
+    if ((first || !all_tried(route)) && route->open_at > now) route->open_at = now;
+    return true;
+}
+
+/* --- attempts -------------------------------------------------------------------------------- */
+
+zkl_time zkl_route_due(const struct zkl_route *route) {
+    return route->connected || route->count == 0 ? ZKL_NEVER : route->open_at;
+}
+
+void zkl_route_hurry(struct zkl_route *route, zkl_time by) {
+    if (route->open_at > by) route->open_at = by;
+}
+
+size_t zkl_route_next(struct zkl_route *route, zkl_time timeout, zkl_time now) {
+    assert(now >= zkl_route_due(route));
+    size_t index = route->next % route->count;
+    for (size_t i = 0; i < route->count && route->stops[index].tried && !all_tried(route); i++)
+        index = (index + 1) % route->count;
+    route->stops[index].tried = true;
+    route->next = index + 1;
+    if (all_tried(route)) {
+        zkl_time tenth = tenth_of(timeout);
+        route->open_at = now + tenth + (zkl_time)below(route, (uint64_t)tenth);
+    }
+    return index;
+}

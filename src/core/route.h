@@ -1,0 +1,55 @@
+/*
+ * route.h - which of a session's servers is tried next, and when. Pure: it knows addresses by
+ * numbers alone, and is told the time.
+ *
+ * Names are resolved again whenever a connection is lost, and from time to time until there is
+ * another one. The first attempt waits a moment for these addresses. Each address is tried once
+ * without delay, then one address in each tenth of the session timeout, or later.
+ */
+#ifndef ZKL_ROUTE_H
+#define ZKL_ROUTE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "clock.h"
+
+struct zkl_stop {
+    uint64_t key; /* of an address: equal keys are one address */
+    bool tried;   /* since the connection was lost */
+};
+
+struct zkl_route {
+    struct zkl_stop *stops;
+    size_t count, next; /* `next` is where the search for an untried stop begins */
+    bool connected;
+    bool fresh;          /* the names were resolved since the connection was lost */
+    zkl_time open_at;    /* no attempt before */
+    zkl_time resolve_at; /* when to resolve the names */
+    uint64_t chance;     /* of the order and of pauses */
+};
+
+void zkl_route_init(struct zkl_route *route, uint64_t seed, zkl_time now);
+void zkl_route_clear(struct zkl_route *route);
+
+void zkl_route_connected(struct zkl_route *route);
+/* Also before the first connection. `timeout` is the session timeout. */
+void zkl_route_lost(struct zkl_route *route, zkl_time timeout, zkl_time now);
+
+/* When the names are to be resolved; ZKL_NEVER while there is a connection. */
+zkl_time zkl_route_resolve_due(const struct zkl_route *route);
+/*
+ * The addresses of the names, or none, when they could not be resolved: then the old ones stay. An
+ * address that was tried already remains so. False: out of memory; the old ones stay.
+ */
+bool zkl_route_resolved(struct zkl_route *route, const uint64_t *keys, size_t count,
+                        zkl_time timeout, zkl_time now);
+
+/* When an address may be tried; ZKL_NEVER: none is known, or there is a connection. */
+zkl_time zkl_route_due(const struct zkl_route *route);
+void zkl_route_hurry(struct zkl_route *route, zkl_time by); /* the next attempt is due by then */
+/* The index of the address to try; not before zkl_route_due(). */
+size_t zkl_route_next(struct zkl_route *route, zkl_time timeout, zkl_time now);
+
+#endif

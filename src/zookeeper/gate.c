@@ -1,0 +1,175 @@
+/*
+ * gate.c - libzookeeper connects to the server that we choose, when we choose.
+ *
+ * libzookeeper goes through a fixed host list by itself: it does not resolve a name again, comes
+ * back to a server ten times a second, and tries only every other address of an even number
+ * (ZOOKEEPER-2466). So the host list of a handle has one server, and the gate: a listening socket
+ * of this process. A connection that fails or ends leads to the gate next. There libzookeeper
+ * waits for a greeting, which never comes, until the list has the next server and the gate closes
+ * the connection.
+ *
+ * The list changes only while libzookeeper waits at the gate. Then zoo_set_servers() neither closes
+ * a socket that libzookeeper's thread uses, because the gate is in the old list and in the new one,
+ * nor frees a text that this thread reads (ZOOKEEPER-4699), because it reads that between two
+ * sockets only.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../core/hash.h"
+#include "internal.h"
+
+/* libzookeeper compares addresses without their ports: no server has these two. */
+#define GATE "127.122.107.108"
+#define NOWHERE "127.122.107.109:1"
+
+/* The time from a loss of the connection to a look at the gate, and between two looks. */
+#define FIRST_LOOK (ZKL_SECOND / 1000)
+#define LAST_LOOK (ZKL_SECOND / 20)
+
+/* --- the socket ------------------------------------------------------------------------------ */
+
+void zkl_gate_init(struct gate *gate) {
+    *gate = (struct gate){.listener = -1, .waiting = -1, .look_at = ZKL_NEVER};
+}
+
+static void drop(int *descriptor) {
+    if (*descriptor >= 0) close(*descriptor);
+    *descriptor = -1;
+}
+
+void zkl_gate_end(struct gate *gate) {
+    drop(&gate->waiting);
+    drop(&gate->listener);
+    gate->look_at = ZKL_NEVER;
+}
+
+static struct sockaddr_in *ipv4(struct sockaddr_storage *address) {
+    return (struct sockaddr_in *)address;
+}
+
+int zkl_gate_begin(struct gate *gate) {
+    struct sockaddr_storage *address = &gate->address;
+    socklen_t size = sizeof(struct sockaddr_in);
+    zkl_gate_init(gate);
+    zkl_gate_look(gate, zkl_now());
+    memset(address, 0, sizeof *address);
+    address->ss_family = AF_INET;
+    inet_pton(AF_INET, GATE, &ipv4(address)->sin_addr);
+    gate->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (gate->listener < 0 || bind(gate->listener, (struct sockaddr *)address, size) != 0 ||
+        listen(gate->listener, 4) != 0 ||
+        getsockname(gate->listener, (struct sockaddr *)address, &size) != 0) {
+        int error = errno;
+        zkl_gate_end(gate);
+        return error;
+    }
+    return 0;
+}
+
+/* Takes libzookeeper's newest connection to the gate. A stranger's is closed. */
+static void take(struct gate *gate, zkl_time now) {
+    struct sockaddr_storage peer = {0};
+    socklen_t size = sizeof peer;
+    int taken;
+    while ((taken = accept4(gate->listener, (struct sockaddr *)&peer, &size,
+                            SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
+        if (zkl_descriptors_own(&peer)) {
+            drop(&gate->waiting);
+            gate->waiting = taken;
+            gate->waiting_since = now;
+        } else drop(&taken);
+        size = sizeof peer;
+    }
+}
+
+/* libzookeeper still waits; what it sent is not kept. */
+static bool is_waiting(struct gate *gate) {
+    char sent[256];
+    ssize_t count = 1;
+    while (gate->waiting >= 0 && count > 0) count = read(gate->waiting, sent, sizeof sent);
+    if (gate->waiting >= 0 && (count == 0 || errno != EAGAIN)) drop(&gate->waiting);
+    return gate->waiting >= 0;
+}
+
+/* --- the list -------------------------------------------------------------------------------- */
+
+/* Three entries: the number never changes, and with an odd one each is tried (ZOOKEEPER-2466). */
+#define LIST_SIZE (3 * (ZKL_ADDRESS_SIZE + 1))
+
+/* `form` names the entries: g the gate, s the server, n no server. False: one has no text. */
+static bool write_list(char list[LIST_SIZE], const struct gate *gate, const char form[3]) {
+    char at[ZKL_ADDRESS_SIZE], server[ZKL_ADDRESS_SIZE];
+    const char *entry[3];
+    if (!zkl_hosts_format_one(&gate->address, at) || !zkl_hosts_format_one(&gate->server, server))
+        return false;
+    for (int i = 0; i < 3; i++)
+        entry[i] = form[i] == 'g' ? at : form[i] == 's' ? server : NOWHERE;
+    snprintf(list, LIST_SIZE, "%s,%s,%s", entry[0], entry[1], entry[2]);
+    return true;
+}
+
+/* The order of a list is one setting of libzookeeper for all handles of the process. */
+static pthread_mutex_t order = PTHREAD_MUTEX_INITIALIZER;
+
+void zkl_gate_keep_order(void) {
+    pthread_mutex_lock(&order);
+    zoo_deterministic_conn_order(true);
+}
+
+void zkl_gate_any_order(void) {
+    zoo_deterministic_conn_order(false);
+    pthread_mutex_unlock(&order);
+}
+
+char *zkl_gate_list(struct gate *gate, const struct sockaddr_storage *server, const char *chroot) {
+    char *list = calloc(1, LIST_SIZE + strlen(chroot));
+    gate->server = *server;
+    if (list && write_list(list, gate, "sgg")) return strcat(list, chroot);
+    free(list);
+    return NULL;
+}
+
+/* --- rounds ---------------------------------------------------------------------------------- */
+
+void zkl_gate_look(struct gate *gate, zkl_time now) {
+    gate->pause = FIRST_LOOK;
+    gate->look_at = now + FIRST_LOOK;
+}
+
+void zkl_gate_ignore(struct gate *gate) {
+    gate->look_at = ZKL_NEVER;
+}
+
+bool zkl_gate_waits(struct gate *gate, zkl_time timeout, zkl_time now) {
+    if (now < gate->look_at) return false;
+    take(gate, now);
+    gate->look_at = now + gate->pause;
+    gate->pause = zkl_earlier(2 * gate->pause, LAST_LOOK);
+    /* libzookeeper soon gives up by itself, and the list may not change then. It comes again. */
+    if (gate->waiting >= 0 && now - gate->waiting_since > timeout / 3) drop(&gate->waiting);
+    return is_waiting(gate);
+}
+
+/*
+ * libzookeeper goes on to the second entry. It takes a list for the same if each address of the old
+ * one is in it, whatever the port: so a list without the last server comes between.
+ */
+void zkl_gate_open(struct gate *gate, zhandle_t *handle, const struct sockaddr_storage *server,
+                   zkl_time now) {
+    char between[LIST_SIZE], list[LIST_SIZE];
+    gate->server = *server;
+    zkl_gate_keep_order();
+    if (write_list(between, gate, "gng") && write_list(list, gate, "gsg") &&
+        zoo_set_servers(handle, between) == ZOK)
+        zoo_set_servers(handle, list);
+    zkl_gate_any_order();
+    drop(&gate->waiting);
+    zkl_gate_look(gate, now);
+}

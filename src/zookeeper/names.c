@@ -1,0 +1,68 @@
+/*
+ * names.c - resolves the names of the hosts, in a thread of their own: a resolver may hang.
+ *
+ * Nothing waits for that thread. It has a reference to the client, and what it brings too late is
+ * not used.
+ */
+#include <stdlib.h>
+
+#include "../core/hash.h"
+#include "internal.h"
+
+static bool wants_addresses(const struct zkl_link *link) {
+    if (link->resolving || zkl_client_is_closing(link->client)) return false;
+    return link->handle || link->opening;
+}
+
+zkl_time zkl_names_due(const struct zkl_link *link) {
+    return wants_addresses(link) ? zkl_route_resolve_due(&link->route) : ZKL_NEVER;
+}
+
+static uint64_t key_of(const struct sockaddr_storage *address) {
+    char text[ZKL_ADDRESS_SIZE];
+    int length = zkl_hosts_format_one(address, text);
+    return zkl_hash(text, (size_t)length);
+}
+
+void zkl_names_give(const struct zkl_link *link, struct zkl_route *route) {
+    size_t count = link->servers.count;
+    uint64_t *keys = count ? malloc(count * sizeof *keys) : NULL;
+    for (size_t i = 0; keys && i < count; i++) keys[i] = key_of(&link->servers.list[i]);
+    zkl_route_resolved(route, keys, keys ? count : 0, zkl_link_timeout(link), zkl_now());
+    free(keys);
+}
+
+static void take(struct zkl_link *link, int error, const struct servers *found) {
+    link->resolving = false;
+    if (error) {
+        if (link->opening) link->trouble.error = error;
+        zkl_route_resolved(&link->route, NULL, 0, zkl_link_timeout(link), zkl_now());
+        return;
+    }
+    free(link->servers.list);
+    link->servers = *found;
+    zkl_names_give(link, &link->route);
+    if (link->probe.handle) zkl_names_give(link, &link->probe.route);
+}
+
+static void *resolve(void *argument) {
+    struct zkl_link *link = argument;
+    struct servers found;
+    int error = zkl_hosts_resolve(link->hosts, &found);
+    zkl_client_enter(link->client);
+    take(link, error, &found);
+    zkl_client_wake(link->client, 0);
+    zkl_client_leave(link->client);
+    zkl_client_drop(link->client);
+    return NULL;
+}
+
+void zkl_names_resolve(struct zkl_link *link, zkl_time now) {
+    if (now < zkl_names_due(link)) return;
+    zkl_client_hold(link->client); /* the thread's reference */
+    link->resolving = true;
+    int error = zkl_thread_start(resolve, link);
+    if (!error) return;
+    take(link, error, NULL); /* no thread could be started: later */
+    zkl_client_drop(link->client);
+}
