@@ -174,6 +174,17 @@ static int pause_host(lua_State *L) {
     return zkl_lua_begun(L, client, zkl_pause(session, limit));
 }
 
+/* session:set_hosts(hosts, timeout) -> request; nil: the session has no hosts */
+static int set_hosts(lua_State *L) {
+    zkl_client *client = zkl_lua_check_client(L, 1);
+    const char *hosts = luaL_checkstring(L, 2);
+    zkl_time limit = zkl_lua_time(L, 3);
+    if (!zkl_client_link(client, &zkl_zookeeper)) return 0;
+    zkl_request *request = zkl_pause(zkl_lua_begin(L, client), limit);
+    if (request) zkl_zookeeper_move(client, hosts, request, limit);
+    return zkl_lua_begun(L, client, request);
+}
+
 /* session:meter(name) -> its number, for core.wish */
 static int meter(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
@@ -317,6 +328,7 @@ void zkl_lua_open_session(lua_State *L) {
         {"ready", ready},
         {"refusal", refusal},
         {"release_all", release_all},
+        {"set_hosts", set_hosts},
         {"revoke", revoke},
         {"stats", zkl_lua_stats},
         {"timeout", timeout},

@@ -152,7 +152,10 @@ static int open_at(struct zkl_link *link, const char *hosts, const clientid_t *i
 
 int zkl_handle_open(struct zkl_link *link, const clientid_t *id, watcher_fn watcher, void *context,
                     zhandle_t **to, struct servers *addresses) {
-    int error = zkl_hosts_resolve(link->hosts, addresses);
+    zkl_lock(link->client);
+    const char *names = link->hosts->text;
+    zkl_unlock(link->client);
+    int error = zkl_hosts_resolve(names, addresses);
     if (error) return error;
     char *hosts = zkl_hosts_format(addresses, link->chroot);
     error = hosts ? zkl_thread_room() : ENOMEM;

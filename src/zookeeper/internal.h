@@ -29,6 +29,12 @@ struct servers {
     size_t count;
 };
 
+/* A host list as it was given. It lives as long as the link: other threads may read it. */
+struct hosts {
+    struct hosts *next; /* the one before */
+    char text[];
+};
+
 /* Where libzookeeper waits between two servers; gate.c. */
 struct gate {
     int listener;                    /* -1: closed */
@@ -60,11 +66,13 @@ struct zkl_link {
     struct zkl_client *client;
     zkl_session *session; /* the client's */
     zkl_time timeout_wanted;
-    char *hosts, *chroot, *auth_scheme, *auth;
+    char *chroot, *auth_scheme, *auth;
     enum zkl_acl acl;
     bool reopen;                    /* open a new handle after an expiry */
-    struct zkl_session_place place; /* where the session is saved; folder NULL: nowhere */
     zkl_time grace;                 /* the wait before dead sessions are ended */
+
+    struct hosts *hosts;
+    struct zkl_session_place place; /* where the session is saved; folder NULL: nowhere */
 
     struct rpc *rpcs; /* requests that are out, or whose answer libzookeeper lost */
 
@@ -147,11 +155,20 @@ zkl_time zkl_probe_ask_due(const struct zkl_link *link);
 /* recovery.c; the mutex is not held */
 void zkl_recovery_save(struct zkl_link *link, zhandle_t *handle); /* before the session is told */
 void zkl_recovery_forget(struct zkl_link *link, bool over);       /* after its handle's end */
+void zkl_recovery_move(struct zkl_link *link); /* its file names the new hosts */
+
+/* greeting.c; it blocks until `by` */
+enum zkl_greeting { ZKL_GREETING_SILENCE, ZKL_GREETING_KNOWN, ZKL_GREETING_UNKNOWN };
+enum zkl_greeting zkl_greet(const struct sockaddr_storage *server, const clientid_t *id,
+                            uint32_t timeout, zkl_time by);
 
 /* link.c; the mutex is held */
 zkl_time zkl_link_timeout(const struct zkl_link *link); /* of the session, or the one asked for */
 const struct sockaddr_storage *zkl_link_choose(const struct zkl_link *link,
                                                struct zkl_route *route); /* not before it is due */
+/* Both belong to the link from now on. */
+void zkl_link_take_hosts(struct zkl_link *link, struct hosts *hosts,
+                         const struct servers *servers);
 void zkl_link_close_on_exec(const struct gate *gate); /* the sockets of its handle */
 
 /* hosts.c */

@@ -10,7 +10,10 @@ static void destroy(struct zkl_link *link) {
     free(link->servers.list);
     zkl_route_clear(&link->route);
     zkl_route_clear(&link->probe.route);
-    free(link->hosts);
+    for (struct hosts *next; link->hosts; link->hosts = next) {
+        next = link->hosts->next;
+        free(link->hosts);
+    }
     free(link->chroot);
     free(link->auth_scheme);
     free(link->auth);
@@ -28,11 +31,15 @@ static bool copy_options(struct zkl_link *link, const struct zkl_options *option
     link->acl = options->acl;
     link->reopen = options->reopen;
     link->grace = options->grace;
-    if (!copy(&link->hosts, options->hosts) || !copy(&link->chroot, options->chroot) ||
+    link->hosts = malloc(sizeof *link->hosts + strlen(options->hosts) + 1);
+    if (!link->hosts) return false;
+    link->hosts->next = NULL;
+    strcpy(link->hosts->text, options->hosts);
+    if (!copy(&link->chroot, options->chroot) ||
         !copy(&link->auth_scheme, options->auth_scheme) || !copy(&link->auth, options->auth) ||
         !copy(&link->place.folder, options->recover))
         return false;
-    link->place.hosts = link->hosts;
+    link->place.hosts = link->hosts->text;
     link->place.chroot = link->chroot;
     return true;
 }
@@ -80,6 +87,16 @@ static void sweep(struct zkl_link *link, zkl_time now) {
     bool soon = now < link->unconnected_since + SWEEP_SOON_FOR ||
                 now < link->probe.open_at + SWEEP_SOON_FOR;
     link->sweep_at = now + (soon ? SWEEP_SOON : SWEEP_LATER);
+}
+
+void zkl_link_take_hosts(struct zkl_link *link, struct hosts *hosts,
+                         const struct servers *servers) {
+    hosts->next = link->hosts;
+    link->hosts = hosts;
+    link->place.hosts = hosts->text;
+    free(link->servers.list);
+    link->servers = *servers;
+    zkl_names_give(link, &link->route);
 }
 
 /* --- time ------------------------------------------------------------------------------ */

@@ -45,12 +45,22 @@ static void take(struct zkl_link *link, int error, const struct servers *found) 
     if (link->probe.handle) zkl_names_give(link, &link->probe.route);
 }
 
+/* The link has other hosts by now. */
+static void drop(struct zkl_link *link, int error, struct servers *found) {
+    link->resolving = false;
+    if (!error) free(found->list);
+}
+
 static void *resolve(void *argument) {
     struct zkl_link *link = argument;
     struct servers found;
-    int error = zkl_hosts_resolve(link->hosts, &found);
+    zkl_lock(link->client);
+    const struct hosts *hosts = link->hosts;
+    zkl_unlock(link->client);
+    int error = zkl_hosts_resolve(hosts->text, &found);
     zkl_client_enter(link->client);
-    take(link, error, &found);
+    if (hosts == link->hosts) take(link, error, &found);
+    else drop(link, error, &found);
     zkl_client_wake(link->client, 0);
     zkl_client_leave(link->client);
     zkl_client_drop(link->client);

@@ -94,6 +94,13 @@ static void end_session(struct zkl_link *link, struct zkl_session_file *file) {
     zkl_session_file_remove(file);
 }
 
+static struct zkl_session_place place_of(const struct zkl_link *link) {
+    zkl_lock(link->client);
+    struct zkl_session_place place = link->place;
+    zkl_unlock(link->client);
+    return place;
+}
+
 /* False: the client is being closed. */
 static bool wait_for_grace(const struct zkl_link *link) {
     const struct timespec slice = {.tv_nsec = SLICE};
@@ -104,7 +111,8 @@ static bool wait_for_grace(const struct zkl_link *link) {
 
 static void *recover(void *argument) {
     struct zkl_link *link = argument;
-    struct zkl_session_file *file = zkl_session_files_dead(&link->place), *next;
+    const struct zkl_session_place place = place_of(link);
+    struct zkl_session_file *file = zkl_session_files_dead(&place), *next;
     bool in_time = file && wait_for_grace(link);
     for (; file; file = next) {
         next = file->next;
@@ -138,7 +146,8 @@ void zkl_recovery_save(struct zkl_link *link, zhandle_t *handle) {
     zkl_unlock(link->client);
     if (!wanted) return;
     memcpy(key.password, id->passwd, sizeof key.password);
-    struct zkl_session_file *file = zkl_session_file_write(&link->place, &key);
+    const struct zkl_session_place place = place_of(link);
+    struct zkl_session_file *file = zkl_session_file_write(&place, &key);
     int error = file ? 0 : errno;
     zkl_lock(link->client);
     link->file = file;
@@ -155,4 +164,22 @@ void zkl_recovery_forget(struct zkl_link *link, bool over) {
     zkl_unlock(link->client);
     if (over) zkl_session_file_remove(file);
     else zkl_session_file_leave(file);
+}
+
+/* The old file stays if the new one cannot be written. */
+void zkl_recovery_move(struct zkl_link *link) {
+    zkl_lock(link->client);
+    struct zkl_session_file *old = link->file;
+    struct zkl_session_key key = old ? old->key : (struct zkl_session_key){0};
+    const struct zkl_session_place place = link->place;
+    zkl_unlock(link->client);
+    if (!old) return;
+    struct zkl_session_file *file = zkl_session_file_write(&place, &key);
+    int error = file ? 0 : errno;
+    zkl_lock(link->client);
+    bool ours = link->file == old; /* its handle has not ended meanwhile */
+    if (ours && file) link->file = file;
+    if (ours) link->trouble.unsaved = error;
+    zkl_unlock(link->client);
+    if (file) zkl_session_file_remove(ours ? old : file);
 }

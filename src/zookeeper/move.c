@@ -1,0 +1,145 @@
+/*
+ * move.c - gives a live session other servers.
+ *
+ * A thread resolves the new names and greets the servers (greeting.c), one after the other, until
+ * one of them knows the session. Then the names are the link's, and the connection that libzookeeper
+ * still has is of no use: its server answers the next sync with "session moved" and hangs up. So
+ * libzookeeper comes to the gate, and is let through to a new server.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "internal.h"
+
+#define PAUSE (ZKL_SECOND / 5)     /* between two rounds through the servers */
+#define ANSWERS_WITHIN ZKL_SECOND  /* a server */
+
+struct move {
+    struct zkl_link *link;
+    zkl_request *request;
+    zkl_time due;
+    struct hosts *hosts; /* the link's, when a server knows the session */
+    struct servers servers;
+};
+
+/* The mutex is held. False: there is no session now. */
+static bool get_session(const struct zkl_link *link, clientid_t *id, uint32_t *timeout) {
+    bool any = link->handle && zkl_session_id(link->session) != 0;
+    if (any) *id = *zoo_client_id(link->handle);
+    if (any) *timeout = (uint32_t)zoo_recv_timeout(link->handle);
+    return any;
+}
+
+static bool is_over(const struct move *move) {
+    zkl_lock(move->link->client);
+    bool over = zkl_request_done(move->request) || zkl_client_is_closing(move->link->client);
+    zkl_unlock(move->link->client);
+    return over;
+}
+
+/* Each server once. */
+static enum zkl_greeting greet_all(const struct move *move, const clientid_t *id,
+                                   uint32_t timeout) {
+    enum zkl_greeting said = ZKL_GREETING_SILENCE;
+    for (size_t i = 0; i < move->servers.count && said == ZKL_GREETING_SILENCE; i++) {
+        if (is_over(move)) break;
+        zkl_time by = zkl_earlier(move->due, zkl_now() + ANSWERS_WITHIN);
+        said = zkl_greet(&move->servers.list[i], id, timeout, by);
+    }
+    return said;
+}
+
+static void on_moved(int rc, const char *text, const void *context) {
+    (void)rc;
+    (void)text;
+    (void)context;
+}
+
+/* The mutex is held. False: the session is another one by now. */
+static bool settle(struct move *move, const clientid_t *id) {
+    struct zkl_link *link = move->link;
+    clientid_t now;
+    uint32_t timeout;
+    if (!get_session(link, &now, &timeout) || now.client_id != id->client_id) return false;
+    zkl_link_take_hosts(link, move->hosts, &move->servers);
+    move->hosts = NULL;
+    move->servers = (struct servers){0};
+    zoo_async(link->handle, "/", on_moved, NULL);
+    zkl_client_wake(link->client, 0);
+    return true;
+}
+
+/* ZKL_TIMEOUT: none answered yet. */
+static enum zkl_code attempt(struct move *move) {
+    struct zkl_link *link = move->link;
+    clientid_t id;
+    uint32_t timeout;
+    zkl_lock(link->client);
+    bool any = get_session(link, &id, &timeout);
+    zkl_unlock(link->client);
+    free(move->servers.list);
+    if (!any || zkl_hosts_resolve(move->hosts->text, &move->servers) != 0) {
+        move->servers = (struct servers){0};
+        return ZKL_TIMEOUT;
+    }
+    enum zkl_greeting said = greet_all(move, &id, timeout);
+    if (said == ZKL_GREETING_UNKNOWN) return ZKL_CONFLICT;
+    if (said == ZKL_GREETING_SILENCE) return ZKL_TIMEOUT;
+    zkl_client_enter(link->client);
+    bool settled = settle(move, &id);
+    zkl_client_leave(link->client);
+    if (settled) zkl_recovery_move(link);
+    return settled ? ZKL_OK : ZKL_TIMEOUT;
+}
+
+static void *run(void *argument) {
+    struct move *move = argument;
+    const struct timespec pause = {.tv_nsec = PAUSE};
+    enum zkl_code code = ZKL_TIMEOUT;
+    while (code == ZKL_TIMEOUT && !is_over(move)) {
+        code = attempt(move);
+        if (code == ZKL_TIMEOUT) nanosleep(&pause, NULL);
+    }
+    zkl_client *client = move->link->client;
+    zkl_client_enter(client);
+    if (code != ZKL_TIMEOUT) zkl_request_cancel(move->request, code);
+    zkl_request_unref(move->request);
+    zkl_client_leave(client);
+    free(move->servers.list);
+    free(move->hosts);
+    free(move);
+    zkl_client_drop(client);
+    return NULL;
+}
+
+/* 0, or an errno value. */
+static int start(struct zkl_link *link, const char *hosts, zkl_request *request, zkl_time due) {
+    struct move *move = calloc(1, sizeof *move);
+    struct hosts *text = move ? malloc(sizeof *text + strlen(hosts) + 1) : NULL;
+    int error = text ? 0 : ENOMEM;
+    if (!error) {
+        strcpy(text->text, hosts);
+        *move = (struct move){.link = link, .request = request, .due = due, .hosts = text};
+        error = zkl_thread_start(run, move);
+    }
+    if (!error) return 0;
+    free(text);
+    free(move);
+    return error;
+}
+
+bool zkl_zookeeper_move(zkl_client *client, const char *hosts, zkl_request *request,
+                        zkl_time timeout) {
+    struct zkl_link *link = zkl_client_link(client, &zkl_zookeeper);
+    if (!link) return false;
+    if (zkl_request_done(request)) return true;
+    zkl_client_hold(client); /* the thread's */
+    zkl_request_ref(request);
+    if (start(link, hosts, request, zkl_due(timeout)) == 0) return true;
+    zkl_request_unref(request);
+    zkl_client_drop(client);
+    zkl_request_cancel(request, ZKL_TOO_MANY);
+    return true;
+}
