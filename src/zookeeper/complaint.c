@@ -32,7 +32,7 @@ static uint32_t of(const char *address, size_t length, enum zkl_complaint means)
 void zkl_complaint_hear(const char *message) {
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         const char *begin = strstr(message, forms[i].before);
-        if (!begin || !strstr(begin, forms[i].after)) continue;
+        if (!begin || !strstr(begin, forms[i].after) || strstr(begin, ZKL_GATE_HOST)) continue;
         begin += strlen(forms[i].before);
         last = of(begin, strcspn(begin, " "), forms[i].means);
         return;

@@ -15,8 +15,8 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,8 +25,7 @@
 #include "../core/hash.h"
 #include "internal.h"
 
-/* libzookeeper compares addresses without their ports: no server has these two. */
-#define GATE "127.122.107.108"
+/* libzookeeper compares addresses without their ports: no server has this one, or the gate's. */
 #define NOWHERE "127.122.107.109:1"
 
 /* The time from a loss of the connection to a look at the gate, and between two looks. */
@@ -39,8 +38,11 @@ void zkl_gate_init(struct gate *gate) {
     *gate = (struct gate){.listener = -1, .waiting = -1, .look_at = ZKL_NEVER};
 }
 
+/* A forked child may have the descriptor, too: only shutdown() ends the connection for it. */
 static void drop(int *descriptor) {
-    if (*descriptor >= 0) close(*descriptor);
+    if (*descriptor < 0) return;
+    shutdown(*descriptor, SHUT_RDWR);
+    close(*descriptor);
     *descriptor = -1;
 }
 
@@ -61,7 +63,7 @@ int zkl_gate_begin(struct gate *gate) {
     zkl_gate_look(gate, zkl_now());
     memset(address, 0, sizeof *address);
     address->ss_family = AF_INET;
-    inet_pton(AF_INET, GATE, &ipv4(address)->sin_addr);
+    inet_pton(AF_INET, ZKL_GATE_HOST, &ipv4(address)->sin_addr);
     gate->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (gate->listener < 0 || bind(gate->listener, (struct sockaddr *)address, size) != 0 ||
         listen(gate->listener, 4) != 0 ||
@@ -74,7 +76,7 @@ int zkl_gate_begin(struct gate *gate) {
 }
 
 /* Takes libzookeeper's newest connection to the gate. A stranger's is closed. */
-static void take(struct gate *gate, zkl_time now) {
+static void take(struct gate *gate) {
     struct sockaddr_storage peer = {0};
     socklen_t size = sizeof peer;
     int taken;
@@ -83,7 +85,6 @@ static void take(struct gate *gate, zkl_time now) {
         if (zkl_descriptors_own(&peer)) {
             drop(&gate->waiting);
             gate->waiting = taken;
-            gate->waiting_since = now;
         } else drop(&taken);
         size = sizeof peer;
     }
@@ -109,23 +110,25 @@ static bool write_list(char list[LIST_SIZE], const struct gate *gate, const char
     const char *entry[3];
     if (!zkl_hosts_format_one(&gate->address, at) || !zkl_hosts_format_one(&gate->server, server))
         return false;
-    for (int i = 0; i < 3; i++)
-        entry[i] = form[i] == 'g' ? at : form[i] == 's' ? server : NOWHERE;
+    for (int i = 0; i < 3; i++) entry[i] = form[i] == 'g' ? at : form[i] == 's' ? server : NOWHERE;
     snprintf(list, LIST_SIZE, "%s,%s,%s", entry[0], entry[1], entry[2]);
     return true;
 }
 
-/* The order of a list is one setting of libzookeeper for all handles of the process. */
-static pthread_mutex_t order = PTHREAD_MUTEX_INITIALIZER;
+/*
+ * The order of lists is one setting of libzookeeper for the process. It is counted, not guarded by
+ * a mutex, which a fork could leave locked. In another order libzookeeper comes to the gate more
+ * often.
+ */
+static atomic_int keepers;
 
 void zkl_gate_keep_order(void) {
-    pthread_mutex_lock(&order);
+    atomic_fetch_add(&keepers, 1);
     zoo_deterministic_conn_order(true);
 }
 
 void zkl_gate_any_order(void) {
-    zoo_deterministic_conn_order(false);
-    pthread_mutex_unlock(&order);
+    if (atomic_fetch_sub(&keepers, 1) == 1) zoo_deterministic_conn_order(false);
 }
 
 char *zkl_gate_list(struct gate *gate, const struct sockaddr_storage *server, const char *chroot) {
@@ -147,13 +150,21 @@ void zkl_gate_ignore(struct gate *gate) {
     gate->look_at = ZKL_NEVER;
 }
 
+/* For how long libzookeeper has waited. The kernel counts on while this process is stopped. */
+static zkl_time wait_of(int waiting) {
+    struct tcp_info info;
+    socklen_t size = sizeof info;
+    if (getsockopt(waiting, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return ZKL_NEVER;
+    return (zkl_time)info.tcpi_last_data_recv * (ZKL_SECOND / 1000);
+}
+
 bool zkl_gate_waits(struct gate *gate, zkl_time timeout, zkl_time now) {
     if (now < gate->look_at) return false;
-    take(gate, now);
+    take(gate);
     gate->look_at = now + gate->pause;
     gate->pause = zkl_earlier(2 * gate->pause, LAST_LOOK);
     /* libzookeeper soon gives up by itself, and the list may not change then. It comes again. */
-    if (gate->waiting >= 0 && now - gate->waiting_since > timeout / 3) drop(&gate->waiting);
+    if (gate->waiting >= 0 && wait_of(gate->waiting) > timeout / 3) drop(&gate->waiting);
     return is_waiting(gate);
 }
 

@@ -3,9 +3,10 @@
  *
  * Threads of a link: libzookeeper's two for each handle, with a second handle while the first one
  * is in doubt (probe.c); and short-lived ones, for each opening or closing of a handle (handle.c)
- * and for resolving names (names.c). The client's mutex is held while requests are handed to libzookeeper, and never while
- * zookeeper_close() or getaddrinfo() run: the one joins threads that may want it, the other takes
- * long. A link with a folder for its session has one thread more, for a while (recovery.c).
+ * and for resolving names (names.c). The client's mutex is held while requests are handed to
+ * libzookeeper, and never while zookeeper_close() or getaddrinfo() run: the one joins threads that
+ * may want it, the other takes long. A link with a folder for its session has one thread more, for
+ * a while (recovery.c).
  */
 #ifndef ZKL_ZOOKEEPER_INTERNAL_H
 #define ZKL_ZOOKEEPER_INTERNAL_H
@@ -41,9 +42,8 @@ struct gate {
     struct sockaddr_storage address; /* of the listener */
     struct sockaddr_storage server;  /* the last one that libzookeeper was let through to */
     int waiting;                     /* libzookeeper's connection; -1: it is elsewhere */
-    zkl_time waiting_since;
-    zkl_time look_at; /* whether it waits; ZKL_NEVER: it is connected to a server */
-    zkl_time pause;   /* until the look after that */
+    zkl_time look_at;                /* whether it waits; ZKL_NEVER: it is connected to a server */
+    zkl_time pause;                  /* until the look after that */
 };
 
 /* A second handle: is there a server, and does it refuse the first one? See probe.c. */
@@ -68,8 +68,8 @@ struct zkl_link {
     zkl_time timeout_wanted;
     char *chroot, *auth_scheme, *auth;
     enum zkl_acl acl;
-    bool reopen;                    /* open a new handle after an expiry */
-    zkl_time grace;                 /* the wait before dead sessions are ended */
+    bool reopen;    /* open a new handle after an expiry */
+    zkl_time grace; /* the wait before dead sessions are ended */
 
     struct hosts *hosts;
     struct zkl_session_place place; /* where the session is saved; folder NULL: nowhere */
@@ -125,6 +125,8 @@ int zkl_handle_open(struct zkl_link *link, const clientid_t *id, watcher_fn watc
 void zkl_handle_give_credentials(struct zkl_link *link, zhandle_t *handle, bool *given,
                                  void_completion_t heard);
 
+#define ZKL_GATE_HOST "127.122.107.108"
+
 /* gate.c; the mutex is held. A gate is begun before its handle is opened, and ends after it. */
 void zkl_gate_init(struct gate *gate);
 int zkl_gate_begin(struct gate *gate); /* 0, or an errno value */
@@ -155,7 +157,7 @@ zkl_time zkl_probe_ask_due(const struct zkl_link *link);
 /* recovery.c; the mutex is not held */
 void zkl_recovery_save(struct zkl_link *link, zhandle_t *handle); /* before the session is told */
 void zkl_recovery_forget(struct zkl_link *link, bool over);       /* after its handle's end */
-void zkl_recovery_move(struct zkl_link *link); /* its file names the new hosts */
+void zkl_recovery_move(struct zkl_link *link);                    /* its file names the new hosts */
 
 /* greeting.c; it blocks until `by` */
 enum zkl_greeting { ZKL_GREETING_SILENCE, ZKL_GREETING_KNOWN, ZKL_GREETING_UNKNOWN };
@@ -167,8 +169,7 @@ zkl_time zkl_link_timeout(const struct zkl_link *link); /* of the session, or th
 const struct sockaddr_storage *zkl_link_choose(const struct zkl_link *link,
                                                struct zkl_route *route); /* not before it is due */
 /* Both belong to the link from now on. */
-void zkl_link_take_hosts(struct zkl_link *link, struct hosts *hosts,
-                         const struct servers *servers);
+void zkl_link_take_hosts(struct zkl_link *link, struct hosts *hosts, const struct servers *servers);
 void zkl_link_close_on_exec(const struct gate *gate); /* the sockets of its handle */
 
 /* hosts.c */

@@ -35,9 +35,8 @@ static bool copy_options(struct zkl_link *link, const struct zkl_options *option
     if (!link->hosts) return false;
     link->hosts->next = NULL;
     strcpy(link->hosts->text, options->hosts);
-    if (!copy(&link->chroot, options->chroot) ||
-        !copy(&link->auth_scheme, options->auth_scheme) || !copy(&link->auth, options->auth) ||
-        !copy(&link->place.folder, options->recover))
+    if (!copy(&link->chroot, options->chroot) || !copy(&link->auth_scheme, options->auth_scheme) ||
+        !copy(&link->auth, options->auth) || !copy(&link->place.folder, options->recover))
         return false;
     link->place.hosts = link->hosts->text;
     link->place.chroot = link->chroot;
@@ -120,8 +119,7 @@ static void let_through(struct zkl_link *link, zhandle_t *handle, struct gate *g
                         struct zkl_route *route, zkl_time now) {
     if (!handle || !zkl_gate_waits(gate, zkl_link_timeout(link), now)) return;
     if (zkl_client_is_closing(link->client)) zkl_route_hurry(route, now + CLOSING_PACE);
-    if (now >= zkl_route_due(route))
-        zkl_gate_open(gate, handle, zkl_link_choose(link, route), now);
+    if (now >= zkl_route_due(route)) zkl_gate_open(gate, handle, zkl_link_choose(link, route), now);
 }
 
 static void work(struct zkl_link *link, zkl_time now) {

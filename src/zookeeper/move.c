@@ -2,9 +2,9 @@
  * move.c - gives a live session other servers.
  *
  * A thread resolves the new names and greets the servers (greeting.c), one after the other, until
- * one of them knows the session. Then the names are the link's, and the connection that libzookeeper
- * still has is of no use: its server answers the next sync with "session moved" and hangs up. So
- * libzookeeper comes to the gate, and is let through to a new server.
+ * one of them knows the session. Then the names are the link's, and the connection that
+ * libzookeeper still has is of no use: its server answers the next sync with "session moved" and
+ * hangs up. So libzookeeper comes to the gate, and is let through to a new server.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,8 +13,8 @@
 
 #include "internal.h"
 
-#define PAUSE (ZKL_SECOND / 5)     /* between two rounds through the servers */
-#define ANSWERS_WITHIN ZKL_SECOND  /* a server */
+#define PAUSE (ZKL_SECOND / 5)    /* between two rounds through the servers */
+#define ANSWERS_WITHIN ZKL_SECOND /* a server */
 
 struct move {
     struct zkl_link *link;

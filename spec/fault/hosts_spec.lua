@@ -1,0 +1,209 @@
+-- Servers that get other addresses under their names, and other names. The session goes on.
+
+local files = require "spec.files"
+local program = require "spec.fault.program"
+local rig = require "spec.rig"
+
+local library, names, pods
+local server = rig.shared()
+
+-- A name has these pods' addresses; none: it does not resolve.
+local function name(text, ...)
+    local addresses = {}
+    for i, pod in ipairs{ ... } do addresses[i] = pod.hosts .. "\n" end
+    local path = names .. "/" .. text
+    if #addresses == 0 then return os.remove(path) end
+    files.write(path .. ".new", table.concat(addresses))
+    assert(os.rename(path .. ".new", path))
+end
+
+-- A place at which the server can be reached. Made before the program, whose input it would keep
+-- open.
+local function pod()
+    pods[#pods + 1] = rig.proxy(server.hosts)
+    return pods[#pods]
+end
+
+local function ends(one)
+    one:command("refuse")
+    one:command("cut")
+end
+
+setup(function()
+    library = program.library("names")
+    names = rig.shell("mktemp -d"):match("%S+")
+end)
+teardown(function()
+    os.remove(library)
+    rig.shell("rm -r %s", names)
+end)
+before_each(function() pods = {} end)
+after_each(function()
+    for _, each in ipairs(pods) do each:stop() end
+    rig.close_sessions()
+    rig.shell("rm -f %s/*", names)
+end)
+
+-- Holds a lock, and does what it is told to.
+local HOLDER = [[
+    local core = require "zklock.core"
+    local session = assert(zklock.connect(HOSTS, { timeout = TIMEOUT }))
+    local lease = assert(session:mutex(PATH):acquire(5))
+    local id, verbs = session:id(), {}
+    -- A lease that is held now and was never lost, of the same session.
+    function verbs.held()
+        local ok, message = lease:check(20)
+        return ok and lease:held() and session:id() == id and "held" or message or lease:state()
+    end
+    function verbs.suspended()
+        while session:state() ~= "suspended" do zklock.sleep(0.01) end
+        return "suspended"
+    end
+    function verbs.late()
+        local begin, other = core.now(), session:mutex(PATH .. "-other")
+        local got, _, code = other:acquire(0.3)
+        return code or tostring(got), core.now() - begin < 5 and "in time" or "late"
+    end
+    function verbs.hosts(text)
+        local ok, message, code = session:set_hosts(text, 5)
+        return ok and "true" or code or message
+    end
+    function verbs.close() return tostring(session:close()) end
+    say("ready")
+    for line in io.lines() do
+        local verb, argument = line:match("^(%l+) ?(.*)$")
+        say(verbs[verb](argument))
+    end
+]]
+
+local function hold(hosts, timeout)
+    local child = program.start(hosts, ("local PATH, TIMEOUT = %q, %g\n"):format(
+        rig.path(), timeout) .. HOLDER,
+        { preload = library, input = true, environment = "NAMES=" .. names })
+    child:says("ready")
+    return child
+end
+
+local function ask(child, verb, ...)
+    child:tell(verb)
+    child:says(...)
+end
+
+local function over(child)
+    child:tell(nil)
+    child:ends()
+end
+
+
+describe("a session #server #real", function()
+    it("goes on when its only server gets another address", function()
+        local old, new = pod(), pod()
+        name("zk", old)
+        local child = hold("zk.test", 6)
+        name("zk", new)
+        ends(old)
+        ask(child, "held", "held")
+        over(child)
+    end)
+
+    it("goes on when a name resolves to nothing for a while, then to other servers", function()
+        local old, new = { pod(), pod() }, { pod(), pod(), pod() }
+        name("zk", old[1], old[2])
+        local child = hold("zk.test", 10)
+        name("zk")
+        ends(old[1])
+        ends(old[2])
+        ask(child, "suspended", "suspended")
+        name("zk", new[1], new[2], new[3])
+        ask(child, "held", "held")
+        over(child)
+    end)
+
+    it("goes on when one server after the other moves #slow", function()
+        local old, new, list = {}, {}, {}
+        for i = 1, 3 do
+            old[i], new[i] = pod(), pod()
+            name("zk" .. i, old[i])
+            list[i] = "zk" .. i .. ".test"
+        end
+        local child = hold(table.concat(list, ","), 6)
+        for i = 1, 3 do
+            name("zk" .. i, new[i])
+            ends(old[i])
+            ask(child, "held", "held")
+        end
+        over(child)
+    end)
+
+    it("ends no wait, and no close, late while the resolver hangs", function()
+        local old, new = pod(), pod()
+        name("zk", old)
+        local child = hold("zk.test", 20)
+        files.write(names .. "/hangs", "")
+        name("zk", new)
+        ends(old)
+        ask(child, "suspended", "suspended")
+        ask(child, "late", "timeout\tin time")
+        ask(child, "close", "true")
+        os.remove(names .. "/hangs")
+        over(child)
+    end)
+
+    it("goes on when a resolver answers after a while", function()
+        local old, new = pod(), pod()
+        name("zk", old)
+        local child = hold("zk.test", 20)
+        files.write(names .. "/hangs", "")
+        name("zk", new)
+        ends(old)
+        ask(child, "suspended", "suspended")
+        os.remove(names .. "/hangs")
+        ask(child, "held", "held")
+        over(child)
+    end)
+
+    it("goes on with other names that it is given", function()
+        local old, new = pod(), pod()
+        name("old", old)
+        name("new", new)
+        local child = hold("old.test", 6)
+        ask(child, "hosts new.test", "true")
+        ends(old)
+        ask(child, "held", "held")
+        over(child)
+    end)
+
+    it("goes on with other names that it is given while it is suspended", function()
+        local old, new = pod(), pod()
+        name("old", old)
+        name("new", new)
+        local child = hold("old.test", 6)
+        ends(old)
+        ask(child, "suspended", "suspended")
+        ask(child, "hosts new.test", "true")
+        ask(child, "held", "held")
+        over(child)
+    end)
+
+    it("keeps its servers if the new ones do not answer", function()
+        local old, new = pod(), pod()
+        name("old", old)
+        name("new", new)
+        ends(new)
+        local child = hold("old.test", 6)
+        ask(child, "hosts new.test", "timeout")
+        ask(child, "held", "held")
+        over(child)
+    end)
+
+    it("keeps its servers if a new one does not know it", function()
+        local strangers = rig.server()
+        finally(function() strangers:stop() end)
+        local old = pod()
+        name("old", old)
+        local child = hold("old.test", 6)
+        ask(child, "hosts " .. strangers.hosts, "conflict")
+        ask(child, "held", "held")
+        over(child)
+    end)
+end)
