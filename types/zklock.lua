@@ -371,6 +371,14 @@ function session:close(options) end
 ---@field drain? number seconds to wait first, until no owner holds or waits
 ---@field drain_waiters? boolean false: waiters get "closed" at once
 
+---Gives a live session other servers of the same ensemble.
+---@param hosts string as for zklock.connect, with the same chroot
+---@param timeout? number|zklock.TimeoutOptions seconds, default: the session timeout
+---@return true? ok
+---@return string? message
+---@return zklock.Code? code "conflict", "timeout", "unsupported", "closed"
+function session:set_hosts(hosts, timeout) end
+
 ---@param path string
 ---@param timeout? number|zklock.TimeoutOptions seconds, default: the session timeout
 ---@return string? data

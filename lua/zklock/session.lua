@@ -22,7 +22,6 @@ local paths = require "zklock.path"
 local receiver = require "zklock.receiver"
 local sessions = require "zklock.sessions"
 local sorted_names = require "zklock.sorted_names"
-local split_hosts = require("zklock.hosts").split
 local wait = require "zklock.wait"
 
 local ipairs, pairs, pcall, setmetatable = ipairs, pairs, pcall, setmetatable
@@ -266,37 +265,8 @@ function Session:locked(prefix, key, fn, opts)
 end
 
 
-local function moved(request, session, hosts)
-    local code = request.handle:result()
-    if code ~= "ok" then
-        return failure(code, hosts.text, code == "conflict" and
-                       "a server there does not know this session" or nil)
-    end
-    session.hosts = hosts.text
-    return true
-end
-
-
---- Gives a live session other servers of the same ensemble, or of one that took over its data.
--- Until one of them has answered that it knows the session nothing changes.
----@param text string as for zklock.connect, with the same chroot
----@param timeout? number|table seconds, or { timeout }, default: the session timeout
----@return true? ok
----@return string? message
----@return string? code "conflict": a server does not know the session; "timeout": none answered;
--- "unsupported": "memory:"
-function Session:set_hosts(text, timeout)
-    local hosts = split_hosts(text)
-    if hosts.chroot ~= self.chroot then
-        misuse.refuse("set_hosts: the chroot of a session stays: expected %s, not %s",
-                      misuse.show(self.chroot), misuse.show(hosts.chroot))
-    end
-    if self:forked() then return failure("forked", text) end
-    timeout = options.timeout(timeout, self:timeout())
-    local handle = not hosts.in_memory and self.handle:set_hosts(hosts.hosts, timeout)
-    if not handle then return failure("unsupported", text, "only a session with ZooKeeper moves") end
-    return self:await(handle, timeout, moved, self, hosts)
-end
+--- Gives a live session other servers.
+Session.set_hosts = require "zklock.move"
 
 
 local function take_data(request, path)
