@@ -7,7 +7,7 @@ local rig = require "spec.rig"
 local library, names, pods
 local server = rig.shared()
 
--- A name has these pods' addresses; none: it does not resolve.
+-- Gives a name the addresses of these pods; without any it does not resolve.
 local function name(text, ...)
     local addresses = {}
     for i, pod in ipairs{ ... } do addresses[i] = pod.hosts .. "\n" end

@@ -1,5 +1,5 @@
 /*
- * names.c - to be preloaded: a resolver whose answers change while the program runs. The name
+ * names.c - a preloaded resolver, whose answers change while the program runs. The name
  * NAME.test has the addresses in the file $NAMES/NAME, "127.0.0.1:PORT" each on a line; without
  * a file it does not resolve. While there is a file $NAMES/hangs, no such name is answered.
  */

@@ -16,7 +16,7 @@
 #include "clock.h"
 
 struct zkl_stop {
-    uint64_t key; /* of an address: equal keys are one address */
+    uint64_t key; /* an address; equal keys are one address */
     bool tried;   /* since the connection was lost */
 };
 
@@ -27,7 +27,7 @@ struct zkl_route {
     bool fresh;          /* the names were resolved since the connection was lost */
     zkl_time open_at;    /* no attempt before */
     zkl_time resolve_at; /* when to resolve the names */
-    uint64_t chance;     /* of the order and of pauses */
+    uint64_t chance;     /* seeds the order and the pauses */
 };
 
 void zkl_route_init(struct zkl_route *route, uint64_t seed, zkl_time now);
@@ -40,8 +40,8 @@ void zkl_route_lost(struct zkl_route *route, zkl_time timeout, zkl_time now);
 /* When the names are to be resolved; ZKL_NEVER while there is a connection. */
 zkl_time zkl_route_resolve_due(const struct zkl_route *route);
 /*
- * The addresses of the names, or none, when they could not be resolved: then the old ones stay. An
- * address that was tried already remains so. False: out of memory; the old ones stay.
+ * The addresses of the names. Without any, because they could not be resolved, the old ones stay.
+ * An address that was tried already remains so. False: out of memory; the old ones stay.
  */
 bool zkl_route_resolved(struct zkl_route *route, const uint64_t *keys, size_t count,
                         zkl_time timeout, zkl_time now);

@@ -3,7 +3,7 @@
  *
  * libzookeeper goes through a fixed host list by itself: it does not resolve a name again, comes
  * back to a server ten times a second, and tries only every other address of an even number
- * (ZOOKEEPER-2466). So the host list of a handle has one server, and the gate: a listening socket
+ * (ZOOKEEPER-2466). So the host list of a handle has one server, and the gate, a listening socket
  * of this process. A connection that fails or ends leads to the gate next. There libzookeeper
  * waits for a greeting, which never comes, until the list has the next server and the gate closes
  * the connection.
@@ -38,7 +38,7 @@ void zkl_gate_init(struct gate *gate) {
     *gate = (struct gate){.listener = -1, .waiting = -1, .look_at = ZKL_NEVER};
 }
 
-/* A forked child may have the descriptor, too: only shutdown() ends the connection for it. */
+/* A forked child may have the descriptor, too, and only shutdown() ends the connection for both. */
 static void drop(int *descriptor) {
     if (*descriptor < 0) return;
     shutdown(*descriptor, SHUT_RDWR);
@@ -170,7 +170,7 @@ bool zkl_gate_waits(struct gate *gate, zkl_time timeout, zkl_time now) {
 
 /*
  * libzookeeper goes on to the second entry. It takes a list for the same if each address of the old
- * one is in it, whatever the port: so a list without the last server comes between.
+ * one is in it, whatever the port. So a list without the last server comes between.
  */
 void zkl_gate_open(struct gate *gate, zhandle_t *handle, const struct sockaddr_storage *server,
                    zkl_time now) {

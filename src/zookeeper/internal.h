@@ -1,5 +1,5 @@
 /*
- * internal.h - what the files of src/zookeeper share.
+ * internal.h - declarations that the files of src/zookeeper share.
  *
  * Threads of a link: libzookeeper's two for each handle, with a second handle while the first one
  * is in doubt (probe.c); and short-lived ones, for each opening or closing of a handle (handle.c)
@@ -30,7 +30,7 @@ struct servers {
     size_t count;
 };
 
-/* A host list as it was given. It lives as long as the link: other threads may read it. */
+/* A host list as it was given. It lives as long as the link, because other threads may read it. */
 struct hosts {
     struct hosts *next; /* the one before */
     char text[];
@@ -39,7 +39,7 @@ struct hosts {
 /* Where libzookeeper waits between two servers; gate.c. */
 struct gate {
     int listener;                    /* -1: closed */
-    struct sockaddr_storage address; /* of the listener */
+    struct sockaddr_storage address; /* the listener's */
     struct sockaddr_storage server;  /* the last one that libzookeeper was let through to */
     int waiting;                     /* libzookeeper's connection; -1: it is elsewhere */
     zkl_time look_at;                /* whether it waits; ZKL_NEVER: it is connected to a server */
@@ -78,9 +78,9 @@ struct zkl_link {
 
     zhandle_t *handle;               /* open; NULL: none, requests cannot be sent */
     zhandle_t *retired;              /* to be closed by the worker */
-    struct gate gate;                /* of the handle */
+    struct gate gate;                /* the handle's */
     struct servers servers;          /* in the order of both routes */
-    struct zkl_route route;          /* of the handle, or to the next one */
+    struct zkl_route route;          /* to the handle's next server */
     bool resolving;                  /* a thread resolves the hosts */
     struct probe probe;              /* beside a handle that is not connected for long */
     bool working;                    /* a worker thread runs */

@@ -111,7 +111,7 @@ const struct sockaddr_storage *zkl_link_choose(const struct zkl_link *link,
     return &link->servers.list[index % link->servers.count];
 }
 
-/* Between two attempts while the client is closing: it has seconds. */
+/* The pace of attempts while the client is closing, which takes seconds. */
 #define CLOSING_PACE (ZKL_SECOND / 4)
 
 /* Lets a handle that waits at its gate through to the next server. */

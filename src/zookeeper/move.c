@@ -3,7 +3,7 @@
  *
  * A thread resolves the new names and greets the servers (greeting.c), one after the other, until
  * one of them knows the session. Then the names are the link's, and the connection that
- * libzookeeper still has is of no use: its server answers the next sync with "session moved" and
+ * libzookeeper still has is of no use. Its server answers the next sync with "session moved" and
  * hangs up. So libzookeeper comes to the gate, and is let through to a new server.
  */
 #include <errno.h>

@@ -1,5 +1,5 @@
 /*
- * names.c - resolves the names of the hosts, in a thread of their own: a resolver may hang.
+ * names.c - resolves the names of the hosts, in a thread of their own, because a resolver may hang.
  *
  * Nothing waits for that thread. It has a reference to the client, and what it brings too late is
  * not used.
@@ -32,35 +32,33 @@ void zkl_names_give(const struct zkl_link *link, struct zkl_route *route) {
     free(keys);
 }
 
-static void take(struct zkl_link *link, int error, const struct servers *found) {
+/* Resolving ended without addresses; 0: the link has other hosts by now. */
+static void fail(struct zkl_link *link, int error) {
     link->resolving = false;
-    if (error) {
-        if (link->opening) link->trouble.error = error;
-        zkl_route_resolved(&link->route, NULL, 0, zkl_link_timeout(link), zkl_now());
-        return;
-    }
+    if (error && link->opening) link->trouble.error = error;
+    if (error) zkl_route_resolved(&link->route, NULL, 0, zkl_link_timeout(link), zkl_now());
+}
+
+static void take(struct zkl_link *link, const struct servers *found) {
+    link->resolving = false;
     free(link->servers.list);
     link->servers = *found;
     zkl_names_give(link, &link->route);
     if (link->probe.handle) zkl_names_give(link, &link->probe.route);
 }
 
-/* The link has other hosts by now. */
-static void drop(struct zkl_link *link, int error, struct servers *found) {
-    link->resolving = false;
-    if (!error) free(found->list);
-}
-
 static void *resolve(void *argument) {
     struct zkl_link *link = argument;
-    struct servers found;
+    struct servers found = {0};
     zkl_lock(link->client);
     const struct hosts *hosts = link->hosts;
     zkl_unlock(link->client);
     int error = zkl_hosts_resolve(hosts->text, &found);
     zkl_client_enter(link->client);
-    if (hosts == link->hosts) take(link, error, &found);
-    else drop(link, error, &found);
+    bool wanted = hosts == link->hosts;
+    if (wanted && !error) take(link, &found);
+    else fail(link, wanted ? error : 0);
+    if (!wanted) free(found.list);
     zkl_client_wake(link->client, 0);
     zkl_client_leave(link->client);
     zkl_client_drop(link->client);
@@ -73,6 +71,6 @@ void zkl_names_resolve(struct zkl_link *link, zkl_time now) {
     link->resolving = true;
     int error = zkl_thread_start(resolve, link);
     if (!error) return;
-    take(link, error, NULL); /* no thread could be started: later */
+    fail(link, error); /* no thread could be started; later */
     zkl_client_drop(link->client);
 }
