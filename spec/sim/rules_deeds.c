@@ -254,13 +254,16 @@ void rules_on_own_write(int which, int session, const struct item *item) {
     require(known, "a member writes to no node of another's, and removes none");
 }
 
-/* The member's newest data, or what others wrote over them. */
-/* Nobody is told of a refusal that comes after the deadline of its set. */
+/*
+ * Its node was given the newest data, which others may have overwritten since. Nobody is told of a
+ * refusal that comes after the deadline of its set.
+ */
 static bool has_newest(const struct deed *deed) {
     const struct datum *datum = &world.data[deed->datum];
-    const struct fact *fact = fact_now(datum);
-    while (fact > datum->facts && fact->word && fact->word < MEMBERS_WORD) fact--;
-    return !deed->word || fact->word == deed->word || world.setting.refusals;
+    const struct fact *fact = fact_now(datum), *now = fact;
+    if (!deed->word || world.setting.refusals) return true;
+    while (fact > datum->facts && fact->born == now->born && fact->word != deed->word) fact--;
+    return fact->born == now->born && fact->word == deed->word;
 }
 
 static bool member_is_up_to_date(const struct client *client, const struct deed *deed) {
