@@ -72,7 +72,6 @@ static void take_down(struct zkl_board *board, struct threaded *self) {
     *self->posted = self->next_posted;
     if (self->next_posted) self->next_posted->posted = self->posted;
     else board->end = self->posted;
-    self->posted = NULL;
     if (!board->first && board->piped) board->piped = read(board->pipe[0], &byte, 1) != 1;
 }
 
@@ -80,7 +79,8 @@ static void take_down(struct zkl_board *board, struct threaded *self) {
 
 void zkl_board_update(struct threaded *self, bool has_events) {
     struct zkl_board *board = self->board;
-    if (!board || has_events == (self->posted != NULL)) return;
+    if (!board || has_events == self->on_board) return;
+    self->on_board = has_events;
     pthread_mutex_lock(&board->mutex);
     if (has_events) post(board, self);
     else take_down(board, self);

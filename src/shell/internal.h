@@ -33,7 +33,8 @@ struct threaded {
     char door_path[ZKL_SOCKET_PATH];
     zkl_board *board; /* NULL: it joined none */
     uint64_t board_number;
-    struct threaded *next_posted, **posted; /* on the board; NULL: it is not on it */
+    bool on_board;
+    struct threaded *next_posted, **posted; /* on the board, whose mutex guards them */
     int bell;                               /* the host's connection; -1: none */
     bool rung; /* a byte was sent, and zkl_client_heard() not called since */
 };
