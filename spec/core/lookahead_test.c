@@ -63,6 +63,18 @@ static void watching(void) {
         CHECK_IS(got_lookahead(ZKL_UNKNOWN), 0);
         CHECK_IS(scene_resume(), ZKL_DO_WATCH_LOOKAHEAD);
     }
+    TEST("a lookahead that gave way while it was asked for is forgotten if it is gone") {
+        REACH(FIRST, SECOND);
+        struct zkl_contender *second = zkl_contender_ref(s.claim.lookahead);
+        zkl_claim_overlook(&s.claim);
+        CHECK_IS(scene_did(zkl_claim_got_ahead(&s.claim, second, ZKL_DONE, ZKL_OK, s.now)), 0);
+        CHECK(second->listed);
+        CHECK_IS(scene_did(zkl_claim_got_ahead(&s.claim, second, ZKL_ABSENT, ZKL_OK, s.now)), 0);
+        CHECK(!second->listed);
+        CHECK_IS(scene_beat(), ZKL_DO_WATCH_LOOKAHEAD);
+        CHECK_TEXT(s.claim.lookahead->name, FIRST);
+        zkl_contender_unref(second);
+    }
     TEST("a claim that is given up looks ahead no more") {
         REACH(FIRST);
         scene_cancel(ZKL_TIMEOUT);

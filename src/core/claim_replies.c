@@ -246,10 +246,17 @@ static zkl_actions got_lookahead(struct zkl_claim *claim, enum zkl_reply reply) 
     return 0;
 }
 
+/* The claim no longer waits for that node; but one that is gone is not asked about again. */
+static zkl_actions got_other(struct zkl_claim *claim, struct zkl_contender *contender,
+                             enum zkl_reply reply) {
+    if (reply == ZKL_ABSENT) zkl_line_forget(claim->line, contender);
+    return 0;
+}
+
 zkl_actions zkl_claim_got_ahead(struct zkl_claim *claim, struct zkl_contender *contender,
                                 enum zkl_reply reply, enum zkl_code why, zkl_time now) {
     if (looks_ahead_to(claim, contender)) return got_lookahead(claim, reply);
-    if (!awaits(claim, contender)) return 0;
+    if (!awaits(claim, contender)) return got_other(claim, contender, reply);
     switch (reply) {
     case ZKL_DONE: break; /* watched: its event will come */
     case ZKL_ABSENT: return ahead_gone(claim, contender, now);
