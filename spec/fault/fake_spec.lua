@@ -4,7 +4,6 @@
 
 local core = require "zklock.core"
 local fault = require "spec.fault.fault"
-local program = require "spec.fault.program"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
@@ -186,36 +185,5 @@ describe("a server that", function()
         assert.is_true(count <= most(begin), count .. " sessions")
         fake:command("error 0")
         rig.wait_for("an answer", function() return session:get("/", 1) end)
-    end)
-end)
-
-
-describe("a server that has moved to another address", function()
-    it("is found again, by its name, with a new session #slow", function()
-        local library, address = program.library("resolver"), os.tmpname()
-        local old = rig.servant("perl spec/fault/fake.pl")
-        local port = old:greet()
-        local new = rig.servant("perl spec/fault/fake.pl 127.0.0.2:" .. port)
-        assert.equal(port, new:greet())
-        finally(function()
-            new:stop()
-            os.remove(library)
-            os.remove(address)
-        end)
-        program.write(address, "127.0.0.1")
-        old:command("grant 1000")
-        local child = program.start("zookeeper.test:" .. port, [[
-            local session = assert(zklock.connect(HOSTS))
-            say(session:state())
-            while session:stats().expiries == 0 do zklock.sleep(0.01) end
-            say(tostring(session:get("/", 20)))
-            session:close()
-        ]], { preload = library, environment = "RESOLVED=" .. address })
-        child:says("connected")
-        program.write(address, "127.0.0.2")
-        old:stop()
-        child:says("")
-        child:ends()
-        assert.equal("0", new:command("sessions"))
     end)
 end)

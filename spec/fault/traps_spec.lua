@@ -108,7 +108,7 @@ describe("trap 2: an even number of addresses", function()
                 if word == "live" then live = each else each:command("refuse") end
                 return each.hosts
             end)
-            local session = rig.session(hosts, { timeout = 20 })
+            local session = rig.session(hosts, { timeout = 10 })
             for i = 1, 6 do
                 fault.suspend(live, session)
                 zklock.sleep(0.05 * (i % 3)) -- it goes round, once or more

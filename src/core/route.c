@@ -28,6 +28,7 @@ static uint64_t below(struct zkl_route *route, uint64_t limit) {
 
 void zkl_route_connected(struct zkl_route *route) {
     route->connected = true;
+    route->last = route->chosen;
 }
 
 static zkl_time tenth_of(zkl_time timeout) {
@@ -97,16 +98,27 @@ void zkl_route_hurry(struct zkl_route *route, zkl_time by) {
     if (route->open_at > by) route->open_at = by;
 }
 
+/* An untried server, the last one only if there is no other; else each in turn. */
+static size_t choose(const struct zkl_route *route) {
+    size_t lost = route->count;
+    for (size_t i = 0; i < route->count; i++) {
+        size_t index = (route->next + i) % route->count;
+        if (route->stops[index].tried) continue;
+        if (route->stops[index].key != route->last) return index;
+        lost = index;
+    }
+    return lost < route->count ? lost : route->next % route->count;
+}
+
 size_t zkl_route_next(struct zkl_route *route, zkl_time timeout, zkl_time now) {
     assert(now >= zkl_route_due(route));
-    size_t index = route->next % route->count;
-    for (size_t i = 0; i < route->count && route->stops[index].tried && !all_tried(route); i++)
-        index = (index + 1) % route->count;
+    size_t index = choose(route);
+    route->chosen = route->stops[index].key;
     route->stops[index].tried = true;
     route->next = index + 1;
     if (all_tried(route)) {
         zkl_time tenth = tenth_of(timeout);
-        route->open_at = now + tenth + (zkl_time)below(route, (uint64_t)tenth);
+        route->open_at = now + tenth + (zkl_time)below(route, (uint64_t)tenth / 2 + 1);
     }
     return index;
 }

@@ -4,7 +4,8 @@
  *
  * Names are resolved again whenever a connection is lost, and from time to time until there is
  * another one. The first attempt waits a moment for these addresses. Each address is tried once
- * without delay, then one address in each tenth of the session timeout, or later.
+ * without delay, and the address of the lost connection after the others, because its server may
+ * hang. Then one address is tried in each tenth of the session timeout, or a little later.
  */
 #ifndef ZKL_ROUTE_H
 #define ZKL_ROUTE_H
@@ -22,7 +23,8 @@ struct zkl_stop {
 
 struct zkl_route {
     struct zkl_stop *stops;
-    size_t count, next; /* `next` is where the search for an untried stop begins */
+    size_t count, next;    /* `next` is where the search for an untried stop begins */
+    uint64_t chosen, last; /* keys: of the latest attempt; of the latest connection */
     bool connected;
     bool fresh;          /* the names were resolved since the connection was lost */
     zkl_time open_at;    /* no attempt before */
