@@ -648,6 +648,22 @@ static void edges(void) {
     }
 }
 
+static void condition(void) {
+    TEST("a holder back from a condition watches for others, though some waited before") {
+        begin(KEEP);
+        scene_start();
+        scene_created(42, 1042);
+        LISTED(s.claim.node.name, "lock-0000000050");
+        CHECK(s.claim.ends);
+        scene_await(ZKL_NEVER);
+        zkl_claim_created(&s.part, ZKL_DONE, ZKL_OK, scene_name_of(&s.part, 9), 0);
+        zkl_claim_signalled(&s.part);
+        CHECK_IS(scene_did(zkl_claim_partner_changed(&s.claim)), ENTERS);
+        scene_created(51, 1051);
+        CHECK_IS(LISTED(s.claim.node.name), ZKL_DO_GRANT | ZKL_DO_WATCH_CHILDREN);
+    }
+}
+
 int main(void) {
     taking();
     sharing();
@@ -658,5 +674,6 @@ int main(void) {
     restraint();
     edges();
     scene_close();
+    condition();
     return check_report();
 }

@@ -51,6 +51,7 @@ zkl_actions zkl_claim_enter(struct zkl_claim *claim) {
     if (zkl_claim_asks_too_often(claim)) return zkl_claim_rest(claim);
     claim->state = ZKL_CREATE;
     claim->stalled = claim->unseen = claim->recheck = false;
+    claim->ends = false; /* after a condition it still tells of the node before */
     forget_node(claim);
     if (is_part(claim)) return gather(claim);
     name_attempt(claim);
