@@ -60,7 +60,6 @@ int zkl_gate_begin(struct gate *gate) {
     struct sockaddr_storage *address = &gate->address;
     socklen_t size = sizeof(struct sockaddr_in);
     zkl_gate_init(gate);
-    zkl_gate_look(gate, zkl_now());
     memset(address, 0, sizeof *address);
     address->ss_family = AF_INET;
     inet_pton(AF_INET, ZKL_GATE_HOST, &ipv4(address)->sin_addr);
@@ -72,6 +71,7 @@ int zkl_gate_begin(struct gate *gate) {
         zkl_gate_end(gate);
         return error;
     }
+    zkl_gate_look(gate, zkl_now());
     return 0;
 }
 
@@ -142,6 +142,7 @@ char *zkl_gate_list(struct gate *gate, const struct sockaddr_storage *server, co
 /* --- rounds ---------------------------------------------------------------------------------- */
 
 void zkl_gate_look(struct gate *gate, zkl_time now) {
+    if (gate->listener < 0) return;
     gate->pause = FIRST_LOOK;
     gate->look_at = now + FIRST_LOOK;
 }
@@ -150,11 +151,14 @@ void zkl_gate_ignore(struct gate *gate) {
     gate->look_at = ZKL_NEVER;
 }
 
-/* For how long libzookeeper has waited. The kernel counts on while this process is stopped. */
+/*
+ * For how long libzookeeper has waited. The kernel counts on while this process is stopped; one
+ * that does not tell is taken for one that was asked at once.
+ */
 static zkl_time wait_of(int waiting) {
     struct tcp_info info;
     socklen_t size = sizeof info;
-    if (getsockopt(waiting, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return ZKL_NEVER;
+    if (getsockopt(waiting, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return 0;
     return (zkl_time)info.tcpi_last_data_recv * (ZKL_SECOND / 1000);
 }
 

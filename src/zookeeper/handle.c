@@ -78,7 +78,7 @@ static void on_connected(struct zkl_link *link, zhandle_t *handle) {
     postpone_first_question(link);
     zkl_gate_ignore(&link->gate);
     zkl_route_connected(&link->route);
-    zkl_link_close_on_exec(&link->gate);
+    zkl_link_close_on_exec(link, &link->gate);
     zkl_session_connected(link->session, id_of(handle), timeout);
 }
 
@@ -164,15 +164,20 @@ int zkl_handle_open(struct zkl_link *link, const clientid_t *id, watcher_fn watc
     return error;
 }
 
+/* Where no gate can be made, libzookeeper goes through all servers by itself. The mutex is held. */
+static char *host_list(struct zkl_link *link, struct gate *gate, struct zkl_route *route) {
+    const struct sockaddr_storage *server = zkl_link_choose(link, route);
+    if (zkl_gate_begin(gate) == 0) return zkl_gate_list(gate, server, link->chroot);
+    return zkl_hosts_format(&link->servers, link->chroot);
+}
+
 /* Opens a handle for a new session. The mutex is not held. 0, or an errno value. */
 static int open_handle(struct zkl_link *link, struct gate *gate, struct zkl_route *route,
                        zhandle_t **to) {
     zkl_lock(link->client);
-    int error = zkl_gate_begin(gate);
-    const struct sockaddr_storage *server = zkl_link_choose(link, route);
-    char *hosts = error ? NULL : zkl_gate_list(gate, server, link->chroot);
+    char *hosts = host_list(link, gate, route);
     zkl_unlock(link->client);
-    if (!error) error = hosts ? zkl_thread_room() : ENOMEM;
+    int error = hosts ? zkl_thread_room() : ENOMEM;
     zkl_gate_keep_order();
     if (!error) error = open_at(link, hosts, NULL, on_event, link, to);
     zkl_gate_any_order();

@@ -170,7 +170,8 @@ const struct sockaddr_storage *zkl_link_choose(const struct zkl_link *link,
                                                struct zkl_route *route); /* not before it is due */
 /* Both belong to the link from now on. */
 void zkl_link_take_hosts(struct zkl_link *link, struct hosts *hosts, const struct servers *servers);
-void zkl_link_close_on_exec(const struct gate *gate); /* the sockets of its handle */
+/* The sockets of the gate's handle. */
+void zkl_link_close_on_exec(const struct zkl_link *link, const struct gate *gate);
 
 /* hosts.c */
 int zkl_hosts_resolve(const char *hosts, struct servers *servers);

@@ -68,10 +68,10 @@ static bool is_connecting(const struct zkl_link *link) {
     return link->handle && zkl_session_connection(link->session) != ZKL_SESSION_CONNECTED;
 }
 
-void zkl_link_close_on_exec(const struct gate *gate) {
+void zkl_link_close_on_exec(const struct zkl_link *link, const struct gate *gate) {
     struct sockaddr_storage peers[] = {gate->address, gate->server};
     struct servers servers = {peers, 2};
-    if (gate->listener >= 0) zkl_descriptors_sockets(&servers);
+    zkl_descriptors_sockets(gate->listener >= 0 ? &servers : &link->servers);
 }
 
 /*
@@ -81,8 +81,8 @@ void zkl_link_close_on_exec(const struct gate *gate) {
  */
 static void sweep(struct zkl_link *link, zkl_time now) {
     if (!is_connecting(link) || now < link->sweep_at) return;
-    zkl_link_close_on_exec(&link->gate);
-    zkl_link_close_on_exec(&link->probe.gate);
+    zkl_link_close_on_exec(link, &link->gate);
+    if (link->probe.handle) zkl_link_close_on_exec(link, &link->probe.gate);
     bool soon = now < link->unconnected_since + SWEEP_SOON_FOR ||
                 now < link->probe.open_at + SWEEP_SOON_FOR;
     link->sweep_at = now + (soon ? SWEEP_SOON : SWEEP_LATER);

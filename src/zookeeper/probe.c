@@ -48,7 +48,7 @@ static void on_connected(struct zkl_link *link) {
     zkl_handle_give_credentials(link, probe->handle, &probe->credentials_given, NULL);
     zkl_gate_ignore(&probe->gate);
     zkl_route_connected(&probe->route);
-    zkl_link_close_on_exec(&probe->gate);
+    zkl_link_close_on_exec(link, &probe->gate);
 }
 
 /* A probe that loses its connection is replaced: its session might be refused as well. */
