@@ -205,6 +205,21 @@ describe("a lease", function()
         assert.is_true(next_lease:check(20))
     end)
 
+    it("is told lost while its function still handles suspect #server #real #slow", function()
+        local proxy = rig.proxy_for_test(server.hosts)
+        local session, told = rig.session(proxy.hosts, { timeout = 3 }), {}
+        local lease = assert(session:mutex(rig.path()):acquire(20))
+        lease:on_lost(function(_, state)
+            told[#told + 1] = state
+            if state == "suspect" then rig.wait_for("lost", function() return told[2] end) end
+            told[#told + 1] = "end of " .. state
+        end)
+        proxy:command("halfopen")
+        rig.wait_for("the end of both", function() return told[4] end)
+        assert.same({ "suspect", "lost", "end of lost", "end of suspect" }, told)
+        proxy:command("flow")
+    end)
+
     it("is lost when its node was deleted: check knows at once (PIT-07)", function()
         local lease, told = leased{ timeout = 30 }
         delete_node(lease)
