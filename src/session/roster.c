@@ -75,7 +75,7 @@ static void end(struct zkl_roster *roster) {
     let_go(roster);
     if (!roster->note.posted) return;
     zkl_events_remove(roster->session, &roster->note);
-    zkl_roster_unref(roster);
+    roster->references--; /* the program still has its own */
 }
 
 void zkl_roster_end_all(struct zkl_session *session) {
