@@ -1,7 +1,9 @@
 # install.mk - make test-install: the commands of README.md, docs/install.md and docs/start.md, each
-# section in a root of its own. Included by the top Makefile.
+# section in a root of its own. Included by the top Makefile. It takes eight minutes of a processor,
+# nine in all, and twice as long beside many other tests.
 #
 #   make test-install SECTION="docs/install.md#Without LuaRocks"     one section
+#   make test-install JOBS=2                                         two sections at a time
 #   make test-install VERBOSE=1                                      with all that they print
 
 .PHONY: test-install root-tools
