@@ -281,6 +281,12 @@ static void asking(void) {
         CHECK_IS(come(&s.second, false), 0);
         CHECK_IS(take(), 0);
     }
+    TEST("a holder without memory for the list says that it is held") {
+        hold(KEEP);
+        s.line.changed = true;
+        s.line.children = ZKL_WATCHED;
+        CHECK_IS(scene_did(zkl_claim_listed(&s.claim, ZKL_UNKNOWN, ZKL_OK, s.now)), ZKL_DO_MARK);
+    }
     TEST("a watch that could not be set is asked for at the release") {
         hold(KEEP);
         s.line.children = ZKL_UNWATCHED;

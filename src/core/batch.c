@@ -326,14 +326,15 @@ zkl_actions zkl_batch_leave(struct zkl_claim *claim, zkl_time now) {
 
 /*
  * A try of another session may wait for the word, and only the watch tells of the try. Where that
- * is refused, the line counts as changed, and the node says at once that it is held.
+ * is refused, or there was no memory for the list, the line counts as changed, and the node says at
+ * once that it is held.
  */
 static zkl_actions hold_listed(struct zkl_claim *claim, enum zkl_reply reply) {
     bool deaf = has_keeping_node(claim) && claim->line->children == ZKL_UNWATCHED;
     if (reply != ZKL_DONE) claim->node.listed_at = 0;
     claim->asks = reply == ZKL_UNKNOWN && deaf && !claim->node.marked;
     if (claim->asks) return stall(claim);
-    return reply == ZKL_DONE || reply == ZKL_REFUSED ? tell_held(claim) : 0;
+    return reply == ZKL_ABSENT ? 0 : tell_held(claim);
 }
 
 /* A list without an answer counts as if others waited. */
