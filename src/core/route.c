@@ -9,7 +9,8 @@
 #define LONGEST ZKL_SECOND
 
 void zkl_route_init(struct zkl_route *route, uint64_t seed, zkl_time now) {
-    *route = (struct zkl_route){.chance = seed | 1, .open_at = now, .resolve_at = now};
+    *route = (struct zkl_route){.attempts = 1, .chance = seed | 1, .open_at = now,
+                                .resolve_at = now};
 }
 
 void zkl_route_clear(struct zkl_route *route) {
@@ -40,7 +41,7 @@ static zkl_time bounded(zkl_time time) {
 }
 
 void zkl_route_lost(struct zkl_route *route, zkl_time timeout, zkl_time now) {
-    for (size_t i = 0; i < route->count; i++) route->stops[i].tried = false;
+    for (size_t i = 0; i < route->count; i++) route->stops[i].tried = 0;
     route->connected = route->fresh = false;
     route->resolve_at = now;
     route->open_at = now + bounded(tenth_of(timeout));
@@ -52,10 +53,10 @@ zkl_time zkl_route_resolve_due(const struct zkl_route *route) {
     return route->connected ? ZKL_NEVER : route->resolve_at;
 }
 
-static bool was_tried(const struct zkl_route *route, uint64_t key) {
+static uint64_t was_tried(const struct zkl_route *route, uint64_t key) {
     for (size_t i = 0; i < route->count; i++)
-        if (route->stops[i].key == key && route->stops[i].tried) return true;
-    return false;
+        if (route->stops[i].key == key) return route->stops[i].tried;
+    return 0;
 }
 
 static bool all_tried(const struct zkl_route *route) {
@@ -73,7 +74,7 @@ static bool replace(struct zkl_route *route, const uint64_t *keys, size_t count)
     free(route->stops);
     route->stops = stops;
     route->count = count;
-    route->next = (size_t)below(route, count);
+    route->first = (size_t)below(route, count);
     return true;
 }
 
@@ -98,24 +99,26 @@ void zkl_route_hurry(struct zkl_route *route, zkl_time by) {
     if (route->open_at > by) route->open_at = by;
 }
 
-/* An untried server, the last one only if there is no other; else each in turn. */
+/* The smallest is tried next: an untried server, the lost one, the one tried longest ago. */
+static uint64_t rank(const struct zkl_route *route, size_t index) {
+    const struct zkl_stop *stop = &route->stops[index];
+    return stop->tried == 0 && stop->key == route->last ? 1 : stop->tried;
+}
+
 static size_t choose(const struct zkl_route *route) {
-    size_t lost = route->count;
-    for (size_t i = 0; i < route->count; i++) {
-        size_t index = (route->next + i) % route->count;
-        if (route->stops[index].tried) continue;
-        if (route->stops[index].key != route->last) return index;
-        lost = index;
+    size_t best = route->first;
+    for (size_t i = 1; i < route->count; i++) {
+        size_t index = (route->first + i) % route->count;
+        if (rank(route, index) < rank(route, best)) best = index;
     }
-    return lost < route->count ? lost : route->next % route->count;
+    return best;
 }
 
 size_t zkl_route_next(struct zkl_route *route, zkl_time timeout, zkl_time now) {
     assert(now >= zkl_route_due(route));
     size_t index = choose(route);
     route->chosen = route->stops[index].key;
-    route->stops[index].tried = true;
-    route->next = index + 1;
+    route->stops[index].tried = ++route->attempts;
     if (all_tried(route)) {
         zkl_time tenth = tenth_of(timeout);
         route->open_at = now + tenth + (zkl_time)below(route, (uint64_t)tenth / 2 + 1);

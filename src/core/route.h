@@ -5,7 +5,8 @@
  * Names are resolved again whenever a connection is lost, and from time to time until there is
  * another one. The first attempt waits a moment for these addresses. Each address is tried once
  * without delay, and the address of the lost connection after the others, because its server may
- * hang. Then one address is tried in each tenth of the session timeout, or a little later.
+ * hang. Then one address is tried in each tenth of the session timeout, or a little later. They
+ * take turns.
  */
 #ifndef ZKL_ROUTE_H
 #define ZKL_ROUTE_H
@@ -17,13 +18,14 @@
 #include "clock.h"
 
 struct zkl_stop {
-    uint64_t key; /* an address; equal keys are one address */
-    bool tried;   /* since the connection was lost */
+    uint64_t key;   /* an address; equal keys are one address */
+    uint64_t tried; /* the number of its last attempt since the connection was lost; 0: none */
 };
 
 struct zkl_route {
     struct zkl_stop *stops;
-    size_t count, next;    /* `next` is where the search for an untried stop begins */
+    size_t count, first;   /* `first` is chosen among equals */
+    uint64_t attempts;     /* numbers them */
     uint64_t chosen, last; /* keys: of the latest attempt; of the latest connection */
     bool connected;
     bool fresh;          /* the names were resolved since the connection was lost */
