@@ -111,15 +111,12 @@ return {
       why =
         "A request for a release is not answered before the release; one that is must not be "
         .. "awaited." },
-    { "src/session/member.c", "end",
+    { "src/session/member.c", "zkl_member_end",
       "member->state == ZKL_MEMBER_ENDED",
       why =
         "Its callers have a member that has not ended; the references would be given back "
         .. "twice." },
-    { "src/session/member.c", "start",
-      "case ZKL_MEMBER_ENDED",
-      why = "A member that has ended is not in the session's list, and is due never." },
-    { "src/session/member.c", "see_nothing",
+    { "src/session/member_answers.c", "see_nothing",
       "member->refusal != ZKL_OK && member->state == ZKL_MEMBER_JOINING",
       condition = "member->state == ZKL_MEMBER_JOINING",
       why = "A refusal is noted of a create alone, which is made in JOINING." },
