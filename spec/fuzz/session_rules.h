@@ -355,9 +355,9 @@ static bool will_end(const struct zkl_request *request) {
     case REQUEST_DOWNGRADE: return stake->downgrading == request;
     case REQUEST_RELEASE: return true; /* the claim's alarm is its own */
     case REQUEST_JOIN:
-    case REQUEST_SET: return true;     /* its member's matter */
-    case REQUEST_PAUSE: return true;   /* the caller ends it */
-    case REQUEST_DRAIN: return true;   /* the last claim, or the caller */
+    case REQUEST_SET: return true;   /* its member's matter */
+    case REQUEST_PAUSE: return true; /* the caller ends it */
+    case REQUEST_DRAIN: return true; /* the last claim, or the caller */
     case REQUEST_READY:
     case REQUEST_CHECK:
     case REQUEST_QUEUE:

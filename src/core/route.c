@@ -9,8 +9,8 @@
 #define LONGEST ZKL_SECOND
 
 void zkl_route_init(struct zkl_route *route, uint64_t seed, zkl_time now) {
-    *route = (struct zkl_route){.attempts = 1, .chance = seed | 1, .open_at = now,
-                                .resolve_at = now};
+    *route =
+        (struct zkl_route){.attempts = 1, .chance = seed | 1, .open_at = now, .resolve_at = now};
 }
 
 void zkl_route_clear(struct zkl_route *route) {
