@@ -112,6 +112,8 @@ calls["session:locked"] = function(book)
     book.session:locked("/f-", 1, function() end, { timeout = 0 })("key")
 end
 
+calls["session:set_hosts"] = function(book) book.session:set_hosts(book.hosts, 0) end
+
 calls["session:election"] = function(book) book.session:election "/g" end
 
 calls["session:get"] = function(book) book.session:get(book.node, book.patience) end

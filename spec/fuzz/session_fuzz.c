@@ -284,7 +284,7 @@ static void pick_results(struct results *results, const struct zkl_rpc *rpc, int
     }
 }
 
-/* Of a member its own, as long as the server does as it is asked. */
+/* A member's data are as it wrote them, as long as the server does as it is asked. */
 static const char *pick_data(const char *path) {
     static const char *const data[] = {"fuzz", "fuzz", ZKL_SIGNAL_DATA, ZKL_REVOKE_DATA};
     const struct zkl_member *member = zkl_member_find(w.session, path);
