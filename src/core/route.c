@@ -115,7 +115,7 @@ static size_t choose(const struct zkl_route *route) {
 }
 
 size_t zkl_route_next(struct zkl_route *route, zkl_time timeout, zkl_time now) {
-    assert(now >= zkl_route_due(route));
+    assert(route->count > 0 && now >= zkl_route_due(route));
     size_t index = choose(route);
     route->chosen = route->stops[index].key;
     route->stops[index].tried = ++route->attempts;

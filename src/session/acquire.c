@@ -24,14 +24,14 @@ static struct stake *next_held(const struct zkl_session *session, struct stake *
     return stake;
 }
 
-#define EACH_HELD(session, path, stake)                                                            \
+#define EACH_HELD(session, path)                                                                   \
     for (struct stake *stake = next_held(session, (path)->granted); stake;                         \
          stake = next_held(session, stake->next_granted))
 
 /* The grant that the owner holds on the path already; NULL: none. */
 static struct stake *held_by(const struct zkl_session *session, struct path *path,
                              const char *owner) {
-    EACH_HELD(session, path, stake) {
+    EACH_HELD(session, path) {
         if (strcmp(stake->owner, owner) == 0) return stake;
     }
     return NULL;
@@ -48,12 +48,12 @@ char *zkl_session_holders(zkl_session *session, const char *path, const char *pr
     size_t size = 0;
     *count = 0;
     if (!used) return NULL;
-    EACH_HELD(session, used, stake) {
+    EACH_HELD(session, used) {
         if (begins_with(stake->owner, prefix)) size += strlen(stake->owner) + 1;
     }
     texts = end = size ? malloc(size) : NULL;
     if (!texts) return NULL;
-    EACH_HELD(session, used, stake) {
+    EACH_HELD(session, used) {
         if (!begins_with(stake->owner, prefix)) continue;
         end = stpcpy(end, stake->owner) + 1;
         ++*count;
@@ -177,7 +177,7 @@ static bool is_callers(const struct stake *stake, const struct zkl_request *requ
 static int64_t permits_of(const struct zkl_request *request, struct path *path,
                           const struct zkl_acquire_options *options) {
     int64_t permits = 0;
-    EACH_HELD(request->session, path, stake) {
+    EACH_HELD(request->session, path) {
         bool own = strcmp(stake->owner, options->owner) == 0;
         if (own || is_callers(stake, request, options)) permits += stake->claim.permits;
     }
@@ -191,7 +191,7 @@ static bool only_reads(const struct zkl_claim *claim) {
 /* A caller's grant excludes this one. */
 static bool would_wait_for_caller(const struct zkl_request *request, struct path *path,
                                   const struct zkl_acquire_options *options) {
-    EACH_HELD(request->session, path, stake) {
+    EACH_HELD(request->session, path) {
         bool beside = only_reads(&stake->claim) && options->kind == ZKL_READ;
         if (!beside && is_callers(stake, request, options)) return true;
     }

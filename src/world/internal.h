@@ -12,7 +12,8 @@
  * A world begins right after its machine's boot, so that small times are seen; a server's time in
  * milliseconds is not 0. The epoch is that moment in milliseconds since 1970.
  */
-#define BEGIN (ZKL_SECOND / 1000)
+#define BEGIN_MS 1
+#define BEGIN (BEGIN_MS * ZKL_SECOND / 1000)
 #define EPOCH INT64_C(1577836800000)
 
 /* An entry of the agenda: a server's tree, or a client. */

@@ -139,7 +139,7 @@ static bool answer(struct zkl_world *world, struct zkl_link *link, struct packet
     zkl_tree_ask(link->server->tree, link->session, packet->rpc, world->now, &answer);
     if (answer.stat) {
         stat = *answer.stat;
-        if (stat.ctime) stat.ctime += EPOCH - BEGIN / (ZKL_SECOND / 1000);
+        if (stat.ctime) stat.ctime += EPOCH - BEGIN_MS;
         answer.stat = &stat;
     }
     if (answer.error == ZKL_ERROR_SYSTEM) return false;

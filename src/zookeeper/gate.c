@@ -102,7 +102,7 @@ static bool is_waiting(struct gate *gate) {
 /* --- the list -------------------------------------------------------------------------------- */
 
 /* Three entries: the number never changes, and with an odd one each is tried (ZOOKEEPER-2466). */
-#define LIST_SIZE (3 * (ZKL_ADDRESS_SIZE + 1))
+#define LIST_SIZE ((size_t)3 * (ZKL_ADDRESS_SIZE + 1))
 
 /* `form` names the entries: g the gate, s the server, n no server. False: one has no text. */
 static bool write_list(char list[LIST_SIZE], const struct gate *gate, const char form[3]) {
