@@ -16,8 +16,8 @@ static void begin(void) {
     zkl_route_init(&route, 7, now);
 }
 
-static bool resolved(size_t count, const uint64_t *keys) {
-    return zkl_route_resolved(&route, keys, count, T, now);
+static void resolved(size_t count, const uint64_t *keys) {
+    zkl_route_resolved(&route, keys, count, T, now);
 }
 
 static void one_server(void) {

@@ -125,13 +125,14 @@ local function in_world(fn)
 end
 
 
-function jobs.losses(count)
+-- Callbacks of leases that are lost together; lock_of(session, i) gives the lock of each.
+local function lose(count, lock_of)
     in_world(function(world)
         world:process("p", function()
             local session = assert(zklock.connect("memory:cost"))
             local leases, told = {}, 0
             for i = 1, count do
-                leases[i] = assert(session:mutex("/cost/" .. i):acquire{ owner = "one" })
+                leases[i] = assert(lock_of(session, i):acquire{ owner = "one" })
                 leases[i]:on_lost(function() told = told + 1 end)
             end
             world:expire("p")
@@ -141,18 +142,16 @@ function jobs.losses(count)
 end
 
 
+function jobs.losses(count)
+    lose(count, function(session, i) return session:mutex("/cost/" .. i) end)
+end
+
+
 function jobs.losses_of_one_grant(count)
-    in_world(function(world)
-        world:process("p", function()
-            local session = assert(zklock.connect("memory:cost"))
-            local lock, leases, told = session:mutex("/cost"), {}, 0
-            for i = 1, count do
-                leases[i] = assert(lock:acquire())
-                leases[i]:on_lost(function() told = told + 1 end)
-            end
-            world:expire("p")
-            while told < count do zklock.sleep(0.01) end
-        end)
+    local lock
+    lose(count, function(session)
+        lock = lock or session:mutex("/cost")
+        return lock
     end)
 end
 

@@ -94,6 +94,18 @@ local function over(child)
     child:ends()
 end
 
+-- The resolver hangs, and the only server got another address.
+local function hold_while_it_hangs()
+    local old, new = pod(), pod()
+    name("zk", old)
+    local child = hold("zk.test", 20)
+    files.write(names .. "/hangs", "")
+    name("zk", new)
+    ends(old)
+    ask(child, "suspended", "suspended")
+    return child
+end
+
 
 describe("a session #server #real", function()
     it("goes on when its only server gets another address", function()
@@ -136,13 +148,7 @@ describe("a session #server #real", function()
     end)
 
     it("ends no wait, and no close, late while the resolver hangs", function()
-        local old, new = pod(), pod()
-        name("zk", old)
-        local child = hold("zk.test", 20)
-        files.write(names .. "/hangs", "")
-        name("zk", new)
-        ends(old)
-        ask(child, "suspended", "suspended")
+        local child = hold_while_it_hangs()
         ask(child, "late", "timeout\tin time")
         ask(child, "close", "true")
         os.remove(names .. "/hangs")
@@ -150,13 +156,7 @@ describe("a session #server #real", function()
     end)
 
     it("goes on when a resolver answers after a while", function()
-        local old, new = pod(), pod()
-        name("zk", old)
-        local child = hold("zk.test", 20)
-        files.write(names .. "/hangs", "")
-        name("zk", new)
-        ends(old)
-        ask(child, "suspended", "suspended")
+        local child = hold_while_it_hangs()
         os.remove(names .. "/hangs")
         ask(child, "held", "held")
         over(child)

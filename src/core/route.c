@@ -78,15 +78,13 @@ static bool replace(struct zkl_route *route, const uint64_t *keys, size_t count)
     return true;
 }
 
-bool zkl_route_resolved(struct zkl_route *route, const uint64_t *keys, size_t count,
+void zkl_route_resolved(struct zkl_route *route, const uint64_t *keys, size_t count,
                         zkl_time timeout, zkl_time now) {
     route->resolve_at = now + bounded(tenth_of(timeout));
-    if (count == 0) return true;
-    if (!replace(route, keys, count)) return false;
+    if (count == 0 || !replace(route, keys, count)) return;
     bool first = !route->fresh;
     route->fresh = true;
     if ((first || !all_tried(route)) && route->open_at > now) route->open_at = now;
-    return true;
 }
 
 /* --- attempts -------------------------------------------------------------------------------- */

@@ -44,10 +44,10 @@ void zkl_route_lost(struct zkl_route *route, zkl_time timeout, zkl_time now);
 /* When the names are to be resolved; ZKL_NEVER while there is a connection. */
 zkl_time zkl_route_resolve_due(const struct zkl_route *route);
 /*
- * The addresses of the names. Without any, because they could not be resolved, the old ones stay.
- * An address that was tried already remains so. False: out of memory; the old ones stay.
+ * The addresses of the names. Without any, because they could not be resolved, and without memory
+ * the old ones stay. An address that was tried already remains so.
  */
-bool zkl_route_resolved(struct zkl_route *route, const uint64_t *keys, size_t count,
+void zkl_route_resolved(struct zkl_route *route, const uint64_t *keys, size_t count,
                         zkl_time timeout, zkl_time now);
 
 /* When an address may be tried; ZKL_NEVER: none is known, or there is a connection. */

@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -136,8 +135,7 @@ static int begin_wait(zkl_board *board) {
 
 void zkl_board_wait(zkl_board *board, zkl_time timeout) {
     struct pollfd polled = {.fd = begin_wait(board), .events = POLLIN};
-    bool forever = timeout / 1000000 >= INT_MAX;
-    poll(&polled, 1, forever ? -1 : (int)((timeout + 999999) / 1000000));
+    poll(&polled, 1, zkl_poll_timeout(timeout));
     if (polled.fd < 0) return;
     pthread_mutex_lock(&board->mutex);
     board->waits--;

@@ -97,14 +97,17 @@ static void end_poll(zkl_client *client) {
     zkl_unlock(client);
 }
 
+int zkl_poll_timeout(zkl_time timeout) {
+    bool forever = timeout / 1000000 >= INT_MAX;
+    return forever ? -1 : (int)((timeout + 999999) / 1000000);
+}
+
 bool zkl_client_poll(zkl_client *const *clients, size_t count, zkl_time timeout) {
     struct pollfd *polled = calloc(count + 1, sizeof *polled);
-    bool forever = timeout / 1000000 >= INT_MAX;
-    int milliseconds = forever ? -1 : (int)((timeout + 999999) / 1000000);
     if (!polled) return false;
     for (size_t i = 0; i < count; i++)
         polled[i] = (struct pollfd){.fd = begin_poll(clients[i]), .events = POLLIN};
-    int ready = poll(polled, (nfds_t)count, milliseconds);
+    int ready = poll(polled, (nfds_t)count, zkl_poll_timeout(timeout));
     for (size_t i = 0; i < count; i++)
         if (polled[i].fd >= 0) end_poll(clients[i]);
     free(polled);

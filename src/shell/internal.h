@@ -51,6 +51,8 @@ void zkl_inbox_init(struct threaded *self);
 void zkl_inbox_destroy(struct threaded *self);
 void zkl_inbox_update(struct threaded *self); /* events came into it, or were taken out */
 
+int zkl_poll_timeout(zkl_time timeout); /* inbox.c; milliseconds for poll(), -1: for ever */
+
 /* board.c; the mutex is held */
 void zkl_board_update(struct threaded *self, bool has_events);
 void zkl_board_leave(struct threaded *self);

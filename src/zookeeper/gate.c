@@ -22,7 +22,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../core/hash.h"
 #include "internal.h"
 
 /* libzookeeper compares addresses without their ports: no server has this one, or the gate's. */

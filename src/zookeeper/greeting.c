@@ -41,9 +41,7 @@ static bool wait_for(int fd, short events, zkl_time by) {
 }
 
 static bool connect_to(int fd, const struct sockaddr_storage *server, zkl_time by) {
-    socklen_t size =
-        server->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
-    if (connect(fd, (const struct sockaddr *)server, size) == 0) return true;
+    if (connect(fd, (const struct sockaddr *)server, zkl_hosts_size(server)) == 0) return true;
     int error = errno;
     socklen_t error_size = sizeof error;
     return error == EINPROGRESS && wait_for(fd, POLLOUT, by) &&

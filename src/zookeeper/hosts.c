@@ -60,12 +60,22 @@ int zkl_hosts_resolve(const char *hosts, struct servers *servers) {
     return servers->count ? 0 : error;
 }
 
+struct hosts *zkl_hosts_new(const char *text) {
+    struct hosts *hosts = malloc(sizeof *hosts + strlen(text) + 1);
+    if (!hosts) return NULL;
+    hosts->next = NULL;
+    strcpy(hosts->text, text);
+    return hosts;
+}
+
+socklen_t zkl_hosts_size(const struct sockaddr_storage *server) {
+    return server->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
+}
+
 int zkl_hosts_format_one(const struct sockaddr_storage *server, char text[ZKL_ADDRESS_SIZE]) {
     char host[NI_MAXHOST], port[NI_MAXSERV];
-    socklen_t size =
-        server->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
-    if (getnameinfo((const struct sockaddr *)server, size, host, sizeof host, port, sizeof port,
-                    NI_NUMERICHOST | NI_NUMERICSERV))
+    if (getnameinfo((const struct sockaddr *)server, zkl_hosts_size(server), host, sizeof host,
+                    port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV))
         return 0;
     return snprintf(text, ZKL_ADDRESS_SIZE, "%s:%s", host, port);
 }

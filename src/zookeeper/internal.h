@@ -146,6 +146,8 @@ void zkl_gate_open(struct gate *gate, zhandle_t *handle, const struct sockaddr_s
 void zkl_names_resolve(struct zkl_link *link, zkl_time now); /* in a thread, when it is due */
 zkl_time zkl_names_due(const struct zkl_link *link);
 void zkl_names_give(const struct zkl_link *link, struct zkl_route *route);
+/* The list belongs to the link from now on. */
+void zkl_names_take(struct zkl_link *link, const struct servers *found);
 
 /* probe.c; the mutex is held */
 bool zkl_probe_wanted(const struct zkl_link *link, zkl_time now);
@@ -174,6 +176,8 @@ void zkl_link_take_hosts(struct zkl_link *link, struct hosts *hosts, const struc
 void zkl_link_close_on_exec(const struct zkl_link *link, const struct gate *gate);
 
 /* hosts.c */
+struct hosts *zkl_hosts_new(const char *text);                   /* for free(); NULL: no memory */
+socklen_t zkl_hosts_size(const struct sockaddr_storage *server); /* in bytes */
 int zkl_hosts_resolve(const char *hosts, struct servers *servers);
 char *zkl_hosts_format(const struct servers *servers, const char *chroot); /* NULL: no memory */
 #define ZKL_ADDRESS_SIZE (NI_MAXHOST + NI_MAXSERV + 2)

@@ -31,10 +31,8 @@ static bool copy_options(struct zkl_link *link, const struct zkl_options *option
     link->acl = options->acl;
     link->reopen = options->reopen;
     link->grace = options->grace;
-    link->hosts = malloc(sizeof *link->hosts + strlen(options->hosts) + 1);
+    link->hosts = zkl_hosts_new(options->hosts);
     if (!link->hosts) return false;
-    link->hosts->next = NULL;
-    strcpy(link->hosts->text, options->hosts);
     if (!copy(&link->chroot, options->chroot) || !copy(&link->auth_scheme, options->auth_scheme) ||
         !copy(&link->auth, options->auth) || !copy(&link->place.folder, options->recover))
         return false;
@@ -93,9 +91,7 @@ void zkl_link_take_hosts(struct zkl_link *link, struct hosts *hosts,
     hosts->next = link->hosts;
     link->hosts = hosts;
     link->place.hosts = hosts->text;
-    free(link->servers.list);
-    link->servers = *servers;
-    zkl_names_give(link, &link->route);
+    zkl_names_take(link, servers);
 }
 
 /* --- time ------------------------------------------------------------------------------ */

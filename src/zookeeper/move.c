@@ -8,7 +8,6 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "internal.h"
@@ -117,10 +116,9 @@ static void *run(void *argument) {
 /* 0, or an errno value. */
 static int start(struct zkl_link *link, const char *hosts, zkl_request *request, zkl_time due) {
     struct move *move = calloc(1, sizeof *move);
-    struct hosts *text = move ? malloc(sizeof *text + strlen(hosts) + 1) : NULL;
+    struct hosts *text = move ? zkl_hosts_new(hosts) : NULL;
     int error = text ? 0 : ENOMEM;
     if (!error) {
-        strcpy(text->text, hosts);
         *move = (struct move){.link = link, .request = request, .due = due, .hosts = text};
         error = zkl_thread_start(run, move);
     }

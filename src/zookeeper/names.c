@@ -34,13 +34,11 @@ void zkl_names_give(const struct zkl_link *link, struct zkl_route *route) {
 
 /* Resolving ended without addresses; 0: the link has other hosts by now. */
 static void fail(struct zkl_link *link, int error) {
-    link->resolving = false;
     if (error && link->opening) link->trouble.error = error;
     if (error) zkl_route_resolved(&link->route, NULL, 0, zkl_link_timeout(link), zkl_now());
 }
 
-static void take(struct zkl_link *link, const struct servers *found) {
-    link->resolving = false;
+void zkl_names_take(struct zkl_link *link, const struct servers *found) {
     free(link->servers.list);
     link->servers = *found;
     zkl_names_give(link, &link->route);
@@ -56,7 +54,8 @@ static void *resolve(void *argument) {
     int error = zkl_hosts_resolve(hosts->text, &found);
     zkl_client_enter(link->client);
     bool wanted = hosts == link->hosts;
-    if (wanted && !error) take(link, &found);
+    link->resolving = false;
+    if (wanted && !error) zkl_names_take(link, &found);
     else fail(link, wanted ? error : 0);
     if (!wanted) free(found.list);
     zkl_client_wake(link->client, 0);
@@ -71,6 +70,7 @@ void zkl_names_resolve(struct zkl_link *link, zkl_time now) {
     link->resolving = true;
     int error = zkl_thread_start(resolve, link);
     if (!error) return;
+    link->resolving = false;
     fail(link, error); /* no thread could be started; later */
     zkl_client_drop(link->client);
 }
