@@ -192,6 +192,8 @@ describe("with a session,", function()
          function() lock:acquire("5") end, '"5"', "table", "seconds")
     test("acquire refuses a boolean, and names seconds too",
          function() lock:acquire(true) end, "true", "table", "seconds")
+    test("acquire refuses options after seconds", function() lock:acquire(5, { owner = "o" }) end,
+         "acquire takes seconds or a table: { timeout = seconds }")
     test("acquire refuses an unknown option", function() lock:acquire{ time = 5 } end,
          'unknown option "time"', "known: max_hold, max_waiters, on_queued, owner, timeout")
     test("acquire refuses a timeout in a string", function() lock:acquire{ timeout = "1" } end,

@@ -64,6 +64,21 @@ describe("max_waiters", function()
         end)
     end)
 
+    it("lets two wait of ten that come at once, also where nobody was before", function()
+        for _, order in ipairs{ "fifo", "turns", "none" } do
+            local lock, granted, busy = a:mutex(path .. order, { order = order }), 0, 0
+            rig.run(10, function(n)
+                local lease, _, code = lock:acquire{ timeout = 20, owner = n, max_waiters = 2 }
+                busy = busy + (code == "busy" and 1 or 0)
+                if not lease then return end
+                granted = granted + 1
+                wait_for("those that find no room", function() return busy == 7 end)
+                assert(lease:release())
+            end)
+            assert.same({ order, 3 }, { order, granted })
+        end
+    end)
+
     it("takes a free lock, and lets its owner enter again", function()
         local lock = a:mutex(path)
         local first = assert(lock:acquire{ max_waiters = 1 })

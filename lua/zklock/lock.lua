@@ -174,7 +174,8 @@ end
 ---@return zklock.Lease? lease
 ---@return string? message
 ---@return string? code
-function Lock:acquire(arg)
+function Lock:acquire(arg, more)
+    if more ~= nil then misuse.refuse("acquire takes seconds or a table: { timeout = seconds }") end
     return acquire(self, check(self, arg))
 end
 

@@ -98,12 +98,12 @@ static void following(void) {
         scene_cancel(ZKL_INTERRUPTED);
         CHECK_IS(follow(&s.second), ENTERS);
     }
-    TEST("on a path that is not known to exist it is told when that is known") {
+    TEST("so does who comes while the path is not known to exist") {
         begin(3);
         scene_start();
-        CHECK_IS(follow(&s.second), 0);
+        CHECK_IS(follow(&s.second), ZKL_DO_QUEUED);
         CHECK_IS(scene_created(42, 1042), ZKL_DO_FOLLOW);
-        CHECK_IS(resume(&s.second), ZKL_DO_QUEUED);
+        CHECK_IS(resume(&s.second), 0);
     }
     TEST("after a lost connection who came first is first, whoever is asked first") {
         begin(3);
@@ -520,6 +520,14 @@ static void lingering(void) {
         CHECK_IS(s.second.state, ZKL_FIRST);
         CHECK_IS(resume(&s.second), ZKL_DO_GRANT);
         CHECK_IS(s.claim.state, ZKL_GONE);
+    }
+    TEST("a claim that comes meanwhile waits behind the one that waits, and is told so") {
+        reach(ZKL_HELD, 1);
+        s.claim.keep = ZKL_SECOND;
+        follow(&s.second);
+        scene_release();
+        CHECK_IS(s.claim.state, ZKL_KEPT);
+        CHECK_IS(follow(&s.third), ZKL_DO_QUEUED);
     }
     TEST("a list without the watch, which another asked for, leaves that open") {
         linger();

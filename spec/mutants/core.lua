@@ -228,7 +228,7 @@ return {
       at = "zkl_claim_tick", find = "now >= claim->deadline",
       replace = "now >= claim->deadline && !claim->stalled" },
     { "overtaking", "on a path that is not known to exist, claims do not wait for the first",
-      at = "zkl_claim_start", find = "|| follows(claim)" },
+      at = "zkl_claim_start", find = "follows(claim) ||" },
     { "stranded-followers",
       "claims that let the first on a path go alone are forgotten when it fails",
       at = "zkl_claim_created", find = "return actions | make_way(claim);",

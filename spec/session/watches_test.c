@@ -175,6 +175,27 @@ static void removals(void) {
         zkl_lease_drop(taken(other));
         close_session();
     }
+    TEST("a watch whose event was kept back counts on, and is not removed again (ZOOKEEPER-4799)") {
+        enum zkl_code why;
+        struct zkl_stats stats;
+        open_session();
+        zkl_watcher *watcher = zkl_watch(session, "/w", &why);
+        serve_requests();
+        zkl_watcher_drop(watcher);
+        CHECK(comes(ZKL_RPC_UNWATCH, ZKL_OP_SET));
+        fail_asked(ZKL_ERROR_NO_WATCHER);
+        go_on();
+        while (asks()) {
+            CHECK(asked.kind != ZKL_RPC_UNWATCH);
+            answer(asked_id, &asked);
+        }
+        zkl_session_stats(session, &stats);
+        CHECK_IS(stats.watches, 1);
+        zkl_session_event(session, ZKL_NODE_CREATED, "/w");
+        zkl_session_stats(session, &stats);
+        CHECK_IS(stats.watches, 0);
+        close_session();
+    }
 }
 
 static unsigned followers_of(const char *path) {

@@ -465,18 +465,24 @@ void rules_on_forget(const struct shadow *shadow, const struct zkl_claim *claim)
     require(claim->state == ZKL_GONE, "a claim is forgotten when it is gone");
 }
 
-/* Of a node of its own a session may always watch. The server ends one that asks for too much. */
-void rules_on_set_watches(const struct client *client) {
-    unsigned others = 0;
-    if (!world.setting.room) return;
+/* What libzookeeper sets again at the next connection; `others`: without its own nodes. */
+static unsigned count_watches(const struct client *client, bool others) {
+    unsigned count = 0;
     EACH_NODE(node) {
         bool other = node->session != client->session && !is_fixed(node->name);
-        others += node->kept & bit_of(client) && other;
+        count += node->kept & bit_of(client) && (other || !others);
     }
     for (int line = 0; line <= FOLDER; line++)
-        others += (world.children[line].kept & bit_of(client)) != 0;
-    EACH_DATUM(datum) others += ((datum->kept | datum->awaited) & bit_of(client)) != 0;
-    require(others <= world.setting.room, "a session has no more watches than it may set again");
+        count += (world.children[line].kept & bit_of(client)) != 0;
+    EACH_DATUM(datum) count += ((datum->kept | datum->awaited) & bit_of(client)) != 0;
+    return count;
+}
+
+/* A session may always watch its own nodes. The server ends one that asks for too much. */
+void rules_on_set_watches(const struct client *client) {
+    unsigned room = world.setting.room;
+    require(!room || count_watches(client, true) <= room,
+            "a session has no more watches than it may set again");
 }
 
 /* --- time --------------------------------------------------------------------------------- */
@@ -853,6 +859,8 @@ static void check_calm(const struct client *client, const struct zkl_claim *clai
         check_unfair_waiter(client);
     else if (claim->state == ZKL_WAIT) check_waiter(client, claim);
     if (claim->state == ZKL_FIRST) check_part(client, claim);
+    bool told = claim->announced || claim->trying || !claim->wanted;
+    require(told || claim->state != ZKL_NEW, "in a calm a claim that waits was told so");
     if (waits_for_its_turn(claim))
         require(has_way(claim),
                 "a claim that waits for its turn is behind another wish of its client");
@@ -914,14 +922,20 @@ static void check_accounts(const struct client *client) {
     zkl_session_stats(client->zk, &stats);
     require(stats.claims == 0 && stats.in_flight == 0, "what there is no more is not counted");
     require(stats.paths == 0, "no bytes of paths are left");
-    require(stats.watches == 0 && stats.watch_bytes == 0, "no watch is left");
+    unsigned watches = count_watches(client, false);
+    require(watches == 0 || world.setting.refusals,
+            "a watch is left only if its event was kept back");
+    require(stats.watches == watches && !stats.watch_bytes == !watches,
+            "each watch left is counted");
     const struct zkl_meter *meter = &client->zk->totals.meter;
     require(meter->wait.count == stats.grants || world.setting.mix == MIX_CONDITION,
             "each grant's wait is counted, once");
     require(meter->hold.count == stats.grants, "each grant's hold is counted, once");
     require(client->held == 0 || stats.untold, "the end of each grant is told as a step");
-    for (size_t i = 0; i < WATCH_BUCKETS; i++)
-        require(!client->zk->watches.buckets[i], "no watch is kept in mind");
+    for (size_t i = 0; i < WATCH_BUCKETS; i++) {
+        for (const struct watch *watch = client->zk->watches.buckets[i]; watch; watch = watch->next)
+            require(watches-- > 0, "no watch is kept in mind that is not set");
+    }
 }
 
 void rules_at_rest(void) {

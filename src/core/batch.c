@@ -61,7 +61,11 @@ static bool is_kept_for(const struct zkl_claim *kept, const struct zkl_claim *cl
 }
 
 bool zkl_batch_awaits_kept(const struct zkl_claim *claim) {
-    return claim->line->kept && is_kept_for(claim->line->kept, claim);
+    const struct zkl_line *line = claim->line;
+    const struct zkl_claim *next = line->claims;
+    if (!line->kept || !is_kept_for(line->kept, claim)) return false;
+    while (next != claim && !may_succeed(next)) next = next->next;
+    return next == claim;
 }
 
 /* In turns `claim` comes before another one: under way, serving, or waiting and earlier. */

@@ -84,11 +84,10 @@ zkl_actions zkl_claim_start(struct zkl_claim *claim) {
     assert(claim->state == ZKL_NEW && claim->wanted);
     if (zkl_claim_is_crowded_out(claim)) return fail(claim, ZKL_BUSY) | gone(claim);
     if (zkl_kind_is_fixed(claim->kind)) return zkl_unfair_start(claim);
-    if (!connected(claim) || follows(claim)) return stall(claim);
-    if (zkl_batch_awaits_kept(claim)) return stall(claim);
+    if (!connected(claim) || zkl_batch_awaits_kept(claim)) return stall(claim);
     claim->stalled = zkl_batch_follows(claim);
     if (claim->stalled) return announce(claim) | zkl_batch_followed(claim);
-    if (!may_enter(claim)) return stall(claim);
+    if (follows(claim) || !may_enter(claim)) return stall(claim);
     if (!claim->trying) return zkl_claim_enter(claim);
     claim->state = ZKL_TRY;
     return ZKL_DO_LIST;

@@ -153,14 +153,17 @@ void zkl_watches_removing(struct watches *watches, const char *path) {
     count(watches, watch);
 }
 
-/* ZKL_ERROR_NO_WATCHER: it had fired before. A lost answer: it may be set, and is removed again. */
+/*
+ * A lost answer: it may be set, and is removed again. ZKL_ERROR_NO_WATCHER, and no event before:
+ * the server kept the event back (ZOOKEEPER-4799), and libzookeeper goes on setting the watch.
+ */
 void zkl_watches_removed(struct watches *watches, const char *path, const struct answer *answer) {
     struct watch *watch = *find(watches, path);
     if (!watch) return;
     discount(watches, watch);
     watch->removing = false;
-    if (answer->rc == ZKL_ERROR_NONE || answer->rc == ZKL_ERROR_NO_WATCHER) watch->set = false;
-    else if (answer->reply == ZKL_REFUSED) watch->lasting = true;
+    if (answer->rc == ZKL_ERROR_NONE) watch->set = false;
+    else if (answer->reply == ZKL_REFUSED) watch->lasting = watch->set;
     count(watches, watch);
     free_unused(watches, watch);
 }

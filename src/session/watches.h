@@ -19,7 +19,7 @@ struct watch {
     unsigned pins;      /* watchers, and lock paths: it counts for them also while it is not set */
     bool set;
     bool removing; /* the request to remove it is out */
-    bool lasting;  /* the server refused to remove it */
+    bool lasting;  /* it cannot be removed */
     char path[];
 };
 
