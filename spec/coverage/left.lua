@@ -141,6 +141,12 @@ return {
       "i < request->queued && !request->done",
       condition = "!request->done",
       why = "A get for which there is no memory leaves the loop by itself." },
+    { "src/session/roster.c", "merge",
+      "!room || !roster->children",
+      condition = "!roster->children",
+      why =
+        "A defence against a claim that wakes as room is made, and takes the room of this "
+        .. "roster: no schedule made one." },
     { "src/session/roster.c", "zkl_roster_answer",
       "seen",
       why = "While a member is asked about no list is, so it stays." },

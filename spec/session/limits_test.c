@@ -324,9 +324,9 @@ static void users_watches(void) {
         zkl_lease_drop(taken(zkl_acquire(session, &options)));
         CHECK_IS(watches(), 1 + 1);
         zkl_roster *roster = zkl_members(session, "/f", &why);
-        static const char *const names[] = {"1", "2", "3", "4", "5"};
+        static const char *const names[] = {"1", "2", "3", "4", "5", "6"};
         CHECK(comes(ZKL_RPC_LIST, ZKL_OP_SET));
-        const struct zkl_answer many = {.names = names, .count = 5};
+        const struct zkl_answer many = {.names = names, .count = 6};
         zkl_session_answer(session, asked_id, &many);
         serve_requests();
         CHECK(listed(roster, &count) == ZKL_TOO_MANY);

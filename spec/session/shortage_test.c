@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "../../src/core/route.h"
 #include "server.h"
 
 /* The linker's names: nobody else declares them. */
@@ -299,11 +300,26 @@ static void parents(void) {
     }
 }
 
+static void routes(void) {
+    TEST("a route that has no memory for the servers of a name keeps those that it had") {
+        struct zkl_route route;
+        zkl_route_init(&route, 7, now);
+        for (uint64_t key = 1; key <= 2; key++) {
+            left = key == 2;
+            zkl_route_resolved(&route, &key, 1, TIMEOUT, now);
+            CHECK_IS(left, 0);
+        }
+        CHECK(route.count == 1 && route.stops->key == 1);
+        zkl_route_clear(&route);
+    }
+}
+
 int main(void) {
     parents();
     looks();
     questions();
     writes();
+    routes();
     TEST("each allocation of a session fails once") {
         unsigned n = 0;
         do {

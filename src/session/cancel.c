@@ -1,5 +1,8 @@
 /* cancel.c - requests that end before their answer: overdue, given up, or with the session. */
 #include "cancel.h"
+
+#include <assert.h>
+
 #include "internal.h"
 #include "lease.h"
 #include "request.h"
@@ -39,20 +42,18 @@ static enum zkl_code verdict(const struct zkl_request *request, enum zkl_code co
     return of_lease && code != ZKL_CLOSED ? ZKL_LOST : code;
 }
 
-/*
- * The session's end does not end it: its claim does, or its member, or the caller who ends the
- * pause.
- */
-static bool goes_on(const struct zkl_request *request, enum zkl_code code) {
+/* The session's expiry does not end it: its member does, or the caller who ends the pause. */
+static bool outlives_expiry(const struct zkl_request *request) {
     bool of_member = request->kind == REQUEST_JOIN || request->kind == REQUEST_SET;
-    bool outlives = request->kind == REQUEST_PAUSE || of_member;
-    return zkl_request_contends(request) || (outlives && code == ZKL_EXPIRED);
+    return request->kind == REQUEST_PAUSE || of_member;
 }
 
 void zkl_request_fail_all(struct zkl_session *session, enum zkl_code code) {
     for (struct zkl_request *request = session->requests, *next; request; request = next) {
         next = request->next;
-        if (!goes_on(request, code)) zkl_request_finish(request, verdict(request, code), 0);
+        assert(!zkl_request_contends(request)); /* it ended with its claim */
+        if (code == ZKL_EXPIRED && outlives_expiry(request)) continue;
+        zkl_request_finish(request, verdict(request, code), 0);
     }
 }
 

@@ -30,9 +30,8 @@ static void give_up(struct zkl_member *member, enum zkl_code code, int error) {
  * another client's.
  */
 static void see_ours(struct zkl_member *member, const struct zkl_stat *stat, bool other_data) {
-    bool connected = member->session->state == ZKL_SESSION_CONNECTED;
     bool anew = member->czxid != stat->czxid;
-    member->node = connected ? MEMBER_NODE_OURS : MEMBER_NODE_UNSEEN;
+    member->node = MEMBER_NODE_OURS;
     member->czxid = stat->czxid;
     member->version = stat->version;
     if (member->state == ZKL_MEMBER_JOINED && anew) zkl_member_change(member, ZKL_MEMBER_JOINING);

@@ -146,8 +146,9 @@ static void check(struct zkl_watcher *watcher) {
     else look_again(watcher, PAUSE);
 }
 
+/* Without a watch `look_at` is set. */
 static bool has_to_look(const struct zkl_watcher *watcher) {
-    return watcher->look_at || !watcher->watch || !watcher->watch->set;
+    return watcher->look_at || !watcher->watch->set;
 }
 
 /* When to look, or to check; 0: now. */
