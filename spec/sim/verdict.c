@@ -219,9 +219,10 @@ static enum zkl_code of_many(const struct client *client, const struct wish *wis
                              const struct zkl_acquire_options asked[], unsigned count) {
     enum zkl_code code = refusal(client, asked, count);
     if (code == ZKL_OK && client->drain) code = ZKL_CLOSED;
-    for (unsigned i = 0; i < count && code == ZKL_OK; i++) {
+    for (unsigned i = 0; i < count && code == ZKL_OK; i++)
         if (is_mixed(client, &asked[i])) code = ZKL_CONFLICT;
-        else if (held(client, wish->owner, asked[i].path) || is_stuck(client, wish, &asked[i]))
+    for (unsigned i = 0; i < count && code == ZKL_OK; i++) {
+        if (held(client, wish->owner, asked[i].path) || is_stuck(client, wish, &asked[i]))
             code = ZKL_WOULD_DEADLOCK;
     }
     return code;

@@ -311,11 +311,14 @@ static void contend_all(struct zkl_request *request, const struct zkl_acquire_op
 /* False: the request is answered, by another use of a path or by what is held of it already. */
 static bool are_new(struct zkl_request *request, const struct zkl_acquire_options *options,
                     size_t count) {
+    struct zkl_session *session = request->session;
     for (size_t i = 0; i < count; i++) {
-        struct path *path =
-            zkl_path_find(request->session, options[i].path, strlen(options[i].path));
+        const struct path *path = zkl_path_find(session, options[i].path, strlen(options[i].path));
         if (is_mixed(request, path, &options[i], i + 1)) return false;
-        bool stuck = path && (held_by(request->session, path, options[i].owner) ||
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct path *path = zkl_path_find(session, options[i].path, strlen(options[i].path));
+        bool stuck = path && (held_by(session, path, options[i].owner) ||
                               would_wait_for_caller(request, path, &options[i]));
         if (!stuck) continue;
         zkl_request_finish(request, ZKL_WOULD_DEADLOCK, 0);
