@@ -84,12 +84,12 @@ describe("a counter in a file #server", function()
             if pid == "none" then break end
             struck[pid] = true
             local all = count % 3 == 2 and descendants(pid) or { pid }
-            local done = true
-            for _, each in ipairs(all) do
-                done = signal(count % 3 == 0 and "KILL" or "STOP", each) and done
+            local kills = count % 3 == 0
+            if signal(kills and "KILL" or "STOP", pid) then
+                for i = 2, #all do signal("STOP", all[i]) end -- some may have ended meanwhile
+                if not kills then stopped[#stopped + 1] = all end
+                count = count + 1
             end
-            if count % 3 ~= 0 then stopped[#stopped + 1] = all end
-            if done then count = count + 1 end
         end
         return stopped
     end
