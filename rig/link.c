@@ -155,7 +155,7 @@ struct awaited {
 
 /* What the rules say to a request with this operation. */
 static enum action judge(struct traffic *traffic, int operation) {
-    enum action verdict = PASS;
+    enum action verdict = traffic->lacks & 1u << operation ? DROP_REQUEST : PASS;
     size_t offset = 0;
     while (offset < fifo_length(&traffic->rules)) {
         struct rule *rule = (struct rule *)fifo_front(&traffic->rules) + offset / sizeof *rule;

@@ -33,6 +33,7 @@ struct traffic {
     bool down_open;                         /* replies and events are forwarded */
     nanoseconds one_way;                    /* delay */
     struct fifo rules;                      /* of struct rule, in the order given */
+    uint32_t lacks;                         /* a bit for each operation that none gets through */
     unsigned long requests[OPERATIONS_MAX]; /* forwarded in full, by operation */
     unsigned long flights;
     unsigned long events;          /* forwarded in full */

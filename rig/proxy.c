@@ -35,6 +35,9 @@
  *   halfopen  stops forwarding from the servers to the clients only ...
  *   flow      ... until flow forwards all that was kept, also what is on hold.
  *
+ *   lack OPERATION  does drop-request, below, with each such request from now on: as a
+ *             server that closes the connection at what it does not know.
+ *
  * The following await the Nth request from now, on any connection, with the
  * given operation (a name from above), and then act once. They may be combined;
  * if several are for the same request, the first one given acts. "Cuts" means:
@@ -152,6 +155,7 @@ enum verb {
     BLACKHOLE,
     HALFOPEN,
     FLOW,
+    LACK,
     RULE,
     QUIT
 };
@@ -172,6 +176,7 @@ static const struct command {
     {"blackhole", 0, BLACKHOLE, PASS},
     {"halfopen", 0, HALFOPEN, PASS},
     {"flow", 0, FLOW, PASS},
+    {"lack", 1, LACK, PASS},
     {"drop-request", 2, RULE, DROP_REQUEST},
     {"cut-after", 2, RULE, CUT_AFTER},
     {"drop-reply", 2, RULE, DROP_REPLY},
@@ -233,6 +238,12 @@ static bool add_rule(struct traffic *traffic, enum action action, const char *na
     return true;
 }
 
+static bool add_lack(struct traffic *traffic, const char *name) {
+    int operation = operation_of_name(name);
+    if (operation >= 0) traffic->lacks |= 1u << operation;
+    return operation >= 0;
+}
+
 /* Does what the command says and answers. */
 static void obey(struct proxy *proxy, const struct command *command, const char *first,
                  const char *second) {
@@ -257,6 +268,7 @@ static void obey(struct proxy *proxy, const struct command *command, const char 
         set_flow(proxy, true, true);
         end_holds(proxy);
         break;
+    case LACK: done = add_lack(&proxy->traffic, first); break;
     case QUIT: proxy->over = true; break;
     case RULE: done = add_rule(&proxy->traffic, command->action, first, second); break;
     }

@@ -221,6 +221,7 @@ function zklock.metrics(labels) end
 ---| "revoked"
 ---| "expired"      of the session
 ---| "reconnected"  of the session
+---| "no_containers" of the session
 ---| "mixed_tokens" of the path
 
 ---A step of a lock, or of the session.
@@ -496,6 +497,7 @@ function session:stats() end
 ---@field watch_removals integer
 ---@field watch_bytes integer
 ---@field watch_bytes_limit integer
+---@field containers boolean missing parents are made as containers
 ---@field path_bytes integer
 ---@field callback_errors integer
 ---@field callback_error? any

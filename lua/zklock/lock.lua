@@ -175,7 +175,9 @@ end
 ---@return string? message
 ---@return string? code
 function Lock:acquire(arg, more)
-    if type(more) == "table" then misuse.refuse("acquire takes seconds or a table: { timeout = seconds }") end
+    if type(more) == "table" then
+        misuse.refuse("acquire takes seconds or a table: { timeout = seconds }")
+    end
     return acquire(self, check(self, arg))
 end
 

@@ -45,6 +45,7 @@ void zkl_lua_open_board(lua_State *L);
 int zkl_lua_board(lua_State *L);   /* the function core.board() */
 int zkl_lua_session(lua_State *L); /* the function core.session(options) */
 int zkl_lua_folder(lua_State *L);  /* the function core.folder(folder) */
+int zkl_lua_trials(lua_State *L);  /* the function core.trials(host, timeout) */
 int zkl_lua_wish(lua_State *L);    /* the function core.wish(options) */
 int zkl_lua_world(lua_State *L);   /* the function core.world(seed, delay) */
 struct zkl_world *zkl_lua_check_world(lua_State *L, int index);

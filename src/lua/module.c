@@ -196,6 +196,7 @@ int luaopen_zklock_core(lua_State *L) {
     static const luaL_Reg functions[] = {{"session", zkl_lua_session},
                                          {"close_on_signal", close_on_signal},
                                          {"folder", zkl_lua_folder},
+                                         {"trials", zkl_lua_trials},
                                          {"wish", zkl_lua_wish},
                                          {"poll", zkl_lua_poll},
                                          {"board", zkl_lua_board},

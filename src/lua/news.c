@@ -39,7 +39,8 @@ static int push_step(lua_State *L) {
                                         [ZKL_STEP_RELEASED] = "released",
                                         [ZKL_STEP_REVOKED] = "revoked",
                                         [ZKL_STEP_EXPIRED] = "expired",
-                                        [ZKL_STEP_RECONNECTED] = "reconnected"};
+                                        [ZKL_STEP_RECONNECTED] = "reconnected",
+                                        [ZKL_STEP_NO_CONTAINERS] = "no_containers"};
     const struct dated_step *dated = lua_touserdata(L, 1);
     const struct zkl_step *step = dated->step;
     bool ended = step->kind == ZKL_STEP_LOST || step->kind == ZKL_STEP_RELEASED;

@@ -131,6 +131,23 @@ int zkl_lua_folder(lua_State *L) {
     return error ? 1 : 0;
 }
 
+/* core.trials(host, timeout) -> a list of { name, whether the server knows it, or nil } */
+int zkl_lua_trials(lua_State *L) {
+    struct zkl_known known[ZKL_TRIALS];
+    size_t count = zkl_zookeeper_try(luaL_checkstring(L, 1), zkl_lua_time(L, 2), known);
+    lua_createtable(L, ZKL_TRIALS, 0);
+    for (size_t i = 0; i < count; i++) {
+        lua_createtable(L, 0, 2);
+        lua_pushstring(L, known[i].name);
+        lua_setfield(L, -2, "name");
+        if (known[i].answered) lua_pushboolean(L, known[i].known);
+        else lua_pushnil(L);
+        lua_setfield(L, -2, "known");
+        lua_rawseti(L, -2, (int)i + 1);
+    }
+    return 1;
+}
+
 /* --- what it does ---------------------------------------------------------------------------- */
 
 static int close_session(lua_State *L) {

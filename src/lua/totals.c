@@ -124,9 +124,13 @@ static void push_table(lua_State *L, const struct zkl_totals *totals) {
 int zkl_lua_stats(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
     struct zkl_totals *totals = push_empty(L);
-    zkl_totals_add(totals, zkl_client_enter(client));
+    zkl_session *session = zkl_client_enter(client);
+    bool containers = zkl_session_makes_containers(session);
+    zkl_totals_add(totals, session);
     zkl_client_leave(client);
     push_table(L, totals);
+    lua_pushboolean(L, containers);
+    lua_setfield(L, -2, "containers");
     return 1;
 }
 

@@ -155,8 +155,10 @@ static void complete(struct call *call, struct answer answer) {
 /* Answers the calls that could not be sent and are first in the queue now. */
 static void answer_unsent(struct zkl_session *session) {
     struct call *call;
-    while ((call = session->calls) && call->unsent && call != session->to_send)
-        complete(call, (struct answer){.rc = ZKL_ERROR_CONNECTION_LOSS});
+    while ((call = session->calls) && call->unsent && call != session->to_send) {
+        int rc = call->unknown ? ZKL_ERROR_UNIMPLEMENTED : ZKL_ERROR_CONNECTION_LOSS;
+        complete(call, (struct answer){.rc = rc});
+    }
 }
 
 static bool take(struct zkl_session *session, uint64_t *id, struct zkl_rpc *rpc) {
@@ -220,6 +222,12 @@ void zkl_session_unsent(zkl_session *session, uint64_t rpc) {
     struct call *call = find(session, rpc);
     if (call) zkl_call_mark_unsent(call);
     answer_unsent(session);
+}
+
+void zkl_session_unknown(zkl_session *session, uint64_t rpc) {
+    struct call *call = find(session, rpc);
+    if (call) call->unknown = true;
+    zkl_session_unsent(session, rpc);
 }
 
 void zkl_call_answer_all(struct zkl_session *session) {

@@ -8,6 +8,7 @@
 #include "request.h"
 #include "roster.h"
 #include "stake.h"
+#include "steps.h"
 #include "watcher.h"
 
 struct call *zkl_call_new(struct zkl_session *session, enum call_kind kind, struct stake *stake,
@@ -215,7 +216,8 @@ bool zkl_call_parent_matters(const struct call *call, const struct answer *answe
     bool topmost = call->node && strrchr(call->node, '/') == call->node;
     if (answer->rc == ZKL_ERROR_NODE_EXISTS || (answer->reply == ZKL_ABSENT && !topmost))
         return false;
-    if (answer->rc != ZKL_ERROR_UNIMPLEMENTED || !call->session->containers) return true;
-    call->session->containers = false; /* a server before 3.5.1 */
+    if (answer->rc != ZKL_ERROR_UNIMPLEMENTED || call->op.mode != ZKL_CONTAINER) return true;
+    if (call->session->containers) zkl_step_note_session(call->session, ZKL_STEP_NO_CONTAINERS);
+    call->session->containers = false; /* a server before 3.5.1, or ClickHouse Keeper */
     return false;
 }

@@ -63,6 +63,7 @@ struct call {
     char *node;    /* what the request is about; NULL: out of memory */
     bool watching; /* a watch on it is set, if the answer comes */
     bool unsent;   /* it is answered as not sent when those before it are answered */
+    bool unknown;  /* unsent, and answered as by a server that does not know the operation */
     union {        /* what asked for it, counted, and what the question is about */
         struct {   /* PARENT to REMOVE */
             struct stake *stake;

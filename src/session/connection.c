@@ -56,6 +56,10 @@ void zkl_session_free(zkl_session *session) {
     free(session);
 }
 
+bool zkl_session_makes_containers(const zkl_session *session) {
+    return session->containers;
+}
+
 /* --- time ------------------------------------------------------------------------------ */
 
 void zkl_session_at(zkl_session *session, zkl_time now) {

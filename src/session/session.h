@@ -88,7 +88,8 @@ void zkl_session_close(zkl_session *session);
 void zkl_session_closed(zkl_session *session); /* its connection is closed, too */
 
 void zkl_session_answer(zkl_session *session, uint64_t rpc, const struct zkl_answer *answer);
-void zkl_session_unsent(zkl_session *session, uint64_t rpc); /* it could not be sent */
+void zkl_session_unsent(zkl_session *session, uint64_t rpc);  /* it could not be sent */
+void zkl_session_unknown(zkl_session *session, uint64_t rpc); /* the servers do not know it */
 void zkl_session_event(zkl_session *session, enum zkl_node_event event, const char *node);
 
 /* Heartbeats, deadlines, the end of leases by the clock, late looks for orphans. */
@@ -111,6 +112,7 @@ zkl_time zkl_session_due_anew(const zkl_session *session);
 /* True once after events were added. */
 bool zkl_session_has_news(zkl_session *session);
 bool zkl_session_has_events(const zkl_session *session);
+bool zkl_session_makes_containers(const zkl_session *session); /* for missing parents */
 bool zkl_session_is_idle(const zkl_session *session); /* nothing is to be sent or answered */
 bool zkl_session_has_claims(const zkl_session *session);
 
@@ -135,7 +137,8 @@ enum zkl_step_kind {
     ZKL_STEP_RELEASED,
     ZKL_STEP_REVOKED, /* somebody asked the holder to give way */
     ZKL_STEP_EXPIRED, /* the session */
-    ZKL_STEP_RECONNECTED
+    ZKL_STEP_RECONNECTED,
+    ZKL_STEP_NO_CONTAINERS /* parents are persistent from now on, as the server has none */
 };
 
 struct zkl_step {

@@ -2,11 +2,11 @@
  * internal.h - declarations that the files of src/zookeeper share.
  *
  * Threads of a link: libzookeeper's two for each handle, with a second handle while the first one
- * is in doubt (probe.c); and short-lived ones, for each opening or closing of a handle (handle.c)
- * and for resolving names (names.c). The client's mutex is held while requests are handed to
- * libzookeeper, and never while zookeeper_close() or getaddrinfo() run: the one joins threads that
- * may want it, the other takes long. A link with a folder for its session has one thread more, for
- * a while (recovery.c).
+ * is in doubt (probe.c); and short-lived ones, for each opening or closing of a handle (handle.c),
+ * for resolving names (names.c) and for operations that a server may not know (trial.c). The
+ * client's mutex is held while requests are handed to libzookeeper, and never while
+ * zookeeper_close() or getaddrinfo() run: the one joins threads that may want it, the other takes
+ * long. A link with a folder for its session has one thread more, for a while (recovery.c).
  */
 #ifndef ZKL_ZOOKEEPER_INTERNAL_H
 #define ZKL_ZOOKEEPER_INTERNAL_H
@@ -58,6 +58,34 @@ struct probe {
     bool credentials_given;
 };
 
+/* The operations that zklock needs; trial.c. */
+enum zkl_operation {
+    ZKL_OPERATION_CREATE,
+    ZKL_OPERATION_CONTAINER,
+    ZKL_OPERATION_DELETE,
+    ZKL_OPERATION_EXISTS,
+    ZKL_OPERATION_GET,
+    ZKL_OPERATION_SET,
+    ZKL_OPERATION_LIST,
+    ZKL_OPERATION_SYNC,
+    ZKL_OPERATION_MULTI,
+    ZKL_OPERATION_UNWATCH,
+    ZKL_OPERATIONS
+};
+
+struct trial {
+    bool known, unknown; /* to the servers; neither is set before there was an answer */
+    unsigned losses;     /* connections that ended before the first answer */
+    unsigned connection; /* the last of those */
+};
+
+/* The trials of a session. */
+struct trials {
+    struct trial of[ZKL_OPERATIONS];
+    unsigned connections; /* there have been */
+    bool running;         /* in a thread */
+};
+
 /* A request that libzookeeper has; rpc.c. */
 struct rpc;
 
@@ -75,6 +103,7 @@ struct zkl_link {
     struct zkl_session_place place; /* where the session is saved; folder NULL: nowhere */
 
     struct rpc *rpcs; /* requests that are out, or whose answer libzookeeper lost */
+    struct trials trials;
 
     zhandle_t *handle;               /* open; NULL: none, requests cannot be sent */
     zhandle_t *retired;              /* to be closed by the worker */

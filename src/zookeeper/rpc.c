@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "trial.h"
 
 /* The operations of a transaction, and the memory for their results. */
 struct transaction {
@@ -24,16 +24,18 @@ struct rpc {
     struct rpc *next, **place; /* in link->rpcs */
     struct zkl_link *owner;
     uint64_t id;
+    enum zkl_operation operation;
     struct transaction *all; /* MULTI, else NULL */
 };
 
 /* --- life ------------------------------------------------------------------------------ */
 
-static struct rpc *new_rpc(struct zkl_link *link, uint64_t id) {
+static struct rpc *new_rpc(struct zkl_link *link, uint64_t id, enum zkl_operation operation) {
     struct rpc *rpc = calloc(1, sizeof *rpc);
     if (!rpc) return NULL;
     rpc->owner = link;
     rpc->id = id;
+    rpc->operation = operation;
     rpc->place = &link->rpcs;
     rpc->next = link->rpcs;
     if (rpc->next) rpc->next->place = &rpc->next;
@@ -61,6 +63,7 @@ static void complete(const void *data, struct zkl_answer answer) {
     struct rpc *rpc = (struct rpc *)data;
     struct zkl_link *link = rpc->owner;
     zkl_session *session = zkl_client_enter(link->client);
+    zkl_trials_heed(link, rpc->operation, answer.error);
     zkl_session_answer(session, rpc->id, &answer);
     free_rpc(rpc);
     zkl_client_leave(link->client);
@@ -277,7 +280,12 @@ static int send_by(zhandle_t *handle, struct rpc *rpc, const struct zkl_rpc *ask
 }
 
 bool zkl_rpc_send(struct zkl_link *link, uint64_t id, const struct zkl_rpc *asked) {
-    struct rpc *rpc = link->handle ? new_rpc(link, id) : NULL;
+    enum zkl_operation operation = zkl_operation_of(asked);
+    if (zkl_trials_lack(link, operation)) {
+        zkl_session_unknown(link->session, id);
+        return true;
+    }
+    struct rpc *rpc = link->handle ? new_rpc(link, id, operation) : NULL;
     if (!rpc) return false;
     if (send_by(link->handle, rpc, asked) == ZOK) return true;
     free_rpc(rpc);

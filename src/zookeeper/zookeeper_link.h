@@ -14,6 +14,14 @@ int zkl_zookeeper_folder(const char *folder);
  */
 bool zkl_zookeeper_move(zkl_client *client, const char *hosts, zkl_request *request,
                         zkl_time timeout);
+/* An operation that zklock needs, by its name in ZooKeeper's protocol. */
+struct zkl_known {
+    const char *name;
+    bool known, answered; /* by the server; one that is silent may know it */
+};
+#define ZKL_TRIALS 10
+/* Asks the first server of the host for each operation, and blocks. 0: it has no address. */
+size_t zkl_zookeeper_try(const char *host, zkl_time timeout, struct zkl_known known[ZKL_TRIALS]);
 extern const char zkl_zookeeper_version[]; /* of the libzookeeper that it was built for */
 
 #endif

@@ -19,6 +19,7 @@ local PATH = "/zklock-doctor"
 local ASKED = 10 -- seconds: the session timeout that is asked for by default
 local PROBES = 5 -- reads of a server; the quickest counts
 local SKEW = 2 -- seconds that two clocks may differ by
+local TRIES = 4 -- of a lock
 local WORDS = 2 -- seconds that a server has to say what it is
 
 -- What to do about a failure, by its code.
@@ -50,6 +51,7 @@ end
 ---@field out file*
 ---@field hosts table as zklock.hosts gives it
 ---@field failed boolean?
+---@field lacks boolean? some server does not know some operation
 local Doctor = {}
 Doctor.__index = Doctor
 
@@ -57,6 +59,11 @@ Doctor.__index = Doctor
 function Doctor:say(sign, subject, text, ...)
     self.out:write(("%-4s %-10s %s\n"):format(sign, subject, printable.line(text:format(...))))
     self.out:flush()
+end
+
+
+function Doctor:say_note(subject, text, ...)
+    self:say("note", subject, text, ...)
 end
 
 
@@ -125,6 +132,7 @@ local function latency(session)
 end
 
 
+-- True: it has answered.
 function Doctor:server(name)
     local session, message, code = zklock.connect(name .. self.hosts.chroot,
         connect.options(self.given))
@@ -141,6 +149,7 @@ function Doctor:server(name)
             .. "tickTime in its zoo.cfg", asked)
     end
     self:ticks(name, granted)
+    return true
 end
 
 
@@ -154,12 +163,70 @@ function Doctor:ticks(name, granted)
 end
 
 
+-- --- what each server knows ----------------------------------------------------------
+
+-- Where an operation is unknown, this becomes of locks.
+local WITHOUT = {
+    create2 = "no lock can be taken",
+    createContainer = "folders of locks are persistent nodes, and stay",
+    removeWatches = "watches stay until their nodes change",
+    multi = "no multi-lock, condition or guard",
+}
+
+local COLUMNS = {
+    { title = "OPERATION", width = 15 },
+    { title = "KNOWN TO", width = 8, whole = true },
+    { title = "UNKNOWN TO", width = 10, whole = true },
+    { title = "NOT TRIED AT", width = 12, whole = true },
+}
+
+-- The names of servers, by what they say of one operation: true, false, or "silent".
+local function sort_servers(trials, place)
+    local said = { [true] = {}, [false] = {}, silent = {} }
+    for _, of_server in ipairs(trials) do
+        local known = of_server[place].known
+        local list = said[known == nil and "silent" or known]
+        list[#list + 1] = of_server.server
+    end
+    return said
+end
+
+
+local function list(names, all)
+    return names[1] and (#names == all and "all" or table.concat(names, ",")) or "-"
+end
+
+
+-- Each operation is tried in a session of its own, at a node that is not there.
+function Doctor:operations(trials)
+    if not trials[1] then return end
+    local all, unknown = #trials, {}
+    self.out:write("\n", columns.table(COLUMNS, trials[1], function(trial, place)
+        local said = sort_servers(trials, place)
+        if said[false][1] then unknown[#unknown + 1] = trial.name end
+        return { trial.name, list(said[true], all), list(said[false], all),
+            list(said.silent, all) }
+    end), "\n")
+    self.lacks = unknown[1] ~= nil
+    for _, name in ipairs(unknown) do
+        local say = name == "create2" and self.fail or self.say_note
+        say(self, "servers", "%s is unknown to some: %s", name,
+            WITHOUT[name] or "zklock needs it")
+    end
+end
+
+
 function Doctor:servers()
-    local count = 0
+    local count, trials = 0, {}
     for name in self.hosts.hosts:gmatch("[^,]+") do
-        self:server(name)
+        if self:server(name) then
+            local trial = core.trials(name, self.given.timeout or ASKED)
+            trial.server = name
+            if trial[1] then trials[#trials + 1] = trial end
+        end
         count = count + 1
     end
+    self:operations(trials)
     if count == 2 then
         self:say("note", "servers", "two, both of which must live: three survive the loss of one")
     end
@@ -202,8 +269,14 @@ function Doctor:held(path, first)
 end
 
 
+-- A try whose connection a server closes, at what it does not know, ends without an answer.
+function Doctor:is_to_try_again(code)
+    return code == "busy" or code == "timeout" and self.lacks
+end
+
+
 -- A lock that somebody has is not waited for.
-function Doctor:lock(session, again)
+function Doctor:lock(session, tries)
     local path = self.given.path or PATH
     local lock, queue, why = tree.lock(session, path)
     if not lock then return self:fail_lock(queue, why) end
@@ -211,7 +284,7 @@ function Doctor:lock(session, again)
     lock = session:mutex(path)
     local from, begun = os.time(), now()
     local lease, message, code = lock:acquire(0)
-    if code == "busy" and not again then return self:lock(session, true) end
+    if tries > 1 and self:is_to_try_again(code) then return self:lock(session, tries - 1) end
     if not lease then return self:fail_lock(message, code) end
     local taken = now() - begun
     local to, made = os.time(), since(lock)
@@ -235,7 +308,7 @@ function Doctor:ensemble()
     end
     self:say("ok", "session", "0x%s%s", session:id() or "?",
         self.hosts.chroot ~= "" and ", chroot " .. self.hosts.chroot or "")
-    self:lock(session)
+    self:lock(session, TRIES)
     session:close()
 end
 

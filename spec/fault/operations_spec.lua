@@ -1,0 +1,70 @@
+-- Servers that do not know an operation, and close the connection at it, as ClickHouse Keeper does.
+-- A proxy cuts in the place of forwarding (rig/proxy.c).
+
+local fault = require "spec.fault.fault"
+local rig = require "spec.rig"
+local zklock = require "zklock"
+
+local server = rig.shared()
+
+describe("a server that does not know", function()
+    local session, proxy, events
+
+    before_each(function()
+        events = {}
+        session, proxy = rig.behind_proxy(server.hosts, {
+            timeout = 4,
+            on_event = function(event) events[#events + 1] = event.event end,
+        })
+    end)
+    after_each(rig.close_sessions)
+
+    it("containers gets persistent parents, and stats() and on_event say so", function()
+        assert.is_true(session:stats().containers)
+        proxy:command("lack createContainer")
+        assert(session:mutex(rig.path() .. "/lock"):acquire(20)):release{ wait = 20 }
+        assert.is_false(session:stats().containers)
+        assert.matches("no_containers", table.concat(events, " "))
+        assert.equal(0, proxy:counts().createContainer)
+    end)
+
+    it("containers is asked for them again by the next session", function()
+        proxy:command("lack createContainer")
+        assert(session:mutex(rig.path() .. "/lock"):acquire(20))
+        local other, link = rig.behind_proxy(server.hosts)
+        assert(other:mutex(rig.path() .. "/lock"):acquire(20))
+        assert.is_true(link:counts().createContainer > 0)
+    end)
+
+    it("create2 is told as unsupported, by name, long before the deadline", function()
+        proxy:command("lack create2")
+        local seconds, lease, message, code = rig.timed(function()
+            return session:mutex(rig.path()):acquire(60)
+        end)
+        fault.fails("unsupported", lease, message, code)
+        assert.matches("create2", message)
+        assert.is_true(seconds < 30, seconds)
+    end)
+
+    it("removeWatches keeps the connection that each removal would have ended", function()
+        local path = rig.path()
+        assert(rig.session(server.hosts):mutex(path):acquire(20))
+        proxy:command("lack removeWatches")
+        local function watch_a_moment() assert(session:watch(path, function() end))() end
+        rig.wait_for("a removal that the server is spared", function()
+            local reconnects = session:stats().reconnects
+            watch_a_moment()
+            zklock.sleep(0.5)
+            return session:stats().reconnects == reconnects and session:state() == "connected"
+        end, 60)
+        assert.equal("connected", session:state())
+    end)
+
+    it("an operation any more that it has answered is waited for", function()
+        local lock = session:mutex(rig.path())
+        assert(lock:acquire(20)):release{ wait = 20 }
+        proxy:command("lack create2")
+        local lease, message, code = lock:acquire(3)
+        fault.fails("timeout", lease, message, code)
+    end)
+end)

@@ -1,0 +1,277 @@
+/*
+ * trial.c - operations that a server does not know. ClickHouse Keeper closes the connection at one.
+ *
+ * An operation that never had an answer, and whose connection was lost twice, is tried: in a
+ * session of its own, alone, after a read that the server has answered. A server that closes twice
+ * at it does not know it. From then on the operation is answered here, as by servers that say so,
+ * until the session ends.
+ */
+#include "trial.h"
+
+#include <endian.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "wire.h"
+
+/* --- requests, as ZooKeeper writes them ----------------------------------------------------------
+ */
+
+/* Neither the node nor its parent exists, so nothing is changed. */
+#define NOWHERE "/zklock-no-such-node/x"
+#define TO_CLOSE (-11)
+
+enum { DATA_WATCHES = 2, CONTAINER = 4, CHECK = 13, PERM_ALL = 0x1f };
+
+static const struct {
+    const char *name;
+    int number; /* in the protocol */
+} operations[ZKL_OPERATIONS] = {
+    [ZKL_OPERATION_CREATE] = {"create2", 15},  [ZKL_OPERATION_CONTAINER] = {"createContainer", 19},
+    [ZKL_OPERATION_DELETE] = {"delete", 2},    [ZKL_OPERATION_EXISTS] = {"exists", 3},
+    [ZKL_OPERATION_GET] = {"getData", 4},      [ZKL_OPERATION_SET] = {"setData", 5},
+    [ZKL_OPERATION_LIST] = {"getChildren", 8}, [ZKL_OPERATION_SYNC] = {"sync", 9},
+    [ZKL_OPERATION_MULTI] = {"multi", 14},     [ZKL_OPERATION_UNWATCH] = {"removeWatches", 18},
+};
+
+struct packet {
+    size_t size;
+    char bytes[256];
+};
+
+static void put(struct packet *packet, const void *bytes, size_t size) {
+    memcpy(packet->bytes + packet->size, bytes, size);
+    packet->size += size;
+}
+
+static void put_number(struct packet *packet, int number) {
+    uint32_t sent = htobe32((uint32_t)number);
+    put(packet, &sent, sizeof sent);
+}
+
+static void put_flag(struct packet *packet, bool flag) {
+    put(packet, &(char){flag}, 1);
+}
+
+static void put_text(struct packet *packet, const char *text) {
+    put_number(packet, (int)strlen(text));
+    put(packet, text, strlen(text));
+}
+
+static void put_create(struct packet *packet, int flags) {
+    put_text(packet, "");
+    put_number(packet, 1); /* entry of the ACL */
+    put_number(packet, PERM_ALL);
+    put_text(packet, "world");
+    put_text(packet, "anyone");
+    put_number(packet, flags);
+}
+
+static void put_part(struct packet *packet, int type, bool last) {
+    put_number(packet, type);
+    put_flag(packet, last);
+    put_number(packet, -1); /* no error */
+}
+
+static void put_check(struct packet *packet, const char *path) {
+    put_part(packet, CHECK, false);
+    put_text(packet, path);
+    put_number(packet, -1); /* any version */
+    put_part(packet, -1, true);
+}
+
+static void put_body(struct packet *packet, enum zkl_operation operation, const char *path) {
+    if (operation == ZKL_OPERATION_MULTI) {
+        put_check(packet, path);
+        return;
+    }
+    put_text(packet, path);
+    switch (operation) {
+    case ZKL_OPERATION_CREATE: put_create(packet, 0); break;
+    case ZKL_OPERATION_CONTAINER: put_create(packet, CONTAINER); break;
+    case ZKL_OPERATION_SET: put_text(packet, "");             /* fall through */
+    case ZKL_OPERATION_DELETE: put_number(packet, -1); break; /* any version */
+    case ZKL_OPERATION_UNWATCH: put_number(packet, DATA_WATCHES); break;
+    case ZKL_OPERATION_EXISTS:
+    case ZKL_OPERATION_GET:
+    case ZKL_OPERATION_LIST: put_flag(packet, false); break; /* no watch */
+    case ZKL_OPERATION_SYNC:
+    case ZKL_OPERATION_MULTI:
+    case ZKL_OPERATIONS: break;
+    }
+}
+
+/* --- one try ---------------------------------------------------------------------------------- */
+
+static bool send_packet(int fd, struct packet *packet) {
+    uint32_t length = htobe32((uint32_t)(packet->size - sizeof length));
+    memcpy(packet->bytes, &length, sizeof length);
+    return zkl_wire_send(fd, packet->bytes, packet->size);
+}
+
+static struct packet new_packet(int number) {
+    struct packet packet = {0};
+    put_number(&packet, 0); /* the length comes last */
+    put_number(&packet, 1); /* the number of the request may be any */
+    put_number(&packet, number);
+    return packet;
+}
+
+struct reply {
+    uint32_t number;
+    uint64_t zxid;
+    uint32_t error;
+} __attribute__((packed));
+
+/* Sets the error if it is answered. */
+static enum zkl_wire ask(int fd, enum zkl_operation operation, const char *path, zkl_time by,
+                         int *error) {
+    struct packet packet = new_packet(operations[operation].number);
+    struct reply reply;
+    put_body(&packet, operation, path);
+    if (!send_packet(fd, &packet)) return ZKL_WIRE_CLOSED;
+    enum zkl_wire said = zkl_wire_read(fd, &reply, sizeof reply, by);
+    if (said == ZKL_WIRE_ANSWERED) *error = (int)be32toh(reply.error);
+    return said;
+}
+
+enum verdict { KNOWN, UNKNOWN, SILENCE };
+
+static enum verdict try_once(const struct sockaddr_storage *server, enum zkl_operation operation,
+                             uint32_t timeout, zkl_time by) {
+    static const clientid_t nobody = {0};
+    uint64_t session;
+    int fd = zkl_wire_connect(server, by), error = 0;
+    enum zkl_wire said = ZKL_WIRE_SILENT;
+    if (fd < 0) return SILENCE;
+    if (zkl_wire_greet(fd, &nobody, timeout, by, &session) && session != 0 &&
+        ask(fd, ZKL_OPERATION_EXISTS, "/", by, &error) == ZKL_WIRE_ANSWERED && error == 0)
+        said = ask(fd, operation, NOWHERE, by, &error);
+    struct packet packet = new_packet(TO_CLOSE);
+    if (said == ZKL_WIRE_ANSWERED) send_packet(fd, &packet);
+    close(fd);
+    if (said == ZKL_WIRE_SILENT) return SILENCE;
+    bool known = said == ZKL_WIRE_ANSWERED && error != ZUNIMPLEMENTED;
+    return known ? KNOWN : UNKNOWN;
+}
+
+static enum verdict try(const struct sockaddr_storage *server, enum zkl_operation operation,
+                        uint32_t timeout, zkl_time by) {
+    enum verdict first = try_once(server, operation, timeout, by);
+    return first == UNKNOWN ? try_once(server, operation, timeout, by) : first;
+}
+
+/* --- of a link -------------------------------------------------------------------------------- */
+
+#define LOSSES 2
+#define WITHIN ZKL_SECOND
+
+static enum zkl_operation operation_of_write(const struct zkl_op *op) {
+    switch (op->kind) {
+    case ZKL_OP_SET: return ZKL_OPERATION_SET;
+    case ZKL_OP_DELETE: return ZKL_OPERATION_DELETE;
+    case ZKL_OP_CREATE:
+    case ZKL_OP_CHECK: break;
+    }
+    return op->mode == ZKL_CONTAINER ? ZKL_OPERATION_CONTAINER : ZKL_OPERATION_CREATE;
+}
+
+enum zkl_operation zkl_operation_of(const struct zkl_rpc *rpc) {
+    switch (rpc->kind) {
+    case ZKL_RPC_WRITE: return operation_of_write(rpc->ops);
+    case ZKL_RPC_MULTI: return ZKL_OPERATION_MULTI;
+    case ZKL_RPC_LIST: return ZKL_OPERATION_LIST;
+    case ZKL_RPC_SYNC: return ZKL_OPERATION_SYNC;
+    case ZKL_RPC_GET: return ZKL_OPERATION_GET;
+    case ZKL_RPC_EXISTS: return ZKL_OPERATION_EXISTS;
+    case ZKL_RPC_UNWATCH:
+    case ZKL_RPC_UNWATCH_CHILDREN: break;
+    }
+    return ZKL_OPERATION_UNWATCH;
+}
+
+/* An operation to be tried; ZKL_OPERATIONS: none. */
+static enum zkl_operation suspect(const struct trials *trials) {
+    enum zkl_operation each = 0;
+    while (each < ZKL_OPERATIONS && trials->of[each].losses < LOSSES) each++;
+    return each;
+}
+
+/* The mutex is held. */
+static void settle(struct trials *trials, enum zkl_operation operation, enum verdict result) {
+    struct trial *trial = &trials->of[operation];
+    trial->losses = 0;
+    if (!trial->known) trial->known = result == KNOWN;
+    if (!trial->known) trial->unknown = result == UNKNOWN;
+}
+
+static void *run(void *argument) {
+    struct zkl_link *link = argument;
+    enum zkl_operation operation;
+    zkl_client_enter(link->client);
+    while ((operation = suspect(&link->trials)) != ZKL_OPERATIONS &&
+           !zkl_client_is_closing(link->client)) {
+        struct sockaddr_storage server = link->gate.server;
+        uint32_t timeout = (uint32_t)(zkl_link_timeout(link) / (ZKL_SECOND / 1000));
+        zkl_client_leave(link->client);
+        enum verdict result = try(&server, operation, timeout, zkl_now() + WITHIN);
+        zkl_client_enter(link->client);
+        settle(&link->trials, operation, result);
+    }
+    link->trials.running = false;
+    zkl_client_leave(link->client);
+    zkl_client_drop(link->client);
+    return NULL;
+}
+
+static void begin(struct zkl_link *link) {
+    struct trials *trials = &link->trials;
+    if (trials->running || link->gate.listener < 0 || suspect(trials) == ZKL_OPERATIONS) return;
+    zkl_client_hold(link->client); /* the thread's reference */
+    trials->running = zkl_thread_start(run, link) == 0;
+    if (!trials->running) zkl_client_drop(link->client);
+}
+
+static bool is_loss(int rc) {
+    return rc == ZCONNECTIONLOSS || rc == ZOPERATIONTIMEOUT;
+}
+
+static bool is_of_server(int rc) {
+    return rc == ZOK || (rc < ZAPIERROR && rc != ZSESSIONEXPIRED && rc != ZCLOSING);
+}
+
+void zkl_trials_heed(struct zkl_link *link, enum zkl_operation operation, int rc) {
+    struct trial *trial = &link->trials.of[operation];
+    bool counts = !trial->known && is_loss(rc) && trial->connection != link->trials.connections;
+    if (is_of_server(rc)) *trial = (struct trial){.known = true};
+    if (!counts) return;
+    trial->connection = link->trials.connections;
+    trial->losses++;
+    begin(link);
+}
+
+void zkl_trials_forget(struct zkl_link *link) {
+    memset(link->trials.of, 0, sizeof link->trials.of);
+}
+
+bool zkl_trials_lack(const struct zkl_link *link, enum zkl_operation operation) {
+    return link->trials.of[operation].unknown;
+}
+
+/* --- of a server ---------------------------------------------------------------------------- */
+
+_Static_assert(ZKL_OPERATIONS == ZKL_TRIALS, "each operation has its trial");
+
+size_t zkl_zookeeper_try(const char *host, zkl_time timeout, struct zkl_known known[ZKL_TRIALS]) {
+    struct servers servers = {0};
+    uint32_t milliseconds = (uint32_t)(timeout / (ZKL_SECOND / 1000));
+    enum verdict said = KNOWN;
+    if (zkl_hosts_resolve(host, &servers) != 0) return 0;
+    for (enum zkl_operation each = 0; each < ZKL_OPERATIONS; each++) {
+        if (said != SILENCE) said = try(&servers.list[0], each, milliseconds, zkl_now() + WITHIN);
+        known[each] = (struct zkl_known){operations[each].name, said == KNOWN, said != SILENCE};
+    }
+    free(servers.list);
+    return ZKL_OPERATIONS;
+}
