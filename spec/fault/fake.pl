@@ -10,6 +10,7 @@
 #   renew         gives whoever comes with a session another one, as ClickHouse Keeper does
 #   forget        hangs up on sessions that it has seen ...
 #   remember      ... takes them again
+#   spurn         hangs up on whoever comes
 #   mute          takes connections and says nothing ...
 #   deaf          ... greets those that come from now on, and answers no request ...
 #   speak         ... greets them, and answers
@@ -26,7 +27,7 @@ use Socket qw(SOL_SOCKET SO_LINGER);
 
 my %op = (auth => 100, close => -11, get => 4, ping => 11, sync => 9);
 my ($grant, $error, $forgetful, $mute, $deaf, $zxid) = (10000, 0, 0, 0, 0, 100);
-my ($distrust, $auth_failed, $renews) = (0, -115, 0);
+my ($distrust, $auth_failed, $renews, $spurns) = (0, -115, 0, 0);
 my ($name, $last_session, %sessions) = (undef, 0x1000);
 my %connects = (new => 0, known => 0);
 my (%input, %session_of); # by connection
@@ -61,7 +62,7 @@ sub on_connect {
     my (undef, undef, undef, $id) = unpack "l> q> l> q>", $frame;
     $connects{$id ? "known" : "new"}++;
     return if $mute;
-    return hang_up($link) if $id && $forgetful;
+    return hang_up($link) if $spurns || $id && $forgetful;
     greet($link, $renews ? 0 : $id);
 }
 
@@ -112,6 +113,7 @@ my %commands = (
     name => sub { $name = shift; "" },
     error => sub { $error = shift; "" },
     renew => sub { $renews = 1; "" },
+    spurn => sub { $spurns = 1; "" },
     forget => sub { $forgetful = 1; "" },
     remember => sub { $forgetful = 0; "" },
     mute => sub { $mute = 1; "" },

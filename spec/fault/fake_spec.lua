@@ -141,6 +141,22 @@ describe("a server that", function()
         is_taken_again(session, id)
     end)
 
+    it("hangs up on all is tried once in a tenth of the session timeout, with the probe too #slow",
+       function()
+        fake:command("grant 4000")
+        local session = rig.session(fake.hosts)
+        refuse(session, "spurn")
+        rig.wait_for("a probe", function() return connects() >= 2 end)
+        local function attempts()
+            local new, known = connects()
+            return new + known
+        end
+        local before, begin = attempts(), core.now()
+        zklock.sleep(8)
+        local limit = 2 + (core.now() - begin) / (session:timeout() / 10)
+        assert.is_true(attempts() - before <= limit, attempts() - before)
+    end)
+
     it("says nothing to anybody keeps the session, however long #slow", function()
         fake:command("grant 1000")
         local session = rig.session(fake.hosts, { timeout = 4 })
