@@ -1,6 +1,8 @@
 /* route_test.c - which server is tried next, and when. */
 #include "route.h"
 
+#include <string.h>
+
 #include "check.h"
 
 #define T (10 * ZKL_SECOND)
@@ -188,11 +190,109 @@ static void pace(void) {
     }
 }
 
+/* --- addresses that change -------------------------------------------------------------------
+ */
+
+#define SERVERS 3
+#define MOMENT (ZKL_SECOND / 1000)
+
+/* Three servers, one for each name. An address of before may be silent: an attempt takes long. */
+static struct {
+    uint64_t chance, addresses;       /* numbers them */
+    uint64_t of_name[SERVERS];        /* as the resolver tells it */
+    uint64_t of_server[SERVERS];      /* as it is */
+    bool silent, hangs;               /* old addresses; the resolver */
+    uint64_t tried;                   /* by the attempt under way; 0: none is */
+    zkl_time attempt_ends, answer_at; /* ZKL_NEVER: no resolver was asked */
+} net;
+
+static uint64_t below(uint64_t limit) {
+    net.chance ^= net.chance << 13;
+    net.chance ^= net.chance >> 7;
+    net.chance ^= net.chance << 17;
+    return net.chance % limit;
+}
+
+static bool is_there(uint64_t address) {
+    for (int i = 0; i < SERVERS; i++)
+        if (net.of_server[i] == address) return true;
+    return false;
+}
+
+static void change(void) {
+    switch (below(4)) {
+    case 0: net.of_server[below(SERVERS)] = ++net.addresses; break;
+    case 1:
+        for (int i = 0; i < SERVERS; i++) net.of_server[i] = ++net.addresses;
+        break;
+    case 2: memcpy(net.of_name, net.of_server, sizeof net.of_name); break;
+    default: net.hangs = below(2); break;
+    }
+    net.silent = below(2);
+    if (route.connected && !is_there(route.chosen)) zkl_route_lost(&route, T, now);
+}
+
+static void calm_down(void) {
+    memcpy(net.of_name, net.of_server, sizeof net.of_name);
+    net.hangs = false;
+}
+
+/* What the link does at `now`; when it has to do more. */
+static zkl_time work(void) {
+    if (now >= zkl_route_resolve_due(&route) && net.answer_at == ZKL_NEVER)
+        net.answer_at = now + MOMENT;
+    if (now >= net.answer_at && !net.hangs) {
+        resolved(SERVERS, net.of_name);
+        net.answer_at = ZKL_NEVER;
+    }
+    if (net.tried && now >= net.attempt_ends) {
+        if (is_there(net.tried)) zkl_route_connected(&route);
+        net.tried = 0;
+    }
+    if (!net.tried && is_due()) {
+        net.tried = next();
+        net.attempt_ends = now + (net.silent && !is_there(net.tried) ? T / 3 : MOMENT);
+    }
+    zkl_time due = net.tried ? net.attempt_ends : zkl_route_due(&route);
+    due = zkl_earlier(due, net.hangs ? ZKL_NEVER : net.answer_at);
+    return net.answer_at == ZKL_NEVER ? zkl_earlier(due, zkl_route_resolve_due(&route)) : due;
+}
+
+static void run_until(zkl_time end) {
+    for (zkl_time due; (due = work()) < end;)
+        if (due > now) now = due;
+    now = end;
+}
+
+static void moves(void) {
+    TEST("in a calm network no session expires because addresses changed before") {
+        for (uint64_t seed = 1; seed <= 2000; seed++) {
+            CHECK_CASE("seed %d", (int)seed);
+            begin();
+            memset(&net, 0, sizeof net);
+            net.chance = seed * UINT64_C(0x9e3779b97f4a7c15);
+            net.answer_at = ZKL_NEVER;
+            for (int i = 0; i < SERVERS; i++) net.of_server[i] = ++net.addresses;
+            calm_down();
+            run_until(now + T);
+            CHECK(route.connected);
+            for (uint64_t changes = 1 + below(8); changes > 0; changes--) {
+                change();
+                run_until(now + (zkl_time)below(T));
+            }
+            calm_down();
+            run_until(now + 2 * T / 3);
+            CHECK(route.connected);
+        }
+    }
+}
+
 int main(void) {
     check_before(begin);
     names();
     order();
     pace();
+    moves();
     zkl_route_clear(&route);
     return check_report();
 }
