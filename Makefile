@@ -55,7 +55,7 @@ LUA_FILES = $(shell find lua -name '*.lua')
 RIG = $(BUILD)/rig/proxy $(BUILD)/rig/bare
 
 .PHONY: all demo demo-http demo-engines site test repl bench bench-claims bench-contended
-.PHONY: bench-peers bench-many bench-engines bench-worlds soak lint lint-quick lint-tidy
+.PHONY: bench-peers bench-roll bench-many bench-engines bench-worlds soak lint lint-quick lint-tidy
 .PHONY: lint-actions format words install install-files dist clean setup setup-tests build-tests build-all-tests
 .PHONY: test-all test-lua test-luajit test-asan test-tsan test-clock
 .PHONY: test-worlds test-worlds-5.4 test-worlds-5.1 test-worlds-asan
@@ -267,6 +267,10 @@ bench-engines:
 	@$(MAKE) --no-print-directory -s $(BUILD)/5.4/zklock/core.so
 	@TMPDIR="$$(realpath $(BUILD))" $(call with,5.4) ZKLOCK_LUA=$(LUA) $(LUA) bench/engines.lua \
 		$(BENCH)
+
+bench-roll: setup
+	@$(MAKE) --no-print-directory -s $(BUILD)/5.4/zklock/core.so $(RIG) $(PEERS)/packages
+	@$(call with,5.4) PEERS=$(PEERS) ZKLOCK_LUA=$(LUA) $(LUA) bench/roll.lua $(BENCH)
 
 bench-claims: setup
 	@$(MAKE) --no-print-directory -s $(BUILD)/5.4/zklock/core.so $(RIG)

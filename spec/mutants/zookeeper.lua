@@ -164,7 +164,7 @@ return {
       catch = by("watches", "stays while another claim of the session waits") },
     { "lost-removal", "a removal whose answer is lost is taken for done",
       at = "zkl_watches_removed",
-      find = "answer->rc == ZKL_ERROR_NONE || answer->rc == ZKL_ERROR_NO_WATCHER",
+      find = "answer->rc == ZKL_ERROR_NONE",
       replace = "answer->reply != ZKL_REFUSED",
       catch = by("watches", "goes when the connection is lost with its removal") },
     { "fired-watches-counted", "a watch that fired is counted as one that is set",

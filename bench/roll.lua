@@ -1,0 +1,78 @@
+--- A rolling restart, as Kubernetes makes it. One of three servers after the other is restarted,
+-- and has another address under its name. zklock and kazoo are clients at the same time.
+-- make bench-roll BENCH="ROUNDS [TIMEOUT]"; a proxy before each server is its address.
+
+local files = require "spec.files"
+local program = require "spec.fault.program"
+local rig = require "spec.rig"
+local zklock = require "zklock"
+
+local ROUNDS = tonumber(arg[1]) or 3
+local TIMEOUT = tonumber(arg[2]) or 10 -- seconds, of the sessions
+local BEFORE, BETWEEN, AFTER = 2, 5, 12 -- seconds
+local NAMES = { "zk1", "zk2", "zk3" }
+
+local CLIENTS = {
+    { name = "zklock", command = os.getenv("ZKLOCK_LUA") .. " bench/roll/client.lua" },
+    { name = "kazoo", command = "/usr/bin/python3 bench/roll/kazoo_client.py" },
+}
+
+
+local function start(client, folder, library, seconds)
+    local hosts = table.concat(NAMES, ".test,") .. ".test"
+    local pipe = assert(io.popen(("NAMES=%s LD_PRELOAD=%s PYTHONPATH=%s exec %s %s %g %g"):format(
+        folder, library, os.getenv("PEERS") .. "/usr/lib/python3/dist-packages", client.command,
+        hosts, TIMEOUT, seconds)))
+    assert(pipe:read("*l") == "ready", client.name .. " did not start")
+    return pipe
+end
+
+
+local function point(folder, name, proxy)
+    local path = folder .. "/" .. name
+    files.write(path .. ".new", proxy.hosts .. "\n")
+    assert(os.rename(path .. ".new", path))
+end
+
+
+local function move(server, n, folder, proxies)
+    local next_proxy = rig.proxy(server:host(n))
+    server:kill(n)
+    point(folder, NAMES[n], next_proxy)
+    proxies[n]:command("refuse")
+    proxies[n]:command("cut")
+    server:restart(n)
+    proxies[#proxies + 1] = next_proxy
+end
+
+
+local function round(library)
+    local server, proxies, pipes = rig.server{ n = 3 }, {}, {}
+    local folder = rig.shell("mktemp -d"):match("%S+")
+    for n, name in ipairs(NAMES) do
+        proxies[n] = rig.proxy(server:host(n))
+        point(folder, name, proxies[n])
+    end
+    local seconds = BEFORE + #NAMES * BETWEEN + AFTER
+    for i, client in ipairs(CLIENTS) do pipes[i] = start(client, folder, library, seconds) end
+    zklock.sleep(BEFORE)
+    for n = 1, #NAMES do
+        move(server, n, folder, proxies)
+        zklock.sleep(BETWEEN)
+    end
+    for i, client in ipairs(CLIENTS) do
+        print(("%-7s %s"):format(client.name, (pipes[i]:read("*l") or "failed"):gsub(
+            "(%S+) (%d+) (%S+) (%S+)",
+            "%1 s at most without a lock, %2 locks; lease %3, session %4")))
+        pipes[i]:close()
+    end
+    for _, proxy in ipairs(proxies) do proxy:stop() end
+    server:stop()
+    rig.shell("rm -r %s", folder)
+end
+
+
+local library = program.library("names")
+print(("three servers, session timeout %g s, one restarted each %g s"):format(TIMEOUT, BETWEEN))
+for _ = 1, ROUNDS do round(library) end
+os.remove(library)

@@ -1,0 +1,29 @@
+--- zklock in bench/roll.lua: client.lua HOSTS TIMEOUT SECONDS. It holds one lock for so long, and
+-- takes and gives up another all the time. Then it says for how long at most it had none of it, how
+-- often it had it, and what became of the first lock and of the session.
+
+local core = require "zklock.core"
+local zklock = require "zklock"
+
+local TRY = 1      -- seconds, of an acquire
+local PAUSE = 0.05 -- seconds
+
+local session = assert(zklock.connect(arg[1], { timeout = tonumber(arg[2]) }))
+local lease = assert(session:mutex("/roll/zklock-held"):acquire(20))
+local other, id = session:mutex("/roll/zklock"), session:id()
+print("ready")
+io.stdout:flush()
+
+local last, gap, count = core.now(), 0, 0
+local over = last + tonumber(arg[3])
+while core.now() < over do
+    local got = other:acquire(TRY)
+    gap = math.max(gap, core.now() - last)
+    if got then
+        got:release()
+        count, last = count + 1, core.now()
+    end
+    zklock.sleep(PAUSE)
+end
+print(("%.2f %d %s %s"):format(gap, count, lease:check(5) and "held" or "lost",
+    session:id() == id and "same" or "another"))
