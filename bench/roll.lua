@@ -1,5 +1,5 @@
---- A rolling restart, as Kubernetes makes it. One of three servers after the other is restarted,
--- and has another address under its name. zklock and kazoo are clients at the same time.
+--- A rolling restart, as Kubernetes makes it. Three servers are restarted one after the other, and
+-- each has another address under its name then. zklock and kazoo are clients at the same time.
 -- make bench-roll BENCH="ROUNDS [TIMEOUT]"; a proxy before each server is its address.
 
 local files = require "spec.files"

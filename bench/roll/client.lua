@@ -1,6 +1,6 @@
---- zklock in bench/roll.lua: client.lua HOSTS TIMEOUT SECONDS. It holds one lock for so long, and
--- takes and gives up another all the time. Then it says for how long at most it had none of it, how
--- often it had it, and what became of the first lock and of the session.
+--- The client of bench/roll.lua that has zklock; its arguments are HOSTS TIMEOUT SECONDS. It holds
+-- one lock for so long, and takes and gives up another all the time. Then it says for how long at
+-- most it had none of it, how often it had it, and what became of the first lock and the session.
 
 local core = require "zklock.core"
 local zklock = require "zklock"

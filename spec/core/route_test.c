@@ -196,7 +196,8 @@ static void pace(void) {
 #define SERVERS 3
 #define MOMENT (ZKL_SECOND / 1000)
 
-/* Three servers, one for each name. An address of before may be silent: an attempt takes long. */
+/* Three servers, one for each name. An attempt at a former address may take long, as nobody
+ * answers. */
 static struct {
     uint64_t chance, addresses;       /* numbers them */
     uint64_t of_name[SERVERS];        /* as the resolver tells it */
@@ -237,7 +238,7 @@ static void calm_down(void) {
     net.hangs = false;
 }
 
-/* What the link does at `now`; when it has to do more. */
+/* Does what is due at `now`, as the link does it; when more is due. */
 static zkl_time work(void) {
     if (now >= zkl_route_resolve_due(&route) && net.answer_at == ZKL_NEVER)
         net.answer_at = now + MOMENT;
