@@ -268,6 +268,19 @@ describe("a session that is kept in a folder #server", function()
         assert.is_true(seconds >= 0.5, seconds)
     end)
 
+    it("is ended when a server answers again after an outage", function()
+        local proxy = rig.proxy_for_test(server.hosts)
+        killed(start_holder(nil, nil, { hosts = proxy.hosts }))
+        local session = connect{ hosts = proxy.hosts, grace = 1 }
+        proxy:command("refuse")
+        proxy:command("cut")
+        rig.wait_for("suspended", function() return session:state() == "suspended" end)
+        zklock.sleep(1.5)
+        proxy:pass()
+        wait_for_recovered(session, 1)
+        wait_for_files(1)
+    end)
+
     it("is left to others when the one that waits is closed", function()
         killed(start_holder())
         local patient = connect{ grace = 60 }

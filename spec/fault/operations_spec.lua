@@ -60,6 +60,11 @@ describe("a server that does not know", function()
         assert.equal("connected", session:state())
     end)
 
+    it("nothing, though two connections ended at an operation, is found to know it", function()
+        for n = 1, 2 do proxy:command("drop-request create2 %d", n) end
+        assert(session:mutex(rig.path()):acquire(20))
+    end)
+
     it("an operation any more that it has answered is waited for", function()
         local lock = session:mutex(rig.path())
         assert(lock:acquire(20)):release{ wait = 20 }

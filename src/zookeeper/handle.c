@@ -138,30 +138,15 @@ static int milliseconds(zkl_time timeout) {
  * the handle is taken before its pipe is close-on-exec and `to` is set. The
  * addresses are numeric: nothing is resolved here. 0, or an errno value.
  */
-static int open_at(struct zkl_link *link, const char *hosts, const clientid_t *id,
-                   watcher_fn watcher, void *context, zhandle_t **to) {
+static int open_at(struct zkl_link *link, const char *hosts, zhandle_t **to) {
     struct descriptors *before = zkl_descriptors_before();
     zkl_lock(link->client);
-    *to = zookeeper_init2(hosts, watcher, milliseconds(link->timeout_wanted), id, context,
+    *to = zookeeper_init2(hosts, on_event, milliseconds(link->timeout_wanted), NULL, link,
                           ZOO_NO_LOG_CLIENTENV, zkl_complaint_hear);
     int error = *to ? 0 : errno ? errno : EIO;
     if (*to) zoo_set_servers_resolution_delay(*to, -1);
     zkl_descriptors_after(before);
     zkl_unlock(link->client);
-    return error;
-}
-
-int zkl_handle_open(struct zkl_link *link, const clientid_t *id, watcher_fn watcher, void *context,
-                    zhandle_t **to, struct servers *addresses) {
-    zkl_lock(link->client);
-    const char *names = link->hosts->text;
-    zkl_unlock(link->client);
-    int error = zkl_hosts_resolve(names, addresses);
-    if (error) return error;
-    char *hosts = zkl_hosts_format(addresses, link->chroot);
-    error = hosts ? zkl_thread_room() : ENOMEM;
-    if (!error) error = open_at(link, hosts, id, watcher, context, to);
-    free(hosts);
     return error;
 }
 
@@ -180,7 +165,7 @@ static int open_handle(struct zkl_link *link, struct gate *gate, struct zkl_rout
     zkl_unlock(link->client);
     int error = hosts ? zkl_thread_room() : ENOMEM;
     zkl_gate_keep_order();
-    if (!error) error = open_at(link, hosts, NULL, on_event, link, to);
+    if (!error) error = open_at(link, hosts, to);
     zkl_gate_any_order();
     free(hosts);
     if (!error) return 0;

@@ -140,13 +140,6 @@ zkl_time zkl_handle_due(const struct zkl_link *link, zkl_time now); /* of a work
 /* Of a connected handle: its session has an id, and a timeout that is long enough. */
 bool zkl_handle_is_sound(zhandle_t *handle);
 /*
- * The mutex is not held. `id` is the session to connect with, NULL for a new one. Sets `to` and its
- * addresses, which descriptors.c needs. 0, or why there is no handle: an EAI_ code
- * (negative) or an errno value.
- */
-int zkl_handle_open(struct zkl_link *link, const clientid_t *id, watcher_fn watcher, void *context,
-                    zhandle_t **to, struct servers *addresses);
-/*
  * Gives a handle its credentials, when it is first connected: between two attempts to connect it
  * takes none. It repeats them on each later connection. `given`: it has them already; the mutex
  * guards that, unless it is one thread's own. `heard` gets the answer; NULL: nobody does.
@@ -194,6 +187,9 @@ void zkl_recovery_move(struct zkl_link *link);                    /* its file na
 enum zkl_greeting { ZKL_GREETING_SILENCE, ZKL_GREETING_KNOWN, ZKL_GREETING_UNKNOWN };
 enum zkl_greeting zkl_greet(const struct sockaddr_storage *server, const clientid_t *id,
                             uint32_t timeout, zkl_time by);
+/* A server that knows the session is told to end it. */
+enum zkl_greeting zkl_farewell(const struct zkl_link *link, const struct sockaddr_storage *server,
+                               const clientid_t *id, zkl_time by);
 
 /* link.c; the mutex is held */
 zkl_time zkl_link_timeout(const struct zkl_link *link); /* of the session, or the one asked for */

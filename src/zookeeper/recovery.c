@@ -3,10 +3,9 @@
  * process lives (session_file.h), and the next process ends the sessions of dead ones.
  *
  * A thread of its own, begun with the first connection, ends them: connect() does not wait for it.
- * It connects with the dead session's id and password, and closes the session; it does so again,
- * ROUNDS times at most, until a server says that there is no such session, for zookeeper_close()
- * does not tell whether the server heard. Only then is the file removed; else it is left for the
- * next process.
+ * It greets a server with the dead session's id and password, and ends the session; it does so
+ * again, ROUNDS times at most, until a server says that there is no such session. Only then is the
+ * file removed; else it is left for the next process.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,18 +17,8 @@
 /* --- ending a dead session ------------------------------------------------------------------- */
 
 #define SLICE (ZKL_SECOND / 20) /* how often it checks whether the client is closing */
+#define ANSWERS_WITHIN ZKL_SECOND
 #define ROUNDS 3
-
-/* One attempt to connect with a dead session. */
-struct attempt {
-    struct zkl_link *link;
-    zhandle_t *handle;
-    struct servers servers;
-    pthread_mutex_t mutex; /* guards `state` */
-    pthread_cond_t news;
-    int state; /* ZOO_CONNECTED_STATE, ZOO_EXPIRED_SESSION_STATE; 0: nothing was heard yet */
-    bool credentials_given; /* used by the completion thread alone */
-};
 
 static bool is_closing(const struct zkl_link *link) {
     zkl_lock(link->client);
@@ -38,60 +27,12 @@ static bool is_closing(const struct zkl_link *link) {
     return closing;
 }
 
-/* Runs on the handle's completion thread. */
-static void on_event(zhandle_t *handle, int type, int state, const char *node, void *context) {
-    struct attempt *attempt = context;
-    bool connected = state == ZOO_CONNECTED_STATE;
-    (void)node;
-    if (type != ZOO_SESSION_EVENT || (!connected && state != ZOO_EXPIRED_SESSION_STATE)) return;
-    /* Before the close: some servers drop what a client sends without credentials. */
-    if (connected)
-        zkl_handle_give_credentials(attempt->link, handle, &attempt->credentials_given, NULL);
-    pthread_mutex_lock(&attempt->mutex);
-    attempt->state = state;
-    pthread_cond_signal(&attempt->news);
-    pthread_mutex_unlock(&attempt->mutex);
-}
-
-/* Waits until a server answers, or the client is closing: an outage ends no session. */
-static int await(struct attempt *attempt) {
-    pthread_mutex_lock(&attempt->mutex);
-    while (!attempt->state && !is_closing(attempt->link))
-        zkl_condition_wait(&attempt->news, &attempt->mutex, zkl_now() + SLICE);
-    int state = attempt->state;
-    pthread_mutex_unlock(&attempt->mutex);
-    return state;
-}
-
-/* Closes the session, if a server still has it. Returns what the server said; 0: nothing. */
-static int try_to_end(struct zkl_link *link, const clientid_t *id) {
-    struct attempt attempt = {.link = link, .mutex = PTHREAD_MUTEX_INITIALIZER};
-    int state = 0;
-    zkl_condition_init(&attempt.news);
-    if (zkl_handle_open(link, id, on_event, &attempt, &attempt.handle, &attempt.servers) == 0) {
-        state = await(&attempt);
-        if (state == ZOO_CONNECTED_STATE) zkl_descriptors_sockets(&attempt.servers);
-        zookeeper_close(attempt.handle);
-    }
-    free(attempt.servers.list);
-    pthread_cond_destroy(&attempt.news);
-    pthread_mutex_destroy(&attempt.mutex);
-    return state;
-}
-
-static void end_session(struct zkl_link *link, struct zkl_session_file *file) {
-    clientid_t id = {.client_id = (int64_t)file->key.id};
-    memcpy(id.passwd, file->key.password, sizeof id.passwd);
-    int closed = 0, state; /* rounds in which the session was there, and was closed */
-    while ((state = try_to_end(link, &id)) == ZOO_CONNECTED_STATE && ++closed < ROUNDS) continue;
-    if (state != ZOO_EXPIRED_SESSION_STATE) {
-        zkl_session_file_leave(file);
-        return;
-    }
-    zkl_lock(link->client);
-    if (closed) link->trouble.recovered++; /* else it had expired by itself */
-    zkl_unlock(link->client);
-    zkl_session_file_remove(file);
+/* False: the client is being closed. */
+static bool rest(const struct zkl_link *link, zkl_time pause) {
+    const struct timespec slice = {.tv_nsec = SLICE};
+    zkl_time begin = zkl_now();
+    while (zkl_now() - begin < pause && !is_closing(link)) nanosleep(&slice, NULL);
+    return zkl_now() - begin >= pause;
 }
 
 static struct zkl_session_place place_of(const struct zkl_link *link) {
@@ -101,19 +42,52 @@ static struct zkl_session_place place_of(const struct zkl_link *link) {
     return place;
 }
 
-/* False: the client is being closed. */
-static bool wait_for_grace(const struct zkl_link *link) {
-    const struct timespec slice = {.tv_nsec = SLICE};
-    zkl_time begin = zkl_now();
-    while (zkl_now() - begin < link->grace && !is_closing(link)) nanosleep(&slice, NULL);
-    return zkl_now() - begin >= link->grace;
+/* Each server once, with a pause before each. */
+static enum zkl_greeting go_round(const struct zkl_link *link, const clientid_t *id,
+                                  zkl_time pause) {
+    struct servers servers = {0};
+    enum zkl_greeting said = ZKL_GREETING_SILENCE;
+    if (zkl_hosts_resolve(place_of(link).hosts, &servers) != 0) servers.count = 0;
+    for (size_t i = 0; i < servers.count && said == ZKL_GREETING_SILENCE; i++) {
+        if (!rest(link, pause)) break;
+        said = zkl_farewell(link, &servers.list[i], id, zkl_now() + ANSWERS_WITHIN);
+    }
+    free(servers.list);
+    return said;
+}
+
+/*
+ * Ends the session, if a server still has it. What the first server says that answers; an outage
+ * ends no session, so they are asked until the client is closing.
+ */
+static enum zkl_greeting try_to_end(const struct zkl_link *link, const clientid_t *id) {
+    zkl_time pace = link->timeout_wanted / 10;
+    enum zkl_greeting said = go_round(link, id, 0);
+    while (said == ZKL_GREETING_SILENCE && rest(link, pace)) said = go_round(link, id, pace);
+    return said;
+}
+
+static void end_session(struct zkl_link *link, struct zkl_session_file *file) {
+    clientid_t id = {.client_id = (int64_t)file->key.id};
+    memcpy(id.passwd, file->key.password, sizeof id.passwd);
+    enum zkl_greeting said;
+    int closed = 0; /* rounds in which the session was there, and was ended */
+    while ((said = try_to_end(link, &id)) == ZKL_GREETING_KNOWN && ++closed < ROUNDS) continue;
+    if (said != ZKL_GREETING_UNKNOWN) {
+        zkl_session_file_leave(file);
+        return;
+    }
+    zkl_lock(link->client);
+    if (closed) link->trouble.recovered++; /* else it had expired by itself */
+    zkl_unlock(link->client);
+    zkl_session_file_remove(file);
 }
 
 static void *recover(void *argument) {
     struct zkl_link *link = argument;
     const struct zkl_session_place place = place_of(link);
     struct zkl_session_file *file = zkl_session_files_dead(&place), *next;
-    bool in_time = file && wait_for_grace(link);
+    bool in_time = file && rest(link, link->grace);
     for (; file; file = next) {
         next = file->next;
         if (in_time) end_session(link, file);

@@ -8,7 +8,6 @@
  */
 #include "trial.h"
 
-#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,7 +19,6 @@
 
 /* Neither the node nor its parent exists, so nothing is changed. */
 #define NOWHERE "/zklock-no-such-node/x"
-#define TO_CLOSE (-11)
 
 enum { DATA_WATCHES = 2, CONTAINER = 4, CHECK = 13, PERM_ALL = 0x1f };
 
@@ -35,49 +33,25 @@ static const struct {
     [ZKL_OPERATION_MULTI] = {"multi", 14},     [ZKL_OPERATION_UNWATCH] = {"removeWatches", 18},
 };
 
-struct packet {
-    size_t size;
-    char bytes[256];
-};
-
-static void put(struct packet *packet, const void *bytes, size_t size) {
-    memcpy(packet->bytes + packet->size, bytes, size);
-    packet->size += size;
-}
-
-static void put_number(struct packet *packet, int number) {
-    uint32_t sent = htobe32((uint32_t)number);
-    put(packet, &sent, sizeof sent);
-}
-
-static void put_flag(struct packet *packet, bool flag) {
-    put(packet, &(char){flag}, 1);
-}
-
-static void put_text(struct packet *packet, const char *text) {
-    put_number(packet, (int)strlen(text));
-    put(packet, text, strlen(text));
-}
-
 static void put_create(struct packet *packet, int flags) {
-    put_text(packet, "");
-    put_number(packet, 1); /* entry of the ACL */
-    put_number(packet, PERM_ALL);
-    put_text(packet, "world");
-    put_text(packet, "anyone");
-    put_number(packet, flags);
+    zkl_put_text(packet, "");
+    zkl_put_number(packet, 1); /* entry of the ACL */
+    zkl_put_number(packet, PERM_ALL);
+    zkl_put_text(packet, "world");
+    zkl_put_text(packet, "anyone");
+    zkl_put_number(packet, flags);
 }
 
 static void put_part(struct packet *packet, int type, bool last) {
-    put_number(packet, type);
-    put_flag(packet, last);
-    put_number(packet, -1); /* no error */
+    zkl_put_number(packet, type);
+    zkl_put_flag(packet, last);
+    zkl_put_number(packet, -1); /* no error */
 }
 
 static void put_check(struct packet *packet, const char *path) {
     put_part(packet, CHECK, false);
-    put_text(packet, path);
-    put_number(packet, -1); /* any version */
+    zkl_put_text(packet, path);
+    zkl_put_number(packet, -1); /* any version */
     put_part(packet, -1, true);
 }
 
@@ -86,16 +60,16 @@ static void put_body(struct packet *packet, enum zkl_operation operation, const 
         put_check(packet, path);
         return;
     }
-    put_text(packet, path);
+    zkl_put_text(packet, path);
     switch (operation) {
     case ZKL_OPERATION_CREATE: put_create(packet, 0); break;
     case ZKL_OPERATION_CONTAINER: put_create(packet, CONTAINER); break;
-    case ZKL_OPERATION_SET: put_text(packet, "");             /* fall through */
-    case ZKL_OPERATION_DELETE: put_number(packet, -1); break; /* any version */
-    case ZKL_OPERATION_UNWATCH: put_number(packet, DATA_WATCHES); break;
+    case ZKL_OPERATION_SET: zkl_put_text(packet, "");             /* fall through */
+    case ZKL_OPERATION_DELETE: zkl_put_number(packet, -1); break; /* any version */
+    case ZKL_OPERATION_UNWATCH: zkl_put_number(packet, DATA_WATCHES); break;
     case ZKL_OPERATION_EXISTS:
     case ZKL_OPERATION_GET:
-    case ZKL_OPERATION_LIST: put_flag(packet, false); break; /* no watch */
+    case ZKL_OPERATION_LIST: zkl_put_flag(packet, false); break; /* no watch */
     case ZKL_OPERATION_SYNC:
     case ZKL_OPERATION_MULTI:
     case ZKL_OPERATIONS: break;
@@ -104,36 +78,12 @@ static void put_body(struct packet *packet, enum zkl_operation operation, const 
 
 /* --- one try ---------------------------------------------------------------------------------- */
 
-static bool send_packet(int fd, struct packet *packet) {
-    uint32_t length = htobe32((uint32_t)(packet->size - sizeof length));
-    memcpy(packet->bytes, &length, sizeof length);
-    return zkl_wire_send(fd, packet->bytes, packet->size);
-}
-
-static struct packet new_packet(int number) {
-    struct packet packet = {0};
-    put_number(&packet, 0); /* the length comes last */
-    put_number(&packet, 1); /* the number of the request may be any */
-    put_number(&packet, number);
-    return packet;
-}
-
-struct reply {
-    uint32_t number;
-    uint64_t zxid;
-    uint32_t error;
-} __attribute__((packed));
-
 /* Sets the error if it is answered. */
 static enum zkl_wire ask(int fd, enum zkl_operation operation, const char *path, zkl_time by,
                          int *error) {
-    struct packet packet = new_packet(operations[operation].number);
-    struct reply reply;
+    struct packet packet = zkl_packet(operations[operation].number);
     put_body(&packet, operation, path);
-    if (!send_packet(fd, &packet)) return ZKL_WIRE_CLOSED;
-    enum zkl_wire said = zkl_wire_read(fd, &reply, sizeof reply, by);
-    if (said == ZKL_WIRE_ANSWERED) *error = (int)be32toh(reply.error);
-    return said;
+    return zkl_wire_send(fd, &packet) ? zkl_wire_hear(fd, by, error) : ZKL_WIRE_CLOSED;
 }
 
 enum verdict { KNOWN, UNKNOWN, SILENCE };
@@ -148,8 +98,8 @@ static enum verdict try_once(const struct sockaddr_storage *server, enum zkl_ope
     if (zkl_wire_greet(fd, &nobody, timeout, by, &session) && session != 0 &&
         ask(fd, ZKL_OPERATION_EXISTS, "/", by, &error) == ZKL_WIRE_ANSWERED && error == 0)
         said = ask(fd, operation, NOWHERE, by, &error);
-    struct packet packet = new_packet(TO_CLOSE);
-    if (said == ZKL_WIRE_ANSWERED) send_packet(fd, &packet);
+    struct packet packet = zkl_packet(ZKL_WIRE_CLOSE);
+    if (said == ZKL_WIRE_ANSWERED) zkl_wire_send(fd, &packet);
     close(fd);
     if (said == ZKL_WIRE_SILENT) return SILENCE;
     bool known = said == ZKL_WIRE_ANSWERED && error != ZUNIMPLEMENTED;

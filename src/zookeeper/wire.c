@@ -54,7 +54,7 @@ int zkl_wire_connect(const struct sockaddr_storage *server, zkl_time by) {
     return -1;
 }
 
-bool zkl_wire_send(int fd, const void *bytes, size_t size) {
+static bool send_all(int fd, const void *bytes, size_t size) {
     return send(fd, bytes, size, MSG_NOSIGNAL) == (ssize_t)size;
 }
 
@@ -70,7 +70,8 @@ static enum zkl_wire read_all(int fd, void *to, size_t size, zkl_time by) {
     return ZKL_WIRE_ANSWERED;
 }
 
-enum zkl_wire zkl_wire_read(int fd, void *to, size_t size, zkl_time by) {
+/* The first `size` bytes of the next answer, after its length; the rest is passed over. */
+static enum zkl_wire read_answer(int fd, void *to, size_t size, zkl_time by) {
     uint32_t length;
     enum zkl_wire said = read_all(fd, &length, sizeof length, by);
     size_t left = be32toh(length);
@@ -93,9 +94,75 @@ bool zkl_wire_greet(int fd, const clientid_t *id, uint32_t timeout, zkl_time by,
                                 .password_length = htobe32(sizeof greeting.password)};
     struct welcome welcome;
     memcpy(greeting.password, id->passwd, sizeof greeting.password);
-    if (!zkl_wire_send(fd, &greeting, sizeof greeting) ||
-        zkl_wire_read(fd, &welcome, sizeof welcome, by) != ZKL_WIRE_ANSWERED)
+    if (!send_all(fd, &greeting, sizeof greeting) ||
+        read_answer(fd, &welcome, sizeof welcome, by) != ZKL_WIRE_ANSWERED)
         return false;
     *met = welcome.timeout ? be64toh(welcome.id) : 0;
     return true;
+}
+
+/* --- requests ------------------------------------------------------------------------------- */
+
+static void put(struct packet *packet, const void *bytes, size_t size) {
+    memcpy(packet->bytes + packet->size, bytes, size);
+    packet->size += size;
+}
+
+void zkl_put_number(struct packet *packet, int number) {
+    uint32_t sent = htobe32((uint32_t)number);
+    put(packet, &sent, sizeof sent);
+}
+
+void zkl_put_flag(struct packet *packet, bool flag) {
+    put(packet, &(char){flag}, 1);
+}
+
+void zkl_put_text(struct packet *packet, const char *text) {
+    zkl_put_number(packet, (int)strlen(text));
+    put(packet, text, strlen(text));
+}
+
+struct packet zkl_packet(int operation) {
+    struct packet packet = {0};
+    zkl_put_number(&packet, 0); /* the length comes last */
+    zkl_put_number(&packet, 1); /* the number of the request may be any */
+    zkl_put_number(&packet, operation);
+    return packet;
+}
+
+/* Sets the length, with what is sent after the packet. */
+static bool send_with(int fd, struct packet *packet, size_t more) {
+    uint32_t length = htobe32((uint32_t)(packet->size - sizeof length + more));
+    memcpy(packet->bytes, &length, sizeof length);
+    return send_all(fd, packet->bytes, packet->size);
+}
+
+bool zkl_wire_send(int fd, struct packet *packet) {
+    return send_with(fd, packet, 0);
+}
+
+#define TO_AUTHENTICATE 100
+
+/* Both texts may be longer than a packet. */
+bool zkl_wire_send_credentials(int fd, const char *scheme, const char *auth) {
+    struct packet head = zkl_packet(TO_AUTHENTICATE);
+    uint32_t size = htobe32((uint32_t)strlen(auth));
+    zkl_put_number(&head, 0); /* no type */
+    zkl_put_number(&head, (int)strlen(scheme));
+    return send_with(fd, &head, strlen(scheme) + sizeof size + strlen(auth)) &&
+           send_all(fd, scheme, strlen(scheme)) && send_all(fd, &size, sizeof size) &&
+           send_all(fd, auth, strlen(auth));
+}
+
+struct reply {
+    uint32_t number;
+    uint64_t zxid;
+    uint32_t error;
+} __attribute__((packed));
+
+enum zkl_wire zkl_wire_hear(int fd, zkl_time by, int *error) {
+    struct reply reply;
+    enum zkl_wire said = read_answer(fd, &reply, sizeof reply, by);
+    if (said == ZKL_WIRE_ANSWERED) *error = (int)be32toh(reply.error);
+    return said;
 }

@@ -6,15 +6,27 @@
 
 enum zkl_wire { ZKL_WIRE_ANSWERED, ZKL_WIRE_CLOSED, ZKL_WIRE_SILENT };
 
-/* Each blocks until `by`. */
+/* Each function that has a `by` blocks until then at most. */
 int zkl_wire_connect(const struct sockaddr_storage *server, zkl_time by); /* -1: there is none */
-bool zkl_wire_send(int fd, const void *bytes, size_t size);
-/* The first `size` bytes of the next answer, after its length; the rest is passed over. */
-enum zkl_wire zkl_wire_read(int fd, void *to, size_t size, zkl_time by);
 /*
  * The first message of a connection. False: no answer. `met` is the session, 0: the server does not
  * know it. An `id` of zeros asks for a new session.
  */
 bool zkl_wire_greet(int fd, const clientid_t *id, uint32_t timeout, zkl_time by, uint64_t *met);
+
+/* A request of 256 bytes at most. */
+struct packet {
+    size_t size;
+    char bytes[256];
+};
+#define ZKL_WIRE_CLOSE (-11) /* the operation that ends a session */
+struct packet zkl_packet(int operation);
+void zkl_put_number(struct packet *packet, int number);
+void zkl_put_flag(struct packet *packet, bool flag);
+void zkl_put_text(struct packet *packet, const char *text);
+bool zkl_wire_send(int fd, struct packet *packet);
+bool zkl_wire_send_credentials(int fd, const char *scheme, const char *auth);
+/* The next answer; sets its error. */
+enum zkl_wire zkl_wire_hear(int fd, zkl_time by, int *error);
 
 #endif
