@@ -127,6 +127,23 @@ static void answers(void) {
             close_session();
         }
     }
+    TEST("an operation that the servers do not know is answered so, after those before it") {
+        uint64_t ids[2];
+        struct zkl_rpc rpc;
+        open_session();
+        zkl_request *first = zkl_get(session, "/a", ZKL_NEVER),
+                    *second = zkl_get(session, "/b", ZKL_NEVER);
+        for (int i = 0; i < 2; i++) CHECK(zkl_session_next_rpc(session, &ids[i], &rpc));
+        zkl_session_unknown(session, 999);
+        zkl_session_unknown(session, ids[1]);
+        CHECK(!zkl_request_done(second));
+        zkl_session_answer(session, ids[0], &(struct zkl_answer){.error = ZKL_ERROR_NO_AUTH});
+        CHECK_IS(zkl_request_code(first), ZKL_AUTH);
+        CHECK_IS(zkl_request_code(second), ZKL_UNSUPPORTED);
+        zkl_request_drop(first);
+        zkl_request_drop(second);
+        close_session();
+    }
     TEST("an answer to no request is left alone") {
         open_session();
         zkl_session_answer(session, 999, &(struct zkl_answer){0});
