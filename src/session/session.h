@@ -100,17 +100,14 @@ void zkl_session_tick(zkl_session *session);
 /* The next request to send; what it points to is constant until it is answered. */
 bool zkl_session_next_rpc(zkl_session *session, uint64_t *id, struct zkl_rpc *rpc);
 
-/* As the shell put it in. */
-enum zkl_session_state zkl_session_connection(const zkl_session *session);
+enum zkl_session_state zkl_session_connection(const zkl_session *session); /* as it was put in */
 enum zkl_code zkl_session_refusal(const zkl_session *session); /* why requests are refused */
 
 /* When to call zkl_session_tick() again; it may be sooner after whatever is put in. */
 zkl_time zkl_session_due(zkl_session *session);
-/* When to call zkl_session_tick(), by what came in since the last tick alone. */
+/* The same by what came in since the last tick alone. */
 zkl_time zkl_session_due_anew(const zkl_session *session);
-
-/* True once after events were added. */
-bool zkl_session_has_news(zkl_session *session);
+bool zkl_session_has_news(zkl_session *session); /* true once after events were added */
 bool zkl_session_has_events(const zkl_session *session);
 bool zkl_session_makes_containers(const zkl_session *session); /* for missing parents */
 bool zkl_session_is_idle(const zkl_session *session); /* nothing is to be sent or answered */
