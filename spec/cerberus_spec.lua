@@ -829,18 +829,19 @@ describe("a lock of cerberus", function()
     end)
 
     it("that its engine's clock ends while the other engine is waited for is not had", function()
+        local LEASE = 1 -- seconds; in that time a slow machine takes both locks, too
         local it_is = service(FIRST_TWO)
         together(function()
             local keeper = it_is:open():mutex "another"
             local kept = assert(keeper:acquire(PATIENT)) -- keeps the switch on its way
-            it_is.options.engines["redis-set"].lease = 0.2
+            it_is.options.engines["redis-set"].lease = LEASE
             local first, lock = it_is:open()
             set_switch(first, "zookeeper")
             rig.wait_for("the way", function() return it_is:epoch() == "redis-set zookeeper" end)
             local foreign = assert(alone("zookeeper"):mutex(it_is.name):acquire(PATIENT))
             local got, freed
             together(function() got = assert(lock:acquire(PATIENT)) end, function()
-                zklock.sleep(0.4)
+                zklock.sleep(2 * LEASE)
                 freed = core.now()
                 foreign:release()
             end)
