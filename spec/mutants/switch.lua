@@ -332,6 +332,8 @@ function Parser:statement(at)
         return close + 2
     elseif word == "for" then
         return self:loop(at)
+    elseif word and word:find("^EACH_") then -- a macro with the head of a loop
+        return self:statement(self:close(at + 1) + 1)
     elseif word == "case" or word == "default" then
         return self:find(at, self.last, { [":"] = true }) + 1
     elseif word == "return" or word == "break" or word == "continue" then
