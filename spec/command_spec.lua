@@ -846,7 +846,7 @@ describe("zklock #server", function()
                            select(2, of_server("doctor", "%s", path)))
         end)
 
-        it("has a table of what servers know, and says what follows where they do not", function()
+        it("has a table of operations that servers know, and the consequences of a gap", function()
             local path, proxy = rig.path(), rig.proxy_for_test(server.hosts)
             local status, text = of_server("doctor", "%s", path)
             assert.equal(0, status, text)

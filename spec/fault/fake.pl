@@ -7,7 +7,7 @@
 #   name ID       the id of each new session from now on
 #   error CODE    all requests but pings are answered with that code; 0: with an answer
 #   cut           ends all connections
-#   renew         gives whoever comes with a session another one, as ClickHouse Keeper does
+#   renew         gives another session to clients that have one, as ClickHouse Keeper does
 #   forget        hangs up on sessions that it has seen ...
 #   remember      ... takes them again
 #   spurn         hangs up on whoever comes

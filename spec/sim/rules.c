@@ -465,7 +465,7 @@ void rules_on_forget(const struct shadow *shadow, const struct zkl_claim *claim)
     require(claim->state == ZKL_GONE, "a claim is forgotten when it is gone");
 }
 
-/* What libzookeeper sets again at the next connection; `others`: without its own nodes. */
+/* Watches that libzookeeper sets again at the next connection; with `others` not of own nodes. */
 static unsigned count_watches(const struct client *client, bool others) {
     unsigned count = 0;
     EACH_NODE(node) {
@@ -478,7 +478,7 @@ static unsigned count_watches(const struct client *client, bool others) {
     return count;
 }
 
-/* A session may always watch its own nodes. The server ends one that asks for too much. */
+/* A session may always watch its own nodes. A server ends a session that asks for too much. */
 void rules_on_set_watches(const struct client *client) {
     unsigned room = world.setting.room;
     require(!room || count_watches(client, true) <= room,

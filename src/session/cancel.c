@@ -42,7 +42,7 @@ static enum zkl_code verdict(const struct zkl_request *request, enum zkl_code co
     return of_lease && code != ZKL_CLOSED ? ZKL_LOST : code;
 }
 
-/* The session's expiry does not end it: its member does, or the caller who ends the pause. */
+/* Its member ends it, or the caller who ends the pause, and not the session's expiry. */
 static bool outlives_expiry(const struct zkl_request *request) {
     bool of_member = request->kind == REQUEST_JOIN || request->kind == REQUEST_SET;
     return request->kind == REQUEST_PAUSE || of_member;

@@ -154,8 +154,9 @@ void zkl_watches_removing(struct watches *watches, const char *path) {
 }
 
 /*
- * A lost answer: it may be set, and is removed again. ZKL_ERROR_NO_WATCHER, and no event before:
- * the server kept the event back (ZOOKEEPER-4799), and libzookeeper goes on setting the watch.
+ * After a lost answer the watch may be set, and is removed again. After ZKL_ERROR_NO_WATCHER
+ * without an event before, the server kept the event back (ZOOKEEPER-4799), and libzookeeper goes
+ * on setting the watch.
  */
 void zkl_watches_removed(struct watches *watches, const char *path, const struct answer *answer) {
     struct watch *watch = *find(watches, path);

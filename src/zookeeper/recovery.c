@@ -57,8 +57,8 @@ static enum zkl_greeting go_round(const struct zkl_link *link, const clientid_t 
 }
 
 /*
- * Ends the session, if a server still has it. What the first server says that answers; an outage
- * ends no session, so they are asked until the client is closing.
+ * Ends the session, if a server still has it. The first server that answers decides. An outage ends
+ * no session, so servers are asked until the client is closing.
  */
 static enum zkl_greeting try_to_end(const struct zkl_link *link, const clientid_t *id) {
     zkl_time pace = link->timeout_wanted / 10;

@@ -1,7 +1,7 @@
 /*
  * trial.c - operations that a server does not know. ClickHouse Keeper closes the connection at one.
  *
- * An operation that never had an answer, and whose connection was lost twice, is tried: in a
+ * If two connections ended at an operation, and there was no answer to it before, it is tried in a
  * session of its own, alone, after a read that the server has answered. A server that closes twice
  * at it does not know it. From then on the operation is answered here, as by servers that say so,
  * until the session ends.

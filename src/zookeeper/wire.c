@@ -1,6 +1,6 @@
 /*
- * wire.c - ZooKeeper's protocol on a socket of our own, beside libzookeeper's: its greeting, and
- * what is sent and read after it. Each call blocks until `by`.
+ * wire.c - ZooKeeper's protocol on a socket of our own, beside libzookeeper's. It has the greeting,
+ * requests, and the error of an answer. Each call blocks until `by`.
  */
 #include "wire.h"
 
@@ -130,7 +130,7 @@ struct packet zkl_packet(int operation) {
     return packet;
 }
 
-/* Sets the length, with what is sent after the packet. */
+/* Sets the length, to which `more` bytes belong that are sent behind the packet. */
 static bool send_with(int fd, struct packet *packet, size_t more) {
     uint32_t length = htobe32((uint32_t)(packet->size - sizeof length + more));
     memcpy(packet->bytes, &length, sizeof length);

@@ -180,7 +180,7 @@ local COLUMNS = {
     { title = "NOT TRIED AT", width = 12, whole = true },
 }
 
--- The names of servers, by what they say of one operation: true, false, or "silent".
+-- The names of servers by their answers to one operation, which are true, false and "silent".
 local function sort_servers(trials, place)
     local said = { [true] = {}, [false] = {}, silent = {} }
     for _, of_server in ipairs(trials) do
