@@ -179,9 +179,18 @@ static uint64_t join_burst(struct traffic *traffic, struct link *link, int opera
     return link->burst;
 }
 
+/* Of a connect request; zeros ask for a new session. */
+static void drop_session(unsigned char *frame, size_t length) {
+    enum { ID = 20, ID_SIZE = 8, PASSWORD = 32, PASSWORD_SIZE = 16 };
+    if (length < PASSWORD + PASSWORD_SIZE) return;
+    memset(frame + ID, 0, ID_SIZE);
+    memset(frame + PASSWORD, 0, PASSWORD_SIZE);
+}
+
 static void admit_request(struct traffic *traffic, struct link *link, size_t length,
                           nanoseconds now) {
-    const unsigned char *frame = fifo_front(&link->up.arrived);
+    unsigned char *frame = fifo_front(&link->up.arrived);
+    if (!link->greeted && traffic->renews) drop_session(frame, length);
     int operation = link->greeted ? operation_of_code(int32_at(frame, length, 8)) : CONNECT;
     enum action action = link->judged ? PASS : judge(traffic, operation);
     link->held = link->judged = action == HOLD;

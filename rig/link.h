@@ -34,6 +34,7 @@ struct traffic {
     nanoseconds one_way;                    /* delay */
     struct fifo rules;                      /* of struct rule, in the order given */
     uint32_t lacks;                         /* a bit for each operation that none gets through */
+    bool renews;                            /* connect requests lose their session */
     unsigned long requests[OPERATIONS_MAX]; /* forwarded in full, by operation */
     unsigned long flights;
     unsigned long events;          /* forwarded in full */

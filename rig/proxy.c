@@ -38,6 +38,9 @@
  *   lack OPERATION  does drop-request, below, with each such request from now on: as a
  *             server that closes the connection at what it does not know.
  *
+ *   renew     takes the session from each connect request from now on: who comes again
+ *             gets another one, as from a server that gives no session back.
+ *
  * The following await the Nth request from now, on any connection, with the
  * given operation (a name from above), and then act once. They may be combined;
  * if several are for the same request, the first one given acts. "Cuts" means:
@@ -156,6 +159,7 @@ enum verb {
     HALFOPEN,
     FLOW,
     LACK,
+    RENEW,
     RULE,
     QUIT
 };
@@ -177,6 +181,7 @@ static const struct command {
     {"halfopen", 0, HALFOPEN, PASS},
     {"flow", 0, FLOW, PASS},
     {"lack", 1, LACK, PASS},
+    {"renew", 0, RENEW, PASS},
     {"drop-request", 2, RULE, DROP_REQUEST},
     {"cut-after", 2, RULE, CUT_AFTER},
     {"drop-reply", 2, RULE, DROP_REPLY},
@@ -269,6 +274,7 @@ static void obey(struct proxy *proxy, const struct command *command, const char 
         end_holds(proxy);
         break;
     case LACK: done = add_lack(&proxy->traffic, first); break;
+    case RENEW: proxy->traffic.renews = true; break;
     case QUIT: proxy->over = true; break;
     case RULE: done = add_rule(&proxy->traffic, command->action, first, second); break;
     }

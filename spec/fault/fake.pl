@@ -7,7 +7,6 @@
 #   name ID       the id of each new session from now on
 #   error CODE    all requests but pings are answered with that code; 0: with an answer
 #   cut           ends all connections
-#   renew         gives another session to clients that have one, as ClickHouse Keeper does
 #   forget        hangs up on sessions that it has seen ...
 #   remember      ... takes them again
 #   spurn         hangs up on whoever comes
@@ -27,7 +26,7 @@ use Socket qw(SOL_SOCKET SO_LINGER);
 
 my %op = (auth => 100, close => -11, get => 4, ping => 11, sync => 9);
 my ($grant, $error, $forgetful, $mute, $deaf, $zxid) = (10000, 0, 0, 0, 0, 100);
-my ($distrust, $auth_failed, $renews, $spurns) = (0, -115, 0, 0);
+my ($distrust, $auth_failed, $spurns) = (0, -115, 0);
 my ($name, $last_session, %sessions) = (undef, 0x1000);
 my %connects = (new => 0, known => 0);
 my (%input, %session_of); # by connection
@@ -63,7 +62,7 @@ sub on_connect {
     $connects{$id ? "known" : "new"}++;
     return if $mute;
     return hang_up($link) if $spurns || $id && $forgetful;
-    greet($link, $renews ? 0 : $id);
+    greet($link, $id);
 }
 
 # The data and the stat of a node that is there.
@@ -112,7 +111,6 @@ my %commands = (
     grant => sub { $grant = shift; "" },
     name => sub { $name = shift; "" },
     error => sub { $error = shift; "" },
-    renew => sub { $renews = 1; "" },
     spurn => sub { $spurns = 1; "" },
     forget => sub { $forgetful = 1; "" },
     remember => sub { $forgetful = 0; "" },

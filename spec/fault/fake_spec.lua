@@ -83,18 +83,6 @@ describe("a server that", function()
         assert.equal("", (assert(session:get("/", 5))))
     end)
 
-    -- https://github.com/ClickHouse/ClickHouse/issues/116690
-    it("gives whoever comes again another session ends the session at once", function()
-        fake:command("grant 40000")
-        local session = rig.session(fake.hosts)
-        fake:command("renew")
-        fake:command("cut")
-        local seconds = rig.timed(rig.wait_for, "expired", function()
-            return session:stats().expiries == 1
-        end)
-        assert.is_true(seconds < session:timeout() / 4, seconds)
-    end)
-
     -- Suspended, with a server that is there.
     local function refuse(session, how)
         fake:command(how)

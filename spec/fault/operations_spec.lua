@@ -60,6 +60,25 @@ describe("a server that does not know", function()
         assert.equal("connected", session:state())
     end)
 
+    it("its sessions after a cut loses its leases at once; what it lacks is remembered", function()
+        -- https://github.com/ClickHouse/ClickHouse/issues/116690
+        proxy:command("renew")
+        proxy:command("lack createContainer")
+        local lock, code = session:mutex(rig.path() .. "/lock"), nil
+        rig.wait_for("a grant", function()
+            local lease
+            lease, _, code = lock:acquire(20) -- luacheck: ignore
+            assert(lease or code == "expired", code)
+            return lease
+        end)
+        assert.is_false(session:stats().containers)
+        local expiries, lease = session:stats().expiries, rig.hold(lock)
+        proxy:command("cut")
+        local seconds = rig.timed(rig.wait_for, "lost", function() return lease:state() == "lost" end)
+        assert.is_true(seconds < session:timeout() / 2, seconds)
+        assert.equal(expiries + 1, session:stats().expiries)
+    end)
+
     it("nothing, though two connections ended at an operation, is found to know it", function()
         for n = 1, 2 do proxy:command("drop-request create2 %d", n) end
         assert(session:mutex(rig.path()):acquire(20))

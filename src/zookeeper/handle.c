@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trial.h"
+#include "internal.h"
 
 /* The least time between two openings, also of two sessions, however soon the first one ends. */
 #define RETRY ZKL_SECOND
@@ -78,7 +78,6 @@ static void on_connected(struct zkl_link *link, zhandle_t *handle) {
     postpone_first_question(link);
     zkl_gate_ignore(&link->gate);
     zkl_route_connected(&link->route);
-    link->trials.connections++;
     zkl_link_close_on_exec(link, &link->gate);
     zkl_session_connected(link->session, id_of(handle), timeout);
 }
@@ -217,7 +216,6 @@ static void close_old(struct zkl_link *link, zhandle_t *old) {
 static void open_new(struct zkl_link *link) {
     link->opening = false;
     zkl_session_reopening(link->session);
-    zkl_trials_forget(link);
     link->credentials_given = false;
     atomic_store(&link->credentials_unheard, false);
     link->first_pause = 0;

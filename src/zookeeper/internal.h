@@ -75,15 +75,13 @@ enum zkl_operation {
 
 struct trial {
     bool known, unknown; /* to the servers; neither is set before there was an answer */
-    unsigned losses;     /* connections that ended before the first answer */
-    unsigned connection; /* the last of those */
+    bool lost;           /* a connection ended at it, and it is to be tried */
 };
 
-/* The trials of a session. */
+/* The trials of a link. */
 struct trials {
     struct trial of[ZKL_OPERATIONS];
-    unsigned connections; /* there have been */
-    bool running;         /* in a thread */
+    bool running; /* in a thread */
 };
 
 /* A request that libzookeeper has; rpc.c. */

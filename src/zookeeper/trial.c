@@ -1,10 +1,10 @@
 /*
  * trial.c - operations that a server does not know. ClickHouse Keeper closes the connection at one.
  *
- * If two connections ended at an operation, and there was no answer to it before, it is tried in a
+ * If a connection ended at an operation, and there was no answer to it before, it is tried in a
  * session of its own, alone, after a read that the server has answered. A server that closes twice
- * at it does not know it. From then on the operation is answered here, as by servers that say so,
- * until the session ends.
+ * at it does not know it. From then on the operation is answered here, as by servers that say so.
+ * Keeper gives no session back, so this outlives the session.
  */
 #include "trial.h"
 
@@ -114,7 +114,6 @@ static enum verdict try(const struct sockaddr_storage *server, enum zkl_operatio
 
 /* --- of a link -------------------------------------------------------------------------------- */
 
-#define LOSSES 2
 #define WITHIN ZKL_SECOND
 
 static enum zkl_operation operation_of_write(const struct zkl_op *op) {
@@ -144,14 +143,14 @@ enum zkl_operation zkl_operation_of(const struct zkl_rpc *rpc) {
 /* An operation to be tried; ZKL_OPERATIONS: none. */
 static enum zkl_operation suspect(const struct trials *trials) {
     enum zkl_operation each = 0;
-    while (each < ZKL_OPERATIONS && trials->of[each].losses < LOSSES) each++;
+    while (each < ZKL_OPERATIONS && !trials->of[each].lost) each++;
     return each;
 }
 
 /* The mutex is held. */
 static void settle(struct trials *trials, enum zkl_operation operation, enum verdict result) {
     struct trial *trial = &trials->of[operation];
-    trial->losses = 0;
+    trial->lost = false;
     if (!trial->known) trial->known = result == KNOWN;
     if (!trial->known) trial->unknown = result == UNKNOWN;
 }
@@ -193,16 +192,10 @@ static bool is_of_server(int rc) {
 
 void zkl_trials_heed(struct zkl_link *link, enum zkl_operation operation, int rc) {
     struct trial *trial = &link->trials.of[operation];
-    bool counts = !trial->known && is_loss(rc) && trial->connection != link->trials.connections;
     if (is_of_server(rc)) *trial = (struct trial){.known = true};
-    if (!counts) return;
-    trial->connection = link->trials.connections;
-    trial->losses++;
+    if (trial->known || trial->unknown || !is_loss(rc)) return;
+    trial->lost = true;
     begin(link);
-}
-
-void zkl_trials_forget(struct zkl_link *link) {
-    memset(link->trials.of, 0, sizeof link->trials.of);
 }
 
 bool zkl_trials_lack(const struct zkl_link *link, enum zkl_operation operation) {

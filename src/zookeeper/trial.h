@@ -7,7 +7,6 @@
 enum zkl_operation zkl_operation_of(const struct zkl_rpc *rpc);
 /* The mutex is held. An operation was answered, or is lost. */
 void zkl_trials_heed(struct zkl_link *link, enum zkl_operation operation, int rc);
-void zkl_trials_forget(struct zkl_link *link); /* another session begins */
 bool zkl_trials_lack(const struct zkl_link *link, enum zkl_operation operation);
 
 #endif

@@ -19,7 +19,6 @@ local PATH = "/zklock-doctor"
 local ASKED = 10 -- seconds: the session timeout that is asked for by default
 local PROBES = 5 -- reads of a server; the quickest counts
 local SKEW = 2 -- seconds that two clocks may differ by
-local TRIES = 4 -- of a lock
 local WORDS = 2 -- seconds that a server has to say what it is
 
 -- What to do about a failure, by its code.
@@ -51,7 +50,7 @@ end
 ---@field out file*
 ---@field hosts table as zklock.hosts gives it
 ---@field failed boolean?
----@field lacks boolean? some server does not know some operation
+---@field parents string? of a lock, where a server has no containers
 local Doctor = {}
 Doctor.__index = Doctor
 
@@ -207,8 +206,8 @@ function Doctor:operations(trials)
         return { trial.name, list(said[true], all), list(said[false], all),
             list(said.silent, all) }
     end), "\n")
-    self.lacks = unknown[1] ~= nil
     for _, name in ipairs(unknown) do
+        if name == "createContainer" then self.parents = "persistent" end
         local say = name == "create2" and self.fail or self.say_note
         say(self, "servers", "%s is unknown to some: %s", name,
             WITHOUT[name] or "zklock needs it")
@@ -269,14 +268,8 @@ function Doctor:held(path, first)
 end
 
 
--- A try whose connection a server closes, at what it does not know, ends without an answer.
-function Doctor:is_to_try_again(code)
-    return code == "busy" or code == "timeout" and self.lacks
-end
-
-
 -- A lock that somebody has is not waited for.
-function Doctor:lock(session, tries)
+function Doctor:lock(session, again)
     local path = self.given.path or PATH
     local lock, queue, why = tree.lock(session, path)
     if not lock then return self:fail_lock(queue, why) end
@@ -284,7 +277,7 @@ function Doctor:lock(session, tries)
     lock = session:mutex(path)
     local from, begun = os.time(), now()
     local lease, message, code = lock:acquire(0)
-    if tries > 1 and self:is_to_try_again(code) then return self:lock(session, tries - 1) end
+    if code == "busy" and not again then return self:lock(session, true) end
     if not lease then return self:fail_lock(message, code) end
     local taken = now() - begun
     local to, made = os.time(), since(lock)
@@ -301,14 +294,16 @@ end
 
 
 function Doctor:ensemble()
-    local session, message, code = zklock.connect(self.hosts.text, connect.options(self.given))
+    local opts = connect.options(self.given)
+    opts.parents = self.parents
+    local session, message, code = zklock.connect(self.hosts.text, opts)
     if not session then
         self:fail("session", "%s; %s", message, ADVICE[code] or "no server of the list is usable")
         return
     end
     self:say("ok", "session", "0x%s%s", session:id() or "?",
         self.hosts.chroot ~= "" and ", chroot " .. self.hosts.chroot or "")
-    self:lock(session, TRIES)
+    self:lock(session)
     session:close()
 end
 
