@@ -179,7 +179,7 @@ static uint64_t join_burst(struct traffic *traffic, struct link *link, int opera
     return link->burst;
 }
 
-/* Of a connect request; zeros ask for a new session. */
+/* The connect request asks for a new session then. */
 static void drop_session(unsigned char *frame, size_t length) {
     enum { ID = 20, ID_SIZE = 8, PASSWORD = 32, PASSWORD_SIZE = 16 };
     if (length < PASSWORD + PASSWORD_SIZE) return;
