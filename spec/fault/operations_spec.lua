@@ -46,6 +46,21 @@ describe("a server that does not know", function()
         assert.is_true(seconds < 30, seconds)
     end)
 
+    it("multi keeps no lock when a writer becomes a reader, and guards nothing", function()
+        local path, other = rig.path(), rig.path()
+        local lease = assert(session:rwlock(path):write():acquire(20))
+        proxy:command("lack multi")
+        rig.wait_for("a refusal of the guard", function()
+            local ok, _, code = lease:guard{ { "set", other, "x" } }
+            return not ok and code == "unsupported"
+        end)
+        local ok, _, code = lease:downgrade(20)
+        assert.same({ "unsupported" }, { not ok and code })
+        assert.equal("held", lease:state())
+        assert.is_true(lease:release{ wait = 20 })
+        assert.same({}, session:rwlock(path):write():queue())
+    end)
+
     it("removeWatches keeps the connection that each removal would have ended", function()
         local path = rig.path()
         assert(rig.session(server.hosts):mutex(path):acquire(20))

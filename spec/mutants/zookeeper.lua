@@ -191,7 +191,7 @@ return {
     { "roster-without-folder", "a folder that is not there is not waited for",
       at = "take_none",
       find = [[
-    if (!roster->itself->set) ask(roster, CALL_ROSTER_EXISTS, ZKL_RPC_EXISTS, roster->itself);]],
+    if (!set) ask(roster, CALL_ROSTER_EXISTS, ZKL_RPC_EXISTS, roster->itself);]],
       catch = by("members", "waits for a folder that is not there") },
     { "member-left-in-doubt", "a member that left does not look for a create that comes late",
       at = "zkl_member_be_gone", find = "member->asked_at >= doubt_at", replace = "true",
@@ -514,7 +514,7 @@ return {
       replace = "false",
       catch = by("recover", "is ended when a server answers again after an outage") },
     { "no-trial", "an operation that was lost twice is taken for unknown",
-      at = "try", find = "first == UNKNOWN ? try_once(server, operation, timeout, by) : first",
+      at = "try", find = "first == UNKNOWN ? try_once(server, operation, timeout) : first",
       replace = "UNKNOWN",
       catch = by("fault/operations", "though two connections ended at an operation") },
     { "recover-counts-expired", "a session that had expired is counted as ended",

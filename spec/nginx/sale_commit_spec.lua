@@ -47,8 +47,13 @@ describe("a purchase over HTTP whose COMMIT is not answered #nginx", function()
                 await(other, "INSERT INTO tb_order", run.servers[2])
                 other:execute_all{ "BACKUP STAGE START", "BACKUP STAGE BLOCK_COMMIT" }
                 gate:execute "UNLOCK TABLES"
-                gate:execute("KILL " .. await(gate, "COMMIT", run.servers[2]))
+                local id = await(gate, "COMMIT", run.servers[2])
+                gate:execute("KILL " .. id)
                 other:execute "BACKUP STAGE END"
+                rig.wait_for("the end of the connection, and its COMMIT", function()
+                    local rows = "SELECT id FROM information_schema.processlist WHERE id = "
+                    return not gate:rows(rows .. id)[1]
+                end)
             end,
         }
         gate:close()

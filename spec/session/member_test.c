@@ -436,6 +436,12 @@ static void sets(void) {
         CHECK(!asks());
         leave_all(member);
     }
+    TEST("a member that leaves with its session takes no other data") {
+        member = joined();
+        zkl_session_close(session);
+        is_answered(set(member, "y"), ZKL_CLOSED);
+        leave_all(member);
+    }
     TEST("a node that is made again has the newest data, and that answers the set") {
         member = joined();
         zkl_session_suspended(session);

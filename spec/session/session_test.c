@@ -63,7 +63,8 @@ static const struct {
     {ZKL_ERROR_CONNECTION_LOSS, ZKL_OK, "connection loss"},
     {ZKL_ERROR_MARSHALLING, ZKL_OK, "marshalling error"},
     {ZKL_ERROR_UNIMPLEMENTED, ZKL_UNSUPPORTED,
-     "the server does not know create2: zklock needs ZooKeeper 3.5 or later (-6)"},
+     "the server does not know the request: zklock needs ZooKeeper 3.5 or later, with create2 and "
+     "multi (-6)"},
     {ZKL_ERROR_OPERATION_TIMEOUT, ZKL_OK, "operation timeout"},
     {ZKL_ERROR_BAD_ARGUMENTS, ZKL_UNSUPPORTED, "bad arguments"},
     {ZKL_ERROR_INVALID_STATE, ZKL_OK, "invalid zhandle state"},

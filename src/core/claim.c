@@ -67,7 +67,6 @@ static bool follows(const struct zkl_claim *claim) {
     if (claim->line->opened) return false;
     for (const struct zkl_claim *each = claim->line->claims; each != claim; each = each->next) {
         if (each->state == ZKL_CREATE) return true;
-        if (zkl_claims_wait_from(each)) return false;
     }
     return false;
 }

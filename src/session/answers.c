@@ -129,7 +129,7 @@ static bool sets_watch(const struct call *call, int rc) {
 }
 
 static void count_round_trip(const struct call *call, const struct answer *answer) {
-    if (answer->reply == ZKL_UNKNOWN) return;
+    if (answer->reply == ZKL_UNKNOWN || call->unsent) return;
     zkl_histogram_add(&call->session->totals.round_trip, answer->now - call->issued);
 }
 

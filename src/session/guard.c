@@ -124,7 +124,9 @@ static void refused(struct zkl_request *request, size_t op, const struct answer 
 void zkl_guard_answer(struct call *call, const struct answer *answer) {
     struct zkl_request *request = call->request;
     if (request->done) return;
-    if (call->unsent) {
+    if (call->unknown) {
+        end(request, answer->why, answer->rc);
+    } else if (call->unsent) {
         zkl_query_again(request);
     } else if (answer->reply == ZKL_UNKNOWN) {
         end(request, ZKL_IN_DOUBT, answer->rc);

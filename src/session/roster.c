@@ -350,7 +350,8 @@ static void take_none(struct zkl_roster *roster) {
     roster->listed = true;
     forget_all(roster);
     settle(roster, ZKL_OK, 0);
-    if (!roster->itself->set) ask(roster, CALL_ROSTER_EXISTS, ZKL_RPC_EXISTS, roster->itself);
+    bool set = roster->itself->set && !roster->itself->lasting;
+    if (!set) ask(roster, CALL_ROSTER_EXISTS, ZKL_RPC_EXISTS, roster->itself);
 }
 
 /* --- what the server says ------------------------------------------------------------------- */

@@ -9,7 +9,8 @@ const char *zkl_error_words(int error) {
     case ZKL_ERROR_CONNECTION_LOSS: return "connection loss";
     case ZKL_ERROR_MARSHALLING: return "marshalling error";
     case ZKL_ERROR_UNIMPLEMENTED:
-        return "the server does not know create2: zklock needs ZooKeeper 3.5 or later (-6)";
+        return "the server does not know the request: zklock needs ZooKeeper 3.5 or later, with "
+               "create2 and multi (-6)";
     case ZKL_ERROR_OPERATION_TIMEOUT: return "operation timeout";
     case ZKL_ERROR_BAD_ARGUMENTS: return "bad arguments";
     case ZKL_ERROR_INVALID_STATE: return "invalid zhandle state";

@@ -90,6 +90,8 @@ static struct path *path_of(struct zkl_session *session, const char *node) {
 
 static zkl_actions answer_downgrade(struct stake *stake, const struct answer *answer) {
     enum zkl_reply reply = answer->rc == ZKL_ERROR_NODE_EXISTS ? ZKL_DONE : answer->reply;
+    bool certain = answer->rc == ZKL_ERROR_UNIMPLEMENTED; /* an earlier one did nothing either */
+    if (certain) stake->claim.refusal = ZKL_OK;
     if (answer->rc != ZKL_ERROR_BAD_VERSION)
         return zkl_claim_downgraded(&stake->claim, reply, answer->why);
     zkl_stake_revise(stake);

@@ -119,6 +119,7 @@ void zkl_watches_answer(struct watches *watches, const char *path, bool set) {
     discount(watches, watch);
     if (watch->asked) watch->asked--;
     if (set) watch->set = true;
+    if (set) watch->lasting = false;
     count(watches, watch);
     free_unused(watches, watch);
 }

@@ -10,7 +10,7 @@
 #include "internal.h"
 #include "wire.h"
 
-/* The session is ended. A server may drop what a client sends without credentials. */
+/* Ends the connection's session. A server may drop what a client sends without credentials. */
 static void end(int fd, const char *scheme, const char *auth, zkl_time by) {
     struct packet packet = zkl_packet(ZKL_WIRE_CLOSE);
     int error;

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "trial.h"
 
 /* The least time between two openings, also of two sessions, however soon the first one ends. */
 #define RETRY ZKL_SECOND
@@ -80,6 +80,7 @@ static void on_connected(struct zkl_link *link, zhandle_t *handle) {
     zkl_route_connected(&link->route);
     zkl_link_close_on_exec(link, &link->gate);
     zkl_session_connected(link->session, id_of(handle), timeout);
+    zkl_trials_begin(link);
 }
 
 static void on_suspended(struct zkl_link *link) {
@@ -216,6 +217,7 @@ static void close_old(struct zkl_link *link, zhandle_t *old) {
 static void open_new(struct zkl_link *link) {
     link->opening = false;
     zkl_session_reopening(link->session);
+    zkl_trials_renew(link);
     link->credentials_given = false;
     atomic_store(&link->credentials_unheard, false);
     link->first_pause = 0;

@@ -104,8 +104,8 @@ zkl_time zkl_link_timeout(const struct zkl_link *link) {
 const struct sockaddr_storage *zkl_link_choose(const struct zkl_link *link,
                                                struct zkl_route *route) {
     zkl_time timeout = zkl_link_timeout(link);
-    bool two = link->probe.handle && link->handle; /* they share the pace */
-    size_t index = zkl_route_next(route, two ? 2 * timeout : timeout, zkl_now());
+    bool probes = route == &link->probe.route; /* half as often, for the handle tries, too */
+    size_t index = zkl_route_next(route, probes ? 2 * timeout : timeout, zkl_now());
     return &link->servers.list[index % link->servers.count];
 }
 

@@ -32,7 +32,7 @@ static bool rest(const struct zkl_link *link, zkl_time pause) {
     const struct timespec slice = {.tv_nsec = SLICE};
     zkl_time begin = zkl_now();
     while (zkl_now() - begin < pause && !is_closing(link)) nanosleep(&slice, NULL);
-    return zkl_now() - begin >= pause;
+    return !is_closing(link);
 }
 
 static struct zkl_session_place place_of(const struct zkl_link *link) {
@@ -42,14 +42,14 @@ static struct zkl_session_place place_of(const struct zkl_link *link) {
     return place;
 }
 
-/* Each server once, with a pause before each. */
+/* Each server once, with pauses between them. */
 static enum zkl_greeting go_round(const struct zkl_link *link, const clientid_t *id,
                                   zkl_time pause) {
     struct servers servers = {0};
     enum zkl_greeting said = ZKL_GREETING_SILENCE;
     if (zkl_hosts_resolve(place_of(link).hosts, &servers) != 0) servers.count = 0;
     for (size_t i = 0; i < servers.count && said == ZKL_GREETING_SILENCE; i++) {
-        if (!rest(link, pause)) break;
+        if (!rest(link, i > 0 ? pause : 0)) break;
         said = zkl_farewell(link, &servers.list[i], id, zkl_now() + ANSWERS_WITHIN);
     }
     free(servers.list);
@@ -61,7 +61,7 @@ static enum zkl_greeting go_round(const struct zkl_link *link, const clientid_t 
  * no session, so servers are asked until the client is closing.
  */
 static enum zkl_greeting try_to_end(const struct zkl_link *link, const clientid_t *id) {
-    zkl_time pace = link->timeout_wanted / 10;
+    zkl_time pace = zkl_earlier(link->timeout_wanted / 10, ZKL_SECOND);
     enum zkl_greeting said = go_round(link, id, 0);
     while (said == ZKL_GREETING_SILENCE && rest(link, pace)) said = go_round(link, id, pace);
     return said;

@@ -4,7 +4,7 @@
  * If a connection ended at an operation, and there was no answer to it before, it is tried in a
  * session of its own, alone, after a read that the server has answered. A server that closes twice
  * at it does not know it. From then on the operation is answered here, as by servers that say so.
- * Keeper gives no session back, so this outlives the session.
+ * Keeper gives no session back, so this outlives the session, and is tried again in the next one.
  */
 #include "trial.h"
 
@@ -88,10 +88,13 @@ static enum zkl_wire ask(int fd, enum zkl_operation operation, const char *path,
 
 enum verdict { KNOWN, UNKNOWN, SILENCE };
 
+#define WITHIN ZKL_SECOND
+
 static enum verdict try_once(const struct sockaddr_storage *server, enum zkl_operation operation,
-                             uint32_t timeout, zkl_time by) {
+                             uint32_t timeout) {
     static const clientid_t nobody = {0};
-    uint64_t session;
+    zkl_time by = zkl_now() + WITHIN;
+    uint64_t session = 0;
     int fd = zkl_wire_connect(server, by), error = 0;
     enum zkl_wire said = ZKL_WIRE_SILENT;
     if (fd < 0) return SILENCE;
@@ -99,7 +102,7 @@ static enum verdict try_once(const struct sockaddr_storage *server, enum zkl_ope
         ask(fd, ZKL_OPERATION_EXISTS, "/", by, &error) == ZKL_WIRE_ANSWERED && error == 0)
         said = ask(fd, operation, NOWHERE, by, &error);
     struct packet packet = zkl_packet(ZKL_WIRE_CLOSE);
-    if (said == ZKL_WIRE_ANSWERED) zkl_wire_send(fd, &packet);
+    if (session != 0) zkl_wire_send(fd, &packet);
     close(fd);
     if (said == ZKL_WIRE_SILENT) return SILENCE;
     bool known = said == ZKL_WIRE_ANSWERED && error != ZUNIMPLEMENTED;
@@ -107,14 +110,12 @@ static enum verdict try_once(const struct sockaddr_storage *server, enum zkl_ope
 }
 
 static enum verdict try(const struct sockaddr_storage *server, enum zkl_operation operation,
-                        uint32_t timeout, zkl_time by) {
-    enum verdict first = try_once(server, operation, timeout, by);
-    return first == UNKNOWN ? try_once(server, operation, timeout, by) : first;
+                        uint32_t timeout) {
+    enum verdict first = try_once(server, operation, timeout);
+    return first == UNKNOWN ? try_once(server, operation, timeout) : first;
 }
 
 /* --- of a link -------------------------------------------------------------------------------- */
-
-#define WITHIN ZKL_SECOND
 
 static enum zkl_operation operation_of_write(const struct zkl_op *op) {
     switch (op->kind) {
@@ -147,12 +148,13 @@ static enum zkl_operation suspect(const struct trials *trials) {
     return each;
 }
 
-/* The mutex is held. */
+/* The mutex is held. A server that is silent shows nothing. */
 static void settle(struct trials *trials, enum zkl_operation operation, enum verdict result) {
     struct trial *trial = &trials->of[operation];
     trial->lost = false;
-    if (!trial->known) trial->known = result == KNOWN;
-    if (!trial->known) trial->unknown = result == UNKNOWN;
+    if (trial->known || result == SILENCE) return;
+    trial->known = result == KNOWN;
+    trial->unknown = result == UNKNOWN;
 }
 
 static void *run(void *argument) {
@@ -164,7 +166,7 @@ static void *run(void *argument) {
         struct sockaddr_storage server = link->gate.server;
         uint32_t timeout = (uint32_t)(zkl_link_timeout(link) / (ZKL_SECOND / 1000));
         zkl_client_leave(link->client);
-        enum verdict result = try(&server, operation, timeout, zkl_now() + WITHIN);
+        enum verdict result = try(&server, operation, timeout);
         zkl_client_enter(link->client);
         settle(&link->trials, operation, result);
     }
@@ -174,12 +176,19 @@ static void *run(void *argument) {
     return NULL;
 }
 
-static void begin(struct zkl_link *link) {
+void zkl_trials_begin(struct zkl_link *link) {
     struct trials *trials = &link->trials;
     if (trials->running || link->gate.listener < 0 || suspect(trials) == ZKL_OPERATIONS) return;
     zkl_client_hold(link->client); /* the thread's reference */
     trials->running = zkl_thread_start(run, link) == 0;
     if (!trials->running) zkl_client_drop(link->client);
+}
+
+void zkl_trials_renew(struct zkl_link *link) {
+    for (struct trial *each = link->trials.of; each < link->trials.of + ZKL_OPERATIONS; each++) {
+        each->known = false;
+        each->lost = each->unknown;
+    }
 }
 
 static bool is_loss(int rc) {
@@ -195,7 +204,7 @@ void zkl_trials_heed(struct zkl_link *link, enum zkl_operation operation, int rc
     if (is_of_server(rc)) *trial = (struct trial){.known = true};
     if (trial->known || trial->unknown || !is_loss(rc)) return;
     trial->lost = true;
-    begin(link);
+    zkl_trials_begin(link);
 }
 
 bool zkl_trials_lack(const struct zkl_link *link, enum zkl_operation operation) {
@@ -209,10 +218,13 @@ _Static_assert(ZKL_OPERATIONS == ZKL_TRIALS, "each operation has its trial");
 size_t zkl_zookeeper_try(const char *host, zkl_time timeout, struct zkl_known known[ZKL_TRIALS]) {
     struct servers servers = {0};
     uint32_t milliseconds = (uint32_t)(timeout / (ZKL_SECOND / 1000));
-    enum verdict said = KNOWN;
+    enum verdict said = SILENCE;
+    size_t at = 0; /* the first address that answers */
     if (zkl_hosts_resolve(host, &servers) != 0) return 0;
+    for (; at < servers.count && said == SILENCE; at++)
+        said = try(&servers.list[at], ZKL_OPERATION_EXISTS, milliseconds);
     for (enum zkl_operation each = 0; each < ZKL_OPERATIONS; each++) {
-        if (said != SILENCE) said = try(&servers.list[0], each, milliseconds, zkl_now() + WITHIN);
+        if (said != SILENCE) said = try(&servers.list[at - 1], each, milliseconds);
         known[each] = (struct zkl_known){operations[each].name, said == KNOWN, said != SILENCE};
     }
     free(servers.list);

@@ -60,6 +60,7 @@ static bool send_all(int fd, const void *bytes, size_t size) {
 
 static enum zkl_wire read_all(int fd, void *to, size_t size, zkl_time by) {
     for (char *next = to; size > 0;) {
+        if (zkl_now() >= by) return ZKL_WIRE_SILENT;
         ssize_t count = recv(fd, next, size, 0);
         if (count == 0 || (count < 0 && errno != EAGAIN)) return ZKL_WIRE_CLOSED;
         if (count < 0 && !wait_for(fd, POLLIN, by)) return ZKL_WIRE_SILENT;
@@ -72,7 +73,7 @@ static enum zkl_wire read_all(int fd, void *to, size_t size, zkl_time by) {
 
 /* The first `size` bytes of the next answer, after its length; the rest is passed over. */
 static enum zkl_wire read_answer(int fd, void *to, size_t size, zkl_time by) {
-    uint32_t length;
+    uint32_t length = 0;
     enum zkl_wire said = read_all(fd, &length, sizeof length, by);
     size_t left = be32toh(length);
     if (said != ZKL_WIRE_ANSWERED) return said;
