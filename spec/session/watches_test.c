@@ -196,6 +196,23 @@ static void removals(void) {
         CHECK_IS(stats.watches, 0);
         close_session();
     }
+    TEST("a folder whose watch was kept back is watched anew") {
+        enum zkl_code why;
+        open_session();
+        zkl_watcher *watcher = zkl_watch(session, "/f", &why);
+        serve_requests();
+        zkl_watcher_drop(watcher);
+        CHECK(comes(ZKL_RPC_UNWATCH, ZKL_OP_SET));
+        fail_asked(ZKL_ERROR_NO_WATCHER);
+        zkl_roster *roster = zkl_members(session, "/f", &why);
+        CHECK(comes(ZKL_RPC_LIST, ZKL_OP_SET));
+        fail_asked(ZKL_ERROR_NO_NODE);
+        CHECK(comes(ZKL_RPC_EXISTS, ZKL_OP_SET));
+        CHECK(asked.watch);
+        answer(asked_id, &asked);
+        zkl_roster_drop(roster);
+        close_session();
+    }
 }
 
 static unsigned followers_of(const char *path) {
