@@ -283,6 +283,23 @@ static void guards(void) {
         zkl_lease_drop(lease);
         close_session();
     }
+    TEST("a guard, and a downgrade in doubt, that the servers do not know are not sent again") {
+        open_session();
+        zkl_lease *lease = take(ZKL_WRITE);
+        zkl_request *downgrade = zkl_downgrade(lease, ZKL_NEVER);
+        CHECK(comes(ZKL_RPC_MULTI, ZKL_OP_CREATE));
+        fail_asked(ZKL_ERROR_CONNECTION_LOSS);
+        CHECK(comes_in_time(ZKL_RPC_MULTI, ZKL_OP_CREATE));
+        zkl_session_unknown(session, asked_id);
+        CHECK_IS(zkl_request_code(downgrade), ZKL_UNSUPPORTED);
+        zkl_request_drop(downgrade);
+        zkl_request *guard = zkl_guard(lease, &op, 1, ZKL_NEVER);
+        CHECK(comes(ZKL_RPC_MULTI, ZKL_OP_CHECK));
+        zkl_session_unknown(session, asked_id);
+        check_code(guard, ZKL_UNSUPPORTED);
+        zkl_lease_drop(lease);
+        close_session();
+    }
     TEST("a guard that could not be sent is sent later, and has written nothing before") {
         for (int late = 0; late < 2; late++) {
             open_session();

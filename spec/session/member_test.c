@@ -45,7 +45,7 @@ static void members(void) {
         write_done(ZKL_ERROR_NO_NODE);
         fail(ZKL_RPC_GET, ZKL_ERROR_NO_NODE);
         write_done(ZKL_ERROR_UNIMPLEMENTED);
-        write_done(ZKL_ERROR_NODE_EXISTS);
+        write_done(ZKL_ERROR_UNIMPLEMENTED);
         write_done(ZKL_ERROR_NO_NODE);
         fail(ZKL_RPC_GET, ZKL_ERROR_NO_NODE);
         pass(ZKL_SECOND);
@@ -436,10 +436,13 @@ static void sets(void) {
         CHECK(!asks());
         leave_all(member);
     }
-    TEST("a member that leaves with its session takes no other data") {
+    TEST("a member that lost its name while its create is in doubt takes no other data") {
         member = joined();
-        zkl_session_close(session);
-        is_answered(set(member, "y"), ZKL_CLOSED);
+        zkl_session_expired(session);
+        zkl_session_connected(session, ID + 2, TIMEOUT);
+        write_done(ZKL_ERROR_CONNECTION_LOSS);
+        show(ZKL_RPC_GET, others, "x");
+        is_answered(set(member, "y"), ZKL_CONFLICT);
         leave_all(member);
     }
     TEST("a node that is made again has the newest data, and that answers the set") {

@@ -478,10 +478,20 @@ static unsigned count_watches(const struct client *client, bool others) {
     return count;
 }
 
+/* Removals whose answers the session has not heard may be lost with the connection. */
+static unsigned count_removals(const struct client *client) {
+    unsigned count = 0;
+    for (size_t i = 0; i < WATCH_BUCKETS; i++) {
+        const struct watch *watch = client->zk->watches.buckets[i];
+        for (; watch; watch = watch->next) count += watch->removing;
+    }
+    return count;
+}
+
 /* A session may always watch its own nodes. A server ends a session that asks for too much. */
 void rules_on_set_watches(const struct client *client) {
-    unsigned room = world.setting.room;
-    require(!room || count_watches(client, true) <= room,
+    unsigned room = world.setting.room + count_removals(client);
+    require(!world.setting.room || count_watches(client, true) <= room,
             "a session has no more watches than it may set again");
 }
 

@@ -322,8 +322,7 @@ static enum zkl_code merge(struct zkl_roster *roster, const char **names, size_t
     struct zkl_session *session = roster->session;
     forget_gone(roster, names, count);
     size_t bytes = need(roster, names, count);
-    bool never = bytes > ZKL_WATCHES_MAX;
-    bool room = !never && zkl_room_make(session, ROOM_OF_TURNS, 0, bytes);
+    bool room = bytes <= ZKL_WATCHES_MAX && zkl_room_make(session, ROOM_OF_TURNS, 0, bytes);
     if (!room || !roster->children) return ZKL_TOO_MANY; /* a claim woken by it wanted the room */
     enum zkl_code code = meet_new(roster, names, count);
     return session->watches.bytes > ZKL_WATCHES_MAX ? ZKL_TOO_MANY : code;

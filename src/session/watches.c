@@ -4,9 +4,9 @@
  *
  * libzookeeper has one watch a path for one watcher function and context, so a path counts once,
  * however many claims want it. It counts from the request on: many may be asked for before the
- * first is answered. It counts until the request to remove it is sent: the server reads requests in
- * order, so a watch that is asked for after that is set after the removal, or is lost with it; and
- * a removal that is lost is sent again before anything else is asked for.
+ * first is answered. It counts until the request to remove it is sent, because the server reads
+ * requests in order. A removal that is lost is sent again before anything else is asked for. Until
+ * the session hears of the loss it may ask for as much again, and the server has room for that.
  *
  * A claim's own node may always be watched: own nodes have their limit as nodes (is_too_much,
  * acquire.c). The watched nodes of others are limited to ZKL_WATCHES_MAX.
