@@ -869,8 +869,10 @@ static void check_calm(const struct client *client, const struct zkl_claim *clai
         check_unfair_waiter(client);
     else if (claim->state == ZKL_WAIT) check_waiter(client, claim);
     if (claim->state == ZKL_FIRST) check_part(client, claim);
-    bool told = claim->announced || claim->trying || !claim->wanted;
-    require(told || claim->state != ZKL_NEW, "in a calm a claim that waits was told so");
+    bool told = claim->announced || claim->trying || !claim->wanted || claim->state != ZKL_NEW;
+    for (const struct zkl_claim *each = claim->line->claims; each != claim; each = each->next)
+        require(told || !waits_for_its_turn(each) || !each->announced,
+                "in a calm a claim behind one that was told to wait was told so");
     if (waits_for_its_turn(claim))
         require(has_way(claim),
                 "a claim that waits for its turn is behind another wish of its client");
