@@ -61,11 +61,6 @@ function Doctor:say(sign, subject, text, ...)
 end
 
 
-function Doctor:say_note(subject, text, ...)
-    self:say("note", subject, text, ...)
-end
-
-
 function Doctor:fail(subject, text, ...)
     self.failed = true
     self:say("FAIL", subject, text, ...)
@@ -179,38 +174,41 @@ local COLUMNS = {
     { title = "NOT TRIED AT", width = 12, whole = true },
 }
 
--- The names of servers by their answers to one operation, which are true, false and "silent".
-local function sort_servers(trials, place)
-    local said = { [true] = {}, [false] = {}, silent = {} }
+-- The name of an operation, and those of servers by what they said of it.
+local function said_of(trials, place)
+    local said = { name = trials[1][place].name, known = {}, unknown = {}, silent = {} }
     for _, of_server in ipairs(trials) do
         local known = of_server[place].known
-        local list = said[known == nil and "silent" or known]
-        list[#list + 1] = of_server.server
+        local names = known and said.known or known == false and said.unknown or said.silent
+        names[#names + 1] = of_server.server
     end
     return said
 end
 
 
-local function list(names, all)
-    return names[1] and (#names == all and "all" or table.concat(names, ",")) or "-"
+-- Some server does not know the operation.
+function Doctor:tell_of(operation)
+    if operation == "createContainer" then self.parents = "persistent" end
+    local text = ("%s is unknown to some: %s"):format(operation,
+        WITHOUT[operation] or "zklock needs it")
+    if operation == "create2" then self:fail("servers", "%s", text)
+    else self:say("note", "servers", "%s", text) end
 end
 
 
 -- Each operation is tried in a session of its own, at a node that is not there.
 function Doctor:operations(trials)
     if not trials[1] then return end
-    local all, unknown = #trials, {}
-    self.out:write("\n", columns.table(COLUMNS, trials[1], function(trial, place)
-        local said = sort_servers(trials, place)
-        if said[false][1] then unknown[#unknown + 1] = trial.name end
-        return { trial.name, list(said[true], all), list(said[false], all),
-            list(said.silent, all) }
+    local rows = {}
+    for place = 1, #trials[1] do rows[place] = said_of(trials, place) end
+    local function list(names)
+        return names[1] and (#names == #trials and "all" or table.concat(names, ","))
+    end
+    self.out:write("\n", columns.table(COLUMNS, rows, function(row)
+        return { row.name, list(row.known), list(row.unknown), list(row.silent) }
     end), "\n")
-    for _, name in ipairs(unknown) do
-        if name == "createContainer" then self.parents = "persistent" end
-        local say = name == "create2" and self.fail or self.say_note
-        say(self, "servers", "%s is unknown to some: %s", name,
-            WITHOUT[name] or "zklock needs it")
+    for _, row in ipairs(rows) do
+        if row.unknown[1] then self:tell_of(row.name) end
     end
 end
 
