@@ -19,28 +19,26 @@ static void end(int fd, const char *scheme, const char *auth, zkl_time by) {
     while (zkl_wire_hear(fd, by, &error) == ZKL_WIRE_ANSWERED) continue;
 }
 
-static enum zkl_greeting meet(int fd, const clientid_t *id, uint32_t timeout, zkl_time by) {
+/* With a `leaver` a session that is known is ended, by its credentials. */
+static enum zkl_greeting visit(const struct zkl_link *leaver, const struct sockaddr_storage *server,
+                               const clientid_t *id, zkl_time timeout, zkl_time by) {
     uint64_t met;
-    if (!zkl_wire_greet(fd, id, timeout, by, &met)) return ZKL_GREETING_SILENCE;
-    return met == (uint64_t)id->client_id ? ZKL_GREETING_KNOWN : ZKL_GREETING_UNKNOWN;
+    int fd = zkl_wire_connect(server, by);
+    if (fd < 0) return ZKL_GREETING_SILENCE;
+    bool any = zkl_wire_greet(fd, id, timeout, by, &met);
+    bool known = any && met == (uint64_t)id->client_id;
+    if (known && leaver) end(fd, leaver->auth_scheme, leaver->auth, by);
+    close(fd);
+    if (!any) return ZKL_GREETING_SILENCE;
+    return known ? ZKL_GREETING_KNOWN : ZKL_GREETING_UNKNOWN;
 }
 
 enum zkl_greeting zkl_greet(const struct sockaddr_storage *server, const clientid_t *id,
-                            uint32_t timeout, zkl_time by) {
-    int fd = zkl_wire_connect(server, by);
-    if (fd < 0) return ZKL_GREETING_SILENCE;
-    enum zkl_greeting said = meet(fd, id, timeout, by);
-    close(fd);
-    return said;
+                            zkl_time timeout, zkl_time by) {
+    return visit(NULL, server, id, timeout, by);
 }
 
 enum zkl_greeting zkl_farewell(const struct zkl_link *link, const struct sockaddr_storage *server,
                                const clientid_t *id, zkl_time by) {
-    uint32_t timeout = (uint32_t)(link->timeout_wanted / (ZKL_SECOND / 1000));
-    int fd = zkl_wire_connect(server, by);
-    if (fd < 0) return ZKL_GREETING_SILENCE;
-    enum zkl_greeting said = meet(fd, id, timeout, by);
-    if (said == ZKL_GREETING_KNOWN) end(fd, link->auth_scheme, link->auth, by);
-    close(fd);
-    return said;
+    return visit(link, server, id, link->timeout_wanted, by);
 }

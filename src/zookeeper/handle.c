@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "trial.h"
+#include "wire.h"
 
 /* The least time between two openings, also of two sessions, however soon the first one ends. */
 #define RETRY ZKL_SECOND
@@ -122,18 +123,6 @@ static void on_event(zhandle_t *handle, int type, int state, const char *node, v
 /* --- opening -------------------------------------------------------------------------- */
 
 /*
- * The longest session timeout to ask for, in milliseconds. libzookeeper also
- * limits the handshake by the timeout, and computes with it in an int. The
- * server has closer limits of its own.
- */
-#define MOST ((zkl_time)24 * 3600 * 1000)
-
-static int milliseconds(zkl_time timeout) {
-    zkl_time rounded = timeout / (ZKL_SECOND / 1000);
-    return rounded > MOST ? MOST : (int)rounded;
-}
-
-/*
  * Opens a handle, and sets `to`. The mutex is held meanwhile, so that no event of
  * the handle is taken before its pipe is close-on-exec and `to` is set. The
  * addresses are numeric: nothing is resolved here. 0, or an errno value.
@@ -141,7 +130,7 @@ static int milliseconds(zkl_time timeout) {
 static int open_at(struct zkl_link *link, const char *hosts, zhandle_t **to) {
     struct descriptors *before = zkl_descriptors_before();
     zkl_lock(link->client);
-    *to = zookeeper_init2(hosts, on_event, milliseconds(link->timeout_wanted), NULL, link,
+    *to = zookeeper_init2(hosts, on_event, zkl_milliseconds(link->timeout_wanted), NULL, link,
                           ZOO_NO_LOG_CLIENTENV, zkl_complaint_hear);
     int error = *to ? 0 : errno ? errno : EIO;
     if (*to) zoo_set_servers_resolution_delay(*to, -1);

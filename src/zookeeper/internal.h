@@ -73,9 +73,11 @@ enum zkl_operation {
     ZKL_OPERATIONS
 };
 
+enum zkl_verdict { ZKL_VERDICT_NONE, ZKL_VERDICT_KNOWN, ZKL_VERDICT_UNKNOWN };
+
 struct trial {
-    bool known, unknown; /* to the servers; neither is set before there was an answer */
-    bool lost;           /* a connection ended at it, and it is to be tried */
+    enum zkl_verdict verdict; /* the servers' answer to the operation */
+    bool lost;                /* a connection ended at it, and it is to be tried */
 };
 
 /* The trials of a link. */
@@ -184,7 +186,7 @@ void zkl_recovery_move(struct zkl_link *link);                    /* its file na
 /* greeting.c; it blocks until `by` */
 enum zkl_greeting { ZKL_GREETING_SILENCE, ZKL_GREETING_KNOWN, ZKL_GREETING_UNKNOWN };
 enum zkl_greeting zkl_greet(const struct sockaddr_storage *server, const clientid_t *id,
-                            uint32_t timeout, zkl_time by);
+                            zkl_time timeout, zkl_time by);
 /* A server that knows the session is told to end it. */
 enum zkl_greeting zkl_farewell(const struct zkl_link *link, const struct sockaddr_storage *server,
                                const clientid_t *id, zkl_time by);

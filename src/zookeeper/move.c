@@ -24,10 +24,10 @@ struct move {
 };
 
 /* The mutex is held. False: there is no session now. */
-static bool get_session(const struct zkl_link *link, clientid_t *id, uint32_t *timeout) {
+static bool get_session(const struct zkl_link *link, clientid_t *id, zkl_time *timeout) {
     bool any = link->handle && zkl_session_id(link->session) != 0;
     if (any) *id = *zoo_client_id(link->handle);
-    if (any) *timeout = (uint32_t)zoo_recv_timeout(link->handle);
+    if (any) *timeout = zkl_link_timeout(link);
     return any;
 }
 
@@ -40,7 +40,7 @@ static bool is_over(const struct move *move) {
 
 /* Each server once. */
 static enum zkl_greeting greet_all(const struct move *move, const clientid_t *id,
-                                   uint32_t timeout) {
+                                   zkl_time timeout) {
     enum zkl_greeting said = ZKL_GREETING_SILENCE;
     for (size_t i = 0; i < move->servers.count && said == ZKL_GREETING_SILENCE; i++) {
         if (is_over(move)) break;
@@ -60,7 +60,7 @@ static void on_moved(int rc, const char *text, const void *context) {
 static bool settle(struct move *move, const clientid_t *id) {
     struct zkl_link *link = move->link;
     clientid_t now;
-    uint32_t timeout;
+    zkl_time timeout;
     if (!get_session(link, &now, &timeout) || now.client_id != id->client_id) return false;
     zkl_link_take_hosts(link, move->hosts, &move->servers);
     move->hosts = NULL;
@@ -74,7 +74,7 @@ static bool settle(struct move *move, const clientid_t *id) {
 static enum zkl_code attempt(struct move *move) {
     struct zkl_link *link = move->link;
     clientid_t id;
-    uint32_t timeout;
+    zkl_time timeout;
     zkl_lock(link->client);
     bool any = get_session(link, &id, &timeout);
     zkl_unlock(link->client);

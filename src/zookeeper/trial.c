@@ -86,33 +86,31 @@ static enum zkl_wire ask(int fd, enum zkl_operation operation, const char *path,
     return zkl_wire_send(fd, &packet) ? zkl_wire_hear(fd, by, error) : ZKL_WIRE_CLOSED;
 }
 
-enum verdict { KNOWN, UNKNOWN, SILENCE };
-
 #define WITHIN ZKL_SECOND
 
-static enum verdict try_once(const struct sockaddr_storage *server, enum zkl_operation operation,
-                             uint32_t timeout) {
+static enum zkl_verdict try_once(const struct sockaddr_storage *server,
+                                 enum zkl_operation operation, zkl_time timeout) {
     static const clientid_t nobody = {0};
     zkl_time by = zkl_now() + WITHIN;
     uint64_t session = 0;
     int fd = zkl_wire_connect(server, by), error = 0;
     enum zkl_wire said = ZKL_WIRE_SILENT;
-    if (fd < 0) return SILENCE;
+    if (fd < 0) return ZKL_VERDICT_NONE;
     if (zkl_wire_greet(fd, &nobody, timeout, by, &session) && session != 0 &&
         ask(fd, ZKL_OPERATION_EXISTS, "/", by, &error) == ZKL_WIRE_ANSWERED && error == 0)
         said = ask(fd, operation, NOWHERE, by, &error);
     struct packet packet = zkl_packet(ZKL_WIRE_CLOSE);
     if (session != 0) zkl_wire_send(fd, &packet);
     close(fd);
-    if (said == ZKL_WIRE_SILENT) return SILENCE;
+    if (said == ZKL_WIRE_SILENT) return ZKL_VERDICT_NONE;
     bool known = said == ZKL_WIRE_ANSWERED && error != ZUNIMPLEMENTED;
-    return known ? KNOWN : UNKNOWN;
+    return known ? ZKL_VERDICT_KNOWN : ZKL_VERDICT_UNKNOWN;
 }
 
-static enum verdict try(const struct sockaddr_storage *server, enum zkl_operation operation,
-                        uint32_t timeout) {
-    enum verdict first = try_once(server, operation, timeout);
-    return first == UNKNOWN ? try_once(server, operation, timeout) : first;
+static enum zkl_verdict try(const struct sockaddr_storage *server, enum zkl_operation operation,
+                            zkl_time timeout) {
+    enum zkl_verdict first = try_once(server, operation, timeout);
+    return first == ZKL_VERDICT_UNKNOWN ? try_once(server, operation, timeout) : first;
 }
 
 /* --- of a link -------------------------------------------------------------------------------- */
@@ -149,12 +147,11 @@ static enum zkl_operation suspect(const struct trials *trials) {
 }
 
 /* The mutex is held. A server that is silent shows nothing. */
-static void settle(struct trials *trials, enum zkl_operation operation, enum verdict result) {
+static void settle(struct trials *trials, enum zkl_operation operation, enum zkl_verdict result) {
     struct trial *trial = &trials->of[operation];
     trial->lost = false;
-    if (trial->known || result == SILENCE) return;
-    trial->known = result == KNOWN;
-    trial->unknown = result == UNKNOWN;
+    bool shows = result != ZKL_VERDICT_NONE && trial->verdict != ZKL_VERDICT_KNOWN;
+    if (shows) trial->verdict = result;
 }
 
 static void *run(void *argument) {
@@ -164,9 +161,9 @@ static void *run(void *argument) {
     while ((operation = suspect(&link->trials)) != ZKL_OPERATIONS &&
            !zkl_client_is_closing(link->client)) {
         struct sockaddr_storage server = link->gate.server;
-        uint32_t timeout = (uint32_t)(zkl_link_timeout(link) / (ZKL_SECOND / 1000));
+        zkl_time timeout = zkl_link_timeout(link);
         zkl_client_leave(link->client);
-        enum verdict result = try(&server, operation, timeout);
+        enum zkl_verdict result = try(&server, operation, timeout);
         zkl_client_enter(link->client);
         settle(&link->trials, operation, result);
     }
@@ -186,8 +183,8 @@ void zkl_trials_begin(struct zkl_link *link) {
 
 void zkl_trials_renew(struct zkl_link *link) {
     for (struct trial *each = link->trials.of; each < link->trials.of + ZKL_OPERATIONS; each++) {
-        each->known = false;
-        each->lost = each->unknown;
+        each->lost = each->verdict == ZKL_VERDICT_UNKNOWN;
+        if (!each->lost) each->verdict = ZKL_VERDICT_NONE;
     }
 }
 
@@ -201,14 +198,14 @@ static bool is_of_server(int rc) {
 
 void zkl_trials_heed(struct zkl_link *link, enum zkl_operation operation, int rc) {
     struct trial *trial = &link->trials.of[operation];
-    if (is_of_server(rc)) *trial = (struct trial){.known = true};
-    if (trial->known || trial->unknown || !is_loss(rc)) return;
+    if (is_of_server(rc)) *trial = (struct trial){.verdict = ZKL_VERDICT_KNOWN};
+    if (trial->verdict != ZKL_VERDICT_NONE || !is_loss(rc)) return;
     trial->lost = true;
     zkl_trials_begin(link);
 }
 
 bool zkl_trials_lack(const struct zkl_link *link, enum zkl_operation operation) {
-    return link->trials.of[operation].unknown;
+    return link->trials.of[operation].verdict == ZKL_VERDICT_UNKNOWN;
 }
 
 /* --- of a server ---------------------------------------------------------------------------- */
@@ -217,15 +214,15 @@ _Static_assert(ZKL_OPERATIONS == ZKL_TRIALS, "each operation has its trial");
 
 size_t zkl_zookeeper_try(const char *host, zkl_time timeout, struct zkl_known known[ZKL_TRIALS]) {
     struct servers servers = {0};
-    uint32_t milliseconds = (uint32_t)(timeout / (ZKL_SECOND / 1000));
-    enum verdict said = SILENCE;
+    enum zkl_verdict said = ZKL_VERDICT_NONE;
     size_t at = 0; /* the first address that answers */
     if (zkl_hosts_resolve(host, &servers) != 0) return 0;
-    for (; at < servers.count && said == SILENCE; at++)
-        said = try(&servers.list[at], ZKL_OPERATION_EXISTS, milliseconds);
+    for (; at < servers.count && said == ZKL_VERDICT_NONE; at++)
+        said = try(&servers.list[at], ZKL_OPERATION_EXISTS, timeout);
     for (enum zkl_operation each = 0; each < ZKL_OPERATIONS; each++) {
-        if (said != SILENCE) said = try(&servers.list[at - 1], each, milliseconds);
-        known[each] = (struct zkl_known){operations[each].name, said == KNOWN, said != SILENCE};
+        if (said != ZKL_VERDICT_NONE) said = try(&servers.list[at - 1], each, timeout);
+        known[each] = (struct zkl_known){operations[each].name, said == ZKL_VERDICT_KNOWN,
+                                         said != ZKL_VERDICT_NONE};
     }
     free(servers.list);
     return ZKL_OPERATIONS;

@@ -28,6 +28,18 @@ struct welcome {
     uint64_t id;
 } __attribute__((packed));
 
+/*
+ * The longest session timeout to ask for, in milliseconds. libzookeeper also
+ * limits the handshake by the timeout, and computes with it in an int. The
+ * server has closer limits of its own.
+ */
+#define MOST ((zkl_time)24 * 3600 * 1000)
+
+int zkl_milliseconds(zkl_time timeout) {
+    zkl_time rounded = timeout / (ZKL_SECOND / 1000);
+    return rounded > MOST ? MOST : (int)rounded;
+}
+
 /* False: it is not ready by then. */
 static bool wait_for(int fd, short events, zkl_time by) {
     struct pollfd entry = {.fd = fd, .events = events};
@@ -88,9 +100,9 @@ static enum zkl_wire read_answer(int fd, void *to, size_t size, zkl_time by) {
     return said;
 }
 
-bool zkl_wire_greet(int fd, const clientid_t *id, uint32_t timeout, zkl_time by, uint64_t *met) {
+bool zkl_wire_greet(int fd, const clientid_t *id, zkl_time timeout, zkl_time by, uint64_t *met) {
     struct greeting greeting = {.length = htobe32(sizeof greeting - sizeof greeting.length),
-                                .timeout = htobe32(timeout),
+                                .timeout = htobe32((uint32_t)zkl_milliseconds(timeout)),
                                 .id = htobe64((uint64_t)id->client_id),
                                 .password_length = htobe32(sizeof greeting.password)};
     struct welcome welcome;

@@ -6,13 +6,14 @@
 
 enum zkl_wire { ZKL_WIRE_ANSWERED, ZKL_WIRE_CLOSED, ZKL_WIRE_SILENT };
 
+int zkl_milliseconds(zkl_time timeout); /* the form of a session timeout; bounded */
 /* Each function that has a `by` blocks until then at most. */
 int zkl_wire_connect(const struct sockaddr_storage *server, zkl_time by); /* -1: there is none */
 /*
  * The first message of a connection. False: no answer. `met` is the session, 0: the server does not
  * know it. An `id` of zeros asks for a new session.
  */
-bool zkl_wire_greet(int fd, const clientid_t *id, uint32_t timeout, zkl_time by, uint64_t *met);
+bool zkl_wire_greet(int fd, const clientid_t *id, zkl_time timeout, zkl_time by, uint64_t *met);
 
 /* A request of 256 bytes at most. */
 struct packet {

@@ -20,7 +20,7 @@ struct zkl_known {
     bool known, answered; /* by the server; one that is silent may know it */
 };
 #define ZKL_TRIALS 10
-/* Asks the first server of the host for each operation, and blocks. 0: it has no address. */
+/* Tries each operation at the host's first address that answers, and blocks. 0: it has none. */
 size_t zkl_zookeeper_try(const char *host, zkl_time timeout, struct zkl_known known[ZKL_TRIALS]);
 extern const char zkl_zookeeper_version[]; /* of the libzookeeper that it was built for */
 
