@@ -269,8 +269,10 @@ bench-engines:
 		$(BENCH)
 
 bench-roll: setup
-	@$(MAKE) --no-print-directory -s $(BUILD)/5.4/zklock/core.so $(RIG) $(PEERS)/packages
-	@$(call with,5.4) PEERS=$(PEERS) ZKLOCK_LUA=$(LUA) $(LUA) bench/roll.lua $(BENCH)
+	@$(MAKE) --no-print-directory -s $(BUILD)/5.4/zklock/core.so $(RIG) $(BUILD)/rig/names.so \
+		$(PEERS)/packages
+	@$(call with,5.4) ZKLOCK_BUILD=$(BUILD) PEERS=$(PEERS) ZKLOCK_LUA=$(LUA) $(LUA) \
+		bench/roll.lua $(BENCH)
 
 bench-claims: setup
 	@$(MAKE) --no-print-directory -s $(BUILD)/5.4/zklock/core.so $(RIG)

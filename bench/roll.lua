@@ -3,13 +3,13 @@
 -- make bench-roll BENCH="ROUNDS [TIMEOUT]"; a proxy before each server is its address.
 
 local files = require "spec.files"
-local program = require "spec.fault.program"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
 local ROUNDS = tonumber(arg[1]) or 3
 local TIMEOUT = tonumber(arg[2]) or 10 -- seconds, of the sessions
 local BEFORE, BETWEEN, AFTER = 2, 5, 12 -- seconds
+local LIBRARY = os.getenv("ZKLOCK_BUILD") .. "/rig/names.so"
 local NAMES = { "zk1", "zk2", "zk3" }
 
 local CLIENTS = {
@@ -18,10 +18,10 @@ local CLIENTS = {
 }
 
 
-local function start(client, folder, library, seconds)
+local function start(client, folder, seconds)
     local hosts = table.concat(NAMES, ".test,") .. ".test"
     local pipe = assert(io.popen(("NAMES=%s LD_PRELOAD=%s PYTHONPATH=%s exec %s %s %g %g"):format(
-        folder, library, os.getenv("PEERS") .. "/usr/lib/python3/dist-packages", client.command,
+        folder, LIBRARY, os.getenv("PEERS") .. "/usr/lib/python3/dist-packages", client.command,
         hosts, TIMEOUT, seconds)))
     assert(pipe:read("*l") == "ready", client.name .. " did not start")
     return pipe
@@ -46,7 +46,7 @@ local function move(server, n, folder, proxies)
 end
 
 
-local function round(library)
+local function round()
     local server, proxies, pipes = rig.server{ n = 3 }, {}, {}
     local folder = rig.shell("mktemp -d"):match("%S+")
     for n, name in ipairs(NAMES) do
@@ -54,7 +54,7 @@ local function round(library)
         point(folder, name, proxies[n])
     end
     local seconds = BEFORE + #NAMES * BETWEEN + AFTER
-    for i, client in ipairs(CLIENTS) do pipes[i] = start(client, folder, library, seconds) end
+    for i, client in ipairs(CLIENTS) do pipes[i] = start(client, folder, seconds) end
     zklock.sleep(BEFORE)
     for n = 1, #NAMES do
         move(server, n, folder, proxies)
@@ -72,7 +72,5 @@ local function round(library)
 end
 
 
-local library = program.library("names")
 print(("three servers, session timeout %g s, one restarted each %g s"):format(TIMEOUT, BETWEEN))
-for _ = 1, ROUNDS do round(library) end
-os.remove(library)
+for _ = 1, ROUNDS do round() end

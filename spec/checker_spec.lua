@@ -494,10 +494,29 @@ describe("a history that breaks one rule", function()
         " granted token=%d+ state=held", " failed code=timeout",
     }, "nobody was ever granted")
 
+    fails("moves", "a session that expires when an address changes", {
+        plus = "8.00 torture - fault id=1 name=address_changed scope=c1\n"
+            .. "8.01 torture - healed id=1\n8.50 c1.1 - state state=expired\n",
+    }, "the session of c1.1 expired")
+
+    -- The second grant is by a node that nobody knows.
+    local BY_NONE = { "4.02(.-)token=101", "4.02%1token=107" }
+    local LOST = "3.01 zookeeper - lost path=/l name=x session=b2 zxid=107 what=create"
+        .. " servers=1,2 over=4.00\n"
+
+    fails("order", "a grant by a node that is in no log", BY_NONE, "token 107 is of no lock node")
+
+    passes("that the servers lost", { BY_NONE[1], BY_NONE[2], plus = LOST },
+           function(report) assert.equal(1, report.lost) end)
+
+    fails("update", "which the servers lost, and an update with it", {
+        BY_NONE[1], BY_NONE[2], "read=e1 token=101\n", "read=- token=101\n", plus = LOST,
+    })
+
     it("is not lost among the lawful", function()
         local report = check_text(LAWFUL)
         assert.same({}, violated(report), texts(report))
-        assert.equal(18, #report.rules)
+        assert.equal(19, #report.rules)
     end)
 end)
 
@@ -1208,10 +1227,14 @@ describe("what truth.pl reads in the servers' logs", function()
         return table.concat(bytes)
     end
 
-    local function long(number) return int(0) .. int(number) end
+    local function long(number) return int(math.floor(number / 2 ^ 32)) .. int(number % 2 ^ 32) end
     local function text(value) return int(#value) .. value end
-    local function create(name) return text("/l/" .. name) .. text("host:1\nc1.1-1") end
     local function delete(name) return text("/l/" .. name) end
+
+    -- Without rights; ephemeral. The parent has made so many children then, if that is told.
+    local function create(name, count)
+        return text("/l/" .. name) .. text("host:1\nc1.1-1") .. int(0) .. "\1" .. int(count or -1)
+    end
 
     local function multi(...)
         local parts = { int(select("#", ...) / 2) }
@@ -1239,9 +1262,11 @@ describe("what truth.pl reads in the servers' logs", function()
         local lines = {}
         for line in output:lines() do
             local event = history.parse(line)
-            lines[#lines + 1] = ("%s %s %s%s"):format(event.zxid, event.event, event.name,
-                                                      event.was and " was " .. event.was or "")
-            assert.same({ "c1.1-1", "/l", "a1" }, { event.claim, event.path, event.session })
+            local more = event.was and " was " .. event.was
+                or event.servers and " by " .. event.servers or ""
+            lines[#lines + 1] = ("%s %s %s%s"):format(event.zxid, event.event, event.name, more)
+            assert.same({ "c1.1-1", "/l", "a1" },
+                        { event.servers and "c1.1-1" or event.claim, event.path, event.session })
         end
         output:close()
         return lines
@@ -1289,6 +1314,58 @@ describe("what truth.pl reads in the servers' logs", function()
         write_log(2, made, { 11, -10, "" }, gone_again)
         write_log(3, made, { 11, -10, "" }, gone_again)
         assert.same({ "1 created " .. NAME, "12 deleted " .. NAME }, events_of_logs(3))
+    end)
+
+    -- Transaction n of an epoch.
+    local function of_epoch(epoch, n, ...) return { epoch * 2 ^ 32 + n, ... } end
+
+    local FIRST, SECOND = of_epoch(1, 1, 15, create(NAME, 1)), of_epoch(2, 1, 15, create(NAME, 1))
+    local LOST = ("%.0f lost %s by 1,2"):format(FIRST[1], NAME)
+    local STAYS = ("%.0f created %s"):format(SECOND[1], NAME)
+
+    describe("that had lost some", function()
+        it("is what a later epoch made or counted once more", function()
+            for n = 1, 3 do write_log(n, FIRST, SECOND) end
+            assert.same({ STAYS, (LOST:gsub("1,2", "1,2,3")) }, events_of_logs(3))
+        end)
+
+        it("is a version that a later epoch wrote once more, and what came behind it", function()
+            local word = text("/l/" .. NAME) .. text("host:1\nc1.1-1\31held") .. int(1)
+            local written = of_epoch(1, 2, 5, word)
+            local removed = of_epoch(1, 3, 2, delete(NAME))
+            for n = 1, 3 do write_log(n, FIRST, written, removed, of_epoch(2, 1, 5, word)) end
+            assert.same({
+                ("%.0f created %s"):format(FIRST[1], NAME),
+                ("%.0f marked %s"):format(2 * 2 ^ 32 + 1, NAME),
+                ("%.0f lost %s by 1,2,3"):format(written[1], NAME),
+                ("%.0f lost %s by 1,2,3"):format(removed[1], NAME),
+            }, events_of_logs(3))
+        end)
+
+        it("is not what one server alone had logged", function()
+            write_log(1, FIRST, SECOND)
+            write_log(2, SECOND)
+            write_log(3, SECOND)
+            assert.same({ STAYS }, events_of_logs(3))
+        end)
+
+        it("is what two servers have cut off their logs", function()
+            local library = os.tmpname()
+            assert(os.execute("${CC:-cc} -D_GNU_SOURCE -shared -fPIC -o " .. library
+                              .. " spec/fault/taken.c"))
+            for n = 1, 2 do
+                write_log(n, FIRST)
+                assert(os.execute(([[LD_PRELOAD=%s perl -e 'open my $log, "+<", $ARGV[0] or die $!;
+                    truncate $log, 16 or die $!;' %s/%d/data/version-2/log.1]]):format(
+                    library, folder, n)))
+                os.execute(("mv %s/%d/data/version-2/log.1 %s/%d/data/version-2/log.0"):format(
+                    folder, n, folder, n))
+                write_log(n, SECOND)
+            end
+            write_log(3, SECOND)
+            os.remove(library)
+            assert.same({ STAYS, LOST }, events_of_logs(3))
+        end)
     end)
 end)
 

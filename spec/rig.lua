@@ -323,6 +323,8 @@ function Server:pause(n) self:signal("STOP", n) end
 function Server:resume(n) self:signal("CONT", n) end
 function Server:kill(n) rig.shell("rig/zookeeper kill %s %d", self.dir, n or 1) end
 function Server:restart(n) rig.shell("rig/zookeeper restart %s %d", self.dir, n or 1) end
+--- Starts server n unless it runs, and does not wait for it.
+function Server:launch(n) rig.shell("rig/zookeeper launch %s %d", self.dir, n) end
 function Server:stop() rig.shell("rig/zookeeper stop %s", self.dir) end
 
 

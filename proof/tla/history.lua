@@ -103,6 +103,9 @@ local function write_altered(folder, records, of_permits)
 end
 
 
+-- Of a path on which the servers lost writes there is no one order.
+for path in pairs(m.lost_writes) do lines[path] = nil end
+
 for path, all in pairs(lines) do
     table.sort(all, function(a, b) return a[1] < b[1] or a[1] == b[1] and a[2] < b[2] end)
     local records = {}

@@ -26,6 +26,9 @@ local huge, max, min = math.huge, math.max, math.min
 local MARGIN = 0.5 -- the session option
 local SKEW = model.SKEW
 
+-- These hold whatever the servers lose.
+local OURS = { deadline = true, update = true, sound = true }
+
 local rules = {}
 
 
@@ -436,6 +439,16 @@ rule("handoff", "who has its turn gets the lock", function(m, report, options)
 end)
 
 
+rule("moves", "no session expires because an address changed", function(m, report)
+    for _, event in ipairs(m.states) do
+        local from = event.at - 2 * m.timeout
+        if event.state == "expired" and not m.harm[event.place]:overlapping(from, event.at) then
+            report:violation(event.at, nil, "the session of %s expired", event.process)
+        end
+    end
+end)
+
+
 rule("downgrade", "a writer becomes a reader in its place, and reads", downgrade)
 
 
@@ -570,7 +583,7 @@ return function(events, options)
     set.bound = given.bound or m.timeout
     mark_second_handles(m)
     for _, each in ipairs(rules) do
-        found:begin(each.name, each.text)
+        found:begin(each.name, each.text, OURS[each.name])
         each.check(m, found, set)
     end
     found.figures = figures.count(m, found)

@@ -1,20 +1,25 @@
 --- The faults that the torture inflicts: each a kind, with what it needs, how it begins
 -- and how it ends.
 --
--- world: { server = an ensemble of rig.lua with links, timeout = of the sessions,
+-- world: { faults = a word, part of the names of those that are wanted, or "",
+--          server = an ensemble of rig.lua with links, timeout = of the sessions,
 --          places = { { name, process, pid, proxies = one before each server,
---                       active = the proxy in use, clock = the file of clock.c }, … },
+--                       active = the proxy in use, connects = so often did it connect,
+--                       gone = of these by proxies that are no more,
+--                       clock = the file of clock.c, names = the folder of names.c }, … },
 --          paths, counter_path (one of them, whose numbers end), session_of(place) → id,
 --          replace(place): kills its process, starts another }
 --
--- A kind is { name, needs, whole, begin(world, victim, fault) }. needs: "place" (victim is
--- one), "server" (the ensemble), "path" (victim is one), "holder" (victim is what
--- find_holder() gives); whole: not while there is a fault of the ensemble. begin may fill in
--- `fault`, the record for the history (history.lua), with what is special; it gives, for a
--- fault that lasts, { seconds, finish } or { over = condition }, and false if there is
--- nothing to do it to.
+-- A kind is { name, needs, begin(world, victim, fault), … }. needs: "place" (victim is one),
+-- "server" (the ensemble), "path" (victim is one), "holder" (victim is what find_holder() gives).
+-- whole: not while there is a fault of the ensemble; always: also while there is one of the victim;
+-- asked: only if world.faults names it. begin may fill in `fault`, the record for the history
+-- (history.lua), with what is special; it gives, for a fault that lasts, { seconds, finish } or
+-- { over = condition }, and false if there is nothing to do it to.
 
+local files = require "spec.files"
 local rig = require "spec.rig"
+local zklock = require "zklock"
 
 local random = math.random
 local unpack = table.unpack or unpack -- luacheck: globals unpack
@@ -135,6 +140,42 @@ network("refuse", { "refuse", "cut" }, "accept", 0.1, 1.5)
 network("blackhole", { "blackhole" }, "flow", 0.1, 1.5)
 network("half-open", { "halfopen" }, "flow", 0.1, 1.5)
 network("delay", { "delay 60" }, "delay 0", 0.5, 1.5)
+
+
+-- --- servers that get another address behind their name ----------------------------------
+
+--- The name of server n leads a place to another proxy, and nobody is at the old address.
+function faults.move(world, place, n)
+    local old, name = place.proxies[n], ("%s/zk%d"):format(place.names, n)
+    place.proxies[n] = rig.proxy(world.server:host(n))
+    files.write(name .. ".new", place.proxies[n].hosts)
+    assert(os.rename(name .. ".new", name))
+    if not old then return end
+    place.gone, place.sums[n] = place.gone + old:counts().connect, 0
+    if place.active == old then place.active = nil end
+    old:stop()
+end
+
+
+-- No session expires by these alone, as the checker's rule "moves" says.
+local function moves(name, count)
+    kinds[#kinds + 1] = { name = name, needs = "place", always = true,
+                          begin = function(world, place)
+        local first = random(3)
+        for n = first, first + count - 1 do faults.move(world, place, n % 3 + 1) end
+    end }
+end
+
+moves("address changed", 1)
+moves("addresses changed", 3)
+
+
+-- While the file is there, the resolver does not answer.
+kinds[#kinds + 1] = { name = "resolver hangs", needs = "place", begin = function(world, place)
+    local hangs = place.names .. "/hangs"
+    files.write(hangs, "")
+    return { seconds = world.timeout * between(0.5, 2), finish = function() os.remove(hangs) end }
+end }
 
 
 -- The connection is lost with, before or after a certain request: one of these, the first to
@@ -259,6 +300,60 @@ server_fault("leader stopped", "pause", "resume", 0.2, 2.5)
 server_fault("follower stopped", "pause", "resume", 0.2, 4)
 server_fault("leader killed", "kill", "restart", 0.1, 1)
 server_fault("follower killed", "kill", "restart", 0.1, 1)
+
+
+-- Servers lose acknowledged writes in these faults, which begin only if the user names them.
+local function loss(name, begin)
+    kinds[#kinds + 1] = { name = name, needs = "server", asked = true, begin = function(world)
+        local leader = world.server:leader()
+        if not leader then return false end
+        local others = { leader % 3 + 1, (leader + 1) % 3 + 1 }
+        local one = table.remove(others, random(2))
+        return begin(world.server, leader, one, others[1])
+    end }
+end
+
+
+-- The leader is killed, and then one of the two that elect the next.
+loss("killed in an election", function(server, leader, one)
+    server:kill(leader)
+    zklock.sleep(between(0.1, 1))
+    server:kill(one)
+    local first, second = leader, one
+    if random(2) == 1 then first, second = one, leader end
+    server:launch(first)
+    return { seconds = between(0, 1), finish = function() server:launch(second) end }
+end)
+
+
+-- Kills a server so many seconds after it has accepted a new leader, by its file.
+local function kill_as_it_joins(server, n, delay)
+    rig.shell([[perl -MTime::HiRes=sleep,time -e '
+        my ($file, $delay, $pid) = @ARGV;
+        my ($inode, $till) = ((stat $file)[1], time + 3);
+        sleep 0.0002 while time < $till && ((stat $file)[1] // $inode) == $inode;
+        sleep $delay;
+        kill KILL => $pid;' %s/%d/data/version-2/currentEpoch %.4f %d]], server.dir, n, delay,
+              server:pid(n))
+end
+
+
+-- A server that was away for some writes is killed as it joins a new leader, and then that leader
+-- is. The old leader, which has these writes, and the server that joined elect one of them
+-- (ZOOKEEPER-4643).
+loss("killed as it joins", function(server, leader, late, other)
+    server:kill(late)
+    zklock.sleep(between(0.1, 0.5))
+    server:kill(leader)
+    server:launch(late)
+    kill_as_it_joins(server, late, pick{ 0, between(0, 0.02) })
+    server:kill(other)
+    server:launch(late)
+    server:restart(leader)
+    return { seconds = between(0, 1), finish = function() server:restart(other) end }
+end)
+
+
 server_fault("leader cut off", "isolate", "rejoin", 0.5, 3)
 server_fault("follower cut off", "isolate", "rejoin", 0.5, 4)
 server_fault("follower silenced", "isolate", "rejoin", 0.5, 4, "silence")

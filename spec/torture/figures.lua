@@ -73,7 +73,8 @@ function figures.count(m, report)
         failures = {},
         faults = {},
         processes = 0,
-        explained = #report.explained,
+        explained = #report.explained - report.lost,
+        lost = report.lost, lost_writes = #m.lost,
         violations = 0,
         measures = report.measures,
     }
@@ -134,6 +135,8 @@ function figures.rows(report, facts)
         { "faults", tostring(faults), by_kind },
         { "leases lost", tostring(f.losses) },
         { "overlaps in client time", ("%d, each explained by a fault"):format(f.explained) },
+        { "lost by the servers", ("%d writes to lock nodes; %d of what was seen is due to that")
+            :format(f.lost_writes, f.lost) },
         { "writes", ("%d accepted, %d fenced off; %d reads"):format(f.writes, f.fenced, f.reads) },
         { "worst loss notice", "node taken: " .. milliseconds(f.measures.taken) },
         { "", "session expired: " .. milliseconds(f.measures.expired) },

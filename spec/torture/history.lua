@@ -53,6 +53,9 @@
 --   marked       zxid path name session       somebody holds it, and it will not be kept
 --   became       zxid path name session was       one transaction deleted `was` and created
 --                                       `name`, which now stands in its place
+--   lost         zxid path name session what servers over    most servers had logged that (what:
+--                                       create, delete, set, close), and it never happened; over:
+--                                       when the first one came that is no more of that
 -- Of the store, in the order of its transactions:
 --   stored       path element read token
 --

@@ -27,8 +27,11 @@
 -- faults   { id, name, scope, path, session, from, to }
 -- permits, limit   of a claim or node of a semaphore
 -- sessions[id]   the process that had it
+-- lost_writes[path]   Intervals: what was done to its nodes and lost by the servers (truth.pl) may
+--               be seen; to a session's end if a delete was lost
 -- any_trouble   Intervals: that of all places
 -- faulty[place]   Intervals: as trouble, but only while a fault lasts
+-- harm[place]     Intervals: the part of it by which a session may expire; no changed address
 -- stops[process], trouble[place], meddling[path], expiring[session]   Intervals
 
 local intervals = require "spec.torture.intervals"
@@ -36,6 +39,7 @@ local intervals = require "spec.torture.intervals"
 local huge, max, min = math.huge, math.max, math.min
 
 local GRANTS = 1024 -- where processes take turns a token counts the grants of its node, so many
+local LOST = 3 -- session timeouts, until all know what the servers lost
 local ROUNDED = 0.001 -- seconds: ZooKeeper's times are rounded down to that
 
 -- Seconds between the clocks of servers and clients: both are this machine's, one is read in
@@ -180,6 +184,7 @@ end
 
 
 function take.state(self, event)
+    event.place = place_of(event.process)
     self.states[#self.states + 1] = event
 end
 
@@ -234,6 +239,11 @@ function take.stored(self, event)
     self.journal[event.path] = self.journal[event.path] or {}
     table.insert(self.journal[event.path],
                  { element = event.element, read = event.read, token = tonumber(event.token) })
+end
+
+
+function take.lost(self, event)
+    self.lost[#self.lost + 1] = event
 end
 
 
@@ -441,13 +451,10 @@ local function find_stops(self)
 end
 
 
--- Of each place: when a fault, which counts for so many seconds more, had it not run, or not
--- connected.
-local function trouble_of(self, after)
-    local lists, suspended = {}, {}
+local function add_faults(self, lists, after, counts)
     for place in pairs(self.places) do
         for _, fault in ipairs(self.faults) do
-            if fault.scope == "all" or fault.scope == place then
+            if (fault.scope == "all" or fault.scope == place) and counts(fault) then
                 add(lists, place, fault.from, fault.to + after, fault.name)
             end
         end
@@ -457,6 +464,18 @@ local function trouble_of(self, after)
             add(lists, place_of(process), span.from, span.to, span.what)
         end
     end
+end
+
+
+local function every() return true end
+local function is_no_move(fault) return not fault.name:find("^address") end
+
+
+-- Of each place: when a fault, which counts for so many seconds more, had it not run, or not
+-- connected.
+local function trouble_of(self, after)
+    local lists, suspended = {}, {}
+    add_faults(self, lists, after, every)
     for _, event in ipairs(self.states) do
         local since = suspended[event.process]
         if event.state == "connected" then
@@ -475,6 +494,9 @@ end
 local function find_trouble(self)
     local lists = trouble_of(self, self.timeout)
     self.trouble, self.faulty = finish(lists), finish(trouble_of(self, 0))
+    local harm = {}
+    add_faults(self, harm, self.timeout, is_no_move)
+    self.harm = finish(harm)
     local all = {}
     for _, list in pairs(lists) do
         for _, span in ipairs(list) do all[#all + 1] = span end
@@ -490,6 +512,27 @@ local function find_meddling(self)
         if fault.session then add(sessions, fault.session, fault.from, fault.to, fault.name) end
     end
     self.meddling, self.expiring = finish(paths), finish(sessions)
+end
+
+
+-- A node whose delete was lost is there until it is deleted once more.
+local function find_lost(self)
+    local paths, named = {}, {}
+    for _, node in ipairs(self.nodes) do named[node.path .. "/" .. node.name] = node end
+    for _, event in ipairs(self.lost) do
+        local node = named[event.path .. "/" .. event.name]
+        local over = max(tonumber(event.over) or huge, node and node.deleted or 0)
+        add(paths, event.path:gsub(CONDITION .. ".*", ""), event.at - SKEW,
+            min(over, self.finished) + LOST * self.timeout, "")
+    end
+    self.lost_writes = finish(paths)
+end
+
+
+--- Did the servers lose what had been done to nodes of a claim's path in its time?
+function Model:has_lost(claim, at)
+    local till = min(max(at, claim.over, claim.node and claim.node.deleted or 0), self.finished)
+    return self.lost_writes[claim.path]:overlapping(min(at, claim.invoked), till) ~= nil
 end
 
 
@@ -526,7 +569,7 @@ function model.build(events)
         faults = {}, fault = {}, sessions = {},
         killed = {}, ended = {}, last = {}, places = {},
         closings = {}, stalls = {}, states = {}, errors = {},
-        journal = {}, calls = {},
+        journal = {}, calls = {}, lost = {},
         began = events[1] and events[1].at or 0,
         finished = events[#events] and events[#events].at or 0,
     }, Model)
@@ -547,6 +590,7 @@ function model.build(events)
     find_stops(self)
     find_trouble(self)
     find_meddling(self)
+    find_lost(self)
     return self
 end
 

@@ -2,7 +2,8 @@
 -- seed, several at once; records when each began and ended; and in the end heals all.
 --
 -- It draws the kinds from a deck without putting them back, so a short run sees most of
--- them. Between bursts it keeps still, so that there is time in which all must go well.
+-- them. Between bursts it keeps still, so that there is time in which all must go well. The world
+-- may want only kinds with a word in their names.
 
 local core = require "zklock.core"
 local faults = require "spec.torture.faults"
@@ -38,7 +39,7 @@ end
 
 function Nemesis:watch_places()
     for _, place in ipairs(self.world.places) do
-        local connects = 0
+        local connects = place.gone
         for i, proxy in ipairs(place.proxies) do
             local counts = proxy:counts()
             local sum = total(counts)
@@ -53,12 +54,19 @@ end
 
 -- --- begin and end ----------------------------------------------------------------------
 
+local function is_wanted(kind, word)
+    return kind.name:find(word, 1, true) and (word ~= "" or not kind.asked)
+end
+
+
 -- One that cannot begin now goes back into the deck, which is never so thin that those
 -- that are left could hold up all.
 function Nemesis:deal()
     local deck = self.deck
     if #deck < THIN then
-        for _, kind in ipairs(faults.kinds) do deck[#deck + 1] = kind end
+        for _, kind in ipairs(faults.kinds) do
+            if is_wanted(kind, self.world.faults) then deck[#deck + 1] = kind end
+        end
     end
     local kind = table.remove(deck, random(#deck))
     if not self:begin(kind) then deck[#deck + 1] = kind end
@@ -81,7 +89,7 @@ function Nemesis:find_victim(kind)
     if kind.needs == "path" then victim = world.paths[random(#world.paths)] end
     if kind.needs == "holder" then victim = faults.find_holder(world) end
     local busy = victim and kind.needs == "holder" and victim.place or victim
-    if busy and not self:is_busy(busy) then return victim, busy end
+    if busy and (kind.always or not self:is_busy(busy)) then return victim, busy end
 end
 
 

@@ -21,11 +21,16 @@ local function entry(self, at, claim, text, ...)
 end
 
 
---- violation(at, claim or nil, text, ...) of the rule that is at work.
-function Report:violation(...)
+--- violation(at, claim or nil, text, ...) of the rule that is at work. It is the servers' if they
+-- lost, by their own logs, what was done to nodes of the claim's path; unless the rule is `ours`.
+function Report:violation(at, claim, text, ...)
+    if claim and not self.rule.ours and self.model:has_lost(claim, at) then
+        self.lost = self.lost + 1
+        return self:explain(at, claim, text .. ": the servers lost writes", ...)
+    end
     self.rule.violations = self.rule.violations + 1
     if self.rule.violations <= MANY then
-        self.violations[#self.violations + 1] = entry(self, ...)
+        self.violations[#self.violations + 1] = entry(self, at, claim, text, ...)
     end
 end
 
@@ -48,9 +53,9 @@ function Report:measure(name, seconds)
 end
 
 
---- Begins the work of a rule.
-function Report:begin(name, text)
-    self.rule = { name = name, text = text, violations = 0 }
+--- Begins the work of a rule; ours: whatever servers lose, it holds.
+function Report:begin(name, text, ours)
+    self.rule = { name = name, text = text, ours = ours, violations = 0 }
     self.rules[#self.rules + 1] = self.rule
 end
 
@@ -58,7 +63,7 @@ end
 --- Of a model, see checker.lua.
 function report.new(m)
     return setmetatable({
-        violations = {}, explained = {}, rules = {}, measures = {}, model = m,
+        violations = {}, explained = {}, rules = {}, measures = {}, model = m, lost = 0,
     }, Report)
 end
 

@@ -4,6 +4,9 @@
 --   torture.lua MINUTES SEED OUTPUT   MINUTES "" = 1; SEED "" = one of its own
 --   torture.lua check OUTPUT          only the check, of the history in OUTPUT
 --
+-- In the environment, or empty: FSYNC   servers wait for their disks, as in production
+--                               FAULTS  a word: only faults with it in their names (faults.lua)
+--
 -- OUTPUT gets history (one file, all events by time), logs (the servers' own) and index.html, the
 -- page that sales have, too. The last line is "N passed, N failed", in rules of the checker; the
 -- exit status is 1 on a violation. Everything that it starts ends with it, however it ends.
@@ -11,6 +14,7 @@
 local aftermath = require "spec.torture.aftermath"
 local check = require "spec.torture.checker"
 local core = require "zklock.core"
+local faults = require "spec.torture.faults"
 local figures = require "spec.torture.figures"
 local files = require "spec.files"
 local history = require "spec.torture.history"
@@ -30,7 +34,8 @@ local TICK = 200 -- milliseconds, of the servers
 local BUSY = { slack = 3, bound = 3 * TIMEOUT } -- what a machine may need on which others work
 
 local BUILD = os.getenv("ZKLOCK_BUILD") or "build"
-local CLOCK = BUILD .. "/rig/clock.so"
+local PRELOADED = BUILD .. "/rig/clock.so:" .. BUILD .. "/rig/names.so"
+local HOSTS = "zk1.test,zk2.test,zk3.test" -- by the names of names.c
 
 -- Both Luas, where both are built.
 local LUAS = {
@@ -60,10 +65,18 @@ local function choose_paths(seed)
 end
 
 
+local function setting(name)
+    local value = os.getenv(name)
+    return value ~= "" and value or nil
+end
+
+
 -- --- the ensemble ---------------------------------------------------------------------
 
--- Servers are rarely brought up to date by a snapshot, which no log shows; truth.pl says more.
-local JVMFLAGS = "JVMFLAGS=-Dzookeeper.commitLogCount=1000000"
+-- Servers are rarely brought up to date by a snapshot, which no log shows, and keep what they take
+-- back of their logs; truth.pl says more.
+local ENVIRONMENT = "JVMFLAGS=-Dzookeeper.commitLogCount=1000000 ZOOKEEPER_PRELOAD="
+    .. rig.shell("realpath %s/rig/taken.so", BUILD):match("%S+")
 
 -- One path whose counter is about to end. The servers must be down for that.
 local function preset_counter(server)
@@ -79,7 +92,8 @@ end
 
 
 local function start_ensemble()
-    local server = rig.server{ n = 3, tick = TICK, links = true, environment = JVMFLAGS }
+    local server = rig.server{ n = 3, tick = TICK, links = true, environment = ENVIRONMENT,
+                               fsync = setting "FSYNC" }
     preset_counter(server)
     return server
 end
@@ -96,8 +110,8 @@ local function start_client(world, place)
     end
     place.output = assert(io.popen(table.concat({
         "echo $$; exec setpriv --pdeathsig KILL env", shell.quote("LUA_CPATH=" .. module .. ";;"),
-        "WALL_CLOCK=" .. place.clock, "LD_PRELOAD=" .. CLOCK, lua,
-        "spec/torture/client.lua", place.process, place.hosts,
+        "WALL_CLOCK=" .. place.clock, "NAMES=" .. place.names, "LD_PRELOAD=" .. PRELOADED, lua,
+        "spec/torture/client.lua", place.process, HOSTS,
         world.seed * 1000 + place.index * 100 + place.number, shell.quote(world.folder), TIMEOUT,
         table.concat(world.mutexes, ","), table.concat(world.rwlocks, ","), UNFAIR_PATH, TURNS_PATH,
         KEPT_PATH, GATE_PATH, "2>&1" }, " ")))
@@ -126,15 +140,11 @@ end
 
 local function make_place(world, index)
     local place = { name = "c" .. index, index = index, number = 0, proxies = {}, sums = {},
-                    connects = 0 }
-    local hosts = {}
-    for n = 1, 3 do
-        place.proxies[n] = rig.proxy(world.server:host(n))
-        hosts[n] = place.proxies[n].hosts
-    end
-    place.hosts = table.concat(hosts, ",")
+                    connects = 0, gone = 0 }
     place.clock = ("%s/clock.%s"):format(world.folder, place.name)
-    rig.shell("printf 0 > %s", place.clock)
+    place.names = ("%s/names.%s"):format(world.folder, place.name)
+    rig.shell("printf 0 > %s && mkdir %s", place.clock, place.names)
+    for n = 1, 3 do faults.move(world, place, n) end
     return place
 end
 
@@ -158,7 +168,7 @@ local function make_world(seed)
     local world = {
         server = server, seed = seed, timeout = TIMEOUT, paths = paths, mutexes = mutexes,
         rwlocks = rwlocks, counter_path = COUNTER_PATH, folder = server.dir .. "/torture",
-        places = {},
+        places = {}, faults = setting "FAULTS" or "",
     }
     rig.shell("mkdir -p %s/history %s/store", world.folder, world.folder)
     for _, path in ipairs(paths) do store.create(world.folder, path) end
@@ -182,12 +192,10 @@ local function end_clients(world)
 end
 
 
---- Ends servers and proxies, what was started last first. A proxy ends when nobody has the
--- other end of its input any more; whatever was started after it has inherited that end.
 local function end_servers(world)
     world.server:stop()
-    for i = #world.places, 1, -1 do
-        for n = 3, 1, -1 do world.places[i].proxies[n]:stop() end
+    for _, place in ipairs(world.places) do
+        for _, proxy in ipairs(place.proxies) do proxy:stop() end
     end
 end
 

@@ -6,6 +6,7 @@
 #                         [-d DIR]
 #   rig/zookeeper stop    DIR
 #   rig/zookeeper kill    DIR N
+#   rig/zookeeper launch  DIR N
 #   rig/zookeeper restart DIR N
 #   rig/zookeeper cut     DIR N
 #   rig/zookeeper silence DIR N
@@ -27,6 +28,7 @@
 # stop     kills the servers, also suspended ones, and removes the folder; does
 #          nothing when DIR is gone.
 # kill     kills server N (from 1) with SIGKILL.
+# launch   starts server N on its ports and data unless it runs, and does not wait.
 # restart  starts server N again (kills it first if need be) on its ports and
 #          data, waits until it serves, or only answers if there is no quorum,
 #          and prints the pids= line.
@@ -49,6 +51,7 @@
 # them. JVMFLAGS from the environment of run or start is added to every server's
 # command line. ZOOKEEPER_JARS names a folder with the zookeeper.jar and
 # zookeeper-jute.jar of another version, which then runs instead of the machine's.
+# ZOOKEEPER_PRELOAD is a library that the servers load first.
 # Servers listen on 127.0.0.1 only, and serve all four-letter words.
 # Needs: Debian's zookeeper (or libzookeeper-java alone) and default-jre-headless.
 
@@ -204,7 +207,7 @@ note_birth() {
 # is not looked for each minute, as it is elsewhere: a test would meet its removal by chance.
 launch() {
     # shellcheck disable=SC2046 # JVMFLAGS are words
-    detached java -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto \
+    detached env LD_PRELOAD="$(cat "$1/../preload")" java -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto \
         -XX:-UsePerfData -Xmx256m -XX:ErrorFile="$1/crash" \
         -Dzookeeper.forceSync="$(cat "$1/../fsync")" -Dorg.slf4j.simpleLogger.defaultLogLevel=warn \
         -Dznode.container.checkIntervalMs=3600000 \
@@ -330,6 +333,7 @@ open_rig() {
     trap 'exit 143' TERM
     printf '%s\n' "${JVMFLAGS:-}" >"$dir/jvmflags"
     printf '%s\n' "$classes" >"$dir/classes"
+    printf '%s\n' "${ZOOKEEPER_PRELOAD:-}" >"$dir/preload"
     echo "$fsync" >"$dir/fsync"
     detached sh "$0" watch "$dir" "$owner" "$birth" >/dev/null 2>&1
     echo $! >"$dir/watchdog"
@@ -411,11 +415,15 @@ stop)
     find_rig "$1"
     remove "$dir"
     ;;
-kill | restart)
+kill | launch | restart)
     [ $# = 2 ] || usage
     find_rig "$1"
     server=$dir/$2
     [ -f "$server/zoo.cfg" ] || die "$1: no server $2"
+    if [ "$verb" = launch ]; then
+        alive "$server" || launch "$server"
+        exit
+    fi
     kill_servers "$server"
     if [ "$verb" = kill ]; then exit; fi
     launch "$server"

@@ -1,0 +1,229 @@
+# order.pl - for truth.pl: what ZooKeeper's servers did, in their order, and what they took back, by
+# their transaction logs.
+#
+#   read_order(SERVERDIR...) → (\@order, \@lost)   transactions: { zxid, session, time, parts,
+#                                                  servers = those that logged it }
+#   a part: { what = create|delete|set|close, path, data, ephemeral, count, version }
+#
+# The servers must be down or at rest. DIR/data/version-2 has the logs, and DIR/data/taken what was
+# cut off them (taken.c).
+#
+# A transaction that most of the servers have in their logs was committed. A leader that is
+# killed or cut off leaves some that it alone has. If it is elected again, they are committed,
+# and the others may have them by a snapshot, which no log shows; it logs what comes next, too.
+# Else it is brought up to date without its log, which then lacks what came next.
+#
+# Whatever two of three servers had in their logs has to stay: each majority has one that knows it.
+# Servers lose it all the same (ZOOKEEPER-4643). What is in all logs still may be lost, too, if a
+# server got the others' data by a snapshot: then a later epoch makes a node once more, writes its
+# version once more, or its parent counts a child once more. What is lost then is the end of the
+# epochs before: so much that what follows fits.
+#
+# Format: ZooKeeper's FileTxnLog; TxnHeader is clientId, cxid, zxid, time, type. The body
+# of a multi is a list of type and body. One that failed is in the log, too: the part that was
+# refused has the type -1, those before it look as if they had been carried out.
+use strict;
+use warnings;
+
+# --- the logs --------------------------------------------------------------------------
+
+sub text { my $value = unpack 'l>/a', $_[0]; substr $_[0], 0, 4 + length $value, ''; $value }
+sub number { my $value = unpack 'l>', $_[0]; substr $_[0], 0, 4, ''; $value }
+
+# Behind path and data of a create.
+sub skip_acl {
+    my $count = number($_[0]);
+    for (1 .. $count) { number($_[0]); text($_[0]); text($_[0]) }
+}
+
+my %parts_of; # of a type: what reads its body
+
+sub create {
+    my ($body) = @_;
+    my %part = (what => 'create', path => text($body), data => text($body));
+    skip_acl($body);
+    @part{qw(ephemeral count)} = unpack 'c l>', $body;
+    return \%part;
+}
+
+# A container, or one with a time to live.
+sub create_parent {
+    my ($body) = @_;
+    my %part = (what => 'create', path => text($body), data => text($body), ephemeral => 0);
+    skip_acl($body);
+    $part{count} = number($body);
+    return \%part;
+}
+
+sub remove { my ($body) = @_; return { what => 'delete', path => text($body) } }
+
+sub set {
+    my ($body) = @_;
+    my %part = (what => 'set', path => text($body), data => text($body));
+    $part{version} = number($body);
+    return \%part;
+}
+
+sub several {
+    my @all = unpack 'l> / (l> l>/a)', $_[0];
+    my @parts = map { [@all[2 * $_, 2 * $_ + 1]] } 0 .. @all / 2 - 1;
+    return if grep { $_->[0] == -1 } @parts;
+    return map { $parts_of{ $_->[0] } ? $parts_of{ $_->[0] }->($_->[1]) : () } @parts;
+}
+
+%parts_of = (
+    1 => \&create, 15 => \&create, # create, create2
+    19 => \&create_parent, 21 => \&create_parent,
+    2 => \&remove, 20 => \&remove,
+    5 => \&set,
+    14 => \&several,
+    -11 => sub { return { what => 'close' } },
+);
+
+# Adds the transactions of a file to %$txn, by zxid.
+sub read_log {
+    my ($file, $server, $txn) = @_;
+    open my $log, '<:raw', $file or die "$file: $!\n";
+    local $/;
+    my $data = <$log>;
+    my $at = 16; # behind "ZKLG", version, dbid
+    while ($at + 12 <= length $data) {
+        my (undef, $length) = unpack 'q> l>', substr $data, $at, 12;
+        last if $length <= 0 || $at + 13 + $length > length $data; # preallocated, or cut off
+        my ($session, undef, $zxid, $time, $type, $body) =
+            unpack 'Q> l> q> q> l> a*', substr $data, $at + 12, $length;
+        $txn->{$zxid} //= {
+            zxid => $zxid, session => $session, time => $time,
+            parts => [$parts_of{$type} ? $parts_of{$type}->($body) : ()],
+        };
+        $txn->{$zxid}{servers}{$server} = 1;
+        $at += 13 + $length;
+    }
+}
+
+# What the logs of all servers have, in order.
+sub read_logs {
+    my ($folder, @dirs) = @_;
+    my %txn;
+    for my $server (1 .. @dirs) {
+        read_log($_, $server, \%txn) for glob "$dirs[$server - 1]/data/$folder/log.*";
+    }
+    return map { $txn{$_} } sort { $a <=> $b } keys %txn;
+}
+
+# --- what they did ---------------------------------------------------------------------
+
+sub committed {
+    my ($servers, @all) = @_;
+    my ($next, @committed); # the next one behind it that most servers have
+    for my $txn (reverse @all) {
+        my $most = 2 * keys %{ $txn->{servers} } > $servers;
+        my $known = $next && grep { $next->{servers}{$_} } keys %{ $txn->{servers} };
+        unshift @committed, $txn if $most || $known;
+        $next = $txn if $most;
+    }
+    return @committed;
+}
+
+# The tree, as far as the transactions say: path -> { version, count = of children made, owner };
+# undef: it is not there.
+my %node;
+
+sub change {
+    my ($undo, $path, $node) = @_;
+    push @$undo, [$path, exists $node{$path}, $node{$path}];
+    $node{$path} = $node;
+}
+
+my %apply; # what: does a part, and gives true if it fits
+
+%apply = (
+    create => sub {
+        my ($undo, $txn, $part) = @_;
+        my $parent = $part->{path} =~ s{/[^/]*$}{}r;
+        my $count = $node{$parent} && $node{$parent}{count};
+        my $fits = !$node{ $part->{path} }
+            && (!defined $count || $part->{count} < 0 || $part->{count} == $count + 1);
+        change($undo, $parent, { %{ $node{$parent} }, count => $part->{count} }) if $node{$parent};
+        change($undo, $part->{path}, { version => 0, count => 0,
+                                       owner => $part->{ephemeral} && $txn->{session} });
+        return $fits;
+    },
+    delete => sub {
+        my ($undo, $txn, $part) = @_;
+        my $fits = $node{ $part->{path} } || !exists $node{ $part->{path} };
+        change($undo, $part->{path}, undef);
+        return $fits;
+    },
+    set => sub {
+        my ($undo, $txn, $part) = @_;
+        my $node = $node{ $part->{path} };
+        my $version = $node && $node->{version};
+        my $fits = ($node || !exists $node{ $part->{path} })
+            && (!defined $version || $part->{version} == $version + 1);
+        change($undo, $part->{path}, { %{ $node // {} }, version => $part->{version} });
+        return $fits;
+    },
+    close => sub {
+        my ($undo, $txn) = @_;
+        my @own = grep { $node{$_} && ($node{$_}{owner} // 0) == $txn->{session} } keys %node;
+        change($undo, $_, undef) for @own;
+        return 1;
+    },
+);
+
+# Takes the last one of a history back.
+sub undo {
+    my ($history) = @_;
+    my ($txn, $undo) = @{ pop @$history };
+    for my $each (reverse @$undo) {
+        my ($path, $known, $node) = @$each;
+        if ($known) { $node{$path} = $node } else { delete $node{$path} }
+    }
+    return $txn;
+}
+
+# Adds a transaction to a history; true if it fits to what was before.
+sub apply {
+    my ($history, $txn) = @_;
+    my ($undo, $fits) = ([], 1);
+    for my $part (@{ $txn->{parts} }) {
+        $fits &&= $apply{ $part->{what} }->($undo, $txn, $part);
+    }
+    push @$history, [$txn, $undo];
+    return $fits;
+}
+
+sub epoch { my ($txn) = @_; return $txn->{zxid} >> 32 }
+
+# Takes so many transactions ahead of the last one's epoch back that all of that epoch fit; none, if
+# that does not help.
+sub cut {
+    my ($history) = @_;
+    my (@epoch, @cut);
+    my $epoch = epoch($history->[-1][0]);
+    unshift @epoch, undo($history) while @$history && epoch($history->[-1][0]) == $epoch;
+    while (@$history) {
+        unshift @cut, undo($history);
+        my $fit = 0;
+        $fit++ while $fit < @epoch && apply($history, $epoch[$fit]);
+        return if $fit == @epoch;
+        undo($history) for 0 .. $fit;
+    }
+    apply($history, $_) for @cut, @epoch;
+}
+
+sub read_order {
+    my @dirs = @_;
+    my $history = [];
+    for my $txn (committed(scalar @dirs, read_logs('version-2', @dirs))) {
+        apply($history, $txn) or cut($history);
+    }
+    my @order = map { $_->[0] } @$history;
+    my %stays = map { $_->{zxid} => 1 } @order;
+    my @lost = grep { !$stays{ $_->{zxid} } && 2 * keys %{ $_->{servers} } > @dirs }
+        read_logs('{version-2,taken}', @dirs);
+    return (\@order, \@lost);
+}
+
+1;
