@@ -1309,6 +1309,17 @@ describe("what truth.pl reads in the servers' logs", function()
                       "12 deleted " .. NAME }, events_of_logs(3))
     end)
 
+    it("is what a server alone has, if another has it by a snapshot", function()
+        local known = { 0x500000001, 15, create(NAME) }
+        write_log(1, made, gone, known)
+        write_log(2, made, gone, { 0x600000001, 2, delete(NAME) })
+        write_log(3, made, gone, { 0x600000001, 2, delete(NAME) })
+        os.execute(("touch %s/2/data/version-2/snapshot.500000001"):format(folder))
+        assert.same({ "1 created " .. NAME, "2 deleted " .. NAME,
+                      ("%.0f created %s"):format(0x500000001, NAME),
+                      ("%.0f deleted %s"):format(0x600000001, NAME) }, events_of_logs(3))
+    end)
+
     it("is not what a leader alone has, if others went on without it", function()
         write_log(1, made, gone, gone_again)
         write_log(2, made, { 11, -10, "" }, gone_again)

@@ -901,6 +901,17 @@ describe("zklock #server", function()
                            text)
         end)
 
+        it("names the servers of an ensemble that can lose writes #slow", function()
+            local ensemble = rig.server{ n = 3 }
+            local _, text = outcome("--hosts %s doctor %s", ensemble.hosts, rig.path())
+            local old = select(2, text:gsub(" 3%.[5-8]%.%d+, %a+er,", ""))
+            local told = select(2, text:gsub("\nnote +%S+ +before 3.9.4 servers", ""))
+            assert.equal(old, told, text)
+            _, text = of_server("doctor", "%s", rig.path())
+            assert.is_nil(text:find("before 3.9.4", 1, true))
+            ensemble:stop()
+        end)
+
         it("says that an ACL refuses", function()
             local path = rig.path()
             local own = rig.session(server.hosts, { auth = "digest:a:b", acl = "creator" })

@@ -103,7 +103,7 @@ local function write_altered(folder, records, of_permits)
 end
 
 
--- Of a path on which the servers lost writes there is no one order.
+-- No order explains a path on which the servers lost writes.
 for path in pairs(m.lost_writes) do lines[path] = nil end
 
 for path, all in pairs(lines) do

@@ -529,10 +529,15 @@ local function find_lost(self)
 end
 
 
---- Did the servers lose what had been done to nodes of a claim's path in its time?
+--- Did the servers lose what had been done to nodes of a claim's paths in its time?
 function Model:has_lost(claim, at)
-    local till = min(max(at, claim.over, claim.node and claim.node.deleted or 0), self.finished)
-    return self.lost_writes[claim.path]:overlapping(min(at, claim.invoked), till) ~= nil
+    local node, from = claim.node, min(at, claim.invoked)
+    local till = min(max(at, claim.over, node and node.deleted or 0), self.finished)
+    if self.lost_writes[claim.path]:overlapping(from, till) then return true end
+    for path in pairs(node and self.made[node.zxid] or {}) do
+        if self.lost_writes[path]:overlapping(from, till) then return true end
+    end
+    return false
 end
 
 

@@ -8,10 +8,10 @@
 # The servers must be down or at rest. DIR/data/version-2 has the logs, and DIR/data/taken what was
 # cut off them (taken.c).
 #
-# A transaction that most of the servers have in their logs was committed. A leader that is
-# killed or cut off leaves some that it alone has. If it is elected again, they are committed,
-# and the others may have them by a snapshot, which no log shows; it logs what comes next, too.
-# Else it is brought up to date without its log, which then lacks what came next.
+# A transaction that most of the servers have in their logs or snapshots was committed. A leader that
+# is killed or cut off leaves some that it alone has. If it is elected again, they are committed,
+# and the others may have them by a snapshot, named after the last one in it; it logs what comes
+# next, too. Else it is brought up to date without its log, which then lacks what came next.
 #
 # Whatever two of three servers had in their logs has to stay: each majority has one that knows it.
 # Servers lose it all the same (ZOOKEEPER-4643). What is in all logs still may be lost, too, if a
@@ -24,6 +24,9 @@
 # refused has the type -1, those before it look as if they had been carried out.
 use strict;
 use warnings;
+no warnings 'portable'; # of numbers above 2^32
+
+sub epoch { my ($txn) = @_; return $txn->{zxid} >> 32 }
 
 # --- the logs --------------------------------------------------------------------------
 
@@ -113,13 +116,28 @@ sub read_logs {
 
 # --- what they did ---------------------------------------------------------------------
 
+# [number of a server, the last transaction in its snapshot], ...
+sub read_snapshots {
+    my @dirs = @_;
+    return map {
+        my $server = $_;
+        map { [$server, hex s/.*snapshot\.//r] } glob "$dirs[$server - 1]/data/version-2/snapshot.*"
+    } 1 .. @dirs;
+}
+
 sub committed {
-    my ($servers, @all) = @_;
+    my @dirs = @_;
+    my @snapshots = read_snapshots(@dirs);
     my ($next, @committed); # the next one behind it that most servers have
-    for my $txn (reverse @all) {
-        my $most = 2 * keys %{ $txn->{servers} } > $servers;
-        my $known = $next && grep { $next->{servers}{$_} } keys %{ $txn->{servers} };
-        unshift @committed, $txn if $most || $known;
+    for my $txn (reverse read_logs('version-2', @dirs)) {
+        my %known = %{ $txn->{servers} };
+        for (@snapshots) {
+            my ($server, $last) = @$_;
+            $known{$server} = 1 if $last >= $txn->{zxid} && $last >> 32 == epoch($txn);
+        }
+        my $most = 2 * keys %known > @dirs;
+        my $goes_on = $next && grep { $next->{servers}{$_} } keys %{ $txn->{servers} };
+        unshift @committed, $txn if $most || $goes_on;
         $next = $txn if $most;
     }
     return @committed;
@@ -194,16 +212,16 @@ sub apply {
     return $fits;
 }
 
-sub epoch { my ($txn) = @_; return $txn->{zxid} >> 32 }
-
 # Takes so many transactions ahead of the last one's epoch back that all of that epoch fit; none, if
-# that does not help.
+# that does not help while the parents stay known.
 sub cut {
     my ($history) = @_;
     my (@epoch, @cut);
-    my $epoch = epoch($history->[-1][0]);
-    unshift @epoch, undo($history) while @$history && epoch($history->[-1][0]) == $epoch;
-    while (@$history) {
+    my $last = $history->[-1][0];
+    my @parents = grep { exists $node{$_} }
+        map { $_->{path} =~ s{/[^/]*$}{}r } grep { $_->{path} } @{ $last->{parts} };
+    unshift @epoch, undo($history) while @$history && epoch($history->[-1][0]) == epoch($last);
+    while (@$history && !grep { !exists $node{$_} } @parents) {
         unshift @cut, undo($history);
         my $fit = 0;
         $fit++ while $fit < @epoch && apply($history, $epoch[$fit]);
@@ -216,7 +234,7 @@ sub cut {
 sub read_order {
     my @dirs = @_;
     my $history = [];
-    for my $txn (committed(scalar @dirs, read_logs('version-2', @dirs))) {
+    for my $txn (committed(@dirs)) {
         apply($history, $txn) or cut($history);
     }
     my @order = map { $_->[0] } @$history;

@@ -126,6 +126,16 @@ local function latency(session)
 end
 
 
+-- Servers of an ensemble may lose writes before 3.9.4.
+function Doctor:version(name, text)
+    local major, minor, patch, mode = text:match "^(%d+)%.(%d+)%.?(%d*), (%w+)"
+    if not major or mode == "standalone" then return end
+    if major * 1e6 + minor * 1e3 + (tonumber(patch) or 0) >= 3009004 then return end
+    self:say("note", name, "before 3.9.4 servers that are killed around an election can lose "
+        .. "writes: see \"Writes that servers lose\" in docs/production.md")
+end
+
+
 -- True: it has answered.
 function Doctor:server(name)
     local session, message, code = zklock.connect(name .. self.hosts.chroot,
@@ -136,8 +146,10 @@ function Doctor:server(name)
     end
     local asked, granted, quick = self.given.timeout or ASKED, session:timeout(), latency(session)
     session:close()
-    self:say("ok", name, "%s, %s, session timeout %g s", introduction(name),
+    local text = introduction(name)
+    self:say("ok", name, "%s, %s, session timeout %g s", text,
         quick and ("%.1f ms"):format(quick * 1000) or "no answer to a read", granted)
+    self:version(name, text)
     if abs(granted - asked) > 0.001 then
         self:say("note", name, "%g s were asked for: see minSessionTimeout, maxSessionTimeout and "
             .. "tickTime in its zoo.cfg", asked)
