@@ -2,7 +2,7 @@
 -- fn() runs in a process of its own, and the caller's does nothing until it has ended; what
 -- happened to that one meanwhile is told at its next wait. Elsewhere it is a call.
 
-local here = require "zklock.here"
+local here = require "zklock.world.here"
 
 local count = 0
 

@@ -1,7 +1,7 @@
 --- What differs between Luas: coroutines, integers, and C functions that not all of them have. The
 -- other specs run on Lua 5.4 and LuaJIT; this one on each that Debian has.
-local here = require "zklock.here"
 local rig = require "spec.rig"
+local runtime = require "zklock.runtime"
 local zklock = require "zklock"
 
 local server = rig.shared()
@@ -58,11 +58,11 @@ describe("each Lua", function()
 
     it("sees the line, and waits to a deadline", function()
         local lease = assert(lock:acquire(20))
-        local begun = here.now()
+        local begun = runtime.now()
         local other, _, code = lock:acquire{ owner = "another", timeout = 0.1 }
         assert.is_nil(other)
         assert.equal("timeout", code)
-        assert.is_true(here.now() - begun >= 0.1 - rig.ROUNDED)
+        assert.is_true(runtime.now() - begun >= 0.1 - rig.ROUNDED)
         assert.equal("seen", lock:queue()[1].data)
         assert.equal(lease.token, lock:queue()[1].token)
     end)

@@ -1,7 +1,8 @@
 --- Leases: what a holder knows, how early it learns of a loss, and how it gives up.
 local core = require "zklock.core"
-local here = require "zklock.here"
+local here = require "zklock.world.here"
 local rig = require "spec.rig"
+local runtime = require "zklock.runtime"
 local zklock = require "zklock"
 
 local server = rig.shared()
@@ -94,13 +95,13 @@ describe("a lease", function()
 
     it("counts down, and a check winds up again", function()
         local lease = leased{ timeout = 30 }
-        local begin, before = here.now(), lease:remaining()
+        local begin, before = runtime.now(), lease:remaining()
         zklock.sleep(0.05)
         local after = lease:remaining()
         assert.is_true(after <= before - 0.05 + rig.ROUNDED, after)
         assert.is_true(lease:check(20))
         local now = lease:remaining()
-        assert.is_true(now > before - (here.now() - begin), now) -- more than without the check
+        assert.is_true(now > before - (runtime.now() - begin), now) -- more than without the check
     end)
 
     it("counts down while others are looked at: reads prove nothing", function()

@@ -1,7 +1,7 @@
 --- zklock.resty_lock behaves as lua-resty-lock's documentation and tests say of resty.lock, but for
 --- what docs/resty-lock.md lists.
 
-local here = require "zklock.here"
+local here = require "zklock.world.here"
 local resty_lock = require "zklock.resty_lock"
 local rig = require "spec.rig"
 local zklock = require "zklock"

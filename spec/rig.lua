@@ -5,10 +5,11 @@
 local apart = require "spec.apart"
 local core = require "zklock.core"
 local files = require "spec.files"
-local here = require "zklock.here"
+local here = require "zklock.world.here"
+local runtime = require "zklock.runtime"
 local zklock = require "zklock"
 
-local now = here.now
+local now = runtime.now
 
 local rig = {}
 local opened = {} -- sessions

@@ -1,8 +1,9 @@
 --- A timeout is given as seconds or as { timeout = seconds }, wherever one may be given. Nothing
 -- here waits: each wait is seen by its deadline, and ended. In a world of virtual time, where a
 -- driver does not count, all wait.
-local here = require "zklock.here"
+local here = require "zklock.world.here"
 local rig = require "spec.rig"
+local runtime = require "zklock.runtime"
 local zklock = require "zklock"
 
 local PATH = "/locks/a"
@@ -34,7 +35,7 @@ for name, call in pairs(calls) do
         -- When it would give up, and with which code it is given up.
         local function wait_of(timeout)
             local _, _, code = call(it_has, timeout)
-            return here.world() and here.now() or deadline, code
+            return here.world() and runtime.now() or deadline, code
         end
 
         before_each(function()
@@ -61,9 +62,9 @@ for name, call in pairs(calls) do
 
         for form, timeout in pairs{ ["a number"] = 7, ["in a table"] = { timeout = 7 } } do
             it("is " .. form, function()
-                local before = here.now()
+                local before = runtime.now()
                 local due, code = wait_of(timeout)
-                local latest = here.world() and before or here.now()
+                local latest = here.world() and before or runtime.now()
                 assert.equal(here.world() and "timeout" or "interrupted", code)
                 assert.is_true(due - before >= 7 - rig.ROUNDED, due - before)
                 assert.is_true(due - latest <= 7 + rig.ROUNDED, due - latest)

@@ -98,7 +98,7 @@ function zklock.world(fn, options) end
 ---@field limit? { steps?: integer, seconds?: number } default 1e6, 86400
 
 ---@class zklock.SimulateOptions: zklock.WorldOptions
----@field seeds? integer how many, from 1; default 100. Not with `seed`
+---@field seeds? integer how many, from 1; default 1000. Not with `seed`
 
 ---@class zklock.Faults
 ---@field stop? boolean|{ per_second?: number, longest?: number, most?: integer }
@@ -110,13 +110,20 @@ function zklock.world(fn, options) end
 ---@class zklock.Simulation
 ---@field schedules integer
 ---@field wrong integer
+---@field tried zklock.Tried
 ---@field first? zklock.WrongSchedule
+
+---@class zklock.Tried
+---@field sections integer locks that were granted
+---@field faults table<string, integer> how often each kind came
+---@field repeated integer schedules that had the order of an earlier one
 
 ---@class zklock.WrongSchedule
 ---@field seed integer
 ---@field problem any the error's value
 ---@field faults string[] those without which it is not wrong
 ---@field story string
+---@field repeats boolean false: run again, the seed ended otherwise
 
 ---@class zklock.World
 ---@field story string[] what happened, a line each
@@ -145,6 +152,10 @@ function world:now() end
 ---@param n? integer
 ---@return number
 function world:random(m, n) end
+
+---Adds a line to the story.
+---@param text any
+function world:note(text) end
 
 ---In a process: others may go first here, and it may be stopped.
 function world:pause() end

@@ -90,10 +90,12 @@ function check.count(value, name)
     check.whole(value, name, 2147483647)
 end
 
-function check.pause(value, name)
+function check.pause(value, name, most)
     check.type(value, "number", name)
     if not (value >= 0 and value < huge) then
         refuse("%s must be seconds, 0 or more, and finite, not %s", name, show(value))
+    elseif most and value > most then
+        refuse("%s must be at most %d seconds, not %s", name, most, show(value))
     end
 end
 

@@ -58,7 +58,7 @@ end
 
 -- Only told to sessions that have the callback, or a world that keeps a story.
 function deliver.step(self, step)
-    if self.process then self.process:note_step(step) end
+    self.runtime:note_step(step)
     if not self.on_event then return end
     if self.event_caller:tell_next(self, self.on_event, EVENTS, step) then return end
     self.untold_events = self.untold_events + 1

@@ -8,9 +8,8 @@ local memory = require "zklock.memory"
 local metrics = require "zklock.metrics"
 local options = require "zklock.options"
 local Session = require "zklock.session"
-local simulate = require "zklock.simulate"
+local drivers = require "zklock.drivers"
 local wait = require "zklock.wait"
-local world = require "zklock.world"
 
 local ngx, ipairs = ngx, ipairs
 
@@ -62,14 +61,20 @@ _M.run = wait.run
 --- Sleeps; in zklock.run the other coroutines go on meanwhile.
 _M.sleep = wait.sleep
 
+--- Chooses how this process waits: a name, a table with `wait`, or nil to choose by itself.
+_M.driver = drivers.use
+
+
 --- Runs a program of the user's under many schedules, in virtual time.
-_M.simulate = simulate
+function _M.simulate(...)
+    return require "zklock.simulate"(...)
+end
+
 
 --- A world of virtual time, to go on with by hand.
-_M.world = world.world
-
---- Chooses how this process waits: a name, a table with `wait`, or nil to choose by itself.
-_M.driver = wait.use
+function _M.world(...)
+    return require "zklock.world".world(...)
+end
 
 
 return _M

@@ -35,7 +35,7 @@ function Lease.new(lock, handle, owner)
         path = lock.path,
         kind = lock.kind,
     }, Lease)
-    wait.granted(self)
+    self.session.runtime:granted(self)
     return self
 end
 

@@ -8,18 +8,18 @@ local callers = require "zklock.callers"
 local combine = require "zklock.combine"
 local core = require "zklock.core"
 local failure = require "zklock.failure"
-local here = require "zklock.here"
 local misuse = require "zklock.misuse"
 local options = require "zklock.options"
 local owners = require "zklock.owner"
 local receiver = require "zklock.receiver"
+local runtime = require "zklock.runtime"
 local scope = require "zklock.scope"
 local section = require "zklock.section"
 local take_queue = require "zklock.queue"
 local token_uses = require "zklock.token_uses"
 local wait = require "zklock.wait"
 
-local now = here.now
+local now = runtime.now
 local ipairs, setmetatable, type = ipairs, setmetatable, type
 local max = math.max
 
@@ -129,7 +129,7 @@ local function attempt(self, opts, limit, begun)
     local trying = opts.timeout == 0
     local request = Request.new(session, nil, owner)
     request.on_queued = opts.on_queued
-    if session.process then request.path = self.path end -- for its story
+    request.path = self.path
     local stopped = not trying and callers.stopped(driver, self) or nil
     local handle, id, done = self.way.ask(self, owner, left, trying, quiet, stopped, opts)
     if done then -- an owner that has the lock already

@@ -1,20 +1,14 @@
 --- A ZooKeeper server inside this process, for tests: its sessions' faults, and a look at its
 -- tree. The server itself is src/memory; zklock.connect("memory:NAME") opens a session.
 
-local core = require "zklock.core"
 local failure = require "zklock.failure"
-local here = require "zklock.here"
 local hosts = require "zklock.hosts"
 local misuse = require "zklock.misuse"
 local options = require "zklock.options"
 local receiver = require "zklock.receiver"
+local runtime = require "zklock.runtime"
 
 local setmetatable = setmetatable
-
--- The verbs of servers: of this process, or of a world of virtual time.
-local function verbs_of(world)
-    return world and world.memory or core.memory
-end
 
 ---@class zklock.Memory
 local Memory = {}
@@ -27,7 +21,7 @@ local function inflict(self, fault, session)
     if misuse.kind_of(session) ~= "zklock.session" then
         misuse.refuse("a fault happens to a session, not to %s", misuse.show(session))
     end
-    local verbs = verbs_of(session.process and session.process.world)
+    local verbs = session.runtime:memory()
     if verbs.name(session.handle) ~= self.name then
         misuse.refuse("%s is no session of memory:%s", tostring(session), self.name)
     end
@@ -62,7 +56,7 @@ end
 --- Each answer takes that long from now on.
 ---@param seconds number 0 or more
 function Memory:delay(seconds)
-    verbs_of(here.world()).delay(self.name, options.delay(seconds))
+    runtime.here():memory().delay(self.name, options.delay(seconds))
 end
 
 
@@ -72,7 +66,7 @@ end
 ---@return string? message
 ---@return string? code "no_node"
 function Memory:children(path)
-    local names = verbs_of(here.world()).children(self.name, options.node(path))
+    local names = runtime.here():memory().children(self.name, options.node(path))
     if names then return names end
     return failure("no_node", path)
 end
@@ -80,7 +74,7 @@ end
 
 --- Every session expires, the tree is empty, answers are not delayed.
 function Memory:reset()
-    verbs_of(here.world()).reset(self.name)
+    runtime.here():memory().reset(self.name)
 end
 
 

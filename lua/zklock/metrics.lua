@@ -1,11 +1,9 @@
 --- What all sessions of the process have counted, in Prometheus' text format. The names, types and
 -- units are those of docs/monitoring.md.
 
-local core = require "zklock.core"
-local here = require "zklock.here"
 local options = require "zklock.options"
+local runtime = require "zklock.runtime"
 local sorted_names = require "zklock.sorted_names"
-local wait = require "zklock.wait"
 
 local concat = table.concat
 local format = string.format
@@ -183,10 +181,9 @@ end
 ---@return string
 function _M.text(labels)
     local text = setmetatable({ lines = {}, labels = labels_of(options.labels(labels)) }, Text)
-    local world = here.world()
-    local totals = core.totals(world and world.core)
+    local totals, pending = runtime.here():totals()
     totals.callback_errors = callback_errors
-    totals.callbacks_pending = world and 0 or wait.unsent()
+    totals.callbacks_pending = pending
     totals.untold_events = totals.untold_events + untold_events
     add_sessions(text, totals)
     add_all(text, totals)

@@ -2,14 +2,14 @@
 
 local Lock = require "zklock.lock"
 local failure = require "zklock.failure"
-local here = require "zklock.here"
 local misuse = require "zklock.misuse"
 local options = require "zklock.options"
+local runtime = require "zklock.runtime"
 
 local concat = table.concat
 local getmetatable, ipairs, max = getmetatable, ipairs, math.max
 local brief, refuse = misuse.brief, misuse.refuse
-local now = here.now
+local now = runtime.now
 
 local may_be_part = { mutex = true, read = true, write = true }
 

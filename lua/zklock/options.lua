@@ -18,6 +18,7 @@ local timeout_least = core.timeout_least
 local _M = {}
 
 local NOTHING = {} -- given
+local DELAY_MAX = 1e6 -- seconds
 
 
 -- --- what a field of one function alone may be --------------------------------------------
@@ -113,7 +114,7 @@ end
 
 --- Seconds that answers take.
 function _M.delay(seconds)
-    check.pause(seconds, "the delay")
+    check.pause(seconds, "the delay", DELAY_MAX)
     return seconds
 end
 

@@ -2,7 +2,7 @@
 -- the user gives. An owner is handed to C as a text; equal texts are one owner.
 
 local current_task = require "zklock.host_task"
-local here = require "zklock.here"
+local runtime = require "zklock.runtime"
 
 local running = coroutine.running
 local format = string.format
@@ -11,21 +11,15 @@ local tostring, type = tostring, type
 
 local _M = {}
 
--- Object -> its number. A process of a world of virtual time has numbers of its own.
-local real = { numbers = setmetatable({}, { __mode = "k" }), last = 0 }
-
-local objects = setmetatable({}, { __mode = "v" }) -- number -> object, of the real ones
-
 
 local function number_of(object)
-    local process = here.process()
-    local owners = process and process.owners or real
-    local numbers = owners.numbers
+    local owners = runtime.here().owners
+    local numbers, objects = owners.numbers, owners.objects
     if not numbers[object] then
         owners.last = owners.last + 1
         local number = "object " .. owners.last
         numbers[object] = numbers[object] or number -- a finalizer may have asked for it
-        if owners == real then objects[numbers[object]] = object end
+        if objects then objects[numbers[object]] = object end
     end
     return numbers[object]
 end
@@ -76,7 +70,7 @@ end
 ---@return thread|"main"|nil
 function _M.thread_of(key)
     if key == "main" then return key end
-    local object = objects[key:sub(#_M.prefix() + 1)]
+    local object = runtime.real.owners.objects[key:sub(#_M.prefix() + 1)]
     return type(object) == "thread" and object or nil
 end
 

@@ -5,13 +5,13 @@
 
 local Session = require "zklock.session"
 local check = require "zklock.check"
-local here = require "zklock.here"
 local key_reader = require "zklock.key"
 local misuse = require "zklock.misuse"
 local path_rules = require "zklock.path"
 local receiver = require "zklock.receiver"
+local runtime = require "zklock.runtime"
 
-local now = here.now
+local now = runtime.now
 local getmetatable, setmetatable = getmetatable, setmetatable
 local tonumber, type = tonumber, type
 local max, min = math.max, math.min
@@ -140,17 +140,13 @@ end
 receiver(RestyLock, RestyLock, "resty_lock")
 
 
-local real = {} -- a process of a world of virtual time has a session of its own
-
-
 --- Says once a worker which session the locks are of.
 ---@param session zklock.Session
 function RestyLock.use(session)
     if getmetatable(session) ~= Session then
         refuse("use takes a session, not %s", show(session))
     end
-    local process = here.process() or real
-    process.resty_session = session
+    runtime.here().resty_session = session
 end
 
 
@@ -163,7 +159,7 @@ end
 function RestyLock.new(_, name, opts)
     check.name(name, "the name")
     opts = check.complete(opts or nil, fields, {}, "the options of new")
-    local session = (here.process() or real).resty_session
+    local session = runtime.here().resty_session
     if not session then return nil, "closed" end
     local exptime = length_of(opts.exptime or DEFAULT_EXPTIME)
     local timeout = tonumber(opts.timeout or nil)

@@ -284,13 +284,18 @@ function Scheduler:forget(run)
 end
 
 
+--- A task that yields by itself goes on when others have had their turns.
+function Scheduler:later(thread)
+    self:add{ thread = thread }
+end
+
+
 -- A coroutine of the run stopped.
 function Scheduler:stopped(run, thread, ok, ...)
     if ok and self.run_of[thread].paused[thread] then return end
     if not ok then return run:fail((...)) end
     if status(thread) == "dead" then return run:ended(thread, ...) end
-    -- A task that yields by itself means: later.
-    if run.tasks[thread] then self:add{ thread = thread } end
+    if run.tasks[thread] then self:later(thread) end
 end
 
 

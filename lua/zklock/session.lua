@@ -11,7 +11,6 @@ local core = require "zklock.core"
 local current_task = require "zklock.host_task"
 local deliver = require "zklock.delivery"
 local failure = require "zklock.failure"
-local here = require "zklock.here"
 local key_reader = require "zklock.key"
 local metrics = require "zklock.metrics"
 local misuse = require "zklock.misuse"
@@ -20,7 +19,7 @@ local options = require "zklock.options"
 local owners = require "zklock.owner"
 local paths = require "zklock.path"
 local receiver = require "zklock.receiver"
-local sessions = require "zklock.sessions"
+local runtime = require "zklock.runtime"
 local sorted_names = require "zklock.sorted_names"
 local wait = require "zklock.wait"
 
@@ -42,6 +41,7 @@ Session.__name = "zklock.session"
 function Session:protect(fn, ...)
     local ok, problem = pcall(fn, ...)
     if ok then return end
+    self.runtime:meet_error(problem)
     metrics.count_callback_error()
     self.callback_errors = self.callback_errors + 1
     self.callback_error = problem
@@ -86,9 +86,8 @@ end
 ---@return string? message
 ---@return string? code "too_many": the process has no descriptor left; "unsupported"
 function Session:fd()
-    if self.process then
-        return failure("unsupported", self.hosts, "a world of virtual time has no descriptors")
-    end
+    local flaw = self.runtime:no_descriptors()
+    if flaw then return failure("unsupported", self.hosts, flaw) end
     local descriptor, reason = self.handle:fd()
     if descriptor then return descriptor end
     return nil, ("too_many: %s: no descriptor is free (%s)"):format(self.hosts, reason), "too_many"
@@ -119,7 +118,7 @@ function Session:stats()
     local stats = self.handle:stats()
     stats.callback_errors = self.callback_errors
     stats.callback_error = self.callback_error
-    stats.callbacks_pending = wait.unsent(self)
+    stats.callbacks_pending = self.runtime:unsent(self)
     stats.untold_events = stats.untold_events + self.untold_events
     stats.recovered, stats.recover_error = self.handle:recovery()
     return stats
@@ -140,7 +139,7 @@ end
 -- Ends everything at most within `bound` seconds.
 local function close(self, bound)
     if self:forked() then return failure("forked", self.hosts) end
-    wait.close(self, bound)
+    self.runtime:close(self, bound)
     return true
 end
 
@@ -376,9 +375,10 @@ local function weak_values()
 end
 
 
-local function open(hosts, opts, process)
+local function open(hosts, opts, here)
     local scheme, credentials = nil, nil
     if opts.auth then scheme, credentials = opts.auth:match("^(%w+):(.*)$") end
+    local own = here:session_options(opts)
     return core.session{
         hosts = hosts.hosts,
         in_memory = hosts.in_memory,
@@ -390,20 +390,20 @@ local function open(hosts, opts, process)
         acl = opts.acl,
         containers = opts.parents == "container",
         reopen = opts.reopen,
-        steps = opts.on_event ~= nil or process ~= nil and process.world.story ~= nil,
-        identity = opts.identity or process and process.name or core.identity(),
+        steps = own.steps,
+        identity = own.identity,
         recover = opts.recover,
         grace = opts.grace,
-        world = process and process.world.core,
-        process = process and process.number,
+        world = own.world,
+        process = own.process,
     }
 end
 
 
-local function new(handle, hosts, opts, process)
+local function new(handle, hosts, opts, here)
     local self = setmetatable({
         handle = handle,
-        process = process, -- of a world of virtual time
+        runtime = here,
         thread = this_thread(),
         hosts = hosts.text,
         chroot = hosts.chroot,
@@ -424,7 +424,7 @@ local function new(handle, hosts, opts, process)
         callback_errors = 0,
         untold_events = 0, -- C counts others
     }, Session)
-    if process then process:add(self) else sessions.add(self) end
+    here:add(self)
     return self
 end
 
@@ -458,20 +458,19 @@ function Session.connect(hosts, opts)
     if refusal then return nil, refusal, code end
     local subject, flaw = impossible(hosts, opts)
     if subject then return failure("unsupported", subject, flaw) end
-    local process = here.process()
-    if process and not hosts.in_memory then
-        return failure("context", hosts.text, "a world of virtual time has servers in memory alone")
-    end
-    local timeout, handle, message = opts.connect_timeout, open(hosts, opts, process)
+    local here = runtime.here()
+    flaw = here:refuse_hosts(hosts)
+    if flaw then return failure("context", hosts.text, flaw) end
+    local timeout, handle, message = opts.connect_timeout, open(hosts, opts, here)
     if not handle then return failure("connection", hosts.text, message) end
-    local self = new(handle, hosts, opts, process)
+    local self = new(handle, hosts, opts, here)
     local result, detail
     result, detail, code = self:await(handle:ready(timeout), timeout, take_result)
     if result == "ok" then
-        if process then process:connected() end
+        here:connected()
         return self
     end
-    wait.close(self, 0)
+    here:close(self, 0)
     if not result then return nil, detail, code end
     result, detail = reason(handle, result, detail, timeout)
     return failure(result, hosts.text, detail)

@@ -1,16 +1,22 @@
 --- zklock.simulate: a program of the user's under many schedules, each in a world of its own.
 
+local faults_of_worlds = require "zklock.world.faults"
 local misuse = require "zklock.misuse"
 local options = require "zklock.world.options"
 local search = require "zklock.world.search"
+local text_of = require "zklock.world.problem"
 local worlds = require "zklock.world"
 
-local ipairs, setmetatable, tostring = ipairs, setmetatable, tostring
+local ipairs, setmetatable = ipairs, setmetatable
 local concat = table.concat
+
+local NO_REPEAT = "\nIt does not repeat: chance, time or state comes from outside of the world "
+    .. "(world:random, world:now)."
 
 ---@class zklock.Simulation
 ---@field schedules integer
 ---@field wrong integer
+---@field tried zklock.Tried
 ---@field first? zklock.WrongSchedule
 local Simulation = {}
 Simulation.__index = Simulation
@@ -30,12 +36,26 @@ local function lines_of(faults)
 end
 
 
+-- All that was tried, in words.
+local function tried_of(tried)
+    local struck = {}
+    for _, kind in ipairs(faults_of_worlds.kinds) do
+        local count = tried.faults[kind]
+        if count then struck[#struck + 1] = kind .. " " .. count end
+    end
+    return ("%d critical sections ran; %s; %d schedules had the order of another"):format(
+        tried.sections,
+        struck[1] and "faults: " .. concat(struck, ", ") or "no fault was tried", tried.repeated)
+end
+
+
 function Simulation:__tostring()
-    local first = self.first
-    if not first then return ("%d schedules, none wrong"):format(self.schedules) end
+    local first, tried = self.first, tried_of(self.tried)
+    if not first then return ("%d schedules, none wrong\n%s"):format(self.schedules, tried) end
     local faults = first.faults[1] and concat(first.faults, "\n") or "no fault"
-    return ("%d schedules, %d wrong; the first: seed %d, %s\n%s\n%s"):format(
-        self.schedules, self.wrong, first.seed, tostring(first.problem), faults, first.story)
+    return ("%d schedules, %d wrong; the first: seed %d, %s\n%s\n%s\n%s%s"):format(
+        self.schedules, self.wrong, first.seed, text_of(first.problem), faults, first.story, tried,
+        first.repeats and "" or NO_REPEAT)
 end
 
 
@@ -57,11 +77,13 @@ return function(fn, given)
     return setmetatable({
         schedules = found.schedules,
         wrong = found.wrong,
+        tried = found.tried,
         first = first and {
             seed = first.seed,
             problem = first.problem,
             faults = lines_of(first.faults),
             story = concat(first.world.story, "\n"),
+            repeats = first.repeats,
         },
     }, Simulation)
 end

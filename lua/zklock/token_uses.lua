@@ -8,9 +8,7 @@ local LIMIT = 1000 -- paths that are remembered at once
 
 local _M = {}
 
--- Path at its hosts -> whether its tokens count grants, or "mixed"; a process of a world of virtual
--- time has a memory of its own.
-local real = { count = 0, uses = {} }
+-- runtime.tokens.uses: path at its hosts -> whether its tokens count grants, or "mixed".
 
 
 ---@param lock zklock.Lock of a session with on_event
@@ -18,7 +16,7 @@ function _M.note(lock)
     if lock.claim ~= "mutex" then return end
     local session, counting = lock.session, lock.counting
     local key = session.hosts .. " " .. lock.path
-    local memory = session.process and session.process.tokens or real
+    local memory = session.runtime.tokens
     local known = memory.uses[key]
     if known == counting or known == "mixed" then return end
     if known == nil then
@@ -27,7 +25,8 @@ function _M.note(lock)
         return
     end
     memory.uses[key] = "mixed"
-    local mixed, event = {}, { event = "mixed_tokens", path = lock.path, time = os.time() }
+    local time = session.runtime:date()
+    local mixed, event = {}, { event = "mixed_tokens", path = lock.path, time = time }
     session.mixed = session.mixed or mixed -- a finalizer may have made it
     session.mixed[#session.mixed + 1] = event
     sessions.look_again(session)

@@ -13,19 +13,27 @@ local coroutines = require "zklock.coroutines"
 local failure = require "zklock.failure"
 local faults = require "zklock.world.faults"
 local go_on = require("zklock.world.loop").go_on
-local here = require "zklock.here"
+local here = require "zklock.world.here"
 local inflict = require "zklock.world.inflict"
 local misuse = require "zklock.misuse"
 local options = require "zklock.world.options"
 local check_function = require("zklock.options").callback
 local receiver = require "zklock.receiver"
 local schedulers = require "zklock.scheduler"
+local text_of = require "zklock.world.problem"
 
 local create, resume = coroutine.create, coroutine.resume
+local status, yield = coroutine.status, coroutine.yield
 local error, ipairs, pairs = error, ipairs, pairs
-local select, setmetatable, tostring = select, setmetatable, tostring
+local select, setmetatable = select, setmetatable
+local min = math.min
 
 local OWN = 3 -- of the world's random numbers: the tests' choices, the program's
+local WEAK = { __mode = "k" }
+local POLL, POLL_MAX = 0.0001, 1 -- seconds between two looks of a coroutine that polls
+local POLLS = 1000 -- until it polls half as often
+local PRINTS = 2 ^ 47 -- of schedules: times 33 a number is exact
+local NOBODY = { name = "" } -- of the processes
 local MESSAGES = 2000 -- that a world with a story keeps, at most
 
 ---@class zklock.Message a packet between a process and a server
@@ -44,6 +52,7 @@ local MESSAGES = 2000 -- that a world with a story keeps, at most
 ---@field events zklock.Agenda what is to happen at a time: { due, fn }
 ---@field happened zklock.Fault[] faults
 ---@field problem? string
+---@field nobody zklock.InWorld what code of no process gets
 ---@field story? string[]
 ---@field messages? zklock.Message[] of a world that is over
 ---@field steps integer
@@ -56,22 +65,29 @@ World.__name = "zklock.world"
 -- --- the story ----------------------------------------------------------------------------
 
 --- A line of the story, if there is one.
-function World:note(process, text, ...)
+function World:tell(process, text, ...)
     local story = self.story
     if not story then return end
     story[#story + 1] = ("%11.6f s  %-10s  %s"):format(self:now(), process.name, text:format(...))
 end
 
 
+--- The program adds a line to the story.
+---@param text any
+function World:note(text)
+    self:tell(here.process() or NOBODY, "%s", text_of(text))
+end
+
+
 function World:note_wait(process, request)
-    if self.story and request.path then self:note(process, "wants %s", request.path) end
+    if self.story and request.path then self:tell(process, "wants %s", request.path) end
 end
 
 
 function World:note_step(process, step)
     if not self.story then return end
     local token = step.token and (", token %s"):format(step.token) or ""
-    self:note(process, "%s %s%s", step.event, step.path or "", token)
+    self:tell(process, "%s %s%s", step.event, step.path or "", token)
 end
 
 
@@ -83,7 +99,7 @@ function World:fail(problem, process)
     if problem == nil then problem = "an error that is nil" end
     self.problem = problem
     self.over = true
-    if process then self:note(process, "fails: %s", tostring(problem)) end
+    if process then self:tell(process, "fails: %s", text_of(problem)) end
 end
 
 
@@ -93,7 +109,7 @@ local function messages(self)
     for i, each in ipairs(self.core:messages()) do
         local session = self.sessions[each.number]
         list[i] = {
-            process = session and session.process.name, up = each.up, sent = each.sent,
+            process = session and session.runtime.name, up = each.up, sent = each.sent,
             arrived = each.arrived, text = each.text,
         }
     end
@@ -108,7 +124,10 @@ local function within(self, fn, ...)
     self.host = loop
     here.enter(loop, self)
     local ok, problem = resume(loop, self, ...)
-    if not ok then self:fail(problem) end
+    if not ok then self:fail(problem)
+    elseif status(loop) ~= "dead" then
+        self:fail("only the coroutines of a process yield")
+    end
     if self.over and self.core then
         self.ended_at = self.core:now()
         self.messages = messages(self)
@@ -193,8 +212,15 @@ local function find(self, name)
 end
 
 
+--- A step of the schedule, by a number. Two schedules have one print if their steps are the same.
+function World:print_step(number)
+    self.print = (self.print * 33 + number) % PRINTS
+end
+
+
 -- A fault that was drawn, or is told again.
 function World:inflict(fault)
+    self:print_step(#self.processes + fault.turn)
     fault.at = self:now()
     self.happened[#self.happened + 1] = fault
     inflict[fault.kind](self, self.by_name[fault.process], fault.lasts)
@@ -217,10 +243,18 @@ function World:stop(name, seconds)
 end
 
 
+-- Code of a process that is over does nothing more.
+local function vanish()
+    while true do yield() end
+end
+
+
 --- The process ends without a farewell; its sessions live until they expire.
 ---@return boolean done false: it has ended
 function World:kill(name)
-    return by_test(self, "kill", name)
+    local done, process = by_test(self, "kill", name), here.process()
+    if process and process.over and schedulers.driving() == self then vanish() end
+    return done
 end
 
 
@@ -289,10 +323,17 @@ end
 
 -- --- its beginning ------------------------------------------------------------------------
 
---- The driver for the running code.
-function World:driver()
-    local process = here.process()
-    return process and process.driver or self.no_driver
+--- The moment at which a coroutine goes on that yields by itself, or sleeps for no time. It polls
+-- for something, so time has to go on, the faster the longer it polls.
+function World:next_poll(thread)
+    local polls = (self.polls[thread] or 0) + 1
+    self.polls[thread] = polls
+    return self:now() + min(POLL * 2 ^ (polls / POLLS), POLL_MAX)
+end
+
+
+function World:later(thread)
+    self.sleepers:add{ thread = thread, due = self:next_poll(thread) }
 end
 
 
@@ -340,6 +381,11 @@ local function new(fn, opts)
         happened = {},
         longest = 1, -- session timeout
         steps = 0,
+        sections = 0, -- locks that were granted
+        print = 0, -- of the schedule, see print_step()
+        polls = setmetatable({}, WEAK), -- of each coroutine
+        turns = 0, -- at the time `instant`
+        active_at = 0, -- when a coroutine ran, or a process heard something
         over = false,
         live = 0, -- processes
         story = opts.story and {} or nil,
@@ -349,6 +395,7 @@ local function new(fn, opts)
             wait = function() error("zklock: a wait outside of a process", 0) end,
         },
     }, World), schedulers.driving())
+    self.nobody = here.nobody(self)
     self.faults = opts.list and faults.told(self, opts.list) or faults.drawn(self, opts.faults)
     within(self, function() fn(self) end)
     return self
@@ -357,15 +404,15 @@ end
 
 function World:__tostring()
     return ("zklock.world (seed %s, %g s, %s)"):format(self.seed, self:now(),
-        self.problem ~= nil and "wrong: " .. tostring(self.problem) or
+        self.problem ~= nil and "wrong: " .. text_of(self.problem) or
         self.over and "over" or "goes on")
 end
 
 
 -- What is for the test.
 local methods = {}
-for _, name in ipairs{ "at", "choices", "choose", "cut", "expire", "finally", "heal", "kill", "now",
-                       "pause", "process", "random", "run", "step", "stop" } do
+for _, name in ipairs{ "at", "choices", "choose", "cut", "expire", "finally", "heal", "kill",
+                       "note", "now", "pause", "process", "random", "run", "step", "stop" } do
     methods[name] = World[name]
 end
 receiver(methods, World, "world")

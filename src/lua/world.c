@@ -49,6 +49,20 @@ static int changed(lua_State *L) {
     return 1;
 }
 
+/* world:ends_at() -> when something of a client is to end by itself; nil: nothing is */
+static int ends_at(lua_State *L) {
+    zkl_time first = zkl_world_ends_at(check(L));
+    if (first == ZKL_NEVER) return 0;
+    zkl_lua_push_time(L, first);
+    return 1;
+}
+
+/* world:date() -> its time as seconds since 1970 */
+static int date(lua_State *L) {
+    zkl_lua_push_time(L, zkl_world_today(check(L)));
+    return 1;
+}
+
 static unsigned check_stream(lua_State *L) {
     lua_Integer stream = luaL_checkinteger(L, 2);
     luaL_argcheck(L, stream >= 0 && stream < ZKL_WORLD_STREAMS, 2, "no such stream");
@@ -211,12 +225,12 @@ static int messages(lua_State *L) {
 
 void zkl_lua_open_world(lua_State *L) {
     static const luaL_Reg methods[] = {
-        {"advance", advance},   {"changed", changed},   {"children", children}, {"cut", cut},
-        {"delay", delay},       {"draw", draw},         {"end_it", end},        {"expire", expire},
-        {"fraction", fraction}, {"go_on", go_on},       {"hasten", hasten},     {"heal", heal},
-        {"kill", kill_process}, {"messages", messages}, {"name", name},         {"now", now},
-        {"number", number},     {"packet", packet},     {"reset", reset},       {"stop", stop},
-        {"__gc", end},          {NULL, NULL},
+        {"advance", advance}, {"changed", changed}, {"children", children}, {"cut", cut},
+        {"date", date},       {"delay", delay},     {"draw", draw},         {"end_it", end},
+        {"ends_at", ends_at}, {"expire", expire},   {"fraction", fraction}, {"go_on", go_on},
+        {"hasten", hasten},   {"heal", heal},       {"kill", kill_process}, {"messages", messages},
+        {"name", name},       {"now", now},         {"number", number},     {"packet", packet},
+        {"reset", reset},     {"stop", stop},       {"__gc", end},          {NULL, NULL},
     };
     zkl_lua_class(L, ZKL_WORLD, methods);
 }

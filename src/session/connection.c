@@ -367,16 +367,19 @@ static zkl_time stake_due(const struct zkl_session *session) {
     return due;
 }
 
+zkl_time zkl_session_ends_at(const zkl_session *session) {
+    zkl_time due = zkl_earlier(stake_due(session), zkl_kept_due(session));
+    return zkl_earlier(due, zkl_request_due(session));
+}
+
 zkl_time zkl_session_due(zkl_session *session) {
     const struct zkl_clock *clock = &session->common.clock;
     zkl_time due = zkl_earlier(beat_due(session), look_due(session));
     if (session->stakes) due = zkl_earlier(due, zkl_clock_next(clock, session->now));
-    due = zkl_earlier(due, stake_due(session));
-    due = zkl_earlier(due, zkl_kept_due(session));
+    due = zkl_earlier(due, zkl_session_ends_at(session));
     due = zkl_earlier(due, zkl_watcher_due(session));
     due = zkl_earlier(due, zkl_member_due(session));
     due = zkl_earlier(due, zkl_roster_due(session));
-    due = zkl_earlier(due, zkl_request_due(session));
     if (session->first_question_at > session->now)
         due = zkl_earlier(due, session->first_question_at);
     bool reopens = session->state == ZKL_SESSION_EXPIRED && session->reopen;

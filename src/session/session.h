@@ -105,9 +105,9 @@ enum zkl_code zkl_session_refusal(const zkl_session *session); /* why requests a
 
 /* When to call zkl_session_tick() again; it may be sooner after whatever is put in. */
 zkl_time zkl_session_due(zkl_session *session);
-/* The same, counting only news since the last tick. */
-zkl_time zkl_session_due_anew(const zkl_session *session);
-bool zkl_session_has_news(zkl_session *session); /* true once after events were added */
+zkl_time zkl_session_due_anew(const zkl_session *session); /* the same by news since a tick */
+zkl_time zkl_session_ends_at(const zkl_session *session);  /* the first hold, pause or request */
+bool zkl_session_has_news(zkl_session *session);           /* true once after events were added */
 bool zkl_session_has_events(const zkl_session *session);
 bool zkl_session_makes_containers(const zkl_session *session); /* for missing parents */
 bool zkl_session_is_idle(const zkl_session *session); /* nothing is to be sent or answered */

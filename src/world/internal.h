@@ -121,7 +121,7 @@ struct zkl_link {
 };
 
 /* world.c */
-zkl_time zkl_world_delay_of(struct zkl_world *world, const struct server *server);
+zkl_time zkl_world_delay_of(struct zkl_world *world);
 uint64_t zkl_world_chance(struct zkl_world *world, uint64_t bound); /* of the world's own stream */
 void zkl_resident_refresh(struct resident *resident); /* what is due first may have changed */
 

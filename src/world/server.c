@@ -94,7 +94,8 @@ static void tell_event(struct server *server, struct zkl_link *link,
 
 /* The server hangs up; a client that comes again hears why. */
 static void tell_expired(struct zkl_world *world, struct zkl_link *link) {
-    if (link->attached) zkl_link_break(link, world->now + zkl_world_delay_of(world, link->server));
+    if (link->attached)
+        zkl_link_break(link, world->now + zkl_world_delay_of(world) + link->server->delay);
 }
 
 void zkl_server_settle(struct zkl_world *world, struct server *server) {

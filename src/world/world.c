@@ -22,8 +22,8 @@ uint64_t zkl_world_chance(struct zkl_world *world, uint64_t bound) {
     return zkl_world_draw(world, ZKL_WORLD_STREAMS, bound);
 }
 
-zkl_time zkl_world_delay_of(struct zkl_world *world, const struct server *server) {
-    return 1 + (zkl_time)zkl_world_chance(world, (uint64_t)world->delay) + server->delay;
+zkl_time zkl_world_delay_of(struct zkl_world *world) {
+    return 1 + (zkl_time)zkl_world_chance(world, (uint64_t)world->delay);
 }
 
 /* --- life ------------------------------------------------------------------------------------ */
@@ -84,8 +84,19 @@ zkl_time zkl_world_date(zkl_time time) {
     return EPOCH * (ZKL_SECOND / 1000) + time - BEGIN;
 }
 
+zkl_time zkl_world_today(const struct zkl_world *world) {
+    return zkl_world_date(world->now);
+}
+
 zkl_time zkl_world_changed(const struct zkl_world *world) {
     return world->changed - BEGIN;
+}
+
+zkl_time zkl_world_ends_at(const struct zkl_world *world) {
+    zkl_time first = ZKL_NEVER;
+    for (const struct resident *each = world->residents; each; each = each->next)
+        if (!each->dead) first = zkl_earlier(first, zkl_session_ends_at(each->client.session));
+    return first == ZKL_NEVER ? ZKL_NEVER : first - BEGIN;
 }
 
 /* --- the host of its clients ----------------------------------------------------------------- */

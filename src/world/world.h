@@ -62,9 +62,12 @@ const char *zkl_world_name(const zkl_client *client);
 uint32_t zkl_world_advance(struct zkl_world *world, zkl_time until, size_t most);
 /* A time by its clients' clocks as nanoseconds since 1970: a world begins in 2020. */
 zkl_time zkl_world_date(zkl_time time);
+zkl_time zkl_world_today(const struct zkl_world *world); /* the same of its time */
 
 /* When a server last changed something. */
 zkl_time zkl_world_changed(const struct zkl_world *world);
+/* When the first hold, pause or request of a client is to end by itself; ZKL_NEVER: none. */
+zkl_time zkl_world_ends_at(const struct zkl_world *world);
 
 /*
  * Drops `held`, a request, lease or watcher that the collector found, only when the world is over,

@@ -15,7 +15,7 @@
 --- Times are those of zklock's clock, which all processes of a machine share. (In a simulated sale
 --- nothing is written down; what happens is taken as a line of it would be.)
 
-local here = require "zklock.here"
+local runtime = require "zklock.runtime"
 
 
 ---@class zklock.seckill.Purchase
@@ -69,7 +69,7 @@ local function one_line(text) return (tostring(text):gsub("[%c]+", " ")) end
 ---@param word string
 ---@param about any?
 function Record:write(buyer, word, about)
-    self.file:write(("%.6f %d %s"):format(here.now(), buyer, word),
+    self.file:write(("%.6f %d %s"):format(runtime.now(), buyer, word),
         about ~= nil and " " .. one_line(about) or "", "\n")
 end
 
@@ -148,7 +148,7 @@ local InMemory = {}
 InMemory.__index = InMemory
 
 function InMemory:write(buyer, word, about)
-    take(self.purchases, self.notes, self.server, here.now() - self.start, buyer, word,
+    take(self.purchases, self.notes, self.server, runtime.now() - self.start, buyer, word,
         about ~= nil and one_line(about) or "")
 end
 

@@ -42,14 +42,15 @@ local Faults = setmetatable({}, { __index = fault.Faults })
 Faults.__index = Faults
 
 
+-- A server that kills itself does nothing after that.
 local function strike(play, plan, whom)
-    local world = play.world
-    local kind = plan.kill and "kill" or "stop"
-    if not world[kind](world, whom, plan.length) then return end
-    play.struck[#play.struck + 1] = {
+    local world, struck = play.world, play.struck
+    local kind, place = plan.kill and "kill" or "stop", #struck + 1
+    struck[place] = {
         at = world:now(), target = whom, kind = kind,
         ended = plan.length and world:now() + plan.length,
     }
+    if not world[kind](world, whom, plan.length) then struck[place] = nil end
 end
 
 

@@ -23,7 +23,7 @@ return function(self)
             local text = self.core:packet(number, up)
             if text then
                 list[#list + 1] = {
-                    text = ("%s %s server: %s"):format(session.process.name,
+                    text = ("%s %s server: %s"):format(session.runtime.name,
                         up and "to the" or "from the", text),
                     fn = function()
                         self.core:hasten(number, up)

@@ -31,9 +31,12 @@ _M.defaults = {
 
 -- --- drawn --------------------------------------------------------------------------------
 
--- A process is exposed to faults for the first moments of each of its waits, and for a while more:
--- otherwise a long wait would meet all of them, and a short one none.
-local MOMENTS, MORE = 0.1, 0.02 -- seconds
+-- A process is exposed to faults for the first moments of each of its waits. A long wait would meet
+-- all of them.
+local MOMENTS = 0.1 -- seconds
+
+--- More of the same, unless the user sets the rate. A short wait would meet none.
+_M.MORE = 0.02
 
 ---@class zklock.DrawnFaults
 ---@field coming table[] the next fault of each kind and process
@@ -109,10 +112,10 @@ end
 
 --- A wait of the process is over, and it is about to go on.
 function Drawn:before(process)
-    local exposed = MORE + min(self.world:now() - process.turned_at, MOMENTS)
+    local exposed = min(self.world:now() - process.turned_at, MOMENTS)
     for place, fault in ipairs(self.coming) do
         if fault.process == process then
-            fault.left = fault.left - exposed
+            fault.left = fault.left - exposed - self.wishes[fault.kind].more
             if fault.left <= 0 and may_come(self, fault) then strike(self, place) end
         end
     end
@@ -172,16 +175,27 @@ end
 
 -- --- either -------------------------------------------------------------------------------
 
---- By the seed: `wishes` has per_second, longest and most for each kind. Of several kinds each
--- seed has some (Groce et al., Swarm testing, 2012).
-function _M.drawn(world, wishes)
-    local chosen, count, several = {}, {}, false
-    for i, kind in ipairs(kinds) do
-        for j = i + 1, #kinds do several = several or wishes[kind] and wishes[kinds[j]] end
+-- Half of the seeds have one of several kinds alone, the others each with a chance of a half
+-- (Groce et al., Swarm testing, 2012).
+local function choose(core, wanted)
+    if #wanted < 2 then return wanted end
+    if core:draw(FAULTS, 2) == 1 then return { wanted[core:draw(FAULTS, #wanted)] } end
+    local some = {}
+    for _, kind in ipairs(wanted) do
+        if core:draw(FAULTS, 2) == 1 then some[#some + 1] = kind end
     end
+    return some
+end
+
+
+--- By the seed: `wishes` has per_second, longest and most for each kind.
+function _M.drawn(world, wishes)
+    local wanted, chosen, count = {}, {}, {}
     for _, kind in ipairs(kinds) do
-        count[kind] = 0
-        if not several or world.core:draw(FAULTS, 2) == 1 then chosen[kind] = wishes[kind] end
+        if wishes[kind] then wanted[#wanted + 1] = kind end
+    end
+    for _, kind in ipairs(choose(world.core, wanted)) do
+        chosen[kind], count[kind] = wishes[kind], 0
     end
     return setmetatable({ world = world, wishes = chosen, coming = {}, count = count, begun = {} },
         Drawn)

@@ -1,7 +1,9 @@
 --- What a fault does to a process of a world, by its kind.
 
 local ipairs = ipairs
+local huge, max = math.huge, math.max
 
+local ROUNDED = 2e-9 -- seconds that a number of nanoseconds may lack
 local HOW = 2 -- of the world's random numbers: faults (see zklock.world.faults)
 
 local inflict = {}
@@ -9,10 +11,10 @@ local inflict = {}
 function inflict.stop(self, process, seconds)
     process.stopped = true
     self.core:stop(process.number)
-    self:note(process, "is stopped for %g s", seconds)
+    self:tell(process, "is stopped for %g s", seconds)
     self:schedule(self:now() + seconds, function()
         if process.over then return end
-        self:note(process, "goes on")
+        self:tell(process, "goes on")
         self.core:go_on(process.number)
         process:go_on()
     end)
@@ -20,7 +22,7 @@ end
 
 
 function inflict.kill(self, process)
-    self:note(process, "is killed")
+    self:tell(process, "is killed")
     process:end_it()
     self.core:kill(process.number)
     self:forget_sleepers(process.run)
@@ -28,28 +30,33 @@ end
 
 
 function inflict.heal(self, process)
-    local done = false
+    local done = process.cut_until > self:now()
+    process.cut_until = 0
     for _, session in ipairs(process.sessions) do
         done = self.core:heal(session.handle) or done
     end
-    if done then self:note(process, "has a network again") end
+    if done then self:tell(process, "has a network again") end
     return done
 end
 
 
 function inflict.cut(self, process, seconds)
     local silently = self.core:draw(HOW, 2) == 1
-    self:note(process, "is cut off%s", seconds and (" for %g s"):format(seconds) or "")
+    self:tell(process, "is cut off%s", seconds and (" for %g s"):format(seconds) or "")
     for _, session in ipairs(process.sessions) do self.core:cut(session.handle, silently) end
+    process.cut_until = max(process.cut_until, seconds and self:now() + seconds or huge)
     if not seconds then return end
     self:schedule(self:now() + seconds, function()
-        if not process.over then inflict.heal(self, process) end
+        local due = process.cut_until
+        if not process.over and due > 0 and due <= self:now() + ROUNDED then
+            inflict.heal(self, process)
+        end
     end)
 end
 
 
 function inflict.expire(self, process)
-    self:note(process, "has its sessions ended by the server")
+    self:tell(process, "has its sessions ended by the server")
     for _, session in ipairs(process.sessions) do self.core:expire(session.handle) end
 end
 

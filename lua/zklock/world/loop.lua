@@ -1,14 +1,15 @@
 --- What comes next in a world: a coroutine that can run goes on; else time does.
 
 local ipairs, pairs, unpack = ipairs, pairs, table.unpack or unpack
-local huge, min = math.huge, math.min
+local huge, max, min = math.huge, math.max, math.min
 local concat, sort = table.concat, table.sort
 
 local WHO = 0 -- of the world's random numbers: who runs next
 
 local ROUNDED = 2e-9 -- seconds that a number of nanoseconds may lack
 
-local QUIET = 2 -- session timeouts without a transaction, until nothing can be expected any more
+local QUIET = 2 -- session timeouts in which nothing happens, until nothing is to be expected
+local STILL = 5000 -- turns of one coroutine while time stands still
 
 
 -- What each process waits for that has not ended.
@@ -30,9 +31,10 @@ local function who_waits(self)
 end
 
 
--- Nothing is to come: no sleep, no deadline, no event, no fault.
+-- Nothing is to come: no sleep, no deadline, no event, no fault, no end of a hold.
 local function is_quiet(self)
-    if self.sleepers:first() or self.events:first() or self.faults:due() < huge then
+    if self.sleepers:first() or self.events:first() or self.faults:due() < huge
+        or self.core:ends_at() then
         return false
     end
     for run in pairs(self.runs) do
@@ -51,6 +53,22 @@ local function process_of(entry, self)
 end
 
 
+-- False: the coroutine had turns without end while time stood still. They are counted as soon as
+-- there are many.
+local function makes_progress(self, thread, now)
+    if now ~= self.instant then
+        self.instant, self.turns, self.turns_of = now, 0, nil
+        return true
+    end
+    self.turns = self.turns + 1
+    if self.turns < STILL then return true end
+    local counts = self.turns_of or {}
+    counts[thread] = (counts[thread] or 0) + 1
+    self.turns_of = counts
+    return counts[thread] < STILL
+end
+
+
 -- Goes on with that one of the coroutines that are ready.
 local function turn(self, place)
     local ready = self.ready
@@ -66,16 +84,22 @@ local function turn(self, place)
         process.held[#process.held + 1] = entry
         return
     end
+    local now = self:now()
+    if not makes_progress(self, entry.thread, now) then
+        return self:fail(("%s makes no progress: %d turns at %.6f s"):format(process.name, STILL,
+            now), process)
+    end
     local arguments = entry.arguments
     entry.woken = true
-    if arguments then process:resume(entry.thread, unpack(arguments, 1, arguments.n))
-    else process:resume(entry.thread) end
+    if arguments then process:resume(now, entry.thread, unpack(arguments, 1, arguments.n))
+    else process:resume(now, entry.thread) end
 end
 
 
 -- What is due by now.
 local function look(self)
     local now, events = self:now() + ROUNDED, self.events
+    self.active_at = self:now()
     self:wake_sleepers(now)
     local event = events:first()
     while event and event.due <= now do
@@ -95,29 +119,51 @@ local function next_moment(self)
 end
 
 
+-- Nothing can happen any more. The schedule is wrong, unless only dead coroutines waited.
+local function give_up(self)
+    self:bury()
+    if not self.ready[1] and self.live > 0 then
+        self:fail("nothing more can happen: " .. who_waits(self))
+    end
+end
+
+
+-- True: for long no server has changed anything, nothing is to come, and it was so before. A client
+-- that had just ended something by itself then may have been about to ask a server.
+local function is_hopeless(self, now)
+    local last, patience = max(self.core:changed(), self.active_at), QUIET * self.longest
+    if last + patience > now + ROUNDED or not is_quiet(self) then
+        self.doubted, self.patience = nil, now + patience
+    elseif self.doubted ~= last then
+        self.doubted, self.patience = last, now + patience
+    end
+    return self.patience <= now + ROUNDED
+end
+
+
 -- Time goes on.
 local function advance(self, most)
-    local due, limit = next_moment(self), self.limit.seconds
-    if self:bury_when_due(self:now()) and self.ready[1] then return end
-    local patience = QUIET * self.longest
-    local number = self.core:advance(min(due, self:now() + patience), most)
-    local now = self:now()
+    local now, due, limit = self:now(), next_moment(self), self.limit.seconds
+    if self:bury_when_due(now) and self.ready[1] then return end
+    local patience = self.active_at + QUIET * self.longest
+    if patience <= now + ROUNDED then
+        if is_hopeless(self, now) then return give_up(self) end
+        patience = self.patience
+    end
+    local number = self.core:advance(min(due, patience), most)
+    now = self:now()
     if number ~= 0 then
         local session = self.sessions[number]
-        if session then session.process:hear(session) end
+        if session then session.runtime:hear(session, now) end
     elseif now + ROUNDED >= limit then
         self:fail(("it is not over after %g s"):format(limit))
     elseif now + ROUNDED >= due then look(self)
-    elseif not most and now - self.core:changed() >= patience and is_quiet(self) then
-        self:bury()
-        if not self.ready[1] and self.live > 0 then
-            self:fail("nothing more can happen: " .. who_waits(self))
-        end
     end
 end
 
 
 local function finish(self)
+    if not self.processes[1] then return self:fail("there was no process") end
     self.over = true
     for _, fn in ipairs(self.finals) do fn() end
 end

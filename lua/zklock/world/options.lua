@@ -11,7 +11,7 @@ local refuse, show = misuse.refuse, misuse.show
 
 local MOST = 2 ^ 53 -- all whole numbers to there are exact
 local DELAY = 0.001 -- seconds, of a packet at most
-local SEEDS = 100
+local SEEDS = 1000
 
 local limits = { steps = 1e6, seconds = 86400 }
 
@@ -74,9 +74,9 @@ end
 local function wish(given, kind)
     local default = faults.defaults[kind]
     if given == nil or given == false then return nil end
-    if given == true then return default end
+    if given == true then given = {} end
     known(given, default, "the fault " .. kind)
-    local result = {}
+    local result = { more = given.per_second and 0 or faults.MORE }
     for name, value in pairs(default) do
         result[name] = given[name] == nil and value or
             (name == "most" and whole or positive)(given[name], kind .. "." .. name)

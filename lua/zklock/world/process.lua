@@ -2,30 +2,34 @@
 -- driver of every wait in it.
 
 local failure = require "zklock.failure"
-local here = require "zklock.here"
+local here = require "zklock.world.here"
 local schedulers = require "zklock.scheduler"
 local sessions = require "zklock.sessions"
 
 local ipairs, select, setmetatable = ipairs, select, setmetatable
 local max = math.max
+local running = coroutine.running
 local unpack = table.unpack or unpack
+
+local WEAK = { __mode = "k" }
 
 ---@class zklock.Process
 ---@field world zklock.World
 ---@field name string
 ---@field number integer
 ---@field run zklock.Run its coroutines
----@field turns integer how often one of them ran
+---@field turns integer how often one of them ran, or it went on after a stop
 ---@field turned_at number when that was last
 ---@field sessions zklock.Session[]
----@field closing table<zklock.Session, zklock.Pause> who waits for its end
+---@field closing table<zklock.Session, zklock.Pause[]> who waits for its end
 ---@field calls table[] callbacks that are to run, in order
 ---@field calling boolean one does
 ---@field stopped boolean
 ---@field over boolean it has ended, or was killed
 ---@field held table[] what was to be resumed while it was stopped
 ---@field unheard zklock.Session[] what had news then
-local Process = {}
+---@field cut_until number until when its sessions have no connection
+local Process = setmetatable({}, { __index = here.InWorld })
 Process.__index = Process
 
 
@@ -58,18 +62,21 @@ end
 
 --- All of its coroutines have ended, so it exits: its sessions are closed.
 function Process:ended()
+    if self.over then return end
     self:end_it()
-    self.world:note(self, "ends")
+    self.world:tell(self, "ends")
     for _, session in ipairs(self.sessions) do session.handle:close_soon(1) end
 end
 
 
 --- What runs fn() in it now, or goes on with a coroutine of it.
-function Process:resume(thread, ...)
+function Process:resume(now, thread, ...)
+    local world = self.world
+    world:print_step(self.number)
     here.act(self)
-    self.world:resume(thread, ...)
+    world:resume(thread, ...)
     here.act(nil)
-    self.turns, self.turned_at = self.turns + 1, self.world:now()
+    self.turns, self.turned_at, world.active_at = self.turns + 1, now, now
 end
 
 
@@ -79,6 +86,7 @@ function Process:add(session)
     self.sessions[#self.sessions + 1] = session
     self.world.longest = max(self.world.longest, session.asked_timeout)
     self.world.sessions[self.world.core:number(session.handle)] = session
+    if self.cut_until > self.world:now() then self.world.core:cut(session.handle, false) end
 end
 
 
@@ -89,17 +97,20 @@ end
 
 
 --- Delivers what happened in a session of it.
-function Process:hear(session)
+function Process:hear(session, now)
     if self.over then return end
     if self.stopped then
         self.unheard[#self.unheard + 1] = session
         return
     end
+    self.world.active_at = now
     here.act(self)
     sessions.deliver(session)
     here.act(nil)
-    local closing = self.closing[session]
-    if closing and session.handle:ended() then self.world:wake(closing) end
+    if session.handle:ended() then
+        for _, pause in ipairs(self.closing[session] or {}) do self.world:wake(pause) end
+        self.closing[session] = nil
+    end
     self:make_calls()
 end
 
@@ -133,8 +144,10 @@ end
 function Process:go_on()
     local ready, held, unheard = self.world.ready, self.held, self.unheard
     self.stopped, self.held, self.unheard = false, {}, {}
+    local now = self.world:now()
+    self.turns, self.turned_at = self.turns + 1, now -- for faults it begins anew
     for _, entry in ipairs(held) do ready[#ready + 1] = entry end
-    for _, session in ipairs(unheard) do self:hear(session) end
+    for _, session in ipairs(unheard) do self:hear(session, now) end
 end
 
 
@@ -143,14 +156,27 @@ function Process:close(session, bound)
     session.handle:close_soon(bound)
     local waits = here.process() == self and schedulers.driving() == self.world
     if not waits or session.handle:ended() or self.over then return end
-    local pause = self.world:new_pause()
-    self.closing[session] = pause
+    local pause, closing = self.world:new_pause(), self.closing[session] or {}
+    closing[#closing + 1], self.closing[session] = pause, closing
     pause:rest()
-    self.closing[session] = nil
 end
 
 
 -- --- the driver ---------------------------------------------------------------------------
+
+--- Calls a callback of a session: at once, as where a coroutine registers it, or after those before
+-- it.
+function Process:call(_, _, fn, ...)
+    local waits = self.calling or self.calls[1]
+    if not waits and schedulers.driving() == self.world then return fn(...) end
+    self.calls[#self.calls + 1] = { fn = fn, n = select("#", ...), ... }
+end
+
+
+function Process:driver()
+    return self.way
+end
+
 
 local function driver_of(self)
     local world = self.world
@@ -163,15 +189,9 @@ local function driver_of(self)
             self.run:start(fn)
             return true, function() return self.over end
         end,
-        -- At once, as where a coroutine registers it, or after those before it.
-        call = function(_, _, fn, ...)
-            local waits = self.calling or self.calls[1]
-            if not waits and schedulers.driving() == world then return fn(...) end
-            self.calls[#self.calls + 1] = { fn = fn, n = select("#", ...), ... }
-        end,
         sleep = function(seconds)
-            world:note(self, "sleeps %g s", seconds)
-            world:sleep_until(world:now() + seconds)
+            world:tell(self, "sleeps %g s", seconds)
+            world:sleep_until(seconds > 0 and world:now() + seconds or world:next_poll(running()))
             return true
         end,
         refusal = function()
@@ -179,6 +199,28 @@ local function driver_of(self)
             return select(2, failure("context", self.name, "only a coroutine of it can wait"))
         end,
     }
+end
+
+
+function Process:session_options(opts)
+    return {
+        steps = opts.on_event ~= nil or self.world.story ~= nil,
+        identity = opts.identity or self.name,
+        world = self.world.core,
+        process = self.number,
+    }
+end
+
+
+--- A lock was granted to it.
+function Process:granted()
+    self.world.sections = self.world.sections + 1
+end
+
+
+--- A callback of its has raised an error, by which the schedule is wrong.
+function Process:meet_error(problem)
+    if not self.world.keeps_errors then self.world:fail(problem, self) end
 end
 
 
@@ -191,6 +233,8 @@ end
 function Process.new(world, number, name, fn)
     local self = setmetatable({
         world = world,
+        owners = { numbers = setmetatable({}, WEAK), last = 0 },
+        tokens = { count = 0, uses = {} },
         number = number,
         name = name,
         turns = 0,
@@ -203,10 +247,9 @@ function Process.new(world, number, name, fn)
         over = false,
         held = {},
         unheard = {},
-        tokens = { count = 0, uses = {} },
-        owners = { numbers = setmetatable({}, { __mode = "k" }), last = 0 },
+        cut_until = 0,
     }, Process)
-    self.driver = driver_of(self)
+    self.way = driver_of(self)
     self.run = setmetatable(world:new_run(), Run)
     self.run.process = self
     self.run:start(fn)

@@ -1,15 +1,25 @@
 --- A program under many schedules, each in a world of its own: how many are wrong, and the first
 --- wrong one again, told, with a list of faults from which none can be left out.
 
+local faults = require "zklock.world.faults"
+local is_interrupt = require "zklock.is_interrupt"
+local text_of = require "zklock.world.problem"
 local worlds = require "zklock.world"
 
-local error, ipairs, tostring = error, ipairs, tostring
+local error, ipairs = error, ipairs
 local insert, remove = table.insert, table.remove
+
+---@class zklock.Tried
+---@field sections integer critical sections that ran: locks that were granted
+---@field repeated integer schedules that were like another one before
+---@field faults table<string, integer> how often each kind struck
 
 ---@class zklock.Found
 ---@field schedules integer
 ---@field wrong integer
----@field first? { seed: integer, problem: any, faults: zklock.Fault[], world: zklock.World }
+---@field tried zklock.Tried
+---@field first? { seed: integer, problem: any, faults: zklock.Fault[], world: zklock.World,
+--- repeats: boolean }
 
 local _M = {}
 
@@ -24,8 +34,7 @@ function _M.play(fn, opts, seed, story, list)
         seed = seed, faults = opts.faults, limit = opts.limit, story = story, list = list,
     })
     world:run()
-    local problem = world.problem
-    if tostring(problem):find("interrupted!", 1, true) then error(problem, 0) end -- Ctrl-C
+    if is_interrupt(world.problem) then error(world.problem, 0) end
     return world
 end
 
@@ -33,33 +42,61 @@ local play = _M.play
 
 
 local function is_same(world, problem)
-    return world.problem ~= nil and tostring(world.problem) == tostring(problem)
+    return world.problem ~= nil and text_of(world.problem) == text_of(problem)
 end
 
 
--- Of the faults that happened those without which it would not be wrong in this way.
+-- The faults without which it would not be wrong in this way. Without one of them another may not
+-- be needed any more.
 local function needed(fn, opts, seed, world)
     local list, problem = {}, world.problem
     for i, fault in ipairs(world.happened) do list[i] = fault end
     local told = play(fn, opts, seed, false, list)
     if not is_same(told, problem) then return nil end
-    for i = #list, 1, -1 do
-        local fault = remove(list, i)
-        if not is_same(play(fn, opts, seed, false, list), problem) then insert(list, i, fault) end
-    end
+    local count
+    repeat
+        count = #list
+        for i = #list, 1, -1 do
+            local fault = remove(list, i)
+            if not is_same(play(fn, opts, seed, false, list), problem) then
+                insert(list, i, fault)
+            end
+        end
+    until #list == count
     return list
 end
 
 
--- The same schedule again, with its story.
+-- The same schedule again, with its story. It repeats unless the program has chance, time or state
+-- from elsewhere.
 local function tell(fn, opts, seed, world)
     local list = needed(fn, opts, seed, world)
+    local told = play(fn, opts, seed, true, list)
     return {
         seed = seed,
         problem = world.problem,
         faults = list or world.happened,
-        world = play(fn, opts, seed, true, list),
+        world = told,
+        repeats = is_same(told, world.problem),
     }
+end
+
+
+local function nothing_tried(wishes)
+    local tried = { sections = 0, repeated = 0, faults = {} }
+    for _, kind in ipairs(faults.kinds) do tried.faults[kind] = wishes[kind] and 0 end
+    return tried
+end
+
+
+-- Counts a world; `seen` has the prints of schedules.
+local function count_tried(tried, world, seen)
+    tried.sections = tried.sections + world.sections
+    if seen[world.print] then tried.repeated = tried.repeated + 1 end
+    seen[world.print] = true
+    for _, fault in ipairs(world.happened) do
+        tried.faults[fault.kind] = tried.faults[fault.kind] + 1
+    end
 end
 
 
@@ -69,10 +106,11 @@ end
 ---@param heard? fun(found: zklock.Found, world: zklock.World) called after each
 ---@return zklock.Found
 function _M.run(fn, opts, heard)
-    local found = { schedules = 0, wrong = 0 }
+    local found, seen = { schedules = 0, wrong = 0, tried = nothing_tried(opts.faults) }, {}
     for seed = opts.first, opts.last do
         local world = play(fn, opts, seed)
         found.schedules = found.schedules + 1
+        count_tried(found.tried, world, seen)
         if world.problem ~= nil then
             found.wrong = found.wrong + 1
             found.first = found.first or tell(fn, opts, seed, world)

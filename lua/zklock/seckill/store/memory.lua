@@ -2,7 +2,7 @@
 --- writes at a time, others read what was committed before, a statement waits up to ten seconds for
 --- the transaction of another, and that of a process that is no more is rolled back.
 
-local here = require "zklock.here"
+local runtime = require "zklock.runtime"
 local zklock = require "zklock"
 
 
@@ -30,7 +30,7 @@ local memory = {}
 ---@param place zklock.seckill.Place  the same table for all of a sale
 ---@return zklock.seckill.MemoryStore
 function memory.open(place)
-    return setmetatable({ tables = place.tables, process = here.process(), written = {} }, Memory)
+    return setmetatable({ tables = place.tables, process = runtime.here(), written = {} }, Memory)
 end
 
 
@@ -58,9 +58,9 @@ end
 
 
 local function wait_for_writer(self)
-    local due, pause = here.now() + BUSY_LIMIT, FIRST
+    local due, pause = runtime.now() + BUSY_LIMIT, FIRST
     while writer_of(self.tables) do
-        if here.now() > due then error("the store is locked", 0) end
+        if runtime.now() > due then error("the store is locked", 0) end
         zklock.sleep(pause)
         pause = math.min(2 * pause, LONGEST)
     end

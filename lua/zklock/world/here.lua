@@ -1,0 +1,103 @@
+--- The world whose code runs, and its process; code that was given to world:at() runs in none.
+-- Both have zklock.runtime's form.
+--
+-- An error may come between any two instructions (Ctrl-C raises one), so nothing depends on code
+-- that leaves a world: a world is entered while the coroutine of its loop runs, or waits for one
+-- that it resumed.
+
+local core = require "zklock.core"
+local misuse = require "zklock.misuse"
+local runtime = require "zklock.runtime"
+
+local setmetatable, status = setmetatable, coroutine.status
+
+local loop, entered, acting -- the latest loop; its world; the process that this went on with
+
+local _M = {}
+
+
+--- The coroutine that called this is the loop of a world.
+---@param thread thread
+---@param world zklock.World
+function _M.enter(thread, world)
+    loop, entered, acting = thread, world, nil
+end
+
+
+--- What the loop does next is done in a process, or, nil, in none.
+---@param process? zklock.Process
+function _M.act(process)
+    acting = process
+end
+
+
+--- The world whose code runs now; nil: none.
+---@return zklock.World?
+function _M.world()
+    if not loop then return nil end
+    local state = status(loop)
+    if state == "running" or state == "normal" then return entered end
+    loop, entered, acting = nil, nil, nil
+end
+
+
+--- The process whose code runs now; nil: none of a world.
+---@return zklock.Process?
+function _M.process()
+    return _M.world() and acting
+end
+
+
+runtime.ask(function()
+    local world = _M.world()
+    return world and (acting or world.nobody)
+end)
+
+
+-- --- its answers -----------------------------------------------------------------------------
+
+---@class zklock.InWorld: zklock.Runtime
+---@field world zklock.World
+local InWorld = {}
+InWorld.__index = InWorld
+_M.InWorld = InWorld
+
+
+function InWorld:now()
+    local world = self.world
+    return world.core and world.core:now() or world.ended_at
+end
+
+
+function InWorld:date() return self.world.core:date() end
+function InWorld:driver() return self.world.no_driver end
+function InWorld.drives_tasks() return true end
+
+
+--- A session of another process, or of none, is the user's mistake.
+function InWorld.refuse(_, session)
+    misuse.refuse("%s: %s", session.hosts, "a world of virtual time and what is outside share no "
+        .. "session, nor do two processes of a world")
+end
+
+
+function InWorld.refuse_hosts(_, hosts)
+    return not hosts.in_memory and "a world of virtual time has servers in memory alone"
+end
+
+
+function InWorld.no_descriptors() return "a world of virtual time has no descriptors" end
+function InWorld.unsent() return 0 end
+function InWorld:memory() return self.world.memory end
+function InWorld:totals() return core.totals(self.world.core), 0 end
+
+
+--- In no process there is no session.
+---@param world zklock.World
+---@return zklock.InWorld
+function _M.nobody(world)
+    return setmetatable({ world = world, owners = runtime.real.owners }, InWorld)
+end
+
+
+return _M
