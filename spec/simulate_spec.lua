@@ -312,6 +312,39 @@ describe("time in a world", function()
         assert.same({ "granted", "lost" }, story)
     end)
 
+    it("goes on while a hold and a jitter come to an end by themselves", function()
+        local function held(world)
+            world:process("a", function()
+                local session = assert(zklock.connect("memory:shop"))
+                local lease = assert(session:mutex("/x"):acquire{ max_hold = 100 })
+                zklock.sleep(1)
+                assert(session:mutex("/y"):acquire()) -- b has it, and waits for /x
+                return lease
+            end)
+            world:process("b", function()
+                local session = assert(zklock.connect("memory:shop"))
+                local lease = assert(session:mutex("/y"):acquire())
+                zklock.sleep(1)
+                assert(session:mutex("/x"):acquire())
+                lease:release()
+            end)
+        end
+        local function by_chance(world)
+            for n = 0, 1 do
+                world:process("p" .. n, function()
+                    local session = assert(zklock.connect("memory:shop", { timeout = 1 }))
+                    zklock.sleep(n)
+                    local lock = session:mutex("/x", { order = "none", jitter = 30 })
+                    local lease = assert(lock:acquire())
+                    zklock.sleep(2)
+                    lease:release()
+                end)
+            end
+        end
+        assert.equal(0, simulate(held, { seeds = 5 }).wrong)
+        assert.equal(0, simulate(by_chance, { seeds = 20 }).wrong)
+    end)
+
     it("is not a real session's", function()
         local session = assert(zklock.connect("memory:real"))
         local lease = assert(session:mutex("/locks/bun"):acquire())

@@ -32,8 +32,14 @@ return {
       find = "(zkl_time)zkl_world_chance(world, (uint64_t)world->delay)", replace = "0",
       catch = by "is another schedule than another seed's" },
     { "world-no-delay", "a server answers at once, whatever delay it has",
-      at = "zkl_world_delay_of", find = " + server->delay",
+      at = "dispatch", find = "if (list == &link->down) packet->due += link->server->delay;",
       catch = by "has faults of its servers" },
+    { "world-delay-both-ways", "a request, too, is on its way for the server's delay",
+      at = "dispatch", find = "if (list == &link->down) packet", replace = "packet",
+      catch = by "has faults of its servers" },
+    { "world-nothing-ends", "a hold, a pause or a request is not expected to end by itself",
+      at = "zkl_world_ends_at", find = "if (!each->dead) first =",
+      replace = "if (false) first =", catch = by "come to an end by themselves" },
     { "world-not-hastened", "a packet that is chosen waits for its time",
       at = "zkl_world_hasten", find = "if (packet) packet->due = world->now;",
       catch = by "lets one choose which packet arrives" },
@@ -42,8 +48,8 @@ return {
 
     { "world-expired-silently", "a client whose session was ended is not told",
       at = "tell_expired",
-      find = "if (link->attached) zkl_link_break(link, world->now + zkl_world_delay_of(world, " ..
-        "link->server));", catch = by "has faults of its servers" },
+      find = "if (link->attached) zkl_link_break(link, world->now + zkl_world_delay_of(world) + " ..
+        "link->server->delay);", catch = by "has faults of its servers" },
     { "world-totals", "the totals of a world are nobody's",
       at = "zkl_world_totals",
       find = "zkl_totals_add(totals, zkl_client_enter(&each->client)); " ..
