@@ -104,8 +104,10 @@ zkl_time zkl_link_timeout(const struct zkl_link *link) {
 const struct sockaddr_storage *zkl_link_choose(const struct zkl_link *link,
                                                struct zkl_route *route) {
     zkl_time timeout = zkl_link_timeout(link);
-    bool probes = route == &link->probe.route; /* half as often, for the handle tries, too */
-    size_t index = zkl_route_next(route, probes ? 2 * timeout : timeout, zkl_now());
+    /* Handle and probe together try less than one server in a tenth of the timeout. */
+    if (route == &link->probe.route) timeout *= 2;
+    else if (link->probe.handle) timeout += timeout / 2;
+    size_t index = zkl_route_next(route, timeout, zkl_now());
     return &link->servers.list[index % link->servers.count];
 }
 
