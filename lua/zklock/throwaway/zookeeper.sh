@@ -206,8 +206,9 @@ note_birth() {
 # Starts the server in folder $1 without waiting for it. Unless JVMFLAGS say so, an empty container
 # is not looked for each minute, as it is elsewhere: a test would meet its removal by chance.
 launch() {
+    preload=$(cat "$1/../preload")
     # shellcheck disable=SC2046 # JVMFLAGS are words
-    detached env LD_PRELOAD="$(cat "$1/../preload")" java -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto \
+    detached env ${preload:+"LD_PRELOAD=$preload"} java -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto \
         -XX:-UsePerfData -Xmx256m -XX:ErrorFile="$1/crash" \
         -Dzookeeper.forceSync="$(cat "$1/../fsync")" -Dorg.slf4j.simpleLogger.defaultLogLevel=warn \
         -Dznode.container.checkIntervalMs=3600000 \
