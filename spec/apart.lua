@@ -12,7 +12,7 @@ local function go_on(world, process)
     for _, entry in ipairs(process.held) do world:add(entry) end
     process.held, process.unheard = {}, {}
     world:at(world:now(), function()
-        for _, session in ipairs(unheard) do process:hear(session) end
+        for _, session in ipairs(unheard) do process:hear(session, world:now()) end
     end)
 end
 

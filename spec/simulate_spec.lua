@@ -350,6 +350,7 @@ describe("time in a world", function()
         local lease = assert(session:mutex("/locks/bun"):acquire())
         local state, ok, problem = alone(function()
             zklock.sleep(3600)
+            assert.is_false(pcall(session.close, session))
             return lease:state(), pcall(session.get, session, "/locks")
         end)
         assert.same({ "held", false }, { state, ok })
@@ -558,9 +559,14 @@ describe("a world", function()
     end)
 
     it("has no choice left when its processes have ended", function()
-        local world = assert(zklock.world(function(world) world:process("p", function() end) end))
-        world:choose(1)
+        local ended = false
+        local world = assert(zklock.world(function(world)
+            world:process("p", function() end)
+            world:finally(function() ended = true end)
+        end))
+        assert.is_false(world:choose(1))
         assert.same({}, world:choices())
+        assert.is_true(ended)
     end)
 
     it("lets one choose which packet arrives", function()
@@ -704,7 +710,7 @@ describe("a schedule is wrong", function()
 
     it("if a coroutine goes on for ever while time stands still, which is named", function()
         local first = first_of(of_one(function(world) while true do world:pause() end end))
-        assert.matches("^p makes no progress: 5000 turns at ", first.problem)
+        assert.equal("p makes no progress: 10000 turns while time stands still", first.problem)
     end)
 
     it("if an error says that something was interrupted", function()
@@ -810,6 +816,75 @@ describe("a result tells what was tried", function()
         assert(world:run())
         assert.matches("^   0.000000 s  +begins$", world.story[1])
         assert.matches("^   0.000000 s  p +{ stock = 1 }$", world.story[2])
+    end)
+end)
+
+
+describe("a process of a world, once more,", function()
+    it("that stops itself goes on when the stop is over, wherever it does that", function()
+        local states = {}
+        local world = assert(zklock.world(function(world)
+            world:process("a", function()
+                local lock = assert(zklock.connect("memory:shop", { timeout = 10 })):mutex("/l")
+                local lease = assert(lock:acquire(50))
+                world:stop("a", 100)
+                states[1], states[2] = lease:held(), world:now() > 100
+                coroutine.wrap(function() world:kill "a" end)()
+                states[3] = "goes on"
+            end)
+        end))
+        assert(world:run())
+        assert.same({ false, true }, states)
+    end)
+
+    it("can wait after a kill by the test between two steps", function()
+        local world = assert(zklock.world(function(world)
+            for n = 1, 2 do
+                world:process("p" .. n, function()
+                    zklock.sleep(n)
+                    local lock = assert(zklock.connect("memory:shop", { timeout = 10 })):mutex("/l")
+                    assert(lock:acquire())
+                    if n == 1 then zklock.sleep(1e9) end
+                end)
+            end
+        end, { limit = { seconds = 1e6 } }))
+        repeat world:step() until world:now() > 39
+        world:kill("p1")
+        assert(world:run())
+        assert.is_true(world:now() > 45)
+    end)
+
+    it("hears of a lost lease also where the test registers the callback", function()
+        local heard, lease
+        local world = assert(zklock.world(function(world)
+            world:process("p", function()
+                local session = assert(zklock.connect("memory:shop", { timeout = 4 }))
+                lease = assert(session:mutex("/l"):acquire(5))
+                zklock.memory("shop"):expire(session)
+                zklock.sleep(100)
+            end)
+            world:at(50, function() lease:on_lost(function() heard = world:now() end) end)
+        end))
+        assert(world:run())
+        assert.near(50, heard, 1)
+    end)
+
+    it("may be one of thousands, one after the other", function()
+        local most = 0
+        local world = assert(zklock.world(function(world)
+            local function start(n)
+                world:process("p" .. n, function()
+                    zklock.sleep(0.2)
+                    local runs = 0
+                    for _ in pairs(world.runs) do runs = runs + 1 end
+                    most = math.max(most, runs)
+                    if n < 2000 then start(n + 1) end
+                end)
+            end
+            start(1)
+        end))
+        assert(world:run())
+        assert.equal(1, most) -- those that have ended are not looked at
     end)
 end)
 

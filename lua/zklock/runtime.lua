@@ -25,7 +25,11 @@ local real = {
 
 local world_here -- gives the runtime of a world whose code runs now; nil: there has been no world
 
-local _M = { real = real }
+local _M = {
+    real = real,
+    STRANGE = "a world of virtual time and what is outside share no session, nor do two processes "
+        .. "of a world",
+}
 
 
 --- From now on worlds are asked whether their code runs.
@@ -68,8 +72,7 @@ end
 
 --- Why a session that is not of it cannot be used: message, code.
 function real.refuse(_, session)
-    return select(2, failure("context", session.hosts, "a world of virtual time and what is " ..
-                             "outside share no session, nor do two processes of a world"))
+    return select(2, failure("context", session.hosts, _M.STRANGE))
 end
 
 
@@ -91,7 +94,6 @@ end
 function real.connected() end
 function real.meet_error() end
 function real.note_step() end
-function real.note_wait() end
 
 
 --- nil: sessions can have descriptors.

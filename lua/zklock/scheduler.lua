@@ -301,6 +301,7 @@ end
 
 function Scheduler:resume(thread, ...)
     local run = self.run_of[thread]
+    if status(thread) == "dead" then return run:ended(thread) end -- another one closed it
     if status(thread) ~= "suspended" or run.over then return end
     self.resumed = thread
     latest[1] = self
@@ -353,8 +354,8 @@ function Scheduler:bury()
 end
 
 
--- The same, of those whose waits were closed. False: none was.
-local function bury_closed(self)
+--- The same, of those whose waits were closed. False: none was.
+function Scheduler:bury_closed()
     local closed = self.closed
     if not closed[1] then return false end
     self.closed = {}
@@ -367,7 +368,7 @@ end
 
 --- The same of all, if it is time to look for them. False: there was nothing to look at.
 function Scheduler:bury_when_due(time)
-    if time < self.bury_at then return bury_closed(self) end
+    if time < self.bury_at then return self:bury_closed() end
     self.bury_at = time + SLICE
     self.closed = {}
     self:bury()

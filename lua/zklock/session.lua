@@ -139,6 +139,8 @@ end
 -- Ends everything at most within `bound` seconds.
 local function close(self, bound)
     if self:forked() then return failure("forked", self.hosts) end
+    local here = runtime.here()
+    if self.runtime == runtime.real and here ~= self.runtime then here:refuse(self) end
     self.runtime:close(self, bound)
     return true
 end

@@ -23,13 +23,14 @@ local schedulers = require "zklock.scheduler"
 local text_of = require "zklock.world.problem"
 
 local create, resume = coroutine.create, coroutine.resume
-local status, yield = coroutine.status, coroutine.yield
+local running, status, yield = coroutine.running, coroutine.status, coroutine.yield
 local error, ipairs, pairs = error, ipairs, pairs
 local select, setmetatable = select, setmetatable
 local min = math.min
 
 local OWN = 3 -- of the world's random numbers: the tests' choices, the program's
 local WEAK = { __mode = "k" }
+local SLACK = 100 -- packets, one after the other, of what asks without changing anything
 local POLL, POLL_MAX = 0.0001, 1 -- seconds between two looks of a coroutine that polls
 local POLLS = 1000 -- until it polls half as often
 local PRINTS = 2 ^ 47 -- of schedules: times 33 a number is exact
@@ -121,7 +122,7 @@ end
 local function within(self, fn, ...)
     if here.world() then misuse.refuse("a world of virtual time has no other one in it") end
     local loop = create(fn)
-    self.host = loop
+    self.host, self.outer = loop, schedulers.driving()
     here.enter(loop, self)
     local ok, problem = resume(loop, self, ...)
     if not ok then self:fail(problem)
@@ -165,6 +166,7 @@ end
 function World:process(name, fn)
     options.name(name)
     check_function(fn, "what a process runs")
+    if self.over then misuse.refuse("the world is over") end
     if self.by_name[name] then misuse.refuse("there is a process %s", misuse.show(name)) end
     local process = Process.new(self, #self.processes + 1, name, fn)
     self.live = self.live + 1
@@ -184,6 +186,7 @@ end
 function World:at(time, fn)
     options.moment(time)
     check_function(fn, "what happens at a time")
+    if self.over then misuse.refuse("the world is over") end
     self:schedule(time, fn)
 end
 
@@ -231,6 +234,7 @@ end
 local function by_test(self, kind, name, seconds)
     local process = find(self, name)
     if self.over or process.over or kind == "stop" and process.stopped then return false end
+    self.active_at = self:now()
     return inflict[kind](self, process, seconds) ~= false
 end
 
@@ -239,13 +243,17 @@ end
 ---@return boolean done false: it has ended, or is stopped
 function World:stop(name, seconds)
     options.moment(seconds)
-    return by_test(self, "stop", name, seconds)
+    local done, process = by_test(self, "stop", name, seconds), here.process()
+    if process and process.stopped and schedulers.driving() == self then process:pause() end
+    return done
 end
 
 
--- Code of a process that is over does nothing more.
-local function vanish()
-    while true do yield() end
+-- Code of a process that is over does nothing more. A coroutine of the user's own yields to the
+-- user's code: an error ends that, too.
+local function vanish(self)
+    while running() == self.resumed do yield() end
+    error("the process has been killed", 0)
 end
 
 
@@ -253,7 +261,7 @@ end
 ---@return boolean done false: it has ended
 function World:kill(name)
     local done, process = by_test(self, "kill", name), here.process()
-    if process and process.over and schedulers.driving() == self then vanish() end
+    if process and process.over and schedulers.driving() == self then vanish(self) end
     return done
 end
 
@@ -297,7 +305,10 @@ function World:choose(number)
     if self.over then return false end
     local choice = choices(self)[number]
     if not choice then misuse.refuse("there is no choice %s", misuse.show(number)) end
-    within(self, function() choice.fn() end)
+    within(self, function()
+        choice.fn()
+        if not self.over and not choices(self)[1] then go_on(self) end -- it ends
+    end)
     return not self.over
 end
 
@@ -380,11 +391,11 @@ local function new(fn, opts)
         finals = {},
         happened = {},
         longest = 1, -- session timeout
+        slack = SLACK * opts.faults.delay, -- seconds that packets may take on their ways
         steps = 0,
         sections = 0, -- locks that were granted
         print = 0, -- of the schedule, see print_step()
         polls = setmetatable({}, WEAK), -- of each coroutine
-        turns = 0, -- at the time `instant`
         active_at = 0, -- when a coroutine ran, or a process heard something
         over = false,
         live = 0, -- processes
@@ -394,7 +405,7 @@ local function new(fn, opts)
             sleep = function() return nil, refuse_wait() end,
             wait = function() error("zklock: a wait outside of a process", 0) end,
         },
-    }, World), schedulers.driving())
+    }, World))
     self.nobody = here.nobody(self)
     self.faults = opts.list and faults.told(self, opts.list) or faults.drawn(self, opts.faults)
     within(self, function() fn(self) end)

@@ -60,7 +60,6 @@ function Faults:hit(buyer)
     local plan = buyer.hold and table.remove(self.play.armed, 1)
     if not plan then return end
     strike(self.play, plan, self.server.name)
-    self.play.world:pause() -- where it does nothing any more, or goes on
     return "wakes"
 end
 

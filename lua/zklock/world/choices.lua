@@ -4,6 +4,8 @@ local loop = require "zklock.world.loop"
 
 local ipairs = ipairs
 
+local TRIES = 10
+
 
 ---@param self zklock.World
 ---@return { text: string, fn: function }[]
@@ -27,7 +29,11 @@ return function(self)
                         up and "to the" or "from the", text),
                     fn = function()
                         self.core:hasten(number, up)
-                        loop.advance(self, 1)
+                        local tries = 0
+                        repeat -- what is due before it comes first
+                            loop.advance(self, 1)
+                            tries = tries + 1
+                        until self.over or tries == TRIES or self.core:packet(number, up) ~= text
                     end,
                 }
             end

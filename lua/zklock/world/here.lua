@@ -76,8 +76,7 @@ function InWorld.drives_tasks() return true end
 
 --- A session of another process, or of none, is the user's mistake.
 function InWorld.refuse(_, session)
-    misuse.refuse("%s: %s", session.hosts, "a world of virtual time and what is outside share no "
-        .. "session, nor do two processes of a world")
+    misuse.refuse("%s: %s", session.hosts, runtime.STRANGE)
 end
 
 

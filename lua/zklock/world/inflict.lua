@@ -29,27 +29,33 @@ function inflict.kill(self, process)
 end
 
 
-function inflict.heal(self, process)
+-- All of its sessions have a connection again, or those that were cut off with it.
+local function heal(self, process, all)
     local done = process.cut_until > self:now()
-    process.cut_until = 0
     for _, session in ipairs(process.sessions) do
-        done = self.core:heal(session.handle) or done
+        if all or process.cuts[session] then done = self.core:heal(session.handle) or done end
     end
+    process.cut_until, process.cuts = 0, {}
     if done then self:tell(process, "has a network again") end
     return done
+end
+
+
+function inflict.heal(self, process)
+    return heal(self, process, true)
 end
 
 
 function inflict.cut(self, process, seconds)
     local silently = self.core:draw(HOW, 2) == 1
     self:tell(process, "is cut off%s", seconds and (" for %g s"):format(seconds) or "")
-    for _, session in ipairs(process.sessions) do self.core:cut(session.handle, silently) end
+    for _, session in ipairs(process.sessions) do process:cut(session, silently) end
     process.cut_until = max(process.cut_until, seconds and self:now() + seconds or huge)
     if not seconds then return end
     self:schedule(self:now() + seconds, function()
         local due = process.cut_until
         if not process.over and due > 0 and due <= self:now() + ROUNDED then
-            inflict.heal(self, process)
+            heal(self, process, false)
         end
     end)
 end

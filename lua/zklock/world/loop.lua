@@ -9,7 +9,7 @@ local WHO = 0 -- of the world's random numbers: who runs next
 local ROUNDED = 2e-9 -- seconds that a number of nanoseconds may lack
 
 local QUIET = 2 -- session timeouts in which nothing happens, until nothing is to be expected
-local STILL = 5000 -- turns of one coroutine while time stands still
+local STILL = 10000 -- turns of one coroutine while time stands still
 
 
 -- What each process waits for that has not ended.
@@ -33,7 +33,8 @@ end
 
 -- Nothing is to come: no sleep, no deadline, no event, no fault, no end of a hold.
 local function is_quiet(self)
-    if self.sleepers:first() or self.events:first() or self.faults:due() < huge
+    local sleeper = self.sleepers:first()
+    if sleeper and sleeper.due < huge or self.events:first() or self.faults:due() < huge
         or self.core:ends_at() then
         return false
     end
@@ -53,19 +54,15 @@ local function process_of(entry, self)
 end
 
 
--- False: the coroutine had turns without end while time stood still. They are counted as soon as
--- there are many.
+-- False: the coroutine has had so many turns at one time.
 local function makes_progress(self, thread, now)
     if now ~= self.instant then
-        self.instant, self.turns, self.turns_of = now, 0, nil
+        self.instant, self.first, self.turns = now, thread, nil
         return true
     end
-    self.turns = self.turns + 1
-    if self.turns < STILL then return true end
-    local counts = self.turns_of or {}
-    counts[thread] = (counts[thread] or 0) + 1
-    self.turns_of = counts
-    return counts[thread] < STILL
+    local turns = self.turns or { [self.first] = 1 }
+    turns[thread], self.turns = (turns[thread] or 0) + 1, turns
+    return turns[thread] < STILL
 end
 
 
@@ -86,8 +83,8 @@ local function turn(self, place)
     end
     local now = self:now()
     if not makes_progress(self, entry.thread, now) then
-        return self:fail(("%s makes no progress: %d turns at %.6f s"):format(process.name, STILL,
-            now), process)
+        return self:fail(("%s makes no progress: %d turns while time stands still"):format(
+            process.name, STILL), process)
     end
     local arguments = entry.arguments
     entry.woken = true
@@ -128,10 +125,15 @@ local function give_up(self)
 end
 
 
+local function patience_of(self)
+    return QUIET * self.longest + self.slack
+end
+
+
 -- True: for long no server has changed anything, nothing is to come, and it was so before. A client
 -- that had just ended something by itself then may have been about to ask a server.
 local function is_hopeless(self, now)
-    local last, patience = max(self.core:changed(), self.active_at), QUIET * self.longest
+    local last, patience = max(self.core:changed(), self.active_at), patience_of(self)
     if last + patience > now + ROUNDED or not is_quiet(self) then
         self.doubted, self.patience = nil, now + patience
     elseif self.doubted ~= last then
@@ -144,8 +146,8 @@ end
 -- Time goes on.
 local function advance(self, most)
     local now, due, limit = self:now(), next_moment(self), self.limit.seconds
-    if self:bury_when_due(now) and self.ready[1] then return end
-    local patience = self.active_at + QUIET * self.longest
+    if self:bury_closed() and self.ready[1] then return end
+    local patience = self.active_at + patience_of(self)
     if patience <= now + ROUNDED then
         if is_hopeless(self, now) then return give_up(self) end
         patience = self.patience

@@ -7,19 +7,23 @@ local concat = table.concat
 local getmetatable, ipairs, pairs, tostring, type = getmetatable, ipairs, pairs, tostring, type
 
 
+-- Without an address.
 local function show(value)
-    return type(value) == "string" and ("%q"):format(value) or tostring(value)
+    local kind = type(value)
+    if kind == "string" then return ("%q"):format(value) end
+    return (kind == "number" or kind == "boolean") and tostring(value) or "a " .. kind
 end
 
 
 ---@param problem any
 ---@return string
 return function(problem)
-    if type(problem) ~= "table" or getmetatable(problem) then return tostring(problem) end
+    local class = getmetatable(problem)
+    if type(problem) == "string" or class and class.__tostring then return tostring(problem) end
+    if type(problem) ~= "table" then return show(problem) end
     local fields, texts = {}, {}
     for key, value in pairs(problem) do
-        local name = type(key) == "string" and key or "[" .. tostring(key) .. "]"
-        fields[name] = type(value) == "table" and "{…}" or show(value)
+        fields[type(key) == "string" and key or "[" .. show(key) .. "]"] = show(value)
     end
     for i, name in ipairs(sorted_names(fields)) do texts[i] = name .. " = " .. fields[name] end
     return "{ " .. concat(texts, ", ") .. " }"

@@ -12,6 +12,7 @@ local running = coroutine.running
 local unpack = table.unpack or unpack
 
 local WEAK = { __mode = "k" }
+local LEAST = 1e-9 -- seconds: what is shorter is no time
 
 ---@class zklock.Process
 ---@field world zklock.World
@@ -28,7 +29,8 @@ local WEAK = { __mode = "k" }
 ---@field over boolean it has ended, or was killed
 ---@field held table[] what was to be resumed while it was stopped
 ---@field unheard zklock.Session[] what had news then
----@field cut_until number until when its sessions have no connection
+---@field cut_until number until when it has no network
+---@field cuts table<zklock.Session, true> those that are cut off by that
 local Process = setmetatable({}, { __index = here.InWorld })
 Process.__index = Process
 
@@ -48,7 +50,7 @@ end
 
 
 function Run:fail(problem)
-    self.process.world:fail(problem, self.process)
+    if not self.process.over then self.process.world:fail(problem, self.process) end
 end
 
 
@@ -56,6 +58,7 @@ end
 function Process:end_it()
     self.over = true
     self.run:stop()
+    self.world.runs[self.run] = nil
     self.world.live = self.world.live - 1
 end
 
@@ -86,7 +89,13 @@ function Process:add(session)
     self.sessions[#self.sessions + 1] = session
     self.world.longest = max(self.world.longest, session.asked_timeout)
     self.world.sessions[self.world.core:number(session.handle)] = session
-    if self.cut_until > self.world:now() then self.world.core:cut(session.handle, false) end
+    if self.cut_until > self.world:now() then self:cut(session, false) end
+end
+
+
+--- It has no network, so the session has no connection.
+function Process:cut(session, silently)
+    if self.world.core:cut(session.handle, silently) then self.cuts[session] = true end
 end
 
 
@@ -170,6 +179,8 @@ function Process:call(_, _, fn, ...)
     local waits = self.calling or self.calls[1]
     if not waits and schedulers.driving() == self.world then return fn(...) end
     self.calls[#self.calls + 1] = { fn = fn, n = select("#", ...), ... }
+    if here.process() == self then return end
+    self.world:schedule(self.world:now(), function() self:make_calls() end) -- nobody else does
 end
 
 
@@ -191,7 +202,8 @@ local function driver_of(self)
         end,
         sleep = function(seconds)
             world:tell(self, "sleeps %g s", seconds)
-            world:sleep_until(seconds > 0 and world:now() + seconds or world:next_poll(running()))
+            local due = seconds >= LEAST and world:now() + seconds or world:next_poll(running())
+            world:sleep_until(due)
             return true
         end,
         refusal = function()
@@ -248,6 +260,7 @@ function Process.new(world, number, name, fn)
         held = {},
         unheard = {},
         cut_until = 0,
+        cuts = {},
     }, Process)
     self.way = driver_of(self)
     self.run = setmetatable(world:new_run(), Run)
