@@ -57,6 +57,16 @@ local MESSAGES = 2000 -- that a world with a story keeps, at most
 ---@field story? string[]
 ---@field messages? zklock.Message[] of a world that is over
 ---@field steps integer
+---@field sections integer locks that were granted
+---@field print integer of the steps, see print_step()
+---@field active_at number when a coroutine ran, a process heard something, or something was due
+---@field patience number when to look again whether nothing can happen
+---@field doubted number? when the last thing had happened, if it looked so
+---@field instant number the time of the last turn, in which the coroutine `first` had one
+---@field first thread?
+---@field turns table<thread, integer>? how many each had then, if there were more
+---@field polls table<thread, integer> how often each polled
+---@field keeps_errors boolean? of callbacks: they are not the schedule's
 ---@field over boolean
 local World = setmetatable({}, { __index = schedulers.Scheduler })
 World.__index = World
@@ -393,10 +403,10 @@ local function new(fn, opts)
         longest = 1, -- session timeout
         slack = SLACK * opts.faults.delay, -- seconds that packets may take on their ways
         steps = 0,
-        sections = 0, -- locks that were granted
-        print = 0, -- of the schedule, see print_step()
-        polls = setmetatable({}, WEAK), -- of each coroutine
-        active_at = 0, -- when a coroutine ran, or a process heard something
+        sections = 0,
+        print = 0,
+        polls = setmetatable({}, WEAK),
+        active_at = 0,
         over = false,
         live = 0, -- processes
         story = opts.story and {} or nil,

@@ -12,7 +12,7 @@ local TRIES = 10
 return function(self)
     local list = {}
     for place, entry in ipairs(self.ready) do
-        local process = entry.thread and loop.process_of(entry, self)
+        local process = entry.thread and loop.process_of(self, entry)
         if process and not process.over and not process.stopped then
             list[#list + 1] = {
                 text = process.name .. " goes on",

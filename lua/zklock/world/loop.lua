@@ -47,8 +47,8 @@ local function is_quiet(self)
 end
 
 
--- Whose coroutine it is that is ready.
-local function process_of(entry, self)
+-- The process whose coroutine is ready.
+local function process_of(self, entry)
     local run = entry.run or self.run_of[entry.thread]
     return run.root.process
 end
@@ -73,7 +73,7 @@ local function turn(self, place)
     ready[place] = ready[#ready]
     ready[#ready] = nil
     if not entry.thread then return end -- its wait has ended otherwise
-    local process = process_of(entry, self)
+    local process = process_of(self, entry)
     if process.over then return end
     if not process.stopped then self.faults:before(process) end
     if process.over then return end
