@@ -129,7 +129,7 @@ local function attempt(self, opts, limit, begun)
     local trying = opts.timeout == 0
     local request = Request.new(session, nil, owner)
     request.on_queued = opts.on_queued
-    request.path = self.path
+    session.runtime:note_wish(request, self.path)
     local stopped = not trying and callers.stopped(driver, self) or nil
     local handle, id, done = self.way.ask(self, owner, left, trying, quiet, stopped, opts)
     if done then -- an owner that has the lock already

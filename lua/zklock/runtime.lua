@@ -94,6 +94,7 @@ end
 function real.connected() end
 function real.meet_error() end
 function real.note_step() end
+function real.note_wish() end
 
 
 --- nil: sessions can have descriptors.

@@ -236,6 +236,12 @@ function Process:meet_error(problem)
 end
 
 
+--- The request is to take a lock, which the story tells when it waits.
+function Process.note_wish(_, request, path)
+    request.path = path
+end
+
+
 --- A step of a lock of it, for the story.
 function Process:note_step(step)
     self.world:note_step(self, step)
