@@ -23,7 +23,7 @@ local real = {
     tokens = { count = 0, uses = {} },
 }
 
-local world_here -- gives the runtime of a world whose code runs now; nil: there has been no world
+local world_here -- gives the runtime of a world whose code runs now; nil before the first world
 
 local _M = {
     real = real,
@@ -45,7 +45,7 @@ function _M.here()
 end
 
 
---- Seconds, by the clock of what runs.
+--- Seconds, by the clock of the process.
 function _M.now()
     local here = world_here and world_here()
     return here and here:now() or real_now()
@@ -70,7 +70,7 @@ function real.drives_tasks()
 end
 
 
---- Why a session that is not of it cannot be used: message, code.
+--- Refuses a session that is not its own, by message and code.
 function real.refuse(_, session)
     return select(2, failure("context", session.hosts, _M.STRANGE))
 end

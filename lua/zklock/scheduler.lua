@@ -301,7 +301,7 @@ end
 
 function Scheduler:resume(thread, ...)
     local run = self.run_of[thread]
-    if status(thread) == "dead" then return run:ended(thread) end -- another one closed it
+    if status(thread) == "dead" then return run:ended(thread) end -- closed by another
     if status(thread) ~= "suspended" or run.over then return end
     self.resumed = thread
     latest[1] = self

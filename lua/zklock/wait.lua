@@ -1,4 +1,4 @@
---- Waiting: by the driver of what runs, so that however the wait ends nothing is left behind.
+--- Waits by the driver of the running process, and leaves nothing behind however the wait ends.
 
 local coroutines = require "zklock.coroutines"
 local drivers = require "zklock.drivers"

@@ -30,7 +30,7 @@ local min = math.min
 
 local OWN = 3 -- of the world's random numbers: the tests' choices, the program's
 local WEAK = { __mode = "k" }
-local SLACK = 100 -- packets, one after the other, of what asks without changing anything
+local SLACK = 100 -- packets that may follow each other without a change at a server
 local POLL, POLL_MAX = 0.0001, 1 -- seconds between two looks of a coroutine that polls
 local POLLS = 1000 -- until it polls half as often
 local PRINTS = 2 ^ 47 -- of schedules: times 33 a number is exact
@@ -260,7 +260,7 @@ end
 
 
 -- Code of a process that is over does nothing more. A coroutine of the user's own yields to the
--- user's code: an error ends that, too.
+-- user's code, which only an error ends.
 local function vanish(self)
     while running() == self.resumed do yield() end
     error("the process has been killed", 0)

@@ -9,7 +9,7 @@ local simulated = require "zklock.seckill.simulated"
 local refuse, show = misuse.refuse, misuse.show
 
 
-local SEEDS = 100 -- of sales, which take longer than what users simulate themselves
+local SEEDS = 100 -- sales take longer than programs of users
 local FAULTS = { stop = true, kill = true, cut = true }
 
 

@@ -30,7 +30,7 @@ return function(self)
                     fn = function()
                         self.core:hasten(number, up)
                         local tries = 0
-                        repeat -- what is due before it comes first
+                        repeat -- other packets may be due before it
                             loop.advance(self, 1)
                             tries = tries + 1
                         until self.over or tries == TRIES or self.core:packet(number, up) ~= text

@@ -29,7 +29,7 @@ function inflict.kill(self, process)
 end
 
 
--- All of its sessions have a connection again, or those that were cut off with it.
+-- Its sessions have a connection again; not `all`: those that were cut off with it.
 local function heal(self, process, all)
     local done = process.cut_until > self:now()
     for _, session in ipairs(process.sessions) do

@@ -12,7 +12,7 @@ local running = coroutine.running
 local unpack = table.unpack or unpack
 
 local WEAK = { __mode = "k" }
-local LEAST = 1e-9 -- seconds: what is shorter is no time
+local LEAST = 1e-9 -- seconds; a shorter sleep takes no time
 
 ---@class zklock.Process
 ---@field world zklock.World
@@ -173,7 +173,7 @@ end
 
 -- --- the driver ---------------------------------------------------------------------------
 
---- Calls a callback of a session: at once, as where a coroutine registers it, or after those before
+--- Calls a callback of a session at once, as where a coroutine registers it, or after those before
 -- it.
 function Process:call(_, _, fn, ...)
     local waits = self.calling or self.calls[1]
