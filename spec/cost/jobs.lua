@@ -158,6 +158,7 @@ end
 
 function jobs.moments(count)
     in_world(function(world)
+        world:process("idle", function() end)
         for i = 1, count do world:at(spread(i), function() end) end
     end)
 end
