@@ -30,8 +30,7 @@ end
 
 local function point(folder, name, proxy)
     local path = folder .. "/" .. name
-    files.write(path .. ".new", proxy.hosts .. "\n")
-    assert(os.rename(path .. ".new", path))
+    files.replace(path, proxy.hosts .. "\n")
 end
 
 

@@ -1361,9 +1361,7 @@ describe("what truth.pl reads in the servers' logs", function()
         end)
 
         it("is what two servers have cut off their logs", function()
-            local library = os.tmpname()
-            assert(os.execute("${CC:-cc} -D_GNU_SOURCE -shared -fPIC -o " .. library
-                              .. " spec/fault/taken.c"))
+            local library = program.library("taken")
             for n = 1, 2 do
                 write_log(n, FIRST)
                 assert(os.execute(([[LD_PRELOAD=%s perl -e 'open my $log, "+<", $ARGV[0] or die $!;

@@ -22,4 +22,10 @@ function files.write(path, text)
 end
 
 
+--- The same, and who reads meanwhile finds all of the old one or all of the new one.
+function files.replace(path, text)
+    return assert(os.rename(files.write(path .. ".new", text), path))
+end
+
+
 return files

@@ -47,8 +47,7 @@ end
 
 --- Seconds, by the clock of the process.
 function _M.now()
-    local here = world_here and world_here()
-    return here and here:now() or real_now()
+    return _M.here():now()
 end
 
 
@@ -58,10 +57,7 @@ function real.now() return real_now() end
 function real.date() return os_time() end
 
 
---- The driver for the running coroutine.
-function real.driver()
-    return drivers.driver()
-end
+real.driver = drivers.driver
 
 
 --- May all coroutines of zklock.run be driven here? Not in an event loop.

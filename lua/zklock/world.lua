@@ -297,6 +297,22 @@ function World:expire(name)
 end
 
 
+-- --- coroutines that poll ---------------------------------------------------------------
+
+--- The moment at which a coroutine goes on that yields by itself, or sleeps for no time. It polls
+-- for something, so time has to go on, the faster the longer it polls.
+function World:next_poll(thread)
+    local polls = (self.polls[thread] or 0) + 1
+    self.polls[thread] = polls
+    return self:now() + min(POLL * 2 ^ (polls / POLLS), POLL_MAX)
+end
+
+
+function World:later(thread)
+    self.sleepers:add{ thread = thread, due = self:next_poll(thread) }
+end
+
+
 -- --- one thing at a time ------------------------------------------------------------------
 
 --- What can come next, in words.
@@ -343,20 +359,6 @@ end
 
 
 -- --- its beginning ------------------------------------------------------------------------
-
---- The moment at which a coroutine goes on that yields by itself, or sleeps for no time. It polls
--- for something, so time has to go on, the faster the longer it polls.
-function World:next_poll(thread)
-    local polls = (self.polls[thread] or 0) + 1
-    self.polls[thread] = polls
-    return self:now() + min(POLL * 2 ^ (polls / POLLS), POLL_MAX)
-end
-
-
-function World:later(thread)
-    self.sleepers:add{ thread = thread, due = self:next_poll(thread) }
-end
-
 
 local function refuse_wait()
     return select(2, failure("context", "a world of virtual time",

@@ -13,8 +13,7 @@ local function name(text, ...)
     for i, pod in ipairs{ ... } do addresses[i] = pod.hosts .. "\n" end
     local path = names .. "/" .. text
     if #addresses == 0 then return os.remove(path) end
-    files.write(path .. ".new", table.concat(addresses))
-    assert(os.rename(path .. ".new", path))
+    files.replace(path, table.concat(addresses))
 end
 
 -- A place at which the server can be reached. Made before the program, whose input it would keep

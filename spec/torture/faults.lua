@@ -146,10 +146,9 @@ network("delay", { "delay 60" }, "delay 0", 0.5, 1.5)
 
 --- The name of server n leads a place to another proxy, and nobody is at the old address.
 function faults.move(world, place, n)
-    local old, name = place.proxies[n], ("%s/zk%d"):format(place.names, n)
+    local old = place.proxies[n]
     place.proxies[n] = rig.proxy(world.server:host(n))
-    files.write(name .. ".new", place.proxies[n].hosts)
-    assert(os.rename(name .. ".new", name))
+    files.replace(("%s/zk%d"):format(place.names, n), place.proxies[n].hosts)
     if not old then return end
     place.gone, place.sums[n] = place.gone + old:counts().connect, 0
     if place.active == old then place.active = nil end

@@ -2,7 +2,8 @@
 # their transaction logs.
 #
 #   read_order(SERVERDIR...) → (\@order, \@lost)   transactions: { zxid, session, time, parts,
-#                                                  servers = those that logged it }
+#                                                  servers = those that logged it, kept = those
+#                                                  that still have it }
 #   a part: { what = create|delete|set|close, path, data, ephemeral, count, version }
 #
 # The servers must be down or at rest. DIR/data/version-2 has the logs, and DIR/data/taken what was
@@ -85,7 +86,7 @@ sub several {
 
 # Adds the transactions of a file to %$txn, by zxid.
 sub read_log {
-    my ($file, $server, $txn) = @_;
+    my ($file, $server, $txn, $kept) = @_;
     open my $log, '<:raw', $file or die "$file: $!\n";
     local $/;
     my $data = <$log>;
@@ -100,16 +101,19 @@ sub read_log {
             parts => [$parts_of{$type} ? $parts_of{$type}->($body) : ()],
         };
         $txn->{$zxid}{servers}{$server} = 1;
+        $txn->{$zxid}{kept}{$server} = 1 if $kept;
         $at += 13 + $length;
     }
 }
 
-# What the logs of all servers have, in order.
+# All transactions in order, also those that were cut off.
 sub read_logs {
-    my ($folder, @dirs) = @_;
+    my @dirs = @_;
     my %txn;
     for my $server (1 .. @dirs) {
-        read_log($_, $server, \%txn) for glob "$dirs[$server - 1]/data/$folder/log.*";
+        my $data = "$dirs[$server - 1]/data";
+        read_log($_, $server, \%txn, 1) for glob "$data/version-2/log.*";
+        read_log($_, $server, \%txn, 0) for glob "$data/taken/log.*";
     }
     return map { $txn{$_} } sort { $a <=> $b } keys %txn;
 }
@@ -126,17 +130,17 @@ sub read_snapshots {
 }
 
 sub committed {
-    my @dirs = @_;
+    my ($all, @dirs) = @_;
     my @snapshots = read_snapshots(@dirs);
     my ($next, @committed); # the next one behind it that most servers have
-    for my $txn (reverse read_logs('version-2', @dirs)) {
-        my %known = %{ $txn->{servers} };
+    for my $txn (reverse grep { $_->{kept} } @$all) {
+        my %known = %{ $txn->{kept} };
         for (@snapshots) {
             my ($server, $last) = @$_;
             $known{$server} = 1 if $last >= $txn->{zxid} && $last >> 32 == epoch($txn);
         }
         my $most = 2 * keys %known > @dirs;
-        my $goes_on = $next && grep { $next->{servers}{$_} } keys %{ $txn->{servers} };
+        my $goes_on = $next && grep { $next->{kept}{$_} } keys %{ $txn->{kept} };
         unshift @committed, $txn if $most || $goes_on;
         $next = $txn if $most;
     }
@@ -206,7 +210,7 @@ sub apply {
     my ($history, $txn) = @_;
     my ($undo, $fits) = ([], 1);
     for my $part (@{ $txn->{parts} }) {
-        $fits &&= $apply{ $part->{what} }->($undo, $txn, $part);
+        $fits = $apply{ $part->{what} }->($undo, $txn, $part) && $fits;
     }
     push @$history, [$txn, $undo];
     return $fits;
@@ -234,13 +238,13 @@ sub cut {
 sub read_order {
     my @dirs = @_;
     my $history = [];
-    for my $txn (committed(@dirs)) {
+    my @all = read_logs(@dirs);
+    for my $txn (committed(\@all, @dirs)) {
         apply($history, $txn) or cut($history);
     }
     my @order = map { $_->[0] } @$history;
     my %stays = map { $_->{zxid} => 1 } @order;
-    my @lost = grep { !$stays{ $_->{zxid} } && 2 * keys %{ $_->{servers} } > @dirs }
-        read_logs('{version-2,taken}', @dirs);
+    my @lost = grep { !$stays{ $_->{zxid} } && 2 * keys %{ $_->{servers} } > @dirs } @all;
     return (\@order, \@lost);
 }
 

@@ -97,7 +97,8 @@ happened($_) for @$order;
 for my $txn (@$order, @$lost) {
     $made{ $txn->{session} }{ $_->{path} } = 1 for grep { $_->{what} eq 'create' } @{ $txn->{parts} };
 }
+my $next = 0; # in the order, behind what was lost
 for my $txn (@$lost) {
-    my ($next) = grep { $_->{zxid} > $txn->{zxid} } @$order;
-    lost($txn, $next);
+    $next++ while $next < @$order && $order->[$next]{zxid} < $txn->{zxid};
+    lost($txn, $order->[$next]);
 }

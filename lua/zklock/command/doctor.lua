@@ -106,12 +106,15 @@ local function answer(server, word)
 end
 
 
--- The server's version and mode. Servers answer this word by default.
+-- The server's version and mode, and the version of one in an ensemble. Servers answer this word by
+-- default.
 local function introduction(server)
     local text = answer(server, "srvr")
     local version, mode = text:match("version: ([%d.]+)"), text:match("Mode: (%w+)")
-    return version and mode and ("%s, %s"):format(version, mode)
-        or "does not say what it is (srvr is not in its 4lw.commands.whitelist)"
+    if not (version and mode) then
+        return "does not say what it is (srvr is not in its 4lw.commands.whitelist)"
+    end
+    return ("%s, %s"):format(version, mode), mode ~= "standalone" and version
 end
 
 
@@ -127,10 +130,9 @@ end
 
 
 -- Servers of an ensemble may lose writes before 3.9.4.
-function Doctor:version(name, text)
-    local major, minor, patch, mode = text:match "^(%d+)%.(%d+)%.?(%d*), (%w+)"
-    if not major or mode == "standalone" then return end
-    if major * 1e6 + minor * 1e3 + (tonumber(patch) or 0) >= 3009004 then return end
+function Doctor:version(name, version)
+    local major, minor, patch = version:match "^(%d+)%.(%d+)%.?(%d*)"
+    if not major or major * 1e6 + minor * 1e3 + (tonumber(patch) or 0) >= 3009004 then return end
     self:say("note", name, "before 3.9.4 servers that are killed around an election can lose "
         .. "writes: see \"Writes that servers lose\" in docs/production.md")
 end
@@ -146,10 +148,10 @@ function Doctor:server(name)
     end
     local asked, granted, quick = self.given.timeout or ASKED, session:timeout(), latency(session)
     session:close()
-    local text = introduction(name)
+    local text, version = introduction(name)
     self:say("ok", name, "%s, %s, session timeout %g s", text,
         quick and ("%.1f ms"):format(quick * 1000) or "no answer to a read", granted)
-    self:version(name, text)
+    if version then self:version(name, version) end
     if abs(granted - asked) > 0.001 then
         self:say("note", name, "%g s were asked for: see minSessionTimeout, maxSessionTimeout and "
             .. "tickTime in its zoo.cfg", asked)

@@ -3,7 +3,6 @@
 local ipairs = ipairs
 local huge, max = math.huge, math.max
 
-local ROUNDED = 2e-9 -- seconds that a number of nanoseconds may lack
 local HOW = 2 -- of the world's random numbers: faults (see zklock.world.faults)
 
 local inflict = {}
@@ -29,7 +28,7 @@ function inflict.kill(self, process)
 end
 
 
--- Its sessions have a connection again; not `all`: those that were cut off with it.
+-- Its sessions have a connection again, without `all` only those that were cut off with it.
 local function heal(self, process, all)
     local done = process.cut_until > self:now()
     for _, session in ipairs(process.sessions) do
@@ -50,13 +49,11 @@ function inflict.cut(self, process, seconds)
     local silently = self.core:draw(HOW, 2) == 1
     self:tell(process, "is cut off%s", seconds and (" for %g s"):format(seconds) or "")
     for _, session in ipairs(process.sessions) do process:cut(session, silently) end
-    process.cut_until = max(process.cut_until, seconds and self:now() + seconds or huge)
+    local due = seconds and self:now() + seconds or huge
+    process.cut_until = max(process.cut_until, due)
     if not seconds then return end
-    self:schedule(self:now() + seconds, function()
-        local due = process.cut_until
-        if not process.over and due > 0 and due <= self:now() + ROUNDED then
-            heal(self, process, false)
-        end
+    self:schedule(due, function()
+        if not process.over and process.cut_until == due then heal(self, process, false) end
     end)
 end
 
