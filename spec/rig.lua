@@ -371,7 +371,8 @@ function Server:ask(word, n)
 end
 
 
---- The ephemeral nodes under a path, as the server lists them.
+--- The ephemeral nodes under a path, as the server lists them. Its list may show one half of a
+-- transaction: 2 of 100 lists asked for beside a busy writer did.
 function Server:nodes(path)
     local nodes = {}
     for line in self:ask("dump"):gmatch("[^\n]+") do
