@@ -606,6 +606,7 @@ $(LINT)/flags: lint-flags
 lint-actions:
 	@! grep -nHE 'case +\(?ZKL_DO_' $(filter-out src/core/% src/session/%,$(C_FILES)) || \
 		{ echo 'only src/session may carry out what a claim asks for'; exit 1; }
+	@! ls -d ./-* 2>/dev/null || { echo 'a command made a file named as an option'; exit 1; }
 
 format:
 	clang-format -i $(C_FILES)

@@ -599,6 +599,9 @@ describe("a world", function()
         end
         local result = simulate(program, { seeds = 1, limit = { steps = 1000 } })
         assert.matches("not over after 1000 steps", result.first.problem)
+        local world = zklock.world(program, { limit = { steps = 1000 } })
+        while world:step() do end
+        assert.equal(result.first.problem, world.problem)
         result = simulate(function(world)
             world:process("sleeper", function() zklock.sleep(1e6) end)
         end, { seeds = 1, limit = { seconds = 100 } })
@@ -711,6 +714,22 @@ describe("a schedule is wrong", function()
     it("if a coroutine goes on for ever while time stands still, which is named", function()
         local first = first_of(of_one(function(world) while true do world:pause() end end))
         assert.equal("p makes no progress: 10000 turns while time stands still", first.problem)
+        first = first_of(function(world)
+            local function again() world:at(world:now(), again) end
+            world:at(1, again)
+        end)
+        assert.equal("world:at() makes no progress: 10000 turns while time stands still",
+                     first.problem)
+    end)
+
+    it("not if much happens at one time", function()
+        local count = 0
+        local result = simulate(of_one(function(world)
+            for _ = 1, 20000 do world:at(1, function() count = count + 1 end) end
+            zklock.sleep(2)
+        end), { seeds = 1 })
+        assert.is_nil(result.first)
+        assert.equal(20000, count)
     end)
 
     it("if an error says that something was interrupted", function()

@@ -152,11 +152,18 @@ function Run:stop()
 end
 
 
-function Run:start(fn, ...)
+--- A task of it, which is not ready.
+function Run:new_task(fn)
     local thread = create(fn)
     self.live, self.started = self.live + 1, self.started + 1
     self.tasks[thread] = self.started
     self.scheduler.run_of[thread] = self
+    return thread
+end
+
+
+function Run:start(fn, ...)
+    local thread = self:new_task(fn)
     self.scheduler:add{ thread = thread, arguments = { n = select("#", ...), ... } }
 end
 

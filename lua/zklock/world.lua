@@ -28,7 +28,6 @@ local error, ipairs, pairs = error, ipairs, pairs
 local select, setmetatable = select, setmetatable
 local min = math.min
 
-local OWN = 3 -- of the world's random numbers: the tests' choices, the program's
 local WEAK = { __mode = "k" }
 local SLACK = 100 -- packets that may follow each other without a change at a server
 local POLL, POLL_MAX = 0.0001, 1 -- seconds between two looks of a coroutine that polls
@@ -56,7 +55,8 @@ local MESSAGES = 2000 -- that a world with a story keeps, at most
 ---@field nobody zklock.InWorld what code of no process gets
 ---@field story? string[]
 ---@field messages? zklock.Message[] of a world that is over
----@field steps integer
+---@field steps integer turns of coroutines
+---@field follows integer how many events led to this one, each at the time of the one before it
 ---@field sections integer locks that were granted
 ---@field print integer of the steps, see print_step()
 ---@field active_at number when a coroutine ran, a process heard something, or something was due
@@ -164,10 +164,10 @@ end
 --- As math.random: a number below 1; from 1 to m; from m to n.
 function World:random(m, n)
     if not self.core then misuse.refuse("the world is over") end
-    if m == nil and n == nil then return self.core:fraction(OWN) end
+    if m == nil and n == nil then return self.core:fraction("program") end
     options.range(m, n)
     if n == nil then m, n = 1, m end
-    return m - 1 + self.core:draw(OWN, n - m + 1)
+    return m - 1 + self.core:draw("program", n - m + 1)
 end
 
 
@@ -187,7 +187,7 @@ end
 
 -- Calls fn() then.
 function World:schedule(at, fn)
-    self.events:add{ due = at, fn = fn }
+    self.events:add{ due = at, fn = fn, follows = self.follows }
 end
 
 
@@ -405,6 +405,7 @@ local function new(fn, opts)
         longest = 1, -- session timeout
         slack = SLACK * opts.faults.delay, -- seconds that packets may take on their ways
         steps = 0,
+        follows = 0,
         sections = 0,
         print = 0,
         polls = setmetatable({}, WEAK),

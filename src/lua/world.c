@@ -63,10 +63,10 @@ static int date(lua_State *L) {
     return 1;
 }
 
+/* A use of random numbers: the order of coroutines, faults, how these strike, world:random(). */
 static unsigned check_stream(lua_State *L) {
-    lua_Integer stream = luaL_checkinteger(L, 2);
-    luaL_argcheck(L, stream >= 0 && stream < ZKL_WORLD_STREAMS, 2, "no such stream");
-    return (unsigned)stream;
+    static const char *const streams[ZKL_WORLD_STREAMS + 1] = {"order", "faults", "how", "program"};
+    return (unsigned)luaL_checkoption(L, 2, NULL, streams);
 }
 
 /* world:draw(stream, bound) -> an integer from 1 to `bound` */

@@ -6,8 +6,6 @@
 local ipairs, setmetatable = ipairs, setmetatable
 local huge, log, min = math.huge, math.log, math.min
 
-local FAULTS = 1 -- of the world's random numbers
-
 ---@class zklock.Fault
 ---@field kind "stop"|"kill"|"cut"|"expire"
 ---@field process string
@@ -51,9 +49,9 @@ local function draw(self, process, kind)
     return {
         kind = kind,
         process = process,
-        left = -log(1 - core:fraction(FAULTS)) / wish.per_second,
-        at_end = core:draw(FAULTS, 2) == 1,
-        lasts = wish.longest and (1 - core:fraction(FAULTS)) * wish.longest,
+        left = -log(1 - core:fraction("faults")) / wish.per_second,
+        at_end = core:draw("faults", 2) == 1,
+        lasts = wish.longest and (1 - core:fraction("faults")) * wish.longest,
     }
 end
 
@@ -179,10 +177,10 @@ end
 -- (Groce et al., Swarm testing, 2012).
 local function choose(core, wanted)
     if #wanted < 2 then return wanted end
-    if core:draw(FAULTS, 2) == 1 then return { wanted[core:draw(FAULTS, #wanted)] } end
+    if core:draw("faults", 2) == 1 then return { wanted[core:draw("faults", #wanted)] } end
     local some = {}
     for _, kind in ipairs(wanted) do
-        if core:draw(FAULTS, 2) == 1 then some[#some + 1] = kind end
+        if core:draw("faults", 2) == 1 then some[#some + 1] = kind end
     end
     return some
 end

@@ -3,8 +3,6 @@
 local ipairs = ipairs
 local huge, max = math.huge, math.max
 
-local HOW = 2 -- of the world's random numbers: faults (see zklock.world.faults)
-
 local inflict = {}
 
 function inflict.stop(self, process, seconds)
@@ -46,7 +44,7 @@ end
 
 
 function inflict.cut(self, process, seconds)
-    local silently = self.core:draw(HOW, 2) == 1
+    local silently = self.core:draw("how", 2) == 1
     self:tell(process, "is cut off%s", seconds and (" for %g s"):format(seconds) or "")
     for _, session in ipairs(process.sessions) do process:cut(session, silently) end
     local due = seconds and self:now() + seconds or huge

@@ -4,12 +4,10 @@ local ipairs, pairs, unpack = ipairs, pairs, table.unpack or unpack
 local huge, max, min = math.huge, math.max, math.min
 local concat, sort = table.concat, table.sort
 
-local WHO = 0 -- of the world's random numbers: who runs next
-
 local ROUNDED = 2e-9 -- seconds that a number of nanoseconds may lack
 
 local QUIET = 2 -- session timeouts in which nothing happens, until nothing is to be expected
-local STILL = 10000 -- turns of one coroutine while time stands still
+local STILL = 10000 -- turns of one coroutine, or of world:at(), while time stands still
 
 
 -- What each process waits for that has not ended.
@@ -54,8 +52,8 @@ local function process_of(self, entry)
 end
 
 
--- False: the coroutine has had so many turns at one time.
-local function makes_progress(self, thread, now)
+-- Counts a turn of a coroutine. False: it has had too many while time stood still.
+local function count_turn(self, thread, now)
     if now ~= self.instant then
         self.instant, self.first, self.turns = now, thread, nil
         return true
@@ -63,6 +61,12 @@ local function makes_progress(self, thread, now)
     local turns = self.turns or { [self.first] = 1 }
     turns[thread], self.turns = (turns[thread] or 0) + 1, turns
     return turns[thread] < STILL
+end
+
+
+local function stands_still(self, process)
+    self:fail(("%s makes no progress: %d turns while time stands still"):format(
+        process and process.name or "world:at()", STILL), process)
 end
 
 
@@ -82,9 +86,10 @@ local function turn(self, place)
         return
     end
     local now = self:now()
-    if not makes_progress(self, entry.thread, now) then
-        return self:fail(("%s makes no progress: %d turns while time stands still"):format(
-            process.name, STILL), process)
+    if not count_turn(self, entry.thread, now) then return stands_still(self, process) end
+    self.steps = self.steps + 1
+    if self.steps > self.limit.steps then
+        return self:fail(("it is not over after %d steps"):format(self.limit.steps))
     end
     local arguments = entry.arguments
     entry.woken = true
@@ -101,9 +106,12 @@ local function look(self)
     local event = events:first()
     while event and event.due <= now do
         events:shift()
+        self.follows = event.follows + 1
+        if self.follows > STILL then return stands_still(self) end
         event.fn()
         event = events:first()
     end
+    self.follows = 0
     self.faults:look(now)
 end
 
@@ -173,10 +181,7 @@ end
 
 -- One thing: with `place` that coroutine of those that are ready, else as the seed chooses.
 local function go_on(self, place, most)
-    self.steps = self.steps + 1
-    if self.steps > self.limit.steps then
-        self:fail(("it is not over after %d steps"):format(self.limit.steps))
-    elseif self.ready[1] then turn(self, place or self.core:draw(WHO, #self.ready))
+    if self.ready[1] then turn(self, place or self.core:draw("order", #self.ready))
     elseif self.live > 0 or self.events:first() then advance(self, most)
     else finish(self) end
 end

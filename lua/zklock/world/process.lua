@@ -139,12 +139,9 @@ end
 function Process:make_calls()
     if self.calling or not self.calls[1] or self.over then return end
     self.calling = true
-    self.run:start(call_all, self)
-    local ready = self.world.ready
-    local entry = ready[#ready]
-    ready[#ready] = nil
+    local task = self.run:new_task(call_all)
     here.act(self)
-    self.world:resume(entry.thread, self)
+    self.world:resume(task, self)
     here.act(nil)
 end
 
