@@ -599,9 +599,9 @@ describe("a world", function()
         end
         local result = simulate(program, { seeds = 1, limit = { steps = 1000 } })
         assert.matches("not over after 1000 steps", result.first.problem)
-        local world = zklock.world(program, { limit = { steps = 1000 } })
-        while world:step() do end
-        assert.equal(result.first.problem, world.problem)
+        local stepped = zklock.world(program, { limit = { steps = 1000 } })
+        while stepped:step() do end
+        assert.equal(result.first.problem, stepped.problem)
         result = simulate(function(world)
             world:process("sleeper", function() zklock.sleep(1e6) end)
         end, { seeds = 1, limit = { seconds = 100 } })

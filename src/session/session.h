@@ -229,7 +229,7 @@ struct zkl_totals {
 /* The meters of names for which there is no memory, or no place, are left out. */
 void zkl_totals_add(struct zkl_totals *totals, zkl_session *session);
 void zkl_totals_merge(struct zkl_totals *to, const struct zkl_totals *from);
-void zkl_totals_clear(struct zkl_totals *totals); /* frees what it refers to */
+void zkl_totals_clear(struct zkl_totals *totals); /* frees its names */
 
 /*
  * Bytes of node paths, and of watched paths of others' nodes, that one session may have. A

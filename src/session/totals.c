@@ -57,5 +57,5 @@ void zkl_totals_add(struct zkl_totals *totals, zkl_session *session) {
 
 void zkl_totals_clear(struct zkl_totals *totals) {
     for (size_t i = 0; i < totals->named_count; i++) free(totals->named[i]);
-    *totals = (struct zkl_totals){0};
+    totals->named_count = 0;
 }

@@ -88,6 +88,7 @@ static int prepare(void) {
     if (registered != process) { /* the list is the parent's */
         clients = NULL;
         zkl_totals_clear(&ended);
+        ended = (struct zkl_totals){0};
     }
     registered = process;
     return 0;
