@@ -42,16 +42,23 @@ local function listen(process, proxy)
 end
 
 
-local function in_reality(sources)
-    local said, processes, proxies = {}, {}, {}
-    local root = rig.path()
+-- The processes of a program, each with its proxy.
+local function start(sources)
+    local started, root = {}, rig.path()
     rig.shared():foreign("create %s ''", root)
     for i, source in ipairs(sources) do
-        proxies[i] = rig.proxy_for_test(rig.shared().hosts)
-        local hosts = proxies[i].hosts .. root
-        processes[i] = program.start(hosts, OWN_WORDS .. source, { input = true })
+        local proxy = rig.proxy(rig.shared().hosts)
+        local process = program.start(proxy.hosts .. root, OWN_WORDS .. source, { input = true })
+        started[i] = { process = process, proxy = proxy }
     end
-    for i, process in ipairs(processes) do said[i] = listen(process, proxies[i]) end
+    return started
+end
+
+
+-- Each line that its processes say.
+local function in_reality(started)
+    local said = {}
+    for i, each in ipairs(started) do said[i] = listen(each.process, each.proxy) end
     return said
 end
 
@@ -190,14 +197,21 @@ local PROGRAMS = {
 
 
 describe("both ways", function()
-    after_each(rig.close_sessions)
+    local started = {}
 
-    for _, each in ipairs(PROGRAMS) do
+    -- Most of their time they wait, so those that ask for nothing run at once.
+    setup(function()
+        for i, each in ipairs(PROGRAMS) do
+            if not each[2]:find "inflict" then started[i] = start{ each[2], each[3] } end
+        end
+    end)
+    teardown(rig.close_sessions)
+
+    for i, each in ipairs(PROGRAMS) do
         it(each[1], function()
-            local sources = { each[2], each[3] }
-            local said = in_reality(sources)
+            local said = in_reality(started[i] or start{ each[2], each[3] })
             assert.is_truthy(said[#said][1])
-            for seed = 1, 20 do assert.same(said, in_a_world(sources, seed)) end
+            for seed = 1, 20 do assert.same(said, in_a_world({ each[2], each[3] }, seed)) end
         end)
     end
 end)

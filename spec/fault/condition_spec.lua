@@ -1,5 +1,5 @@
 -- Conditions in trouble: requests and replies that get lost, sessions that end, folders that
--- refuse.
+-- refuse. (spec/losses_spec.lua loses each packet.)
 local conditions = require "spec.conditions"
 local fault = require "spec.fault.fault"
 local rig = require "spec.rig"
@@ -31,14 +31,6 @@ local function assert_cut()
     rig.wait_for("the fault", function() return a:stats().reconnects > 0 end)
 end
 
-local FAULTS = { "drop-reply", "drop-request", "cut-after" }
-
-local function each_fault(requests, fn)
-    for _, request in ipairs(requests) do
-        for _, kind in ipairs(FAULTS) do fn(("%s %s"):format(kind, request)) end
-    end
-end
-
 -- Has a session hold the lock: the lease, and the session's objects.
 local function holding(session, name)
     local lock, condition = scene:side(session, name)
@@ -51,7 +43,8 @@ local function waits() assert.is_true((scene:await(a))) end
 
 describe("a wait in a condition", function()
     -- multi 1 finds no folder.
-    each_fault({ "multi 1", "multi 2", "createContainer 1", "getData 1" }, function(loss)
+    for _, loss in ipairs{ "drop-request multi 1", "drop-reply multi 2",
+                           "cut-after createContainer 1", "drop-reply getData 1" } do
         it("begins once, and hears its signal, in spite of " .. loss, function()
             zklock.run(function()
                 local lease, condition = holding(a)
@@ -70,9 +63,9 @@ describe("a wait in a condition", function()
             end)
             scene:nothing_left(a, b, c)
         end)
-    end)
+    end
 
-    each_fault({ "multi 1", "multi 2" }, function(loss)
+    for _, loss in ipairs{ "drop-request multi 1", "drop-reply multi 2" } do
         it("whose deadline passes meanwhile leaves nothing, after " .. loss, function()
             local lease, condition, lock = holding(a)
             quiet()
@@ -84,9 +77,10 @@ describe("a wait in a condition", function()
             scene:nothing_left(a, b, c)
             assert.equal("held", rig.hold(lock):state())
         end)
-    end)
+    end
 
-    each_fault({ "create2 1", "getChildren 1", "delete 1" }, function(loss)
+    for _, loss in ipairs{ "drop-reply create2 1", "cut-after getChildren 1",
+                           "drop-request delete 1" } do
         it("comes back, once, in spite of " .. loss, function()
             zklock.run(function()
                 local lease, condition = holding(a)
@@ -104,7 +98,7 @@ describe("a wait in a condition", function()
             end)
             scene:nothing_left(a, b, c)
         end)
-    end)
+    end
 
     it("hears a signal that was given while there was no connection", function()
         zklock.run(waits, function()
@@ -224,11 +218,12 @@ describe("a signal", function()
         assert.is_true(signalled("signal", "drop-reply multi 1", { b }) <= 1)
     end)
 
-    each_fault({ "multi 1", "getChildren 1", "getData 2" }, function(loss)
+    for _, loss in ipairs{ "drop-reply multi 1", "drop-request getChildren 1",
+                           "drop-reply getData 2" } do
         it("to all wakes each, in spite of " .. loss, function()
             assert.is_true(signalled("broadcast", loss, { b, c, b, c }) <= 4)
         end)
-    end)
+    end
 
     it("has its own deadline, and the lease stays", function()
         local lease, condition = holding(a)
@@ -293,7 +288,8 @@ describe("a waiter that gives up", function()
     end
 
     -- The list, and the transaction that passes it on.
-    each_fault({ "getChildren 1", "multi 1", "delete 1" }, function(loss)
+    for _, loss in ipairs{ "drop-reply getChildren 1", "drop-reply multi 1",
+                           "cut-after delete 1" } do
         it("passes its signal on once, in spite of " .. loss, function()
             local lease
             interrupted(function()
@@ -306,16 +302,14 @@ describe("a waiter that gives up", function()
                 lease:release()
             end)
         end)
-    end)
+    end
 
-    each_fault({ "delete 1" }, function(loss)
-        it("without a signal wakes nobody, in spite of " .. loss, function()
-            interrupted(function() proxy:command(loss) end, function(second)
-                assert_cut()
-                scene:waiting(1)
-                assert.is_nil(second())
-                assert.equal(1, scene:wake(c))
-            end)
+    it("without a signal wakes nobody, though the reply to its delete is lost", function()
+        interrupted(function() proxy:command "drop-reply delete 1" end, function(second)
+            assert_cut()
+            scene:waiting(1)
+            assert.is_nil(second())
+            assert.equal(1, scene:wake(c))
         end)
     end)
 
