@@ -4,11 +4,13 @@
 --   lua5.4 spec/mutants/machine.lua COUNT SEED [file ...]   from the top, by mutants.mk
 --
 -- With files: all mutants of these. Else all of those that COMPLETE names, and COUNT of the others,
--- drawn by the seed. One check after the other judges a mutant, until one kills it: C tests,
--- schedules of the simulator, both with sanitizers, worlds. What survives is to be in
--- equivalent.txt, with its reason; an entry there that is killed, or is of no mutant any more,
--- fails, too. Verdicts stay in build/mutants/machine/results.tsv, as long as neither the sources
--- nor the check's tests change: a run that was interrupted goes on.
+-- drawn by the seed. One check after the other judges a mutant, until KILLS (1) of them kill it: C
+-- tests, schedules of the simulator, both with sanitizers, worlds, servers in memory. A survivor is
+-- to be in equivalent.txt, with its reason; an entry there that is killed, or is of no mutant any
+-- more, fails, too. With KILLS=2 a table shows what each check alone kills. PARTS=20 takes a
+-- twentieth of them; which one depends on the sources. Verdicts stay in
+-- build/mutants/machine/results.tsv, as long as neither the sources nor the check's tests change: a
+-- run that was interrupted goes on.
 
 local files = require "spec.files"
 local ranks = require "spec.mutants.ranks"
@@ -18,6 +20,7 @@ local switch = require "spec.mutants.switch"
 local FOLDER = os.getenv "BUILD" .. "/mutants/machine"
 local PLAIN, ASAN = FOLDER .. "/plain", FOLDER .. "/asan"
 local JOBS = os.getenv "JOBS" or 2 -- at a time
+local KILLS, PARTS = tonumber(os.getenv "KILLS" or 1), tonumber(os.getenv "PARTS" or 1)
 local COMPLETE = shell.words("clock.c clock.h line.c line.h name.c name.h permits.c claim.c " ..
                              "claim.h claim_way.c claim_replies.c claim_steps.h batch.c " ..
                              "unfair.c condition.c lookahead.c crowd.c")
@@ -27,11 +30,15 @@ local SANITIZE = "-fsanitize=address,undefined -fno-sanitize-recover=all -D_FORT
 local PLANTED = { file = "src/core/clock.c", in_ = "zkl_clock_phase",
                   text = "clock->connected && now < clock->certain",
                   after = "clock->connected && !(now < clock->certain)" }
-local WORLDS = [[(cd %s && ulimit -S -t 300 &&
+-- How a spec runs, by the kind of server.
+local RUN = {
+    world = "lua5.4 spec/in_world.lua --exclude-tags=nginx,server,real",
+    memory = "timeout -k 5 300 lua5.4 $(command -v busted) --exclude-tags=nginx,server,slow,clock",
+}
+local SPECS = [[(cd %s && ulimit -S -t 300 &&
     export LUA_PATH="lua/?.lua;lua/?/init.lua;./?.lua;;" &&
     export LUA_CPATH="./?.so;;" ZKLOCK_LUA=lua5.4 ZKLOCK_SERVER=memory SEED=1 ZKL_MUTANT=%d &&
-    for spec in %s; do lua5.4 spec/in_world.lua --exclude-tags=nginx,server,real -o TAP $spec ||
-    { echo "died: $spec"; exit 1; }; done)]]
+    for spec in %s; do %s -o TAP $spec || { echo "died: $spec"; exit 1; }; done)]]
 
 
 -- --- the mutants ------------------------------------------------------------------------------
@@ -126,9 +133,10 @@ end
 
 -- --- the checks -------------------------------------------------------------------------------
 
--- Prints what judge.h says, for one mutant after the other.
-local function judge_by_worlds(id)
-    local output, status = shell.run(WORLDS, PLAIN, id, os.getenv "IN_WORLDS")
+-- Prints what judge.h says, of one mutant.
+local function judge_by_specs(kind, id)
+    local specs = os.getenv(kind == "world" and "IN_WORLDS" or "IN_MEMORY")
+    local output, status = shell.run(SPECS, PLAIN, id, specs, RUN[kind])
     local why = output:match "\nnot ok %d+ %- ([^\n]+)" or output:match "died: (%S+)"
     print(("%d\t%s\t0\t%s"):format(id, status == 0 and "survived" or "killed",
                                   status == 0 and "" or why or "ends early"))
@@ -142,7 +150,8 @@ local CHECKS = {
     { "C test of all states", PLAIN .. "/judge_table", 1, "spec/core" },
     { "C tests, sanitized", ASAN .. "/judge_units", 8, "spec/core spec/session" },
     { "schedules, sanitized", ASAN .. "/judge_schedules", 4, "spec/sim" },
-    { "worlds", "lua5.4 spec/mutants/machine.lua --worlds", 1, "lua spec/*.lua" },
+    { "worlds", "lua5.4 spec/mutants/machine.lua --by world", 1, "lua spec/*.lua" },
+    { "memory", "lua5.4 spec/mutants/machine.lua --by memory", 1, "lua spec/*.lua spec/fault" },
 }
 
 
@@ -248,15 +257,17 @@ local function check_the_switch(list)
 end
 
 
--- Asks the checks about the mutants; each gets `killed_by` and `why`, or neither.
+-- Asks the checks about the mutants; each gets the names of those that kill it in `killers`, and
+-- `why` the first did.
 local function judge(chosen, judged)
     local results, left = remembered(), chosen
+    for _, mutant in ipairs(chosen) do mutant.killers = {} end
     local log = assert(io.open(FOLDER .. "/results.tsv", "a"))
     log:setvbuf "line"
     for _, check in ipairs(CHECKS) do
         local known, ids, survivors, seconds, killed = results[check[1]], {}, {}, 0, 0
         for _, mutant in ipairs(left) do
-            local needless = check[1] == "worlds" and judged(mutant)
+            local needless = check[2]:find "%-%-by" and judged(mutant)
             if not known[mutant.id] and not needless then ids[#ids + 1] = mutant.id end
         end
         ask(check, ids, function(id, ...)
@@ -267,16 +278,16 @@ local function judge(chosen, judged)
             local found = known[mutant.id] or { "survived", 0 }
             seconds = seconds + found[2]
             if found[1] == "killed" then
-                mutant.killed_by, mutant.why, killed = check[1], found[3], killed + 1
-            else
-                survivors[#survivors + 1] = mutant
+                killed = killed + 1
+                mutant.why = mutant.why or found[3]
+                mutant.killers[#mutant.killers + 1] = check[1]
             end
+            if #mutant.killers < KILLS then survivors[#survivors + 1] = mutant end
         end
         print(("%-22s killed %5d of %5d, %6.0f s"):format(check[1], killed, #left, seconds))
         left = survivors
     end
     log:close()
-    return left
 end
 
 
@@ -336,13 +347,36 @@ local function choose(list, count, seed, wanted)
     for i, mutant in ipairs(ranks.sorted(seed, rest)) do
         if i <= count then chosen[#chosen + 1] = mutant end
     end
-    return chosen
+    return ranks.part(chosen, PARTS)
 end
 
 
 local function told(mutant)
     return ("%s:%d: %s\n-   %s\n+   %s"):format(mutant.file, mutant.line, mutant.in_, mutant.text,
                                                mutant.after)
+end
+
+
+-- Of each check: how many mutants it kills, and how many no other one of those asked does.
+local function print_matrix(chosen)
+    local kills, alone = {}, {}
+    for _, mutant in ipairs(chosen) do
+        local room, killers = mutant.file:match "^src/(%w+)", mutant.killers
+        for _, check in ipairs(killers) do
+            local row = check .. "\t" .. room
+            kills[row] = (kills[row] or 0) + 1
+            if not killers[2] then alone[row] = (alone[row] or 0) + 1 end
+        end
+    end
+    print "\nof core and session: killed, and by no other check of those asked"
+    for _, check in ipairs(CHECKS) do
+        local words = { ("%-22s"):format(check[1]) }
+        for _, room in ipairs{ "core", "session" } do
+            local row = check[1] .. "\t" .. room
+            words[#words + 1] = ("%6d %6d"):format(kills[row] or 0, alone[row] or 0)
+        end
+        print(table.concat(words, "   "))
+    end
 end
 
 
@@ -354,9 +388,10 @@ local function report(list, chosen, equivalents)
     end
     for _, mutant in ipairs(chosen) do
         local entry = entry_of(equivalents, mutant)
-        if entry and not mutant.killed_by then
+        local killed = mutant.killers[1]
+        if entry and not killed then
             equal = equal + 1
-        elseif entry or not mutant.killed_by then
+        elseif entry or not killed then
             failed = failed + 1
             local what = entry and "listed as equivalent, but killed: " .. mutant.why or "survives"
             print(("\n%s\n%s"):format(told(mutant), what))
@@ -377,14 +412,15 @@ end
 
 local function main()
     io.stdout:setvbuf "line"
-    if arg[1] == "--worlds" then
-        judge_by_worlds(tonumber(arg[2]))
+    if arg[1] == "--by" then
+        judge_by_specs(arg[2], tonumber(arg[3]))
         return true
     end
     local list, equivalents = prepare(), entries()
     local chosen = choose(list, tonumber(arg[1]), tonumber(arg[2]), { table.unpack(arg, 3) })
     check_the_switch(list)
     judge(chosen, function(mutant) return entry_of(equivalents, mutant) end)
+    if KILLS > 1 then print_matrix(chosen) end
     return report(list, chosen, equivalents)
 end
 

@@ -9,6 +9,7 @@
 
 local catch = require "spec.mutants.catch"
 local mutant = require "spec.mutants.mutant"
+local ranks = require "spec.mutants.ranks"
 local shell = require "spec.mutants.shell"
 
 local JOBS = os.getenv "JOBS" or 2 -- at a time
@@ -18,18 +19,9 @@ local brief = PARTS[arg[3]] -- one catch of a mutant is enough
 
 -- --- which ----------------------------------------------------------------------------
 
--- Which of so many parts of the rows; the same as long as the sources are.
-local function part_of(parts)
-    local sum = shell.must("cat src/*/*.[ch] spec/sim/* | cksum"):match "^%d+"
-    return parts > 1 and tonumber(sum) % parts or 0
-end
-
-
 local function chosen(rows, arguments)
     local core_only = PARTS[arguments[1]]
-    local names, list, eligible = {}, {}, 0
-    local parts = core_only and not arguments[2] and core_only or 1
-    local part = part_of(parts)
+    local names, list = {}, {}
     for i = core_only and 2 or 1, #arguments do
         assert(rows[arguments[i]], "no such mutant: " .. arguments[i])
         names[arguments[i]] = true
@@ -37,12 +29,9 @@ local function chosen(rows, arguments)
     for _, row in ipairs(rows) do
         local wanted = not next(names) or names[row.name]
         local needs_spec = row.catch and row.catch.spec
-        if wanted and not (core_only and needs_spec) then
-            eligible = eligible + 1
-            if eligible % parts == part then list[#list + 1] = row end
-        end
+        if wanted and not (core_only and needs_spec) then list[#list + 1] = row end
     end
-    return list
+    return ranks.part(list, core_only and not arguments[2] and core_only or 1)
 end
 
 
