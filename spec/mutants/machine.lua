@@ -146,9 +146,9 @@ end
 -- How many mutants each process takes; what a verdict depends on, besides src.
 local CHECKS = {
     { "C tests", PLAIN .. "/judge_units", 50, "spec/core spec/session" },
-    { "schedules", PLAIN .. "/judge_schedules", 4, "spec/sim" },
     { "C test of all states", PLAIN .. "/judge_table", 1, "spec/core" },
     { "C tests, sanitized", ASAN .. "/judge_units", 8, "spec/core spec/session" },
+    { "schedules", PLAIN .. "/judge_schedules", 4, "spec/sim" },
     { "schedules, sanitized", ASAN .. "/judge_schedules", 4, "spec/sim" },
     { "worlds", "lua5.4 spec/mutants/machine.lua --by world", 1, "lua spec/*.lua" },
     { "memory", "lua5.4 spec/mutants/machine.lua --by memory", 1, "lua spec/*.lua spec/fault" },
@@ -257,15 +257,35 @@ local function check_the_switch(list)
 end
 
 
--- Asks the checks about the mutants; each gets the names of those that kill it in `killers`, and
--- `why` the first did.
+-- C tests, schedules, ...: what a check belongs to.
+local function level_of(check)
+    return check[1]:find "^C test" and "C tests" or check[1]:match "^%a+"
+end
+
+
+-- The mutants that a check is asked about: too few levels kill them, and its own does not.
+local function left_for(check, mutants)
+    local list = {}
+    for _, mutant in ipairs(mutants) do
+        local killers = mutant.killers
+        if #killers < KILLS and killers[#killers] ~= level_of(check) then
+            list[#list + 1] = mutant
+        end
+    end
+    return list
+end
+
+
+-- Asks the checks about the mutants; each gets the levels that kill it, in `killers`, and `why` the
+-- first one does.
 local function judge(chosen, judged)
-    local results, left = remembered(), chosen
+    local results = remembered()
     for _, mutant in ipairs(chosen) do mutant.killers = {} end
     local log = assert(io.open(FOLDER .. "/results.tsv", "a"))
     log:setvbuf "line"
     for _, check in ipairs(CHECKS) do
-        local known, ids, survivors, seconds, killed = results[check[1]], {}, {}, 0, 0
+        local left, known = left_for(check, chosen), results[check[1]]
+        local ids, seconds, killed = {}, 0, 0
         for _, mutant in ipairs(left) do
             local needless = check[2]:find "%-%-by" and judged(mutant)
             if not known[mutant.id] and not needless then ids[#ids + 1] = mutant.id end
@@ -280,12 +300,10 @@ local function judge(chosen, judged)
             if found[1] == "killed" then
                 killed = killed + 1
                 mutant.why = mutant.why or found[3]
-                mutant.killers[#mutant.killers + 1] = check[1]
+                mutant.killers[#mutant.killers + 1] = level_of(check)
             end
-            if #mutant.killers < KILLS then survivors[#survivors + 1] = mutant end
         end
         print(("%-22s killed %5d of %5d, %6.0f s"):format(check[1], killed, #left, seconds))
-        left = survivors
     end
     log:close()
 end
@@ -357,25 +375,22 @@ local function told(mutant)
 end
 
 
--- Of each check: how many mutants it kills, and how many no other one of those asked does.
+-- How many mutants each level kills, and how many no other level that was asked does.
 local function print_matrix(chosen)
     local kills, alone = {}, {}
     for _, mutant in ipairs(chosen) do
         local room, killers = mutant.file:match "^src/(%w+)", mutant.killers
-        for _, check in ipairs(killers) do
-            local row = check .. "\t" .. room
-            kills[row] = (kills[row] or 0) + 1
-            if not killers[2] then alone[row] = (alone[row] or 0) + 1 end
+        for _, level in ipairs(killers) do
+            local cell = level .. room
+            kills[cell] = (kills[cell] or 0) + 1
+            if not killers[2] then alone[cell] = (alone[cell] or 0) + 1 end
         end
     end
-    print "\nof core and session: killed, and by no other check of those asked"
-    for _, check in ipairs(CHECKS) do
-        local words = { ("%-22s"):format(check[1]) }
-        for _, room in ipairs{ "core", "session" } do
-            local row = check[1] .. "\t" .. room
-            words[#words + 1] = ("%6d %6d"):format(kills[row] or 0, alone[row] or 0)
-        end
-        print(table.concat(words, "   "))
+    print "\nof core and session: killed, and by no other level of those asked"
+    for _, level in ipairs{ "C tests", "schedules", "worlds", "memory" } do
+        print(("%-10s %6d %6d   %6d %6d"):format(level, kills[level .. "core"] or 0,
+            alone[level .. "core"] or 0, kills[level .. "session"] or 0,
+            alone[level .. "session"] or 0))
     end
 end
 
