@@ -200,15 +200,6 @@ static inline zkl_actions scene_ranked(const char *name, enum zkl_reply reply, i
     return scene_did(did);
 }
 
-/* The watch on the contender ahead reports that it was deleted. */
-static inline zkl_actions scene_ahead_deleted(void) {
-    struct zkl_contender *ahead = zkl_contender_ref(s.claim.ahead);
-    zkl_line_forget(&s.line, ahead);
-    zkl_actions did = zkl_claim_ahead_deleted(&s.claim, ahead, s.now);
-    zkl_contender_unref(ahead);
-    return scene_did(did);
-}
-
 static inline zkl_actions scene_removed(enum zkl_reply reply) {
     return scene_did(zkl_claim_removed(&s.claim, reply));
 }
@@ -221,10 +212,6 @@ static inline zkl_actions scene_shared(enum zkl_reply reply) {
     return scene_did(zkl_claim_downgraded(&s.claim, reply, ZKL_AUTH));
 }
 
-static inline zkl_actions scene_marked(enum zkl_reply reply) {
-    return scene_did(zkl_claim_marked(&s.claim, reply));
-}
-
 static inline zkl_actions scene_release(void) {
     return scene_did(zkl_claim_release(&s.claim, s.now));
 }
@@ -233,37 +220,9 @@ static inline zkl_actions scene_cancel(enum zkl_code why) {
     return scene_did(zkl_claim_cancel(&s.claim, why));
 }
 
-static inline zkl_actions scene_own_deleted(void) {
-    return scene_did(zkl_claim_own_deleted(&s.claim));
-}
-
-static inline zkl_actions scene_own_changed(void) {
-    return scene_did(zkl_claim_own_changed(&s.claim));
-}
-
-static inline zkl_actions scene_beat(void) {
-    return scene_did(zkl_claim_beat(&s.claim, s.now));
-}
-
-static inline zkl_actions scene_expire(void) {
-    zkl_clock_stop(&s.common.clock);
-    return scene_did(zkl_claim_expire(&s.claim, ZKL_EXPIRED));
-}
-
 static inline zkl_actions scene_resume(void) {
     s.common.clock.connected = true;
     return scene_did(zkl_claim_resume(&s.claim, s.now));
-}
-
-/* The connection is lost; what is out will be answered with ZKL_UNKNOWN. */
-static inline zkl_actions scene_cut(void) {
-    s.common.clock.connected = false;
-    return scene_did(zkl_claim_suspend(&s.claim));
-}
-
-static inline zkl_actions scene_tick(zkl_time passed) {
-    s.now += passed;
-    return scene_did(zkl_claim_tick(&s.claim, s.now));
 }
 
 static const char *const scene_states[] = {
@@ -383,23 +342,6 @@ static inline void scene_reach_until(enum zkl_claim_state state, zkl_time deadli
 
 static inline void scene_reach(enum zkl_claim_state state) {
     scene_reach_until(state, ZKL_NEVER);
-}
-
-/* The claim waits for AHEAD; `ahead` others come before that, `behind` after the claim. */
-static inline void scene_long_line(int ahead, int behind) {
-    static char texts[64][sizeof "lock-0000000000"];
-    const char *names[66];
-    size_t count = 0;
-    for (int i = 0; i < ahead + behind; i++) {
-        int number = i < ahead ? i : 43 + i;
-        snprintf(texts[i], sizeof texts[i], "lock-%010d", number);
-        names[count++] = texts[i];
-    }
-    scene_reach(ZKL_LIST);
-    names[count++] = AHEAD;
-    names[count++] = s.claim.node.name;
-    scene_listed(names, count);
-    CHECK_TEXT(s.claim.ahead->name, AHEAD);
 }
 
 /* The request that the claim has out is answered with ZKL_UNKNOWN. */

@@ -13,7 +13,7 @@ local function rank(seed, text)
 end
 
 
---- Sorts a list by the seed. What an item has in `what` tells it from all others.
+--- Sorts a list by the seed. Each item has another text in `what`.
 function ranks.sorted(seed, list)
     local numbers, at = {}, {}
     for i, item in ipairs(list) do numbers[item], at[item] = rank(seed, item.what), i end
@@ -25,7 +25,7 @@ function ranks.sorted(seed, list)
 end
 
 
---- One of so many parts of a list; which one depends on the sources.
+--- Gives one of so many parts of a list, another one when the sources change.
 function ranks.part(list, parts)
     if parts == 1 then return list end
     local wanted = tonumber(shell.must("cat src/*/*.[ch] spec/sim/* | cksum"):match "^%d+") % parts

@@ -1,0 +1,875 @@
+/*
+ * claims_test.c - runs the scripts of spec/core/claims: what happens to claims, and what they want
+ * done then. scene.h has the scene, script.h the form of a script.
+ *
+ * The claims are a, the first, b and c on the same path; and part, on a path of its own: the second
+ * part of a multi-lock, a waiter, or the lock's claim of one. A step is a's, if no other is named.
+ * An outcome has the actions (ZKL_DO_GRANT is `grant`), and each claim's new state. Times are
+ * seconds, T (the session timeout) is 10. `watch` is of the own node, `watch(lock-7)` of one ahead.
+ *
+ * Names of nodes: a claim's letter is its node's; `a@42` is the node of the attempt that is out;
+ * `lock-7` has all ten digits; ahead, writer, behind, holder and limited are another session's,
+ * kept is one that may be kept, foreign another library's; late is 42 of the session's first
+ * attempt, whoever answers for it.
+ */
+#include <ctype.h>
+#include <stddef.h>
+
+#include "permits.h"
+#include "scene.h"
+#include "script.h"
+
+static char **word;
+static size_t words;
+static const char *wrong; /* why the step cannot be carried out, or NULL */
+
+/* --- words ----------------------------------------------------------------------------------- */
+
+#define LATE "_c_10000000-0000-0abc-0000-000000000001-lock-0000000042"
+
+static const char *const kinds[] = {"mutex", "read", "write", "unfair", "permit"};
+static const char *const replies[] = {"done", "absent", "refused", "unknown"};
+
+static const struct {
+    const char *word, *name;
+} nodes[] = {{"ahead", AHEAD},
+             {"writer", WRITER},
+             {"behind", BEHIND},
+             {"holder", HOLDER},
+             {"limited", LIMITED},
+             {"kept", "_c_11111111-2222-3333-4000-000000000001-lock-0000000041"},
+             {"foreign", "_c_f47ac10b-58cc-4372-8000-000000000001-lock-0000000040"}};
+
+static struct {
+    const char *name;
+    struct zkl_claim *claim;
+} claims[] = {{"a", &s.claim}, {"b", &s.second}, {"c", &s.third}, {"part", &s.part}};
+
+enum { CLAIMS = sizeof claims / sizeof *claims };
+
+static const char *at(size_t i) {
+    return i < words ? word[i] : "";
+}
+
+static int find(const char *text, const char *const *list, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(text, list[i]) == 0) return (int)i;
+    return -1;
+}
+
+static bool has(const char *text) {
+    return find(text, (const char *const *)word, words) >= 0;
+}
+
+static int64_t number(size_t i, int64_t otherwise) {
+    if (i >= words) return otherwise;
+    if (strcmp(word[i], "max") == 0) return INT32_MAX;
+    char *end;
+    int64_t value = strtoll(word[i], &end, 10);
+    if (*end) wrong = "a number is missing";
+    return value;
+}
+
+static zkl_time seconds(size_t i, zkl_time otherwise) {
+    if (strcmp(at(i), "never") == 0) return ZKL_NEVER;
+    return i < words ? (zkl_time)(strtod(word[i], NULL) * (double)ZKL_SECOND + .5) : otherwise;
+}
+
+static enum zkl_kind kind(size_t i) {
+    int found = find(at(i), kinds, sizeof kinds / sizeof *kinds);
+    if (found < 0) wrong = "there is no such kind";
+    return (enum zkl_kind)(found < 0 ? 0 : found);
+}
+
+static enum zkl_reply reply(size_t i) {
+    int found = find(at(i), replies, sizeof replies / sizeof *replies);
+    if (found < 0) wrong = "there is no such reply";
+    return (enum zkl_reply)(found < 0 ? 0 : found);
+}
+
+static enum zkl_claim_state state(size_t i) {
+    int found = find(at(i), scene_states, sizeof scene_states / sizeof *scene_states);
+    if (found < 0) wrong = "there is no such state";
+    return (enum zkl_claim_state)(found < 0 ? 0 : found);
+}
+
+static enum zkl_code code(size_t i) {
+    if (i >= words) return ZKL_OK;
+    for (enum zkl_code each = ZKL_OK; each <= ZKL_FORKED; each++)
+        if (strcmp(word[i], zkl_code_name(each)) == 0) return each;
+    wrong = "there is no such code";
+    return ZKL_OK;
+}
+
+static struct zkl_claim *claim_of(const char *text) {
+    for (size_t i = 0; i < CLAIMS; i++)
+        if (strcmp(text, claims[i].name) == 0) return claims[i].claim;
+    return NULL;
+}
+
+/* The name of the node that a word is for. */
+static const char *name_of(const char *text) {
+    static char name[SCRIPT_WORDS][2 * ZKL_NAME_SIZE];
+    static size_t next;
+    char *made = name[next++ % SCRIPT_WORDS];
+    for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++)
+        if (strcmp(text, nodes[i].word) == 0) return nodes[i].name;
+    if (strcmp(text, "late") == 0) return LATE;
+    if (claim_of(text)) return claim_of(text)->node.name;
+    const char *sign = strchr(text, '@');
+    if (sign) {
+        char who[SCRIPT_LINE];
+        snprintf(who, sizeof who, "%.*s", (int)(sign - text), text);
+        struct zkl_claim *claim = claim_of(who);
+        if (!claim) wrong = "there is no such claim";
+        if (!claim) return text;
+        int32_t sequence = strcmp(sign + 1, "max") == 0 ? INT32_MAX : atoi(sign + 1);
+        snprintf(made, sizeof name[0], "%s", scene_name_of(claim, sequence));
+        return made;
+    }
+    const char *dash = strrchr(text, '-');
+    if (!dash || !isdigit((unsigned char)dash[1]) || (dash[1] == '0' && dash[2])) return text;
+    snprintf(made, sizeof name[0], "%.*s%010d", (int)(dash + 1 - text), text, atoi(dash + 1));
+    return made;
+}
+
+/* The word for a node, the other way round. */
+static const char *word_for(const char *name) {
+    static char text[2 * ZKL_NAME_SIZE];
+    if (!*name) return "none";
+    for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++)
+        if (strcmp(name, nodes[i].name) == 0) return nodes[i].word;
+    for (size_t i = 0; i < CLAIMS; i++)
+        if (claims[i].claim->line && strcmp(name, claims[i].claim->node.name) == 0)
+            return claims[i].name;
+    if (strcmp(name, LATE) == 0) return "late";
+    size_t length = strlen(name);
+    if (length <= 10 || name[length - 11] != '-') return name;
+    snprintf(text, sizeof text, "%.*s%d", (int)length - 10, name, atoi(name + length - 10));
+    return text;
+}
+
+/* `nobody`: one that the line has forgotten. */
+static struct zkl_contender *contender(struct zkl_claim *claim, size_t i) {
+    if (strcmp(at(i), "nobody") == 0) return NULL;
+    struct zkl_contender *found =
+        i < words ? zkl_line_find(claim->line, name_of(word[i])) : claim->ahead;
+    if (!found) wrong = "there is no such contender";
+    return found;
+}
+
+/* --- what happens --------------------------------------------------------------------------------
+ */
+
+/* add <kind> [try]: a new claim, not started */
+static zkl_actions add(struct zkl_claim *claim) {
+    zkl_claim_init(claim, claim == &s.part ? &s.part_line : &s.line, kind(1), ZKL_NEVER,
+                   has("try"));
+    return 0;
+}
+
+/* open <kind> [try] [until <seconds>] */
+static zkl_time deadline(size_t i) {
+    return strcmp(at(i), "until") == 0 ? 1000 * ZKL_SECOND + seconds(i + 1, 0) : ZKL_NEVER;
+}
+
+static zkl_actions enter(struct zkl_claim *claim) {
+    (void)claim;
+    scene_open(kind(1), deadline(has("try") ? 3 : 2), has("try"));
+    return 0;
+}
+
+/* A claim of ZKL_UNFAIR has no list. */
+static void reach_unfair(enum zkl_claim_state wanted, zkl_time until) {
+    scene_reach_as(ZKL_UNFAIR, wanted < ZKL_WAIT ? wanted : ZKL_CREATE, until);
+    if (wanted == ZKL_WAIT) zkl_claim_taken(&s.claim);
+    if (wanted == ZKL_PROVE) scene_run(T * 6 / 10);
+    if (wanted == ZKL_RETREAT) scene_stop(T * 6 / 10);
+    if (wanted > ZKL_WAIT) zkl_claim_placed(&s.claim, 1042, s.now);
+    if (wanted >= ZKL_LEAVE) zkl_claim_release(&s.claim, s.now);
+    if (wanted == ZKL_GONE) zkl_claim_removed(&s.claim, ZKL_DONE);
+}
+
+/* reach <state> [<kind>] [until <seconds>] */
+static zkl_actions reach(struct zkl_claim *claim) {
+    (void)claim;
+    enum zkl_claim_state wanted = state(1);
+    bool has_kind = words > 2 && strcmp(word[2], "until") != 0;
+    enum zkl_kind of = has_kind ? kind(2) : wanted == ZKL_DOWNGRADE ? ZKL_WRITE : ZKL_MUTEX;
+    zkl_time until = deadline(has_kind ? 3 : 2);
+    if (!wrong && of == ZKL_UNFAIR) reach_unfair(wanted, until);
+    else if (!wrong) scene_reach_as(of, wanted, until);
+    if (!wrong && s.claim.state != wanted) wrong = "it does not get there";
+    return 0;
+}
+
+static zkl_actions reach_waiter(struct zkl_claim *claim) {
+    (void)claim;
+    if (words > 1) scene_reach_waiter(state(1), deadline(2));
+    else scene_open_waiter();
+    return 0;
+}
+
+static zkl_actions detach(struct zkl_claim *claim) {
+    scene_detach(claim);
+    return 0;
+}
+
+static zkl_actions join(struct zkl_claim *claim) {
+    (void)claim;
+    scene_join();
+    return 0;
+}
+
+static zkl_actions want(struct zkl_claim *claim) {
+    zkl_claim_want(claim, (int32_t)number(1, 1), (int32_t)number(2, 1));
+    return 0;
+}
+
+/* batch <grants>|time */
+static zkl_actions batch(struct zkl_claim *claim) {
+    bool by_time = strcmp(at(1), "time") == 0;
+    zkl_claim_batch(claim, by_time ? ZKL_BATCH_BY_TIME : (int32_t)number(1, 1));
+    return 0;
+}
+
+static zkl_actions keep(struct zkl_claim *claim) {
+    zkl_claim_keep(claim, seconds(1, ZKL_SECOND), s.now);
+    return 0;
+}
+
+static zkl_actions count(struct zkl_claim *claim) {
+    zkl_claim_count(claim);
+    return 0;
+}
+
+/* come [try]: a new claim of a mutex with a's batch and keep, started */
+static zkl_actions come(struct zkl_claim *claim) {
+    if (claim->line) wrong = "it is there already";
+    if (wrong) return 0;
+    zkl_claim_init(claim, &s.line, ZKL_MUTEX, ZKL_NEVER, has("try"));
+    if (s.claim.batch) zkl_claim_batch(claim, s.claim.batch);
+    if (s.claim.keep) zkl_claim_keep(claim, s.claim.keep, s.now);
+    return zkl_claim_start(claim);
+}
+
+/* reach-kept HELD|KEPT: alone, with a node that stays for 10 s; in HELD the watch is asked for */
+static zkl_actions reach_kept(struct zkl_claim *claim) {
+    (void)claim;
+    scene_open(ZKL_MUTEX, ZKL_NEVER, false);
+    zkl_claim_keep(&s.claim, 10 * ZKL_SECOND, s.now);
+    scene_start();
+    scene_created(42, 1042);
+    LISTED(s.claim.node.name);
+    if (state(1) == ZKL_HELD) return 0;
+    s.line.children = ZKL_WATCHED;
+    scene_list_fails(ZKL_DONE, ZKL_OK);
+    scene_release();
+    return 0;
+}
+
+/* await [<seconds>]: the holder's user waits in a condition, and the part is the waiter; if the
+ * part is the holder, a is, or a claim that is named */
+static zkl_actions await_signal(struct zkl_claim *claim) {
+    if (claim == &s.part && claim_of(at(1)))
+        return zkl_claim_await(claim_of(at(1)), &s.part, ZKL_NEVER);
+    if (claim == &s.part) return zkl_claim_await(&s.claim, &s.part, s.now + seconds(1, 1000 * T));
+    zkl_claim_init(&s.part, &s.part_line, ZKL_MUTEX, ZKL_NEVER, false);
+    return zkl_claim_await(&s.part, claim, words > 1 ? s.now + seconds(1, 0) : ZKL_NEVER);
+}
+
+/* created <number> [<czxid>] */
+static zkl_actions created(struct zkl_claim *claim) {
+    int32_t sequence = (int32_t)number(1, 0);
+    return zkl_claim_created(claim, ZKL_DONE, ZKL_OK, scene_name_of(claim, sequence),
+                             number(2, (int64_t)1000 + sequence));
+}
+
+/* create <reply> [<code>] */
+static zkl_actions create(struct zkl_claim *claim) {
+    return zkl_claim_created(claim, reply(1), code(2), NULL, 0);
+}
+
+static zkl_actions parents(struct zkl_claim *claim) {
+    zkl_claim_parents(claim, reply(1), code(2));
+    return 0;
+}
+
+static zkl_actions placed(struct zkl_claim *claim) {
+    return zkl_claim_placed(claim, number(1, 0), s.now);
+}
+
+/* Gives the names that a word stands for; lock-3..5 stands for three. */
+static size_t names_of(const char *text, const char **names) {
+    const char *dots = strstr(text, ".."), *dash = dots ? strrchr(text, '-') : NULL;
+    size_t made = 0;
+    if (!dash) names[made++] = name_of(text);
+    for (int i = dash ? atoi(dash + 1) : 1; i <= (dash ? atoi(dots + 2) : 0); i++) {
+        char each[ZKL_NAME_SIZE];
+        snprintf(each, sizeof each, "%.*s%d", (int)(dash + 1 - text), text, i);
+        names[made++] = name_of(each);
+    }
+    return made;
+}
+
+/* line <name>...: a list, of which no claim hears */
+static zkl_actions line(struct zkl_claim *claim) {
+    const char *names[SCRIPT_WORDS];
+    size_t made = 0;
+    for (size_t i = 1; i < words; i++) made += names_of(word[i], names + made);
+    CHECK(zkl_line_replace(claim->line, names, made));
+    return 0;
+}
+
+/* listed <name>...: a list that the claim asked for */
+static zkl_actions listed(struct zkl_claim *claim) {
+    line(claim);
+    return zkl_claim_listed(claim, ZKL_DONE, ZKL_OK, s.now);
+}
+
+/* list <reply> [<code>]: the line stays as it is */
+static zkl_actions list(struct zkl_claim *claim) {
+    return zkl_claim_listed(claim, reply(1), code(2), s.now);
+}
+
+/* children <reply> [unwatched]: to the list with a watch, for which there may be no room */
+static zkl_actions children(struct zkl_claim *claim) {
+    bool watched = reply(1) == ZKL_DONE && !has("unwatched");
+    claim->line->children = watched ? ZKL_WATCHED : ZKL_UNWATCHED;
+    return zkl_claim_listed(claim, reply(1), ZKL_OK, s.now);
+}
+
+/* contended: the watch on the children fired */
+static zkl_actions contended(struct zkl_claim *claim) {
+    claim->line->children = ZKL_UNWATCHED;
+    claim->line->changed = true;
+    return zkl_claim_contended(claim, s.now);
+}
+
+/* The clock is as certain as it gets; with a number it has a proof that was issued so long ago. */
+static void prove_since(size_t i) {
+    if (i < words) zkl_clock_prove(&s.common.clock, s.now - seconds(i, 0), s.now);
+    else scene_prove();
+}
+
+/* synced <reply> [<seconds>] */
+static zkl_actions synced(struct zkl_claim *claim) {
+    if (reply(1) == ZKL_DONE) prove_since(2);
+    return zkl_claim_synced(claim, reply(1), s.now);
+}
+
+/* got <reply> [<czxid>] [strange]: of its own node */
+static zkl_actions got(struct zkl_claim *claim) {
+    uint64_t owner = has("strange") ? SESSION + 1 : SESSION;
+    int64_t czxid = strcmp(at(2), "strange") == 0 ? 1042 : number(2, 1042);
+    if (reply(1) != ZKL_DONE) czxid = 0;
+    return zkl_claim_got_own(claim, reply(1), ZKL_AUTH, czxid, owner, s.now);
+}
+
+/* ahead <reply> [<name>]: to the get of the one that it waits for, or of another one */
+static zkl_actions ahead(struct zkl_claim *claim) {
+    struct zkl_contender *found = contender(claim, 2);
+    return found ? zkl_claim_got_ahead(claim, found, reply(1), ZKL_AUTH, s.now) : 0;
+}
+
+static zkl_actions told_held(struct zkl_claim *claim) {
+    struct zkl_contender *found = contender(claim, 1);
+    return wrong ? 0 : zkl_claim_told_held(claim, found);
+}
+
+/* ahead-marked <zxid> [<name>] */
+static zkl_actions ahead_marked(struct zkl_claim *claim) {
+    struct zkl_contender *found = contender(claim, 2);
+    return found ? zkl_claim_ahead_marked(claim, found, number(1, 0)) : 0;
+}
+
+static zkl_actions ahead_changed(struct zkl_claim *claim) {
+    struct zkl_contender *found = contender(claim, 1);
+    return wrong ? 0 : zkl_claim_ahead_changed(claim, found);
+}
+
+/* gone [<name>]: the one that it waits for, or another one, was deleted */
+static zkl_actions gone(struct zkl_claim *claim) {
+    struct zkl_contender *found = contender(claim, 1);
+    if (found) zkl_contender_ref(found);
+    zkl_actions did = wrong ? 0 : zkl_claim_ahead_deleted(claim, found, s.now);
+    zkl_contender_unref(found);
+    return did;
+}
+
+/* ranked <name> <reply> [<czxid>] */
+static zkl_actions ranked(struct zkl_claim *claim) {
+    struct zkl_contender *found = contender(claim, 1);
+    if (!found) return 0;
+    zkl_contender_ref(found);
+    zkl_actions did = zkl_claim_ranked(claim, found, reply(2), number(3, 0), s.now);
+    zkl_contender_unref(found);
+    return did;
+}
+
+static zkl_actions forget(struct zkl_claim *claim) {
+    struct zkl_contender *found = contender(claim, 1);
+    if (found) zkl_line_forget(claim->line, found);
+    return 0;
+}
+
+static zkl_actions shared(struct zkl_claim *claim) {
+    return zkl_claim_downgraded(claim, reply(1), ZKL_AUTH);
+}
+
+/* forwarded <reply> [next] */
+static zkl_actions forwarded(struct zkl_claim *claim) {
+    return zkl_claim_forwarded(claim, reply(1), has("next"));
+}
+
+/* adopt [<czxid>]: a claim that was not started takes the orphan, or a node of a fixed name */
+static zkl_actions adopt(struct zkl_claim *claim) {
+    if (words > 1) return zkl_claim_adopt_fixed(claim, number(1, 0));
+    struct zkl_contender *orphan = zkl_line_orphan(claim->line);
+    if (!orphan) wrong = "there is no orphan";
+    return orphan ? zkl_claim_adopt(claim, orphan) : 0;
+}
+
+/* hold <seconds>: it is to end then */
+static zkl_actions hold_until(struct zkl_claim *claim) {
+    claim->deadline = s.now + seconds(1, 0);
+    return 0;
+}
+
+static zkl_actions cancel(struct zkl_claim *claim) {
+    return zkl_claim_cancel(claim, code(1));
+}
+
+static zkl_actions overlook(struct zkl_claim *claim) {
+    zkl_claim_overlook(claim);
+    return 0;
+}
+
+/* Its request is answered with ZKL_UNKNOWN. */
+static zkl_actions stall(struct zkl_claim *claim) {
+    if (claim != &s.claim) wrong = "only a stalls";
+    return scene_stall();
+}
+
+/* `online` and `offline` are told to no claim. */
+static zkl_actions connect(struct zkl_claim *claim) {
+    (void)claim;
+    s.common.clock.connected = strcmp(word[0], "online") == 0;
+    return 0;
+}
+
+/* resume: the connection is there (again) */
+static zkl_actions resume(struct zkl_claim *claim) {
+    s.common.clock.connected = true;
+    return zkl_claim_resume(claim, s.now);
+}
+
+/* cut: it is lost */
+static zkl_actions cut(struct zkl_claim *claim) {
+    s.common.clock.connected = false;
+    return zkl_claim_suspend(claim);
+}
+
+/* expire [<code>] */
+static zkl_actions expire(struct zkl_claim *claim) {
+    zkl_clock_stop(&s.common.clock);
+    return zkl_claim_expire(claim, words > 1 ? code(1) : ZKL_EXPIRED);
+}
+
+/* tick [<seconds>]: they pass, and it is told */
+static zkl_actions tick(struct zkl_claim *claim) {
+    s.now += seconds(1, 0);
+    return zkl_claim_tick(claim, s.now);
+}
+
+/* pass, run, stop <seconds>: nobody is told; while it runs, while it is stopped */
+static zkl_actions pass(struct zkl_claim *claim) {
+    (void)claim;
+    if (strcmp(word[0], "run") == 0) scene_run(seconds(1, 0));
+    else if (strcmp(word[0], "stop") == 0) scene_stop(seconds(1, 0));
+    else s.now += seconds(1, 0);
+    return 0;
+}
+
+/* prove [<seconds>] */
+static zkl_actions prove(struct zkl_claim *claim) {
+    (void)claim;
+    prove_since(1);
+    return 0;
+}
+
+/* --- what can be set and shown -------------------------------------------------------------------
+ */
+
+static const struct field {
+    const char *name;
+    size_t offset, size;
+    bool of_line, of_common;
+} fields[] = {
+#define CLAIM_FIELD(field, text)                                                                   \
+    { text, offsetof(struct zkl_claim, field), sizeof(((struct zkl_claim *)0)->field), 0, 0 }
+#define LINE_FIELD(field, text)                                                                    \
+    { text, offsetof(struct zkl_line, field), sizeof(((struct zkl_line *)0)->field), 1, 0 }
+#define COMMON_FIELD(field, text)                                                                  \
+    { text, offsetof(struct zkl_common, field), sizeof(((struct zkl_common *)0)->field), 0, 1 }
+    CLAIM_FIELD(permits, "permits"),
+    CLAIM_FIELD(limit, "limit"),
+    CLAIM_FIELD(batch, "batch"),
+    CLAIM_FIELD(max_waiters, "max-waiters"),
+    CLAIM_FIELD(counting, "counting"),
+    CLAIM_FIELD(trying, "trying"),
+    CLAIM_FIELD(wanted, "wanted"),
+    CLAIM_FIELD(stalled, "stalled"),
+    CLAIM_FIELD(announced, "announced"),
+    CLAIM_FIELD(rounds, "rounds"),
+    CLAIM_FIELD(ranks, "ranks"),
+    CLAIM_FIELD(heard, "heard"),
+    CLAIM_FIELD(headed, "headed"),
+    CLAIM_FIELD(recheck, "recheck"),
+    CLAIM_FIELD(looking, "looking"),
+    CLAIM_FIELD(unseen, "unseen"),
+    CLAIM_FIELD(epoch, "epoch"),
+    CLAIM_FIELD(ends, "ends"),
+    CLAIM_FIELD(asks, "asks"),
+    CLAIM_FIELD(node.czxid, "czxid"),
+    CLAIM_FIELD(node.nonce, "nonce"),
+    CLAIM_FIELD(node.sequence, "sequence"),
+    CLAIM_FIELD(node.served, "served"),
+    CLAIM_FIELD(node.listed, "listed"),
+    CLAIM_FIELD(node.watched, "watched"),
+    CLAIM_FIELD(node.doubted, "doubted"),
+    CLAIM_FIELD(node.contended, "contended"),
+    CLAIM_FIELD(node.marked, "marked"),
+    LINE_FIELD(count, "count"),
+    LINE_FIELD(tries, "tries"),
+    LINE_FIELD(exhausted, "exhausted"),
+    LINE_FIELD(incomplete, "incomplete"),
+    LINE_FIELD(opened, "opened"),
+    LINE_FIELD(changed, "changed"),
+    LINE_FIELD(restraint.gave_back, "gave-back"),
+    COMMON_FIELD(session, "session"),
+    COMMON_FIELD(clock.epoch, "clock-epoch"),
+};
+
+static const struct field *field_of(const char *name) {
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (strcmp(name, fields[i].name) == 0) return &fields[i];
+    wrong = "there is no such field";
+    return NULL;
+}
+
+static char *address(struct zkl_claim *claim, const struct field *field) {
+    if (field->of_common) return (char *)claim->line->common + field->offset;
+    return (field->of_line ? (char *)claim->line : (char *)claim) + field->offset;
+}
+
+/* set <field> <number> */
+static zkl_actions set(struct zkl_claim *claim) {
+    const struct field *field = field_of(at(1));
+    int64_t value = number(2, 1);
+    int32_t small = (int32_t)value;
+    bool truth = value != 0;
+    if (!field) return 0;
+    const void *from = field->size == sizeof value   ? (const void *)&value
+                       : field->size == sizeof small ? (const void *)&small
+                                                     : (const void *)&truth;
+    memcpy(address(claim, field), from, field->size);
+    return 0;
+}
+
+static void show_field(struct zkl_claim *claim, const char *name) {
+    const struct field *field = field_of(name);
+    int64_t value = 0;
+    int32_t small = 0;
+    bool truth = false;
+    if (!field) return;
+    void *to = field->size == sizeof value   ? (void *)&value
+               : field->size == sizeof small ? (void *)&small
+                                             : (void *)&truth;
+    memcpy(to, address(claim, field), field->size);
+    script_say("%s %" PRId64, name, value + small + truth);
+}
+
+static void show_names(const struct zkl_line *of) {
+    script_say("line");
+    for (size_t i = 0; i < of->count; i++) script_say(" %s", word_for(of->contenders[i]->name));
+}
+
+static const char *claim_word(const struct zkl_claim *claim) {
+    for (size_t i = 0; i < CLAIMS; i++)
+        if (claims[i].claim == claim) return claims[i].name;
+    return "none";
+}
+
+static const char *contender_word(const struct zkl_contender *of) {
+    return of ? word_for(of->name) : "none";
+}
+
+/* own-1042: whether a node of a fixed name, the session's, with this czxid, is an orphan */
+static bool show_fixed(const struct zkl_claim *claim, const char *what) {
+    static const char *const answers[] = {"answered", "perhaps", "orphan"};
+    const char *dash = strchr(what, '-');
+    uint64_t owner = strncmp(what, "own-", 4) == 0 ? SESSION : SESSION + 1;
+    if (strncmp(what, "own-", 4) != 0 && strncmp(what, "strange-", 8) != 0) owner = 0;
+    if (owner == 0 && strncmp(what, "unowned-", 8) != 0) return false;
+    script_say("%s %s", what, answers[zkl_line_fixed_orphan(claim->line, owner, atoi(dash + 1))]);
+    return true;
+}
+
+/* An heir gets this from the claim before it. */
+static void show_place(const struct zkl_claim *claim) {
+    const struct zkl_node *node = &claim->node;
+    uint64_t nonce = node->nonce & (ZKL_NONCE_COUNTS - 1);
+    script_say("place %s %" PRId32 "/%" PRId64, word_for(node->name), node->sequence, node->czxid);
+    script_say(" nonce %" PRIu64 " list %" PRIu32 " served %" PRId32, nonce, node->listed,
+               node->served);
+    if (node->watched) script_say(" watched");
+    if (node->doubted) script_say(" doubted");
+    if (node->marked) script_say(" marked");
+}
+
+static void show_one(struct zkl_claim *claim, const char *what) {
+    static const char *const watches[] = {"unwatched", "asked", "watched"};
+    static const char *const waiting[] = {"no waiter", "came", "began", "settled"};
+    if (strcmp(what, "line") == 0) show_names(claim->line);
+    else if (strcmp(what, "state") == 0) script_say("%s", scene_states[claim->state]);
+    else if (strcmp(what, "name") == 0)
+        script_say("name %s", *claim->node.name ? claim->node.name : "none");
+    else if (strcmp(what, "node") == 0) /* its name behind the session */
+        script_say("node %.60s", strlen(claim->node.name) > 27 ? claim->node.name + 27 : "none");
+    else if (strcmp(what, "waiting") == 0) script_say("%s", waiting[claim->waiting]);
+    else if (strcmp(what, "partner") == 0) script_say("partner %s", claim_word(claim->partner));
+    else if (strcmp(what, "next-part") == 0)
+        script_say("next-part %s", claim_word(claim->next_part));
+    else if (strcmp(what, "may-downgrade") == 0)
+        script_say("may-downgrade %d", zkl_claim_may_downgrade(claim));
+    else if (strcmp(what, "stranger") == 0)
+        script_say("stranger %s", contender_word(zkl_permits_stranger(claim->line, claim)));
+    else if (show_fixed(claim, what)) return;
+    else if (strcmp(what, "code") == 0) script_say("code %s", zkl_code_name(claim->code));
+    else if (strcmp(what, "refusal") == 0) script_say("refusal %s", zkl_code_name(claim->refusal));
+    else if (strcmp(what, "kind") == 0) script_say("%s", kinds[claim->kind]);
+    else if (strcmp(what, "token") == 0) script_say("token %" PRId64, zkl_claim_token(claim));
+    else if (strcmp(what, "ahead") == 0) script_say("ahead %s", contender_word(claim->ahead));
+    else if (strcmp(what, "lookahead") == 0)
+        script_say("lookahead %s", contender_word(claim->lookahead));
+    else if (strcmp(what, "kept") == 0) script_say("kept %s", claim_word(claim->line->kept));
+    else if (strcmp(what, "orphan") == 0)
+        script_say("orphan %s", contender_word(zkl_line_orphan(claim->line)));
+    else if (strcmp(what, "children") == 0)
+        script_say("children %s", watches[claim->line->children]);
+    else if (strcmp(what, "holds") == 0) script_say("holds %d", zkl_claim_holds(claim));
+    else if (strcmp(what, "follows") == 0) script_say("follows %d", zkl_claim_follows(claim));
+    else if (strcmp(what, "stays") == 0) script_say("stays %d", zkl_claim_stays(claim));
+    else if (strcmp(what, "crowded") == 0)
+        script_say("crowded %d", zkl_claim_is_crowded_out(claim));
+    else if (strcmp(what, "deadline") == 0)
+        script_say("deadline %+g", claim->deadline == ZKL_NEVER
+                                       ? -1
+                                       : (double)(claim->deadline - s.now) / (double)ZKL_SECOND);
+    else if (strcmp(what, "place") == 0) show_place(claim);
+    else if (strcmp(what, "inherits") == 0)
+        script_say("inherits %d", zkl_claim_inherits(claim, claim->line->kept));
+    else if (strcmp(what, "keep") == 0)
+        script_say("keep %g", (double)claim->keep / (double)ZKL_SECOND);
+    else if (strcmp(what, "restraint") == 0)
+        script_say("restraint %g", (double)claim->line->restraint.length / (double)ZKL_SECOND);
+    else show_field(claim, what);
+}
+
+/* show <what>... */
+static zkl_actions show(struct zkl_claim *claim) {
+    script_part();
+    for (size_t i = 1; i < words; i++) {
+        if (i > 1) script_say(", ");
+        show_one(claim, word[i]);
+    }
+    return 0;
+}
+
+/* --- a step --------------------------------------------------------------------------------------
+ */
+
+static const struct {
+    const char *name;
+    zkl_actions (*happens)(struct zkl_claim *claim); /* or one of these */
+    zkl_actions (*timed)(struct zkl_claim *claim, zkl_time now);
+    zkl_actions (*replied)(struct zkl_claim *claim, enum zkl_reply reply);
+} verbs[] = {
+    {"add", .happens = add},
+    {"adopt", .happens = adopt},
+    {"ahead", .happens = ahead},
+    {"ahead-changed", .happens = ahead_changed},
+    {"ahead-marked", .happens = ahead_marked},
+    {"await", .happens = await_signal},
+    {"batch", .happens = batch},
+    {"beat", .timed = zkl_claim_beat},
+    {"cancel", .happens = cancel},
+    {"children", .happens = children},
+    {"come", .happens = come},
+    {"contended", .happens = contended},
+    {"count", .happens = count},
+    {"create", .happens = create},
+    {"created", .happens = created},
+    {"cut", .happens = cut},
+    {"detach", .happens = detach},
+    {"expire", .happens = expire},
+    {"forget", .happens = forget},
+    {"forwarded", .happens = forwarded},
+    {"gone", .happens = gone},
+    {"got", .happens = got},
+    {"hold", .happens = hold_until},
+    {"join", .happens = join},
+    {"keep", .happens = keep},
+    {"left-nothing", .happens = zkl_claim_left_nothing},
+    {"line", .happens = line},
+    {"list", .happens = list},
+    {"listed", .happens = listed},
+    {"marked", .replied = zkl_claim_marked},
+    {"offline", .happens = connect},
+    {"online", .happens = connect},
+    {"open", .happens = enter},
+    {"overlook", .happens = overlook},
+    {"own-changed", .happens = zkl_claim_own_changed},
+    {"own-deleted", .happens = zkl_claim_own_deleted},
+    {"parents", .happens = parents},
+    {"partner", .happens = zkl_claim_partner_changed},
+    {"pass", .happens = pass},
+    {"placed", .happens = placed},
+    {"prove", .happens = prove},
+    {"ranked", .happens = ranked},
+    {"reach", .happens = reach},
+    {"reach-kept", .happens = reach_kept},
+    {"reach-waiter", .happens = reach_waiter},
+    {"release", .timed = zkl_claim_release},
+    {"removed", .replied = zkl_claim_removed},
+    {"resume", .happens = resume},
+    {"run", .happens = pass},
+    {"set", .happens = set},
+    {"share", .happens = zkl_claim_downgrade},
+    {"shared", .happens = shared},
+    {"show", .happens = show},
+    {"signalled", .happens = zkl_claim_signalled},
+    {"stall", .happens = stall},
+    {"start", .happens = zkl_claim_start},
+    {"stop", .happens = pass},
+    {"synced", .happens = synced},
+    {"take", .timed = zkl_claim_take},
+    {"taken", .happens = zkl_claim_taken},
+    {"tick", .happens = tick},
+    {"told-held", .happens = told_held},
+    {"unmarked", .happens = zkl_claim_unmarked},
+    {"wake", .happens = zkl_claim_wake},
+    {"want", .happens = want},
+    {"yield", .happens = zkl_claim_yield},
+};
+
+/* Steps that only set the scene have no outcome. */
+static bool makes_scene(const char *name) {
+    static const char *const list[] = {"add",   "detach",     "join",         "open",
+                                       "reach", "reach-kept", "reach-waiter", "set"};
+    return find(name, list, sizeof list / sizeof *list) >= 0;
+}
+
+static const char *const actions[] = {
+    "parents", "create",    "sync",       "list",           "rank",         "watch",  "watch",
+    "remove",  "downgrade", "forward",    "doubt",          "follow",       "queued", "grant",
+    "fail",    "lose",      "downgraded", "stayed",         "tell-partner", "forget", "pause",
+    "holders", "mark",      "lookahead",  "watch-children", "keep"};
+
+/* As its owner does, counts the gets of ZKL_DO_RANK. */
+static size_t count_ranks(struct zkl_claim *claim) {
+    size_t gets = 0;
+    struct zkl_contender *c = NULL;
+    while ((c = zkl_line_unranked(claim->line, claim, c))) gets++;
+    claim->ranks += (uint32_t)gets;
+    return gets;
+}
+
+/* Adds the detail of an action. */
+static void say_of(struct zkl_claim *claim, enum zkl_action action) {
+    switch ((int)action) {
+    case ZKL_DO_RANK: script_say("(%zu)", count_ranks(claim)); break;
+    case ZKL_DO_WATCH_AHEAD: script_say("(%s)", contender_word(claim->ahead)); break;
+    case ZKL_DO_WATCH_LOOKAHEAD: script_say("(%s)", contender_word(claim->lookahead)); break;
+    case ZKL_DO_FORWARD: script_say("(%s)", contender_word(claim->ahead)); break;
+    case ZKL_DO_FAIL: script_say("(%s)", zkl_code_name(claim->code)); break;
+    case ZKL_DO_GRANT: script_say("(%" PRId64 ")", zkl_claim_token(claim)); break;
+    case ZKL_DO_STAYED:
+    case ZKL_DO_DOWNGRADED: script_say("(%s)", zkl_code_name(claim->refusal)); break;
+    default: break;
+    }
+}
+
+static void say_actions(struct zkl_claim *claim, zkl_actions did, const char **gap) {
+    for (size_t i = 0; i < sizeof actions / sizeof *actions; i++) {
+        if (!(did & (zkl_actions)1 << i)) continue;
+        script_say("%s%s", *gap, actions[i]);
+        say_of(claim, (enum zkl_action)(1 << i));
+        *gap = " ";
+    }
+}
+
+struct look {
+    bool there, stalled;
+    enum zkl_claim_state state;
+};
+
+static void look(struct look seen[CLAIMS]) {
+    for (size_t i = 0; i < CLAIMS; i++) {
+        const struct zkl_claim *claim = claims[i].claim;
+        seen[i] = (struct look){.there = claim->line != NULL,
+                                .state = claim->line ? claim->state : ZKL_NEW,
+                                .stalled = claim->line && claim->stalled};
+    }
+}
+
+/* The new states; of other claims with their names. */
+static void say_changes(const struct zkl_claim *claim, const struct look before[CLAIMS],
+                        const struct look after[CLAIMS], const char *gap) {
+    for (size_t i = 0; i < CLAIMS; i++) {
+        bool own = claims[i].claim == claim, moved = after[i].state != before[i].state;
+        bool other = after[i].stalled != before[i].stalled;
+        bool there = after[i].there && (before[i].there || own); /* or it came */
+        if (!there || (!moved && !other)) continue;
+        script_say("%s%s%s", *gap ? ", " : "", own ? "" : claims[i].name, own ? "" : ":");
+        if (moved) script_say("%s%s", own ? "" : " ", scene_states[after[i].state]);
+        if (other)
+            script_say("%s%s", own && !moved ? "" : " ", after[i].stalled ? "stalled" : "resumed");
+        gap = ", ";
+    }
+}
+
+static const char *script_play(const char *who, char **of, size_t n) {
+    struct zkl_claim *claim = *who ? claim_of(who) : &s.claim;
+    struct look before[CLAIMS], after[CLAIMS];
+    const char *gap = "";
+    word = of, words = n, wrong = NULL;
+    if (!claim) return "there is no such claim";
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
+        if (strcmp(of[0], verbs[i].name) != 0) continue;
+        size_t length = strlen(script_outcome);
+        look(before);
+        zkl_actions did = verbs[i].happens ? verbs[i].happens(claim)
+                          : verbs[i].timed ? verbs[i].timed(claim, s.now)
+                                           : verbs[i].replied(claim, reply(1));
+        look(after);
+        if (wrong || makes_scene(of[0]) || strcmp(of[0], "show") == 0) return wrong;
+        script_part();
+        size_t from = strlen(script_outcome);
+        say_actions(claim, did, &gap);
+        say_changes(claim, before, after, gap);
+        if (strlen(script_outcome) == from) script_outcome[length] = '\0';
+        return NULL;
+    }
+    return "there is no such step";
+}
+
+static void script_begin(void) {
+    scene_close();
+    s = (struct scene){.now = 0};
+}
+
+int main(int argc, char **argv) {
+    return script_main(argc, argv, "spec/core/claims/*.txt");
+}

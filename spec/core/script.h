@@ -1,0 +1,166 @@
+/*
+ * script.h - tests that read like a log: each step, and what comes of it.
+ *
+ *   a try that loses the race removes its node (BUG-03)
+ *       reach TRY
+ *       listed config                     -> create list, CREATE
+ *       created 42                        -> LIST
+ *       listed ahead a                    -> fail(busy) remove, LEAVE
+ *
+ * A title stands at the margin, its steps are indented; `#` begins a comment. Steps of one line are
+ * parted by `;`. A step that nothing comes of has no arrow. A word with a colon says whose the
+ * steps are, until the line ends.
+ *
+ * Words are the program's own, in its script_play(). `<program> --rewrite FILE...` writes down what
+ * comes of each step now. Read the difference before you keep it.
+ */
+#ifndef SCRIPT_H
+#define SCRIPT_H
+
+#include <glob.h>
+#include <stdlib.h>
+
+#include "check.h"
+
+enum { SCRIPT_LINE = 1000, SCRIPT_WORDS = 60, SCRIPT_ARROW = 44 };
+
+static char script_outcome[SCRIPT_LINE]; /* the line so far */
+
+/*
+ * Carries out a step, and says its outcome by script_say(). `who` is "" if nobody was named.
+ * Returns NULL, or why the step is wrong.
+ */
+static const char *script_play(const char *who, char **words, size_t count);
+static void script_begin(void); /* begins a test */
+
+__attribute__((format(printf, 1, 2))) static inline void script_say(const char *format, ...) {
+    size_t length = strlen(script_outcome);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(script_outcome + length, sizeof script_outcome - length, format, arguments);
+    va_end(arguments);
+}
+
+/* Begins what comes of one more step. */
+static inline void script_part(void) {
+    if (*script_outcome) script_say("; ");
+}
+
+static inline size_t script_split(char *text, char **words) {
+    size_t count = 0;
+    for (char *word = strtok(text, " "); word && count < SCRIPT_WORDS; word = strtok(NULL, " "))
+        words[count++] = word;
+    return count;
+}
+
+/* Plays the steps of a line; what was wrong, or NULL. */
+static inline const char *script_steps(const char *line) {
+    char text[SCRIPT_LINE], who[SCRIPT_LINE] = "";
+    snprintf(text, sizeof text, "%s", line);
+    script_outcome[0] = '\0';
+    for (char *step = text, *next; step; step = next) {
+        char *words[SCRIPT_WORDS], **first = words;
+        next = strchr(step, ';');
+        if (next) *next++ = '\0';
+        size_t count = script_split(step, words), length = count ? strlen(words[0]) : 0;
+        if (length && words[0][length - 1] == ':') {
+            snprintf(who, sizeof who, "%.*s", (int)length - 1, words[0]);
+            first++, count--;
+        }
+        if (count == 0) return "there is no step";
+        const char *wrong = script_play(who, first, count);
+        if (wrong) return wrong;
+    }
+    return NULL;
+}
+
+static inline void script_trim(char *text) {
+    size_t length = strlen(text);
+    while (length && (text[length - 1] == ' ' || text[length - 1] == '\n')) text[--length] = '\0';
+}
+
+static inline void script_write(FILE *to, const char *steps, const char *comment) {
+    char line[2 * SCRIPT_LINE];
+    snprintf(line, sizeof line, "    %s", steps);
+    if (*script_outcome) {
+        size_t length = strlen(line);
+        snprintf(line + length, sizeof line - length, "%*s-> %s",
+                 length < SCRIPT_ARROW ? (int)(SCRIPT_ARROW - length) : 1, "", script_outcome);
+    }
+    fprintf(to, "%s%s%s\n", line, *comment ? "  " : "", comment);
+}
+
+/* Parts "steps -> outcome # comment", in place. */
+static inline void script_part_line(char *line, char **steps, char **wanted, char **comment) {
+    static char none[] = "";
+    *comment = strchr(line, '#');
+    char *end = *comment ? *comment : none;
+    *comment = *comment ? strdup(end) : none;
+    *end = '\0';
+    char *arrow = strstr(line, "->");
+    *wanted = arrow ? arrow + 2 : none;
+    if (arrow) *arrow = '\0';
+    *steps = line + strspn(line, " ");
+    *wanted += strspn(*wanted, " ");
+    script_trim(*steps);
+    script_trim(*wanted);
+    script_trim(*comment);
+}
+
+static inline void script_step(const char *name, int number, char *line, FILE *rewritten) {
+    char *steps, *wanted, *comment;
+    script_part_line(line, &steps, &wanted, &comment);
+    const char *wrong = script_steps(steps);
+    if (wrong) check_complain(name, number, "%s: %s", steps, wrong);
+    else if (rewritten) script_write(rewritten, steps, comment);
+    else if (strcmp(script_outcome, wanted) != 0)
+        check_complain(name, number, "%s -> %s, not -> %s", steps, script_outcome, wanted);
+    if (*comment) free(comment);
+}
+
+static inline void script_file(const char *name, FILE *rewritten) {
+    FILE *file = fopen(name, "r");
+    char line[SCRIPT_LINE], title[SCRIPT_LINE] = "";
+    if (!file) check_complain(name, 0, "cannot be read");
+    for (int number = 1; file && fgets(line, sizeof line, file); number++) {
+        bool step = line[0] == ' ' && line[strspn(line, " \n")] != '#';
+        if (step) script_step(name, number, line, rewritten);
+        else if (rewritten) fputs(line, rewritten);
+        if (line[0] == ' ' || line[0] == '#' || line[0] == '\n') continue;
+        if (*title) check_end();
+        script_trim(line);
+        strcpy(title, line);
+        check_begin(title);
+        script_begin();
+    }
+    if (*title) check_end();
+    if (file) fclose(file);
+}
+
+static inline void script_rewrite(const char *name) {
+    char other[SCRIPT_LINE];
+    snprintf(other, sizeof other, "%s.new", name);
+    FILE *file = fopen(other, "w");
+    if (!file) return;
+    unsigned failed = check.failed;
+    script_file(name, file);
+    fclose(file);
+    if (check.failed == failed) rename(other, name);
+    else remove(other);
+}
+
+/* The files that are named, or all that the pattern is for. */
+static inline int script_main(int argc, char **argv, const char *pattern) {
+    bool rewrites = argc > 1 && strcmp(argv[1], "--rewrite") == 0;
+    glob_t found = {0};
+    if (argc <= 1) glob(pattern, 0, NULL, &found);
+    for (size_t i = 0; i < found.gl_pathc; i++) script_file(found.gl_pathv[i], NULL);
+    for (int i = rewrites ? 2 : 1; i < argc; i++) {
+        if (rewrites) script_rewrite(argv[i]);
+        else script_file(argv[i], NULL);
+    }
+    globfree(&found);
+    return check_report();
+}
+
+#endif
