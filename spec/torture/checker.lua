@@ -1,4 +1,4 @@
---- The checker: is a history (history.lua) one that zklock may produce?
+--- The checker says whether a history (history.lua) is one that zklock may produce.
 --
 --   check(events, options) → report
 --
@@ -37,48 +37,65 @@ local function rule(name, text, check)
 end
 
 
+-- Calls check(m, report, claim, options) for each claim by itself.
+local function rule_of_claims(name, text, check)
+    rule(name, text, function(m, report, options)
+        for _, claim in ipairs(m.claims) do check(m, report, claim, options) end
+    end)
+end
+
+
 -- --- what several rules need ----------------------------------------------------------
 
--- Grants of their own, not second handles, by path; each list in order of compare(a, b).
-local function grants_by_path(m, compare)
-    local by_path = {}
-    for _, claim in ipairs(m.claims) do
-        if claim.granted and not claim.second then
-            by_path[claim.path] = by_path[claim.path] or {}
-            table.insert(by_path[claim.path], claim)
-        end
+local function by(field)
+    return function(a, b) return a[field] < b[field] end
+end
+
+
+-- The claims that have the field, sorted by it.
+local function in_order(claims, field)
+    local list = {}
+    for _, claim in ipairs(claims) do
+        if claim[field] then list[#list + 1] = claim end
     end
-    for _, list in pairs(by_path) do table.sort(list, compare) end
-    return by_path
+    table.sort(list, by(field))
+    return list
 end
 
 
-local function by_grant(a, b) return a.granted < b.granted end
-local function by_token(a, b) return a.token < b.token end
-
-
--- Later grants of one path, in O(1) a question: the most by compare(a, b) of those put in
--- so far that exclude a claim; readers do not exclude each other, nor do permits.
-local Most = {}
-Most.__index = Most
-
-
-local function most(compare)
-    return setmetatable({ compare = compare }, Most)
+-- Calls check(m, report, grants) for the grants of each path, without second handles.
+local function rule_of_paths(name, text, field, check)
+    rule(name, text, function(m, report)
+        local by_path = {}
+        for _, claim in ipairs(in_order(m.claims, field)) do
+            if not claim.second then
+                by_path[claim.path] = by_path[claim.path] or {}
+                table.insert(by_path[claim.path], claim)
+            end
+        end
+        for _, grants in pairs(by_path) do check(m, report, grants) end
+    end)
 end
 
 
-function Most:put(claim)
-    local function better(old) return (not old or self.compare(claim, old)) and claim or old end
-    self.any = better(self.any)
-    local shared = claim.kind == "read" or claim.kind == "permit"
-    if not shared then self.alone = better(self.alone) end
+-- Readers do not exclude each other, nor do permits.
+local function is_shared(claim)
+    return claim.kind == "read" or claim.kind == "permit"
 end
 
 
-function Most:excluding(claim)
-    if claim.kind == "read" or claim.kind == "permit" then return self.alone end
-    return self.any
+-- The best of the grants of one path that were put in so far, in O(1) a question: put(claim), and
+-- excluding(claim), which gives the best of those that exclude the claim.
+local function best(is_better)
+    local any, alone
+    local function put(claim)
+        if not any or is_better(claim, any) then any = claim end
+        if not is_shared(claim) and (not alone or is_better(claim, alone)) then alone = claim end
+    end
+    return put, function(claim)
+        if is_shared(claim) then return alone end
+        return any
+    end
 end
 
 
@@ -101,27 +118,22 @@ local function made_by(m, node, claim)
 end
 
 
-local function check_turn(m, report, claim)
+rule_of_claims("order", "who is granted has its turn in ZooKeeper's order: alone, with readers, or"
+    .. " as many as there are permits", function(m, report, claim)
     local at, node = claim.granted, claim.node
-    if not node then
-        report:violation(at, claim, "token %d is of no lock node", claim.token)
+    if not at then
+        return
+    elseif not node then
+        report:grant(claim, "token %d is of no lock node", claim.token)
     elseif node.path ~= claim.path or not made_by(m, node, claim) then
-        report:violation(at, claim, "token %d is of somebody else's node, %s/%s", claim.token,
-                         node.path, node.name)
+        report:grant(claim, "token %d is of somebody else's node, %s/%s", claim.token, node.path,
+                     node.name)
     elseif not claim.second and claim.kind ~= (node.was and "write" or node.kind) then
-        report:violation(at, claim, "wants to %s, by the node %s", claim.kind, node.name)
+        report:grant(claim, "wants to %s, by the node %s", claim.kind, node.name)
     elseif not node.turn then
-        report:violation(at, claim, "granted, and it was never its turn")
+        report:grant(claim, "granted, and it was never its turn")
     elseif at < node.turn - SKEW then
-        report:violation(at, claim, "granted %.3f s before it was its turn", node.turn - at)
-    end
-end
-
-
-rule("order", "who is granted has its turn in ZooKeeper's order: alone, with readers, or as many"
-     .. " as there are permits", function(m, report)
-    for _, claim in ipairs(m.claims) do
-        if claim.granted then check_turn(m, report, claim) end
+        report:grant(claim, "granted %.3f s before it was its turn", node.turn - at)
     end
 end)
 
@@ -143,7 +155,7 @@ end
 local function was_had(claim) return claim.state ~= "released" end
 
 
--- Nor does a user hold what was lost when the grant came: its process had been stopped.
+-- Nor does a user hold what was lost when the grant came, as its process had been stopped.
 local function was_held(claim) return was_had(claim) and claim.over > claim.granted end
 
 
@@ -162,7 +174,7 @@ local function judge_overlap(m, report, a, b)
 end
 
 
--- Those of a list that still hold at that moment, and those that do not.
+-- Parts a list into those who still hold at that moment, and those who do not.
 local function part(list, until_when, at)
     local still, ended = {}, {}
     for _, claim in ipairs(list) do
@@ -173,8 +185,8 @@ local function part(list, until_when, at)
 end
 
 
--- Who holds alone is compared with everybody; readers, who may be many, only when somebody
--- comes who excludes them. So each step is an overlap, or the last one for some claim.
+-- A claim that holds alone is compared with everybody; readers, who may be many, only when
+-- somebody comes who excludes them. So each step is an overlap, or the last one for some claim.
 local function judge_overlaps(m, report, grants)
     local alone, readers = {}, {}
     for _, claim in ipairs(grants) do
@@ -194,7 +206,7 @@ local function judge_overlaps(m, report, grants)
 end
 
 
--- More permits at once than there are: somebody of those who still hold is to explain it.
+-- If more permits are held than there are, somebody of those who still hold is to explain it.
 local function judge_sum(m, report, still, newer)
     local sum, limit = 0, newer.node and newer.node.limit or 0
     for _, claim in ipairs(still) do sum = sum + claim.permits end
@@ -221,86 +233,71 @@ local function judge_permits(m, report, grants)
 end
 
 
-rule("overlap", "overlaps in client time are explained by a fault", function(m, report)
-    for _, grants in pairs(grants_by_path(m, by_grant)) do
-        local judge = grants[1].kind == "permit" and judge_permits or judge_overlaps
-        judge(m, report, grants)
-    end
+rule_of_paths("overlap", "overlaps in client time are explained by a fault", "granted",
+    function(m, report, grants)
+    local judge = grants[1].kind == "permit" and judge_permits or judge_overlaps
+    judge(m, report, grants)
 end)
 
 
-rule("token", "tokens are unique, and grow", function(m, report)
-    for _, grants in pairs(grants_by_path(m, by_grant)) do
-        local invoked, owner, next_grant = {}, {}, 1
-        local greatest = most(function(a, b) return a.token > b.token end)
-        for i, claim in ipairs(grants) do invoked[i] = claim end
-        table.sort(invoked, function(a, b) return a.invoked < b.invoked end)
-        for _, claim in ipairs(invoked) do
-            while grants[next_grant] and grants[next_grant].granted < claim.invoked do
-                greatest:put(grants[next_grant])
-                next_grant = next_grant + 1
-            end
-            local before = greatest:excluding(claim)
-            if before and claim.token <= before.token and not kept.is_robbed(m, claim) then
-                report:violation(claim.granted, claim, "token %d after a grant with %d",
-                                 claim.token, before.token)
-            elseif owner[claim.token] then
-                report:violation(claim.granted, claim, "token %d is also that of %s", claim.token,
-                                 owner[claim.token].id)
-            end
-            owner[claim.token] = claim
+rule_of_paths("token", "tokens are unique, and grow", "granted", function(m, report, grants)
+    local owner, next_grant = {}, 1
+    local put, excluding = best(function(a, b) return a.token > b.token end)
+    for _, claim in ipairs(in_order(grants, "invoked")) do
+        while grants[next_grant] and grants[next_grant].granted < claim.invoked do
+            put(grants[next_grant])
+            next_grant = next_grant + 1
         end
+        local before = excluding(claim)
+        if before and claim.token <= before.token and not kept.is_robbed(m, claim) then
+            report:grant(claim, "token %d after a grant with %d", claim.token, before.token)
+        elseif owner[claim.token] then
+            report:grant(claim, "token %d is also that of %s", claim.token, owner[claim.token].id)
+        end
+        owner[claim.token] = claim
     end
 end)
 
 
--- Who stood in line before another came has the smaller token; unless it had to queue again. Of
--- nodes that are kept kept.lua knows more.
-local function check_arrivals(report, grants)
-    local queued, invoked, greatest, next_queued = {}, {}, nil, 1
-    for i, claim in ipairs(grants) do
-        invoked[i] = claim
-        if claim.queued and #claim.nodes < 2 then queued[#queued + 1] = claim end
+-- No grant, by their tokens, comes behind another that was asked for later.
+local function check_grants(m, report, grants)
+    local put, excluding = best(by("granted"))
+    for i = #grants, 1, -1 do
+        local claim = grants[i]
+        local earliest = excluding(claim)
+        if earliest and earliest.granted < claim.granted and earliest.token > claim.token
+            and claim.state == "held" and not m:taken(claim.node) then
+            report:grant(claim, "%s came later and was granted before", earliest.id)
+        end
+        put(claim)
     end
-    table.sort(queued, function(a, b) return a.queued < b.queued end)
-    table.sort(invoked, function(a, b) return a.invoked < b.invoked end)
-    for _, claim in ipairs(invoked) do
+end
+
+
+-- A claim that stood in line before another came has the smaller token, unless it had to queue
+-- again. About nodes that are kept, kept.lua knows more.
+local function check_arrivals(report, grants)
+    local queued, next_queued, greatest = in_order(grants, "queued"), 1, nil
+    for _, claim in ipairs(in_order(grants, "invoked")) do
         while queued[next_queued] and queued[next_queued].queued < claim.invoked do
             local ahead = queued[next_queued]
-            if not greatest or ahead.token > greatest.token then greatest = ahead end
+            local once = #ahead.nodes < 2
+            if once and not (greatest and greatest.token >= ahead.token) then greatest = ahead end
             next_queued = next_queued + 1
         end
         local inherits = claim.keep and claim.count > 0
         if greatest and greatest.token > claim.token and not inherits then
-            report:violation(claim.granted, claim, "came when %s already stood in line, was first",
-                             greatest.id)
+            report:grant(claim, "came when %s already stood in line, was first", greatest.id)
         end
     end
 end
 
 
--- A lock without an order has one node of a fixed name.
-local function ordered(grants)
-    return not (grants[1] and grants[1].node and grants[1].node.name == "lock")
-end
-
-
-rule("fifo", "locks are granted in order of arrival", function(m, report)
-    for _, all in pairs(grants_by_path(m, by_token)) do
-        local grants = ordered(all) and all or {}
-        local behind = most(by_grant)
-        for i = #grants, 1, -1 do
-            local claim = grants[i]
-            local earliest = behind:excluding(claim)
-            if earliest and earliest.granted < claim.granted and earliest.token > claim.token
-                and claim.state == "held" and not m:taken(claim.node) then
-                report:violation(claim.granted, claim, "%s came later and was granted before",
-                                 earliest.id)
-            end
-            behind:put(claim)
-        end
-        if grants[1] and not grants[1].batch then check_arrivals(report, grants) end
-    end
+rule_of_paths("fifo", "locks are granted in order of arrival", "token", function(m, report, grants)
+    local first = grants[1]
+    if first.node and first.node.name == "lock" then return end -- it has no order
+    check_grants(m, report, grants)
+    if not first.batch then check_arrivals(report, grants) end
 end)
 
 
@@ -313,27 +310,21 @@ rule("kept", "a kept node is its session's alone, counted, goes after its time, 
 
 
 -- Was it a reader's node then? (One that cannot become one stays a writer's.)
-local function is_shared(node, at)
+local function was_readers(node, at)
     return node ~= nil and (node.was and node.shared < at or not node.was and node.kind == "read")
 end
 
 
-local function check_reentry(report, claim, outer)
-    if claim.token ~= outer.token then
-        if (outer.held_until or 0) >= claim.granted and alive(outer, claim.granted) then
-            report:violation(claim.granted, claim, "token %d inside of a hold with %d",
-                             claim.token, outer.token)
+rule_of_claims("reentry", "a second handle is on the same grant", function(m, report, claim)
+    local outer, at = claim.inside and m.claim[claim.inside], claim.granted
+    if not outer or not at then
+        return
+    elseif claim.token == outer.token then
+        if claim.kind ~= "read" and was_readers(outer.node, at) then
+            report:grant(claim, "a writer inside of a hold to read")
         end
-    elseif claim.kind ~= "read" and is_shared(outer.node, claim.granted) then
-        report:violation(claim.granted, claim, "a writer inside of a hold to read")
-    end
-end
-
-
-rule("reentry", "a second handle is on the same grant", function(m, report)
-    for _, claim in ipairs(m.claims) do
-        local outer = claim.inside and m.claim[claim.inside]
-        if outer and claim.granted then check_reentry(report, claim, outer) end
+    elseif (outer.held_until or 0) >= at and alive(outer, at) then
+        report:grant(claim, "token %d inside of a hold with %d", claim.token, outer.token)
     end
 end)
 
@@ -371,9 +362,9 @@ rule("gone", "a node goes when its claim has ended", function(m, report, options
 end)
 
 
--- How long a holder may be certain of a node that is gone. Of one that expired, never: its
--- clock was to know before. Of one that was taken, until the news arrives; if nothing can
--- arrive, until its clock runs out.
+-- How long a holder may be certain of a node that is gone. Not at all if it expired, as its clock
+-- was to know before. If it was taken, until the news arrives or, when nothing can arrive, until
+-- its clock runs out.
 local function may_be_certain(m, claim, taken, options)
     if not taken then return SKEW end
     local gone = claim.node.deleted
@@ -382,7 +373,7 @@ local function may_be_certain(m, claim, taken, options)
 end
 
 
--- A node that is gone before the claim gave it up: the holder was to know.
+-- If a node is gone before the claim gave it up, the holder was to know.
 local function check_notice(m, report, claim, options)
     local gone, taken = claim.node.deleted, m:taken(claim.node)
     local allowed = may_be_certain(m, claim, taken, options)
@@ -405,36 +396,32 @@ local function check_notice(m, report, claim, options)
 end
 
 
-rule("notice", "a holder notices its loss in time", function(m, report, options)
-    for _, claim in ipairs(m.claims) do
-        local node = claim.node
-        local gone = node and not claim.second and node.deleted
-        if gone and gone + SKEW < claim.given_up and was_had(claim) then
-            check_notice(m, report, claim, options)
-        end
+rule_of_claims("notice", "a holder notices its loss in time", function(m, report, claim, options)
+    local gone = claim.node and not claim.second and claim.node.deleted
+    if gone and gone + SKEW < claim.given_up and was_had(claim) then
+        check_notice(m, report, claim, options)
     end
 end)
 
 
-rule("handoff", "who has its turn gets the lock", function(m, report, options)
-    for _, claim in ipairs(m.claims) do
-        local node = claim.nodes[#claim.nodes]
-        local turn = node and node.turn
-        local over = min(claim.granted or huge, claim.given_up)
-        if turn and turn > node.created and not claim.batch and not m:taken(node) then
-            -- Who has a permit's turn is told by the one ahead, who may be in trouble.
-            local trouble = claim.kind == "permit" and m.any_trouble or m.trouble[claim.place]
-            local latest = trouble:undisturbed(turn, options.bound)
-            local calm = not trouble:overlapping(turn, over)
-            if calm and claim.granted then
-                report:measure("handoff", max(0, claim.granted - turn))
-            end
-            if min(over, m.finished) > latest then
-                report:violation(turn, claim, "it was its turn for %.3f s, and it was not served",
-                                 min(over, m.finished) - turn)
-            end
-        end
+local function check_service(m, report, claim, options)
+    local node = claim.nodes[#claim.nodes]
+    local turn, over = node and node.turn, min(claim.granted or huge, claim.given_up)
+    if not turn or turn <= node.created or claim.batch or m:taken(node) then return end
+    -- A permit's turn is told by the one ahead, who may be in trouble.
+    local trouble = claim.kind == "permit" and m.any_trouble or m.trouble[claim.place]
+    if claim.granted and not trouble:overlapping(turn, over) then
+        report:measure("handoff", max(0, claim.granted - turn))
     end
+    if min(over, m.finished) > trouble:undisturbed(turn, options.bound) then
+        report:violation(turn, claim, "it was its turn for %.3f s, and it was not served",
+                         min(over, m.finished) - turn)
+    end
+end
+
+
+rule("handoff", "who has its turn gets the lock", function(m, report, options)
+    for _, claim in ipairs(m.claims) do check_service(m, report, claim, options) end
     turns.hand_over(m, report, options)
 end)
 
@@ -452,18 +439,15 @@ end)
 rule("downgrade", "a writer becomes a reader in its place, and reads", downgrade)
 
 
-rule("steady", "what a reader reads stays the same while it holds", function(m, report)
-    for _, claim in ipairs(m.claims) do
-        local taken = claim.node and m:taken(claim.node)
-        local gone, before = taken and claim.node.deleted or huge, nil
-        for _, read in ipairs(claim.reads) do
-            if read.certain and read.at < gone then
-                if before and read.element ~= before then
-                    report:violation(read.at, claim, "%s became %s while it held", before,
-                                     read.element)
-                end
-                before = read.element
+rule_of_claims("steady", "what a reader reads stays the same while it holds",
+    function(m, report, claim)
+    local gone, before = m:taken(claim.node) and claim.node.deleted or huge, nil
+    for _, read in ipairs(claim.reads) do
+        if read.certain and read.at < gone then
+            if before and read.element ~= before then
+                report:violation(read.at, claim, "%s became %s while it held", before, read.element)
             end
+            before = read.element
         end
     end
 end)
@@ -482,15 +466,12 @@ rule("fence", "the store takes no stale write, and refuses no holder", function(
             greatest = max(greatest, write.token)
         end
     end
-    for _, claim in ipairs(m.claims) do
-        for _, write in ipairs(claim.writes) do
-            if write.accepted ~= (stored[write.element] ~= nil) then
-                report:violation(write.at, claim, "%s: the store does not know what it said",
-                                 write.element)
-            elseif not write.accepted and alive(claim, write.at) then
-                report:violation(write.at, claim, "the holder's write %s was refused",
-                                 write.element)
-            end
+    for _, write in ipairs(m.writes) do
+        local element, at = write.element, write.at
+        if write.accepted ~= (stored[element] ~= nil) then
+            report:violation(at, write.claim, "%s: the store does not know what it said", element)
+        elseif not write.accepted and alive(write.claim, at) then
+            report:violation(at, write.claim, "the holder's write %s was refused", element)
         end
     end
 end)
@@ -512,12 +493,11 @@ end
 rule("update", "no update that the store took is lost, whoever was late", function(m, report)
     local there = {}
     for path, journal in pairs(m.journal) do there[path] = survivors(journal) end
-    for _, claim in ipairs(m.claims) do
-        for _, write in ipairs(claim.writes) do
-            local is_there = there[claim.path] and there[claim.path][write.element]
-            if write.accepted and not is_there then
-                report:violation(write.at, claim, "%s was added and is lost", write.element)
-            end
+    for _, write in ipairs(m.writes) do
+        local claim = write.claim
+        local is_there = there[claim.path] and there[claim.path][write.element]
+        if write.accepted and not is_there then
+            report:violation(write.at, claim, "%s was added and is lost", write.element)
         end
     end
 end)
@@ -568,20 +548,10 @@ end)
 
 -- --- all together ---------------------------------------------------------------------
 
--- A second handle on a grant is no grant of its own.
-local function mark_second_handles(m)
-    for _, claim in ipairs(m.claims) do
-        local outer = claim.inside and m.claim[claim.inside]
-        claim.second = outer ~= nil and claim.granted ~= nil and claim.token == outer.token
-    end
-end
-
-
 return function(events, options)
     local m, given = model.build(events), options or {}
-    local found, set = reports.new(m), { slack = given.slack or 0.5 }
-    set.bound = given.bound or m.timeout
-    mark_second_handles(m)
+    local set = { slack = given.slack or 0.5, bound = given.bound or m.timeout }
+    local found = reports.new(m)
     for _, each in ipairs(rules) do
         found:begin(each.name, each.text, OURS[each.name])
         each.check(m, found, set)

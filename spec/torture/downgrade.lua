@@ -1,4 +1,4 @@
---- A rule of the checker: what becomes of a writer that goes on as a reader. Its node's place
+--- A rule of the checker about a writer that goes on as a reader. Its node's place
 -- passes to a reader's node, when it asked for that and not otherwise; what it was told is so;
 -- it takes no longer than the connection; and it does not write.
 
@@ -6,7 +6,7 @@ local SKEW = require("spec.torture.model").SKEW
 
 local huge, max, min = math.huge, math.max, math.min
 
--- From this number on a writer cannot become a reader: numbers end soon.
+-- From this number on a writer cannot become a reader, as numbers end soon.
 local SHARE_LIMIT = 2130706431
 
 
@@ -30,7 +30,7 @@ local function check_place(report, claim, node)
 end
 
 
--- What it was told is what happened.
+-- It was told what happened.
 local function check_answer(report, claim, node)
     if claim.answer == "ok" and (node.shared or huge) > claim.downgraded + SKEW then
         report:violation(claim.downgraded, claim, "was told that it reads, by the node %s",
@@ -61,10 +61,10 @@ return function(m, report, options)
         if node and node.shared then check_place(report, claim, node) end
         if node and claim.downgrading then check_end(m, report, claim, node, options) end
         if node and claim.downgraded then check_answer(report, claim, node) end
-        for _, write in ipairs(claim.writes) do
-            if write.at > claim.reads_only then
-                report:violation(write.at, claim, "a reader wrote %s", write.element)
-            end
+    end
+    for _, write in ipairs(m.writes) do
+        if write.at > write.claim.reads_only then
+            report:violation(write.at, write.claim, "a reader wrote %s", write.element)
         end
     end
 end

@@ -30,11 +30,11 @@ local function count_outcomes(m, counts)
         if claim.granted and claim.noticed and claim.noticed <= claim.given_up then
             counts.losses = counts.losses + 1
         end
-        for _, write in ipairs(claim.writes) do
-            local name = write.accepted and "writes" or "fenced"
-            counts[name] = counts[name] + 1
-        end
         counts.reads = counts.reads + #claim.reads
+    end
+    for _, write in ipairs(m.writes) do
+        local name = write.accepted and "writes" or "fenced"
+        counts[name] = counts[name] + 1
     end
 end
 

@@ -40,14 +40,14 @@
 --   closed       begun limit            ... and has returned
 --   error        message                what should not have happened
 --   ended                               the process is about to end in order
--- Of the nemesis:
+-- Events of the nemesis:
 --   fault        id name scope [path] [session] [victim]   begins. scope: a place, "all",
 --                                       or "path": somebody meddled with the nodes of that
 --                                       path; session: what was ended; victim: the
 --                                       process that was killed
 --   healed       id                     the fault has ended
 --   residue      nodes watches          what is left at the end
--- Of ZooKeeper, in its own order:
+-- Events of ZooKeeper, in its own order:
 --   created      zxid path name session       CLAIM as the node's data says
 --   deleted      zxid path name session cause     cause: delete, close (of the session)
 --   marked       zxid path name session       somebody holds it, and it will not be kept
@@ -56,7 +56,7 @@
 --   lost         zxid path name session what servers over    most servers had logged that (what:
 --                                       create, delete, set, close), and it never happened; over:
 --                                       when the first one came that is no more of that
--- Of the store, in the order of its transactions:
+-- Events of the store, in the order of its transactions:
 --   stored       path element read token
 --
 -- A line is written at once, so that what a killed process leaves is a valid
@@ -79,7 +79,7 @@ local function unescape(text)
 end
 
 
---- One event as its line, without the newline.
+--- An event as its line, without the newline.
 function history.format(at, process, claim, event, fields)
     local parts = { ("%.6f"):format(at), process, claim, event }
     local names = {}
@@ -132,7 +132,7 @@ function Writer:close()
 end
 
 
---- Runs fn, records how it ended, and ends the process: with status 1 after an error.
+--- Runs fn, records how it ended, and ends the process, with status 1 after an error.
 function Writer:run(fn)
     local ok, problem = xpcall(fn, debug.traceback)
     self:record(ok and "ended" or "error", nil, not ok and { message = problem } or nil)

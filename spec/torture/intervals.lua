@@ -6,7 +6,7 @@ local Intervals = {}
 Intervals.__index = Intervals
 
 
---- Of spans { from=, to=, what= (text) }; a merged one has the first few texts.
+--- Merges spans { from=, to=, what= (text) }; a merged one has the first few texts.
 function intervals.new(spans)
     table.sort(spans, function(a, b) return a.from < b.from end)
     local merged, last = {}, nil

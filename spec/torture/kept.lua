@@ -31,7 +31,7 @@ function kept.is_robbed(m, claim)
 end
 
 
--- When the keeper has heard of what was then: also after a fault its session goes on by then.
+-- When the keeper has heard of what was then; its session goes on by then also after a fault.
 local function known_at(m, node, at, options)
     return m.faulty[node.claim.place]:undisturbed(at, max(options.slack, m.timeout))
 end
@@ -54,26 +54,15 @@ local function check_heir(m, report, line, claim, options)
     local node = claim.node
     local gone = node.deleted and not m:taken(node) and node.deleted + SKEW < claim.granted
     if gone and claim.state == "held" then
-        report:violation(claim.granted, claim, "granted %.3f s after %s was given back",
-                         claim.granted - node.deleted, node.name)
+        report:grant(claim, "granted %.3f s after %s was given back", claim.granted - node.deleted,
+                     node.name)
     end
     if node.marked and node.marked + SKEW < claim.granted then
-        report:violation(claim.granted, claim, "granted after %s had said that it is held",
-                         node.name)
+        report:grant(claim, "granted after %s had said that it is held", node.name)
     end
     local other = waiting(m, line, node, 0, claim.granted, options)
     if other and (other.deleted or huge) > claim.granted and not m:taken(node) then
-        report:violation(claim.granted, claim, "has a node that was kept, and %s waited",
-                         other.name)
-    end
-end
-
-
--- Two of the same number are for the rule of tokens.
-local function check_count(report, claim, before)
-    if claim.count > (before and before.count + 1 or 0) then
-        report:violation(claim.granted, claim, "grant %d of its node, after %s", claim.count + 1,
-                         before and ("grant %d"):format(before.count + 1) or "none")
+        report:grant(claim, "has a node that was kept, and %s waited", other.name)
     end
 end
 
@@ -110,7 +99,7 @@ end
 local function check_node(m, report, line, turn, options)
     for i, claim in ipairs(turn.grants) do
         local before, heir = turn.grants[i - 1], turn.grants[i + 1]
-        check_count(report, claim, before)
+        turns.check_count(report, claim, before, "node")
         if before then check_heir(m, report, line, claim, options) end
         if not m:taken(turn.node) then
             check_rest(m, report, line, claim, heir, options)
@@ -181,7 +170,7 @@ local function check_try(m, report, line, claim, by_node, options)
 end
 
 
--- { [path] = its nodes in order }; stays_to: when the last of a node and those ahead went.
+-- { [path] = its nodes in order }; stays_to is when the last of a node and those ahead went.
 local function lines_of(m)
     local lines = turns.lines_of(m)
     for _, line in pairs(lines) do

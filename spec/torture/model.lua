@@ -1,10 +1,11 @@
---- What a history tells, put together: claims, the nodes behind them, faults, and when
+--- Puts together what a history tells about claims, the nodes behind them, faults, and when
 -- each process did not run. The rules of the checker read this, not the events.
 --
 -- claims   in the order in which they were invoked; each has
 --   id path kind process place (where its process ran) inside (re-entry: the outer claim)
 --   invoked, queued, granted, failed, held_until, noticed, over   moments
---   token (number), state (right after the grant), code, writes
+--   token (number), state (right after the grant), code
+--   second         it is a second handle on the grant of the outer claim, and none of its own
 --   batch, count   where processes take turns: grants of a turn, and of those before it
 --   keep, count    where locks are kept: for how long the node may stay; grants of it before
 --   trying         it is a try
@@ -24,7 +25,8 @@
 --          of its nodes) }; made[czxid][path] is the same: one transaction makes several
 --          One that became a reader's is the same still, with another name and kind; it has
 --          shared (when), was (its name before). marked: when its data said that it is held
--- faults   { id, name, scope, path, session, from, to }
+-- writes   { claim, at, element, accepted }
+-- faults   { name, scope, path, session, from, to }
 -- permits, limit   of a claim or node of a semaphore
 -- sessions[id]   the process that had it
 -- lost_writes[path]   Intervals: what was done to its nodes and lost by the servers (truth.pl) may
@@ -69,189 +71,94 @@ local function kind_of(name)
 end
 
 
--- --- events of clients --------------------------------------------------------------
+-- --- the events -----------------------------------------------------------------------
 
-local take = {}
-
-
-local function took_held(claim, event)
-    local held = tonumber(event.held)
-    if held then claim.held_until = max(claim.held_until or held, held) end
+local function put(lists, key, value)
+    lists[key] = lists[key] or {}
+    table.insert(lists[key], value)
 end
 
 
-function take.invoked(self, event)
-    local claim = {
-        id = event.claim,
-        path = event.path,
-        kind = event.kind,
-        permits = tonumber(event.permits),
-        batch = tonumber(event.batch),
-        keep = tonumber(event.keep),
-        trying = event.way == "try",
-        inside = event.inside,
-        after = event.after,
-        process = event.process,
-        place = place_of(event.process),
-        invoked = event.at,
-        notices = {},
-        writes = {},
-        reads = {},
-        nodes = {},
-    }
-    self.claims[#self.claims + 1] = claim
-    self.claim[claim.id] = claim
-    if claim.after then self.claim[claim.after].next_hold = claim end
-end
+local take = {
+    -- events of clients
+    invoked = function(self, event)
+        local claim = {
+            id = event.claim, path = event.path, kind = event.kind, trying = event.way == "try",
+            process = event.process, place = event.place, invoked = event.at,
+            permits = tonumber(event.permits), batch = tonumber(event.batch),
+            keep = tonumber(event.keep), inside = event.inside, after = event.after,
+            notices = {}, reads = {}, nodes = {},
+        }
+        table.insert(self.claims, claim)
+        self.claim[claim.id] = claim
+        if claim.after then self.claim[claim.after].next_hold = claim end
+    end,
+    queued = function(_, event, claim) claim.queued = claim.queued or event.at end,
+    granted = function(_, event, claim)
+        claim.granted, claim.token, claim.state = event.at, tonumber(event.token), event.state
+    end,
+    failed = function(_, event, claim) claim.failed, claim.code = event.at, event.code end,
+    wrote = function(self, event, claim)
+        table.insert(self.writes, { claim = claim, at = event.at, element = event.element,
+                                    accepted = event.accepted == "true" })
+    end,
+    read = function(_, event, claim)
+        local certain = (tonumber(event.held) or -huge) >= event.at
+        table.insert(claim.reads, { at = event.at, element = event.element, certain = certain })
+    end,
+    downgrading = function(_, event, claim) claim.downgrading = event.at end,
+    downgraded = function(_, event, claim)
+        claim.downgraded, claim.answer = event.at, event.result
+    end,
+    released = function(_, event, claim) claim.released = tonumber(event.begun) end,
+    connected = function(self, event)
+        self.sessions[event.session] = event.process
+        self.timeout = max(self.timeout or 0, tonumber(event.timeout))
+        event.state = "connected"
+    end,
+    stalled = function(self, event)
+        table.insert(self.stalls, { process = event.process, name = "stall", to = event.at,
+                                    from = event.at - tonumber(event.seconds) })
+    end,
+    closing = function(self, event) put(self.closings, event.process, event.at) end,
+    ended = function(self, event) self.ended[event.process] = event.at end,
+    -- events of the nemesis and the store
+    fault = function(self, event)
+        local fault = { name = event.name, scope = event.scope, path = event.path,
+                        session = event.session, from = event.at, to = huge }
+        table.insert(self.faults, fault)
+        self.fault[event.id] = fault
+        if fault.name == "kill" then self.killed[event.victim] = event.at end
+    end,
+    healed = function(self, event) self.fault[event.id].to = event.at end,
+    residue = function(self, event) self.residue = event end,
+    stored = function(self, event)
+        put(self.journal, event.path,
+            { element = event.element, read = event.read, token = tonumber(event.token) })
+    end,
+}
+
+-- The list of events that are looked at later.
+local KEPT = {
+    connected = "states", state = "states", error = "errors", lost = "lost",
+    created = "node_events", deleted = "node_events", became = "node_events",
+    marked = "node_events",
+}
 
 
-function take.queued(_, event, claim)
-    claim.queued = claim.queued or event.at
-end
-
-
-function take.granted(_, event, claim)
-    claim.granted, claim.token, claim.state = event.at, tonumber(event.token), event.state
-    took_held(claim, event)
-    if event.state ~= "held" then claim.notices[1] = event.at end
-end
-
-
-function take.failed(_, event, claim)
-    claim.failed, claim.code = event.at, event.code
-end
-
-
-function take.noticed(_, event, claim)
-    took_held(claim, event)
-    if event.state ~= "held" then claim.notices[#claim.notices + 1] = event.at end
-end
-
-
-function take.wrote(_, event, claim)
-    took_held(claim, event)
-    claim.writes[#claim.writes + 1] = {
-        at = event.at,
-        element = event.element,
-        token = tonumber(event.token),
-        accepted = event.accepted == "true",
-    }
-end
-
-
-function take.read(_, event, claim)
-    took_held(claim, event)
-    local held = tonumber(event.held)
-    claim.reads[#claim.reads + 1] = {
-        at = event.at,
-        element = event.element,
-        certain = held ~= nil and held >= event.at,
-    }
-end
-
-
-function take.downgrading(_, event, claim)
-    took_held(claim, event)
-    claim.downgrading = event.at
-end
-
-
-function take.downgraded(_, event, claim)
-    took_held(claim, event)
-    claim.downgraded, claim.answer = event.at, event.result
-end
-
-
-function take.released(_, event, claim)
-    took_held(claim, event)
-    claim.released = tonumber(event.begun)
-end
-
-
-function take.connected(self, event)
-    self.sessions[event.session] = event.process
-    self.states[#self.states + 1] = { process = event.process, state = "connected", at = event.at }
-    self.timeout = max(self.timeout or 0, tonumber(event.timeout))
-end
-
-
-function take.stalled(self, event)
-    local process = event.process
-    self.stalls[process] = self.stalls[process] or {}
-    table.insert(self.stalls[process],
-                 { from = event.at - tonumber(event.seconds), to = event.at, what = "stall" })
-end
-
-
-function take.state(self, event)
+local function take_event(self, event)
+    local claim, held, list = self.claim[event.claim], tonumber(event.held), KEPT[event.event]
     event.place = place_of(event.process)
-    self.states[#self.states + 1] = event
+    if event.place:find("^c%d") then
+        self.last[event.process], self.places[event.place] = event.at, true
+    end
+    if event.begun and event.limit then table.insert(self.calls, event) end
+    if claim and held then claim.held_until = max(claim.held_until or held, held) end
+    local noticed = event.event == "granted" or event.event == "noticed"
+    if noticed and event.state ~= "held" then table.insert(claim.notices, event.at) end
+    if take[event.event] then take[event.event](self, event, claim) end
+    if list then table.insert(self[list], event) end
 end
-
-
-function take.closing(self, event)
-    local process = event.process
-    self.closings[process] = self.closings[process] or {}
-    table.insert(self.closings[process], event.at)
-end
-
-
-function take.ended(self, event)
-    self.ended[event.process] = event.at
-end
-
-
-function take.error(self, event)
-    self.errors[#self.errors + 1] = event
-end
-
-
--- --- events of the nemesis, the server and the store ----------------------------------
-
-function take.fault(self, event)
-    local fault = {
-        id = event.id,
-        name = event.name,
-        scope = event.scope,
-        path = event.path,
-        session = event.session,
-        process = event.victim,
-        from = event.at,
-        to = huge,
-    }
-    self.faults[#self.faults + 1] = fault
-    self.fault[fault.id] = fault
-    if fault.name == "kill" then self.killed[fault.process] = event.at end
-end
-
-
-function take.healed(self, event)
-    self.fault[event.id].to = event.at
-end
-
-
-function take.residue(self, event)
-    self.residue = event
-end
-
-
-function take.stored(self, event)
-    self.journal[event.path] = self.journal[event.path] or {}
-    table.insert(self.journal[event.path],
-                 { element = event.element, read = event.read, token = tonumber(event.token) })
-end
-
-
-function take.lost(self, event)
-    self.lost[#self.lost + 1] = event
-end
-
-
-local function took_node(self, event)
-    self.node_events[#self.node_events + 1] = event
-end
-
-take.created, take.deleted, take.became, take.marked = took_node, took_node, took_node, took_node
 
 
 -- --- what follows from them -----------------------------------------------------------
@@ -270,22 +177,22 @@ end
 
 
 function happen.created(self, event, line, living)
+    local permits, limit = event.name:match(PERMIT)
     local node = { path = event.path, name = event.name, kind = kind_of(event.name),
                    session = event.session, zxid = tonumber(event.zxid), created = event.at,
-                   claim = claim_of(self, event) }
-    local permits, limit = event.name:match(PERMIT)
-    node.permits, node.limit = tonumber(permits), tonumber(limit)
-    self.nodes[#self.nodes + 1] = node
+                   claim = claim_of(self, event), permits = tonumber(permits),
+                   limit = tonumber(limit) }
     self.made[node.zxid] = self.made[node.zxid] or {}
     self.made[node.zxid][node.path] = node
     living[node.name] = node
-    line[#line + 1] = node
+    table.insert(self.nodes, node)
+    table.insert(line, node)
     if node.claim then table.insert(node.claim.nodes, node) end
 end
 
 
 -- A session whose unfair lock's node a stranger deleted may delete the next one's, before it
--- learns of that: the name is the same. Once for each.
+-- learns of that, as the name is the same. Once for each.
 local function note_robbed(self, node)
     if node.name ~= "lock" or node.cause ~= "delete" or node.by == node.session then return end
     local robbed = self.robbed[node.path] or {}
@@ -317,8 +224,8 @@ function happen.became(_, event, _, living)
 end
 
 
--- Whose turn it is now: the readers' ahead of the first writer or mutex, and that one's when
--- nobody lives ahead of it. Neither index ever goes back: no reader becomes a writer.
+-- It is the turn of the readers ahead of the first writer or mutex, and of that one when nobody
+-- lives ahead of it. Neither index ever goes back, as no reader becomes a writer.
 local function take_turns(line, at)
     while line[line.head] and line[line.head].deleted do line.head = line.head + 1 end
     local node = line[line.barred]
@@ -331,7 +238,7 @@ local function take_turns(line, at)
 end
 
 
--- The same of a semaphore: theirs whose permits, with those of all who live ahead, are there.
+-- In a semaphore it is that of those whose permits, with those of all who live ahead, are there.
 local function take_permits(line, at)
     local taken = 0
     while line[line.head] and line[line.head].deleted do line.head = line.head + 1 end
@@ -382,13 +289,6 @@ local function first_behind(moments, moment)
 end
 
 
--- A writer that asked to be a reader acts as one, unless it was refused.
-local function reads_only(claim)
-    if claim.kind == "read" then return 0 end
-    return claim.answer ~= "unsupported" and claim.downgrading or huge
-end
-
-
 local function find_node(self, claim)
     if not claim.token then return end
     local czxid = claim.token
@@ -403,9 +303,7 @@ end
 --- Until when a claim used the lock.
 local function end_claim(self, claim)
     local certain = claim.held_until or claim.granted
-    if certain then
-        claim.noticed = first_behind(claim.notices, certain)
-    end
+    if certain then claim.noticed = first_behind(claim.notices, certain) end
     find_node(self, claim)
     local killed = self.killed[claim.process]
     if killed then killed = max(killed, self.last[claim.process]) end
@@ -413,21 +311,24 @@ local function end_claim(self, claim)
     claim.given_up = min(claim.failed or huge, claim.released or huge, closed or huge,
                          killed or huge)
     claim.over = min(claim.given_up, claim.noticed or huge)
-    claim.reads_only = reads_only(claim)
+    local outer = claim.inside and self.claim[claim.inside]
+    claim.second = outer ~= nil and claim.granted ~= nil and claim.token == outer.token
+    -- A writer that asked to be a reader acts as one, unless it was refused.
+    local reads = claim.answer ~= "unsupported" and claim.downgrading
+    claim.reads_only = claim.kind == "read" and 0 or reads or huge
     claim.alone_until = min(claim.over, claim.reads_only)
 end
 
 
-local function add(lists, key, from, to, what)
-    lists[key] = lists[key] or {}
-    table.insert(lists[key], { from = from, to = to, what = what })
+-- Adds a fault, or what is like one, which may last for some seconds more.
+local function add(lists, key, fault, more)
+    put(lists, key, { from = fault.from, to = fault.to + (more or 0), what = fault.name })
 end
 
 
 local function finish(lists)
-    local result = {}
+    local result, none = {}, intervals.new{}
     for key, list in pairs(lists) do result[key] = intervals.new(list) end
-    local none = intervals.new{}
     return setmetatable(result, { __index = function() return none end })
 end
 
@@ -435,54 +336,42 @@ end
 --- When a process did not run: it was told to stop, or found that it had not run.
 local function find_stops(self)
     local lists = {}
-    for process, spans in pairs(self.stalls) do
-        for _, span in ipairs(spans) do add(lists, process, span.from, span.to, span.what) end
-    end
+    for _, stall in ipairs(self.stalls) do add(lists, stall.process, stall) end
     for _, fault in ipairs(self.faults) do
-        if fault.name:find("^stop") or fault.name:find("^holder stopped") then
-            for process in pairs(self.last) do
-                if place_of(process) == fault.scope then
-                    add(lists, process, fault.from, fault.to, fault.name)
-                end
-            end
+        local stops = fault.name:find("^stop") or fault.name:find("^holder stopped")
+        for process in pairs(stops and self.last or {}) do
+            if place_of(process) == fault.scope then add(lists, process, fault) end
         end
     end
     self.stops = finish(lists)
 end
 
 
-local function add_faults(self, lists, after, counts)
-    for place in pairs(self.places) do
-        for _, fault in ipairs(self.faults) do
-            if (fault.scope == "all" or fault.scope == place) and counts(fault) then
-                add(lists, place, fault.from, fault.to + after, fault.name)
-            end
+-- By place, those whose name does not begin so; and when a process there did not run.
+local function faults_of(self, more, but)
+    local lists = {}
+    for _, fault in ipairs(self.faults) do
+        for place in pairs(self.places) do
+            local here = fault.scope == "all" or fault.scope == place
+            if here and not (but and fault.name:find(but)) then add(lists, place, fault, more) end
         end
     end
-    for process, spans in pairs(self.stalls) do
-        for _, span in ipairs(spans) do
-            add(lists, place_of(process), span.from, span.to, span.what)
-        end
-    end
+    for _, stall in ipairs(self.stalls) do add(lists, place_of(stall.process), stall) end
+    return lists
 end
 
 
-local function every() return true end
-local function is_no_move(fault) return not fault.name:find("^address") end
-
-
--- Of each place: when a fault, which counts for so many seconds more, had it not run, or not
--- connected.
-local function trouble_of(self, after)
-    local lists, suspended = {}, {}
-    add_faults(self, lists, after, every)
+-- By place, when there was a fault, which counts for so many seconds more, or a process did not
+-- run, or was not connected.
+local function trouble_of(self, more)
+    local lists, suspended = faults_of(self, more), {}
     for _, event in ipairs(self.states) do
         local since = suspended[event.process]
-        if event.state == "connected" then
-            if since then add(lists, place_of(event.process), since, event.at, "no connection") end
-            suspended[event.process] = nil
-        else
+        if event.state ~= "connected" then
             suspended[event.process] = since or event.at
+        elseif since then
+            add(lists, event.place, { from = since, to = event.at, name = "no connection" })
+            suspended[event.process] = nil
         end
     end
     return lists
@@ -492,24 +381,21 @@ end
 --- While a place is in trouble, and for a session timeout after, nothing is to be expected
 -- of it: its connection is not well, or it does not run.
 local function find_trouble(self)
-    local lists = trouble_of(self, self.timeout)
-    self.trouble, self.faulty = finish(lists), finish(trouble_of(self, 0))
-    local harm = {}
-    add_faults(self, harm, self.timeout, is_no_move)
-    self.harm = finish(harm)
-    local all = {}
+    local lists, all = trouble_of(self, self.timeout), {}
     for _, list in pairs(lists) do
         for _, span in ipairs(list) do all[#all + 1] = span end
     end
     self.any_trouble = intervals.new(all)
+    self.trouble, self.faulty = finish(lists), finish(trouble_of(self, 0))
+    self.harm = finish(faults_of(self, self.timeout, "^address"))
 end
 
 
 local function find_meddling(self)
     local paths, sessions = {}, {}
     for _, fault in ipairs(self.faults) do
-        if fault.scope == "path" then add(paths, fault.path, fault.from, fault.to, fault.name) end
-        if fault.session then add(sessions, fault.session, fault.from, fault.to, fault.name) end
+        if fault.scope == "path" then add(paths, fault.path, fault) end
+        if fault.session then add(sessions, fault.session, fault) end
     end
     self.meddling, self.expiring = finish(paths), finish(sessions)
 end
@@ -522,8 +408,8 @@ local function find_lost(self)
     for _, event in ipairs(self.lost) do
         local node = named[event.path .. "/" .. event.name]
         local over = max(tonumber(event.over) or huge, node and node.deleted or 0)
-        add(paths, event.path:gsub(CONDITION .. ".*", ""), event.at - SKEW,
-            min(over, self.finished) + LOST * self.timeout, "")
+        add(paths, event.path:gsub(CONDITION .. ".*", ""), { name = "", from = event.at - SKEW,
+            to = min(over, self.finished) + LOST * self.timeout })
     end
     self.lost_writes = finish(paths)
 end
@@ -541,7 +427,7 @@ function Model:has_lost(claim, at)
 end
 
 
---- The fault that took a node from its owner, if it was one: its name.
+--- The name of the fault that took a node from its owner, if one did.
 function Model:taken(node)
     if not node or not node.deleted then return nil end
     if node.misled then return "the delete of another node of the name" end
@@ -566,36 +452,25 @@ function Model:taken_part(node)
 end
 
 
---- Puts a history together: events in order of time.
+--- Puts a history together, from events in order of time.
 function model.build(events)
     local self = setmetatable({
-        claims = {}, claim = {},
-        nodes = {}, made = {}, node_events = {}, robbed = {},
-        faults = {}, fault = {}, sessions = {},
-        killed = {}, ended = {}, last = {}, places = {},
-        closings = {}, stalls = {}, states = {}, errors = {},
-        journal = {}, calls = {}, lost = {},
+        claims = {}, claim = {}, nodes = {}, made = {}, node_events = {}, robbed = {},
+        faults = {}, fault = {}, sessions = {}, killed = {}, ended = {}, last = {}, places = {},
+        closings = {}, stalls = {}, states = {}, errors = {}, journal = {}, calls = {}, lost = {},
+        writes = {},
         began = events[1] and events[1].at or 0,
         finished = events[#events] and events[#events].at or 0,
     }, Model)
     for order, event in ipairs(events) do
         event.order = order
-        if event.process:find("^c%d") then
-            self.last[event.process] = event.at
-            self.places[place_of(event.process)] = true
-        end
-        if event.begun and event.limit then self.calls[#self.calls + 1] = event end
-        local taker = take[event.event]
-        if taker then taker(self, event, self.claim[event.claim]) end
+        take_event(self, event)
     end
     self.timeout = self.timeout or 2
     for _, fault in ipairs(self.faults) do fault.to = min(fault.to, self.finished) end
     stand_in_line(self)
     for _, claim in ipairs(self.claims) do end_claim(self, claim) end
-    find_stops(self)
-    find_trouble(self)
-    find_meddling(self)
-    find_lost(self)
+    for _, find in ipairs{ find_stops, find_trouble, find_meddling, find_lost } do find(self) end
     return self
 end
 

@@ -1,4 +1,4 @@
---- What the rules of the checker find: violations, what is explained by a fault, measures.
+--- The findings of the checker: violations, what a fault explains, measures.
 
 local distributions = require "zklock.seckill.distribution"
 
@@ -35,6 +35,12 @@ function Report:violation(at, claim, text, ...)
 end
 
 
+--- The same, of how a claim was granted.
+function Report:grant(claim, ...)
+    self:violation(claim.granted, claim, ...)
+end
+
+
 --- The rule has as many as need be listed.
 function Report:full()
     return self.rule.violations > MANY
@@ -60,7 +66,7 @@ function Report:begin(name, text, ours)
 end
 
 
---- Of a model, see checker.lua.
+--- The report about a model; see checker.lua.
 function report.new(m)
     return setmetatable({
         violations = {}, explained = {}, rules = {}, measures = {}, model = m, lost = 0,

@@ -33,14 +33,18 @@ function turns.of(m, field)
 end
 
 
--- Two of the same number are for the rule of tokens.
+--- No grant is left out; false if one is. Two of the same number are for the rule of tokens.
+function turns.check_count(report, claim, before, what)
+    if claim.count <= (before and before.count + 1 or 0) then return true end
+    report:grant(claim, "grant %d of its %s, after %s", claim.count + 1, what,
+                 before and ("grant %d"):format(before.count + 1) or "none")
+end
+
+
 local function check_grant(report, claim, before)
-    if claim.count > (before and before.count + 1 or 0) then
-        report:violation(claim.granted, claim, "grant %d of its turn, after %s", claim.count + 1,
-                         before and ("grant %d"):format(before.count + 1) or "none")
-    elseif before and before.invoked > claim.invoked then
-        report:violation(claim.granted, claim, "asked before %s and came after it, in one turn",
-                         before.id)
+    local counted = turns.check_count(report, claim, before, "turn")
+    if counted and before and before.invoked > claim.invoked then
+        report:grant(claim, "asked before %s and came after it, in one turn", before.id)
     end
 end
 
@@ -81,8 +85,8 @@ function turns.check(m, report, options)
             local over = claim.count >= claim.batch
             local other = over and rival(m, lines[turn.node.path], claim, options)
             if other then
-                report:violation(claim.granted, claim, "grant %d of a turn of %d, and %s waited",
-                                 claim.count + 1, claim.batch, other.name)
+                report:grant(claim, "grant %d of a turn of %d, and %s waited", claim.count + 1,
+                             claim.batch, other.name)
             end
         end
     end
@@ -102,7 +106,7 @@ function turns.is_own(m, node, claim)
 end
 
 
---- Gives a function of a claim: until when somebody of its process wanted its node.
+--- Gives a function that says until when somebody of a claim's process wanted its node.
 function turns.wanted(m)
     local spans, wanted = {}, {}
     local function key(claim) return claim.process .. " " .. claim.path end
@@ -149,7 +153,7 @@ local function gaps_of(node, grants)
 end
 
 
---- A turn goes on, or ends: its node is never at rest.
+--- A turn goes on, or ends, and its node is never at rest.
 function turns.hand_over(m, report, options)
     local _, by_node = turns.of(m)
     for _, node in ipairs(m.nodes) do
