@@ -53,13 +53,13 @@ end
 
 local arguments = {
     process = { "another", function() end }, at = { 0, function() end },
-    finally = { function() end },
+    finally = { function() end }, note = { "a line" },
     stop = { "server", 1 }, kill = { "server" }, cut = { "server" }, heal = { "server" },
     expire = { "server" }, choose = { 1 },
 }
 
-for _, name in ipairs{ "process", "at", "finally", "now", "random", "stop", "kill", "cut", "heal",
-                       "expire", "choices", "choose", "step", "run" } do
+for _, name in ipairs{ "process", "at", "finally", "now", "note", "random", "stop", "kill", "cut",
+                       "heal", "expire", "choices", "choose", "step", "run" } do
     calls["world:" .. name] = function()
         local world, message, code = zklock.world(program)
         if not world then return nil, message, code end
