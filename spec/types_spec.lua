@@ -108,6 +108,15 @@ describe("the types", function()
     end)
     after_each(rig.close_sessions)
 
+    it("have no function that the storm of finalizers does not call", function()
+        local calls, missing = require "spec.finalizers.calls", {}
+        for line in io.lines "types/zklock.lua" do
+            local name = line:match "^function ([%w_]+[.:][%w_]+)%("
+            if name and not calls[name] then missing[#missing + 1] = name end
+        end
+        assert.same({}, missing)
+    end)
+
     it("have each function of the module, and no other", function()
         local found = {}
         for name in pairs(zklock) do found[name] = true end

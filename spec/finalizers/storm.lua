@@ -110,13 +110,6 @@ local function call(name, book)
 end
 
 
--- Each function that the types have is among the calls.
-for line in io.lines "types/zklock.lua" do
-    local name = line:match "^function ([%w_]+[.:][%w_]+)%("
-    if name then check(calls[name], "no call of %s: see spec/finalizers/calls.lua", name) end
-end
-
-
 -- --- books ------------------------------------------------------------------------------
 
 local PATIENCE = 20 -- seconds
