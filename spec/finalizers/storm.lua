@@ -97,7 +97,7 @@ for code in ([[timeout lost released expired connection closed interrupted not_o
 end
 
 
--- A finalizer cannot wait in zklock.run, where it cannot yield, or in a world for a session outside.
+-- A finalizer cannot wait in zklock.run, where it cannot yield, nor in a world for what is outside.
 local function is_ordinary(ok, result, message, code)
     if ok then return result ~= nil or message == nil or codes[code] end
     local text = tostring(result)
