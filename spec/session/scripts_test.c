@@ -1,0 +1,458 @@
+/*
+ * scripts_test.c - runs the scripts of spec/session/scripts: a session, its users and its server.
+ * script.h has the form of a script, stage.h the session and its server, told.h what is said.
+ *
+ * A test begins with a session that is connected. The name in front of a step holds what its user
+ * owns: a request until its end, and the lease, member, watcher or roster that comes of it. A
+ * request about a lease or member may get a name of its own: `g: guard w set /g` is about w's. The
+ * name is the owner of an acquire, too, unless `as` tells another one.
+ *
+ * An outcome has what users are told, and then what the server was asked in this line, as far as it
+ * is out still. An answer is for the first that is out: `answer` and `serve` answer as server.h
+ * does, all other answers are said. `*` sets a watch, `unwatch` and `unlist` remove it; `+` joins
+ * the writes of a transaction; `folder` makes a container, `plain` a node that stays.
+ *
+ * Names of nodes: `@7` is a mutex's node of this session, with the number 7, `@w7` a writer's,
+ * `@r7` a reader's, `@p7` one of permits, `@` one that is to be made; `other-7` is another
+ * session's. Times are seconds, and the session timeout is 12.
+ */
+#include <stddef.h>
+
+#include "stage.h"
+
+/* --- acquires --------------------------------------------------------------------------------- */
+
+static void begin(zkl_request *request) {
+    who->request = request;
+    who->told = false;
+    who->lists = is(0, "queue");
+}
+
+static struct zkl_acquire_options options_in_words(void) {
+    static const char *callers[8];
+    size_t of = place_of("callers"), owner = place_of("as"), meter = place_of("meter"), count = 0;
+    for (char *each = of ? strtok(word[of + 1], ",") : NULL; each; each = strtok(NULL, ","))
+        callers[count++] = each;
+    callers[count] = NULL;
+    return (struct zkl_acquire_options){
+        .kind = kind(1),
+        .owner = owner ? at(owner + 1) : who->name,
+        .callers = callers,
+        .timeout = timeout(),
+        .trying = place_of("try") > 0,
+        .reentrant = place_of("again") > 0,
+        .counting = place_of("counting") > 0,
+        .quiet = place_of("quiet") > 0,
+        .jitter = time_named("jitter", 0),
+        .keep = time_named("keep", 0),
+        .max_hold = time_named("hold", 0),
+        .batch = (int32_t)named("batch", 0),
+        .permits = (int32_t)named("permits", 0),
+        .limit = (int32_t)named("limit", 0),
+        .max_waiters = (int32_t)named("waiters", 0),
+        .meter = meter ? zkl_session_name_meter(session, at(meter + 1)) : 0,
+    };
+}
+
+static void acquire(void) {
+    struct zkl_acquire_options each[4];
+    bool as_one = is(1, "all");
+    size_t paths = 0;
+    if (as_one) word++, words--;
+    if (who->request || who->lease) wrong = "there is a request, or a lease";
+    if (wrong) return;
+    for (size_t i = 0; i < COUNT(each); i++) each[i] = i ? each[0] : options_in_words();
+    for (size_t i = 2; *at(i) == '/' && paths < COUNT(each); i++) each[paths++].path = word[i];
+    if (paths == 0) wrong = "a path is missing";
+    if (wrong) return;
+    for (size_t i = paths; i < COUNT(each); i++) each[i].max_hold = 1; /* nobody asks for these */
+    if (as_one || paths > 1) begin(zkl_acquire_all(session, each, paths));
+    else begin(zkl_acquire(session, each));
+}
+
+/*
+ * acquire [all] <kind> <path>... [<option>...]: with `all`, or several paths, as one; `times <n>`:
+ * as many users, each with a number behind the name
+ */
+static void acquires(void) {
+    int64_t most = named("times", 0);
+    const char *name = who->name;
+    if (most == 0) acquire();
+    for (int64_t i = 0; i < most && !wrong; i++) {
+        char numbered[60];
+        snprintf(numbered, sizeof numbered, "%s%" PRId64, name, i);
+        who = add_thing(numbered);
+        if (!who) wrong = "there are too many";
+        if (!who) return;
+        who->many = true;
+        if (!who->request && !who->lease) acquire();
+    }
+}
+
+/* As acquire, and answers all. */
+static void takes(void) {
+    acquires();
+    take_all();
+    serves();
+}
+
+/* turns <count>: the many give up, one after the other, as far as each is granted then */
+static void take_turns(void) {
+    int64_t left = number(1, 1);
+    for (size_t i = 0; left > 0 && i < thing_count; i++) {
+        struct thing *one = &things[i];
+        if (!one->many || (!one->lease && !one->request)) continue;
+        if (!one->lease) return;
+        drop_all(one);
+        take_all();
+        serves();
+        left--;
+    }
+}
+
+/* --- other requests --------------------------------------------------------------------------- */
+
+/* <op> <path> [v<version>] [=<data>]... */
+static size_t read_ops(struct zkl_op *ops) {
+    struct zkl_op *op = ops;
+    size_t length = 0;
+    for (size_t i = 1; i < words && length < OPS; i++) {
+        int verb = find(word[i], op_verbs, COUNT(op_verbs));
+        bool writes = verb == ZKL_OP_SET || verb == ZKL_OP_CREATE;
+        if (verb >= 0) {
+            op = &ops[length++];
+            *op = (struct zkl_op){.kind = (enum zkl_op_kind)verb, .version = -1};
+            op->data = writes ? "" : NULL;
+        } else if (*word[i] == '/') op->path = word[i];
+        else if (*word[i] == 'v') op->version = atoi(word[i] + 1);
+        else if (*word[i] == '=') op->data = word[i] + 1, op->size = strlen(op->data);
+    }
+    return length;
+}
+
+/* guard <op>...; signal <folder> [all]; wait <folder> */
+static void asks_for_lease(void) {
+    zkl_lease *lease = subject->lease;
+    struct zkl_op ops[OPS];
+    if (is(0, "check")) begin(zkl_check(lease, timeout()));
+    else if (is(0, "downgrade")) begin(zkl_downgrade(lease, timeout()));
+    else if (is(0, "release-wait")) begin(zkl_release_wait(lease, timeout()));
+    else if (is(0, "wait")) begin(zkl_wait(lease, at(1), timeout()));
+    else if (is(0, "signal")) begin(zkl_signal(lease, at(1), is(2, "all"), timeout()));
+    else begin(zkl_guard(lease, ops, read_ops(ops), timeout()));
+}
+
+/* queue <path> [<kind>]; break <node> <version>; drain [waiters]; join <path> <data> */
+static void asks_session(void) {
+    if (is(0, "ready")) begin(zkl_session_ready(session, timeout()));
+    else if (is(0, "pause")) begin(zkl_pause(session, timeout()));
+    else if (is(0, "drain")) begin(zkl_session_drain(session, is(1, "waiters"), timeout()));
+    else if (is(0, "get")) begin(zkl_get(session, at(1), timeout()));
+    else if (is(0, "names")) begin(zkl_children(session, at(1), timeout()));
+    else if (is(0, "join")) begin(zkl_join(session, at(1), at(2), timeout()));
+    else if (is(0, "revoke")) begin(zkl_revoke(session, full_of(at(1)), timeout()));
+    else if (is(0, "break"))
+        begin(zkl_break(session, full_of(at(1)), (int32_t)number(2, 0), timeout()));
+    else begin(zkl_queue(session, at(1), words > 2 ? kind(2) : ZKL_MUTEX, timeout()));
+}
+
+static void sets(void) {
+    begin(zkl_member_set(subject->member, at(1), timeout()));
+}
+
+/* release; listen; end-in <s>: the hold */
+static void uses_lease(void) {
+    enum zkl_code how = ZKL_OK;
+    if (is(0, "release")) how = zkl_lease_release(subject->lease);
+    else if (is(0, "listen")) zkl_lease_listen(subject->lease);
+    else how = zkl_lease_expire(subject->lease, seconds(1, 0));
+    if (how != ZKL_OK) say("%s", zkl_code_name(how));
+}
+
+/* cancel: its request, for a timeout; drop: its request, or else all that it owns */
+static void cancels(void) {
+    if (who->request) zkl_request_cancel(who->request, ZKL_TIMEOUT);
+    else wrong = "there is no request";
+}
+
+static void drops(void) {
+    if (who->request) zkl_request_drop(who->request);
+    if (!who->request) drop_all(who);
+    who->request = NULL;
+}
+
+/* --- watchers and rosters --------------------------------------------------------------------- */
+
+/* watch <path>; members <folder> */
+static void follows(void) {
+    enum zkl_code why;
+    if (is(0, "watch")) who->watcher = zkl_watch(session, at(1), &why);
+    else who->roster = zkl_members(session, at(1), &why);
+    if (why != ZKL_OK || (!who->watcher && !who->roster)) tell(who, zkl_code_name(why));
+}
+
+static void look_at_node(void) {
+    struct zkl_sight sight;
+    bool any = zkl_watcher_look(who->watcher, &sight);
+    say("%s: %s", who->name, any ? zkl_code_name(sight.code) : "nothing");
+    if (!any) return;
+    if (sight.code == ZKL_OK) script_say(" ");
+    if (sight.code == ZKL_OK) say_bytes(sight.data, sight.size);
+    if (sight.version) script_say(" v%" PRId32, sight.version);
+    if (sight.detail) script_say(" \"%s\"", sight.detail);
+}
+
+/* The session, if it is not ours, and when it was made. */
+static void say_listed(const struct zkl_listed *one) {
+    script_say(" %s=", short_of(one->name));
+    if (one->data) say_bytes(one->data, one->size);
+    else script_say("?");
+    if (one->session != ID) script_say(" of %" PRIu64, one->session);
+    if (one->created) script_say(" at %" PRId64, one->created);
+}
+
+static void look_at_folder(void) {
+    struct zkl_roll *roll = NULL;
+    bool any = zkl_roster_look(who->roster, &roll);
+    say("%s: %s", who->name, any ? zkl_code_name(roll->code) : "nothing");
+    for (size_t i = 0; any && i < roll->count; i++) say_listed(&roll->members[i]);
+    if (any && roll->detail) script_say(" \"%s\"", roll->detail);
+    free(roll);
+}
+
+/* peek: there is this to tell; told: it was; look: both */
+static void looks(void) {
+    bool peeks = !is(0, "told"), tells = !is(0, "peek");
+    if (!who->watcher && !who->roster) wrong = "there is no watcher";
+    if (who->watcher && peeks) look_at_node();
+    if (who->watcher && tells) zkl_watcher_told(who->watcher);
+    if (who->roster && peeks) look_at_folder();
+    if (who->roster && tells) zkl_roster_told(who->roster);
+}
+
+/* --- what is shown ---------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    size_t offset;
+} counters[] = {
+#define COUNTER(name, field)                                                                       \
+    { name, offsetof(struct zkl_stats, field) }
+    COUNTER("creates", creates),   COUNTER("sets", sets),
+    COUNTER("deletes", deletes),   COUNTER("lists", lists),
+    COUNTER("gets", gets),         COUNTER("exists", exists),
+    COUNTER("syncs", syncs),       COUNTER("unwatches", watch_removals),
+    COUNTER("losses", losses),     COUNTER("timeouts", timeouts),
+    COUNTER("expiries", expiries), COUNTER("events", events),
+    COUNTER("watches", watches),   COUNTER("paths", paths),
+    COUNTER("untold", untold),
+};
+
+/* NULL: there is no such counter. */
+static uint64_t *say_counter(struct zkl_stats *of, const char *name) {
+    for (size_t i = 0; i < COUNT(counters); i++) {
+        uint64_t *counter = (uint64_t *)(void *)((char *)of + counters[i].offset);
+        if (strcmp(name, counters[i].name) != 0) continue;
+        say("%s %" PRIu64, name, *counter);
+        return counter;
+    }
+    return NULL;
+}
+
+/* served <counter>...: what the server has answered since it was asked for that */
+static void says_served(void) {
+    for (size_t i = 1; i < words; i++) {
+        uint64_t *counter = say_counter(&served, word[i]);
+        if (counter) *counter = 0;
+        else wrong = "there is no such counter";
+    }
+}
+
+static void say_number(const char *name, uint64_t value) {
+    if (value) say("%s %" PRIu64, name, value);
+}
+
+static void say_meter(const struct zkl_meter *meter) {
+    for (size_t i = 0; i < ZKL_OUTCOMES; i++)
+        say_number(zkl_code_name((enum zkl_code)i), meter->outcomes[i]);
+    say_number("again", meter->reentries);
+    say_number("waits", meter->wait.count);
+    if (meter->wait.sum) script_say(" of %g", in_seconds((zkl_time)meter->wait.sum));
+    say_number("holds", meter->hold.count);
+    say_number("hand-overs", meter->hand_over.count);
+}
+
+/* meter [<name>]; totals: sessions by their states, and losses */
+static void measures(void) {
+    struct zkl_totals totals = {0};
+    zkl_totals_add(&totals, session);
+    const struct zkl_meter *meter = is(0, "meter") ? &totals.meter : NULL;
+    for (size_t i = 0; words > 1 && i < totals.named_count; i++)
+        if (is(1, totals.named[i]->name)) meter = &totals.named[i]->meter;
+    if (meter) say_meter(meter);
+    for (size_t i = 0; !meter && i < COUNT(session_states); i++)
+        say_number(session_states[i], totals.sessions[i]);
+    if (!meter) say_number("losses", totals.stats.losses);
+    zkl_totals_clear(&totals);
+}
+
+static void say_due(const char *name, zkl_time due) {
+    if (due == ZKL_NEVER) say("%s never", name);
+    else if (due <= now) say("%s now", name);
+    else say("%s %.12g", name, in_seconds(due - now));
+}
+
+/* holders <path> [<prefix>] */
+static void names_holders(void) {
+    int length;
+    char *texts = zkl_session_holders(session, at(1), at(2), &length), *text = texts;
+    say("%d", length);
+    for (int i = 0; i < length; i++, text += strlen(text) + 1) script_say(" %s", text);
+    if (!texts) script_say(" none");
+    free(texts);
+}
+
+/* followers <node>: the number of claims that follow its watch */
+static void counts_followers(void) {
+    const char *path = full_of(at(1));
+    for (size_t i = 0; i < WATCH_BUCKETS; i++)
+        for (const struct watch *each = session->watches.buckets[i]; each; each = each->next)
+            if (strcmp(each->path, path) == 0) say("followers %u", each->followers);
+}
+
+static void show_session(const char *what) {
+    struct zkl_stats stats;
+    zkl_session_stats(session, &stats);
+    if (say_counter(&stats, what)) return;
+    if (strcmp(what, "made") == 0) say("made %d", made);
+    else if (strcmp(what, "claims") == 0) say("claims %d", zkl_session_has_claims(session));
+    else if (strcmp(what, "due") == 0) say_due("due", zkl_session_due_anew(session));
+    else if (strcmp(what, "next") == 0) say_due("next", zkl_session_due(session));
+    else if (strcmp(what, "state") == 0) say("%s", session_states[zkl_session_state(session)]);
+    else if (strcmp(what, "connection") == 0)
+        say("connection %s", session_states[zkl_session_connection(session)]);
+    else if (strcmp(what, "news") == 0) say("news %d", zkl_session_has_news(session));
+    else if (strcmp(what, "unread") == 0) say("unread %d", zkl_session_has_events(session));
+    else if (*what == '/')
+        say("%s", zkl_path_find(session, what, strlen(what)) ? "known" : "unknown");
+    else wrong = "there is no such thing";
+}
+
+static void show_lease(zkl_lease *lease, const char *what) {
+    static const char *const states[] = {"held", "suspect", "lost", "released"};
+    if (strcmp(what, "state") == 0) say("%s is %s", who->name, states[zkl_lease_state(lease)]);
+    else if (strcmp(what, "token") == 0) say("token %" PRId64, zkl_lease_token(lease));
+    else if (strcmp(what, "remaining") == 0)
+        say("remaining %.12g", in_seconds(zkl_lease_remaining(lease)));
+    else if (strcmp(what, "revoked") == 0) say("revoked %d", zkl_lease_revoked(lease));
+    else show_session(what);
+}
+
+static uint64_t id_of(const struct thing *thing) {
+    if (thing->member) return zkl_member_id(thing->member);
+    if (thing->watcher) return zkl_watcher_id(thing->watcher);
+    return thing->roster ? zkl_roster_id(thing->roster) : 0;
+}
+
+/* show <what>...: of its lease or member or request, or of the session */
+static void shows(void) {
+    for (size_t i = 1; i < words && !wrong; i++) {
+        if (who && who->lease) show_lease(who->lease, word[i]);
+        else if (who && who->member && is(i, "state")) say_member(who);
+        else if (who && who->member && is(i, "changes"))
+            say("changes %u", zkl_member_changes(who->member));
+        else if (who && is(i, "id")) say("id %" PRIu64, id_of(who));
+        else if (who && who->request && is(i, "stops"))
+            say("stops %" PRIu64, zkl_request_stops(who->request));
+        else show_session(word[i]);
+    }
+}
+
+/* --- a step ----------------------------------------------------------------------------------- */
+
+enum of { SESSION, USER, LEASE, MEMBER };
+static const struct {
+    enum of of;
+    void (*play)(void);
+    const char *names; /* between spaces */
+} verbs[] = {
+    {SESSION, answers, " answer "},
+    {SESSION, awaits, " await until "},
+    {SESSION, comes_back, " come-back "},
+    {SESSION, connects, " ask-from close closed cut expire flap refuse reopen resume "},
+    {SESSION, counts_followers, " followers "},
+    {SESSION, deletes, " gone "},
+    {SESSION, explains, " words "},
+    {SESSION, happens, " changed children created deleted "},
+    {SESSION, hears, " deaf hear "},
+    {SESSION, is_unsent, " stray unknown unsent "},
+    {SESSION, limits_stack, " stack "},
+    {SESSION, makes, " ahead stranger "},
+    {SESSION, measures, " meter totals "},
+    {SESSION, names_holders, " holders "},
+    {SESSION, names_nodes, " nodes "},
+    {SESSION, opens, " open "},
+    {SESSION, passes, " pass tick "},
+    {SESSION, replies, " done got listed there "},
+    {SESSION, runs, " run "},
+    {SESSION, says_served, " served "},
+    {SESSION, sends, " mute send "},
+    {SESSION, serves, " serve "},
+    {SESSION, shows, " show "},
+    {SESSION, turns_to, " server "},
+    {USER, acquires, " acquire "},
+    {USER, asks_session, " break drain get join names pause queue ready revoke "},
+    {USER, cancels, " cancel "},
+    {USER, drops, " drop "},
+    {USER, follows, " members watch "},
+    {USER, looks, " look peek told "},
+    {USER, take_turns, " turns "},
+    {USER, takes, " take "},
+    {LEASE, asks_for_lease, " check downgrade guard release-wait signal wait "},
+    {LEASE, uses_lease, " end-in listen release "},
+    {MEMBER, sets, " set "},
+};
+
+/* Finds the lease or member that the step is about, the first word's or its user's. */
+static void choose_subject(enum of of) {
+    struct thing *other = thing_of(at(1));
+    subject = who;
+    if (other && (of == LEASE ? !!other->lease : !!other->member)) {
+        subject = other;
+        word++, words--;
+        word[0] = word[-1];
+    }
+    if (!subject || (of == LEASE ? !subject->lease : !subject->member)) wrong = "there is none";
+}
+
+static void play(size_t verb) {
+    enum of of = verbs[verb].of;
+    if (of != SESSION && !who) wrong = "whose step is it?";
+    if (of == LEASE || of == MEMBER) choose_subject(of);
+    if (!wrong) verbs[verb].play();
+}
+
+static const char *script_play(const char *name, char **from, size_t length) {
+    char wanted[SCRIPT_LINE];
+    size_t verb = 0;
+    word = from, words = length, wrong = NULL, silent = true;
+    who = *name ? add_thing(name) : NULL;
+    unsay_requests();
+    snprintf(wanted, sizeof wanted, " %s ", from[0]);
+    while (verb < COUNT(verbs) && !strstr(verbs[verb].names, wanted)) verb++;
+    int error = error_of_step();
+    if (error) fails(error);
+    else if (verb < COUNT(verbs)) play(verb);
+    else wrong = "there is no such step";
+    if (wrong) return wrong;
+    take_all();
+    say_tallies();
+    say_requests();
+    return NULL;
+}
+
+int main(int argc, char **argv) {
+    int status = script_main(argc, argv, "spec/session/scripts/*.txt");
+    close_all();
+    return status;
+}

@@ -1,0 +1,386 @@
+/*
+ * stage.h - steps of a session's script that are no user's: the connection, time and the server.
+ * scripts_test.c says how to read them.
+ */
+#ifndef STAGE_H
+#define STAGE_H
+
+#include <sys/resource.h>
+
+#include "../../src/session/internal.h"
+#include "told.h"
+
+static char **word;
+static size_t words;
+static const char *wrong;           /* why the step cannot be carried out, or NULL */
+static struct thing *who, *subject; /* the user, NULL: the session; the thing it is about */
+
+/* --- words ------------------------------------------------------------------------------------ */
+
+static inline const char *at(size_t i) {
+    return i < words ? word[i] : "";
+}
+
+static inline bool is(size_t i, const char *text) {
+    return strcmp(at(i), text) == 0;
+}
+
+/* Where the word is, from 1; 0: nowhere. */
+static inline size_t place_of(const char *text) {
+    for (size_t i = 1; i < words; i++)
+        if (is(i, text)) return i;
+    return 0;
+}
+
+static inline int find(const char *text, const char *const *list, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(text, list[i]) == 0) return (int)i;
+    return -1;
+}
+
+static inline int64_t number(size_t i, int64_t otherwise) {
+    if (i >= words) return otherwise;
+    char *end_of;
+    int64_t value = strtoll(word[i], &end_of, 10);
+    if (*end_of) wrong = "a number is missing";
+    return value;
+}
+
+static inline zkl_time seconds(size_t i, zkl_time otherwise) {
+    return i < words ? (zkl_time)(strtod(word[i], NULL) * (double)ZKL_SECOND + .5) : otherwise;
+}
+
+/* The number, or time, that stands behind the word. */
+static inline int64_t named(const char *name, int64_t otherwise) {
+    return place_of(name) ? number(place_of(name) + 1, 0) : otherwise;
+}
+
+static inline zkl_time time_named(const char *name, zkl_time otherwise) {
+    return place_of(name) ? seconds(place_of(name) + 1, 0) : otherwise;
+}
+
+static inline zkl_time timeout(void) {
+    return time_named("timeout", ZKL_NEVER);
+}
+
+static inline enum zkl_kind kind(size_t i) {
+    int found = find(at(i), zkl_kind_names, ZKL_PERMIT + 1);
+    if (found < 0) wrong = "there is no such kind";
+    return (enum zkl_kind)(found < 0 ? 0 : found);
+}
+
+/* --- the session ------------------------------------------------------------------------------ */
+
+static inline void answer_first(void) {
+    struct out first = out[0];
+    memmove(out, out + 1, --out_count * sizeof *out);
+    answer(first.id, &first.rpc);
+    take_all();
+}
+
+static inline void serves(void) {
+    while (out_count) answer_first();
+}
+
+/* Ends the test; nothing that is said then is an outcome. */
+static inline void close_all(void) {
+    size_t length = strlen(script_outcome);
+    if (!session) return;
+    for (size_t i = 0; i < thing_count; i++) drop_all(&things[i]);
+    zkl_session_close(session);
+    take_all();
+    serves();
+    zkl_session_closed(session);
+    zkl_session_free(session);
+    session = NULL;
+    thing_count = out_count = 0;
+    hears_states = is_deaf = is_mute = false;
+    memset(tallies, 0, sizeof tallies);
+    script_outcome[length] = '\0';
+    silent = true;
+}
+
+static bool tells_steps; /* if they are to be heard */
+
+static inline void open_one(size_t overhead) {
+    close_all();
+    open_with(overhead);
+    tells_steps = session->tells_steps;
+    session->tells_steps = false;
+    zkl_session_tick(session);
+    take_all();
+}
+
+static void script_begin(void) {
+    open_one(0);
+}
+
+/*
+ * open [once | nodes <n> | watches <n> | overhead <bytes>]: another session; one that does not open
+ * anew, or with room for so many, or with so much more for each
+ */
+static inline void opens(void) {
+    size_t count = (size_t)number(2, 1);
+    open_one(is(1, "nodes")      ? ZKL_PATHS_MAX / (count + 1)
+             : is(1, "watches")  ? ZKL_WATCHES_MAX / count - 200
+             : is(1, "overhead") ? count
+                                 : 0);
+    session->reopen = !is(1, "once");
+}
+
+/* mute: nothing is sent; send: all that was not so far */
+static inline void sends(void) {
+    is_mute = is(0, "mute");
+}
+
+/* Takes all events, and says how many there were, and the last state. */
+static inline void count_events(void) {
+    struct zkl_event event;
+    size_t states = 0, steps = 0;
+    enum zkl_session_state last = ZKL_SESSION_CONNECTING;
+    while (zkl_session_next_event(session, &event)) {
+        steps += event.kind == ZKL_EVENT_STEP;
+        states += event.kind == ZKL_EVENT_STATE;
+        if (event.kind == ZKL_EVENT_STATE) last = event.state;
+    }
+    say("%zu steps, %zu states to %s", steps, states, session_states[last]);
+}
+
+/*
+ * deaf: nothing is heard; hear: all that was not so far; hear <n>: so many events; hear count: only
+ * their numbers; hear states steps: these, too
+ */
+static inline void hears(void) {
+    hears_states |= place_of("states") > 0;
+    if (place_of("steps")) session->tells_steps = tells_steps;
+    if (is(1, "count")) count_events();
+    else if (isdigit((unsigned char)*at(words - 1))) take_events(number(words - 1, 0));
+    else is_deaf = is(0, "deaf");
+}
+
+/* tick [<s>]: they pass, and it is told; pass <s>: nobody is told */
+static inline void passes(void) {
+    zkl_session_at(session, now += seconds(1, 0));
+    if (is(0, "tick")) zkl_session_tick(session);
+}
+
+/* run [<s>]: answers all meanwhile */
+static inline void runs(void) {
+    for (zkl_time until = now + seconds(1, 10 * ZKL_SECOND); now < until;) {
+        serves();
+        go_on();
+        take_all();
+    }
+    serves();
+}
+
+/* come-back [<times>]: as a shell does, when the session is due */
+static inline void comes_back(void) {
+    zkl_time from = now;
+    for (int64_t i = number(1, 1); i > 0; i--) {
+        come_back();
+        take_all();
+    }
+    if (now > from) say("after %.12g", in_seconds(now - from));
+}
+
+/* resume [<session>]; flap <times>: cut and resumed; ask-from [<s>]: from now, or never */
+static inline void connects(void) {
+    bool flaps = is(0, "flap");
+    if (is(0, "cut")) zkl_session_suspended(session);
+    else if (is(0, "resume")) zkl_session_connected(session, (uint64_t)number(1, ID), TIMEOUT);
+    else if (is(0, "expire")) zkl_session_expired(session);
+    else if (is(0, "reopen")) zkl_session_reopening(session);
+    else if (is(0, "refuse")) zkl_session_refused(session);
+    else if (is(0, "close")) zkl_session_close(session);
+    else if (is(0, "closed")) zkl_session_closed(session);
+    else if (is(0, "ask-from"))
+        zkl_session_ask_from(session, words > 1 ? now + seconds(1, 0) : ZKL_NEVER);
+    for (int64_t i = flaps ? number(1, 1) : 0; i > 0; i--) {
+        zkl_session_suspended(session);
+        zkl_session_connected(session, ID, TIMEOUT);
+    }
+}
+
+/* stack <kilobytes>: so much, until a step without a number */
+static inline void limits_stack(void) {
+    static struct rlimit all;
+    if (words > 1) getrlimit(RLIMIT_STACK, &all);
+    struct rlimit limit = all;
+    if (words > 1) limit.rlim_cur = (rlim_t)number(1, 0) * 1024;
+    setrlimit(RLIMIT_STACK, &limit);
+}
+
+/* --- the server ------------------------------------------------------------------------------- */
+
+/* answer [<times>] */
+static inline void answers(void) {
+    for (int64_t i = number(1, 1); i > 0 && out_count; i--) answer_first();
+}
+
+/* Answers until a request begins with these words, and only that is said. */
+static inline bool reaches(void) {
+    char wanted[SCRIPT_LINE] = "";
+    for (size_t i = 1; i < words; i++)
+        sprintf(wanted + strlen(wanted), "%s%s", i > 1 ? " " : "", word[i]);
+    while (out_count && strncmp(text_of(&out[0].rpc), wanted, strlen(wanted)) != 0) answer_first();
+    for (size_t i = 0; i < out_count; i++) out[i].fresh = i == 0;
+    return out_count > 0;
+}
+
+/* until <request>: without time; await <request>: as time passes */
+static inline void awaits(void) {
+    zkl_time from = now;
+    bool found = reaches();
+    for (int i = 0; i < ROUNDS && !found && is(0, "await"); i++) {
+        come_back();
+        take_all();
+        found = reaches();
+    }
+    if (!found) say("never");
+    if (now > from) say("after %.12g", in_seconds(now - from));
+}
+
+/* v<version>, and czxid, mzxid, aversion, owner, ctime <number> */
+static inline struct zkl_stat stat_of(void) {
+    int32_t of_data = 0;
+    for (size_t i = 1; i < words; i++)
+        if (*word[i] == 'v' && isdigit((unsigned char)word[i][1])) of_data = atoi(word[i] + 1);
+    return (struct zkl_stat){.czxid = named("czxid", 5),
+                             .mzxid = named("mzxid", 6 + of_data),
+                             .version = of_data,
+                             .aversion = (int32_t)named("aversion", 0),
+                             .owner = (uint64_t)named("owner", ID),
+                             .ctime = named("ctime", 0)};
+}
+
+/* Answers the first that is out. */
+static inline void reply_with(const struct zkl_answer *given) {
+    uint64_t id = out[0].id;
+    memmove(out, out + 1, --out_count * sizeof *out);
+    zkl_session_answer(session, id, given);
+}
+
+/*
+ * done [<stat>], to a read with nothing; got <data> [<stat>], with "" for empty data, - for none;
+ * there [<stat>]; listed [<name>...]
+ */
+static inline void replies(void) {
+    static const char *const verbs[] = {"done", "done",  "listed", "done",
+                                        "got",  "there", "done",   "done"};
+    struct zkl_result results[OPS];
+    const char *names[SCRIPT_WORDS], *data = is(1, "\"\"") ? "" : at(1);
+    const struct zkl_rpc *rpc = &out[0].rpc;
+    const struct zkl_stat stat = stat_of();
+    if (!out_count || !(is(0, "done") || is(0, verbs[rpc->kind])))
+        wrong = "it asks for something else";
+    if (wrong) return;
+    for (size_t i = 0; i < rpc->count; i++) results[i] = (struct zkl_result){.stat = stat};
+    for (size_t i = 1; i < words; i++) names[i - 1] = full_of(word[i]);
+    bool reads = is(0, "got") && !is(1, "-"), lists = is(0, "listed");
+    reply_with(&(struct zkl_answer){.stat = is(0, "done") ? NULL : &stat,
+                                    .results = rpc->count ? results : NULL,
+                                    .data = reads ? data : NULL,
+                                    .size = reads ? (int)strlen(data) : -1,
+                                    .names = names,
+                                    .count = lists ? (int)words - 1 : 0});
+}
+
+static const struct {
+    const char *name;
+    int error;
+} errors[] = {
+    {"lost", ZKL_ERROR_CONNECTION_LOSS},
+    {"timed-out", ZKL_ERROR_OPERATION_TIMEOUT},
+    {"unimplemented", ZKL_ERROR_UNIMPLEMENTED},
+    {"no-node", ZKL_ERROR_NO_NODE},
+    {"no-auth", ZKL_ERROR_NO_AUTH},
+    {"bad-version", ZKL_ERROR_BAD_VERSION},
+    {"exists", ZKL_ERROR_NODE_EXISTS},
+    {"auth-failed", ZKL_ERROR_AUTH_FAILED},
+    {"no-watcher", ZKL_ERROR_NO_WATCHER},
+    {"throttled", ZKL_ERROR_THROTTLED},
+};
+
+/* 0: the step is none of an error. */
+static inline int error_of_step(void) {
+    for (size_t i = 0; i < COUNT(errors); i++)
+        if (is(0, errors[i].name)) return errors[i].error;
+    return is(0, "error") ? (int)number(1, 0) : 0;
+}
+
+/* <error> [at <number>]: the write of a transaction that was refused; error <number> */
+static inline void fails(int error) {
+    struct zkl_result results[OPS];
+    size_t refused = is(1, "at") ? (size_t)number(2, 1) : 0;
+    for (size_t i = 0; i < OPS; i++) results[i].error = i + 1 == refused ? error : ZKL_UNANSWERED;
+    if (!out_count) wrong = "nothing is asked";
+    else reply_with(&(struct zkl_answer){.error = error, .results = refused ? results : NULL});
+}
+
+/* stray: an answer to no request; unsent, unknown [<number>]: of those that are out, or none */
+static inline void is_unsent(void) {
+    size_t i = (size_t)number(1, 1) - 1;
+    uint64_t id = i < out_count && !is(0, "stray") ? out[i].id : 999;
+    if (id != 999) memmove(&out[i], &out[i + 1], (--out_count - i) * sizeof *out);
+    if (is(0, "unsent")) zkl_session_unsent(session, id);
+    else if (is(0, "unknown")) zkl_session_unknown(session, id);
+    else zkl_session_answer(session, id, &(struct zkl_answer){.error = 0});
+}
+
+/* words <error> [<from>]: forty-eight letters of its meaning */
+static inline void explains(void) {
+    const char *text = zkl_error_words((int)number(1, 0));
+    say("%.48s", text + number(2, 0));
+}
+
+/* stranger <node>...: others have made them; ahead <node>...: ahead of what is made from now on */
+static inline void makes(void) {
+    for (size_t i = 1; i < words; i++) {
+        int free_at = 0;
+        while (free_at < NODES - 1 && *nodes[free_at]) free_at++;
+        snprintf(nodes[free_at], NODE_SIZE, "%.*s", NODE_SIZE - 1, full_of(word[i]));
+        if (is(0, "ahead")) made = atoi(word[i] + stem_of(word[i])) + 1;
+    }
+}
+
+/* gone <node>: it is deleted, and the event comes */
+static inline void deletes(void) {
+    char node[NODE_SIZE];
+    snprintf(node, sizeof node, "%.*s", NODE_SIZE - 1, full_of(at(1)));
+    wrong = "there is no such node";
+    for (int i = 0; i < NODES; i++)
+        if (strcmp(nodes[i], node) == 0) wrong = NULL;
+    delete_node(node);
+}
+
+/* nodes <folder>: those that the server has */
+static inline void names_nodes(void) {
+    size_t folder = strlen(at(1));
+    bool any = false;
+    for (int i = 0; i < NODES; i++) {
+        if (strncmp(nodes[i], at(1), folder) != 0 || nodes[i][folder] != '/') continue;
+        say("%s", short_of(nodes[i]) + folder + 1);
+        any = true;
+    }
+    if (!any) say("no nodes");
+}
+
+/* created, deleted, changed, children <node>: the event */
+static inline void happens(void) {
+    static const char *const events[] = {"created", "deleted", "changed", "children"};
+    int event = find(at(0), events, COUNT(events));
+    zkl_session_event(session, (enum zkl_node_event)event, full_of(at(1)));
+}
+
+/* server made, version, czxid <number>; server text [<data>]: for all that it tells from now on */
+static inline void turns_to(void) {
+    static char text[80];
+    if (is(1, "made")) made = (int)number(2, 0);
+    else if (is(1, "version")) version = (int32_t)number(2, 0);
+    else if (is(1, "czxid")) czxid = number(2, 0);
+    else if (is(1, "text")) node_text = words > 2 ? strcpy(text, word[2]) : NULL;
+    else wrong = "the server has no such thing";
+}
+
+#endif

@@ -1,0 +1,411 @@
+/*
+ * told.h - the outcome of a step of a session's script, in words: answers and news for users, and
+ * requests to the server. scripts_test.c says how to read it.
+ */
+#ifndef TOLD_H
+#define TOLD_H
+
+#include <ctype.h>
+
+#include "../core/script.h"
+#include "server.h"
+
+#define COUNT(list) (sizeof(list) / sizeof *(list))
+
+/* --- names of nodes --------------------------------------------------------------------------- */
+
+enum { DIGITS = 10, NAMES = 8 };
+
+/* Where the digits at the end begin. */
+static inline size_t stem_of(const char *name) {
+    size_t stem = strlen(name);
+    while (stem > 0 && isdigit((unsigned char)name[stem - 1])) stem--;
+    return stem;
+}
+
+/* "…/_c_<uuid>-__READ__0000000007" is "…/@r7". */
+static inline const char *short_of(const char *path) {
+    static const char *const kinds[] = {"", "r", "w", "", "p"};
+    static char texts[NAMES][2 * NODE_SIZE];
+    static size_t next;
+    char *text = texts[next++ % NAMES], whole[2 * NODE_SIZE];
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    struct zkl_name parsed = {.session = 0};
+    size_t stem = stem_of(name);
+    bool numbered = strlen(name + stem) == DIGITS;
+    snprintf(whole, sizeof whole, "%s%s", name, numbered ? "" : "0000000000");
+    zkl_name_parse(whole, &parsed);
+    const char *whose = parsed.session == zkl_session_id(session) ? "@" : "other-";
+    int length = snprintf(text, sizeof texts[0], "%.*s", (int)(name - path), path);
+    if (parsed.session) length += sprintf(text + length, "%s%s", whose, kinds[parsed.kind]);
+    else length += sprintf(text + length, "%.*s", numbered ? (int)stem : NODE_SIZE, name);
+    if (numbered) sprintf(text + length, "%d", atoi(name + stem));
+    return text;
+}
+
+/* The other way round: a node of the server's, or any other, whose number has all digits. */
+static inline const char *full_of(const char *text) {
+    static char names[SCRIPT_WORDS][2 * NODE_SIZE];
+    static size_t next;
+    char *name = names[next++ % SCRIPT_WORDS];
+    for (int i = 0; i < NODES; i++)
+        if (*nodes[i] && strcmp(short_of(nodes[i]), text) == 0) return nodes[i];
+    size_t stem = stem_of(text);
+    bool numbered = stem > 0 && text[stem] && strchr("-_", text[stem - 1]);
+    if (!numbered) return text;
+    snprintf(name, sizeof names[0], "%.*s%010d", (int)stem, text, atoi(text + stem));
+    return name;
+}
+
+/* --- who there is ----------------------------------------------------------------------------- */
+
+enum { THINGS = 5100 };
+
+static struct thing {
+    char name[24];
+    bool many;  /* news for it are only counted */
+    bool told;  /* that its request is done */
+    bool lists; /* its request is for a queue */
+    zkl_request *request;
+    zkl_lease *lease;
+    zkl_member *member;
+    zkl_watcher *watcher;
+    zkl_roster *roster;
+} things[THINGS];
+static size_t thing_count;
+
+static inline struct thing *thing_of(const char *name) {
+    for (size_t i = 0; i < thing_count; i++)
+        if (strcmp(things[i].name, name) == 0) return &things[i];
+    return NULL;
+}
+
+static inline struct thing *add_thing(const char *name) {
+    struct thing *known = thing_of(name), *thing = &things[thing_count];
+    if (known || thing_count == THINGS) return known;
+    memset(thing, 0, sizeof *thing);
+    snprintf(thing->name, sizeof thing->name, "%.23s", name);
+    thing_count++;
+    return thing;
+}
+
+static inline void drop_all(struct thing *of) {
+    if (of->request) zkl_request_drop(of->request);
+    if (of->lease) zkl_lease_drop(of->lease);
+    if (of->member) zkl_member_drop(of->member);
+    if (of->watcher) zkl_watcher_drop(of->watcher);
+    if (of->roster) zkl_roster_drop(of->roster);
+    of->request = NULL, of->lease = NULL, of->member = NULL, of->watcher = NULL, of->roster = NULL;
+}
+
+/* --- what is said ----------------------------------------------------------------------------- */
+
+static bool silent; /* the step has said nothing yet */
+
+__attribute__((format(printf, 1, 2))) static inline void say(const char *format, ...) {
+    char text[SCRIPT_LINE];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (silent) script_part();
+    else script_say(", ");
+    silent = false;
+    script_say("%s", text);
+}
+
+/* Counts how often each text was for one of the many. */
+static struct tally {
+    char text[80];
+    unsigned count;
+} tallies[8];
+
+static inline void tell(const struct thing *thing, const char *text) {
+    char line[sizeof tallies->text];
+    size_t stem = stem_of(thing->name), i = 0;
+    snprintf(line, sizeof line, "%.*s: %s", (int)(thing->many ? stem : NODE_SIZE), thing->name,
+             text);
+    if (!thing->many) say("%s", line);
+    if (!thing->many) return;
+    while (i < COUNT(tallies) - 1 && tallies[i].count && strcmp(tallies[i].text, line) != 0) i++;
+    strcpy(tallies[i].text, line);
+    tallies[i].count++;
+}
+
+static inline void say_tallies(void) {
+    for (size_t i = 0; i < COUNT(tallies); i++)
+        if (tallies[i].count) say("%s %u", tallies[i].text, tallies[i].count);
+    memset(tallies, 0, sizeof tallies);
+}
+
+/* Bytes that are no letters become `~`. */
+static inline void say_bytes(const char *data, size_t size) {
+    if (size == 0) script_say("\"\"");
+    for (size_t i = 0; i < size; i++)
+        script_say("%c", isprint((unsigned char)data[i]) ? data[i] : '~');
+}
+
+static inline double in_seconds(zkl_time time) {
+    return (double)time / (double)ZKL_SECOND;
+}
+
+/* --- what the server is asked ----------------------------------------------------------------- */
+
+static struct out {
+    uint64_t id;
+    struct zkl_rpc rpc;
+    bool fresh; /* it came in this line */
+} out[THINGS];
+static size_t out_count;
+
+static const char *const op_verbs[] = {"set", "create", "delete", "check"};
+
+/* A write that differs from the one before only in the node's name has only that. */
+static inline void write_op(char *text, const struct zkl_op *op, const struct zkl_op *before) {
+    static const char *const modes[] = {"plain", "create", "create", "folder"};
+    const char *data = op->data ? op->data : "", *path = short_of(op->path);
+    bool creates = op->kind == ZKL_OP_CREATE, sets = op->kind == ZKL_OP_SET;
+    bool signals = sets && op->size > 0 && strncmp(data, ZKL_SIGNAL_DATA, op->size) == 0;
+    bool known = signals || (creates && strncmp(data, "here:1", op->size) == 0);
+    size_t folder = (size_t)(strrchr(op->path, '/') - op->path) + 1;
+    bool same = before && before->kind == op->kind && strncmp(before->path, op->path, folder) == 0;
+    const char *verb = creates ? modes[op->mode] : signals ? "signal" : op_verbs[op->kind];
+    if (same) sprintf(text, "%s", path + folder);
+    else sprintf(text, "%s %s", verb, path);
+    if (!creates && op->version != -1) sprintf(text + strlen(text), " v%" PRId32, op->version);
+    if (!known && op->size) sprintf(text + strlen(text), " %.*s", (int)op->size, data);
+    for (char *each = text; *each; each++)
+        if (!isprint((unsigned char)*each)) *each = '~';
+}
+
+static inline const char *text_of(const struct zkl_rpc *rpc) {
+    static const char *const verbs[] = {"",    "",       "list",    "sync",
+                                        "get", "exists", "unwatch", "unlist"};
+    static char text[4 * SCRIPT_LINE];
+    text[0] = '\0';
+    if (!rpc->ops)
+        sprintf(text, "%s%s %s", verbs[rpc->kind], rpc->watch ? "*" : "", short_of(rpc->path));
+    if (rpc->ops && strcmp(rpc->path, rpc->ops->path) != 0) strcat(text, "elsewhere: ");
+    for (size_t i = 0; i < rpc->count; i++) {
+        if (i > 0) strcat(text, " + ");
+        write_op(text + strlen(text), &rpc->ops[i], i ? &rpc->ops[i - 1] : NULL);
+    }
+    return text;
+}
+
+static inline bool take_requests(void) {
+    size_t before = out_count;
+    struct out *next = &out[out_count];
+    for (; zkl_session_next_rpc(session, &next->id, &next->rpc); next = &out[++out_count])
+        next->fresh = true;
+    return out_count > before;
+}
+
+/* They are said with the last step of a line, as far as they are out then. */
+static size_t facts; /* the length of what the line has said before that */
+
+static inline void say_requests(void) {
+    facts = strlen(script_outcome);
+    for (size_t i = 0; i < out_count; i++)
+        if (out[i].fresh) say("%s", text_of(&out[i].rpc));
+}
+
+static inline void unsay_requests(void) {
+    for (size_t i = 0; i < out_count && !*script_outcome; i++) out[i].fresh = false;
+    if (*script_outcome) script_outcome[facts] = '\0';
+}
+
+/* --- what becomes of requests ----------------------------------------------------------------- */
+
+static bool hears_states, is_deaf, is_mute;
+
+static inline void say_conflict(struct zkl_conflict conflict) {
+    static const char *const uses[] = {"",       "fifo",       "counting", "turns",
+                                       "unfair", "read-write", "semaphore"};
+    if (conflict.use == ZKL_USE_UNKNOWN) return;
+    script_say(" %s", uses[conflict.use]);
+    if (conflict.limit) script_say(" of %" PRId32, conflict.limit);
+    if (conflict.ours) script_say(" ours");
+    if (conflict.part) script_say(" in %zu", conflict.part);
+}
+
+static inline void say_queue(const zkl_request *request, bool lists) {
+    size_t length;
+    const struct zkl_queued *queue = zkl_request_queue(request, &length);
+    if (!queue && length) script_say(" no queue of %zu", length);
+    if (!lists) return;
+    for (size_t i = 0; i < length; i++) {
+        const struct zkl_queued *one = &queue[i];
+        script_say("%s%s %s%s%s%s", i ? " | " : " ", short_of(one->name), zkl_kind_names[one->kind],
+                   one->ours ? " ours" : "", one->kept ? " kept" : "",
+                   one->counts ? " counts" : "");
+        if (one->token) script_say(" %" PRId64, one->token);
+    }
+}
+
+/* All that a request tells besides its code; thirty-six letters of the server's reason. */
+static inline void say_details(const struct thing *of) {
+    const zkl_request *request = of->request;
+    size_t size;
+    int32_t of_data;
+    const char *data = zkl_request_data(request, &size, &of_data);
+    const char *detail = zkl_request_detail(request);
+    say_conflict(zkl_request_conflict(request));
+    if (zkl_request_refused(request)) script_say(" at %zu", zkl_request_refused(request));
+    for (size_t i = 1; i <= OPS && zkl_request_code(request) == ZKL_OK; i++) {
+        int32_t of_op = zkl_request_version(request, i);
+        if (of_op) script_say(" v%" PRId32 " by %zu", of_op, i);
+    }
+    if (zkl_request_signalled(request)) script_say(" woke %zu", zkl_request_signalled(request));
+    if (zkl_request_stops(request)) script_say(" stops %" PRIu64, zkl_request_stops(request));
+    say_queue(request, of->lists);
+    if (data) script_say(" ");
+    if (data) say_bytes(data, size);
+    if (detail) script_say(" \"%.36s\"", detail);
+}
+
+/* Takes the results of its request, which is done. */
+static inline void end(struct thing *of) {
+    zkl_request *request = of->request;
+    enum zkl_code how = zkl_request_code(request);
+    char text[40];
+    zkl_lease *lease = zkl_request_lease(request);
+    zkl_member *member = how == ZKL_OK ? zkl_request_member(request) : NULL;
+    snprintf(text, sizeof text, "%s", lease ? "granted" : zkl_code_name(how));
+    if (lease && !of->many) snprintf(text, sizeof text, "granted %" PRId64, zkl_lease_token(lease));
+    tell(of, text);
+    if (!of->many) say_details(of);
+    if (zkl_request_lease(request)) script_say(" twice");
+    of->request = NULL;
+    if (lease) of->lease = lease;
+    if (member) of->member = member;
+    zkl_request_drop(request);
+}
+
+static inline bool take_ends(void) {
+    bool any = false;
+    for (size_t i = 0; i < thing_count; i++) {
+        if (!things[i].request || !things[i].told) continue;
+        end(&things[i]);
+        any = true;
+    }
+    return any;
+}
+
+/* --- what users hear -------------------------------------------------------------------------- */
+
+static const char *const session_states[] = {"connecting", "connected", "suspended", "expired",
+                                             "closed"};
+
+static inline void say_member(const struct thing *of) {
+    static const char *const states[] = {"joining", "joined", "leaving", "ended"};
+    enum zkl_code why;
+    const char *detail;
+    enum zkl_member_state state = zkl_member_state(of->member, &why, &detail);
+    say("%s is %s", of->name, states[state]);
+    if (why != ZKL_OK) script_say(" %s", zkl_code_name(why));
+}
+
+/* All handles on the grant are told. */
+static inline void hear_lease(const struct zkl_event *event) {
+    static const char *const phases[] = {"held", "suspect", "lost"};
+    const char *gap = "";
+    bool revoked = false;
+    take_ends();
+    say("%s", "");
+    for (size_t i = 0; i < thing_count; i++) {
+        if (!things[i].lease || zkl_lease_id(things[i].lease) != event->id) continue;
+        revoked |= zkl_lease_revoked(things[i].lease);
+        script_say("%s%s", gap, things[i].name);
+        gap = "+";
+    }
+    script_say(" is %s%s", phases[event->phase], revoked ? " revoked" : "");
+}
+
+static inline void hear_step(const struct zkl_step *step) {
+    static const char *const kinds[] = {"queued",      "granted",   "suspect", "held",
+                                        "lost",        "released",  "revoked", "expired",
+                                        "reconnected", "no folders"};
+    say("step %s", kinds[step->kind]);
+    if (step->path) script_say(" %s %s", step->path, step->owner);
+    if (step->token) script_say(" %" PRId64, step->token);
+    if (step->took) script_say(" took %g", in_seconds(step->took));
+    if (step->position) script_say(" at %zu", step->position);
+}
+
+static inline void hear_request(const struct zkl_event *event) {
+    char text[40];
+    bool any = false;
+    for (size_t i = 0; i < thing_count; i++) {
+        struct thing *thing = &things[i];
+        if (!thing->request || zkl_request_id(thing->request) != event->id) continue;
+        any = true;
+        if (event->kind == ZKL_EVENT_REQUEST) thing->told = true;
+        if (event->kind == ZKL_EVENT_REQUEST) return;
+        snprintf(text, sizeof text, "queued %zu", event->position);
+        tell(thing, thing->many ? "queued" : text);
+    }
+    if (!any) say("a request of nobody's");
+}
+
+static inline void hear_news(const struct zkl_event *event) {
+    bool any = false;
+    for (size_t i = 0; i < thing_count; i++) {
+        const struct thing *each = &things[i];
+        bool watches = each->watcher && zkl_watcher_id(each->watcher) == event->id;
+        bool follows = each->roster && zkl_roster_id(each->roster) == event->id;
+        bool joins = each->member && zkl_member_id(each->member) == event->id;
+        if (watches || follows) say("%s: news", each->name);
+        if (joins) say_member(each);
+        any |= watches || follows || joins;
+    }
+    if (!any) say("news of nobody's");
+}
+
+static inline void hear(const struct zkl_event *event) {
+    switch (event->kind) {
+    case ZKL_EVENT_REQUEST:
+    case ZKL_EVENT_QUEUED: hear_request(event); break;
+    case ZKL_EVENT_LEASE: hear_lease(event); break;
+    case ZKL_EVENT_STATE:
+        if (hears_states) say("%s", session_states[event->state]);
+        break;
+    case ZKL_EVENT_WATCHER:
+    case ZKL_EVENT_MEMBER:
+    case ZKL_EVENT_ROSTER: hear_news(event); break;
+    case ZKL_EVENT_STEP:
+    case ZKL_EVENT_NONE: break;
+    }
+}
+
+/* So many at most; steps are said when they are no longer the session's. */
+static inline bool take_events(int64_t most) {
+    const struct zkl_step *kept[32];
+    size_t steps = 0;
+    struct zkl_event event;
+    int64_t left = most;
+    for (; left > 0 && zkl_session_next_event(session, &event); left--) {
+        if (event.kind != ZKL_EVENT_STEP) hear(&event);
+        if (event.kind != ZKL_EVENT_STEP || steps == COUNT(kept)) continue;
+        zkl_session_keep_step(session);
+        kept[steps++] = event.step;
+    }
+    for (size_t i = 0; i < steps; i++) {
+        hear_step(kept[i]);
+        zkl_step_free(kept[i]);
+    }
+    return left < most;
+}
+
+/* As a shell does after whatever it puts in. */
+static inline void take_all(void) {
+    bool any = true;
+    while (any) {
+        any = !is_mute && take_requests();
+        if (!is_deaf) any |= take_events(INT64_MAX);
+        any |= take_ends();
+    }
+    if (zkl_session_is_idle(session)) out_count = 0;
+}
+
+#endif
