@@ -8,18 +8,18 @@ local close = coroutine.close -- luacheck: globals coroutine.close
 local unpack = table.unpack or unpack
 
 
+after_each(rig.close_sessions)
+
+
 describe("combine", function()
     local session, path, lock
     before_each(function()
-        session = rig.session(server.hosts)
-        path = rig.path()
+        session, path = rig.session(server.hosts), rig.path()
         lock = session:mutex(path)
     end)
-    after_each(rig.close_sessions)
-    after_each(function() zklock.driver(nil) end)
 
     local function held_by_another()
-        return rig.hold(rig.session(server.hosts):mutex(path))
+        return rig.held_by_another(server, path)
     end
 
     local function nothing_left()
@@ -28,9 +28,10 @@ describe("combine", function()
         assert.is_nil(next(session.requests))
     end
 
-    local function in_line(count)
-        rig.wait_for(count .. " in line", function() return #server:nodes(path) == count end)
-    end
+    after_each(function() zklock.driver(nil) end)
+    after_each(nothing_left)
+
+    local function in_line(count) server:wait_for_nodes(path, count) end
 
     -- Doubles numbers; keeps what each call was given: { items, tokens }.
     local function doubling(options, of)
@@ -45,44 +46,48 @@ describe("combine", function()
         end, options), calls
     end
 
-    -- Tasks that submit 1 to count, in that order; their answers come into a list.
-    local function submitters(submit, count, timeout)
-        local tasks, answers = {}, {}
-        for n = 1, count do
-            tasks[n] = function() answers[n] = { submit(n, timeout) } end
-        end
-        return tasks, answers
+    -- Submits 1 to count, in that order, and then does fn(answers), which are a list each.
+    local function submit_all(submit, count, fn, timeout)
+        local answers = {}
+        rig.run(count, function(n) answers[n] = { submit(n, timeout) } end, function()
+            if fn then fn(answers) end
+        end)
+        return answers
     end
 
-    local function plus(tasks, ...)
-        local all = { unpack(tasks) }
-        for _, task in ipairs{ ... } do all[#all + 1] = task end
-        return unpack(all)
+    -- The same while another session has the lock, which it gives up behind fn.
+    local function submit_behind(submit, count, fn)
+        local holder = held_by_another()
+        return submit_all(submit, count, function(answers)
+            if fn then fn(answers) end
+            holder:release()
+        end)
+    end
+
+    local function are_doubled(answers, count)
+        for n = 1, count do assert.same({ 2 * n }, answers[n]) end
+    end
+
+    local function are_refused(answers, count, code)
+        for n = 1, count do assert.equal(code, answers[n][3]) end
     end
 
     describe("a batch", function()
         it("is all that came while the lock was not free, in order of arrival #real", function()
-            local holder, submit, calls = held_by_another(), doubling()
-            local tasks, answers = submitters(submit, 20)
-            zklock.run(plus(tasks, function() holder:release() end))
+            local submit, calls = doubling()
+            are_doubled(submit_behind(submit, 20), 20)
             local expected = {}
-            for n = 1, 20 do
-                expected[n] = n
-                assert.same({ 2 * n }, answers[n])
-            end
+            for n = 1, 20 do expected[n] = n end
             assert.same({ expected }, calls.items)
             assert.equal(1, session:stats().grants)
-            nothing_left()
         end)
 
         it("has at most `most` items: 100, unless told otherwise", function()
             for _, case in ipairs{ { { most = 7 }, 7, 7, 6 }, { { most = 1 }, 1, 1, 1 },
                                    { {}, 100, 20 }, { false, 100, 20 } } do
-                local holder, submit, calls = held_by_another(), doubling(case[1] or nil)
+                local submit, calls = doubling(case[1] or nil)
                 local count = case[2] + case[3] + (case[4] or 0)
-                local tasks, answers = submitters(submit, count)
-                zklock.run(plus(tasks, function() holder:release() end))
-                for n = 1, count do assert.same({ 2 * n }, answers[n]) end
+                are_doubled(submit_behind(submit, count), count)
                 local sizes = {}
                 for i, items in ipairs(calls.items) do sizes[i] = #items end
                 assert.same({ unpack(case, 2) }, sizes)
@@ -101,7 +106,6 @@ describe("combine", function()
                 holder:release()
             end)
             assert.is_true(calls.tokens[1] < token and token < calls.tokens[2])
-            nothing_left()
         end)
 
         it("is of one item where nothing runs beside the caller, in its coroutine #real", function()
@@ -116,7 +120,6 @@ describe("combine", function()
                 assert(thread == coroutine.running())
                 return result
             end)())
-            nothing_left()
         end)
 
         it("gives each result as it is, false and tables, too", function()
@@ -137,49 +140,37 @@ describe("combine", function()
     end)
 
     describe("of any lock that is had alone", function()
-        for name, make in pairs{
-            ["a mutex in turns"] = function() return session:mutex(path, { order = "turns" }) end,
-            ["an unfair mutex"] = function() return session:mutex(path, { order = "none" }) end,
-            ["a write lock"] = function() return session:rwlock(path):write() end,
-            ["a multi-lock"] = function()
-                return session:multi{ lock, session:rwlock(path .. "/b"):write() }
-            end,
-        } do
-            it("combines: " .. name, function()
-                local made = make()
+        local function is_refused(shared)
+            local problem = rig.raised(shared.combine, shared, print)
+            assert.matches("needs a lock that one has alone", problem)
+        end
+
+        local shared = { ["a read lock"] = true, ["a semaphore"] = true }
+        for kind, make in pairs(rig.kinds) do
+            it((shared[kind] and "is refused: " or "combines: ") .. kind, function()
+                local made = make(session, path)
+                if shared[kind] then return is_refused(made) end
                 local submit, calls = doubling({ most = 15 }, made)
-                local tasks, answers = submitters(submit, 30)
-                zklock.run(unpack(tasks))
-                for n = 1, 30 do assert.same({ 2 * n }, answers[n]) end
+                are_doubled(submit_all(submit, 30), 30)
                 assert.is_true(#calls.items < 30)
                 assert(made:with(function() assert(submit(1) == 2 or made.parts) end))
-                nothing_left()
             end)
         end
 
-        it("refuses a read lock, several of them, and a semaphore", function()
-            local read = session:rwlock(path):read()
-            local several = session:multi{ read, session:rwlock(path .. "-2"):read() }
-            for _, each in ipairs{ read, several, session:semaphore(path, 2) } do
-                local ok, problem = pcall(each.combine, each, print)
-                assert.is_false(ok)
-                assert.matches("needs a lock that one has alone", problem)
-            end
+        it("refuses several read locks", function()
+            is_refused(session:multi{ session:rwlock(path):read(),
+                                      session:rwlock(path .. "-2"):read() })
         end)
     end)
 
     describe("a deadline", function()
         it("before the item was taken: timeout, and it is not carried out", function()
             local holder, submit, calls = held_by_another(), doubling()
-            local answer, seconds
             zklock.run(function()
-                seconds, answer = rig.timed(function() return { submit(1, 0.2) } end)
+                rig.is_refused("timeout", nil, rig.takes(0.2, 60, submit, 1, 0.2))
                 holder:release()
             end, function() assert(submit(2) == 4) end)
-            assert.equal("timeout", answer[3])
-            assert.is_true(seconds >= 0.2)
             assert.same({ { 2 } }, calls.items)
-            nothing_left()
         end)
 
         for name, others in pairs{ ["alone"] = 0, ["beside others"] = 3 } do
@@ -191,29 +182,23 @@ describe("combine", function()
                         done = done + #items
                         return items
                     end)
-                    local tasks = {}
-                    for n = 1, others do tasks[n] = function() assert(submit(n) == n) end end
-                    zklock.run(function()
+                    rig.run(others, function(n) assert(submit(n) == n) end, function()
                         told = { submit("late", 2) }
                         over = true -- it is told before fn returns
-                    end, unpack(tasks))
+                    end)
                     assert.equal("unknown", told[3])
                     assert.equal(1 + others, done) -- a run ends when the batch has
-                    nothing_left()
                 end)
         end
 
         it("of the last: nobody stands in line any more #slow", function()
             local holder, submit = held_by_another(), doubling()
-            local tasks, answers = submitters(submit, 300, 4)
-            zklock.run(plus(tasks, function() in_line(2) end))
-            for n = 1, 300 do assert.equal("timeout", answers[n][3]) end
+            are_refused(submit_all(submit, 300, function() in_line(2) end, 4), 300, "timeout")
             in_line(1)
             rig.at_rest(session)
             assert.is_nil(next(session.requests))
             holder:release()
             assert.equal(42, submit(21))
-            nothing_left()
         end)
 
         it("of one does not cost the others their place in line", function()
@@ -232,7 +217,6 @@ describe("combine", function()
                 other:with(30, function() order[#order + 1] = "other" end)
             end)
             assert.same({ "second", "other" }, order)
-            nothing_left()
         end)
 
         it("of 0 tries: the item is carried out at once, or not at all", function()
@@ -245,40 +229,23 @@ describe("combine", function()
                 holder:release()
             end)
             assert.same({ { 1 }, { 3 } }, calls.items)
-            nothing_left()
         end)
     end)
 
     describe("max_waiters", function()
-        local CROWDED = "busy: .*%(as many wait as max_waiters allows%)$"
-
-        -- So many of another session wait for the lock, while fn runs, and until it releases.
-        local function behind(count, fn)
-            local holder, other = held_by_another(), rig.session(server.hosts):mutex(path)
-            zklock.run(function()
-                for _ = 1, count do
-                    coroutine.wrap(function() assert(other:acquire()):release() end)()
-                end
-                in_line(1 + count)
-                fn(holder)
-                rig.wait_for("the others", function() return #server:nodes(path) == 0 end)
-            end)
+        local function assert_crowded(answer)
+            local message = rig.is_refused("busy", nil, unpack(answer, 1, 3))
+            assert.matches("busy: .*%(as many wait as max_waiters allows%)$", message)
         end
 
         it("is busy at once when so many items wait, which go on to wait #real", function()
-            local holder, submit, calls = held_by_another(), doubling{ max_waiters = 2 }
-            local tasks, answers = submitters(submit, 4)
-            zklock.run(plus(tasks, function()
+            local submit, calls = doubling{ max_waiters = 2 }
+            local answers = submit_behind(submit, 4, function(answers)
                 assert(not answers[1] and not answers[2])
-                holder:release()
-            end))
-            assert.same({ { 2 }, { 4 } }, { answers[1], answers[2] })
-            for n = 3, 4 do
-                rig.is_refused("busy", nil, unpack(answers[n], 1, 3))
-                assert.matches(CROWDED, answers[n][2])
-            end
+            end)
+            are_doubled(answers, 2)
+            for n = 3, 4 do assert_crowded(answers[n]) end
             assert.same({ { 1, 2 } }, calls.items)
-            nothing_left()
         end)
 
         it("does not count what is carried out, nor who gave up", function()
@@ -299,32 +266,28 @@ describe("combine", function()
             end)
             assert.equal("timeout", gave_up)
             assert.same({ 3 }, waited)
-            nothing_left()
         end)
 
         it("is busy when so many others wait for the lock, in a batch and alone", function()
-            local submit, answers = doubling{ max_waiters = 2 }, {}
-            behind(2, function(holder)
-                answers[1] = { submit(1) }
+            local submit, answer = doubling{ max_waiters = 2 }, nil
+            local holder, other = held_by_another(), rig.session(server.hosts):mutex(path)
+            rig.line_up({ other, other }, function()
+                assert_crowded{ submit(1) }
                 zklock.driver{ wait = function(own, request)
                     while not request:done() do own:dispatch() end
                 end }
-                answers[2] = { submit(2) }
+                answer = { submit(2) }
                 zklock.driver(nil)
+                assert_crowded(answer)
                 holder:release()
             end)
-            for n = 1, 2 do
-                rig.is_refused("busy", nil, unpack(answers[n], 1, 3))
-                assert.matches(CROWDED, answers[n][2])
-            end
-            behind(1, function(holder)
-                coroutine.wrap(function() answers[3] = submit(3) end)()
+            holder = held_by_another()
+            rig.line_up({ other }, function()
+                coroutine.wrap(function() answer = submit(3) end)()
                 in_line(3)
                 holder:release()
-                rig.wait_for("the answer", function() return answers[3] end)
+                rig.wait_for("the answer", function() return answer == 6 end)
             end)
-            assert.equal(6, answers[3])
-            nothing_left()
         end)
     end)
 
@@ -345,42 +308,35 @@ describe("combine", function()
         for n, text in ipairs{ "waited 0.2 s", "waited 0.2 s", "waited 0.1 s" } do
             assert.is_truthy(answers[n][2]:find(text, 1, true), answers[n][2])
         end
-        nothing_left()
     end)
 
-    describe("max_hold", function()
-        for how, run in pairs{ ["in a batch"] = zklock.run, alone = function(fn) fn() end } do
-            it("ends each hold by itself: the outcome is unknown: " .. how, function()
-                local other, token = rig.session(server.hosts):mutex(path), nil
-                local submit = lock:combine(function(lease, items)
-                    if items[1] == "next" then return items end
-                    rig.wait_for("the end", function() return lease:state() == "lost" end)
-                    local others = assert(other:acquire{ timeout = 20, owner = "other" })
-                    token = others.token
-                    assert(others:release())
-                    return { token > lease.token }
-                end, { max_hold = 0.2 })
-                run(function()
-                    rig.is_refused("lost", "may have been carried out", submit "a")
-                    assert(submit("next", 20) == "next")
-                end)
-                assert.is_truthy(token)
-                nothing_left()
+    for how, run in pairs{ ["in a batch"] = zklock.run, alone = function(fn) fn() end } do
+        it("with max_hold ends each hold by itself: the outcome is unknown: " .. how, function()
+            local other, token = rig.session(server.hosts):mutex(path), nil
+            local submit = lock:combine(function(lease, items)
+                if items[1] == "next" then return items end
+                rig.becomes(lease, "lost")
+                token = select(2, assert(other:with(20, function(each) return each.token end)))
+                return { token > lease.token }
+            end, { max_hold = 0.2 })
+            run(function()
+                rig.is_refused("lost", "may have been carried out", submit "a")
+                assert(submit("next", 20) == "next")
             end)
-        end
-    end)
+            assert.is_truthy(token)
+        end)
+    end
 
     describe("an error", function()
         -- The answers of three submitters of one batch, of pcall(); then a batch that is right.
         local function answers_to(fn)
-            local holder, tasks, answers, calls = held_by_another(), {}, {}, 0
+            local calls = 0
             local submit = lock:combine(function(...)
                 calls = calls + 1
                 if calls > 1 then return select(2, ...) end
                 return fn(...)
             end)
-            for n = 1, 3 do tasks[n] = function() answers[n] = { pcall(submit, n) } end end
-            zklock.run(plus(tasks, function() holder:release() end))
+            local answers = submit_behind(function(n) return pcall(submit, n) end, 3)
             assert.equal(1, calls)
             assert.equal("next", submit "next")
             nothing_left()
@@ -421,15 +377,13 @@ describe("combine", function()
             end)
             for _, each in ipairs{
                 function(lease)
-                    server:foreign("delete %s", server:nodes(path)[1])
-                    rig.wait_for("the loss", function() return lease:state() == "lost" end)
+                    rig.delete_node(server, path)
+                    rig.becomes(lease, "lost")
                 end,
                 function(lease) lease:release() end,
             } do
-                local holder = held_by_another()
-                local tasks, answers = submitters(submit, 3)
                 cause = each
-                zklock.run(plus(tasks, function() holder:release() end))
+                local answers = submit_behind(submit, 3)
                 for n = 1, 3 do
                     assert.equal("lost", answers[n][3])
                     assert.matches("may have been carried out", answers[n][2])
@@ -444,7 +398,7 @@ describe("combine", function()
             local fragile, returned = rig.fragile(server, { timeout = 20 }), false
             local submit = fragile.session:mutex(path):combine(function(lease, items)
                 fragile.cut()
-                rig.wait_for("doubt", function() return lease:state() == "suspect" end)
+                rig.becomes(lease, "suspect")
                 returned = true
                 return items
             end)
@@ -454,7 +408,6 @@ describe("combine", function()
                 fragile.heal()
             end)
             assert.same({ "a" }, answer)
-            fragile.stop()
         end)
 
         it("is lost when the session expired #slow", function()
@@ -462,7 +415,7 @@ describe("combine", function()
             local submit = fragile.session:mutex(path):combine(function(lease, items)
                 if items[1] == "next" then return items end
                 fragile.cut()
-                rig.wait_for("the loss", function() return lease:state() == "lost" end)
+                rig.becomes(lease, "lost")
                 fragile.heal()
                 return items
             end)
@@ -470,32 +423,21 @@ describe("combine", function()
                 assert(select(3, submit "a") == "lost")
                 rig.wait_for("the next", function() return submit("next", 30) == "next" end)
             end)
-            fragile.stop()
         end)
     end)
 
     describe("submit inside its function", function()
-        it("is would_deadlock, alone and in a batch", function()
-            local submit, inner
+        it("is would_deadlock, alone, in a batch and in a coroutine that it resumes", function()
+            local submit, codes
             submit = lock:combine(function(_, items)
-                inner = { submit "inner" }
+                local function code() return (select(3, submit "inner")) end
+                codes = { code(), coroutine.wrap(code)() }
                 return items
             end)
             for _, run in ipairs{ function(fn) fn() end, zklock.run } do
                 run(function() assert(submit "outer" == "outer") end)
-                assert.equal("would_deadlock", inner[3])
+                assert.same({ "would_deadlock", "would_deadlock" }, codes)
             end
-            nothing_left()
-        end)
-
-        it("is so in a coroutine that the function resumes", function()
-            local submit, code
-            submit = lock:combine(function(_, items)
-                code = coroutine.wrap(function() return select(3, submit "inner") end)()
-                return items
-            end)
-            zklock.run(function() submit "outer" end)
-            assert.equal("would_deadlock", code)
         end)
 
         it("may be of another lock, and beside it others go on to submit", function()
@@ -535,7 +477,6 @@ describe("combine", function()
                 end)
             end, function() assert(submit(2) == 4) end)
             assert.same({ { 1 }, { 2 } }, calls.items)
-            nothing_left()
         end)
 
         it("is refused by a lock that is not re-entrant", function()
@@ -544,26 +485,21 @@ describe("combine", function()
             zklock.run(function()
                 lock:with(5, function() assert(select(3, submit(1)) == "would_deadlock") end)
             end)
-            nothing_left()
         end)
     end)
 
     describe("every submitter is answered", function()
         it('when the session is closed: "closed"', function()
-            held_by_another()
-            local tasks, answers = submitters(doubling(), 30)
-            zklock.run(plus(tasks, function()
+            are_refused(submit_behind(doubling(), 30, function()
                 in_line(2)
                 session:close()
-            end))
-            for n = 1, 30 do assert.equal("closed", answers[n][3]) end
+            end), 30, "closed")
         end)
 
         it('when the session expires: "expired"; a later one goes on #slow', function()
             local fragile, holder = rig.fragile(server, { timeout = 3 }), held_by_another()
             local submit = doubling(nil, fragile.session:mutex(path))
-            local tasks, answers = submitters(submit, 30)
-            zklock.run(plus(tasks, function()
+            are_refused(submit_all(submit, 30, function(answers)
                 in_line(2)
                 fragile.cut()
                 in_line(1)
@@ -571,16 +507,13 @@ describe("combine", function()
                 rig.wait_for("all answers", function() return #answers == 30 end)
                 holder:release()
                 assert(submit(4, 30) == 8)
-            end))
-            for n = 1, 30 do assert.equal("expired", answers[n][3]) end
-            fragile.stop()
+            end), 30, "expired")
         end)
 
         it("by the code with which the lock is refused", function()
-            rig.hold(session:semaphore(path, 2))
-            local tasks, answers = submitters(doubling(), 3)
-            zklock.run(unpack(tasks))
-            for n = 1, 3 do assert.equal("conflict", answers[n][3]) end
+            assert(session:semaphore(path, 2):with(function()
+                are_refused(submit_all(doubling(), 3), 3, "conflict")
+            end))
         end)
 
         it("and an owner that is interrupted alone #real", function()
@@ -594,7 +527,6 @@ describe("combine", function()
                 holder:release()
             end)
             assert.equal("interrupted", code)
-            nothing_left()
         end)
     end)
 
@@ -611,23 +543,20 @@ describe("combine", function()
                     holder:release()
                 end)
                 assert.same({ { 2 } }, calls.items)
-                nothing_left()
             end)
         end
 
         it("with its run leaves nothing, and the next run goes on" .. (close and "" or " #real"),
            function()
             local holder, submit = held_by_another(), doubling()
-            local ok, problem = pcall(zklock.run, function() submit(1) end, function()
+            assert.equal("enough", rig.raised(zklock.run, function() submit(1) end, function()
                 in_line(2)
                 error("enough", 0)
-            end)
-            assert.same({ false, "enough" }, { ok, problem })
+            end))
             in_line(1)
             holder:release()
             zklock.run(function() assert(submit(2) == 4) end, function() assert(submit(3) == 6) end)
             assert.equal(8, submit(4))
-            nothing_left()
         end)
 
         it("with its run in the middle of a batch gives the lock up #real", function()
@@ -637,25 +566,24 @@ describe("combine", function()
                 if items[1] == 1 then zklock.sleep(60) end
                 return items
             end)
-            assert.is_false(pcall(zklock.run, function() submit(1) end, function()
+            rig.raised(zklock.run, function() submit(1) end, function()
                 rig.wait_for("the batch", function() return inside end)
                 error "enough"
-            end))
+            end)
             rig.wait_for("a free lock", function()
                 collectgarbage()
                 return #server:nodes(path) == 0
             end)
             zklock.run(function() assert(submit(2) == 2) end)
-            nothing_left()
         end)
 
         it("with a run inside of a task does not stop the others' batch", function()
             local holder, submit, came, answer = held_by_another(), doubling(), false, nil
             zklock.run(function()
-                assert(not pcall(zklock.run, function() submit(1) end, function()
+                rig.raised(zklock.run, function() submit(1) end, function()
                     rig.wait_for("another submitter", function() return came end)
                     error "enough"
-                end))
+                end)
                 holder:release()
             end, function()
                 in_line(2)
@@ -700,7 +628,6 @@ describe("combine", function()
                     zklock.driver(nil)
                     assert.same({ 2, 4, 6, 8, 10 }, answers)
                     assert.equal(spawns, #calls.items < 5)
-                    nothing_left()
                 end)
         end
     end)

@@ -1,97 +1,82 @@
 --- Verbs of the command line that start an interpreter: repl and seckill.
 
+local commands = require "spec.commands"
 local rig = require "spec.rig"
 
-local LUA = os.getenv("ZKLOCK_LUA") or "lua5.4"
+local LUA, ends, has = commands.LUA, commands.ends, commands.has
 
 describe("zklock #server", function()
     local server
     setup(function() server = rig.shared() end)
 
-    -- What it says, and its status.
-    local function run(text, ...)
-        local output = rig.shell("%s bin/zklock %s 2>&1; echo \" $?\"", LUA, text:format(...))
-        local said, status = output:match("^(.-)\n? (%d+)\n$")
-        return said, tonumber(status)
-    end
-
     describe("repl", function()
-        local function session(options, text)
-            return rig.shell("echo '%s' | %s bin/zklock repl %s 2>&1", text, LUA, options)
+        -- What is said to these lines, by default with a server in memory.
+        local function typed(lines, hosts)
+            return rig.shell("echo '%s' | %s bin/zklock repl --hosts %s 2>&1",
+                             table.concat(lines, "\n"), LUA, hosts or "memory:repl")
         end
 
         it("reads Lua, with a session, queue(), stats() and help()", function()
             for _, hosts in ipairs{ server.hosts, "memory:repl" } do
-                local text = session("--hosts " .. hosts, 'lock = session:mutex("/repl") '
-                    .. 'lease = lock:acquire(20) queue "/repl" stats() help() os.exit(0, true)')
-                assert.matches("1 holds mutex", text)
+                local text = typed({ 'lock = session:mutex("/repl") lease = lock:acquire(20)',
+                                     'queue "/repl" stats() help() os.exit(0, true)' }, hosts)
+                has(text, "1 holds mutex", "a session with " .. hosts)
                 assert.matches("grants +1\n", text)
                 assert.matches("wait +count 1, max [%d.e-]+, p50 [%d.e-]+", text)
                 assert.is_nil(text:find("table: ", 1, true))
-                assert.matches("a session with " .. hosts:gsub("%-", "%%-"), text)
             end
         end)
 
         it("completes globals, fields and methods", function()
-            local text = session("--hosts memory:repl", table.concat({
+            local text = typed{
                 'lock = session:mutex("/repl")', "lease = lock:acquire(20)",
                 'of = require("zklock.command.completions").of',
                 'for _, word in ipairs{ "sess", "session:mut", "zklock.dr", "lock:que",',
                 '"lease:tok", "os.ge", "nothing:x" } do',
                 'print("(" .. table.concat(of(word), " ") .. ")") end os.exit(0, true)',
-            }, " "))
-            for _, words in ipairs{ "session", "session:mutex", "zklock.driver", "lock:queue",
-                                    "lease:token_string", "os.getenv", "" } do
-                assert.is_truthy(text:find("(" .. words .. ")\n", 1, true), words .. text)
-            end
+            }
+            has(text, "(session)\n", "(session:mutex)\n", "(zklock.driver)\n", "(lock:queue)\n",
+                "(lease:token_string)\n", "(os.getenv)\n", "()\n")
         end)
 
         it("completes by the tabulator", function()
             local text = rig.shell("printf 'session:timeo\\t()\\nos.exit(0, true)\\n' | HOME= "
                 .. "script -qec '%s bin/zklock repl --hosts memory:repl' /dev/null", LUA)
-            assert.is_truthy(text:find("session:timeout%(%).*10[.0]*\r?\n"), text)
+            assert.matches("session:timeout%(%).*10[.0]*\r?\n", text)
         end)
 
         it("reads further lines until they are a whole, and goes on after an error", function()
-            local text = session("--hosts memory:repl", table.concat({
+            local text = typed{
                 "for i = 1, 2 do", "print(i * 7)", "end", "x = = 1", "error{}", "1, nil",
                 'local function f() error "deep" end f()', "=6 * 7", "-- nothing",
-            }, "\n"))
-            for _, said in ipairs{ "7\n14\n", "stdin:1: unexpected symbol near '='\n", "table: ",
-                                   "1\tnil\n", "stdin:1: deep\n", "42\n> > " } do
-                assert.is_truthy(text:find(said, 1, true), said .. text)
-            end
+            }
+            has(text, "7\n14\n", "stdin:1: unexpected symbol near '='\n", "table: ", "1\tnil\n",
+                "stdin:1: deep\n", "42\n> > ")
         end)
 
         it("names the line that was typed, and what a misspelled name may mean", function()
-            local text = session("--hosts memory:repl", table.concat({
+            local text = typed{
                 'lock = session:mutex "/repl"', 'lock:acquire("x")', "queue()", "lock:acquir(1)",
                 'session:mutex("/a"):relese()', "lease = lock:acquire(1)", "lease:relaese()",
                 'zklock.conect("x")', "sesion:close()", 'session:mitax("/a")',
                 "lease:nothing_like_it()",
-            }, "\n"))
-            for _, said in ipairs{
-                'stdin:1: acquire takes seconds or a table of options, not "x"\n',
+            }
+            has(text, 'stdin:1: acquire takes seconds or a table of options, not "x"\n',
                 "stdin:1: a lock path must be a string, not nil\n", ": did you mean acquire?\n",
                 ": did you mean release?\n", ": did you mean connect?\n",
-                ": did you mean session?\n", ": did you mean mutex?\n",
-            } do
-                assert.is_truthy(text:find(said, 1, true), said .. text)
-            end
+                ": did you mean session?\n", ": did you mean mutex?\n")
             assert.is_nil(text:find("nothing_like_it.-did you"))
         end)
 
         it("shows what a table has", function()
-            local text = session("--hosts memory:repl", table.concat({
+            local text = typed{
                 'lock = session:mutex "/repl"', "lease = lock:acquire(20)", "lock:queue()[1]",
                 '{}, { 1, "a\27b", { x = true } }', 'zklock.memory("repl"):children "/"', "session",
                 'lease:guard{ { "create", "/made", "x" } }', "t = {}", "t.t = t", "t",
-            }, "\n"))
-            for _, said in ipairs{ '  kind = "mutex",\n', '\n  held = true,\n',
-                                   '> {}\t{ 1, "a?b", { x = true } }\n', '{ "repl" }\n',
-                                   "true\t{ 0 }\n", "{ t = { t = { t = { t = table: " } do
-                assert.is_truthy(text:find(said, 1, true), said .. text)
-            end
+            }
+            has(text, '  kind = "mutex",\n', '\n  held = true,\n',
+                '> {}\t{ 1, "a?b", { x = true } }\n', '{ "repl" }\n', "true\t{ 0 }\n",
+                "{ t = { t = { t = { t = table: ")
             assert.is_nil(text:find("\27", 1, true))
         end)
 
@@ -101,18 +86,15 @@ describe("zklock #server", function()
             local lines = { "help()" }
             for _, topic in ipairs(topics) do lines[#lines + 1] = ("help %q"):format(topic) end
             lines[#lines + 1] = 'help "rwlok" help "nothing of that"'
-            local text = session("--hosts memory:repl", table.concat(lines, "\n"))
-            for _, said in ipairs{ "session:rwlock", "memory:expire(session)", 'owner = "b"',
-                                   "Ctrl-D, or os.exit", 'did you mean help "rwlock"?',
-                                   "there is help of combine, " } do
-                assert.is_truthy(text:find(said, 1, true), said)
-            end
+            local text = typed(lines)
+            has(text, "session:rwlock", "memory:expire(session)", 'owner = "b"',
+                "Ctrl-D, or os.exit", 'did you mean help "rwlock"?', "there is help of combine, ")
             assert.is_nil(text:find("nil\n", 1, true))
         end)
 
         it("shows a lock that it keeps as kept", function()
-            assert.matches("1 kept  mutex", session("--hosts memory:repl", 'lock = session:mutex('
-                .. '"/repl", { keep = 60 }) lock:acquire(20):release() queue "/repl"'))
+            has(typed{ 'lock = session:mutex("/repl", { keep = 60 })',
+                       'lock:acquire(20):release() queue "/repl"' }, "1 kept  mutex")
         end)
 
         it("goes on after Ctrl-C at the prompt, which drops what was typed", function()
@@ -134,19 +116,21 @@ describe("zklock #server", function()
         end)
 
         it("goes on after Ctrl-C, which ends a wait", function()
-            local text = session("--hosts memory:repl", table.concat({
+            local text = typed{
                 'lock = session:mutex("/repl")', 'lease = lock:acquire{ owner = "a" }',
                 'stop = io.popen "sleep 0.2; kill -INT $PPID" lock:acquire{ owner = "b" }',
                 'stop = io.popen "sleep 0.2; kill -INT $PPID" lock:acquire() print "not here"',
                 'print "but here"',
-            }, "\n"))
+            }
             assert.equal(2, select(2, text:gsub("interrupted!\n", "")), text)
             assert.is_nil(text:find("not here", 1, true))
             assert.matches("but here\n> \n$", text)
         end)
 
         describe("without --hosts", function()
+            local ADDRESS = "127%.0%.0%.1:(%d+)\n"
             local folder
+
             before_each(function() folder = rig.shell("mktemp -d"):match("%S+") end)
             after_each(function() rig.shell("rm -r %s", folder) end)
 
@@ -156,13 +140,10 @@ describe("zklock #server", function()
                                  text, folder, LUA)
             end
 
-            local ADDRESS = "127%.0%.0%.1:(%d+)\n"
-
             it("starts a ZooKeeper of its own, which ends with it #slow", function()
                 local text = prompt "print(session:state()) print(session.hosts)"
-                assert.matches("connected\n", text)
-                assert.equal(69, select(2, run("--hosts 127.0.0.1:%s run -n /x true",
-                                               text:match(ADDRESS))))
+                has(text, "connected\n")
+                ends(69, "--hosts 127.0.0.1:%s run -n /x true", text:match(ADDRESS))
                 assert.equal("", rig.shell("ls %s", folder))
             end)
 
@@ -177,21 +158,19 @@ describe("zklock #server", function()
             it("believes no file of a server that is gone #slow", function()
                 local file = ("%s/zklock-repl-%s"):format(folder, rig.shell("id -u"):match("%d+"))
                 rig.shell("echo 127.0.0.1:1 >%s", file)
-                assert.matches("connected\n", prompt "print(session:state())")
+                has(prompt "print(session:state())", "connected\n")
                 assert.equal("", rig.shell("ls %s", folder))
             end)
         end)
     end)
 
     it("has the laboratory's command line", function()
-        local text, status = run("--hosts %s seckill --list", server.hosts)
-        assert.equal(0, status)
-        assert.matches("^no lock, one server +must be wrong, needs no ZooKeeper +DEMO%-01\n", text)
-        assert.equal(2, select(2, run("--hosts %s seckill --only nothing", server.hosts)))
-        assert.equal(0, select(2, run("--hosts %s seckill --only DEMO-01", server.hosts)))
-        assert.equal(0, select(2, run("seckill --buyers 2 --fault 'pause zookeeper at 0 for 0.1'")))
-        text, status = run("seckill --zookeeper memory:x --only DEMO-04")
-        assert.equal(2, status)
-        assert.matches("memory:x is a server inside one process", text)
+        assert.matches("^no lock, one server +must be wrong, needs no ZooKeeper +DEMO%-01\n",
+                       ends(0, "seckill --list") .. "\n")
+        ends(2, "seckill --only nothing")
+        ends(0, "seckill --only DEMO-01")
+        ends(0, "seckill --buyers 2 --fault 'pause zookeeper at 0 for 0.1'")
+        has(ends(2, "seckill --zookeeper memory:x --only DEMO-04"),
+            "memory:x is a server inside one process")
     end)
 end)

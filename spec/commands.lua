@@ -1,5 +1,7 @@
---- bin/zklock as a process that a spec talks to, and what it leaves behind.
+--- bin/zklock as a process that a spec talks to, and what it leaves behind. Its server is that of
+-- ZK_HOSTS: the shared one.
 
+local assert = require "luassert"
 local files = require "spec.files"
 local rig = require "spec.rig"
 
@@ -8,6 +10,16 @@ local LUA = os.getenv("ZKLOCK_LUA") or "lua5.4"
 local commands = { LUA = LUA }
 local folder -- of the spec's files
 local number, started = 0, {}
+
+
+--- A command that says "in", and sleeps.
+commands.SLEEP = "sh -c 'echo in; exec sleep 600'"
+
+--- Says "in" and its session, then which signals it gets, and ends by USR1 alone.
+commands.IMMORTAL = [[sh -c '
+    for each in HUP INT QUIT TERM USR2; do trap "echo $each" $each; done
+    trap "exit 0" USR1; echo in $ZKLOCK_SESSION
+    while :; do sleep 0.02; done']]
 
 
 --- Before the tests of a file.
@@ -20,6 +32,14 @@ end
 function commands.close() rig.shell("rm -rf %s", folder) end
 
 
+--- After a test, as one that failed leaves some.
+function commands.end_all()
+    for process in pairs(started) do process:signal("KILL") end
+    started = {}
+    rig.close_sessions()
+end
+
+
 --- A file that no other test uses.
 function commands.fresh()
     number = number + 1
@@ -27,18 +47,24 @@ function commands.fresh()
 end
 
 
----@field prefix string? of the command line
+--- Makes lines of that verb; the load of a machine does not end a session of that timeout.
+function commands.verb(name)
+    return function(text, ...) return ("--timeout 20 %s "):format(name) .. text:format(...) end
+end
+
+
 local Process = {}
 Process.__index = Process
-commands.Process = Process
 
 
---- Starts `zklock TEXT`: a line of a shell's, %s replaced. It says all on one stream, and then
--- its status. What signals do does not depend on who runs the specs: nohup.
+--- Starts `zklock TEXT`: a line of a shell's, %s replaced, behind commands.prefix, if there is one.
+-- It says all on one stream, and then its status. What signals do does not depend on who runs the
+-- specs: nohup.
 function commands.start(text, ...)
     local script = files.write(commands.fresh(), ("echo $$\nexec setpriv --pdeathsig KILL "
         .. "env --default-signal=HUP,INT,QUIT,TERM %s %s bin/zklock %s\n"):format(
-        Process.prefix or "", LUA, text:format(...)))
+        commands.prefix or "", LUA, text:format(...)))
+    commands.prefix = nil
     local self = setmetatable({}, Process)
     self.output = assert(io.popen(("sh %s 2>&1; echo \"status $?\""):format(script)))
     self.pid = self.output:read("*n", "*l")
@@ -47,18 +73,18 @@ function commands.start(text, ...)
 end
 
 
+--- The same of one whose command says "in", at once or in the end; and that line.
+function commands.running(text, ...)
+    local self = commands.start(text, ...)
+    return self, self:goes_in()
+end
+
+
 --- Its client, which connects again, may cut the second connection off before that has ended it.
 function commands.end_session(server, id)
     rig.wait_for("the end of a session", function()
         return not rig.foreign(server:host() .. "@" .. id, ""):find("connection lost", 1, true)
     end)
-end
-
-
---- After a test: one that failed leaves some.
-function commands.end_all()
-    for process in pairs(started) do process:signal("KILL") end
-    started = {}
 end
 
 
@@ -74,17 +100,33 @@ function Process:find(text)
 end
 
 
+function Process:goes_in()
+    local line
+    repeat line = self:line() or error("its command never began", 2) until line:find "^in"
+    return line
+end
+
+
 function Process:signal(name)
     rig.signal(name, self.pid)
 end
 
 
---- Its exit status, a shell's, and what it still said.
-function Process:finish()
+--- Its command gets a signal and tells it.
+function Process:passes_on(name)
+    self:signal(name)
+    self:find(name)
+end
+
+
+--- It ends with that status, a shell's, after that signal, if one is named; what it still said.
+function Process:ends(expected, signal)
+    if signal then self:signal(signal) end
     local rest, status = self.output:read("*a"):match("^(.*)status (%d+)\n$")
     self.output:close()
     started[self] = nil
-    return tonumber(status), rest
+    assert.equal(expected, tonumber(status), rest)
+    return rest
 end
 
 
@@ -96,6 +138,33 @@ function commands.outcome(text, ...)
 end
 
 
+--- The output of one that ends with that status.
+function commands.ends(expected, text, ...)
+    local status, said = commands.outcome(text, ...)
+    assert.equal(expected, status, text .. ": " .. said)
+    return said
+end
+
+
+--- The text has each of these.
+function commands.has(text, ...)
+    for _, each in ipairs{ ... } do
+        assert.is_truthy(text:find(each, 1, true), each .. " is not in: " .. text)
+    end
+end
+
+
+--- The lines of a table, which is no wider than a terminal.
+function commands.rows(text)
+    local rows = {}
+    for row in text:gmatch("[^\n]+") do
+        assert.is_true(#row:gsub("[\128-\191]", "") <= 80, row)
+        rows[#rows + 1] = row
+    end
+    return rows
+end
+
+
 --- "S", "R", "T" and the like; nil: it has ended.
 function commands.state(pid)
     local letter = rig.shell("ps -o state= -p %d", pid):match("%a")
@@ -103,11 +172,11 @@ function commands.state(pid)
 end
 
 
-function commands.lives(pid) return commands.state(pid) ~= nil end
-
-
-function commands.gone(pid)
-    rig.wait_for("the end of a process", function() return not commands.lives(pid) end)
+--- Waits until each of these processes is in that state.
+function commands.wait_for_state(state, ...)
+    for _, pid in ipairs{ ... } do
+        rig.wait_for("the state of a process", function() return commands.state(pid) == state end)
+    end
 end
 
 

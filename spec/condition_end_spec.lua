@@ -8,20 +8,20 @@ local zklock = require "zklock"
 local close_coroutine = coroutine.close -- luacheck: ignore 143
 
 local LONG = 30 -- seconds
+local unpack = table.unpack or unpack
 
 local server, scene, path, a, b, c
 
 before_each(function()
-    server = rig.shared()
-    scene = conditions(server)
-    path = scene.path
-    a, b, c = rig.session(server.hosts), rig.session(server.hosts), rig.session(server.hosts)
+    server, path, a, b, c = rig.begin(3)
+    scene = conditions(server, path)
 end)
 
 after_each(rig.close_sessions)
 
 
 describe("a wait in a condition", function()
+    after_each(function() scene:nothing_left(a, b, c) end)
     -- What is over is over: the same owner may have the lock again, and wait again.
     local function all_over(code, expected, lease)
         assert.equal(expected, code)
@@ -35,25 +35,20 @@ describe("a wait in a condition", function()
     it("ends with its deadline, and nothing is left #clock", function()
         local lock, condition = scene:side(a)
         local lease = rig.hold(lock, { timeout = 5, owner = "me" })
-        local seconds, _, _, code = rig.timed(condition.wait, condition, lease, 0.3)
-        assert.is_true(seconds >= 0.3 and seconds < 5, ("took %.2f s"):format(seconds))
+        local _, message, code = rig.takes(0.3, 5, condition.wait, condition, lease, 0.3)
+        assert.equal(("timeout: %s: not done in time (waited 0.3 s)"):format(scene:folder()),
+                     message)
         all_over(code, "timeout", lease)
     end)
 
     it("of 0 seconds gives the lock up, and no more", function()
-        for _ = 1, 20 do
-            local code, state = scene:await(a, 0)
-            assert.equal("timeout", code)
-            assert.equal("released", state)
-        end
-        scene:nothing_left(a, b, c)
+        for _ = 1, 20 do assert.same({ "timeout", "released" }, { scene:await(a, 0) }) end
     end)
 
     it("without a deadline waits for as long as it takes", function()
-        local lock, condition = scene:side(a)
         local back
         zklock.run(function()
-            local lease = rig.hold(lock)
+            local lease, condition = scene:holding(a)
             assert.is_true(condition:wait(lease))
             back = true
             lease:release()
@@ -65,35 +60,28 @@ describe("a wait in a condition", function()
         end)
     end)
 
-    it("says how long it was, and where", function()
-        local lock, condition = scene:side(a)
-        local _, message = condition:wait(rig.hold(lock), 0.05)
-        assert.equal(("timeout: %s: not done in time (waited 0.05 s)"):format(scene:folder()),
-                     message)
-    end)
-
     it("has one deadline for the signal and the lock #slow", function()
-        local lock, condition = scene:side(b)
         local held
         local code, lease = scene:meanwhile(a, function()
-            held = rig.hold(lock)
+            local condition
+            held, condition = scene:holding(b)
             assert.equal(1, condition:signal(held))
         end, nil, 8)
-        assert.equal("timeout", code)
-        assert.equal("released", lease:state())
         scene:contending(1)
         rig.released(held)
         all_over(code, "timeout", lease)
     end)
 
     for how, case in pairs{
-        ["an interrupt of the lease's owner"] = {
+        ["ends with an interrupt of the lease's owner"] = {
             "interrupted", function() assert.equal(1, a:interrupt("me")) end },
-        ["all else of its owner"] = {
+        ["ends with all else of its owner"] = {
             "released", function() assert.equal(1, a:release_all("me")) end },
-        ["its last handle"] = { "released", function(lease) lease:release() end },
+        ["ends with its last handle"] = { "released", function(lease) lease:release() end },
+        ["is lost when somebody removes its node: that is no signal (Menagerie)"] = {
+            "lost", function() rig.delete_node(server, scene:folder()) end },
     } do
-        it("ends with " .. how, function()
+        it(how, function()
             local code, lease = scene:meanwhile(a, case[2])
             all_over(code, case[1], lease)
         end)
@@ -104,9 +92,7 @@ describe("a wait in a condition", function()
         local writer = rig.hold(side:write(), { timeout = 5, owner = "me" })
         local reader = rig.hold(side:read(), { timeout = 5, owner = "me" })
         local condition, code = side:write():condition("c"), nil
-        zklock.run(function()
-            code = select(3, condition:wait(writer, LONG))
-        end, function()
+        zklock.run(function() code = select(3, condition:wait(writer, LONG)) end, function()
             scene:waiting(1)
             writer:release()
             local lease = rig.hold(far:write())
@@ -115,33 +101,21 @@ describe("a wait in a condition", function()
         end)
         assert.equal("released", code)
         assert.equal("held", reader:state())
-        rig.hold(far:read()):release{ wait = LONG }
-        reader:release{ wait = LONG }
-        scene:nothing_left(a, b, c)
+        rig.used(far:read())
+        rig.released(reader)
     end)
 
     it("ends with the session", function()
         local code, lease = scene:meanwhile(a, function() a:close() end)
         assert.equal("closed", code)
         assert.equal("released", lease:state())
-        scene:contending(0)
-        scene:waiting(0)
-    end)
-
-    it("is lost when somebody removes its node: that is no signal (Menagerie)", function()
-        local code, lease = scene:meanwhile(a, function()
-            server:foreign("delete %s", server:nodes(scene:folder())[1])
-        end)
-        all_over(code, "lost", lease)
     end)
 
     it("is lost, and leaves nothing, when the lock's node went unseen", function()
-        local lock, condition = scene:side(a)
-        local lease = rig.hold(lock)
-        server:foreign("delete %s", server:nodes(path)[1])
+        local lease, condition = scene:holding(a)
+        rig.delete_node(server, path)
         assert.equal("lost", (select(3, condition:wait(lease, LONG))))
         assert.equal("lost", lease:state())
-        scene:nothing_left(a, b, c)
     end)
 
     it("ends when its coroutine is closed", function()
@@ -160,17 +134,14 @@ describe("a wait in a condition", function()
 
     it("ends when another task fails, and its scope, too", function()
         local lock, condition = scene:side(a)
-        local ok, problem = pcall(zklock.run, function()
+        assert.equal("mine", rig.raised(zklock.run, function()
             lock:with(5, function(lease) condition:wait(lease, LONG) end)
         end, function()
             scene:waiting(1)
             error("mine", 0)
-        end)
-        assert.is_false(ok)
-        assert.equal("mine", problem)
+        end))
         collectgarbage() -- a coroutine that is dropped, on LuaJIT
         collectgarbage()
-        scene:nothing_left(a, b, c)
     end)
 
     it("in a scope gives the lock up once, whether or not it came back", function()
@@ -187,28 +158,33 @@ describe("a wait in a condition", function()
             scene:waiting(1)
             assert.equal(1, scene:wake(b))
         end)
-        scene:nothing_left(a, b, c)
     end)
 
     it("does not need the timeout of others: many give up at once", function()
         rig.run(30, function(n)
             assert.equal("timeout", (scene:await(({ a, b, c })[n % 3 + 1], 0.3)))
         end)
-        scene:nothing_left(a, b, c)
     end)
 end)
 
 
 describe("a signal that is not taken", function()
+    after_each(function() scene:nothing_left(a, b, c) end)
+
+    -- A holder that signals so many times: its lease, and the condition.
+    local function signalling(times)
+        local held, condition = scene:holding(c)
+        for _ = 1, times do assert.equal(1, condition:signal(held)) end
+        scene:contending(1 + times)
+        return held, condition
+    end
+
     -- Three wait, in this order. The first one is told, cannot have the lock, and gives up: the
     -- second one has the signal, and the third waits on.
     local function passed_on(expected, timeout, give_up)
         local order = scene:come({ a, b, c }, function(order)
-            local lock, condition = scene:side(c)
-            local held = rig.hold(lock)
-            assert.equal(1, condition:signal(held))
-            scene:contending(2)
-            if give_up then give_up() end
+            local held = signalling(1)
+            if give_up then assert.equal(1, a[give_up](a, "owner 1")) end
             rig.wait_for("the end of the first", function() return order[1] end)
             scene:waiting(2) -- its node, and the signal, went at once
             scene:contending(2) -- it is the second who wants the lock now
@@ -220,28 +196,19 @@ describe("a signal that is not taken", function()
             assert.equal(1, scene:wake(a))
         end, timeout)
         assert.same({ expected, 2, 3 }, order)
-        scene:nothing_left(a, b, c)
     end
 
-    it("in time goes to the next (Menagerie swallows it) #slow", function()
-        passed_on("timeout", 6)
-    end)
-
-    it("for an interrupt goes to the next", function()
-        passed_on("interrupted", LONG, function() assert.equal(1, a:interrupt("owner 1")) end)
-    end)
-
-    it("for its handles are given up goes to the next", function()
-        passed_on("released", LONG, function() assert.equal(1, a:release_all("owner 1")) end)
-    end)
+    for how, case in pairs{
+        ["in time goes to the next (Menagerie swallows it) #slow"] = { "timeout", 6 },
+        ["for an interrupt goes to the next"] = { "interrupted", LONG, "interrupt" },
+        ["for its handles are given up goes to the next"] = { "released", LONG, "release_all" },
+    } do
+        it(how, function() passed_on(unpack(case, 1, 3)) end)
+    end
 
     it("goes by those who have one, to the first who has none", function()
         local order = scene:come({ a, b, c }, function(order)
-            local lock, condition = scene:side(c)
-            local held = rig.hold(lock)
-            assert.equal(1, condition:signal(held))
-            assert.equal(1, condition:signal(held))
-            scene:contending(3)
+            local held, condition = signalling(2)
             assert.equal(1, a:interrupt("owner 1"))
             rig.wait_for("the end of the first", function() return order[1] end)
             scene:waiting(2)
@@ -252,7 +219,6 @@ describe("a signal that is not taken", function()
         assert.equal("interrupted", table.remove(order, 1))
         table.sort(order)
         assert.same({ 2, 3 }, order)
-        scene:nothing_left(a, b, c)
     end)
 
     it("by the last one is gone: nobody who comes later has it", function()
@@ -261,15 +227,11 @@ describe("a signal that is not taken", function()
             assert.equal("timeout", (scene:await(b, 0.3)))
         end, function()
             scene:waiting(1)
-            local lock, condition = scene:side(c)
-            local held = rig.hold(lock)
-            assert.equal(1, condition:signal(held))
-            scene:contending(2)
+            local held = signalling(1)
             assert.equal(1, a:interrupt("first"))
             scene:waiting(0)
             held:release()
         end)
-        scene:nothing_left(a, b, c)
     end)
 
     -- Wherever the deadline falls: between signal, return, delete and passing on.
@@ -294,7 +256,6 @@ describe("a signal that is not taken", function()
             assert.is_true(second)
             assert.is_true(first == true or first == "timeout")
         end
-        scene:nothing_left(a, b, c)
     end)
 end)
 
@@ -302,10 +263,7 @@ end)
 describe("a lease that has no part in a condition", function()
     local lock, condition, lease
 
-    before_each(function()
-        lock, condition = scene:side(a)
-        lease = rig.hold(lock)
-    end)
+    before_each(function() lease, condition, lock = scene:holding(a) end)
 
     -- Each method refuses it, and nothing comes of it.
     local function refused(code, with)
@@ -341,8 +299,8 @@ describe("a lease that has no part in a condition", function()
     end)
 
     it("was lost: it wakes nobody, and says so #slow", function()
-        server:foreign("delete %s", server:nodes(path)[1])
-        rig.wait_for("lost", function() return lease:state() == "lost" end)
+        rig.delete_node(server, path)
+        rig.becomes(lease, "lost")
         refused("lost", lease)
     end)
 
@@ -354,8 +312,7 @@ describe("a lease that has no part in a condition", function()
             for _, method in ipairs{ "signal", "broadcast" } do
                 lease = rig.hold(lock)
                 -- Between the list and the write: nothing is dispatched.
-                local node = server:nodes(path)[1]
-                server:foreign("delete %s", node)
+                rig.delete_node(server, path)
                 rig.is_refused("lost", nil, condition[method](condition, lease))
             end
             assert.is_nil(woken)

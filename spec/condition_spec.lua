@@ -7,57 +7,47 @@ local rig = require "spec.rig"
 local zklock = require "zklock"
 
 local LONG = 30 -- seconds
+local unpack = table.unpack or unpack
 
 local server, scene, path, a, b, c
 
 
 before_each(function()
-    server = rig.shared()
-    scene = conditions(server)
-    path = scene.path
-    a, b, c = rig.session(server.hosts), rig.session(server.hosts), rig.session(server.hosts)
+    server, path, a, b, c = rig.begin(3)
+    scene = conditions(server, path)
 end)
 
 after_each(rig.close_sessions)
 
 
 describe("a condition", function()
+    after_each(function() scene:nothing_left(a, b, c) end)
+
     it("gives the lock up, waits for a signal, and has the lock again", function()
-        zklock.run(function()
-            local lock, condition = scene:side(a)
-            local lease = rig.hold(lock)
-            local token = lease.token
-            assert.is_true(condition:wait(lease, LONG))
-            assert.equal("held", lease:state())
-            assert.is_true(lease:check(20))
-            assert.is_true(lease.token > token)
-            assert.equal(1, #server:nodes(path))
-            scene:waiting(0)
-            rig.released(lease)
-        end, function()
-            scene:waiting(1)
+        local token
+        local result, lease = scene:meanwhile(a, function(lease)
+            token = lease.token
             assert.equal(0, #server:nodes(path))
             assert.equal(1, scene:wake(b))
         end)
-        scene:nothing_left(a, b, c)
+        assert.is_true(result)
+        assert.equal("held", lease:state())
+        assert.is_true(lease:check(20))
+        assert.is_true(lease.token > token)
+        assert.equal(1, #server:nodes(path))
+        scene:waiting(0)
+        rig.released(lease)
     end)
 
     it("lets nobody back before the signaller has let go", function()
-        local order = {}
-        zklock.run(function()
-            scene:await(a, LONG)
-            order[#order + 1] = "waiter"
-        end, function()
-            scene:waiting(1)
-            local lock, condition = scene:side(b)
-            local lease = rig.hold(lock)
+        assert.same({ "signaller", 1 }, scene:come({ a }, function(order)
+            local lease, condition = scene:holding(b)
             assert.equal(1, condition:signal(lease))
             scene:contending(2) -- the waiter is in line
             assert.is_true(lease:check(20))
             order[#order + 1] = "signaller"
             lease:release()
-        end)
-        assert.same({ "signaller", "waiter" }, order)
+        end))
     end)
 
     -- Whose release lets the signaller in has its place in the condition already.
@@ -66,23 +56,12 @@ describe("a condition", function()
         local lock, condition = scene:side(a)
         local other, same = scene:side(b)
         for round = 1, 40 do
-            local held, queued
-            zklock.run(function()
-                local lease = assert(lock:acquire(LONG))
-                held = true
-                rig.wait_for("the signaller in line", function() return queued end)
+            local lease = rig.hold(lock)
+            rig.line_up({ other }, function()
                 assert.is_true(condition:wait(lease, LONG))
                 lease:release()
-            end, function()
-                rig.wait_for("the holder", function() return held end)
-                local lease = assert(other:acquire{ timeout = LONG, on_queued = function()
-                    queued = true
-                end })
-                assert.equal(1, same:signal(lease), "round " .. round)
-                lease:release()
-            end)
+            end, function(_, theirs) assert.equal(1, same:signal(theirs), "round " .. round) end)
         end
-        scene:nothing_left(a, b, c)
     end)
 
     it("wakes who has waited longest, over all sessions", function()
@@ -94,13 +73,11 @@ describe("a condition", function()
             end
             assert.equal(0, scene:wake(a))
         end))
-        scene:nothing_left(a, b, c)
     end)
 
     it("wakes one more with each signal, also under one lease, and says when none waits", function()
         assert.equal(3, #scene:come({ a, b, c }, function(order)
-            local lock, condition = scene:side(a)
-            local lease = rig.hold(lock)
+            local lease, condition = scene:holding(a)
             assert.equal(1, condition:signal(lease))
             assert.equal(1, condition:signal(lease))
             assert.equal(1, condition:broadcast(lease))
@@ -109,18 +86,12 @@ describe("a condition", function()
             assert.same({}, order)
             lease:release()
         end))
-        scene:nothing_left(a, b, c)
     end)
 
-    it("that nobody ever waited in has nobody to wake", function()
-        assert.equal(0, scene:wake(a))
-        assert.equal(0, scene:wake(a, "broadcast"))
-    end)
-
-    it("keeps no signal for who comes later", function()
+    it("that nobody waits in wakes nobody, and keeps no signal for who comes later", function()
         assert.equal(0, scene:wake(b))
+        assert.equal(0, scene:wake(b, "broadcast"))
         assert.equal("timeout", scene:await(a, 0.2))
-        scene:nothing_left(a, b, c)
     end)
 
     it("wakes all fifty, each once, one after the other", function()
@@ -138,7 +109,6 @@ describe("a condition", function()
             assert.equal(50, scene:wake(a, "broadcast"))
         end)
         assert.equal(50, back)
-        scene:nothing_left(a, b, c)
     end)
 
     it("is no other condition of the lock, whose signals it does not hear (Menagerie)", function()
@@ -162,13 +132,13 @@ describe("a condition", function()
 
     it("is not the condition of that name of another lock", function()
         local other = b:mutex(path .. "-2")
-        zklock.run(function() assert.is_true(scene:await(a, LONG)) end, function()
-            scene:waiting(1)
+        assert.same({ 1 }, scene:come({ a }, function(order)
             assert(other:with(LONG, function(lease)
                 assert.equal(0, other:condition("c"):broadcast(lease))
             end))
+            assert.same({}, order)
             assert.equal(1, scene:wake(b))
-        end)
+        end))
     end)
 
     it("is of a write lock, too, and others read while its writer waits", function()
@@ -178,9 +148,7 @@ describe("a condition", function()
             assert.is_true(rw:write():condition("c"):wait(lease, LONG))
             assert.equal("busy", rig.code_of(other:read(), 0))
             assert.is_true(lease:downgrade(5))
-            local ok, _, code = rw:write():condition("c"):wait(lease, LONG)
-            assert.is_nil(ok)
-            assert.equal("not_owner", code)
+            rig.is_refused("not_owner", nil, rw:write():condition("c"):wait(lease, LONG))
             assert.equal("held", lease:state())
             lease:release()
         end, function()
@@ -190,19 +158,20 @@ describe("a condition", function()
             assert.equal(1, other:write():condition("c"):signal(lease))
             lease:release()
         end)
-        scene:nothing_left(a, b, c)
     end)
 
     it("moves what is made to what consumes, and loses nothing #slow", function()
         local COUNT, CAPACITY = 150, 2
         local store = "/store" .. path:match("[^/]*$")
         server:foreign("create %s 0", store)
+        local produce = { function(items) return items < CAPACITY end, 1, "not_full", "not_empty" }
+        local consume = { function(items) return items > 0 end, -1, "not_empty", "not_full" }
 
-        -- Changes the number of items when `may` says so, then signals.
-        local function step(session, may, change, wait_in, signal_to)
+        -- Changes the number of items when it may, and signals, again and again.
+        local function work(session, may, change, wait_in, signal_to)
             local lock, until_then = scene:side(session, wait_in)
             local then_tell = lock:condition(signal_to)
-            return assert(select(2, lock:with(LONG, function(lease)
+            local function step(lease)
                 local items = tonumber((assert(session:get(store))))
                 while not may(items) do
                     assert(until_then:wait(lease, LONG))
@@ -210,26 +179,13 @@ describe("a condition", function()
                 end
                 assert(lease:guard{ { "set", store, ("%d"):format(items + change) } })
                 assert(then_tell:signal(lease))
-                return items
-            end)))
-        end
-
-        local function worker(may, change, wait_in, signal_to)
-            return function(session)
-                return function()
-                    for _ = 1, COUNT do
-                        assert.is_true(may(step(session, may, change, wait_in, signal_to)))
-                    end
-                end
             end
+            for _ = 1, COUNT do assert(lock:with(LONG, step)) end
         end
 
-        local produce = worker(function(items) return items < CAPACITY end, 1,
-                               "not_full", "not_empty")
-        local consume = worker(function(items) return items > 0 end, -1, "not_empty", "not_full")
-        zklock.run(produce(a), consume(b), consume(c), produce(c))
+        local sessions, jobs = { a, b, c, c }, { produce, consume, consume, produce }
+        rig.run(4, function(n) work(sessions[n], unpack(jobs[n])) end)
         assert.equal("0", (a:get(store)))
-        scene:nothing_left(a, b, c)
     end)
 
     it("is as the reference shows it", function()
@@ -257,7 +213,6 @@ describe("a condition", function()
         end)
         assert.equal(61, #taken)
         for n = 1, 60 do assert.equal("job " .. n, taken[n]) end
-        scene:nothing_left(a, b, c)
     end)
 end)
 
@@ -281,10 +236,6 @@ describe("the handles of who waits", function()
         end, lease))
     end
 
-    local function listen(lease, told, name)
-        lease:on_lost(function(_, state) told[#told + 1] = (name or "") .. state end)
-    end
-
     local function all_are(state, leases)
         for _, lease in ipairs(leases) do assert.equal(state, lease:state()) end
     end
@@ -306,9 +257,9 @@ describe("the handles of who waits", function()
             assert.is_true(tonumber(lease:token_string()) > tonumber(before))
             assert.equal(tostring(lease.token):match("^%d+"), lease:token_string())
         end
-        for n = 1, 3 do
+        for _, lease in ipairs(leases) do
             assert.equal(1, #server:nodes(path))
-            rig.released(leases[n])
+            rig.released(lease)
         end
         scene:nothing_left(a, b, c)
     end)
@@ -324,37 +275,36 @@ describe("the handles of who waits", function()
     end)
 
     it("hear of a loss after it, and not of the wait", function()
-        local leases, told = handles(2), {}
-        for n, lease in ipairs(leases) do listen(lease, told, n) end
+        local leases = handles(2)
+        local told = { rig.told(leases[1]), rig.told(leases[2]) }
         assert.is_true(wait_with(leases[1]))
         a:dispatch()
-        assert.same({}, told)
-        server:foreign("delete %s", server:nodes(path)[1])
+        assert.same({ {}, {} }, told)
+        rig.delete_node(server, path)
         assert.equal("lost", (select(3, leases[1]:check(20))))
         a:dispatch()
-        table.sort(told)
-        assert.same({ "1lost", "2lost" }, told)
+        assert.same({ { "lost" }, { "lost" } }, told)
     end)
 
     it("may be watched while they are away", function()
         local leases, told = handles(2), {}
         assert.is_true(wait_with(leases[1], function()
-            listen(leases[2], told)
+            rig.told(leases[2], told)
             leases[1]:on_revoke(function() told[#told + 1] = "wish" end)
         end))
         assert.equal(1, b:mutex(path):revoke())
         rig.wait_for("the wish", function() return #told == 1 end)
-        server:foreign("delete %s", server:nodes(path)[1])
+        rig.delete_node(server, path)
         assert.equal("lost", (select(3, leases[1]:check(20))))
         a:dispatch()
         assert.same({ "wish", "lost" }, told)
     end)
 
     it("all hear when who waits with one of them is lost", function()
-        local leases, told = handles(2), {}
-        listen(leases[2], told)
+        local leases = handles(2)
+        local told = rig.told(leases[2])
         assert.equal("lost", (scene:meanwhile(a, function()
-            server:foreign("delete %s", server:nodes(scene:folder())[1])
+            rig.delete_node(server, scene:folder())
         end, leases[1])))
         a:dispatch()
         all_are("lost", leases)

@@ -42,6 +42,13 @@ function Scene:side(session, name)
 end
 
 
+--- Has a session hold the lock: the lease, and the session's objects.
+function Scene:holding(session, name)
+    local lock, condition = self:side(session, name)
+    return rig.hold(lock), condition, lock
+end
+
+
 --- The owner "me" waits, with its handle or `lease`, and fn() comes meanwhile; gives what the wait
 -- gave: true, or its code; and the handle.
 function Scene:meanwhile(session, fn, lease, timeout)
@@ -96,6 +103,6 @@ function Scene:come(sessions, fn, timeout)
 end
 
 
-return function(server)
-    return setmetatable({ server = server, path = rig.path() }, Scene)
+return function(server, path)
+    return setmetatable({ server = server, path = path }, Scene)
 end

@@ -4,33 +4,10 @@ local rig = require "spec.rig"
 local zklock = require "zklock"
 
 local server, path, session
-local wait_for = rig.wait_for
 
-before_each(function()
-    server, path = rig.shared(), rig.path()
-    session = rig.session(server.hosts)
-end)
-
+before_each(function() server, path, session = rig.begin(1) end)
 after_each(rig.close_sessions)
 
-
--- Waits in a coroutine of the run, and gives the lease back; `code` is what it came to.
-local function waiter(lock, options)
-    local self = {}
-    coroutine.wrap(function()
-        local lease, _, code = lock:acquire(options)
-        self.code = lease and "held" or code
-        if lease then assert(lease:release()) end
-    end)()
-    return self
-end
-
-local function waiting(count)
-    wait_for(count .. " that wait", function()
-        session:dispatch()
-        return session:stats().waits == count
-    end)
-end
 
 -- Closes in a coroutine of the run.
 local function closing(options)
@@ -40,21 +17,18 @@ local function closing(options)
 end
 
 local function has_closed(close)
-    wait_for("the end of the session", function() return close.result end)
+    rig.wait_for("the end of the session", function() return close.result end)
     assert.same({ true }, close.result)
     assert.equal("closed", session:state())
 end
 
 
 describe("a session that drains", function()
-    for _, options in ipairs{ {}, { order = "turns" }, { order = "none" }, { keep = 60 } } do
-        local name = options.keep and "keep" or options.order or "fifo"
-        it("has its waiters granted, and takes no more: " .. name, function()
-            zklock.run(function()
-                local lock = session:mutex(path, options)
-                local lease = rig.hold(lock)
-                local one, two = waiter(lock), waiter(lock)
-                waiting(2)
+    for kind in pairs(rig.kinds) do
+        it("has its waiters granted, and takes no more: " .. kind, function()
+            local held, lock = rig.excluding(kind, session, session, path)
+            local lease = rig.hold(held)
+            local order = rig.line_up({ lock, lock }, function()
                 local close = closing{ drain = 60 }
                 assert.equal("closed", (rig.code_of(lock, { owner = "late" })))
                 assert.equal("closed", (rig.code_of(session:mutex(path .. "-b"), 0)))
@@ -63,8 +37,9 @@ describe("a session that drains", function()
                 assert.equal("connected", session:state())
                 assert(lease:release())
                 has_closed(close)
-                assert.same({ "held", "held" }, { one.code, two.code })
             end)
+            table.sort(order) -- readers come together
+            assert.same({ 1, 2 }, order)
             server:wait_for_nodes(path, 0)
         end)
     end
@@ -85,34 +60,28 @@ describe("a session that drains", function()
     end)
 
     it("ends holders and waiters when its time is over", function()
-        zklock.run(function()
-            local lock = session:mutex(path)
-            local lease = rig.hold(lock)
-            local one = waiter(lock)
-            waiting(1)
+        local lock = session:mutex(path)
+        local lease = rig.hold(lock)
+        assert.same({ "closed" }, rig.line_up({ lock }, function()
             has_closed(closing{ drain = 0.2 })
-            wait_for("the waiter", function() return one.code end)
-            assert.equal("closed", one.code)
-            assert.equal("released", lease:state())
-        end)
+        end))
+        assert.equal("released", lease:state())
         server:wait_for_nodes(path, 0)
     end)
 
     it("sends waiters away with drain_waiters = false; holders have their time", function()
-        zklock.run(function()
-            local lock, gate = session:mutex(path), session:mutex(path .. "-t", { order = "turns" })
-            local lease, turn = rig.hold(lock), rig.hold(gate)
-            local one, two, three = waiter(lock), waiter(gate), waiter(gate)
-            waiting(3)
+        local lock, gate = session:mutex(path), session:mutex(path .. "-t", { order = "turns" })
+        local lease, turn = rig.hold(lock), rig.hold(gate)
+        local order = rig.line_up({ lock, gate, gate }, function(order)
             local close = closing{ drain = 60, drain_waiters = false }
-            wait_for("the waiters", function() return one.code and two.code and three.code end)
-            assert.same({ "closed", "closed", "closed" }, { one.code, two.code, three.code })
+            rig.wait_for("the waiters", function() return #order == 3 end)
             assert.equal("held", lease:state())
             assert(turn:release())
             assert.is_nil(close.result)
             assert(lease:release())
             has_closed(close)
         end)
+        assert.same({ "closed", "closed", "closed" }, order)
     end)
 
     it("closes at once if nobody holds or waits, also what is kept", function()

@@ -4,29 +4,23 @@ local rig = require "spec.rig"
 local zklock = require "zklock"
 
 local server, path, a, b
-local wait_for = rig.wait_for
+local wait_for, hears = rig.wait_for, rig.hears
 local unpack = table.unpack or unpack
 
-before_each(function()
-    server, path = rig.shared(), rig.path()
+local function begin(at)
+    server, path = at, rig.path()
     a = rig.session(server.hosts, { identity = "a" })
     b = rig.session(server.hosts, { identity = "b" })
-end)
+end
 
+before_each(function() begin(rig.shared()) end)
 after_each(rig.close_sessions)
 
 
--- Both sessions on a server in memory, which can end them.
-local function in_memory()
-    local memory = zklock.memory("election")
-    memory:reset()
-    a = rig.session("memory:election", { identity = "a" })
-    b = rig.session("memory:election", { identity = "b" })
-    return memory, function(count)
-        wait_for(count .. " candidates", function()
-            return #(memory:children(path) or {}) == count
-        end)
-    end
+-- The same on a server in memory, which can end sessions; that.
+local function begin_in_memory()
+    begin(rig.memory "election")
+    return server.memory
 end
 
 
@@ -50,13 +44,29 @@ local function leads(who)
     wait_for("a leader", function() return who.leads end)
 end
 
-local function ended(who)
-    who.ends = true
-    wait_for("the end of " .. who.session.hosts, function() return who.result end)
-    assert.same({ true }, who.result)
+-- A candidate of a, which leads.
+local function leader()
+    local one = candidate(a, "one")
+    leads(one)
+    return one
 end
 
--- What on_change tells, as a list of "identity data".
+-- A leader, and a candidate of b in line behind it.
+local function leader_and_next()
+    local one, two = leader(), candidate(b, "two")
+    server:wait_for_nodes(path, 2)
+    return one, two
+end
+
+local function ended(...)
+    for _, who in ipairs{ ... } do
+        who.ends = true
+        wait_for("the end of " .. who.session.hosts, function() return who.result end)
+        assert.same({ true }, who.result)
+    end
+end
+
+-- What on_change tells, as a list of "identity data"; and stop().
 local function news_of(session)
     local news = {}
     local stop = assert(session:election(path):on_change(function(identity, data, token)
@@ -67,35 +77,21 @@ end
 
 
 describe("an election", function()
-    it("has one leader, and the next when that is done", function()
+    it("has one leader, and then the next; one that returns nothing stands at the end", function()
         zklock.run(function()
-            local one = candidate(a)
-            leads(one)
-            local two = candidate(b)
-            server:wait_for_nodes(path, 2)
+            local one, two = leader_and_next()
             assert.is_false(two.leads)
-            ended(one)
-            leads(two)
-            ended(two)
-            assert.equal(1, one.terms)
-        end)
-        server:wait_for_nodes(path, 0)
-    end)
-
-    it("has a leader that returns nothing stand at the end of the line", function()
-        zklock.run(function()
-            local one = candidate(a)
-            leads(one)
-            local two = candidate(b)
-            server:wait_for_nodes(path, 2)
             one.yields = true
             leads(two)
             assert.is_false(one.leads)
             two.yields = true
-            wait_for("the second term", function() return one.terms == 2 end)
+            wait_for("a second term", function() return one.terms == 2 end)
             ended(one)
+            leads(two)
             ended(two)
+            assert.equal(2, one.terms)
         end)
+        server:wait_for_nodes(path, 0)
     end)
 
     it("gives the lead up and passes an error on unchanged", function()
@@ -111,7 +107,7 @@ describe("an election", function()
     it("contends again after a lead that was lost, and says so of the last one", function()
         local terms = 0
         local function lose(lease)
-            server:foreign("delete %s", server:nodes(path)[1])
+            rig.delete_node(server, path)
             wait_for("lost", function() return select(3, lease:check(20)) == "lost" end)
         end
         local done = { a:election(path):lead(function(lease)
@@ -125,53 +121,42 @@ describe("an election", function()
     end)
 
     it("contends again after an expiry, also of one that waits", function()
-        local memory, wait_for_candidates = in_memory()
+        local memory = begin_in_memory()
         zklock.run(function()
-            local one = candidate(a)
-            leads(one)
-            local two = candidate(b)
-            wait_for_candidates(2)
+            local one, two = leader_and_next()
             memory:expire(b)
-            wait_for("b anew", function() return b:stats().expiries == 1 end)
-            wait_for_candidates(2)
+            rig.counts(b, { expiries = 1 })
+            server:wait_for_nodes(path, 2)
             memory:expire(a)
             leads(two)
-            wait_for_candidates(2)
+            server:wait_for_nodes(path, 2)
             two.yields = true
             wait_for("a second term", function() return one.terms == 2 end)
-            ended(one)
-            ended(two)
+            ended(one, two)
         end)
     end)
 
     it("ends with a session that is closed, and with one that does not reopen", function()
-        local memory, wait_for_candidates = in_memory()
+        local memory = begin_in_memory()
         zklock.run(function()
-            local leader = candidate(a)
-            leads(leader)
-            local last = rig.session("memory:election", { reopen = false })
-            local waits, ends = candidate(b), candidate(last)
-            wait_for_candidates(3)
+            local last = rig.session(server.hosts, { reopen = false })
+            local one, two = leader_and_next()
+            local three = candidate(last)
+            server:wait_for_nodes(path, 3)
             b:close()
-            wait_for("the end", function() return waits.result end)
-            assert.equal("closed", waits.result[3])
             memory:expire(last)
-            wait_for("the end", function() return ends.result end)
-            assert.equal("expired", ends.result[3])
-            ended(leader)
+            wait_for("both ends", function() return two.result and three.result end)
+            assert.equal("closed", two.result[3])
+            assert.equal("expired", three.result[3])
+            ended(one)
         end)
     end)
 
     it("says who leads", function()
         local election = b:election(path)
-        local identity, message, code = election:leader()
-        assert.is_nil(identity)
-        assert.matches("nobody leads", message)
-        assert.equal("no_node", code)
+        rig.is_refused("no_node", "nobody leads", election:leader())
         assert.is_true(a:election(path, { data = "host:1" }):lead(function(lease)
-            local who, data, token = election:leader(20)
-            assert.same({ "a", "host:1" }, { who, data })
-            assert.equal(lease.token, token)
+            assert.same({ "a", "host:1", lease.token }, { election:leader(20) })
             return true
         end))
     end)
@@ -179,7 +164,7 @@ describe("an election", function()
     it("refuses a candidate that leads already", function()
         local election = a:election(path)
         election:lead(function()
-            assert.equal("would_deadlock", (select(3, election:lead(print))))
+            rig.is_refused("would_deadlock", nil, election:lead(print))
             return true
         end)
     end)
@@ -189,8 +174,7 @@ describe("an election", function()
             local lease = rig.hold(b:mutex(path, { data = "by hand" }))
             local one = candidate(a)
             server:wait_for_nodes(path, 2)
-            local who, data = a:election(path):leader(20)
-            assert.same({ "b", "by hand" }, { who, data })
+            assert.same({ "b", "by hand", lease.token }, { a:election(path):leader(20) })
             assert(lease:release())
             leads(one)
             ended(one)
@@ -203,32 +187,26 @@ describe("on_change", function()
     it("tells who leads at first, and after each change #slow", function()
         zklock.run(function()
             local news, stop = news_of(b)
-            wait_for("the first news", function() return #news == 1 end)
-            assert.equal("nil", news[1])
+            hears(news, "nil")
             local one = candidate(a, "one")
-            wait_for("a leader", function() return #news == 2 end)
-            assert.equal("a one", news[2])
+            hears(news, "a one")
             local two = candidate(b, "two")
             server:wait_for_nodes(path, 2)
             ended(one)
-            wait_for("the next leader", function() return #news == 3 end)
-            assert.equal("b two", news[3])
+            hears(news, "b two")
             ended(two)
-            wait_for("that nobody leads", function() return #news == 4 end)
-            assert.equal("nil", news[4])
+            hears(news, "nil", 4)
             stop()
             ended(candidate(a))
             zklock.sleep(0.7) -- longer than it asks again
-            assert.equal(4, #news)
+            assert.same({ "nil", "a one", "b two", "nil" }, news)
         end)
     end)
 
     it("goes on over an expiry, and counts errors", function()
-        local memory = in_memory()
+        local memory = begin_in_memory()
         zklock.run(function()
-            local one = candidate(a, "one")
-            leads(one)
-            local heard = 0
+            local one, heard = leader(), 0
             assert(b:election(path):on_change(function()
                 heard = heard + 1
                 error("of the user's")
@@ -254,20 +232,20 @@ describe("on_change", function()
             ended(candidate(a))
             assert.equal(1, count)
             assert.is_nil(next(a.followers))
-            assert.equal("closed", (select(3, b:election(path):on_change(print))))
+            rig.is_refused("closed", nil, b:election(path):on_change(print))
         end)
     end)
 
     it("ends with an expiry of a session that does not reopen, and begins no more", function()
-        local memory = in_memory()
+        local memory = begin_in_memory()
         zklock.run(function()
-            b = rig.session("memory:election", { identity = "b", reopen = false })
+            b = rig.session(server.hosts, { reopen = false })
             local news = news_of(b)
-            wait_for("the first news", function() return #news == 1 end)
+            hears(news, "nil")
             memory:expire(b)
             wait_for("its end", function() return not next(b.followers) end)
             assert.same({ "nil" }, news)
-            assert.equal("expired", (select(3, b:election(path):on_change(print))))
+            rig.is_refused("expired", nil, b:election(path):on_change(print))
         end)
     end)
 end)

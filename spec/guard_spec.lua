@@ -6,16 +6,14 @@ local zklock = require "zklock"
 
 local server, path, store
 
-local function foreign(...) return (server:foreign(...)) end
-
 local function hold(session, arg) return rig.hold(session:mutex(path), arg) end
 
 local refused = rig.is_refused
 
 before_each(function()
-    server, path = rig.shared(), rig.path()
+    server, path = rig.begin(0)
     store = "/stock" .. path:match("[^/]*$")
-    foreign("create %s 10", store)
+    server:foreign("create %s 10", store)
 end)
 
 after_each(rig.close_sessions)
@@ -54,14 +52,14 @@ describe("a guard", function()
             { "create", store .. "/order", "" }, { "set", store, "9", 7 } })
         refused("no_node", nil, session:get(store .. "/order"))
 
-        refused("no_node", nil, lease:guard{ { "set", store .. "/none", "" } })
-        refused("no_node", nil, lease:guard{ { "create", store .. "/none/below", "" } })
-        refused("no_node", nil, lease:guard{ { "check", store .. "/none" } })
-        refused("no_node", nil, lease:guard{ { "delete", store .. "/none" } })
-        refused("conflict", nil, lease:guard{ { "create", store, "" } })
-        refused("conflict", nil, lease:guard{ { "check", store, 1 } })
-        refused("conflict", nil, lease:guard{ { "delete", store, 1 } })
-        refused("unsupported", nil, lease:guard{ { "delete", "/" } })
+        for code, writes in pairs{
+            no_node = { { "set", store .. "/none", "" }, { "create", store .. "/none/below", "" },
+                        { "check", store .. "/none" }, { "delete", store .. "/none" } },
+            conflict = { { "create", store, "" }, { "check", store, 1 }, { "delete", store, 1 } },
+            unsupported = { { "delete", "/" } },
+        } do
+            for _, write in ipairs(writes) do refused(code, nil, lease:guard{ write }) end
+        end
         assert.is_true(lease:guard{ { "create", store .. "/order", "" } })
         refused("conflict", nil, lease:guard{ { "delete", store } }) -- it has a child
         assert.same({ "10", 0 }, { session:get(store) })
@@ -69,7 +67,7 @@ describe("a guard", function()
     end)
 
     it("of a stale holder gives lost, and nothing was written", function()
-        foreign("delete %s", server:nodes(path)[1])
+        rig.delete_node(server, path)
         refused("lost", nil, lease:guard{ { "set", store, "0" } })
         assert.same({ "10", 0 }, { session:get(store) })
         assert.equal("lost", lease:state())
@@ -86,9 +84,8 @@ describe("a guard", function()
     end)
 
     it("follows a writer that becomes a reader #server", function()
-        local proxy = rig.proxy_for_test(server.hosts)
-        local rw = rig.session(proxy.hosts):rwlock(rig.path())
-        local writer = assert(rw:write():acquire(20))
+        local far, proxy = rig.behind_proxy(server.hosts)
+        local writer = rig.hold(far:rwlock(rig.path()):write())
         proxy:command("delay 100")
         zklock.run(function()
             assert.is_true(writer:downgrade(5))
@@ -102,7 +99,7 @@ describe("a guard", function()
 
     it("keeps a stock that many sell from", function()
         local sellers, sold = { session, rig.session(server.hosts) }, 0
-        foreign("set %s 20", store)
+        server:foreign("set %s 20", store)
         rig.run(4, function(n)
             local seller = sellers[n % 2 + 1]
             for _ = 1, 10 do
@@ -125,8 +122,7 @@ describe("a guard whose session is in trouble #server", function()
     local proxy, session, lease
 
     before_each(function()
-        proxy = rig.proxy_for_test(server.hosts)
-        session = rig.session(proxy.hosts, { timeout = 6 })
+        session, proxy = rig.behind_proxy(server.hosts, { timeout = 6 })
         lease = hold(session)
     end)
 
@@ -136,16 +132,13 @@ describe("a guard whose session is in trouble #server", function()
         proxy:break_off(session)
         zklock.run(function()
             assert.same({ true, { 1 } }, { lease:guard{ { "set", store, "9" }, timeout = 20 } })
-        end, function()
-            proxy:command("accept")
-        end)
+        end, function() proxy:command("accept") end)
         assert.same({ "9", 1 }, { session:get(store) })
     end)
 
     it("gives timeout if it was not sent: nothing is written", function()
         proxy:break_off(session)
-        refused("timeout", nil,
-                lease:guard{ { "set", store, "9" }, timeout = 0.1 })
+        refused("timeout", nil, lease:guard{ { "set", store, "9" }, timeout = 0.1 })
         proxy:command("accept")
         rig.wait_for("held", function() return lease:check(20) end)
         assert.equal("10", stock())
@@ -224,9 +217,9 @@ describe("what a guard takes", function()
 
     it("is a list of writes of four kinds", function()
         raises("a list of one write or more", nil)
-        raises("a list of one write or more", "set")
-        raises("a list of one write or more", {})
-        raises("a list of one write or more", { timeout = 1 })
+        for _, none in ipairs{ "set", {}, { timeout = 1 } } do
+            raises("a list of one write or more", none)
+        end
         raises('must begin with "set", "create", "delete" or "check", not "get"',
                { { "get", "/a" } })
         raises("write 2 of guard must be a table", { { "check", "/a" }, 5 })

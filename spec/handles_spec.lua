@@ -14,6 +14,18 @@ local function collect_until(what, condition)
 end
 
 
+--- Callbacks of both kinds, which refer to `it`: what stops each, and the set of those that live.
+local function listen(lease, it)
+    local stops, alive = {}, setmetatable({}, { __mode = "k" })
+    for i, name in ipairs{ "on_lost", "on_revoke" } do
+        local function fn() return it end
+        alive[fn] = true
+        stops[i] = lease[name](lease, fn)
+    end
+    return stops, alive
+end
+
+
 describe("the collector", function()
     local session, path
     before_each(function()
@@ -23,16 +35,23 @@ describe("the collector", function()
     after_each(rig.close_sessions)
     after_each(function() zklock.driver(nil) end)
 
+    local function nothing_held()
+        collect_until("released", function()
+            session:dispatch()
+            return session:stats().claims == 0
+        end)
+    end
+
     it("releases a lease that was dropped", function()
         assert(session:mutex(path):acquire(20))
-        collect_until("released", function() return session:stats().claims == 0 end)
+        nothing_held()
         assert.is_truthy(rig.session(server.hosts):mutex(path):acquire(20))
     end)
 
     it("releases a thousand of them", function()
         local lock = session:mutex(path)
         for n = 1, 1000 do assert(lock:acquire{ timeout = 5, owner = "me" }, n) end
-        collect_until("released", function() return session:stats().claims == 0 end)
+        nothing_held()
         assert.same({}, lock:queue())
     end)
 
@@ -57,46 +76,29 @@ describe("the collector", function()
         assert.is_true(lease.session:close())
     end)
 
-    it("releases a lease whose on_lost refers to it", function()
+    it("releases a lease whose callbacks refer to it, and nobody stopped, though stop is kept",
+       function()
+        local stops, alive
         do
             local lease = assert(session:mutex(path):acquire(20))
-            lease:on_lost(function() lease:state() end)
+            stops, alive = listen(lease, lease)
         end
-        collect_until("released", function() return session:stats().claims == 0 end)
-    end)
-
-    it("releases a lease whose callbacks nobody stopped, though stop is kept", function()
-        local stops, called = {}, setmetatable({}, { __mode = "k" })
-        do
-            local lease = assert(session:mutex(path):acquire(20))
-            for i, name in ipairs{ "on_lost", "on_revoke" } do
-                local function fn() return lease end
-                called[fn] = true
-                stops[i] = lease[name](lease, fn)
-            end
-        end
-        collect_until("released", function() return session:stats().claims == 0 end)
-        collect_until("collected", function() return next(called) == nil end)
+        nothing_held()
+        collect_until("collected", function() return next(alive) == nil end)
         for _, stop in ipairs(stops) do stop() end
     end)
 
     it("takes a callback that was stopped, while the lease is held and stop is kept", function()
         local lease = assert(session:mutex(path):acquire(20))
-        local stops, called = {}, setmetatable({}, { __mode = "k" })
-        for i, name in ipairs{ "on_lost", "on_revoke" } do
-            local big = {}
-            local function fn() return big end
-            called[fn] = true
-            stops[i] = lease[name](lease, fn)
-            stops[i]()
-        end
-        collect_until("collected", function() return next(called) == nil end)
+        local stops, alive = listen(lease, {})
+        for _, stop in ipairs(stops) do stop() end
+        collect_until("collected", function() return next(alive) == nil end)
         for _, stop in ipairs(stops) do stop() end
         assert.is_true(lease:check(20))
     end)
 
     it("ends a wait whose coroutine was dropped", function()
-        local holder = assert(rig.session(server.hosts):mutex(path):acquire(20))
+        local holder = rig.held_by_another(server, path)
         zklock.driver{ wait = function(_, request)
             request:on_done(function() error("nobody is there") end)
             coroutine.yield()
@@ -104,11 +106,8 @@ describe("the collector", function()
         for _ = 1, 10 do
             coroutine.wrap(function() session:mutex(path):acquire() end)()
         end
-        rig.wait_for("all queue", function() return #server:nodes(path) == 11 end)
-        collect_until("ended", function()
-            session:dispatch()
-            return session:stats().claims == 0
-        end)
+        server:wait_for_nodes(path, 11)
+        nothing_held()
         assert.equal(1, #server:nodes(path))
         assert.equal(0, session:stats().callback_errors)
         assert.equal("held", holder:state())

@@ -7,7 +7,7 @@ local zklock = require "zklock"
 local LONG = 60 -- seconds
 
 local server, path, a, b
-local hold, released, wait_for = rig.hold, rig.released, rig.wait_for
+local hold, released, settled, wait_for = rig.hold, rig.released, rig.settled, rig.wait_for
 
 local REQUESTS = { "creates", "sets", "deletes", "lists", "gets", "exists" }
 
@@ -27,20 +27,15 @@ local function requests(session)
     return sum - stats.syncs
 end
 
-local function settled(session)
-    wait_for("all answers", function()
-        session:dispatch()
-        return session:stats().in_flight == 0
-    end)
-end
-
--- Had and given up; the node is there, and the session hears of others.
-local function have_kept(lock)
+-- A kept lock that was had and given up: its node is there, and the session hears of others. The
+-- lock, and that token.
+local function have_kept(session, options)
+    local lock = kept(session or a, LONG, options)
     local lease = hold(lock)
     assert(lease:release())
     settled(lock.session)
     nodes(1)
-    return lease.token
+    return lock, lease.token
 end
 
 -- Has the lock by others once more: it is soon wanted again, so its node is not kept for now.
@@ -60,15 +55,16 @@ after_each(rig.close_sessions)
 
 describe("a kept lock", function()
     it("costs no request while it is kept, and its tokens grow", function()
-        local lock = kept(a)
-        local last = have_kept(lock)
+        local lock, last = have_kept()
         local before = requests(a)
         for i = 1, 200 do
             local lease = hold(lock, i % 2 == 0 and 0 or 5)
             assert.equal(last + 1, lease.token)
             last = lease.token
-            assert.equal(last, lock:queue()[1].token)
-            assert.is_true(lock:queue()[1].held)
+            for _ = 1, 2 do
+                local entry = lock:queue()[1]
+                assert.same({ last, true }, { entry.token, entry.held })
+            end
             before = before + 4 -- the questions
             assert(lease:release())
         end
@@ -77,8 +73,7 @@ describe("a kept lock", function()
     end)
 
     it("has another node after 1024 grants, for a few requests", function()
-        local lock = kept(a)
-        local first = have_kept(lock)
+        local lock, first = have_kept()
         local before = a:stats()
         local last = first
         for _ = 1, 1030 do
@@ -89,62 +84,50 @@ describe("a kept lock", function()
         end
         settled(a)
         local after = a:stats()
-        assert.equal(1, after.creates - before.creates)
-        assert.equal(1, after.deletes - before.deletes)
-        assert.equal(2, after.lists - before.lists)
+        assert.same({ 1, 1, 2 }, { after.creates - before.creates, after.deletes - before.deletes,
+                                   after.lists - before.lists })
         assert.equal(7 - 1, last % 1024)
         nodes(1)
     end)
 
-    it("is another session's at once when that wants it", function()
-        local lock = kept(a)
-        local token = have_kept(lock)
-        local lease = hold(kept(b), 20)
-        assert.is_true(lease.token > token)
-        nodes(1)
-        released(lease)
-    end)
-
-    it("is given back by a process whose Lua does nothing meanwhile", function()
-        have_kept(kept(a))
-        -- a is not dispatched here: the wait is b's.
-        local lease = assert(b:mutex(path, { token = "turns" }):acquire(20))
-        released(lease)
+    -- a is not dispatched here: the wait is b's.
+    it("is another session's at once, though the Lua of its process does nothing", function()
+        for _, options in ipairs{ { keep = LONG }, { token = "turns" } } do
+            path = rig.path()
+            local _, token = have_kept()
+            local lease = hold(b:mutex(path, options), 20)
+            assert.is_true(lease.token > token)
+            nodes(1)
+            released(lease)
+        end
     end)
 
     it("is another client's at once, whatever its language", function()
-        have_kept(kept(a))
+        have_kept()
         local own = server:nodes(path)[1]
         server:foreign("create %s/f47ac10b58cc4372a5670e02b2c3d479__lock__0000000007 x", path)
         wait_for("the end of the kept node", function()
-            for _, node in ipairs(server:nodes(path)) do
-                if node == own then return false end
-            end
-            return true
+            return not table.concat(server:nodes(path), " "):find(own, 1, true)
         end)
     end)
 
     it("is the next one's after this hold, when others come while it is held", function()
-        local lock, order = kept(a), {}
-        have_kept(lock)
+        local lock = have_kept()
         local lease, events = hold(lock), a:stats().events
-        zklock.run(function()
-            local other = assert(b:mutex(path, { token = "turns" }):acquire(20))
-            order[#order + 1] = "other"
-            assert.is_true(other.token > lease.token)
-            released(other)
-        end, function()
+        local order = rig.line_up({ b:mutex(path, { token = "turns" }) }, function(order)
             wait_for("the news", function() return a:stats().events > events end)
             assert(lease:release())
             released(hold(lock))
             order[#order + 1] = "again"
+        end, function(_, other)
+            assert.is_true(other.token > lease.token)
+            released(other)
         end)
-        assert.same({ "other", "again" }, order)
+        assert.same({ 1, "again" }, order)
     end)
 
     it("is not kept for a while when it was given back and is wanted again soon", function()
-        local lock = kept(a)
-        have_kept(lock)
+        local lock = have_kept()
         released(hold(kept(b)))
         is_not_kept(lock)
     end)
@@ -154,12 +137,12 @@ describe("a kept lock", function()
         hold(lock):release()
         nodes(0)
         local before = a:stats().creates
-        have_kept(kept(a))
+        have_kept()
         assert.equal(before + 1, a:stats().creates)
     end)
 
     it("goes when the session is closed", function()
-        have_kept(kept(a))
+        have_kept()
         a:close()
         nodes(0)
     end)
@@ -178,21 +161,14 @@ describe("a kept lock", function()
         nodes(1)
     end)
 
-    it("is not waited for by a release that waits", function()
-        local lock = kept(a)
-        released(hold(lock))
-        nodes(1)
-    end)
-
     it("goes when somebody asks its holder to give way #slow", function()
-        have_kept(kept(rig.session(server.hosts)))
+        have_kept(rig.session(server.hosts))
         assert.equal(1, (b:mutex(path):revoke(20)))
         nodes(0)
     end)
 
     it("is entered again, and kept after the last handle", function()
-        local lock = kept(a)
-        have_kept(lock)
+        local lock = have_kept()
         local before = requests(a)
         local first = hold(lock, { owner = "x" })
         local second = hold(lock, { owner = "x" })
@@ -205,18 +181,14 @@ describe("a kept lock", function()
     end)
 
     it("is shown in the queue as kept, not as held", function()
-        local lock = kept(a)
-        local token = have_kept(lock)
+        local lock, token = have_kept()
         local entry = lock:queue()[1]
-        assert.is_false(entry.held)
-        assert.is_true(entry.kept)
-        assert.is_true(entry.mine)
-        assert.equal(token, entry.token)
+        assert.same({ false, true, true, token },
+                    { entry.held, entry.kept, entry.mine, entry.token })
     end)
 
     it("has conditions, as any mutex in order of arrival", function()
-        local lock = kept(a)
-        have_kept(lock)
+        local lock = have_kept()
         local condition, woken = assert(lock:condition("c")), nil
         zklock.run(function()
             local lease = hold(lock, { owner = "waiter", timeout = 20 })
@@ -232,8 +204,7 @@ describe("a kept lock", function()
     end)
 
     it("goes first where it is part of a multi-lock, which is not kept", function()
-        local lock = kept(a)
-        have_kept(lock)
+        local lock = have_kept()
         local both = a:multi{ lock, a:mutex(path .. "-2", { keep = LONG }) }
         released(hold(both, 0))
         nodes(0)
@@ -242,15 +213,14 @@ describe("a kept lock", function()
     it("is in no other lock's way in its session", function()
         for _, options in ipairs{ {}, { order = "turns" } } do
             path = rig.path()
-            have_kept(kept(a))
+            have_kept()
             released(hold(a:mutex(path, options), 0))
             nodes(0)
         end
     end)
 
     it("with turns is kept when the turn has nobody left, and serves the next ones", function()
-        local lock = kept(a, LONG, { order = "turns" })
-        local token = have_kept(lock)
+        local lock, token = have_kept(a, { order = "turns" })
         local before, tokens = requests(a), {}
         rig.run(5, function(n)
             local lease = hold(lock, { timeout = 20, owner = n })
@@ -261,32 +231,61 @@ describe("a kept lock", function()
         assert.equal(before, requests(a))
         released(hold(b:mutex(path, { order = "turns" })))
     end)
+
+    it("goes, the longest idle first, before there is no room for another node #slow", function()
+        -- 255 bytes of a path: some 1 500 of them fill the half of a megabyte.
+        local long = path .. "/" .. ("x"):rep(200)
+        local count, first = 0, nil
+        repeat
+            count = count + 1
+            local lock = a:mutex(("%s-%04d"):format(long, count), { keep = LONG })
+            first = first or lock
+            local lease, message = lock:acquire(20)
+            assert(lease, message)
+            assert(lease:release())
+        until count == 2500
+        settled(a)
+        local before = a:stats().creates
+        released(hold(first))
+        assert.is_true(a:stats().creates > before) -- its folder may be gone, too
+    end)
+
+    it("is refused where keep means nothing", function()
+        rig.blames('keep belongs to order = "fifo" or "turns"',
+                   function() a:mutex(path, { order = "none", keep = 1 }) end)
+        rig.blames("keep belongs to a mutex, not to a read-write lock",
+                   function() a:rwlock(path, { keep = 1 }) end)
+        rig.blames("keep belongs to a mutex, not to a semaphore",
+                   function() a:semaphore(path, 3, { keep = 1 }) end)
+        for _, seconds in ipairs{ 0, -1, math.huge, 0 / 0 } do
+            rig.blames("keep must be seconds, more than 0",
+                       function() a:mutex(path, { keep = seconds }) end)
+        end
+        rig.blames("keep must be a number", function() a:mutex(path, { keep = "5" }) end)
+    end)
 end)
 
 
 describe("a try of another session", function()
     it("has at once what is only kept, also while the keeper's Lua does nothing", function()
-        local token = have_kept(kept(a))
+        local _, token = have_kept()
         local lease = hold(b:mutex(path, { token = "turns" }), 0)
         assert.is_true(lease.token > token)
     end)
 
     it("is told that it is held, and leaves nothing", function()
-        local lock = kept(a, LONG, { data = "shop" })
-        for i = 1, 2 do
-            if i == 2 then have_kept(kept(a)) end
-            local lease = hold(lock)
+        for _, was_kept in ipairs{ false, true } do
+            path = rig.path()
+            if was_kept then have_kept() end
+            local lease = hold(kept(a, LONG, { data = "shop" }))
             settled(a)
             local code, message = rig.code_of(b:mutex(path, { token = "turns" }), 0)
             assert.equal("busy", code, message)
             nodes(1)
             local entry = b:mutex(path):queue()[1]
-            assert.is_true(entry.held)
-            assert.equal("shop", entry.data)
+            assert.same({ true, "shop" }, { entry.held, entry.data })
             released(lease)
             nodes(0) -- a node that said so is not kept
-            path = rig.path()
-            lock = kept(a, LONG, { data = "shop" })
         end
     end)
 
@@ -319,104 +318,51 @@ describe("a try of another session", function()
         settled(link.session)
         link.cut()
         local hasty = rig.session(server.hosts, { connect_timeout = 0.5 })
-        local began = os.time()
-        assert.equal("timeout", (rig.code_of(hasty:mutex(path, { token = "turns" }), 0)))
-        assert.is_true(os.time() - began < 10)
+        local try = hasty:mutex(path, { token = "turns" })
+        assert.equal("timeout", (rig.takes(0, 10, rig.code_of, try, 0)))
         nodes(1)
         link.heal()
-        link.stop()
     end)
 
     it("sees in the queue that nobody may hold what is kept", function()
-        have_kept(kept(a, LONG, { data = "shop" }))
+        have_kept(a, { data = "shop" })
         local entry = b:mutex(path):queue()[1]
-        assert.equal("unknown", entry.held)
-        assert.equal("shop", entry.data)
+        assert.same({ "unknown", "shop" }, { entry.held, entry.data })
         assert.is_nil(entry.kept)
         assert.is_false(a:mutex(path):queue()[1].held)
     end)
 
     it("behind two finds the lock taken", function()
-        have_kept(kept(a))
+        have_kept()
         local lease = hold(kept(a))
-        zklock.run(function()
-            local second = a:mutex(path, { token = "turns" })
-            released(hold(second, { timeout = 20, owner = "second" }))
-        end, function()
+        released(rig.wait_while(a:mutex(path, { token = "turns" }), { timeout = 20 }, function()
             nodes(2)
             assert.equal("busy", (rig.code_of(b:mutex(path), 0)))
             released(lease)
-        end)
+        end))
     end)
 end)
 
 
 describe("a kept lock whose session is cut off", function()
-    it("is had again without a new node, once it is known that nobody waits #slow", function()
-        local link = rig.fragile(server, { timeout = 6 })
-        local lock = kept(link.session)
-        local token = have_kept(lock)
+    local link, lock, token
+
+    before_each(function()
+        link = rig.fragile(server, { timeout = 6 })
+        lock, token = have_kept(link.session)
         link.cut()
-        wait_for("the cut", function() return link.session:state() ~= "connected" end, 30)
+        wait_for("the cut", function() return link.session:state() ~= "connected" end)
+    end)
+
+    it("is had again without a new node, once it is known that nobody waits #slow", function()
         link.heal()
         local lease = hold(lock, 30)
         assert.equal(token + 1, lease.token)
         released(lease)
-        link.stop()
     end)
 
     it("is the other's that came meanwhile #slow", function()
-        local link = rig.fragile(server, { timeout = 6 })
-        have_kept(kept(link.session))
-        link.cut()
-        wait_for("the cut", function() return link.session:state() ~= "connected" end, 30)
-        local queued, lease
-        zklock.run(function()
-            lease = hold(b:mutex(path, { token = "turns" }),
-                         { timeout = LONG, on_queued = function() queued = true end })
-        end, function()
-            wait_for("the other in line", function() return queued end)
-            link.heal()
-        end)
-        released(lease)
-        link.stop()
-    end)
-end)
-
-
-describe("kept locks of a session", function()
-    it("go, the longest idle first, before there is no room for another node #slow", function()
-        -- 255 bytes of a path: some 1 500 of them fill the half of a megabyte.
-        local long = path .. "/" .. ("x"):rep(200)
-        local count, first = 0, nil
-        repeat
-            count = count + 1
-            local lock = a:mutex(("%s-%04d"):format(long, count), { keep = LONG })
-            first = first or lock
-            local lease, message = lock:acquire(20)
-            assert(lease, message)
-            assert(lease:release())
-        until count == 2500
-        settled(a)
-        local before = a:stats().creates
-        released(hold(first))
-        assert.is_true(a:stats().creates > before) -- its folder may be gone, too
-    end)
-end)
-
-
-describe("keep is refused", function()
-    it("where it means nothing", function()
-        rig.blames('keep belongs to order = "fifo" or "turns"',
-                   function() a:mutex(path, { order = "none", keep = 1 }) end)
-        rig.blames("keep belongs to a mutex, not to a read-write lock",
-                   function() a:rwlock(path, { keep = 1 }) end)
-        rig.blames("keep belongs to a mutex, not to a semaphore",
-                   function() a:semaphore(path, 3, { keep = 1 }) end)
-        for _, seconds in ipairs{ 0, -1, math.huge, 0 / 0 } do
-            rig.blames("keep must be seconds, more than 0",
-                       function() a:mutex(path, { keep = seconds }) end)
-        end
-        rig.blames("keep must be a number", function() a:mutex(path, { keep = "5" }) end)
+        local other = b:mutex(path, { token = "turns" })
+        released(rig.wait_while(other, { timeout = LONG }, function() link.heal() end))
     end)
 end)

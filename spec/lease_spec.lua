@@ -8,32 +8,25 @@ local zklock = require "zklock"
 local server = rig.shared()
 
 
-local hold, code_of = rig.hold, rig.code_of
+local hold, code_of, told_of = rig.hold, rig.code_of, rig.told
 
 after_each(rig.close_sessions)
 
 
---- Somebody deletes the node of the lock's holder.
-local function delete_node(lock)
-    server:foreign("delete %s", server:nodes(lock.path)[1])
+--- A lease of a session with these options, and what on_lost tells of it; and the proxy behind
+-- which it is, if it is `far`.
+local function leased(options, far)
+    local proxy = far and rig.proxy_for_test(server.hosts)
+    local lease = hold(rig.session((proxy or server).hosts, options):mutex(rig.path()))
+    return lease, told_of(lease), proxy
 end
 
 
---- Collects what on_lost tells.
-local function listen(lease, told)
-    told = told or {}
-    lease:on_lost(function(which, state)
-        assert(which == lease)
-        told[#told + 1] = state
-    end)
-    return told
-end
-
-
---- A lease of a session with these options, and what on_lost tells of it.
-local function leased(options, hosts)
-    local lease = hold(rig.session(hosts or server.hosts, options):mutex(rig.path()))
-    return lease, listen(lease)
+--- Somebody deletes its node, and it is told.
+local function lose(lease)
+    rig.delete_node(server, lease.path)
+    assert.equal("lost", select(3, lease:check(20)))
+    lease.session:dispatch()
 end
 
 
@@ -93,31 +86,24 @@ describe("a lease", function()
         end
     end)
 
-    it("counts down, and a check winds up again", function()
+    it("counts down while others are looked at: reads prove nothing; a check winds up again",
+       function()
         local lease = leased{ timeout = 30 }
-        local begin, before = runtime.now(), lease:remaining()
-        zklock.sleep(0.05)
-        local after = lease:remaining()
-        assert.is_true(after <= before - 0.05 + rig.ROUNDED, after)
-        assert.is_true(lease:check(20))
-        local now = lease:remaining()
-        assert.is_true(now > before - (runtime.now() - begin), now) -- more than without the check
-    end)
-
-    it("counts down while others are looked at: reads prove nothing", function()
-        local lease = leased{ timeout = 30 }
-        local lock, before = lease.session:mutex(lease.path), lease:remaining()
+        local lock, begin = lease.session:mutex(lease.path), runtime.now()
+        local before = lease:remaining()
         zklock.sleep(0.05)
         assert.equal(1, #assert(lock:queue(20)))
         assert.equal("busy", code_of(lock, { timeout = 0, owner = "another" }))
         local after = lease:remaining()
         assert.is_true(after > 0 and after <= before - 0.05 + rig.ROUNDED, after)
+        assert.is_true(lease:check(20))
+        local now = lease:remaining()
+        assert.is_true(now > before - (runtime.now() - begin), now) -- more than without the check
     end)
 
     it("counts from when a check was asked for, not from its answer (Q-03)", function()
         local DELAY = 0.4
-        local proxy = rig.proxy_for_test(server.hosts)
-        local lease = leased({ timeout = 20, margin = 0.2 }, proxy.hosts)
+        local lease, _, proxy = leased({ timeout = 20, margin = 0.2 }, true)
         proxy:command("delay %d", DELAY * 1000)
         assert.is_true(lease:check(20))
         local remaining = lease:remaining()
@@ -147,33 +133,29 @@ describe("a lease", function()
     end)
 
     it("is suspect while the connection is gone, and held again after (PIT-09)", function()
-        local proxy = rig.proxy_for_test(server.hosts)
-        local lease, told = leased({ timeout = 20 }, proxy.hosts)
+        local lease, told, proxy = leased({ timeout = 20 }, true)
         proxy:break_off(lease.session)
         assert.equal("suspect", lease:state())
         assert.is_false(lease:held())
         assert.equal(0, lease:remaining())
         rig.wait_for("told", function() return told[1] end)
-        assert.same({ "suspect" }, listen(lease)) -- at once, if it is so already
-        assert.is_true(rig.timed(function()
-            rig.is_refused("timeout", nil, lease:check(0.1))
-        end) < 10)
+        assert.same({ "suspect" }, told_of(lease)) -- at once, if it is so already
+        rig.takes(0, 10, function() rig.is_refused("timeout", nil, lease:check(0.1)) end)
         proxy:command("accept")
-        rig.wait_for("held again", function() return lease:state() == "held" end)
+        rig.becomes(lease, "held")
         assert.is_true(lease:check(20))
-        assert.is_true(lease:release{ wait = 20 })
+        rig.released(lease)
         lease.session:dispatch()
         assert.same({ "suspect" }, told)
     end)
 
     it("that is suspect again tells so again", function()
-        local proxy = rig.proxy_for_test(server.hosts)
-        local lease, told = leased({ timeout = 20 }, proxy.hosts)
+        local lease, told, proxy = leased({ timeout = 20 }, true)
         for _ = 1, 10 do -- what came and went between two dispatches is not told
             proxy:break_off(lease.session)
             rig.wait_for("told", function() return told[1] end)
             proxy:command("accept")
-            rig.wait_for("held again", function() return lease:state() == "held" end)
+            rig.becomes(lease, "held")
             if told[2] then break end
         end
         assert.same({ "suspect", "suspect" }, told)
@@ -182,21 +164,17 @@ describe("a lease", function()
 
     it("that the clock ended stays lost, though the session lives; its node goes (C recipe) " ..
        "#server #slow", function()
-        local proxy = rig.proxy_for_test(server.hosts)
-        local lease, told = leased({ timeout = 3 }, proxy.hosts)
+        local lease, told, proxy = leased({ timeout = 3 }, true)
         proxy:command("halfopen") -- the server hears us, we hear nothing
         rig.wait_for("lost", function() return told[#told] == "lost" end)
         assert.same({ "suspect", "lost" }, told)
-        assert.equal("lost", lease:state())
-        assert.equal("lost", select(3, lease:check(20)))
+        rig.is_over(lease, "lost")
         proxy:command("flow")
-        rig.wait_for("back", function() return lease.session:state() == "connected" end)
-        local next_lease = assert(rig.session(server.hosts):mutex(lease.path):acquire(10))
+        rig.becomes(lease.session, "connected")
+        local next_lease = rig.held_by_another(server, lease.path)
         assert.is_true(next_lease.token > lease.token)
         for _ = 1, 5 do
-            assert.equal("lost", lease:state())
-            assert.is_false(lease:held())
-            assert.equal(0, lease:remaining())
+            rig.is_over(lease, "lost")
             zklock.sleep(0.02)
         end
         assert.equal("lost", select(3, lease:release()))
@@ -207,9 +185,8 @@ describe("a lease", function()
     end)
 
     it("is told lost while its function still handles suspect #server #real #slow", function()
-        local proxy = rig.proxy_for_test(server.hosts)
-        local session, told = rig.session(proxy.hosts, { timeout = 3 }), {}
-        local lease = assert(session:mutex(rig.path()):acquire(20))
+        local session, proxy = rig.behind_proxy(server.hosts, { timeout = 3 })
+        local lease, told = hold(session:mutex(rig.path())), {}
         lease:on_lost(function(_, state)
             told[#told + 1] = state
             if state == "suspect" then rig.wait_for("lost", function() return told[2] end) end
@@ -223,11 +200,11 @@ describe("a lease", function()
 
     it("is lost when its node was deleted: check knows at once (PIT-07)", function()
         local lease, told = leased{ timeout = 30 }
-        delete_node(lease)
+        rig.delete_node(server, lease.path)
         rig.is_refused("lost", lease.path, lease:check(20))
         lease.session:dispatch()
         assert.same({ "lost" }, told)
-        assert.same({ "lost" }, listen(lease)) -- at once
+        assert.same({ "lost" }, told_of(lease)) -- at once
         assert.equal("lost", lease:state())
         assert.equal("lost", select(3, lease:release{ wait = 20 }))
         hold(lease.session:mutex(lease.path))
@@ -237,10 +214,6 @@ describe("a lease", function()
        function()
         local session = rig.session(server.hosts)
         local lock, leases = session:mutex(rig.path()), {}
-        local function lose(lease)
-            delete_node(lock)
-            rig.wait_for("lost", function() return not lease:check(20) end)
-        end
         leases[1], leases[2] = hold(lock), hold(lock)
         lose(leases[1])
         assert.equal("lost", select(3, leases[1]:release()))
@@ -252,23 +225,18 @@ describe("a lease", function()
         leases[4] = hold(lock)
         lose(leases[4])
         leases[5] = hold(lock) -- and this one is not
-        assert.is_true(leases[5]:release{ wait = 20 })
+        rig.released(leases[5])
         local function judge()
             for i = 1, 4 do
-                local lease = leases[i]
-                assert.equal("lost", lease:state())
-                assert.is_false(lease:held())
-                assert.equal(0, lease:remaining())
-                assert.equal("lost", select(3, lease:check(20)))
-                assert.equal("lost", select(3, lease:guard{ { "check", "/" } }))
-                assert.equal("lost", select(3, lease:downgrade(5)))
+                rig.is_over(leases[i], "lost")
+                assert.equal("lost", select(3, leases[i]:guard{ { "check", "/" } }))
+                assert.equal("lost", select(3, leases[i]:downgrade(5)))
             end
-            assert.equal("released", leases[5]:state())
-            assert.equal("released", select(3, leases[5]:check(20)))
+            rig.is_over(leases[5], "released")
         end
         judge()
-        assert.same({ "lost" }, listen(leases[1]))
-        assert.same({}, listen(leases[5]))
+        assert.same({ "lost" }, told_of(leases[1]))
+        assert.same({}, told_of(leases[5]))
         session:close()
         judge()
         assert.equal("lost", select(3, leases[4]:release()))
@@ -278,7 +246,7 @@ describe("a lease", function()
 
     it("is lost when its node was deleted: the holder is told, by its own watch", function()
         local lease, told = leased{ timeout = 3 }
-        delete_node(lease)
+        rig.delete_node(server, lease.path)
         rig.wait_for("told", function() return told[1] == "lost" or told[2] end)
         assert.equal("lost", told[#told])
         assert.equal("lost", lease:state())
@@ -288,28 +256,30 @@ end)
 
 
 describe("on_lost", function()
+    local session, lock
+    before_each(function()
+        session = rig.session(server.hosts, { timeout = 30 })
+        lock = session:mutex(rig.path())
+    end)
+
     it("never tells of a normal release, by whichever way", function()
-        local session = rig.session(server.hosts)
-        local told = {}
-        local function lease_of(owner)
-            local lease = assert(session:mutex(rig.path()):acquire{ timeout = 5, owner = owner })
-            listen(lease, told)
-            return lease
+        local told, kept = {}, {}
+        for owner = 1, 4 do
+            kept[owner] = hold(session:mutex(rig.path()), { owner = owner })
+            told_of(kept[owner], told)
         end
-        local kept = { lease_of(1), lease_of(2), lease_of(3), lease_of(4) }
         assert.is_true(kept[1]:release())
         assert.is_true(kept[2]:release{ wait = 20 })
         assert.equal(1, session:release_all(3))
-        listen(kept[1], told)
+        told_of(kept[1], told)
         session:close()
         session:dispatch()
-        listen(kept[4], told)
+        told_of(kept[4], told)
         assert.same({}, told)
     end)
 
     it("never tells of a release, also when it was suspect just before", function()
-        local proxy = rig.proxy_for_test(server.hosts)
-        local lease, told = leased({ timeout = 20 }, proxy.hosts)
+        local lease, told, proxy = leased({ timeout = 20 }, true)
         lease.session:dispatch()
         proxy:break_off(lease.session)
         rig.wait_apart("suspect", function() return lease:state() == "suspect" end)
@@ -320,60 +290,63 @@ describe("on_lost", function()
     end)
 
     it("never tells a handle that was released of the loss of another", function()
-        local lock = rig.session(server.hosts, { timeout = 30 }):mutex(rig.path())
         local outer, inner = hold(lock), hold(lock)
-        local told, never = listen(outer), listen(inner)
+        local told, never = told_of(outer), told_of(inner)
         assert.is_true(inner:release())
-        delete_node(lock)
-        assert.equal("lost", select(3, outer:check(20)))
-        lock.session:dispatch()
+        lose(outer)
         assert.same({ "lost" }, told)
         assert.same({}, never)
         assert.equal("released", inner:state())
     end)
 
     it("tells every callback of every handle, in spite of errors, and counts those", function()
-        local lock = rig.session(server.hosts, { timeout = 30 }):mutex(rig.path())
         local outer, inner, trouble = hold(lock), hold(lock), {}
         local function fail() error(trouble) end
         outer:on_lost(fail)
-        local told = { listen(outer), listen(outer), listen(inner) }
-        delete_node(lock)
-        assert.equal("lost", select(3, inner:check(20)))
-        lock.session:dispatch()
+        local told = { told_of(outer), told_of(outer), told_of(inner) }
+        lose(inner)
         assert.same({ { "lost" }, { "lost" }, { "lost" } }, told)
-        assert.equal(1, lock.session:stats().callback_errors)
-        assert.equal(trouble, lock.session:stats().callback_error)
+        assert.equal(1, session:stats().callback_errors)
+        assert.equal(trouble, session:stats().callback_error)
         inner:on_lost(fail)
-        assert.equal(2, lock.session:stats().callback_errors)
+        assert.equal(2, session:stats().callback_errors)
     end)
 
     it("may release, and acquire again, in its callback", function()
-        local lock = rig.session(server.hosts, { timeout = 30 }):mutex(rig.path())
         local lease, code, again = hold(lock), nil, nil
         lease:on_lost(function(which)
             code = select(3, which:release())
             again = lock:acquire{ timeout = 5, owner = "again" }
         end)
-        delete_node(lock)
-        assert.equal("lost", select(3, lease:check(20)))
-        lock.session:dispatch()
+        lose(lease)
         if here.world() then -- there it is a coroutine that waits
             rig.wait_for("acquired again", function() return again end)
         end
         assert.equal("lost", code)
         assert.equal("held", again:state())
     end)
+
+    it("does not tell what was before, when a callback waited while it became lost #slow",
+       function()
+        local own, proxy = rig.behind_proxy(server.hosts, { timeout = 3 })
+        local lease = hold(own:mutex(lock.path))
+        lease:on_lost(function(_, state)
+            if state == "suspect" then
+                rig.wait_apart("lost", function() return lease:state() == "lost" end)
+                lease.session:dispatch()
+            end
+        end)
+        local told = told_of(lease)
+        proxy:break_off(lease.session)
+        rig.wait_for("lost", function() return told[1] end)
+        assert.same({ "lost" }, told)
+    end)
 end)
 
 
 -- What has the callbacks called, once.
 local makers = {
-    on_lost = function(lease)
-        delete_node(lease)
-        assert.equal("lost", select(3, lease:check(20)))
-        lease.session:dispatch()
-    end,
+    on_lost = lose,
     on_revoke = function(lease)
         local session = lease.session
         lease:on_revoke(function() lease.heard = true end) -- the last one: all were called
@@ -446,29 +419,10 @@ for name, make in pairs(makers) do
 end
 
 
-describe("on_lost", function()
-    it("does not tell what was before, when a callback waited while it became lost #slow",
-       function()
-        local proxy = rig.proxy_for_test(server.hosts)
-        local lease = hold(rig.session(proxy.hosts, { timeout = 3 }):mutex(rig.path()))
-        lease:on_lost(function(_, state)
-            if state == "suspect" then
-                rig.wait_apart("lost", function() return lease:state() == "lost" end)
-                lease.session:dispatch()
-            end
-        end)
-        local told = listen(lease)
-        proxy:break_off(lease.session)
-        rig.wait_for("lost", function() return told[1] end)
-        assert.same({ "lost" }, told)
-    end)
-end)
-
-
 describe("release", function()
     it("does not wait for the server, unless asked", function()
-        local proxy = rig.proxy_for_test(server.hosts)
-        local lock = rig.session(proxy.hosts, { timeout = 20 }):mutex(rig.path())
+        local session, proxy = rig.behind_proxy(server.hosts, { timeout = 20 })
+        local lock = session:mutex(rig.path())
         proxy:command("delay 200")
         rig.wait_for("one that took no answer's time", function()
             local lease = hold(lock)
@@ -477,19 +431,14 @@ describe("release", function()
             return seconds < 0.15
         end)
         local lease = hold(lock)
-        local seconds, ok = rig.timed(lease.release, lease, { wait = 20 })
-        assert.is_true(ok)
-        assert.is_true(seconds >= 0.2, seconds)
+        assert.is_true(rig.takes(0.2, 20, lease.release, lease, { wait = 20 }))
         assert.same({}, server:nodes(lock.path))
     end)
 
     it('with a wait that is too short gives "timeout", and goes on by itself', function()
-        local proxy = rig.proxy_for_test(server.hosts)
-        local lease = leased({ timeout = 20 }, proxy.hosts)
+        local lease, _, proxy = leased({ timeout = 20 }, true)
         proxy:break_off(lease.session)
-        local seconds, _, _, code = rig.timed(lease.release, lease, { wait = 0.1 })
-        assert.equal("timeout", code)
-        assert.is_true(seconds >= 0.1 and seconds < 10, seconds)
+        assert.equal("timeout", select(3, rig.takes(0.1, 10, lease.release, lease, { wait = 0.1 })))
         assert.equal("released", lease:state())
         assert.equal("released", select(3, lease:release{ wait = 0.1 }))
         proxy:command("accept")

@@ -7,72 +7,41 @@ local server, path, a, b
 local hold, wait_for = rig.hold, rig.wait_for
 
 
-local function waiting(session, count)
-    wait_for(count .. " that wait", function()
-        session:dispatch()
-        return session:stats().waits == count
-    end)
+-- Who comes late is busy, behind so many that it does not put up with; gives the message.
+local function busy(lock, max_waiters)
+    local wish = { owner = "late", max_waiters = max_waiters }
+    return rig.is_refused("busy", nil, lock:acquire(wish))
 end
 
-local function refused(lock, code, options)
-    local lease, message, got = lock:acquire(options)
-    assert.is_nil(lease)
-    assert.equal(code, got)
-    return message
-end
-
--- Begins to wait, in a coroutine of the run; gives the lease back as soon as it is had.
-local function queue(lock, count, options)
-    for _ = 1, count do
-        coroutine.wrap(function()
-            local lease = assert(lock:acquire(options))
-            assert(lease:release())
-        end)()
-    end
-end
-
-before_each(function()
-    server, path = rig.shared(), rig.path()
-    a, b = rig.session(server.hosts), rig.session(server.hosts)
-end)
-
+before_each(function() server, path, a, b = rig.begin(2) end)
 after_each(rig.close_sessions)
 
 
 describe("max_waiters", function()
     it("is busy at once when so many wait, and leaves no node", function()
-        zklock.run(function()
-            local holder = hold(a:mutex(path))
-            queue(b:mutex(path), 2)
-            server:wait_for_nodes(path, 3)
-            local message = refused(a:mutex(path), "busy", { owner = "late", max_waiters = 2 })
-            assert.matches("^busy: " .. path:gsub("%p", "%%%0"), message)
+        local holder, other = hold(a:mutex(path)), b:mutex(path)
+        rig.line_up({ other, other }, function()
+            assert.matches("^busy: " .. path:gsub("%p", "%%%0"), busy(a:mutex(path), 2))
             server:wait_for_nodes(path, 3)
             assert(holder:release())
         end)
     end)
 
     it("waits where fewer wait: the holder is not counted", function()
-        zklock.run(function()
-            local holder = hold(a:mutex(path))
-            queue(b:mutex(path), 1)
-            server:wait_for_nodes(path, 2)
-            queue(a:mutex(path), 1, { owner = "late", max_waiters = 2 })
-            server:wait_for_nodes(path, 3)
-            assert(holder:release())
-            wait_for("all grants", function() return a:stats().grants + b:stats().grants == 3 end)
-        end)
+        local holder = hold(a:mutex(path))
+        local wishes = { b:mutex(path), { a:mutex(path), max_waiters = 2 } }
+        assert.same({ 1, 2 }, rig.line_up(wishes, function() assert(holder:release()) end))
     end)
 
     it("lets two wait of ten that come at once, also where nobody was before", function()
         for _, order in ipairs{ "fifo", "turns", "none" } do
-            local lock, granted, busy = a:mutex(path .. order, { order = order }), 0, 0
+            local lock, granted, refused = a:mutex(path .. order, { order = order }), 0, 0
             rig.run(10, function(n)
                 local lease, _, code = lock:acquire{ timeout = 20, owner = n, max_waiters = 2 }
-                busy = busy + (code == "busy" and 1 or 0)
+                refused = refused + (code == "busy" and 1 or 0)
                 if not lease then return end
                 granted = granted + 1
-                wait_for("those that find no room", function() return busy == 7 end)
+                wait_for("those that find no room", function() return refused == 7 end)
                 assert(lease:release())
             end)
             assert.same({ order, 3 }, { order, granted })
@@ -86,69 +55,51 @@ describe("max_waiters", function()
         assert(first:release())
     end)
 
-    it("asks no server where so many of the session wait", function()
-        zklock.run(function()
-            local lock = a:mutex(path)
-            local holder = hold(lock)
-            queue(lock, 2)
-            waiting(a, 2)
-            local creates = a:stats().creates
-            refused(lock, "busy", { owner = "late", max_waiters = 2 })
-            assert.equal(creates, a:stats().creates)
-            assert(holder:release())
+    for order, count in pairs{ fifo = 2, none = 1 } do
+        it("asks no server where so many of the session wait: " .. order, function()
+            local lock = a:mutex(path, { order = order })
+            local holder, wishes = hold(lock), {}
+            for n = 1, count do wishes[n] = lock end
+            rig.line_up(wishes, function()
+                local creates = a:stats().creates
+                busy(lock, count)
+                assert.equal(creates, a:stats().creates)
+                assert(holder:release())
+            end)
         end)
-    end)
+    end
 
     it("counts own waiters and others' nodes in turns, without a request", function()
-        zklock.run(function()
-            local lock, other = a:mutex(path, { order = "turns" }), b:mutex(path)
-            local holder = hold(lock)
-            queue(lock, 1)
-            waiting(a, 1)
-            queue(other, 1)
-            server:wait_for_nodes(path, 2)
+        local lock = a:mutex(path, { order = "turns" })
+        local holder = hold(lock)
+        rig.line_up({ lock, b:mutex(path) }, function()
             local stats = a:stats()
-            refused(lock, "busy", { owner = "late", max_waiters = 1 })
+            busy(lock, 1)
             assert.equal(stats.creates, a:stats().creates)
             assert.equal(stats.lists, a:stats().lists)
             assert(holder:release())
         end)
     end)
 
-    it("counts in a session what waits without an order", function()
-        zklock.run(function()
-            local lock = a:mutex(path, { order = "none" })
-            local holder = hold(lock)
-            queue(lock, 1)
-            waiting(a, 1)
-            refused(lock, "busy", { owner = "late", max_waiters = 1 })
-            assert(holder:release())
-        end)
-    end)
-
     it("counts readers that hold as holders, and permits that are held", function()
-        zklock.run(function()
-            local rw, gate = a:rwlock(path), a:semaphore(path .. "-gate", 2)
-            local reader, second = hold(rw:read(), 1, "one"), hold(b:rwlock(path):read())
-            queue(b:rwlock(path):write(), 1, { owner = "writer", max_waiters = 1 })
-            server:wait_for_nodes(path, 3)
-            refused(rw:write(), "busy", { owner = "late", max_waiters = 1 })
-            assert(reader:release())
-            assert(second:release())
-            local both = assert(gate:acquire{ permits = 2 })
-            queue(b:semaphore(path .. "-gate", 2), 1, { owner = "next", max_waiters = 1 })
-            server:wait_for_nodes(path .. "-gate", 2)
-            refused(gate, "busy", { owner = "late", max_waiters = 1 })
+        local rw, other = a:rwlock(path), b:rwlock(path)
+        local gate = a:semaphore(path .. "-gate", 2)
+        local readers = { hold(rw:read()), hold(other:read()) }
+        rig.line_up({ { other:write(), max_waiters = 1 } }, function()
+            busy(rw:write(), 1)
+            for _, reader in ipairs(readers) do assert(reader:release()) end
+        end)
+        local both = hold(gate, { permits = 2 })
+        rig.line_up({ { b:semaphore(path .. "-gate", 2), max_waiters = 1 } }, function()
+            busy(gate, 1)
             assert(both:release())
         end)
     end)
 
     it("ends a multi-lock when so many wait for one of its parts", function()
-        zklock.run(function()
-            local holder = hold(a:mutex(path))
-            queue(a:mutex(path), 1, { owner = "first" })
-            server:wait_for_nodes(path, 2)
-            refused(b:multi{ b:mutex(path .. "-free"), b:mutex(path) }, "busy", { max_waiters = 1 })
+        local holder = hold(a:mutex(path))
+        rig.line_up({ a:mutex(path) }, function()
+            busy(b:multi{ b:mutex(path .. "-free"), b:mutex(path) }, 1)
             server:wait_for_nodes(path, 2)
             assert(holder:release())
         end)
@@ -158,26 +109,19 @@ end)
 
 
 describe("max_hold", function()
-    local function ends(lease)
-        wait_for("the end of the hold", function()
-            a:dispatch()
-            return lease:state() == "lost"
-        end)
-    end
+    local function ends(lease) rig.becomes(lease, "lost") end
 
     it("ends the lease, and the next one has the lock", function()
-        zklock.run(function()
-            local told
-            local lease = assert(a:mutex(path):acquire{ max_hold = 0.3 })
-            lease:on_lost(function(_, state) told = state end)
-            assert.equal("held", lease:state())
-            assert.is_true(lease:remaining() <= 0.3)
-            local next_one = assert(b:mutex(path):acquire(20))
-            wait_for("the news", function() return told == "lost" end)
-            assert.equal(0, lease:remaining())
-            assert.equal("lost", (select(3, lease:release())))
-            assert(next_one:release())
-        end)
+        local lease = hold(a:mutex(path), { max_hold = 0.3 })
+        local told = rig.told(lease)
+        assert.equal("held", lease:state())
+        assert.is_true(lease:remaining() <= 0.3)
+        local next_one = hold(b:mutex(path))
+        wait_for("the news", function() return told[1] end)
+        assert.same({ "lost" }, told)
+        assert.equal(0, lease:remaining())
+        assert.equal("lost", (select(3, lease:release())))
+        assert(next_one:release())
     end)
 
     it("ends it also while the process is busy with something else", function()
@@ -189,7 +133,7 @@ describe("max_hold", function()
 
     it("is a limit, however short it is", function()
         ends(assert(a:mutex(path):acquire{ max_hold = 1e-12 }))
-        local lease = assert(a:mutex(path):acquire(20))
+        local lease = hold(a:mutex(path))
         assert.is_true(lease:expire(1e-12))
         ends(lease)
     end)
@@ -225,15 +169,13 @@ describe("max_hold", function()
     end)
 
     it("removes the node in a turn, so that no late guard passes", function()
-        zklock.run(function()
-            local lock = a:mutex(path, { order = "turns" })
-            local late = assert(lock:acquire{ max_hold = 0.3, owner = "late" })
-            local lease = assert(lock:acquire{ timeout = 20, owner = "next" })
-            assert.is_true(lease.token > late.token)
-            assert.equal("lost", (select(3, late:guard{ { "create", path .. "/late", "" } })))
-            assert(lease:release())
-            assert.is_true(lease.token % 1024 == 0) -- the first of another node
-        end)
+        local lock = a:mutex(path, { order = "turns" })
+        local late = hold(lock, { max_hold = 0.3, owner = "late" })
+        local lease = hold(lock, { timeout = 20, owner = "next" })
+        assert.is_true(lease.token > late.token)
+        assert.equal("lost", (select(3, late:guard{ { "create", path .. "/late", "" } })))
+        assert(lease:release())
+        assert.is_true(lease.token % 1024 == 0) -- the first of another node
     end)
 
     it("removes a node that may be kept", function()
@@ -250,35 +192,25 @@ describe("max_hold", function()
         assert.equal("held", lease:state())
     end)
 
-    it("ends a multi-lock, a write lock that was downgraded, and permits", function()
-        local both = assert(a:multi{ a:mutex(path .. "-1"), a:mutex(path .. "-2") }
-            :acquire{ max_hold = 0.3 })
-        local writer = assert(a:rwlock(path):write():acquire{ max_hold = 0.3 })
-        local permit = assert(a:semaphore(path .. "-gate", 2)
-            :acquire{ permits = 2, max_hold = 0.3 })
-        assert(writer:downgrade(20))
-        ends(both)
-        ends(writer)
-        ends(permit)
-        for _, end_of in ipairs{ "", "-1", "-2", "-gate" } do
-            server:wait_for_nodes(path .. end_of, 0)
-        end
-    end)
+    for kind, make in pairs(rig.kinds) do
+        it("ends a lease: " .. kind, function()
+            local lease = hold(make(a, path), { max_hold = 0.3 })
+            if kind == "a write lock" then assert(lease:downgrade(20)) end
+            ends(lease)
+            server:wait_for_nodes(path, 0)
+        end)
+    end
 
     it("is counted anew when the lock is had again after a wait in a condition #slow", function()
-        zklock.run(function()
-            local lock = a:mutex(path)
-            local condition = lock:condition("go")
-            local lease = assert(lock:acquire{ max_hold = 0.5 })
-            coroutine.wrap(function()
-                zklock.sleep(0.6)
-                local other = assert(b:mutex(path):acquire(20))
-                assert(b:mutex(path):condition("go"):signal(other, 20))
-                assert(other:release())
-            end)()
-            assert(condition:wait(lease, 20))
-            assert.equal("held", lease:state())
-            ends(lease)
+        local lock, other = a:mutex(path), b:mutex(path)
+        local lease = hold(lock, { max_hold = 0.5 })
+        zklock.run(function() assert(lock:condition("go"):wait(lease, 20)) end, function()
+            zklock.sleep(0.6)
+            assert(other:with(20, function(theirs)
+                assert(other:condition("go"):signal(theirs, 20))
+            end))
         end)
+        assert.equal("held", lease:state())
+        ends(lease)
     end)
 end)

@@ -19,31 +19,16 @@ describe("a mutex", function()
         lock = session:mutex(path)
     end)
 
-    it("is held by one at a time (REQ-01)", function()
-        local lease = assert(lock:acquire(1))
-        assert.equal("busy", code_of(lock, { timeout = 0, owner = "another" }))
-        assert.is_true(lease:release{ wait = 1 })
-        assert.same({}, server:nodes(path))
-    end)
-
     it("is taken with no argument, nil, a number, or a table", function()
         for _, arg in ipairs{ 0, 5, 0.5, math.huge, 1e300, {}, { timeout = 5 }, { owner = "me" },
                               { timeout = 0, owner = 1, on_queued = print } } do
             local lease = assert(lock:acquire(arg))
             assert.equal("held", lease:state())
             assert.equal(path, lease.path)
-            assert.is_true(lease:release{ wait = 20 })
+            rig.released(lease)
         end
-        assert.is_true(assert(lock:acquire()):release{ wait = 20 })
-        assert.is_true(assert(lock:acquire(nil)):release{ wait = 20 })
-    end)
-
-    it("is free again at once for the same session, though release does not wait", function()
-        for _ = 1, 20 do
-            local lease = assert(lock:acquire(20))
-            assert.is_true(lease:release())
-        end
-        rig.wait_for("nothing left", function() return #server:nodes(path) == 0 end)
+        rig.used(lock)
+        rig.released(assert(lock:acquire(nil)))
     end)
 
     it("makes missing parents, and works where others made them", function()
@@ -66,8 +51,7 @@ describe("a mutex", function()
             [0.05] = "timeout: %s: not done in time (waited 0.05 s)",
         } do
             local code, message = code_of(lock, { timeout = timeout, owner = "x" })
-            assert.equal(text:match "^%a+", code)
-            assert.equal(text:format(path), message)
+            assert.same({ text:match "^%a+", text:format(path) }, { code, message })
         end
     end)
 
@@ -77,11 +61,8 @@ describe("a mutex", function()
         hold(lock, 5)
         assert.equal("busy", (code_of(other, 0)))
         link.cut()
-        local code, message = code_of(other, 0)
-        assert.equal("timeout", code)
-        assert.matches("nobody said whether it is taken", message)
+        rig.is_refused("timeout", "nobody said whether it is taken", other:acquire(0))
         link.heal()
-        link.stop()
     end)
 
     it("shows itself by tostring", function()
@@ -96,16 +77,73 @@ describe("a mutex", function()
 end)
 
 
+for kind, make in pairs(rig.kinds) do
+    describe(kind, function()
+        local one, two, path, lock, other
+        before_each(function()
+            local _
+            _, path, one, two = rig.begin(2)
+            lock, other = rig.excluding(kind, one, two, path)
+        end)
+
+        it("is held by one at a time: busy for a try, not had in time by a wait, which leave no " ..
+           "node (REQ-01)", function()
+            local lease = hold(lock)
+            local nodes = #server:nodes(path)
+            for code, timeout in pairs{ busy = 0, timeout = 0.1 } do
+                assert.equal(code, (code_of(make(one, path), { timeout = timeout, owner = "x" })))
+                assert.equal(code, (code_of(other, timeout)))
+            end
+            rig.at_rest(two)
+            assert.equal(nodes, #server:nodes(path))
+            assert.is_true(lease:check(20))
+            rig.released(lease)
+            assert.equal("held", hold(other, 0):state())
+        end)
+
+        it("is had by who waits when it is free, with a larger token", function()
+            local first = hold(lock)
+            local second = rig.wait_while(other, { timeout = 20 }, function() first:release() end)
+            assert.is_true(second.token > first.token)
+            assert.equal(tostring(second.token):match("^%d+"), second:token_string())
+            assert.is_true(second:remaining() > 0)
+            assert.is_true(second:check(20))
+            rig.released(second)
+            rig.is_over(second, "released")
+            assert.equal("released", (select(3, second:release())))
+        end)
+
+        it("is given up with all else of its owner", function()
+            local lease = hold(make(one, path), { owner = "a" })
+            hold(one:mutex(path .. "/else"), { owner = "a" })
+            local theirs = hold(one:mutex(path .. "/theirs"), { owner = "b" })
+            assert.equal(2, one:release_all("a"))
+            assert.equal("released", lease:state())
+            assert.equal("held", theirs:state())
+            server:wait_for_nodes(path, 1)
+        end)
+
+        it("is released with its session, and who waits there is told, and has no grant", function()
+            local lease, mine = hold(lock), make(one, path)
+            local codes = rig.line_up({ mine, mine, mine }, function() one:close() end)
+            assert.same({ "closed", "closed", "closed" }, codes)
+            assert.equal("released", lease:state())
+            assert.equal(1, one:stats().grants)
+            server:wait_for_nodes(path, 0)
+        end)
+    end)
+end
+
+
 describe("a wait for a mutex", function()
-    local path, holder, lease
+    local path, lease
     before_each(function()
         path = rig.path()
-        holder = rig.session(server.hosts)
-        lease = assert(holder:mutex(path):acquire(20))
+        lease = rig.held_by_another(server, path)
     end)
 
-    local function nodes()
-        return #server:nodes(path)
+    local function nodes_are(count)
+        server:wait_for_nodes(path, count)
     end
 
     it("ends at its deadline, and leaves nothing (REQ-02, BUG-03) #slow", function()
@@ -119,34 +157,26 @@ describe("a wait for a mutex", function()
                 return took < 1.9 * seconds
             end)
         end
-        rig.wait_for("only the holder", function()
-            return nodes() == 1 and lock.session:stats().claims == 0
-        end)
+        nodes_are(1)
+        rig.at_rest(lock.session)
     end)
 
     describe("without a connection #server:", function()
         local proxy, session, other
         before_each(function()
-            proxy = rig.proxy_for_test(server.hosts)
-            session = rig.session(proxy.hosts, { timeout = 10 })
+            session, proxy = rig.behind_proxy(server.hosts, { timeout = 10 })
             other = session:mutex(rig.path())
             proxy:break_off(session)
         end)
 
-        it("of 0 fails at once while the session is suspended #clock", function()
-            local took, code = rig.timed(code_of, other, 0)
-            assert.equal("timeout", code)
-            assert.is_true(took < 5, took)
-            proxy:command("accept")
-            rig.wait_for("connected", function() return session:state() == "connected" end)
-            assert.is_truthy(other:acquire(20))
-        end)
-
-        it('ends with "timeout", not "connection", while it is suspended #clock', function()
-            local took, code = rig.timed(code_of, other, 0.2)
-            assert.equal("timeout", code)
-            assert.is_true(took >= 0.2 and took < 5, took)
+        it('ends at its deadline with "timeout", not "connection", also one of 0 #clock', function()
+            for _, seconds in ipairs{ 0, 0.2 } do
+                assert.equal("timeout", (rig.takes(seconds, 5, code_of, other, seconds)))
+            end
             assert.equal("timeout", select(3, other:queue(0.1)))
+            proxy:command("accept")
+            rig.becomes(session, "connected")
+            assert.is_truthy(other:acquire(20))
         end)
 
         it("ends at its deadline by itself while the session is suspended", function()
@@ -165,27 +195,16 @@ describe("a wait for a mutex", function()
     end)
 
     it("is granted in order of arrival when a waiter in the middle gives up (REQ-06)", function()
-        local order, sessions = {}, {}
-        local function in_line()
-            return #holder:mutex(path):queue()
-        end
-        rig.run(5, function(n)
-            sessions[n] = rig.session(server.hosts)
-            rig.wait_for("turn to queue", function() return in_line() == n end)
-            local got, _, code = sessions[n]:mutex(path):acquire{ timeout = 20, owner = n }
-            order[#order + 1] = got and n or code
-            if got then
-                zklock.sleep(0.01)
-                got:release()
-            end
-        end, function()
-            rig.wait_for("all queue", function() return in_line() == 6 end)
+        local sessions, locks = rig.sessions(5, server.hosts), {}
+        for n = 1, 5 do locks[n] = sessions[n]:mutex(path) end
+        local order = rig.line_up(locks, function(order)
             sessions[3]:interrupt(3)
-            rig.wait_for("the middle gives up", function() return order[1] and in_line() == 5 end)
+            rig.wait_for("the middle gives up", function() return order[1] end)
+            nodes_are(5)
             lease:release()
-        end)
+        end, function() zklock.sleep(0.01) end)
         assert.same({ "interrupted", 1, 2, 4, 5 }, order)
-        rig.wait_for("nothing left", function() return nodes() == 0 end)
+        nodes_are(0)
     end)
 
     it("is had by one at a time, of many waiters of one session (REQ-01, BUG-01)", function()
@@ -195,7 +214,7 @@ describe("a wait for a mutex", function()
             alone(0.02)
             got:release()
         end, function()
-            rig.wait_for("all queue", function() return nodes() == 6 end)
+            nodes_are(6)
             lease:release()
         end)
     end)
@@ -203,43 +222,25 @@ describe("a wait for a mutex", function()
     -- The heartbeat that would make it certain is seconds away.
     it("is granted after one sync when the clock is not certain #slow", function()
         local session = rig.session(server.hosts, { timeout = 60, margin = 0.01 })
-        local released, granted
-        zklock.run(
-            function()
-                hold(session:mutex(path), 20)
-                granted = core.now()
-            end,
-            function()
-                rig.wait_for("it queues", function() return session:stats().waits == 1 end)
-                zklock.sleep(1)
-                released = core.now()
-                lease:release()
-            end)
-        assert.is_true(granted - released < 7, granted - released)
+        local released
+        rig.wait_while(session:mutex(path), { timeout = 20 }, function()
+            zklock.sleep(1)
+            released = core.now()
+            lease:release()
+        end)
+        local seconds = core.now() - released
+        assert.is_true(seconds < 7, seconds)
     end)
 
     it("tells on_queued its position, once, and only if it queues", function()
-        local session, told = rig.session(server.hosts), { {}, {}, {} }
-        local function note(n)
-            return function(position, ...)
-                assert(select("#", ...) == 0)
-                table.insert(told[n], position)
-            end
-        end
-        zklock.run(
-            function()
-                assert(session:mutex(path):acquire{ timeout = 20, on_queued = note(1) }):release()
-            end,
-            function()
-                rig.wait_for("one waits", function() return told[1][1] end)
-                assert(session:mutex(path):acquire{ timeout = 20, on_queued = note(2) }):release()
-            end,
-            function()
-                rig.wait_for("two wait", function() return told[2][1] end)
-                lease:release()
-                hold(session:mutex(rig.path()), { on_queued = note(3) })
-            end)
-        assert.same({ { 2 }, { 3 }, {} }, told)
+        local session, told = rig.session(server.hosts), nil
+        local lock = session:mutex(path)
+        local _, each = rig.line_up({ lock, lock }, function()
+            lease:release()
+            hold(session:mutex(rig.path()), { on_queued = function() told = true end })
+        end)
+        assert.same({ { 2 }, { 3 } }, each)
+        assert.is_nil(told)
     end)
 
     it("survives an error in on_queued, and counts it", function()
@@ -259,7 +260,7 @@ describe("a wait for a mutex", function()
             rig.wait_for("back", function() return session:stats().reconnects == 1 end)
             lease:release()
         end)
-        assert.equal(1, nodes())
+        assert.equal(1, #server:nodes(path))
     end)
 
     it("ends when the holder's process ends without a word (REQ-08, DEMO-15) #server #slow",
@@ -274,7 +275,7 @@ describe("a wait for a mutex", function()
         ]]):format(other))
         assert.equal("held", child:line())
         local lock = rig.session(server.hosts):mutex(other)
-        assert.equal("busy", select(3, lock:acquire(0)))
+        assert.equal("busy", (code_of(lock, 0)))
         child:signal("KILL")
         local got = lock:acquire(60)
         child:finish()
@@ -291,10 +292,9 @@ describe("paths that fill a session's 512 KB", function()
         for i = 1, 2 do leases[i] = hold(session:mutex(long .. i), 10) end
         for _, timeout in ipairs{ 0, 60 } do
             local lock = session:mutex(long .. 3)
-            local seconds, code, message = rig.timed(code_of, lock, timeout)
+            local code, message = rig.takes(0, 30, code_of, lock, timeout)
             assert.equal("too_many", code)
             assert.is_truthy(message:find("more than 512 KB of paths in one session", 1, true))
-            assert.is_true(seconds < 30, seconds)
         end
         hold(session:mutex(rig.path()), 5) -- a short one still fits
         assert.is_true(leases[1]:release{ wait = 10 })

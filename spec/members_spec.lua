@@ -3,165 +3,128 @@
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
-local server, session, folder
+local caught_up, followed, hears = rig.caught_up, rig.followed, rig.hears
 
-setup(function()
-    server = rig.shared()
-end)
+local server, session, other, folder
+local before -- the session's stats when spent() was asked last
+
 before_each(function()
-    session = rig.session(server.hosts)
-    folder = rig.path()
+    server, folder, session, other = rig.begin(2)
+    before = session:stats()
 end)
 after_each(rig.close_sessions)
 
--- Follows the folder; what was told, as a list of "name=data ..." or codes, and stop().
-local function followed(by)
-    local told = {}
-    return told, assert(by:members(folder, function(list, _, code)
-        local words = {}
-        for i, each in ipairs(list or {}) do
-            words[i] = each.name .. "=" .. tostring(each.data)
-        end
-        told[#told + 1] = code or table.concat(words, " ")
-    end))
+-- Another client's commands; each %s is the folder.
+local function change(commands)
+    server:foreign((commands:gsub("%%s", folder)))
 end
 
-local function wait_for_list(told, list)
-    rig.wait_for(list, function() return told[#told] == list end, 60)
+-- Follows the folder until that is told; as rig.followed().
+local function follows(by, list)
+    local told, stop, newest = followed(by, folder)
+    hears(told, list)
+    return told, stop, newest
 end
 
--- Follows it by the session, until that is told.
-local function follows(list)
-    local told, stop = followed(session)
-    wait_for_list(told, list)
-    return told, stop
+local function joins(by, name, data)
+    return rig.join(by, folder, name, data)
 end
 
--- A session that knows when it is cut off: cut(), heal().
-local function breakable()
-    local proxy = rig.proxy_for_test(server.hosts)
-    local own = rig.session(proxy.hosts, { timeout = 20 })
-    return { session = own, cut = function() proxy:break_off(own) end,
-             heal = function() proxy:command("accept") end }
-end
-
-local function settled(...)
-    for _, each in ipairs{ session, ... } do
-        assert(each:get("/", 5))
-        rig.wait_for("no request", function() return each:stats().in_flight == 0 end)
-        each:dispatch()
-    end
-end
-
-local function joins(by, name, data, timeout)
-    return assert(by:join(folder, { name = name, data = data, timeout = timeout or 20 }))
-end
-
-local function wait_for_state(member, state)
-    rig.wait_for(state, function() return member:state() == state end, 60)
-end
-
--- The requests sent since.
-local function spent(before)
+-- The requests of the session that were sent meanwhile.
+local function spent()
     local stats, counts = session:stats(), {}
     for _, kind in ipairs{ "creates", "sets", "deletes", "lists", "gets", "exists" } do
         local count = stats[kind] - before[kind]
         if count > 0 then counts[kind] = count end
     end
+    before = stats
     return counts
+end
+
+-- The states that on_change() tells.
+local function states_of(member)
+    local states = {}
+    return states, member:on_change(function(state) states[#states + 1] = state end)
+end
+
+-- Cuts it off until its session has ended, then meanwhile(), then it hears of that.
+local function expire(fragile, told, without, meanwhile)
+    fragile.cut()
+    hears(told, without)
+    if meanwhile then meanwhile() end
+    fragile.heal()
 end
 
 
 describe("join", function()
+    local told
+
+    before_each(function() told = follows(other, "") end)
+
     it("makes a node with the data, and the folder; it is gone after leave()", function()
-        local told = follows("")
-        local other = rig.session(server.hosts)
-        local member = joins(other, "b", "weight=3")
+        local text = ("\1\127\128\255\10%s"):rep(3)
+        local member = joins(session, "b", text)
         assert.equal("joined", member:state())
         assert.is_truthy(tostring(member):find(folder .. "/b, joined", 1, true))
-        wait_for_list(told, "b=weight=3")
+        hears(told, "b=" .. text)
         assert.is_true(member:leave())
         assert.equal("left", (member:state()))
-        wait_for_list(told, "")
+        hears(told, "")
         assert.is_true(member:leave())
     end)
 
-    it("costs a create and a get, leave() a delete", function()
-        joins(rig.session(server.hosts), "a")
-        local before = session:stats()
+    it("costs a create and a get, as set() a set and a get; leave() costs a delete", function()
+        joins(other, "a")
         local member = joins(session, "b")
-        assert.same({ creates = 1, gets = 1 }, spent(before))
+        assert.same({ creates = 1, gets = 1 }, spent())
+        assert.is_true(member:set("2"))
+        caught_up(session)
+        assert.same({ sets = 1, gets = 1 + 1 }, spent()) -- caught_up() asks
         member:leave()
-        settled()
-        assert.same({ creates = 1, gets = 1 + 1, deletes = 1 }, spent(before)) -- settled() asks
+        caught_up(session)
+        assert.same({ deletes = 1, gets = 1 }, spent())
         local stats = session:stats()
         assert.equal(0, stats.watches)
         assert.equal(0, stats.watch_removals)
     end)
 
-    it("has empty data by default, and takes any that are text", function()
-        local text = ("\1\127\128\255\10%s"):rep(3)
-        joins(session, "a")
-        joins(session, "b", text)
-        wait_for_list(followed(session), "a= b=" .. text)
-    end)
-
     it('gives "conflict" for a name that is taken, and leaves that node alone', function()
-        local other = rig.session(server.hosts)
         joins(other, "a", "theirs")
-        server:foreign("create %s/b lasting", folder)
-        for name in pairs{ a = true, b = true } do
+        change("create %s/b lasting")
+        for _, name in ipairs{ "a", "b" } do
             rig.is_refused("conflict", "that name is taken", session:join(folder, { name = name }))
         end
-        settled()
-        wait_for_list(followed(session), "a=theirs b=lasting")
+        caught_up(session)
         assert.equal(0, session:stats().deletes)
+        follows(session, "a=theirs b=lasting")
     end)
 
-    it('gives "conflict" for a second join of the session, which may join after leave()',
-       function()
-        local told = follows("")
+    it('gives "conflict" for a second join of the session, but after leave()', function()
         local first = joins(session, "a", "1")
         rig.is_refused("conflict", folder, session:join(folder, { name = "a", data = "2" }))
         assert.equal("joined", first:state())
         first:leave()
         local second = joins(session, "a", "2")
-        wait_for_list(told, "a=2")
-        settled()
+        hears(told, "a=2")
+        caught_up(session, other)
         assert.equal("joined", second:state())
         assert.equal("a=2", told[#told])
     end)
 
-    it("makes the node again when somebody removed it, and leaves other data as they are",
-       function()
-        local told = follows("")
-        local member = joins(session, "a", "mine")
-        wait_for_list(told, "a=mine")
-        server:foreign("set %s/a theirs", folder)
-        wait_for_list(told, "a=theirs")
-        server:foreign("delete %s/a", folder)
-        wait_for_list(told, "a=mine")
-        wait_for_state(member, "joined")
-    end)
-
     it('gives "timeout" without a connection, and no node comes later', function()
-        local fragile = rig.fragile(server, { timeout = 20 })
-        local told = follows("")
+        local fragile = rig.fragile(server)
         fragile.cut()
         rig.is_refused("timeout", folder,
                        fragile.session:join(folder, { name = "a", timeout = 0.3 }))
         fragile.heal()
-        assert(fragile.session:get("/", 30))
-        settled(fragile.session)
+        caught_up(fragile.session, other)
         assert.same({ "" }, told)
         assert.equal(0, fragile.session:stats().watches)
     end)
 
     it("is interrupted like any wait, and no node comes later #slow", function()
-        local fragile = rig.fragile(server, { timeout = 20 })
-        local told = follows("")
+        local fragile, code = rig.fragile(server), nil
         fragile.cut()
-        local code
         zklock.run(function()
             code = select(3, fragile.session:join(folder, { name = "a", timeout = 60 }))
         end, function()
@@ -170,94 +133,74 @@ describe("join", function()
         end)
         assert.equal("closed", code)
         fragile.heal()
-        settled()
+        caught_up(other)
         assert.same({ "" }, told)
     end)
 
-    it("leaves without a connection: the node goes when there is one", function()
-        local fragile = rig.fragile(server, { timeout = 20 })
-        local told = follows("")
-        local member = joins(fragile.session, "a")
-        wait_for_list(told, "a=")
-        fragile.cut()
-        member:leave()
-        fragile.heal()
-        wait_for_list(told, "")
-    end)
-
-    it("removes only its own node after a cut, not another program's of that name", function()
-        local fragile = breakable()
-        local told = follows("")
-        local member = joins(fragile.session, "a", "mine")
-        wait_for_list(told, "a=mine")
-        fragile.cut()
-        server:foreign("delete %s/a create %s/a theirs", folder, folder)
-        member:leave()
-        fragile.heal()
-        assert(fragile.session:get("/", 30))
-        settled(fragile.session)
-        wait_for_list(told, "a=theirs")
-        assert.equal(0, fragile.session:stats().deletes)
-        assert.equal(0, fragile.session:stats().watches)
+    it("leaves without a connection: its own nodes go when there is one, no other's", function()
+        local own, proxy = rig.behind_proxy(server.hosts)
+        local members = { joins(own, "a", "mine"), joins(own, "b", "mine") }
+        hears(told, "a=mine b=mine")
+        proxy:break_off(own)
+        change("delete %s/a create %s/a theirs")
+        for _, member in ipairs(members) do member:leave() end
+        proxy:command("accept")
+        caught_up(own, other)
+        hears(told, "a=theirs")
+        local stats = own:stats()
+        assert.equal(1, stats.deletes)
+        assert.equal(0, stats.watches)
     end)
 
     it("leaves a node alone that a lock of the session has", function()
         local lease = rig.hold(session:mutex(folder, { order = "none" }))
         rig.is_refused("conflict", folder, session:join(folder, { name = "lock" }))
-        settled()
+        caught_up(session)
         assert.is_true(lease:check())
     end)
 
-    it('takes "/" for a folder, as that of a chroot', function()
+    it('is below the chroot, of which "/" is the folder', function()
         joins(session, "a", "1")
         local below = rig.session(server.hosts .. folder)
-        local told = {}
-        assert(below:members("/", function(list)
-            local names = {}
-            for i, each in ipairs(list) do names[i] = each.name end
-            told[#told + 1] = table.concat(names, " ")
-        end))
-        wait_for_list(told, "a")
-        local member = assert(below:join("/", { name = "b" }))
+        local parent, name = folder:match "^(.*)(/.*)$"
+        local first = followed(below, "/")
+        local second = followed(rig.session(server.hosts .. parent), name)
+        local member = rig.join(below, "/", "b")
         assert.equal("/b", member.path)
-        wait_for_list(told, "a b")
+        hears(first, "a=1 b=")
+        hears(second, "a=1 b=")
         member:leave()
-        wait_for_list(told, "a")
+        hears(first, "a=1")
     end)
 
-    it("lasts when nothing refers to the member", function()
-        local told = follows("")
+    it('lasts when nothing refers to the member, and ends with its session: "closed"', function()
         joins(session, "a")
+        local member = joins(session, "b")
+        hears(told, "a= b=")
         for _ = 1, 3 do collectgarbage() end
-        settled()
-        assert.equal("a=", told[#told])
-    end)
-
-    it('ends with its session: "closed"', function()
-        local told = follows("")
-        local other = rig.session(server.hosts)
-        local member = joins(other, "a")
-        wait_for_list(told, "a=")
-        other:close()
-        wait_for_list(told, "")
+        caught_up(session, other)
+        assert.equal("a= b=", told[#told])
+        session:close()
+        hears(told, "")
         assert.equal("closed", (member:state()))
         assert.is_true(member:leave())
-        rig.is_refused("closed", folder, other:join(folder, { name = "a" }))
+        rig.is_refused("closed", folder, session:join(folder, { name = "a" }))
     end)
 
     it('gives "too_many" where another node or watch has no room, until one leaves', function()
+        folder = rig.path() -- which nobody follows
         local members, long = {}, ("x"):rep(4000)
-        local message, code
+        local function join()
+            return session:join(folder, { name = long .. #members, timeout = 20 })
+        end
         repeat
-            local member
-            member, message, code = session:join(folder, { name = long .. #members, timeout = 20 })
+            local member = join()
             members[#members + 1] = member
         until not member or #members == 140
-        assert.equal("too_many", code)
-        assert.is_truthy(message:find("256 KB", 1, true))
+        rig.is_refused("too_many", "256 KB", join())
         assert.is_true(#members > 50)
         members[1]:leave()
-        settled()
+        caught_up(session)
         joins(session, long .. "a")
     end)
 
@@ -265,19 +208,15 @@ describe("join", function()
         rig.blames("the folder", function() session:join("/a/", { name = "a" }) end)
         rig.blames("must not end with /", function() session:join("/a/", { name = "a" }) end)
         rig.blames("join needs { name = ... }", function() session:join(folder) end)
-        rig.blames('name "" must not be empty', function()
-            session:join(folder, { name = "" })
-        end)
-        rig.blames("must not contain /", function() session:join(folder, { name = "a/b" }) end)
-        rig.blames("must not contain the segment . or ..", function()
-            session:join(folder, { name = ".." })
-        end)
-        rig.blames("data must be a string", function()
-            session:join(folder, { name = "a", data = 3 })
-        end)
-        rig.blames("known: data, name, timeout", function()
-            session:join(folder, { name = "a", ttl = 3 })
-        end)
+        for text, wish in pairs{
+            ['name "" must not be empty'] = { name = "" },
+            ["must not contain /"] = { name = "a/b" },
+            ["must not contain the segment . or .."] = { name = ".." },
+            ["data must be a string"] = { name = "a", data = 3 },
+            ["known: data, name, timeout"] = { name = "a", ttl = 3 },
+        } do
+            rig.blames(text, function() session:join(folder, wish) end)
+        end
         rig.blames("on_change's argument must be a function", function()
             joins(session, "a"):on_change()
         end)
@@ -285,69 +224,57 @@ describe("join", function()
 end)
 
 
--- The states that on_change() tells.
-local function states_of(member)
-    local states = {}
-    return states, member:on_change(function(state) states[#states + 1] = state end)
-end
-
 describe("on_change", function()
     it("tells of a node that was gone, and is there again before anybody looks", function()
         local member = joins(session, "a")
         local states, creates = states_of(member), session:stats().creates
-        server:foreign("delete %s/a", folder)
+        change("delete %s/a")
         rig.wait_apart("the node again", function()
             local stats = session:stats()
             return stats.creates > creates and stats.in_flight == 0 and member:state() == "joined"
         end)
         assert.same({}, states)
-        session:dispatch()
-        assert.same({ "joined" }, states)
-        session:dispatch()
-        assert.same({ "joined" }, states)
+        for _ = 1, 2 do
+            session:dispatch()
+            assert.same({ "joined" }, states)
+        end
         assert.same({}, (states_of(member)))
     end)
 end)
 
 
--- A list with the member has been told, so no later list lacks it.
-local function lacks_none(told)
-    local there = false
-    for _, list in ipairs(told) do
-        assert.is_true(list ~= "" or not there)
-        there = there or list ~= ""
-    end
-end
-
 describe("member:set()", function()
     local told, member
 
     before_each(function()
-        told = follows("")
+        told = follows(session, "")
         member = joins(session, "a", "1")
-        wait_for_list(told, "a=1")
+        hears(told, "a=1")
     end)
+
+    -- A list with the member was told, so no later list lacks it.
+    local function lacks_none()
+        for i = 2, #told do assert.not_equal("", told[i]) end
+    end
+
+    -- What member:set(data) fails with, whose session is healed or whose user acts meanwhile.
+    local function code_of_set(of, meanwhile)
+        local code
+        zklock.run(function() code = select(3, of:set("2", 60)) end, function()
+            zklock.sleep(0.1)
+            meanwhile()
+        end)
+        return code
+    end
 
     it("gives the node other data, and no list lacks the member", function()
         for i = 2, 20 do
             assert.is_true(member:set("weight=" .. i))
             assert.equal("weight=" .. i, (assert(session:get(folder .. "/a"))))
         end
-        wait_for_list(told, "a=weight=20")
-        lacks_none(told)
+        hears(told, "a=weight=20")
+        lacks_none()
         assert.equal("joined", (member:state()))
-    end)
-
-    it("costs one request, and a get behind it that is not awaited", function()
-        member:leave()
-        wait_for_list(told, "")
-        local alone = rig.session(server.hosts)
-        member = joins(alone, "b")
-        local before = alone:stats()
-        session = alone
-        assert.is_true(member:set("2"))
-        settled()
-        assert.same({ sets = 1, gets = 1 + 1 }, spent(before)) -- settled() asks
     end)
 
     it("blames the user for data that are too large, or no text", function()
@@ -360,170 +287,133 @@ describe("member:set()", function()
         assert.is_true(member:set(("x"):rep(4096), { timeout = 20 }))
     end)
 
-    it('gives "closed" after leave(), and after the end of the session', function()
-        member:leave()
-        rig.is_refused("closed", "the member has left", member:set("2"))
-        local other = joins(session, "b")
-        session:close()
-        rig.is_refused("closed", folder, other:set("2"))
-    end)
-
-    it("gets \"closed\" if its member leaves meanwhile", function()
-        local fragile = rig.fragile(server, { timeout = 20 })
-        local other, code = joins(fragile.session, "b", "1"), nil
+    it('gives "closed" when it has left, also meanwhile, and after its session', function()
+        local fragile = rig.fragile(server)
+        local second = joins(fragile.session, "b", "1")
         fragile.cut()
-        zklock.run(function()
-            code = select(3, other:set("2", 60))
-        end, function()
-            zklock.sleep(0.1)
-            other:leave()
-        end)
-        assert.equal("closed", code)
+        assert.equal("closed", code_of_set(second, function() second:leave() end))
+        rig.is_refused("closed", "the member has left", second:set("2"))
         fragile.heal()
-        wait_for_list(told, "a=1")
+        hears(told, "a=1")
+        session:close()
+        rig.is_refused("closed", folder, member:set("2"))
     end)
 
     it("waits for a connection; data that ran out of time are set when there is one", function()
-        local fragile = rig.fragile(server, { timeout = 20 })
-        local other = joins(fragile.session, "b", "1")
-        wait_for_list(told, "a=1 b=1")
+        local fragile = rig.fragile(server)
+        local second = joins(fragile.session, "b", "1")
+        hears(told, "a=1 b=1")
         fragile.cut()
-        rig.is_refused("timeout", folder, other:set("2", 0.1))
-        local done
-        zklock.run(function() done = other:set("3", 60) end, function()
-            zklock.sleep(0.1)
-            fragile.heal()
-        end)
-        assert.is_true(done)
-        wait_for_list(told, "a=1 b=3")
+        rig.is_refused("timeout", folder, second:set("3", 0.1))
+        assert.is_nil(code_of_set(second, fragile.heal))
+        hears(told, "a=1 b=2")
         fragile.cut()
-        rig.is_refused("timeout", folder, other:set("4", 0.1))
+        rig.is_refused("timeout", folder, second:set("4", 0.1))
         fragile.heal()
-        wait_for_list(told, "a=1 b=4")
+        hears(told, "a=1 b=4")
     end)
 
     it("writes to no node of another program's", function()
-        local fragile = breakable()
-        local other = joins(fragile.session, "b", "1")
-        wait_for_list(told, "a=1 b=1")
-        fragile.cut()
-        server:foreign("delete %s/b create %s/b theirs", folder, folder)
-        local code
-        zklock.run(function() code = select(3, other:set("2", 60)) end, function()
-            zklock.sleep(0.1)
-            fragile.heal()
-        end)
-        assert.equal("conflict", code)
-        assert.equal("conflict", (other:state()))
-        rig.is_refused("conflict", "that name is taken", other:set("3"))
-        settled(fragile.session)
-        wait_for_list(told, "a=1 b=theirs")
+        local own, proxy = rig.behind_proxy(server.hosts)
+        local second = joins(own, "b", "1")
+        hears(told, "a=1 b=1")
+        proxy:break_off(own)
+        change("delete %s/b create %s/b theirs")
+        assert.equal("conflict", code_of_set(second, function() proxy:command("accept") end))
+        assert.equal("conflict", (second:state()))
+        rig.is_refused("conflict", "that name is taken", second:set("3"))
+        caught_up(session, own)
+        hears(told, "a=1 b=theirs")
     end)
 
     it("from several coroutines answers each, and the last data stay", function()
         local answers, last = 0, nil
-        local function setter(i)
-            return function()
-                for n = 1, 5 do
-                    last = i .. "." .. n
-                    assert.is_true(member:set(last))
-                    answers = answers + 1
-                end
+        rig.run(3, function(i)
+            for n = 1, 5 do
+                last = i .. "." .. n
+                assert.is_true(member:set(last))
+                answers = answers + 1
             end
-        end
-        zklock.run(setter(1), setter(2), setter(3))
+        end)
         assert.equal(15, answers)
-        wait_for_list(told, "a=" .. last)
-        lacks_none(told)
+        hears(told, "a=" .. last)
+        lacks_none()
     end)
 
-    it("writes over another client's data, which had stayed until then", function()
-        server:foreign("set %s/a theirs", folder)
-        wait_for_list(told, "a=theirs")
-        assert.is_true(member:set("2"))
-        wait_for_list(told, "a=2")
-    end)
-
-    it("has the node made again with the newest data", function()
-        assert.is_true(member:set("2"))
-        server:foreign("delete %s/a", folder)
-        wait_for_state(member, "joined")
-        wait_for_list(told, "a=2")
-    end)
-
-    it("has it made again with them after an expiry, too #slow", function()
-        local fragile = rig.fragile(server, { timeout = 3 })
-        local other = joins(fragile.session, "b", "1")
-        assert.is_true(other:set("2"))
-        wait_for_list(told, "a=1 b=2")
-        fragile.cut()
-        rig.is_refused("timeout", folder, other:set("3", 0.1))
-        wait_for_list(told, "a=1")
-        fragile.heal()
-        wait_for_list(told, "a=1 b=3")
-        for _, list in ipairs(told) do assert.is_nil(list:find("b=1 ", 1, true)) end
-        assert.is_true(other:set("4"))
-        wait_for_list(told, "a=1 b=4")
+    it("leaves another client's data until then; a node made again has the newest", function()
+        for _, own in ipairs{ "1", "2" } do
+            assert.is_true(own == "1" or member:set(own))
+            change("set %s/a theirs")
+            hears(told, "a=theirs")
+            change("delete %s/a")
+            hears(told, "a=" .. own)
+            rig.becomes(member, "joined")
+        end
+        change("set %s/a theirs")
+        hears(told, "a=theirs")
+        assert.is_true(member:set("3"))
+        hears(told, "a=3")
     end)
 end)
 
-
--- Cuts it off until its session has ended, then meanwhile(), then it hears of that.
-local function expire(fragile, told, without, meanwhile)
-    fragile.cut()
-    wait_for_list(told, without)
-    if meanwhile then meanwhile() end
-    fragile.heal()
-end
 
 describe("a member whose session expires", function()
     local fragile, told
 
     before_each(function()
         fragile = rig.fragile(server, { timeout = 3 })
-        told = follows("")
+        told = follows(session, "")
     end)
 
-    it("has its node made again, with its data; on_change tells it in order #slow", function()
-        local member = joins(fragile.session, "a", "x")
+    it("has its node made again, with the newest data; on_change tells in order #slow", function()
+        local member = joins(fragile.session, "a", "1")
         local id, states = fragile.session:id(), states_of(member)
-        wait_for_list(told, "a=x")
-        expire(fragile, told, "")
-        wait_for_list(told, "a=x")
-        wait_for_state(member, "joined")
+        hears(told, "a=1")
+        assert.is_true(member:set("2"))
+        hears(told, "a=2")
+        expire(fragile, told, "", function()
+            rig.is_refused("timeout", folder, member:set("3", 0.1))
+        end)
+        hears(told, "a=3")
+        rig.becomes(member, "joined")
         fragile.session:dispatch()
         if states[2] then assert.equal("joining", states[1]) end -- else it was quick
         assert.equal("joined", states[#states])
         assert.not_equal(id, fragile.session:id())
+        assert.is_true(member:set("4"))
+        hears(told, "a=4")
         member:leave()
-        wait_for_list(told, "")
-        assert.same({ "", "a=x", "", "a=x", "" }, told)
+        hears(told, "")
+        assert.same({ "", "a=1", "a=2", "", "a=3", "a=4", "" }, told)
     end)
 
-    it('is "conflict" if another made a node of its name meanwhile, which stays #slow', function()
+    it('is "conflict" if another made its node meanwhile; on_change tells that #slow', function()
         local member, last, problem = joins(fragile.session, "a", "x"), nil, nil
         member:on_change(function(...) last, problem = ... end)
-        wait_for_list(told, "a=x")
+        local states, stop = states_of(member)
+        stop()
+        hears(told, "a=x")
         expire(fragile, told, "", function() joins(session, "a", "theirs") end)
-        wait_for_state(member, "conflict")
+        rig.becomes(member, "conflict")
+        assert.same({ "conflict" }, (states_of(member)))
         rig.wait_for("the callback", function() return last == "conflict" end)
         assert.is_truthy(problem:find("that name is taken", 1, true))
         assert.equal(problem, select(2, member:state()))
         member:leave()
-        settled(fragile.session)
-        wait_for_list(told, "a=theirs")
+        assert.same({}, (states_of(member)))
+        assert.same({}, states)
+        caught_up(session, fragile.session)
+        hears(told, "a=theirs")
         assert.equal(0, fragile.session:stats().deletes)
         assert.equal(0, fragile.session:stats().watches)
     end)
 
     it("may leave before it hears of that, and comes back no more #slow", function()
         local member = joins(fragile.session, "a", "x")
-        wait_for_list(told, "a=x")
+        hears(told, "a=x")
         expire(fragile, told, "", function() member:leave() end)
-        rig.wait_for("a new session", function()
-            return fragile.session:stats().expiries == 1 and fragile.session:state() == "connected"
-        end, 60)
-        settled(fragile.session)
+        rig.counts(fragile.session, { expiries = 1 })
+        caught_up(session, fragile.session)
         assert.same({ "", "a=x", "" }, told)
         assert.equal(0, fragile.session:stats().watches)
     end)
@@ -532,70 +422,54 @@ describe("a member whose session expires", function()
         local final = rig.fragile(server, { timeout = 3, reopen = false })
         local member = joins(final.session, "a")
         local states = states_of(member)
-        wait_for_list(told, "a=")
+        hears(told, "a=")
         expire(final, told, "")
-        wait_for_state(member, "expired")
-        rig.wait_for("the callback", function() return #states == 1 end)
+        rig.becomes(member, "expired")
+        hears(states, "expired")
         assert.same({ "expired" }, states)
         rig.is_refused("expired", folder, final.session:join(folder, { name = "a" }))
     end)
 
-    it("tells on_change at once what it missed, and nothing after its stop() or leave() #slow",
-       function()
-        local member = joins(fragile.session, "a")
-        local states, stop = states_of(member)
-        stop()
-        wait_for_list(told, "a=")
-        expire(fragile, told, "", function() joins(session, "a") end)
-        wait_for_state(member, "conflict")
-        assert.same({ "conflict" }, (states_of(member)))
-        member:leave()
-        assert.same({}, (states_of(member)))
-        assert.same({}, states)
-    end)
-
     it("may be joining: it goes on #slow", function()
         local mark = joins(fragile.session, "mark")
-        wait_for_list(told, "mark=")
+        hears(told, "mark=")
         fragile.cut()
         local member
-        zklock.run(function() member = joins(fragile.session, "a", "x", 60) end, function()
-            wait_for_list(told, "")
+        zklock.run(function()
+            member = assert(fragile.session:join(folder, { name = "a", data = "x", timeout = 60 }))
+        end, function()
+            hears(told, "")
             fragile.heal()
         end)
         assert.equal("joined", member:state())
-        wait_for_state(mark, "joined")
-        wait_for_list(told, "a=x mark=")
+        rig.becomes(mark, "joined")
+        hears(told, "a=x mark=")
     end)
 end)
 
 
 describe("members", function()
     it("tells who is there, by name, soon and once; then each change", function()
-        local other = rig.session(server.hosts)
         joins(other, "b", "1")
         joins(session, "a", "2")
-        local told = followed(session)
+        local told = followed(session, folder)
         assert.same({}, told)
-        wait_for_list(told, "a=2 b=1")
+        hears(told, "a=2 b=1")
         local c = joins(other, "c")
-        wait_for_list(told, "a=2 b=1 c=")
-        server:foreign("set %s/b 3", folder)
-        wait_for_list(told, "a=2 b=3 c=")
+        hears(told, "a=2 b=1 c=")
+        change("set %s/b 3")
+        hears(told, "a=2 b=3 c=")
         c:leave()
-        wait_for_list(told, "a=2 b=3")
-        settled()
+        hears(told, "a=2 b=3")
+        caught_up(session)
         assert.equal(4, #told)
     end)
 
     it("tells name, data, session and since of each; a node of no session has none", function()
-        local list
         joins(session, "a", "x")
-        server:foreign("create %s/b y", folder)
-        assert(session:members(folder, function(told) list = told end))
-        rig.wait_for("the list", function() return list end)
-        assert.equal(2, #list)
-        local a, b = list[1], list[2]
+        change("create %s/b y")
+        local _, _, newest = follows(session, "a=x b=y")
+        local a, b = newest()[1], newest()[2]
         assert.is_true(a.since > 1e9 and b.since >= a.since)
         a.since, b.since = nil, nil
         assert.same({ name = "a", data = "x", session = session:id() }, a)
@@ -604,56 +478,50 @@ describe("members", function()
 
     it("costs a list and a get of each; then a get of what comes or changes, and no other",
        function()
-        server:foreign("create %s '' create %s/a 1 create %s/b 1", folder, folder, folder)
-        local before = session:stats()
-        local told = follows("a=1 b=1")
-        assert.same({ lists = 1, gets = 2 }, spent(before))
-        before = session:stats()
-        server:foreign("create %s/c 1", folder)
-        wait_for_list(told, "a=1 b=1 c=1")
-        assert.same({ lists = 1, gets = 1 }, spent(before))
-        before = session:stats()
-        server:foreign("set %s/b 2", folder)
-        wait_for_list(told, "a=1 b=2 c=1")
-        assert.same({ gets = 1 }, spent(before))
-        before = session:stats()
-        server:foreign("delete %s/a", folder)
-        wait_for_list(told, "b=2 c=1")
-        assert.same({ lists = 1 }, spent(before))
-        before = session:stats()
-        local lease = rig.hold(rig.session(server.hosts):mutex(rig.path()))
+        change("create %s '' create %s/a 1 create %s/b 1")
+        local told = follows(session, "a=1 b=1")
+        assert.same({ lists = 1, gets = 2 }, spent())
+        change("create %s/c 1")
+        hears(told, "a=1 b=1 c=1")
+        assert.same({ lists = 1, gets = 1 }, spent())
+        change("set %s/b 2")
+        hears(told, "a=1 b=2 c=1")
+        assert.same({ gets = 1 }, spent())
+        change("delete %s/a")
+        hears(told, "b=2 c=1")
+        assert.same({ lists = 1 }, spent())
+        local lease = rig.hold(other:mutex(rig.path()))
         assert(lease:guard{ { "delete", folder .. "/b" }, { "create", folder .. "/b", "2" } })
-        rig.wait_for("b, made again", function() return #told == 5 end)
-        settled()
-        assert.same({ lists = 1, gets = 1 + 1 }, spent(before)) -- settled() asks
-        assert.equal("b=2 c=1", told[#told])
+        hears(told, "b=2 c=1", 5)
+        caught_up(session)
+        assert.same({ lists = 1, gets = 1 + 1 }, spent()) -- caught_up() asks
+        assert.same({ "a=1 b=1", "a=1 b=1 c=1", "a=1 b=2 c=1", "b=2 c=1", "b=2 c=1" }, told)
     end)
 
     it("tells a herd of changes once", function()
-        server:foreign("create %s ''", folder)
-        local told = follows("")
+        change("create %s ''")
+        local told = follows(session, "")
         local creates, deletes, words = {}, {}, {}
         for i = 10, 59 do
-            creates[#creates + 1] = ("create %s/%d x"):format(folder, i)
-            deletes[#deletes + 1] = ("delete %s/%d"):format(folder, i)
+            creates[#creates + 1] = ("create %%s/%d x"):format(i)
+            deletes[#deletes + 1] = ("delete %%s/%d"):format(i)
             words[#words + 1] = i .. "=x"
         end
-        local before = session:stats()
-        server:foreign("%s", table.concat(creates, " "))
-        wait_for_list(told, table.concat(words, " "))
-        server:foreign("%s", table.concat(deletes, " "))
-        wait_for_list(told, "")
-        settled()
+        spent()
+        change(table.concat(creates, " "))
+        hears(told, table.concat(words, " "))
+        change(table.concat(deletes, " "))
+        hears(told, "")
+        caught_up(session)
         if rig.in_memory then -- there it is one transaction
             assert.equal(3, #told)
-            assert.same({ lists = 2, gets = 50 + 1 }, spent(before))
+            assert.same({ lists = 2, gets = 50 + 1 }, spent())
         end
     end)
 
     it("does not repeat a list while a call of the function waits #slow", function()
-        joins(rig.session(server.hosts), "a")
-        local short = rig.session(server.hosts, { timeout = 2 })
-        local calls = 0
+        joins(other, "a")
+        local short, calls = rig.session(server.hosts, { timeout = 2 }), 0
         assert(short:members(folder, function()
             calls = calls + 1
             if calls < 4 then zklock.sleep(2.5 * short:timeout()) end
@@ -663,185 +531,99 @@ describe("members", function()
     end)
 
     it("waits for a folder that is not there, and for one that was removed", function()
-        local before = session:stats()
-        local told = follows("")
-        assert.same({ lists = 1, exists = 1 }, spent(before))
+        local told = follows(session, "")
+        assert.same({ lists = 1, exists = 1 }, spent())
         for _ = 1, 2 do
-            server:foreign("create %s '' create %s/a x", folder, folder)
-            wait_for_list(told, "a=x")
-            server:foreign("delete %s/a delete %s", folder, folder)
-            wait_for_list(told, "")
+            change("create %s '' create %s/a x")
+            hears(told, "a=x")
+            change("delete %s/a delete %s")
+            hears(told, "")
         end
-        settled()
-        server:foreign("create %s ''", folder)
-        settled()
-        server:foreign("create %s/a x", folder)
-        wait_for_list(told, "a=x")
+        caught_up(session)
+        change("create %s ''")
+        caught_up(session)
+        change("create %s/a x")
+        hears(told, "a=x")
         assert.equal(2, session:stats().watches - 1) -- one counts for the folder
     end)
 
-    it("tells nothing after stop(), which may be repeated, and costs no watch then", function()
-        joins(rig.session(server.hosts), "a")
-        local told, stop = follows("a=")
-        assert.equal(3, session:stats().watches)
-        for _ = 1, 2 do assert.equal(0, select("#", stop())) end
-        server:foreign("create %s/b ''", folder)
-        settled()
-        assert.same({ "a=" }, told)
-        assert.equal(0, session:stats().watches)
-        assert.equal(0, session:stats().watch_bytes)
-    end)
-
     it("may be followed twice, and beside watches of the nodes", function()
-        local first, stop = followed(session)
-        local second = followed(session)
-        wait_for_list(first, "")
-        wait_for_list(second, "")
-        local data = {}
-        assert(session:watch(folder .. "/a", function(text) data[#data + 1] = text or "none" end))
+        local first, stop = follows(session, "")
+        local second = follows(session, "")
+        local data = rig.watched(session, folder .. "/a")
         assert(session:watch(folder, function() end))
-        server:foreign("create %s '' create %s/a 1", folder, folder)
-        wait_for_list(first, "a=1")
-        wait_for_list(second, "a=1")
+        change("create %s '' create %s/a 1")
+        hears(first, "a=1")
+        hears(second, "a=1")
         stop()
-        settled()
-        server:foreign("set %s/a 2", folder)
-        wait_for_list(second, "a=2")
-        server:foreign("delete %s/a create %s/a 3", folder, folder)
-        wait_for_list(second, "a=3")
-        settled()
-        rig.wait_for("the watch", function() return data[#data] == "3" end)
+        caught_up(session)
+        change("set %s/a 2")
+        hears(second, "a=2")
+        change("delete %s/a create %s/a 3")
+        hears(second, "a=3")
+        caught_up(session)
+        hears(data, "3")
         assert.equal("a=1", first[#first])
-    end)
-
-    it("may be stopped in its own call, and goes on when nothing refers to stop()", function()
-        local count, stop = 0, nil
-        local told = follows("")
-        stop = session:members(folder, function()
-            count = count + 1
-            stop()
-        end)
-        rig.wait_for("a call", function() return count == 1 end)
-        for _ = 1, 3 do collectgarbage() end
-        joins(session, "a")
-        wait_for_list(told, "a=")
-        assert.equal(1, count)
-    end)
-
-    it("counts an error of the function, and goes on", function()
-        local count = 0
-        assert(session:members(folder, function()
-            count = count + 1
-            error("problem " .. count, 0)
-        end))
-        rig.wait_for("a call", function() return count == 1 end)
-        assert.equal("problem 1", session:stats().callback_error)
-        joins(session, "a")
-        rig.wait_for("another", function() return count == 2 end)
-    end)
-
-    it("tells, after an error left dispatch(), what that did not tell", function()
-        local told = followed(session)
-        rig.wait_apart("the round", function() return session:stats().in_flight == 0 end)
-        session.protect = function() error("an interrupt", 0) end
-        assert.is_false(pcall(session.dispatch, session))
-        session.protect = nil
-        session:dispatch()
-        assert.same({ "" }, told)
-        session:dispatch()
-        assert.same({ "" }, told)
-    end)
-
-    it("is below the chroot", function()
-        joins(session, "a", "x")
-        local below = rig.session(server.hosts .. folder:match "^(.*)/")
-        local list
-        assert(below:members("/" .. folder:match "[^/]*$", function(told) list = told end))
-        rig.wait_for("the list", function() return list end)
-        assert.equal("a", list[1].name)
     end)
 
     it('tells "too_many" when there is no room to watch them, and the list when there is #slow',
        function()
         session = rig.session(server.hosts, { timeout = 2 })
-        local told = follows("")
+        local told = follows(session, "")
         local long, stops = ("x"):rep(4000), {}
         repeat
             local stop = session:watch(("%s/%s%d"):format(folder, long, #stops), function() end)
             stops[#stops + 1] = stop
         until not stop
-        local other = rig.session(server.hosts)
         local first, second = joins(other, long:sub(1, 3900)), joins(other, long)
-        wait_for_list(told, "too_many")
+        hears(told, "too_many")
         for _, stop in ipairs(stops) do stop() end
-        wait_for_list(told, long:sub(1, 3900) .. "= " .. long .. "=")
+        hears(told, long:sub(1, 3900) .. "= " .. long .. "=")
         first:leave()
         second:leave()
-        wait_for_list(told, "")
+        hears(told, "")
         assert.equal(2, session:stats().watches)
     end)
 
-    it('gives "too_many" at once without room for the folder, "closed" of a closed session',
-       function()
+    it('gives "too_many" at once without room for the folder', function()
         local stop
         repeat stop = session:watch(rig.path() .. ("x"):rep(4000), function() end) until not stop
         folder = folder .. ("x"):rep(4000)
         rig.is_refused("too_many", "256 KB", session:members(folder, print))
-        session:close()
-        rig.is_refused("closed", folder, session:members(folder, print))
-    end)
-
-    it("blames the user for bad arguments", function()
-        rig.blames("the folder", function() session:members("relative", print) end)
-        rig.blames("what members calls must be a function", function() session:members(folder) end)
-        assert.equal(0, session:stats().watches)
     end)
 end)
 
 
 describe("members, when connections and sessions are lost", function()
     it("tells once what changed meanwhile, and nothing if nothing did", function()
-        local fragile = rig.fragile(server, { timeout = 20 })
+        local fragile = rig.fragile(server)
         joins(session, "a", "1")
-        local told = followed(fragile.session)
-        wait_for_list(told, "a=1")
+        local told = follows(fragile.session, "a=1")
         fragile.cut()
         joins(session, "b", "2")
-        server:foreign("set %s/a 3", folder)
+        change("set %s/a 3")
         fragile.heal()
-        wait_for_list(told, "a=3 b=2")
+        hears(told, "a=3 b=2")
         fragile.cut()
         fragile.heal()
-        settled()
-        server:foreign("set %s/a 4", folder)
-        wait_for_list(told, "a=4 b=2")
+        caught_up(session)
+        change("set %s/a 4")
+        hears(told, "a=4 b=2")
     end)
 
     it("tells in the next session what changed, and goes on #slow", function()
         local fragile = rig.fragile(server, { timeout = 3 })
         joins(session, "b", "1")
-        local mark, own = follows("b=1"), followed(fragile.session)
-        wait_for_list(own, "b=1")
+        local mark, own = follows(session, "b=1"), follows(fragile.session, "b=1")
         joins(fragile.session, "mark")
-        wait_for_list(own, "b=1 mark=")
-        wait_for_list(mark, "b=1 mark=")
+        hears(own, "b=1 mark=")
+        hears(mark, "b=1 mark=")
         local bytes = fragile.session:stats().watch_bytes
-        expire(fragile, mark, "b=1", function() server:foreign("set %s/b 2", folder) end)
-        wait_for_list(own, "b=2 mark=")
+        expire(fragile, mark, "b=1", function() change("set %s/b 2") end)
+        hears(own, "b=2 mark=")
         assert.equal(bytes, fragile.session:stats().watch_bytes)
-        server:foreign("set %s/b 3", folder)
-        wait_for_list(own, "b=3 mark=")
-    end)
-
-    it("tells that a member's process is gone, when its session has ended #slow", function()
-        local told = follows("")
-        local fragile = rig.fragile(server, { timeout = 3 })
-        joins(fragile.session, "a")
-        wait_for_list(told, "a=")
-        fragile.cut()
-        wait_for_list(told, "")
-        assert.same({ "", "a=", "" }, told)
-        fragile.heal()
+        change("set %s/b 3")
+        hears(own, "b=3 mark=")
     end)
 end)
 
@@ -849,42 +631,34 @@ end)
 describe("what may not be read", function()
     before_each(function() session = rig.session(server.hosts, { timeout = 1 }) end)
 
-    it("is told of by its name alone, and with its data when it may be #server #slow", function()
-        server:foreign("create %s '' create %s/a x create %s/b y hide %s/b", folder, folder,
-                       folder, folder)
-        local told = follows("a=x b=nil")
-        server:foreign("show %s/b", folder)
-        wait_for_list(told, "a=x b=y")
-        settled()
-        assert.equal(2, #told)
-    end)
-
-    it('as a folder gives "auth", and the list when it may be #server #slow', function()
-        server:foreign("create %s '' create %s/a x hide %s", folder, folder, folder)
-        local told = follows("auth")
-        server:foreign("show %s", folder)
-        wait_for_list(told, "a=x")
-        server:foreign("hide %s", folder)
-        wait_for_list(told, "auth")
-        settled()
-        assert.equal(3, #told)
+    it('is told as "auth", or by its name alone, until it may be #server #slow', function()
+        change("create %s '' create %s/a x create %s/b y hide %s/b hide %s")
+        local told = follows(session, "auth")
+        change("show %s")
+        hears(told, "a=x b=nil")
+        change("show %s/b")
+        hears(told, "a=x b=y")
+        change("hide %s")
+        hears(told, "auth")
+        caught_up(session)
+        assert.equal(4, #told)
     end)
 
     it("keeps a member that left until its node may be removed #server #slow", function()
-        local told = followed(rig.session(server.hosts))
+        local told = followed(other, folder)
         local member = joins(session, "a")
-        wait_for_list(told, "a=")
-        server:foreign("hide %s", folder)
+        hears(told, "a=")
+        change("hide %s")
         member:leave()
-        settled()
+        caught_up(session)
         assert.equal(1, session:stats().watches)
-        server:foreign("show %s", folder)
-        wait_for_list(told, "")
-        rig.wait_for("no watch", function() return session:stats().watches == 0 end)
+        change("show %s")
+        hears(told, "")
+        rig.counts(session, { watches = 0 })
     end)
 
     it('gives "auth" to who joins #server', function()
-        server:foreign("create %s '' hide %s", folder, folder)
+        change("create %s '' hide %s")
         rig.is_refused("auth", folder, session:join(folder, { name = "a" }))
         assert.equal(0, session:stats().watches)
     end)

@@ -6,9 +6,7 @@ local zklock = require "zklock"
 
 local server, path, one, two
 
-local function foreign(...) return server:foreign(...) end
-
-local hold, code_of = rig.hold, rig.code_of
+local hold, code_of, released = rig.hold, rig.code_of, rig.released
 
 -- Mutexes on path-a, path-b…
 local function mutexes(session, names)
@@ -23,11 +21,7 @@ local function nodes() return #server:nodes(path) end
 
 local function nodes_are(count) server:wait_for_nodes(path, count) end
 
-before_each(function()
-    server, path = rig.shared(), rig.path()
-    one, two = rig.session(server.hosts), rig.session(server.hosts)
-end)
-
+before_each(function() server, path, one, two = rig.begin(2) end)
 after_each(rig.close_sessions)
 
 
@@ -35,73 +29,50 @@ describe("a multi-lock", function()
     it("is had with all its parts, by one lease with one token", function()
         local lease = hold(multi(one, "abc"))
         assert.equal(3, nodes())
-        assert.equal("held", lease:state())
         assert.is_true(lease:check(20))
-        assert.is_true(lease:remaining() > 0)
         for name in ("abc"):gmatch(".") do
             local queue = assert(two:mutex(path .. "/" .. name):queue())
             assert.equal(lease.token, queue[1].token)
             assert.equal("busy", code_of(two:mutex(path .. "/" .. name), 0))
         end
-        assert.is_true(lease:release{ wait = 20 })
+        released(lease)
         assert.equal(0, nodes())
-        assert.equal("released", lease:state())
-        assert.equal("released", (select(3, lease:release())))
     end)
 
     it("of one part, or of sides of read-write locks, is one too", function()
-        hold(multi(one, "a")):release{ wait = 20 }
+        rig.used(multi(one, "a"))
         local rw, other = one:rwlock(path .. "/r"), two:rwlock(path .. "/r")
         local lease = hold(one:multi{ rw:read(), one:rwlock(path .. "/w"):write() })
         hold(other:read()):release()
         assert.equal("busy", code_of(other:write(), 0))
         assert.equal("busy", code_of(two:rwlock(path .. "/w"):read(), 0))
-        assert.equal("unsupported", (select(3, lease:downgrade())))
-        assert.is_true(lease:release{ wait = 20 })
+        rig.is_refused("unsupported", nil, lease:downgrade())
+        released(lease)
     end)
 
     it("is had by nobody in part: it waits for the last", function()
-        local held = hold(two:mutex(path .. "/b"))
-        local queued, lease = 0, nil
-        zklock.run(function()
-            local options = { timeout = 10, on_queued = function() queued = queued + 1 end }
-            lease = hold(multi(one, "abc"), options)
-        end, function()
-            rig.wait_for("the place in line", function() return queued == 1 end)
+        local held = rig.held_by_another(server, path .. "/b")
+        assert.same({ 1 }, rig.line_up({ multi(one, "abc") }, function(order)
             nodes_are(4)
             assert.equal("busy", code_of(two:mutex(path .. "/a"), 0))
-            assert.is_nil(lease)
+            assert.same({}, order)
             held:release()
-        end)
-        assert.equal("held", lease:state())
-        assert.equal(1, queued)
+        end))
     end)
 
     it("is in line before whoever comes later, in every line", function()
-        local order, held = {}, hold(two:mutex(path .. "/b"))
+        local held = rig.held_by_another(server, path .. "/b")
         local locks = { multi(one, "ab"), two:mutex(path .. "/a"), multi(two, "ba"),
                         one:mutex(path .. "/b") }
-        rig.run(4, function(n)
-            nodes_are(({ 1, 3, 4, 6 })[n])
-            hold(locks[n], { timeout = 20, owner = n }):release()
-            order[#order + 1] = n
-        end, function()
+        assert.same({ 1, 2, 3, 4 }, rig.line_up(locks, function()
             nodes_are(7)
             held:release()
-        end)
-        assert.same({ 1, 2, 3, 4 }, order)
+        end))
     end)
 
     it("in opposite orders does not deadlock", function()
-        local names, alone = { "abc", "cba", "bca", "cab" }, rig.alone()
-        rig.run(4, function(n)
-            local lock = multi(n % 2 == 0 and one or two, names[n])
-            for _ = 1, 10 do
-                local lease = assert(lock:acquire{ timeout = 30, owner = n })
-                alone()
-                lease:release()
-            end
-        end)
+        rig.never_two({ multi(two, "abc"), multi(one, "cba"), multi(two, "bca"),
+                        multi(one, "cab") }, 10)
         nodes_are(0)
     end)
 
@@ -114,11 +85,7 @@ describe("a multi-lock", function()
 
     it("that is not had in time leaves nothing, and is told once", function()
         hold(two:mutex(path .. "/b"))
-        local lock = multi(one, "abc")
-        local seconds, lease, _, code = rig.timed(lock.acquire, lock, 0.2)
-        assert.is_nil(lease)
-        assert.equal("timeout", code)
-        assert.is_true(seconds >= 0.2 and seconds < 10)
+        assert.equal("timeout", (rig.takes(0.2, 10, code_of, multi(one, "abc"), 0.2)))
         nodes_are(1)
     end)
 
@@ -128,23 +95,6 @@ describe("a multi-lock", function()
         assert.equal("busy", code_of(multi(one, "abc"), 0))
         assert.equal(before, one:stats().creates)
         hold(multi(one, "ac"), 0)
-    end)
-
-    it("goes with the scope, and with the session", function()
-        local lock = multi(one, "ab")
-        assert.is_true(lock:with(5, function(lease) assert.is_true(lease:held()) end))
-        nodes_are(0)
-        hold(lock)
-        one:close()
-        nodes_are(0)
-    end)
-
-    it("is given up with all else of its owner", function()
-        local lease = hold(multi(one, "abc"), { owner = "me" })
-        hold(one:mutex(path .. "/d"), { owner = "me" })
-        assert.equal(2, one:release_all("me"))
-        nodes_are(0)
-        assert.equal("released", lease:state())
     end)
 
     it("would wait for its own owner, if he held a part", function()
@@ -169,7 +119,7 @@ describe("a multi-lock", function()
         local again = hold(mutex)
         assert.equal("unsupported", (select(3, mutex:condition("c"):wait(again, 1))))
         assert.equal("held", lease:state())
-        lease:release{ wait = 20 }
+        released(lease)
         assert.equal("unsupported", (select(3, mutex:condition("c"):wait(again, 1))))
         assert.is_true(again:check(5))
     end)
@@ -180,7 +130,7 @@ describe("a multi-lock", function()
         assert.same({ true, { 0 } }, { lease:guard{ { "create", store, "1" } } })
         rig.is_refused("conflict", "write 2, check",
                        lease:guard{ { "set", store, "2" }, { "check", store, 9 } })
-        foreign("delete %s", server:nodes(path)[2])
+        server:foreign("delete %s", server:nodes(path)[2])
         assert.equal("lost", (select(3, lease:guard{ { "set", store, "2" } })))
         assert.equal("1", (one:get(store)))
     end)
@@ -217,9 +167,9 @@ end)
 
 describe("a multi-lock that loses a part", function()
     it("is lost, and gives up the others", function()
-        local lease, told = hold(multi(one, "abc")), {}
-        lease:on_lost(function(_, state) told[#told + 1] = state end)
-        foreign("delete %s", server:nodes(path)[2])
+        local lease = hold(multi(one, "abc"))
+        local told = rig.told(lease)
+        server:foreign("delete %s", server:nodes(path)[2])
         assert.equal("lost", (select(3, lease:check(20))))
         assert.equal("lost", lease:state())
         one:dispatch()
@@ -233,16 +183,14 @@ describe("a multi-lock that loses a part", function()
         local held, queued = hold(two:mutex(path .. "/b")), 0
         zklock.run(function()
             local options = { timeout = 20, on_queued = function() queued = queued + 1 end }
-            local lease = hold(multi(one, "abc"), options)
-            assert.is_true(lease:check(20))
+            assert.is_true(hold(multi(one, "abc"), options):check(20))
         end, function()
             for n, victim in ipairs{ "a", "b", "c" } do
-                rig.wait_for("the place in line", function()
-                    return queued == n and nodes() == 4
-                end)
+                rig.wait_for("the place in line", function() return queued == n end)
+                nodes_are(4)
                 for _, node in ipairs(server:nodes(path .. "/" .. victim)) do
                     local id = node:match("_c_(%x+%-%x+%-%x+)"):gsub("-", ""):gsub("^0+", "")
-                    if id == one:id() then foreign("delete %s", node) end
+                    if id == one:id() then server:foreign("delete %s", node) end
                 end
             end
             rig.wait_for("the last place in line", function() return queued == 4 end)
@@ -257,8 +205,7 @@ describe("a multi-lock in trouble #server", function()
     local proxy, session
 
     before_each(function()
-        proxy = rig.proxy_for_test(server.hosts)
-        session = rig.session(proxy.hosts)
+        session, proxy = rig.behind_proxy(server.hosts)
     end)
 
     for _, fault in ipairs{ "drop-reply multi 1", "drop-request multi 1", "cut-after multi 1",
@@ -269,7 +216,7 @@ describe("a multi-lock in trouble #server", function()
             assert.is_true(session:stats().reconnects > 0)
             nodes_are(3)
             assert.is_true(lease:check(20))
-            assert.is_true(lease:release{ wait = 10 })
+            released(lease)
             nodes_are(0)
         end)
     end
@@ -282,24 +229,8 @@ describe("a multi-lock in trouble #server", function()
         assert.equal(0, nodes())
     end)
 
-    it("ends with the session, holding or waiting #slow", function()
-        local short = rig.session(proxy.hosts, { timeout = 3 })
-        hold(two:mutex(path .. "/z"))
-        local lease = hold(multi(short, "abc"))
-        proxy:command("refuse")
-        zklock.run(function()
-            assert.equal("expired", code_of(multi(short, "xyz"), { timeout = 20, owner = 2 }))
-        end, function()
-            nodes_are(7)
-            proxy:command("blackhole")
-            rig.wait_for("the end", function() return lease:state() == "lost" end)
-            nodes_are(1)
-            proxy:pass()
-        end)
-    end)
-
     it("takes two flights: one transaction, then a list and a get of each part", function()
-        hold(multi(session, "abc")):release{ wait = 20 } -- the parents are there
+        rig.used(multi(session, "abc")) -- the parents are there
         proxy:command("delay 100")
         proxy:reset()
         hold(multi(session, "abc"))
@@ -346,7 +277,7 @@ describe("what a multi-lock is made of", function()
         rig.is_refused("conflict", ('this session uses %s/b as a mutex with order = "turns": take '
             .. 'this lock in a second session, each of the two with token = "turns"'):format(path),
             both:acquire(5))
-        lease:release{ wait = 20 }
+        released(lease)
         hold(two:multi{ numbered(two, "a"), numbered(two, "b") })
     end)
 
@@ -383,8 +314,8 @@ describe("what a multi-lock is made of", function()
     end)
 
     it("says when the server refuses one of them, and leaves nothing #server", function()
-        assert(hold(one:mutex(path .. "/a")):release{ wait = 20 })
-        foreign("create %s/p x protect %s/p", path, path)
+        rig.used(one:mutex(path .. "/a"))
+        server:foreign("create %s/p x protect %s/p", path, path)
         for _, refuses in ipairs{ "/p/below", "/p" } do
             local parts = { one:mutex(path .. "/a"), one:mutex(path .. refuses) }
             assert.equal("auth", code_of(one:multi(parts), 5))

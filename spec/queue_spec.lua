@@ -73,25 +73,21 @@ describe("queue()", function()
     end)
 
     it("shows everybody in order of arrival, and who holds", function()
-        local sessions, queue = {}, nil
-        rig.run(4, function(n)
+        local sessions, locks, queue = {}, {}, nil
+        for n = 1, 4 do
             sessions[n] = rig.session(server.hosts, { identity = "s" .. n })
-            server:wait_for_nodes(path, n - 1)
-            local lease = hold(sessions[n]:mutex(path))
-            if n == 1 then
-                server:wait_for_nodes(path, 4)
-                queue = sessions[2]:mutex(path):queue()
-            end
+            locks[n] = sessions[n]:mutex(path)
+        end
+        local lease = hold(table.remove(locks, 1))
+        rig.line_up(locks, function()
+            queue = locks[1]:queue()
             lease:release()
         end)
         assert.equal(4, #queue)
         for n, entry in ipairs(queue) do
-            assert.equal(n, entry.position)
-            assert.equal("s" .. n, entry.identity)
+            assert.same({ n, "s" .. n, n == 1, n == 2, sessions[n]:id() },
+                        { entry.position, entry.identity, entry.held, entry.mine, entry.session })
             assert.is_nil(entry.data)
-            assert.equal(n == 1, entry.held)
-            assert.equal(n == 2, entry.mine)
-            assert.equal(sessions[n]:id(), entry.session)
             if n > 1 then assert.is_true(entry.token > queue[n - 1].token) end
         end
     end)
@@ -114,27 +110,25 @@ describe("queue()", function()
     end)
 
     it("leaves out who went between the list and the look #server", function()
-        local proxy = rig.proxy_for_test(server.hosts)
-        local far = rig.session(proxy.hosts, { timeout = 10 }):mutex(path)
-        local lease = assert(lock:acquire(20))
+        local other, proxy = rig.behind_proxy(server.hosts, { timeout = 10 })
+        local far, lease = other:mutex(path), hold(lock)
         local gets, queue = far.session:stats().gets, nil
         proxy:command("hold getData 1")
         zklock.run(function() queue = assert(far:queue(20)) end, function()
             rig.wait_for("the look", function() return far.session:stats().gets > gets end)
-            assert.is_true(lease:release{ wait = 20 })
+            rig.released(lease)
             proxy:command("flow")
         end)
         assert.same({}, queue)
     end)
 
     it("ends at its deadline when the server is silent #server #clock", function()
-        local proxy = rig.proxy_for_test(server.hosts)
-        local far = rig.session(proxy.hosts, { timeout = 10 }):mutex(path)
+        local other, proxy = rig.behind_proxy(server.hosts, { timeout = 10 })
+        local far = other:mutex(path)
         proxy:command("blackhole")
         for _, seconds in ipairs{ 0, 0.2 } do
-            local took, _, _, code = rig.timed(far.queue, far, seconds)
+            local _, _, code = rig.takes(0, seconds + 5, far.queue, far, seconds)
             assert.equal("timeout", code)
-            assert.is_true(took < seconds + 5, took)
         end
     end)
 
@@ -144,7 +138,7 @@ describe("queue()", function()
         rig.run(owners, function(n)
             assert.equal("closed", rig.code_of(waiting:mutex(path), { owner = n }))
         end, function()
-            rig.wait_for("all", function() return waiting:stats().waits == owners end)
+            rig.waiting(waiting, owners)
             local queue = lock:queue(10)
             waiting:close()
             assert.equal(owners + 1, #queue)
@@ -208,24 +202,20 @@ describe("another client's node", function()
     end)
 
     it("that is changed goes on to block, and wakes nobody (PIT-05)", function()
+        local session = lock.session
         foreign("create %s/lock-0000000000 ''", path)
-        local got
-        zklock.run(
-            function() got = lock:acquire(20) end,
-            function()
-                rig.wait_for("we wait", function() return lock.session:stats().watches == 2 end)
-                for round = 1, 2 do
-                    local before = lock.session:stats().gets
-                    foreign("set %s/lock-0000000000 new", path)
-                    rig.wait_for("watched again", function()
-                        local stats = lock.session:stats()
-                        return stats.gets > before and stats.in_flight == 0
-                    end)
-                    assert(not got, round)
-                end
-                foreign("delete %s/lock-0000000000", path)
-            end)
-        assert.is_truthy(got)
+        assert.is_truthy(rig.wait_while(lock, { timeout = 20 }, function()
+            rig.wait_for("we watch", function() return session:stats().watches == 2 end)
+            local grants = session:stats().grants
+            for _ = 1, 2 do
+                local before = session:stats().gets
+                foreign("set %s/lock-0000000000 new", path)
+                rig.wait_for("another look", function() return session:stats().gets > before end)
+                rig.settled(session)
+                assert.equal(grants, session:stats().grants)
+            end
+            foreign("delete %s/lock-0000000000", path)
+        end))
     end)
 
     it("goes with its session when that client crashes (REQ-08) #server #slow", function()
@@ -234,48 +224,42 @@ describe("another client's node", function()
         assert.is_truthy(name:find("^lock%-%d+$"))
     end)
 
+    -- A waiter behind the lease, in a session of its own; during(that session), which watches so
+    -- many nodes, and has no grant until the lease is released.
+    local function is_not_had(lease, watches, during)
+        local own = rig.session(server.hosts)
+        local got = rig.wait_while(own:mutex(path), { timeout = 20 }, function()
+            rig.wait_for("watched", function() return own:stats().watches == watches end)
+            during(own)
+            assert.equal(0, own:stats().grants)
+            lease:release()
+        end)
+        assert.equal("held", got:state())
+        assert.is_true(got:check(20))
+    end
+
     it("in the middle that goes lets nobody overtake (BUG-12)", function()
-        local lease, got = hold(lock, 5), nil
-        local name = "lock-0000000005" -- behind the holder, before who comes next
+        local lease, name = hold(lock, 5), "lock-0000000005" -- behind the holder
         foreign(("create %s/x '' delete %s/x "):rep(5):gsub("%%s", path) ..
                 "create %s/%s ''", path, name)
-        local other = rig.session(server.hosts):mutex(path)
-        zklock.run(
-            function() got = other:acquire(20) end,
-            function()
-                rig.wait_for("three", function() return #lock:queue() == 3 end)
-                assert.equal(name, lock:queue()[2].name)
-                rig.wait_for("watched", function() return other.session:stats().watches == 3 end)
-                foreign("delete %s/%s", path, name)
-                rig.wait_for("it heard", function()
-                    local stats = other.session:stats()
-                    return stats.events >= 1 and stats.in_flight == 0
-                end)
-                assert(not got, "two hold")
-                lease:release()
-            end)
-        assert.equal("held", got:state())
+        is_not_had(lease, 3, function(own)
+            assert.equal(3, #lock:queue())
+            assert.equal(name, lock:queue()[2].name)
+            foreign("delete %s/%s", path, name)
+            rig.wait_for("it heard", function() return own:stats().events >= 1 end)
+            rig.settled(own)
+        end)
     end)
 
     it("is not needed to lose a place: a waiter whose node was deleted queues again (Menagerie)",
        function()
-        local lease, got = hold(lock, 5), nil
-        local other = rig.session(server.hosts):mutex(path)
-        zklock.run(
-            function() got = other:acquire(20) end,
-            function()
-                rig.wait_for("two", function() return #lock:queue() == 2 end)
-                rig.wait_for("watched", function() return other.session:stats().watches == 2 end)
-                local name = lock:queue()[2].name
-                foreign("delete %s/%s", path, name)
-                rig.wait_for("again two", function()
-                    local queue = lock:queue()
-                    return #queue == 2 and queue[2].name ~= name
-                end)
-                assert(not got, "granted without a node")
-                lease:release()
+        is_not_had(hold(lock, 5), 2, function()
+            local name = lock:queue()[2].name
+            foreign("delete %s/%s", path, name)
+            rig.wait_for("again two", function()
+                local queue = lock:queue()
+                return #queue == 2 and queue[2].name ~= name
             end)
-        assert.equal("held", got:state())
-        assert.is_true(got:check(20))
+        end)
     end)
 end)

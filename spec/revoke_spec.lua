@@ -4,7 +4,7 @@
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
-local server, path, one, two
+local server, path, one, two, lock, other
 
 local hold = rig.hold
 
@@ -23,45 +23,41 @@ local function hears(heard)
 end
 
 before_each(function()
-    server, path = rig.shared(), rig.path()
-    one, two = rig.session(server.hosts), rig.session(server.hosts)
+    server, path, one, two = rig.begin(2)
+    lock, other = one:mutex(path), two:mutex(path)
 end)
-
 after_each(rig.close_sessions)
 
 
 describe("lock:revoke", function()
     it("is heard by the holder, which may give way", function()
-        local lock = two:mutex(path)
         zklock.run(function()
-            local lease = hold(one:mutex(path))
+            local lease = hold(lock)
             lease:on_revoke(function(of) of:release() end)
-            rig.wait_for("the wish", function() return lease:state() == "released" end)
+            rig.becomes(lease, "released")
         end, function()
-            rig.wait_for("the holder", function() return #server:nodes(path) == 1 end)
-            assert.equal(1, lock:revoke(5))
-            hold(lock)
+            server:wait_for_nodes(path, 1)
+            assert.equal(1, other:revoke(5))
+            hold(other)
         end)
     end)
 
     it("leaves it to the holder", function()
-        local lease = hold(one:mutex(path))
+        local lease = hold(lock)
         local heard = listen(lease)
-        assert.equal(1, two:mutex(path):revoke())
+        assert.equal(1, other:revoke())
         hears(heard)
         assert.equal("held", lease:state())
         assert.is_true(lease:check(20))
-        local entry = two:mutex(path):queue()[1]
-        assert.is_true(entry.revoked)
-        assert.is_true(entry.held)
+        local entry = other:queue()[1]
+        assert.same({ true, true }, { entry.revoked, entry.held })
     end)
 
     it("is heard once, by every hold of the owner", function()
-        local lock = one:mutex(path)
         local first, second = hold(lock), hold(lock)
         local heard = { listen(first), listen(second), listen(second) }
-        assert.equal(1, two:mutex(path):revoke())
-        assert.equal(1, two:mutex(path):revoke())
+        assert.equal(1, other:revoke())
+        assert.equal(1, other:revoke())
         for _, each in ipairs(heard) do hears(each) end
         assert.is_true(first:check(20)) -- the second wish has come, too
         one:dispatch()
@@ -69,10 +65,9 @@ describe("lock:revoke", function()
     end)
 
     it("is heard by who asks later, and not by a released lease", function()
-        local lock = one:mutex(path)
         local first, second = hold(lock), hold(lock)
         local heard = listen(first)
-        two:mutex(path):revoke()
+        other:revoke()
         hears(heard)
         assert.equal(1, listen(second).count)
         first:release()
@@ -82,14 +77,14 @@ describe("lock:revoke", function()
     end)
 
     it("before the holder watches its node is seen when it does", function()
-        local lease = hold(one:mutex(path)) -- granted at once: it watches from its first beat
-        assert.equal(1, two:mutex(path):revoke())
+        local lease = hold(lock) -- granted at once: it watches from its first beat
+        assert.equal(1, other:revoke())
         hears(listen(lease))
     end)
 
     it("of a waiter is seen when it holds", function()
-        local first = hold(one:mutex(path))
-        local lease = rig.wait_while(two:mutex(path), { timeout = 10 }, function()
+        local first = hold(lock)
+        local lease = rig.wait_while(other, { timeout = 10 }, function()
             local nodes = server:nodes(path)
             table.sort(nodes, function(a, b) return a:sub(-10) < b:sub(-10) end)
             server:foreign("set %s __REVOKE__", nodes[2])
@@ -99,36 +94,35 @@ describe("lock:revoke", function()
     end)
 
     it("of a lock that was taken anew is not heard again", function()
-        local lock = one:mutex(path)
         local lease = hold(lock)
-        two:mutex(path):revoke()
+        other:revoke()
         hears(listen(lease))
-        assert.is_true(lease:release{ wait = 20 })
-        local heard = listen(hold(lock))
-        assert.equal(0, heard.count)
+        rig.released(lease)
+        assert.equal(0, listen(hold(lock)).count)
     end)
 
     it("asks all readers, and not who waits behind them", function()
-        local rw, other = one:rwlock(path), two:rwlock(path)
-        local heard = { listen(hold(rw:read(), { owner = 1 })), listen(hold(other:read())) }
-        local writer = rig.wait_while(other:write(), { timeout = 10 }, function()
-            assert.equal(2, other:write():revoke(5))
-            hears(heard[1])
-            hears(heard[2])
-            rig.kept[1]:release()
-            rig.kept[2]:release()
+        local rw, theirs = one:rwlock(path), two:rwlock(path)
+        local leases = { hold(rw:read(), { owner = 1 }), hold(theirs:read()) }
+        local heard = { listen(leases[1]), listen(leases[2]) }
+        local writer = rig.wait_while(theirs:write(), { timeout = 10 }, function()
+            assert.equal(2, theirs:write():revoke(5))
+            for n = 1, 2 do
+                hears(heard[n])
+                leases[n]:release()
+            end
         end)
         assert.equal(0, listen(writer).count)
     end)
 
     it("finds nobody, and says how many", function()
-        assert.equal(0, one:mutex(path):revoke())
-        hold(one:mutex(path)):release{ wait = 20 }
-        assert.equal(0, one:mutex(path):revoke())
+        assert.equal(0, lock:revoke())
+        rig.used(lock)
+        assert.equal(0, lock:revoke())
     end)
 
     it("by other clients' means is heard, other words are not", function()
-        local lease = hold(one:mutex(path))
+        local lease = hold(lock)
         local heard = listen(lease)
         local node = server:nodes(path)[1]
         server:foreign("set %s __REVOKE_", node)
@@ -145,9 +139,8 @@ describe("lock:revoke", function()
     end)
 
     it("outlives an answer that is lost #server", function()
-        local proxy = rig.proxy_for_test(server.hosts)
-        local heard = listen(hold(one:mutex(path)))
-        local asks = rig.session(proxy.hosts)
+        local asks, proxy = rig.behind_proxy(server.hosts)
+        local heard = listen(hold(lock))
         for _, fault in ipairs{ "drop-request", "drop-reply" } do
             proxy:command("%s setData 1", fault)
             assert.equal(1, asks:mutex(path):revoke(20))
@@ -159,16 +152,13 @@ describe("lock:revoke", function()
     it("says when the server refuses, and ends in time #server #clock", function()
         local owner = rig.session(server.hosts, { auth = "digest:one:pw", acl = "read" })
         hold(owner:mutex(path))
-        rig.is_refused("auth", nil, two:mutex(path):revoke(5))
-        local seconds, _, _, ends = rig.timed(function() return two:mutex(path):revoke(0) end)
+        rig.is_refused("auth", nil, other:revoke(5))
+        local _, _, ends = rig.takes(0, 5, other.revoke, other, 0)
         assert(ends == "timeout" or ends == "auth", ends) -- whichever is sooner
-        assert.is_true(seconds < 5)
     end)
-end)
 
-
-describe("a writer that is revoked while it becomes a reader", function()
-    it("hears it: its node is replaced only as it knows it #server", function()
+    it("of a writer that becomes a reader, which hears it: its node is replaced only as it " ..
+       "knows it #server", function()
         local session, proxy = rig.behind_proxy(server.hosts)
         local writer = hold(session:rwlock(path):write())
         local heard = listen(writer)

@@ -10,10 +10,11 @@ local runtime = require "zklock.runtime"
 local zklock = require "zklock"
 
 local now = runtime.now
+local unpack = table.unpack or unpack -- luacheck: globals unpack
 
 local rig = {}
 local opened = {} -- sessions
-local proxies = {} -- of the test that runs
+local proxies, servers = {}, {} -- of the test that runs
 local folders = { os.getenv "ZK_DIR" } -- of the servers that were started
 
 local LUA = os.getenv("ZKLOCK_LUA") or "lua5.4"
@@ -117,12 +118,22 @@ function rig.timed(fn, ...)
 end
 
 
+--- What fn(...) gives, which has to take from `least` to less than `most` seconds.
+function rig.takes(least, most, fn, ...)
+    local function judge(seconds, ...)
+        if seconds < least or seconds >= most then error(("it took %.2f s"):format(seconds), 2) end
+        return ...
+    end
+    return judge(rig.timed(fn, ...))
+end
+
+
 --- zklock.run() of `count` tasks fn(n), and of the functions behind them.
 function rig.run(count, fn, ...)
     local tasks = {}
     for n = 1, count do tasks[n] = function() return fn(n) end end
     for _, last in ipairs{ ... } do tasks[#tasks + 1] = last end
-    zklock.run((table.unpack or unpack)(tasks)) -- luacheck: globals unpack
+    zklock.run(unpack(tasks))
 end
 
 
@@ -154,6 +165,14 @@ function rig.is_refused(code, text, result, message, why)
     if why ~= code then error(("%s, not %s: %s"):format(why, code, message), 2) end
     must_have(text, message, 2)
     return message
+end
+
+
+--- What fn(...) raises, unchanged.
+function rig.raised(fn, ...)
+    local ok, problem = pcall(fn, ...)
+    if ok then error("it raises nothing", 2) end
+    return problem
 end
 
 
@@ -215,6 +234,13 @@ function rig.server_at(path, number)
     rig.shell("perl spec/fault/counter.pl %s/1/data %s %d", self.dir, path, number)
     self:restart()
     return self
+end
+
+
+--- The same, or a server as it is, for one test: rig.close_sessions() stops it.
+function rig.server_for_test(path, number)
+    servers[#servers + 1] = path and rig.server_at(path, number) or rig.server()
+    return servers[#servers]
 end
 
 
@@ -288,14 +314,17 @@ function Memory:wait_for_nodes(path, count)
 end
 
 
+--- The server in memory of that name.
+function rig.memory(name)
+    return setmetatable({ hosts = "memory:" .. name, memory = zklock.memory(name) }, Memory)
+end
+
+
 local has_parent = false
 
 --- The server that most specs share: `make test-lua` runs them under one.
 function rig.shared()
-    if rig.in_memory then
-        local memory = zklock.memory "spec"
-        return setmetatable({ hosts = "memory:spec", memory = memory }, Memory)
-    end
+    if rig.in_memory then return rig.memory "spec" end
     local hosts, dir = os.getenv("ZK_HOSTS"), os.getenv("ZK_DIR")
     if not hosts then error("run the specs with make test-lua, or under rig/zookeeper run --") end
     local server = setmetatable({ dir = dir, hosts = hosts }, Server)
@@ -406,6 +435,12 @@ end
 --- How many watches the server has.
 function Server:watches()
     return tonumber(self:ask("wchs"):match("Total watches:(%d+)"))
+end
+
+
+--- Waits until there are no more of them.
+function Server:wait_for_watches(count)
+    rig.wait_for(count .. " watches", function() return self:watches() <= count end)
 end
 
 
@@ -558,10 +593,16 @@ function Proxy:pass()
 end
 
 
---- Cuts the session off, and does not let it connect again. Nothing is dispatched meanwhile.
-function Proxy:break_off(session)
+--- Cuts all off, and lets nobody connect.
+function Proxy:shut()
     self:command("refuse")
     self:command("cut")
+end
+
+
+--- Cuts the session off, and does not let it connect again. Nothing is dispatched meanwhile.
+function Proxy:break_off(session)
+    self:shut()
     rig.wait_apart("suspended", function() return session:state() == "suspended" end)
 end
 
@@ -668,10 +709,60 @@ function rig.session(hosts, options)
 end
 
 
+--- So many of them, in a list.
+function rig.sessions(count, hosts, options)
+    local list = {}
+    for n = 1, count do list[n] = rig.session(hosts, options) end
+    return list
+end
+
+
 --- A session behind a proxy of the test's own; and the proxy.
 function rig.behind_proxy(hosts, options)
     local proxy = rig.proxy_for_test(hosts)
     return rig.session(proxy.hosts, options), proxy
+end
+
+
+--- Waits until a session or a lease says that it is in that state.
+function rig.becomes(one, state, seconds)
+    rig.wait_for(state, function() return one:state() == state end, seconds)
+end
+
+
+--- Waits until so many acquires of the session have begun to wait; of a multi-lock each part.
+function rig.waiting(session, count)
+    rig.wait_for(count .. " waits", function() return session:stats().waits == count end)
+end
+
+
+--- Waits until all that these sessions asked for is answered.
+function rig.settled(...)
+    for _, session in ipairs{ ... } do
+        rig.wait_for("all answers", function() return session:stats().in_flight == 0 end)
+    end
+end
+
+
+--- Waits until the session's stats() have these: { watches = 2, in_flight = 0 }.
+function rig.counts(session, expected)
+    rig.wait_for(rig.literal(expected), function()
+        local stats = session:stats()
+        for name, count in pairs(expected) do
+            if stats[name] ~= count then return false end
+        end
+        return true
+    end)
+end
+
+
+--- Waits until all that has happened at the server has come to these sessions, and is told.
+function rig.caught_up(...)
+    for _, session in ipairs{ ... } do
+        rig.wait_for("an answer", function() return session:get("/", 5) end)
+        rig.settled(session)
+        session:dispatch()
+    end
 end
 
 
@@ -686,14 +777,108 @@ function rig.at_rest(...)
 end
 
 
---- Ends what the test opened: sessions, leases, proxies.
+--- Ends what the test opened: sessions, leases, proxies, servers.
 function rig.close_sessions()
     for _, proxy in ipairs(proxies) do
         if running[proxy] or rig.in_memory then proxy:pass() end
     end
     for _, session in ipairs(opened) do session:close() end
     for _, proxy in ipairs(proxies) do Servant.stop(proxy) end
-    opened, proxies, rig.kept = {}, {}, {}
+    for _, server in ipairs(servers) do server:stop() end
+    opened, proxies, servers, rig.kept = {}, {}, {}, {}
+end
+
+
+-- --- locks ---------------------------------------------------------------------------
+
+local function mutex_with(given)
+    return function(session, path, reentrant)
+        local options = { reentrant = reentrant }
+        for name, value in pairs(given) do options[name] = value end
+        return session:mutex(path, options)
+    end
+end
+
+
+local function side_of_rwlock(name)
+    return function(session, path, reentrant)
+        local rw = session:rwlock(path, { reentrant = reentrant })
+        return rw[name](rw)
+    end
+end
+
+
+--- By the kind's name: make(session, path, reentrant), which gives a lock of that kind. A
+-- semaphore has one permit, and a multi-lock another part below the path: they are always, or
+-- never, re-entrant.
+rig.kinds = {
+    ["a mutex"] = mutex_with{},
+    ["a mutex in turns"] = mutex_with{ order = "turns" },
+    ["an unfair mutex"] = mutex_with{ order = "none" },
+    ["a kept mutex"] = mutex_with{ keep = 0.5 },
+    ["a write lock"] = side_of_rwlock "write",
+    ["a read lock"] = side_of_rwlock "read",
+    ["a semaphore"] = function(session, path) return session:semaphore(path, 1) end,
+    ["a multi-lock"] = function(session, path)
+        return session:multi{ session:mutex(path), session:mutex(path .. "/second") }
+    end,
+}
+
+-- What keeps a lock of that kind out, if its own kind does not.
+local KEPT_OUT_BY = { ["a read lock"] = "a write lock" }
+
+--- Two locks on a path of which one excludes the other: of that kind is the second one.
+function rig.excluding(kind, first, second, path)
+    return rig.kinds[KEPT_OUT_BY[kind] or kind](first, path), rig.kinds[kind](second, path)
+end
+
+
+-- --- what is told ----------------------------------------------------------------------
+
+--- Watches a node: what is told, as a list of data, codes and "none", which grows; stop(); and what
+-- is told with it, versions and messages.
+function rig.watched(session, path)
+    local told, more = {}, {}
+    local stop = assert(session:watch(path, function(data, version, code)
+        told[#told + 1] = data or code or "none"
+        more[#told] = version
+    end))
+    return told, stop, more
+end
+
+
+local function words_of_members(list)
+    local words = {}
+    for i, each in ipairs(list) do words[i] = each.name .. "=" .. tostring(each.data) end
+    return table.concat(words, " ")
+end
+
+
+--- Follows a folder: what is told, as a list of "name=data ..." and codes, which grows; stop(); and
+-- newest(), the last list as it was told.
+function rig.followed(session, folder)
+    local told, newest = {}, nil
+    local stop = assert(session:members(folder, function(list, _, code)
+        newest = list
+        told[#told + 1] = code or words_of_members(list)
+    end))
+    return told, stop, function() return newest end
+end
+
+
+--- Waits until the last of a list that grows is this, and as many are there.
+function rig.hears(list, last, count)
+    local has_come = rig.eventually(function()
+        return #list >= (count or 1) and list[#list] == last
+    end, 2 * LONG)
+    if has_come then return end
+    error(("waited in vain: %s, after: %s"):format(last, table.concat(list, "; ")), 2)
+end
+
+
+--- Joins a folder; the member.
+function rig.join(session, folder, name, data)
+    return assert(session:join(folder, { name = name, data = data, timeout = 20 }))
 end
 
 
@@ -711,6 +896,12 @@ end
 
 function rig.hold(lock, arg)
     return rig.keep(lock:acquire(arg or 20))
+end
+
+
+--- Another session of the server holds the lock.
+function rig.held_by_another(server, path)
+    return rig.hold(rig.session(server.hosts):mutex(path))
 end
 
 
@@ -735,7 +926,33 @@ function rig.used(lock)
 end
 
 
---- Runs `during` once the acquire waits in line; gives what that gave.
+--- What on_lost tells of a lease, in a list, which grows.
+function rig.told(lease, list)
+    list = list or {}
+    lease:on_lost(function(which, state)
+        assert(which == lease)
+        list[#list + 1] = state
+    end)
+    return list
+end
+
+
+--- The lease is held no more: it is in that state, in whichever way it is asked.
+function rig.is_over(lease, state)
+    local why = select(3, lease:check(20))
+    if lease:state() ~= state or lease:held() or lease:remaining() ~= 0 or why ~= state then
+        error(("it is not over: %s, check gives %s"):format(tostring(lease), tostring(why)), 2)
+    end
+end
+
+
+--- Somebody deletes the first node below a lock's path.
+function rig.delete_node(server, path)
+    server:foreign("delete %s", server:nodes(path)[1])
+end
+
+
+--- Runs `during` once the acquire waits in line; gives what the acquire gave.
 function rig.wait_while(lock, arg, during)
     local queued, lease, message, code
     arg.on_queued = function() queued = true end
@@ -748,12 +965,69 @@ function rig.wait_while(lock, arg, during)
 end
 
 
+-- A wish, a lock or { lock, option = value, … }: the lock, and the options of its acquire.
+local function lock_of(wish, owner, timeout)
+    local options = { owner = owner, timeout = timeout }
+    if wish.acquire then return wish, options end
+    for name, value in pairs(wish) do options[name] = value end
+    options[1] = nil
+    return wish[1], options
+end
+
+
+--- The n-th wish, a lock or { lock, option = value, … }, is owner n's, who comes when the one
+-- before waits in line. Once all wait, fn(order); who has the lock gives it up, after
+-- hold(n, lease), or behind fn if `hold` is true. Gives the order of the grants, by number; who had
+-- none is there by the code; and what on_queued told each.
+function rig.line_up(wishes, fn, hold)
+    local order, told, queued, done = {}, {}, 0, false
+    if hold == true then
+        hold = function() rig.wait_for("the end of fn", function() return done end) end
+    end
+    rig.run(#wishes, function(n)
+        local lock, options = lock_of(wishes[n], n, 60)
+        options.on_queued = function(...)
+            queued = queued + 1
+            told[n] = { ... }
+        end
+        rig.wait_for("turn to come", function() return queued == n - 1 end, 4 * LONG)
+        local lease, _, code = lock:acquire(options)
+        order[#order + 1] = lease and n or code
+        if lease and hold then hold(n, lease) end
+        if lease then lease:release() end
+    end, function()
+        rig.wait_for("the whole line", function() return queued == #wishes end)
+        fn(order)
+        done = true
+    end)
+    assert(queued == #wishes, "on_queued told twice")
+    return order, told
+end
+
+
+--- Each wish is owner n's, who has the lock so many times, for a moment; two never hold.
+function rig.never_two(wishes, times)
+    local alone = rig.alone()
+    rig.run(#wishes, function(n)
+        local lock, options = lock_of(wishes[n], n, 60)
+        for _ = 1, times do assert(lock:with(options, function() alone() end)) end
+    end)
+end
+
+
 local paths = 0
 
 --- A lock path that no other test uses; every spec file has a rig of its own.
 function rig.path()
     paths = paths + 1
     return ("/spec/%d-%.0f-%d"):format(rig.pid, now() * 1e9, paths)
+end
+
+
+--- What most tests begin with: the shared server, a path, and so many sessions.
+function rig.begin(sessions)
+    local server = rig.shared()
+    return server, rig.path(), unpack(rig.sessions(sessions, server.hosts))
 end
 
 

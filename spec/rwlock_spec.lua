@@ -20,8 +20,6 @@ end
 
 local keep, hold, code_of, released = rig.keep, rig.hold, rig.code_of, rig.released
 
-local function no_node() server:wait_for_nodes(path, 0) end
-
 local function nodes_are(count) server:wait_for_nodes(path, count) end
 
 -- "READ" or "WRIT", and the number, of each node.
@@ -33,9 +31,11 @@ local function shape()
 end
 
 
+local function becomes_reader()
+    rig.wait_for("a reader", function() return (shape()[1] or ""):find("READ") end)
+end
 before_each(function()
-    server, path = rig.shared(), rig.path()
-    a, b = rig.session(server.hosts), rig.session(server.hosts)
+    server, path, a, b = rig.begin(2)
     one, other = a:rwlock(path), b:rwlock(path)
 end)
 
@@ -44,55 +44,26 @@ after_each(rig.close_sessions)
 
 describe("a read-write lock", function()
     it("lets readers of every process in together", function()
-        local leases = { hold(one:read()), hold(other:read()), hold(other:read(), { owner = "x" }) }
-        for _, lease in ipairs(leases) do
+        for _, lease in ipairs{ hold(one:read()), hold(other:read()),
+                                hold(other:read(), { owner = "x" }) } do
             assert.equal("held", lease:state())
             assert.is_true(lease:check(20))
         end
         local queue = one:read():queue()
         assert.equal(3, #queue)
         for _, entry in ipairs(queue) do
-            assert.equal("read", entry.kind)
-            assert.is_true(entry.held)
+            assert.same({ "read", true }, { entry.kind, entry.held })
         end
-    end)
-
-    it("keeps everybody out while one writes", function()
-        local writer = hold(one:write())
-        for _, lock in ipairs{ one:read(), one:write(), other:read(), other:write() } do
-            assert.equal("busy", code_of(lock, { timeout = 0, owner = "x" }))
-            assert.equal("timeout", code_of(lock, { timeout = 0.1, owner = "x" }))
-        end
-        local queue = other:write():queue()
-        assert.equal("write", queue[1].kind)
-        assert.is_true(queue[1].held)
-        released(writer)
-        assert.equal("held", hold(other:read(), 0):state())
-    end)
-
-    it("keeps a writer out while somebody reads", function()
-        local reader = hold(one:read())
-        assert.equal("busy", code_of(other:write(), 0))
-        assert.equal("timeout", code_of(other:write(), 0.1))
-        released(reader)
-        assert.equal("held", hold(other:write(), 0):state())
     end)
 
     it("starves nobody: who comes behind a waiting writer waits, also to read", function()
-        local reader, order = hold(one:read()), {}
-        local sides = { other:write(), one:read(), other:write() }
-        rig.run(3, function(n)
-            nodes_are(n)
-            local lease = assert(sides[n]:acquire{ timeout = 20, owner = n })
-            order[#order + 1] = n
-            lease:release()
-        end, function()
-            nodes_are(4)
+        local reader = hold(one:read())
+        local wishes = { other:write(), one:read(), other:write() }
+        assert.same({ 1, 2, 3 }, rig.line_up(wishes, function(order)
             assert.equal("busy", code_of(one:read(), { timeout = 0, owner = "try" }))
             assert.same({}, order)
             reader:release()
-        end)
-        assert.same({ 1, 2, 3 }, order)
+        end))
     end)
 
     it("gives writers tokens that grow, and readers their own", function()
@@ -127,12 +98,11 @@ describe("a read-write lock", function()
         assert.equal(0, wrong)
         assert.equal(48, counter)
         assert.is_true(most > 1, "no two readers were together")
-        no_node()
+        nodes_are(0)
     end)
 
     it("wakes each waiter once: readers wait for the nearest writer", function()
-        local sessions, first = {}, hold(one:write())
-        for n = 1, 4 do sessions[n] = rig.session(server.hosts, { timeout = 60 }) end
+        local sessions, first = rig.sessions(4, server.hosts, { timeout = 60 }), hold(one:write())
         rig.run(50, function(n) -- ten writers in line, then forty readers
             local rw = sessions[n % 4 + 1]:rwlock(path)
             rig.wait_for("turn", function() return #server:nodes(path) >= math.min(n, 11) end)
@@ -149,22 +119,20 @@ describe("a read-write lock", function()
         end
         assert.is_true(lists <= 100, lists .. " lists: one to enter, one to be granted")
         assert.is_true(gets <= 110, gets .. " gets: the own node, and one ahead")
-        no_node()
+        nodes_are(0)
     end)
 
-    it("is entered again by its owner: to read, to write, to read while writing", function()
-        for _, kinds in ipairs{ { "read", "read" }, { "write", "write" }, { "write", "read" } } do
-            local first = hold(one[kinds[1]](one))
-            local creates = a:stats().creates
-            local second = hold(one[kinds[2]](one), 0)
-            assert.equal(first.token, second.token)
-            assert.equal(creates, a:stats().creates)
-            assert.equal(1, #server:nodes(path))
-            released(second)
-            assert.equal("held", first:state())
-            released(first)
-            no_node()
-        end
+    it("is entered again by its owner to read while writing", function()
+        local first = hold(one:write())
+        local creates = a:stats().creates
+        local second = hold(one:read(), 0)
+        assert.equal(first.token, second.token)
+        assert.equal(creates, a:stats().creates)
+        assert.equal(1, #server:nodes(path))
+        released(second)
+        assert.equal("held", first:state())
+        released(first)
+        nodes_are(0)
     end)
 
     it("does not let a reader write: that is would_deadlock at once, and blocks nobody", function()
@@ -176,12 +144,10 @@ describe("a read-write lock", function()
         assert.equal("held", hold(other:read(), 0):state())
     end)
 
-    it("that is not reentrant refuses its owner", function()
+    it("that is not reentrant does not let its writer read", function()
         local rw = a:rwlock(path, { reentrant = false })
-        local lease = hold(rw:write())
-        assert.equal("would_deadlock", code_of(rw:write(), 1))
+        hold(rw:write())
         assert.equal("would_deadlock", code_of(rw:read(), 1))
-        released(lease)
     end)
 
     it("and a mutex on one path are a conflict in one session, and exclude others'", function()
@@ -199,27 +165,13 @@ describe("a read-write lock", function()
     end)
 
     it("works with with(), and says what it is", function()
-        local ok, result = one:write():with(5, function(lease) return lease:state() end)
-        assert.same({ true, "held" }, { ok, result })
+        assert.same({ true, "held", "write" }, { one:write():with(5, function(lease)
+            return lease:state(), one:write():queue()[1].kind
+        end) })
         assert.equal(("zklock.rwlock (%s)"):format(path), tostring(one))
         assert.equal(("zklock.read (%s)"):format(path), tostring(one:read()))
         assert.equal(("zklock.write (%s)"):format(path), tostring(one:write()))
         assert.has_error(function() a:rwlock(path, { reentrant = 1 }) end)
-    end)
-
-    it("is lost to all its holders when the session expires #server #slow", function()
-        local session, proxy = rig.behind_proxy(server.hosts, { timeout = 3 })
-        local rw, told = session:rwlock(path), {}
-        for _, owner in ipairs{ "x", "y" } do
-            local lease = hold(rw:read(), { owner = owner })
-            lease:on_lost(function(_, state) told[#told + 1] = owner .. state end)
-        end
-        proxy:command("blackhole")
-        rig.wait_for("both told", function()
-            table.sort(told)
-            return table.concat(told, " ") == "xlost xsuspect ylost ysuspect"
-        end)
-        no_node()
     end)
 
     it("reads with other clients' readers, and waits for their writers", function()
@@ -289,31 +241,22 @@ describe("a downgrade", function()
     end)
 
     it("lets in the readers that wait, up to the next writer", function()
-        local lease, order = hold(one:write()), {}
-        local sides = { other:read(), one:read(), other:write(), one:read() }
-        rig.run(4, function(n)
-            nodes_are(n)
-            keep(sides[n]:acquire{ timeout = 20, owner = n })
-            order[#order + 1] = n
-        end, function()
-            nodes_are(5)
+        local lease = hold(one:write())
+        local wishes = { other:read(), one:read(), other:write(), one:read() }
+        assert.same({ 1, 2, 3, 4 }, rig.line_up(wishes, function(order)
             assert.is_true(lease:downgrade())
             rig.wait_for("two readers", function() return #order == 2 end)
             table.sort(order)
             assert.same({ 1, 2 }, order)
             released(lease)
-            for n = 2, 3 do released(rig.kept[n]) end
-            rig.wait_for("the writer", function() return order[3] end)
-            released(rig.kept[4])
-        end)
-        assert.same({ 1, 2, 3, 4 }, order)
+        end, true))
     end)
 
     it("comes by itself when the owner goes on to read only", function()
         local writes = hold(one:write())
         local reads = hold(one:read(), 0)
         assert.is_true(writes:release())
-        rig.wait_for("a reader", function() return (shape()[1] or ""):find("READ") end)
+        becomes_reader()
         assert.equal("held", reads:state())
         assert.equal("released", writes:state())
         assert.equal("held", hold(other:read()):state())
@@ -334,27 +277,22 @@ describe("a downgrade", function()
     end)
 
     it("is of a write lease only", function()
-        local function refusal(lease) return (select(3, lease:downgrade())) end
-        local reader = hold(one:read())
-        assert.equal("unsupported", refusal(reader))
-        assert.equal("held", reader:state())
-        released(reader)
-        assert.equal("released", refusal(reader))
-        local lease = hold(one:write())
-        assert.is_true(lease:downgrade())
-        assert.equal("unsupported", refusal(lease))
-        released(lease)
-        local mutex = hold(a:mutex(path .. "/m"))
-        assert.equal("unsupported", refusal(mutex))
-        assert.equal("held", mutex:state())
+        for kind, make in pairs(rig.kinds) do
+            local lease = hold(make(a, rig.path()))
+            assert.equal(kind == "a write lock", lease:downgrade(5) or false)
+            rig.is_refused("unsupported", nil, lease:downgrade(5))
+            assert.equal("held", lease:state())
+            released(lease)
+            assert.equal("released", (select(3, lease:downgrade())))
+        end
     end)
 
     it("of a lease that is lost says so, and makes nothing", function()
         local lease = hold(one:write())
-        foreign("delete %s", server:nodes(path)[1])
+        rig.delete_node(server, path)
         rig.is_refused("lost", nil, lease:downgrade(5))
         assert.equal("lost", lease:state())
-        no_node()
+        nodes_are(0)
     end)
 
     for _, fault in ipairs{ "drop-reply", "drop-request", "cut-after" } do
@@ -369,21 +307,19 @@ describe("a downgrade", function()
             assert.is_true(lease:check(20))
             assert.equal(token, lease.token)
             released(lease)
-            no_node()
-            end)
+            nodes_are(0)
+        end)
     end
 
     it("without an answer gives timeout, and goes on #server #clock", function()
         local lease, proxy = far_writer(20)
         proxy:command("blackhole")
-        local seconds, ok, _, code = rig.timed(lease.downgrade, lease, 0.2)
-        assert.same({ false, "timeout" }, { ok or false, code })
-        assert.is_true(seconds < 8)
+        rig.is_refused("timeout", nil, rig.takes(0.2, 8, lease.downgrade, lease, 0.2))
         proxy:command("flow")
-        rig.wait_for("a reader", function() return (shape()[1] or ""):find("READ") end)
-        rig.wait_for("held", function() return lease:state() == "held" end)
+        becomes_reader()
+        rig.becomes(lease, "held")
         released(lease)
-        no_node()
+        nodes_are(0)
     end)
 
     it("in the middle of which the lease is released leaves nothing #server", function()
@@ -401,7 +337,7 @@ describe("a downgrade", function()
                 assert.is_true(lease:release())
                 proxy:command("flow")
             end)
-            no_node()
+            nodes_are(0)
             rig.at_rest(session)
         end
     end)
@@ -410,49 +346,34 @@ describe("a downgrade", function()
         local lease, proxy = far_writer(3)
         proxy:command("blackhole")
         rig.is_refused("lost", nil, lease:downgrade(60))
-        no_node()
+        nodes_are(0)
     end)
 end)
 
 
 -- Q-02: from 2147483647 on numbers tell nothing.
 describe("a read-write lock whose numbers are exhausted", function()
-    local own, rw
-
-    -- The next node under the path gets this number.
+    -- On a server where the next node under the path gets this number.
     local function begin_at(number)
-        own = rig.server_at("/rw", number)
-        rw = rig.session(own.hosts):rwlock("/rw")
+        return rig.session(rig.server_for_test("/rw", number).hosts):rwlock("/rw")
     end
 
-    after_each(function()
-        rig.close_sessions()
-        if own then own:stop() end
-    end)
-
     it("keeps readers together and writers alone, in order #server #slow", function()
-        begin_at(2147483645)
-        local kinds, order = { "read", "read", "write", "read", "read", "write" }, {}
+        local rw, order = begin_at(2147483645), {}
+        local kinds, sides = { "read", "read", "write", "read", "read", "write" }, {}
+        for n, kind in ipairs(kinds) do sides[n] = rw[kind](rw) end
         local first = hold(rw:write(), { owner = "first" })
-        rig.run(6, function(n)
-            local kind = kinds[n]
-            own:wait_for_nodes("/rw", n)
-            local lease = assert(rw[kind](rw):acquire{ timeout = 20, owner = n })
-            order[#order + 1] = kind
-            if kind == "read" then
-                rig.wait_for("its companion", function() return #order >= (n < 3 and 2 or 5) end)
-            end
-            lease:release()
-        end, function()
-            own:wait_for_nodes("/rw", 7)
-            first:release()
+        rig.line_up(sides, function() first:release() end, function(n)
+            order[#order + 1] = kinds[n]
+            if kinds[n] == "write" then return end
+            rig.wait_for("its companion", function() return #order >= (n < 3 and 2 or 5) end)
         end)
         assert.same(kinds, order)
     end)
 
     it("is not downgraded, nor shortly before #server #slow", function()
         for _, number in ipairs{ 2147483645, 2130706431 } do
-            begin_at(number)
+            local rw = begin_at(number)
             local writes = hold(rw:write())
             local reads = hold(rw:read(), 0)
             rig.is_refused("unsupported", "a number below 2130706431", writes:downgrade())
@@ -461,10 +382,7 @@ describe("a read-write lock whose numbers are exhausted", function()
             -- It stays a writer's until all is given up.
             assert.equal("timeout", code_of(rw:read(), { timeout = 0.2, owner = "x" }))
             released(reads)
-            rig.close_sessions()
-            own:stop()
         end
-        begin_at(2130706430)
-        assert.is_true(hold(rw:write()):downgrade())
+        assert.is_true(hold(begin_at(2130706430):write()):downgrade())
     end)
 end)

@@ -1,6 +1,8 @@
 -- The semaphore: how many hold together, all or none, in order of arrival, who is told.
 -- What its requests cost, and what happens when they get lost.
 
+local fault = require "spec.fault.fault"
+local program = require "spec.fault.program"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
@@ -10,40 +12,9 @@ local server, path, a, b
 
 local keep, hold, refused, released = rig.keep, rig.hold, rig.code_of, rig.released
 
-local function no_node() server:wait_for_nodes(path, 0) end
-
 local function nodes_are(count) server:wait_for_nodes(path, count) end
 
--- One for each permit that some lease keeps.
-local function held(leases)
-    local count = 0
-    for _, lease in pairs(leases) do count = count + (lease:held() and 1 or 0) end
-    return count
-end
-
--- Tasks that come behind the holder, one after the other, wait, note when they are granted, and
--- keep it until `leave` has ended. arrivals: { {gate, permits, name}, ... }
-local function come(arrivals, order, leave)
-    local done
-    rig.run(#arrivals, function(n)
-        local gate, permits, name = unpack(arrivals[n])
-        nodes_are(n)
-        local lease = assert(gate:acquire{ permits = permits, owner = name, timeout = 30 })
-        order[#order + 1] = name
-        rig.wait_for("leave", function() return done end)
-        lease:release()
-    end, function()
-        leave()
-        done = true
-    end)
-end
-
-
-before_each(function()
-    server, path = rig.shared(), rig.path()
-    a, b = rig.session(server.hosts), rig.session(server.hosts)
-end)
-
+before_each(function() server, path, a, b = rig.begin(2) end)
 after_each(rig.close_sessions)
 
 
@@ -53,7 +24,7 @@ describe("a semaphore", function()
 
     it("shares its permits over all processes, and no more than there are", function()
         local leases = { hold(one), hold(other), hold(other, { owner = "x" }) }
-        assert.equal(3, held(leases))
+        for _, lease in ipairs(leases) do assert.is_true(lease:held()) end
         for _, gate in ipairs{ one, other } do
             assert.equal("busy", refused(gate, { timeout = 0, owner = "y" }))
             assert.equal("timeout", refused(gate, { timeout = 0.1, owner = "y" }))
@@ -74,77 +45,50 @@ describe("a semaphore", function()
         assert.equal("held", third:state())
     end)
 
-    it("with one permit is a lock", function()
-        local gate, alone = a:semaphore(path .. "/one", 1), rig.alone()
-        rig.run(8, function(n)
-            assert(gate:with({ owner = n, timeout = 30 }, function() alone(0.005) end))
-        end)
-    end)
-
     it("is fair: a small request behind a big one waits, though it would fit", function()
-        local first, order = hold(one), {}
-        come({ { other, 3, "all" }, { one, 1, "small" }, { other, 1, "late" } }, order, function()
-            nodes_are(4)
+        local first = hold(one)
+        local order = rig.line_up({ { other, permits = 3 }, one, other }, function(order)
             assert.equal("busy", refused(one, { timeout = 0, owner = "try" }))
             assert.same({}, order)
             first:release()
             rig.wait_for("all", function() return #order == 1 end)
-        end)
-        assert.equal("all", order[1])
+        end, true)
+        assert.equal(1, order[1])
         table.sort(order)
-        assert.same({ "all", "late", "small" }, order)
+        assert.same({ 1, 2, 3 }, order)
     end)
 
     it("lets in at once whom one release makes room for, one tells the next", function()
-        local all, order, arrivals = hold(one, { permits = 3, timeout = 5 }), {}, {}
-        for n = 1, 5 do arrivals[n] = { n % 2 == 0 and one or other, 1, n } end
-        come(arrivals, order, function()
-            nodes_are(6)
+        local all = hold(one, { permits = 3, timeout = 5 })
+        local order = rig.line_up({ other, one, other, one, other }, function(order)
             all:release()
             rig.wait_for("three", function() return #order == 3 end)
             zklock.sleep(0.2)
             table.sort(order)
             assert.same({ 1, 2, 3 }, order)
-        end)
+        end, true)
         assert.equal(5, #order)
-        no_node()
+        nodes_are(0)
     end)
 
     it("goes on behind a big waiter that gives up, or that is interrupted #slow", function()
-        for _, how in ipairs{ "deadline", "interrupt" } do
-            local first, order = hold(one), {}
-            zklock.run(function()
-                local code = refused(other, { permits = 3, owner = "big",
-                                              timeout = how == "deadline" and 4 or 30 })
-                order[#order + 1] = code
-            end, function()
-                nodes_are(2)
-                local lease = assert(one:acquire{ owner = "small", timeout = 30 })
-                order[#order + 1] = "small"
-                lease:release()
-            end, function()
-                if how == "deadline" then return end
-                nodes_are(3)
-                assert.equal(1, b:interrupt("big"))
+        for code, timeout in pairs{ timeout = 4, interrupted = 30 } do
+            local first = hold(one)
+            local wishes = { { other, permits = 3, timeout = timeout }, one }
+            local order = rig.line_up(wishes, function()
+                if code == "interrupted" then assert.equal(1, b:interrupt(1)) end
             end)
-            table.sort(order)
-            assert.same(how == "deadline" and { "small", "timeout" } or { "interrupted", "small" },
-                        order)
+            local ended = {} -- both at once
+            for _, each in ipairs(order) do ended[each] = true end
+            assert.same({ [code] = true, [2] = true }, ended)
             released(first)
         end
-        no_node()
+        nodes_are(0)
     end)
 
     it("does not deadlock two clients that each want all, again and again", function()
-        local gates, alone = { one, other }, rig.alone()
-        rig.run(2, function(n)
-            for _ = 1, 40 do
-                assert(gates[n]:with({ permits = 3, timeout = 30, owner = n }, function()
-                    alone(0)
-                end))
-            end
-        end)
-        no_node()
+        rig.never_two({ { one, permits = 3 }, { other, permits = 3 } }, 40)
+        nodes_are(0)
     end)
 
     it("runs a function with so many permits, and gives its results", function()
@@ -154,35 +98,42 @@ describe("a semaphore", function()
             return x + y, "done"
         end
         assert.same({ true, 3, "done" }, { other:with({ permits = 2, timeout = 5 }, work, 1, 2) })
-        no_node()
-        assert.is_true(one:with(function(lease) assert.is_true(lease:held()) end))
-        assert.is_true(one:with(5, function(lease) assert.is_true(lease:held()) end))
-        assert.has_error(function() one:with({ permits = 3 }, function() error("mine", 0) end) end,
-                         "mine")
-        no_node()
+        nodes_are(0)
     end)
 
     it("shows who has how many, who waits, and what for", function()
         local gate = a:semaphore(path, 3, { data = "export" })
-        hold(gate, { permits = 2, timeout = 5 })
-        zklock.run(function() assert(other:acquire{ permits = 2, timeout = 30 }):release() end,
-            function()
-                nodes_are(2)
-                assert.equal("timeout", refused(one, { timeout = 0.05, owner = "x" }))
-                local first, second = unpack(one:queue())
-                local function seen(entry)
-                    return { entry.position, entry.kind, entry.permits, entry.limit, entry.held,
-                             entry.mine, entry.data }
-                end
-                assert.same({ 1, "permit", 2, 3, true, true, "export" }, seen(first))
-                assert.same({ 2, "permit", 2, 3, false, false }, seen(second))
-                assert.is_truthy(first.name:find("^_c_%x+%-.*%-permit%-2%-of%-3%-%d+$"))
-                rig.kept[1]:release()
-            end)
+        local lease = hold(gate, { permits = 2, timeout = 5 })
+        rig.wait_while(other, { permits = 2, timeout = 30 }, function()
+            assert.equal("timeout", refused(one, { timeout = 0.05, owner = "x" }))
+            local first, second = unpack(one:queue())
+            local function seen(entry)
+                return { entry.position, entry.kind, entry.permits, entry.limit, entry.held,
+                         entry.mine, entry.data }
+            end
+            assert.same({ 1, "permit", 2, 3, true, true, "export" }, seen(first))
+            assert.same({ 2, "permit", 2, 3, false, false }, seen(second))
+            assert.is_truthy(first.name:find("^_c_%x+%-.*%-permit%-2%-of%-3%-%d+$"))
+            lease:release()
+        end)
     end)
 
     it("has a name of its own", function()
         assert.equal(("zklock.semaphore (%s, 3)"):format(path), tostring(one))
+    end)
+
+    it("is in order at the end of the counter, by czxid (Q-02) #server", function()
+        local own, granted = rig.server_for_test("/gate", 2147483645), 0
+        local gate = rig.session(own.hosts):semaphore("/gate", 2)
+        local all, wishes = hold(gate, { permits = 2, timeout = 5 }), {}
+        for n = 1, 6 do wishes[n] = { gate, permits = n % 3 == 0 and 2 or 1 } end
+        local order = rig.line_up(wishes, function() all:release() end, function(n)
+            granted = granted + 1
+            if n % 3 == 0 then return end
+            rig.wait_for("its companion", function() return granted >= (n < 3 and 2 or 5) end)
+        end)
+        assert.same({ 3, 6 }, { order[3], order[6] })
+        assert.equal(6, #order)
     end)
 end)
 
@@ -204,9 +155,8 @@ describe("an owner of permits", function()
     it("gets would_deadlock for what can never be, as long as it holds", function()
         local first = hold(gate, { permits = 2, timeout = 5 })
         for _, timeout in ipairs{ 0, 60 } do
-            local seconds, code = rig.timed(refused, gate, { permits = 2, timeout = timeout })
-            assert.equal("would_deadlock", code)
-            assert.is_true(seconds < 30)
+            local wish = { permits = 2, timeout = timeout }
+            assert.equal("would_deadlock", (rig.takes(0, 30, refused, gate, wish)))
         end
         nodes_are(1)
         assert.equal("held", hold(gate):state())
@@ -215,26 +165,11 @@ describe("an owner of permits", function()
         assert.equal("held", hold(gate, { permits = 2, timeout = 5 }):state())
     end)
 
-    it("gives them all up with release_all, and with the session", function()
+    it("gives them all up with release_all", function()
         hold(gate)
         hold(gate, { permits = 2, timeout = 5 })
         assert.equal(2, a:release_all())
-        no_node()
-        hold(gate, { permits = 3, timeout = 5 })
-        a:close()
-        no_node()
-    end)
-
-    it("has leases with all that leases have, but no downgrade", function()
-        local lease = hold(gate, { permits = 2, timeout = 5 })
-        assert.is_true(lease:check(20))
-        assert.is_true(lease:remaining() > 0)
-        assert.equal(tostring(lease.token):match("^%d+"), lease:token_string())
-        rig.is_refused("unsupported", nil, lease:downgrade(5))
-        assert.equal("held", lease:state())
-        released(lease)
-        assert.equal("released", lease:state())
-        assert.equal("released", (select(3, lease:release())))
+        nodes_are(0)
     end)
 end)
 
@@ -246,24 +181,17 @@ describe("permits that somebody else takes for something else", function()
         end
     end
 
-    it("are a conflict with a semaphore of another limit, which leaves no node", function()
-        hold(a:semaphore(path, 10))
-        conflict(b:semaphore(path, 5), "it is used as a semaphore of 10 permits")
-        conflict(a:semaphore(path, 5), "this session uses it as a semaphore of 10 permits")
-        nodes_are(1)
-        assert.equal("held", hold(b:semaphore(path, 10)):state())
-    end)
-
-    it("are a conflict with a mutex, or with a read-write lock", function()
-        local mutex = hold(a:mutex(path))
-        conflict(b:semaphore(path, 5), "it is used as a mutex")
-        conflict(a:semaphore(path, 5), "this session uses it as a mutex")
-        released(mutex)
-        local reader = hold(a:rwlock(path):read())
-        conflict(b:semaphore(path, 5), "it is used as a read-write lock")
-        conflict(a:semaphore(path, 5), "this session uses it as a read-write lock")
-        nodes_are(1)
-        released(reader)
+    it("are a conflict with another limit, a mutex or a read-write lock, and no node is left",
+       function()
+        for used, lock in pairs{ ["a semaphore of 10 permits"] = a:semaphore(path, 10),
+                                 ["a mutex"] = a:mutex(path),
+                                 ["a read-write lock"] = a:rwlock(path):read() } do
+            local lease = hold(lock)
+            conflict(b:semaphore(path, 5), "it is used as " .. used)
+            conflict(a:semaphore(path, 5), "this session uses it as " .. used)
+            nodes_are(1)
+            released(lease)
+        end
         assert.equal("held", hold(b:semaphore(path, 5), 0):state())
     end)
 
@@ -271,11 +199,8 @@ describe("permits that somebody else takes for something else", function()
         local lease = hold(a:semaphore(path, 3))
         for _, lock in ipairs{ b:mutex(path), b:rwlock(path):read(), b:rwlock(path):write() } do
             assert.equal("busy", refused(lock, 0))
-            zklock.run(function() assert(lock:acquire(30)):release() end, function()
-                nodes_are(2)
-                lease:release()
-            end)
-            no_node()
+            released(rig.wait_while(lock, { timeout = 30 }, function() lease:release() end))
+            nodes_are(0)
             lease = hold(a:semaphore(path, 3))
         end
         conflict(a:mutex(path), "this session uses it as a semaphore of 3 permits")
@@ -337,8 +262,7 @@ describe("the requests of a semaphore #server", function()
     -- Replies take a while: what a client sends meanwhile is one flight. A session whose first
     -- heartbeat is far away, and a path that was used before.
     before_each(function()
-        proxy = rig.proxy_for_test(server.hosts)
-        session = rig.session(proxy.hosts, { timeout = 60 })
+        session, proxy = rig.behind_proxy(server.hosts, { timeout = 60 })
         holder = rig.session(server.hosts, { timeout = 60 }):semaphore(path, 3)
         gate = session:semaphore(path, 3)
         rig.used(gate)
@@ -355,9 +279,9 @@ describe("the requests of a semaphore #server", function()
             return true
         end)
         zklock.sleep(0.3)
-        local counts = proxy:seen()
-        if not expected.flights then counts.flights = nil end -- how they join is a matter of chance
-        assert.same(expected, counts)
+        local seen = proxy:seen()
+        if not expected.flights then seen.flights = nil end -- how they join is a matter of chance
+        assert.same(expected, seen)
     end
 
     it("are one create and one list for free permits, and one delete for their end", function()
@@ -387,7 +311,7 @@ describe("the requests of a semaphore #server", function()
         function()
             local leases = { hold(holder), hold(holder, { owner = "x" }) }
             rig.wait_while(gate, { permits = 2, timeout = 15 }, function()
-                rig.wait_for("the watches", function() return session:stats().in_flight == 0 end)
+                rig.settled(session)
                 assert_counts{ create2 = 1, getChildren = 1, getData = 3, flights = 2 }
                 proxy:reset()
                 leases[1]:release()
@@ -398,50 +322,31 @@ describe("the requests of a semaphore #server", function()
 
     it("are a watch on one for who is behind that one, whoever holds", function()
         local leases = { hold(holder), hold(holder, { owner = "x" }) }
-        zklock.run(function()
-            assert(holder:acquire{ permits = 3, timeout = 30, owner = "big" }):release()
-        end, function()
-            nodes_are(3)
-            assert(gate:acquire{ timeout = 30 }):release()
-        end, function()
-            nodes_are(4)
-            rig.wait_for("the watches", function() return session:stats().in_flight == 0 end)
+        rig.line_up({ { holder, permits = 3 }, gate }, function()
+            rig.settled(session)
             assert_counts{ create2 = 1, getChildren = 1, getData = 2, flights = 2 }
             for _, lease in ipairs(leases) do lease:release() end
         end)
     end)
 
     it("are for one of 40 waiters, and the next behind it, when one is released #slow", function()
-        local all, queued, granted, go, sessions = {}, 0, 0, false, {}
+        local all, gates = {}, {}
+        local sessions = rig.sessions(40, proxy.hosts, { timeout = 60 })
         for n = 1, 3 do all[n] = hold(holder, { owner = n }) end
-        for n = 1, 40 do sessions[n] = rig.session(proxy.hosts, { timeout = 60 }) end
-        rig.run(40, function(n)
-            rig.wait_for("turn", function() return queued == n - 1 end, 60)
-            local lease = assert(sessions[n]:semaphore(path, 3):acquire{
-                timeout = 60, on_queued = function() queued = queued + 1 end })
-            granted = granted + 1
-            rig.wait_for("go", function() return go end, 60)
-            lease:release()
-        end, function()
-            rig.wait_for("all in line", function() return queued == 40 end, 60)
-            rig.wait_for("the watches", function()
-                for _, each in ipairs(sessions) do
-                    if each:stats().in_flight > 0 then return false end
-                end
-                return true
-            end)
+        for n = 1, 40 do gates[n] = sessions[n]:semaphore(path, 3) end
+        local order = rig.line_up(gates, function(order)
+            rig.settled(unpack(sessions))
             proxy:reset()
             all[1]:release()
-            rig.wait_for("one", function() return granted == 1 end)
+            rig.wait_for("one", function() return #order == 1 end)
             -- It is told, marks, and watches its own node again. The next is told by the mark,
             -- lists, and watches the three who hold now. The other 38 hear of nothing.
             assert_counts{ events = 3, setData = 1, getChildren = 1, getData = 4 }
-            assert.equal(1, granted)
-            go = true
+            assert.equal(1, #order)
             for n = 2, 3 do all[n]:release() end
-        end)
-        assert.equal(40, granted)
-        no_node()
+        end, true)
+        assert.equal(40, #order)
+        nodes_are(0)
     end)
 end)
 
@@ -450,50 +355,30 @@ describe("permits, when something fails, #server", function()
     local proxy, session, gate, holder
 
     before_each(function()
-        proxy = rig.proxy_for_test(server.hosts)
-        session = rig.session(proxy.hosts, { timeout = 6 })
+        session, proxy = rig.behind_proxy(server.hosts, { timeout = 6 })
         holder = rig.session(server.hosts):semaphore(path, 3)
         gate = session:semaphore(path, 3)
         rig.used(gate)
         proxy:reset()
     end)
 
-    for _, fault in ipairs{ "drop-reply create2 1", "drop-request create2 1",
-                            "drop-reply getChildren 1", "drop-request getChildren 1" } do
-        it("are had all the same, with one node: " .. fault, function()
-            hold(holder)
-            proxy:command(fault)
-            local lease = hold(gate, { permits = 2, timeout = 20 })
-            assert.is_true(session:stats().reconnects >= 1, "the fault did not happen")
-            nodes_are(2)
-            assert.is_true(lease:check(20))
-            assert.equal("busy", refused(holder, { timeout = 0, owner = "x" }))
-            released(lease)
-            nodes_are(1)
-        end)
-    end
-
-    for _, fault in ipairs{ "drop-reply getData 1", "drop-reply getData 2", "drop-reply getData 3",
-                            "drop-request getData 2" } do
-        it("are had by who heads, after a lost watch: " .. fault, function()
+    for _, loss in ipairs{ "drop-reply getData 1", "drop-reply getData 2", "drop-reply getData 3",
+                           "drop-request getData 2" } do
+        it("are had by who heads, after a lost watch: " .. loss, function()
             local leases = { hold(holder), hold(holder, { owner = "x" }) }
-            proxy:command(fault)
-            zklock.run(function() released(assert(gate:acquire{ permits = 2, timeout = 30 })) end,
-                function()
-                    nodes_are(3)
-                    rig.wait_for("the fault", function()
-                        return session:stats().reconnects >= 1 and session:state() == "connected"
-                    end)
-                    leases[2]:release()
-                end)
+            proxy:command(loss)
+            released(rig.wait_while(gate, { permits = 2, timeout = 30 }, function()
+                fault.reconnected(session, 1)
+                leases[2]:release()
+            end))
             released(leases[1])
-            no_node()
+            nodes_are(0)
         end)
     end
 
     -- One behind another: the first of them is granted by a release, and its mark gets lost.
-    for _, fault in ipairs{ "drop-request", "drop-reply", "cut-after" } do
-        it("are told of to the next, though the mark is lost: " .. fault, function()
+    for _, loss in ipairs{ "drop-request", "drop-reply", "cut-after" } do
+        it("are told of to the next, though the mark is lost: " .. loss, function()
             local all, first = hold(holder, { permits = 3, timeout = 5 }), nil
             zklock.run(function() first = keep(gate:acquire{ timeout = 30 }) end, function()
                 nodes_are(2)
@@ -503,13 +388,13 @@ describe("permits, when something fails, #server", function()
                 lease:release()
             end, function()
                 nodes_are(3)
-                proxy:command("%s setData 1", fault)
+                proxy:command("%s setData 1", loss)
                 all:release()
             end)
             rig.wait_for("the fault", function() return session:stats().reconnects >= 1 end)
             assert.is_true(first:check(20))
             released(first)
-            no_node()
+            nodes_are(0)
         end)
     end
 
@@ -517,109 +402,62 @@ describe("permits, when something fails, #server", function()
         local all = hold(holder, { permits = 3, timeout = 5 })
         local exports = session:semaphore(path, 3, { data = "export" })
         rig.wait_while(exports, { timeout = 30 }, function()
-            rig.wait_for("the watches", function() return session:stats().in_flight == 0 end)
+            rig.settled(session)
             all:release()
         end)
-        rig.wait_for("the mark", function()
-            local stats = session:stats()
-            return stats.sets == 1 and stats.in_flight == 0
-        end)
+        rig.wait_for("the mark", function() return session:stats().sets == 1 end)
+        rig.settled(session)
         local entry = exports:queue()[1]
         assert.equal("export", entry.data)
         assert.is_truthy(entry.identity:find(":", 1, true))
     end)
 
     it("are told of to the next when the mark is late, and came before its watch", function()
-        local all, watcher = hold(holder, { permits = 3, timeout = 5 }), rig.proxy(server.hosts)
-        local late = rig.session(watcher.hosts, { timeout = 20 }):semaphore(path, 3)
-        zklock.run(function() keep(gate:acquire{ timeout = 30 }) end, function()
-            nodes_are(2)
-            -- Its gets stay on the way until the one before has marked.
-            watcher:command("hold getData 1")
-            local lease = assert(late:acquire{ timeout = 30 })
-            lease:release()
-        end, function()
+        local all, granted = hold(holder, { permits = 3, timeout = 5 }), 0
+        local late, watcher = rig.behind_proxy(server.hosts)
+        -- Its gets stay on the way until the one before has marked.
+        watcher:command("hold getData 1")
+        rig.line_up({ gate, late:semaphore(path, 3) }, function()
             nodes_are(3)
             all:release()
             rig.wait_for("the mark", function() return session:stats().sets == 1 end)
-            rig.wait_for("its answer", function() return session:stats().in_flight == 0 end)
+            rig.settled(session)
             watcher:command("flow")
+        end, function()
+            granted = granted + 1
+            rig.wait_for("both", function() return granted == 2 end)
         end)
-        watcher:stop()
-    end)
-
-    it("come back when their holder's session expires #slow", function()
-        local owner, lost = rig.session(proxy.hosts, { timeout = 3 }), nil
-        local lease = hold(owner:semaphore(path, 3), { permits = 3, timeout = 5 })
-        lease:on_lost(function(_, state) lost = state end)
-        proxy:command("blackhole")
-        assert.equal("held", hold(holder, 20):state())
-        rig.wait_for("the loss", function() return lost == "lost" end)
-        assert.equal("lost", lease:state())
     end)
 
     it("come back, and those behind go on, when a holder or a waiter is killed #slow", function()
-        local child = rig.child(server.hosts, ([[
+        local child = program.start(server.hosts, ([[
             local session = assert(zklock.connect(HOSTS, { timeout = 3 }))
             local gate = session:semaphore(%q, 3)
             local lease = assert(gate:acquire(20))
             say("holds")
             gate:acquire{ permits = 3, owner = "waits" }
         ]]):format(path))
-        assert.equal("holds", child:line())
+        child:says("holds")
         nodes_are(2)
-        zklock.run(function() released(assert(holder:acquire{ permits = 3, timeout = 30 })) end,
-            function()
-                nodes_are(3)
-                child:signal("KILL")
-            end)
-        child:finish()
-        no_node()
+        released(rig.wait_while(holder, { permits = 3, timeout = 30 }, function()
+            child:signal("KILL")
+        end))
+        child:ends(128 + 9)
+        nodes_are(0)
     end)
 
     it("are those of the first in line when somebody deletes a waiter's node", function()
         local all = hold(holder, { permits = 3, timeout = 5 })
-        zklock.run(function()
-            local lease = assert(gate:acquire{ permits = 2, timeout = 30 })
-            assert.equal(1, #server:nodes(path))
-            released(lease)
-        end, function()
-            nodes_are(2)
+        local lease = rig.wait_while(gate, { permits = 2, timeout = 30 }, function()
             for _, node in ipairs(server:nodes(path)) do
-                if node:find("permit-2", 1, true) then
-                    server:foreign("delete %s", node)
-                end
+                if node:find("permit-2", 1, true) then server:foreign("delete %s", node) end
             end
             nodes_are(2) -- it queues again
             assert.equal("held", all:state())
             released(all)
         end)
-        no_node()
-    end)
-end)
-
-
-describe("at the end of the counter (Q-02), permits", function()
-    it("are given in order, by czxid #server", function()
-        local own = rig.server_at("/gate", 2147483645)
-        local gate = rig.session(own.hosts, { timeout = 20 }):semaphore("/gate", 2)
-        local all, order = hold(gate, { permits = 2, timeout = 5 }), {}
-        rig.run(6, function(n)
-            rig.wait_for("turn", function() return #own:nodes("/gate") == n end)
-            local permits = n % 3 == 0 and 2 or 1
-            local lease = assert(gate:acquire{ permits = permits, timeout = 30, owner = n })
-            order[#order + 1] = n
-            if permits == 1 then
-                rig.wait_for("its companion", function() return #order >= (n < 3 and 2 or 5) end)
-            end
-            lease:release()
-        end, function()
-            rig.wait_for("all", function() return #own:nodes("/gate") == 7 end)
-            all:release()
-        end)
-        assert.same({ 3, 6 }, { order[3], order[6] })
-        assert.equal(6, #order)
-        rig.close_sessions()
-        own:stop()
+        assert.equal(1, #server:nodes(path))
+        released(lease)
+        nodes_are(0)
     end)
 end)

@@ -2,15 +2,15 @@
 -- next waiter without a request; the node stays. Seeds S1, Q-02.
 
 local fault = require "spec.fault.fault"
+local program = require "spec.fault.program"
 local rig = require "spec.rig"
 local zklock = require "zklock"
-
-local unpack = table.unpack or unpack -- luacheck: globals unpack
 
 local LONG = 60 -- seconds; a session whose first heartbeat is 10 s away
 
 local server, path, a, b
 local at_rest, hold, code_of, released = rig.at_rest, rig.hold, rig.code_of, rig.released
+local waiting = rig.waiting
 
 
 local function turns(session, batch)
@@ -19,36 +19,19 @@ end
 
 local function nodes(count) server:wait_for_nodes(path, count) end
 
-local function waits(session)
-    return session:stats().waits
-end
-
--- Waits until so many of the session wait in line or for their turn.
-local function waiting(session, count)
-    rig.wait_for(count .. " waits", function() return waits(session) == count end)
-end
-
 -- The lock for the owner "first".
 local function take_first(lock)
     return hold(lock, { timeout = 5, owner = "first" })
 end
 
--- A task that has the lock `name`, notes that in `order`, and lets it go, after order.meet().
-local function comer(lock, order, name, arg)
-    arg = arg or { timeout = LONG }
-    arg.owner = name
-    return function()
-        local lease, _, code = lock:acquire(arg)
-        order[#order + 1] = lease and name or code
-        if not lease then return end
-        order.tokens[#order.tokens + 1] = lease.token
-        if order.meet then order.meet(lock) end
-        assert(lease:release())
-    end
-end
-
-local function is_growing(tokens)
-    for i = 2, #tokens do assert.is_true(tokens[i] > tokens[i - 1]) end
+-- What rig.line_up() gives, while tokens grow.
+local function line_up(wishes, fn, during)
+    local last = 0
+    return rig.line_up(wishes, fn, function(n, lease)
+        assert.is_true(lease.token > last)
+        last = lease.token
+        if during then during(n, lease) end
+    end)
 end
 
 -- Waits until the session has a node in line.
@@ -61,95 +44,79 @@ local function wait_in_line(session)
     end)
 end
 
--- Comers of a lock each, by the letter that their names begin with, come in the order of `names`
--- while the first of them holds; what they got. Who has the lock keeps it until those who wait in
+-- Each name's lock is the one by its first letter. They come in this order, while the first of
+-- them holds; in which order they had it. Who has the lock keeps it until those who wait in
 -- another session are in line and its own session heard of it: an answer comes after the event.
 local function in_turns(locks, names)
-    local order, comers, counts = { tokens = {} }, {}, {}
-    function order.meet(lock)
-        counts[lock.session] = counts[lock.session] - 1
-        for other, count in pairs(counts) do
-            if other ~= lock.session and count > 0 then wait_in_line(other) end
-        end
-        assert(lock:queue())
-    end
+    local wishes, named, counts = {}, {}, {}
     for name in names:gmatch("%S+") do
         local lock = locks[name:sub(1, 1)]
-        local before = counts[lock.session] or 0
-        counts[lock.session] = before + 1
-        comers[#comers + 1] = { name = name, lock = lock, before = before }
+        wishes[#wishes + 1], named[#named + 1] = lock, name
+        counts[lock.session] = (counts[lock.session] or 0) + 1
     end
-    local first = take_first(comers[1].lock)
-    rig.run(#comers, function(i)
-        local lock = comers[i].lock
-        for k = 1, i - 1 do
-            rig.wait_for("turn", function() return waits(comers[k].lock.session) > 0 end)
+    local first = take_first(wishes[1])
+    local order = line_up(wishes, function() first:release() end, function(n)
+        local own = wishes[n].session
+        counts[own] = counts[own] - 1
+        for session, count in pairs(counts) do
+            if session ~= own and count > 0 then wait_in_line(session) end
         end
-        waiting(lock.session, comers[i].before)
-        comer(lock, order, comers[i].name)()
-    end, function()
-        for session, count in pairs(counts) do waiting(session, count) end
-        first:release()
+        assert(wishes[n]:queue())
     end)
-    return order
+    for i, n in ipairs(order) do order[i] = named[n] end
+    return table.concat(order, " ")
 end
 
 
-before_each(function()
-    server, path = rig.shared(), rig.path()
-    a, b = rig.session(server.hosts), rig.session(server.hosts)
-end)
-
+before_each(function() server, path, a, b = rig.begin(2) end)
 after_each(rig.close_sessions)
 
 
 describe("a mutex of turns", function()
     it("serves a batch of one process, then one of the other, each in order of arrival", function()
-        local one, other = turns(a, 3), turns(b, 3)
-        local order = in_turns({ a = one, b = other }, "a1 a2 a3 a4 a5 b1 b2 b3 b4")
+        local locks = { a = turns(a, 3), b = turns(b, 3) }
         -- the first of a's turn held already
-        assert.equal("a1 a2 b1 b2 b3 a3 a4 a5 b4", table.concat(order, " "))
-        is_growing(order.tokens)
+        assert.equal("a1 a2 b1 b2 b3 a3 a4 a5 b4", in_turns(locks, "a1 a2 a3 a4 a5 b1 b2 b3 b4"))
         at_rest(a, b)
         assert.equal(0, #server:nodes(path))
     end)
 
     it("has one node a process, with the name of a mutex's #real", function()
         local lock = turns(a)
-        local order = { tokens = {} }
         local first = take_first(lock)
         local node = server:nodes(path)[1]
         assert.is_truthy(node:find("/_c_%x+%-%x+%-%x+%-%x+%-%x+%-lock%-%d+$"), node)
-        rig.run(5, function(n) comer(lock, order, n)() end, function()
-            waiting(a, 5)
+        local order = line_up({ lock, lock, lock, lock, lock }, function()
             assert.same({ node }, server:nodes(path))
             first:release()
         end)
-        assert.same({ 1, 2, 3, 4, 5 }, { unpack(order) })
+        assert.same({ 1, 2, 3, 4, 5 }, order)
         nodes(0)
     end)
 
     -- So many of a session that none else disturbs have the lock, one after the other; what that
     -- cost, without heartbeats.
     local function cost_of(count, batch)
-        local order = { tokens = {} }
-        local quiet = rig.session(server.hosts, { timeout = LONG })
+        local quiet, tokens = rig.session(server.hosts, { timeout = LONG }), {}
         local lock = turns(quiet, batch)
         local first = take_first(lock)
         local before = quiet:stats()
-        rig.run(count - 1, function(n) comer(lock, order, n)() end, function()
+        rig.run(count - 1, function(n)
+            local lease = assert(lock:acquire{ timeout = LONG, owner = n })
+            assert.is_true(lease.token > (tokens[#tokens] or first.token))
+            tokens[#tokens + 1] = lease.token
+            assert(lease:release())
+        end, function()
             waiting(quiet, count - 1)
             first:release()
         end)
         at_rest(quiet)
-        assert.equal(count - 1, #order.tokens)
-        is_growing(order.tokens)
         local cost = quiet:stats()
         assert.equal(count, cost.grants)
         for _, name in ipairs{ "creates", "deletes", "lists", "gets" } do
             cost[name] = cost[name] - before[name]
         end
-        return cost, first.token, order.tokens
+        return cost, first.token, tokens
     end
 
     it("hands over without a request, and goes on after its batch while nobody else waits",
@@ -166,27 +133,17 @@ describe("a mutex of turns", function()
     end)
 
     it("ends its turn at the next hand-over when another process comes", function()
-        local lock, order = turns(a, 1), { tokens = {} }
+        local lock = turns(a, 1)
         local first = take_first(lock)
-        local second
-        zklock.run(function()
-            second = hold(lock, { timeout = LONG, owner = "second" })
-            assert.equal(first.token + 1, second.token)
-            rig.wait_for("another to wait", function() return waits(b) == 1 end)
+        local second = rig.wait_while(lock, { timeout = LONG, owner = "second" }, function()
+            first:release()
+        end)
+        assert.equal(first.token + 1, second.token)
+        assert.same({ 2, 1 }, line_up({ lock, turns(b, 1) }, function()
             nodes(2)
             assert(lock:queue()) -- behind the event that tells of it
             second:release()
-        end, function()
-            waiting(a, 1)
-            comer(lock, order, "third")()
-        end, function()
-            waiting(a, 2)
-            first:release()
-            rig.wait_for("the second", function() return second end)
-            comer(turns(b, 1), order, "other")()
-        end)
-        assert.same({ "other", "third" }, { unpack(order) })
-        is_growing(order.tokens)
+        end, function(_, lease) assert.is_true(lease.token > second.token) end))
     end)
 
     it("without a batch ends its turn after some time, for another process", function()
@@ -224,120 +181,89 @@ describe("a mutex of turns", function()
         assert.equal(second.token, queue[1].token)
         assert.equal(first.token, assert(turns(b):queue())[1].token)
         assert.is_nil(queue[1].served)
-        assert.is_true(queue[1].held)
-        assert.is_true(queue[1].mine)
+        assert.same({ true, true }, { queue[1].held, queue[1].mine })
     end)
 
     it("lets the next turn stand in line while the last of a batch holds", function()
-        local lock, order = turns(a, 2), { tokens = {} }
-        local c = rig.session(server.hosts)
+        local lock, in_line = turns(a, 2), false
         local first = take_first(turns(b))
-        local leave, second = false, nil
-        zklock.run(function()
-            hold(lock, { timeout = LONG, owner = "one" }):release()
-        end, function()
-            waiting(a, 1)
-            second = hold(lock, { timeout = LONG, owner = "second" })
-            rig.wait_for("the next node", function() return #server:nodes(path) == 3 end)
-            leave = true
-            second:release()
-        end, function()
-            waiting(a, 2)
-            local third = hold(lock, { timeout = LONG, owner = "third" })
-            assert.is_true(leave)
-            assert.is_true(third.token > second.token)
-            assert.equal(0, third.token % 1024)
-        end, function()
-            waiting(a, 3)
-            comer(turns(c), order, "other")()
-        end, function()
-            waiting(c, 1)
+        line_up({ lock, lock, lock, turns(rig.session(server.hosts)) }, function()
             assert.equal("busy", code_of(lock, { timeout = 0, owner = "x" })) -- a look
             first:release()
+        end, function(n, lease)
+            if n == 2 then
+                nodes(3)
+                in_line = true
+            elseif n == 3 then
+                assert.is_true(in_line)
+                assert.equal(0, lease.token % 1024)
+            end
         end)
     end)
 
     it("is as fair as it can be with a batch of one", function()
-        local one, other = turns(a, 1), turns(b, 1)
-        local order = in_turns({ a = one, b = other }, "a1 a2 a3 b1 b2 b3")
-        assert.equal("b1 a1 b2 a2 b3 a3", table.concat(order, " ")) -- a held before
-        is_growing(order.tokens)
+        local locks = { a = turns(a, 1), b = turns(b, 1) }
+        -- a held before
+        assert.equal("b1 a1 b2 a2 b3 a3", in_turns(locks, "a1 a2 a3 b1 b2 b3"))
     end)
 
     it("tells who waits his place in the process, or in line", function()
-        local lock, places = turns(a), {}
-        local first = take_first(turns(b))
-        rig.run(3, function(n)
-            waiting(a, n - 1)
-            local arg = { timeout = LONG, on_queued = function(place) places[n] = place end }
-            comer(lock, { tokens = {} }, n, arg)()
-        end, function()
-            rig.wait_for("all told", function() return #places == 3 end)
-            first:release()
-        end)
-        assert.same({ 2, 2, 3 }, places)
+        local lock, first = turns(a), take_first(turns(b))
+        local _, told = line_up({ lock, lock, lock }, function() first:release() end)
+        assert.same({ { 2 }, { 2 }, { 3 } }, told)
     end)
 
     it("tells his place to who comes while the turn's end awaits a list", function()
         local memory, session = zklock.memory("turns"), rig.session("memory:turns")
-        local lock, places = turns(session), {}
+        local lock, place = turns(session), nil
         local first = take_first(lock)
-        local function come(n)
-            local arg = { timeout = LONG, on_queued = function(place) places[n] = place end }
-            comer(lock, { tokens = {} }, n, arg)()
-        end
-        zklock.run(function() come(1) end, function()
-            waiting(session, 1)
+        local order, told = line_up({ lock }, function()
             zklock.sleep(0.25) -- longer than a turn
             memory:delay(0.1)
             first:release()
-            come(2)
+            released(hold(lock, { owner = "late", on_queued = function(at) place = at end }))
             memory:delay(0)
         end)
-        assert.same({ 2, 3 }, places)
+        assert.same({ { 1 }, { { 2 } }, 3 }, { order, told, place })
     end)
 
     it("has any number of waiters in a session, which count as two nodes #slow", function()
         local COUNT = 20000
-        local order, codes, place, bytes = {}, {}, nil, nil
+        local order, codes, place = {}, {}, nil
         local lock = turns(a, 1024)
         local first = take_first(lock)
         local one_node = a:stats().path_bytes
-        local function comer_of(n)
-            return function()
-                local lease, _, code = lock:acquire{ owner = n, on_queued = function(at)
-                    place = at
-                end }
-                if lease then order[#order + 1] = n else codes[code] = true end
-                if lease then lease:release() end
-            end
+        local function come_in(n)
+            local function tell(at) place = at end
+            local lease, _, code = lock:acquire{ owner = n, on_queued = tell }
+            if not lease then codes[code] = true return end
+            order[#order + 1] = n
+            lease:release()
         end
         zklock.run(function()
-            for n = 1, COUNT do coroutine.wrap(comer_of(n))() end
-            rig.wait_for("all waiting", function() return waits(a) == COUNT or next(codes) end, 300)
-            bytes = a:stats().path_bytes
+            for n = 1, COUNT do coroutine.wrap(come_in)(n) end
+            rig.wait_for("all waiting", function()
+                return a:stats().waits == COUNT or next(codes)
+            end, 300)
+            assert.equal(2 * one_node, a:stats().path_bytes)
             first:release()
             rig.wait_for("all served", function() return #order == COUNT or next(codes) end, 300)
         end)
         assert.same({}, codes)
         assert.equal(COUNT + 1, place)
-        assert.equal(2 * one_node, bytes)
         for n = 1, COUNT do assert.equal(n, order[n]) end
         at_rest(a)
         assert.equal(0, a:stats().path_bytes)
     end)
 
-    it("re-enters, and hands over with the last handle", function()
+    it("hands over with the last handle", function()
         local lock = turns(a)
         local first = hold(lock, { timeout = 5, owner = "me" })
         local again = hold(lock, { timeout = 5, owner = "me" })
-        assert.equal(first.token, again.token)
-        local second
-        zklock.run(function() second = hold(lock, { timeout = 5, owner = "you" }) end, function()
-            waiting(a, 1)
+        local second = rig.wait_while(lock, { timeout = 5, owner = "you" }, function()
             first:release()
             assert.is_true(again:check(20))
-            assert.is_nil(second)
+            assert.equal("busy", code_of(lock, { timeout = 0, owner = "x" }))
             again:release()
         end)
         assert.equal("released", (select(3, again:release())))
@@ -346,148 +272,111 @@ describe("a mutex of turns", function()
     end)
 
     it("hands over what is given up by its owner, or closed, or collected #real", function()
-        local lock, order = turns(a), { tokens = {} }
+        local lock, gone, count = turns(a), nil, nil
         lock:acquire{ timeout = 5, owner = "first" } -- collected
-        local gone = {}
         zklock.run(function()
             local lease = hold(lock, { timeout = 5, owner = "second" })
             waiting(a, 2)
             assert.equal(1, a:release_all("second"))
-            gone[1] = lease:state()
+            gone = lease:state()
         end, function()
             waiting(a, 1)
-            assert(lock:with({ timeout = 5, owner = "third" }, function()
-                order[1] = #server:nodes(path)
-            end))
+            local third = { timeout = 5, owner = "third" }
+            count = select(2, assert(lock:with(third, function() return #server:nodes(path) end)))
         end, function()
             waiting(a, 2)
             rig.wait_for("the collection", function()
                 collectgarbage()
-                return gone[1]
+                return gone
             end)
         end)
-        assert.equal("released", gone[1])
-        assert.equal(1, order[1])
+        assert.same({ "released", 1 }, { gone, count })
         nodes(0)
     end)
 
     it("tries without regard to who waits, and what is had is handed on", function()
-        local lock, order = turns(a), { tokens = {} }
+        local lock = turns(a)
         local first = hold(lock, 0)
         assert.equal("busy", code_of(lock, { timeout = 0, owner = "x" }))
         assert.equal("busy", code_of(turns(b), 0))
-        zklock.run(comer(lock, order, "second"), function()
-            waiting(a, 1)
+        local second = rig.wait_while(lock, { timeout = 5, owner = "second" }, function()
             assert.equal("busy", code_of(lock, { timeout = 0, owner = "x" }))
             first:release()
         end)
-        assert.same({ "second" }, { unpack(order) })
-        assert.equal(first.token + 1, order.tokens[1])
+        assert.equal(first.token + 1, second.token)
+    end)
+
+    -- From 2147483647 on numbers tell nothing.
+    it("whose numbers are exhausted is in order, for all that (Q-02) #server", function()
+        server, path = rig.server_for_test("/turns", 2147483645), "/turns"
+        local sessions = rig.sessions(2, server.hosts)
+        local locks = { a = turns(sessions[1], 2), b = turns(sessions[2], 2) }
+        assert.equal("a1 b1 b2 a2 a3 b3 b4 a4", in_turns(locks, "a1 a2 a3 a4 b1 b2 b3 b4"))
     end)
 end)
 
 
 describe("a turn that ends otherwise", function()
     -- `fn` ends the first of two waiters behind b, and c comes after them.
-    local function gives_its_place(arg, fn, code)
+    local function gives_its_place(timeout, fn, code)
         local c = rig.session(server.hosts)
-        local holder = hold(turns(b), { timeout = 5, owner = "holder" })
-        local lock, order = turns(a), { tokens = {} }
-        zklock.run(comer(lock, order, "first", arg), function()
-            waiting(a, 1)
-            comer(lock, order, "second")()
-        end, function()
-            waiting(a, 2)
-            comer(turns(c), order, "third")()
-        end, function()
-            waiting(c, 1)
+        local lock, holder = turns(a), take_first(turns(b))
+        local wishes = { { lock, timeout = timeout }, lock, turns(c) }
+        assert.same({ code, 2, 3 }, line_up(wishes, function(order)
             fn()
             rig.wait_for("its end", function() return order[1] == code end)
             nodes(3)
             holder:release()
-        end)
-        assert.same({ code, "second", "third" }, { unpack(order) })
-        is_growing(order.tokens)
+        end))
         at_rest(a, b, c)
         nodes(0)
     end
 
     it("at its deadline: who waits behind it in its process has the place #slow", function()
-        gives_its_place({ timeout = 4 }, function() end, "timeout")
+        gives_its_place(4, function() end, "timeout")
     end)
 
     it("by an interrupt: likewise", function()
-        gives_its_place({ timeout = LONG }, function()
-            assert.equal(1, a:interrupt("first"))
-        end, "interrupted")
+        gives_its_place(LONG, function() assert.equal(1, a:interrupt(1)) end, "interrupted")
     end)
 
     it("for one that waits for its turn: nothing is asked of the server #slow", function()
         local lock = turns(a)
         local first = take_first(lock)
         local creates = a:stats().creates
-        local codes = {}
-        zklock.run(function() codes[1] = code_of(lock, { timeout = 3, owner = "x" }) end,
-                   function()
-                       codes[2] = code_of(lock, { timeout = LONG, owner = "y" })
-                   end, function()
-                       waiting(a, 2)
-                       assert.equal(1, a:interrupt("y"))
-                   end)
-        assert.same({ "timeout", "interrupted" }, codes)
+        local order = line_up({ { lock, timeout = 3 }, lock }, function()
+            assert.equal(1, a:interrupt(2))
+        end)
+        assert.same({ "interrupted", "timeout" }, order)
         assert.equal(creates, a:stats().creates)
         assert.equal("held", first:state())
     end)
 
     it("when it is revoked: the other process is next, though the batch is not served", function()
-        local one, other = turns(a), turns(b)
-        local order = { tokens = {} }
+        local one, other, heard = turns(a), turns(b), nil
         local first = take_first(one)
-        local heard
         first:on_revoke(function() heard = true end)
-        zklock.run(comer(one, order, "a"), function()
-            waiting(a, 1)
-            comer(other, order, "b")()
-        end, function()
-            waiting(b, 1)
+        assert.same({ 2, 1 }, line_up({ one, other }, function()
             assert.equal(1, other:revoke())
             rig.wait_for("the wish", function() return heard end)
             nodes(3) -- the next of a stands in line already, behind b
             first:release()
-        end)
-        assert.same({ "b", "a" }, { unpack(order) })
-        is_growing(order.tokens)
+        end))
     end)
 
     it("when it was revoked before it began: after one grant", function()
-        local one, order = turns(a), { tokens = {} }
+        local one, asked = turns(a), nil
         local first = take_first(turns(b))
-        local c = rig.session(server.hosts)
-        local asked
-        zklock.run(function()
-            local lease = hold(one, { timeout = LONG, owner = "a1" })
-            order[1] = "a1"
-            assert.is_true(asked)
-            lease:release()
-        end, function()
-            waiting(a, 1)
-            comer(one, order, "a2")()
-        end, function()
-            waiting(a, 2)
-            comer(turns(c), order, "c")()
-        end, function()
-            waiting(c, 1)
+        local order = line_up({ one, one, turns(rig.session(server.hosts)) }, function()
             local name = assert(one:queue(20))[2].name
             local gets = a:stats().gets
             server:foreign("set %s/%s __REVOKE__", path, name)
-            rig.wait_for("a to see it", function()
-                local stats = a:stats()
-                asked = stats.gets > gets and stats.in_flight == 0
-                return asked
-            end)
+            rig.wait_for("a to see it", function() return a:stats().gets > gets end)
+            rig.settled(a)
+            asked = true
             first:release()
-        end)
-        assert.same({ "a1", "c", "a2" }, { unpack(order) })
+        end, function() assert.is_true(asked) end)
+        assert.same({ 1, 3, 2 }, order)
     end)
 
     it("when it is revoked while it goes from hand to hand #server", function()
@@ -515,48 +404,35 @@ describe("a turn that ends otherwise", function()
     end)
 
     it("when somebody deletes its node: the holder is told, the next begins anew #slow", function()
-        local lock, order = turns(a), { tokens = {} }
+        local lock = turns(a)
         local first = take_first(lock)
-        local told
-        first:on_lost(function(_, state) told = state end)
-        zklock.run(function()
-            local second = hold(lock, { timeout = LONG, owner = "second" })
-            order[1] = second.token
-            assert.is_true(second:check(20))
-            server:foreign("delete %s", server:nodes(path)[1]) -- it was handed over
-            rig.wait_for("the loss", function() return second:state() == "lost" end)
-            assert.equal("lost", (select(3, second:release())))
-            comer(lock, order, "third")()
-        end, function()
-            waiting(a, 1)
+        local told = rig.told(first)
+        local second = rig.wait_while(lock, { timeout = LONG, owner = "second" }, function()
             first:release()
         end)
-        assert.equal("third", order[2])
-        assert.equal(first.token + 1, order[1])
-        assert.is_true(order.tokens[1] > order[1])
-        assert.is_nil(told) -- it had been released
+        assert.equal(first.token + 1, second.token)
+        assert.is_true(second:check(20))
+        rig.delete_node(server, path) -- it was handed over
+        rig.becomes(second, "lost")
+        assert.equal("lost", (select(3, second:release())))
+        assert.is_true(hold(lock, { timeout = LONG, owner = "third" }).token > second.token)
+        assert.same({}, told) -- it had been released
     end)
 
     it("with its session: closed for all, and nobody is granted after", function()
-        local lock, codes = turns(a), {}
-        local first = take_first(lock)
-        local before = a:stats()
-        rig.run(5, function(n)
-            codes[n] = code_of(lock, { timeout = LONG, owner = n })
-        end, function()
-            waiting(a, 5)
+        local lock, before = turns(a), nil
+        take_first(lock)
+        local codes = line_up({ lock, lock, lock, lock, lock }, function()
+            before = a:stats()
             a:close()
         end)
         assert.same({ "closed", "closed", "closed", "closed", "closed" }, codes)
-        local after = a:stats()
-        assert.equal(before.grants, after.grants)
-        assert.equal(before.creates, after.creates)
-        assert.equal("released", first:state())
-        nodes(0)
+        assert.equal(before.grants, a:stats().grants)
+        assert.equal(before.creates, a:stats().creates)
     end)
 
     it("with its process: the others go on #server #slow", function()
-        local child = rig.child(server.hosts, ("local PATH = %q\n"):format(path) .. [[
+        local child = program.start(server.hosts, ("local PATH = %q\n"):format(path) .. [[
             local session = assert(zklock.connect(HOSTS, { timeout = 3 }))
             local lock = session:mutex(PATH, { order = "turns" })
             local lease = assert(lock:acquire(20))
@@ -564,43 +440,34 @@ describe("a turn that ends otherwise", function()
             zklock.run(function() lock:acquire{ timeout = 60, owner = "x" } end,
                        function() lock:acquire{ timeout = 60, owner = "y" } end)
         ]])
-        assert.equal("held", child:line())
-        local order = { tokens = {} }
-        zklock.run(comer(turns(b), order, "b"), function()
-            waiting(b, 1)
-            child:signal("KILL")
-        end)
-        child:finish()
-        assert.same({ "b" }, { unpack(order) })
-        nodes(0)
+        child:says("held")
+        assert(rig.wait_while(turns(b), { timeout = LONG }, function() child:signal("KILL") end))
+        child:ends(128 + 9)
+        nodes(1)
     end)
 end)
 
 
 describe("turns without a connection #server", function()
     local proxy, session
-    before_each(function()
-        proxy = rig.proxy_for_test(server.hosts)
-        session = rig.session(proxy.hosts)
-    end)
+    before_each(function() session, proxy = rig.behind_proxy(server.hosts) end)
 
     -- What a holder without a connection gives up; `meanwhile` happens before it is back.
     -- The tokens before and after.
     local function gives_up(meanwhile)
-        local lock, order = turns(session), { tokens = {} }
+        local lock = turns(session)
         local first = take_first(lock)
-        zklock.run(comer(lock, order, "second"), function()
-            waiting(session, 1)
+        local second = rig.wait_while(lock, { timeout = LONG, owner = "second" }, function()
             proxy:break_off(session)
             first:release()
             meanwhile()
-            assert.equal(0, #order)
+            assert.equal(1, session:stats().grants)
             proxy:command("accept")
         end)
-        assert.same({ "second" }, { unpack(order) })
+        released(second)
         at_rest(session)
         nodes(0)
-        return first.token, order.tokens[1]
+        return first.token, second.token
     end
 
     it("are handed over when it is back, and the server was asked", function()
@@ -609,45 +476,8 @@ describe("turns without a connection #server", function()
     end)
 
     it("are not, when the node went meanwhile", function()
-        local before, after = gives_up(function()
-            server:foreign("delete %s", server:nodes(path)[1])
-        end)
+        local before, after = gives_up(function() rig.delete_node(server, path) end)
         assert.is_true(after > before + 1)
-    end)
-
-    it("end with the session: expired for who waits, lost for who holds #slow", function()
-        local short = rig.session(proxy.hosts, { timeout = 3 })
-        local lock, codes = turns(short), {}
-        local first = take_first(lock)
-        rig.run(3, function(n)
-            codes[n] = code_of(lock, { timeout = LONG, owner = n })
-        end, function()
-            waiting(short, 3)
-            proxy:command("blackhole")
-            nodes(0)
-            proxy:command("flow")
-        end)
-        assert.same({ "expired", "expired", "expired" }, codes)
-        assert.equal("lost", first:state())
-        at_rest(short)
-        local again = hold(lock, { timeout = 20, owner = "again" })
-        assert.is_true(again.token > first.token)
-    end)
-end)
-
-
--- Q-02: from 2147483647 on numbers tell nothing.
-describe("turns whose numbers are exhausted", function()
-    it("are in order, for all that #server", function()
-        local own = rig.server_at("/turns", 2147483645)
-        server, path = own, "/turns"
-        a, b = rig.session(own.hosts), rig.session(own.hosts)
-        local one, other = turns(a, 2), turns(b, 2)
-        local order = in_turns({ a = one, b = other }, "a1 a2 a3 a4 b1 b2 b3 b4")
-        rig.close_sessions()
-        own:stop()
-        assert.equal("a1 b1 b2 a2 a3 b3 b4 a4", table.concat(order, " "))
-        is_growing(order.tokens)
     end)
 end)
 
@@ -672,8 +502,7 @@ describe("the tokens of turns, of a lock in order of arrival", function()
 
     it("grow with those of a turn of several, and after it", function()
         local order = in_turns({ a = fifo(a), b = turns(b, 2) }, "a1 b1 b2 b3 a2")
-        assert.equal("a1 b1 b2 a2 b3", table.concat(order, " "))
-        is_growing(order.tokens)
+        assert.equal("a1 b1 b2 a2 b3", order)
     end)
 
     it("are those of its conditions, too, and of a multi-lock that it is a part of", function()
@@ -685,18 +514,6 @@ describe("the tokens of turns, of a lock in order of arrival", function()
         assert.is_true(both.token > before)
         assert.equal(0, both.token % 1024)
         released(both)
-    end)
-
-    it("are the lock's for all of a session: one with others is refused meanwhile", function()
-        for _, tokens in ipairs{ { "turns", false }, { false, "turns" } } do
-            path = rig.path()
-            local first = hold(a:mutex(path, { token = tokens[1] or nil }))
-            rig.is_refused("conflict", tokens[1] and 'token = "turns"' or 'order = "fifo"',
-                           a:mutex(path, { token = tokens[2] or nil })
-                                :acquire{ timeout = 5, owner = "x" })
-            released(first)
-            released(hold(a:mutex(path, { token = tokens[2] or nil })))
-        end
     end)
 end)
 
@@ -713,11 +530,13 @@ describe("a lock of turns is refused", function()
         end
     end)
 
-    it("where the session uses the path in another order, and the other way round", function()
+    it("where the session uses the path in another order or with other tokens, and the other " ..
+       "way round", function()
         local fifo, none, in_turn = { order = "fifo" }, { order = "none" }, { order = "turns" }
         local counted = { token = "turns" }
         for _, pair in ipairs{ { fifo, in_turn }, { in_turn, fifo }, { none, in_turn },
-                               { counted, in_turn }, { in_turn, counted } } do
+                               { counted, in_turn }, { in_turn, counted }, { fifo, counted },
+                               { counted, fifo } } do
             path = rig.path()
             local first, other = hold(a:mutex(path, pair[1])), a:mutex(path, pair[2])
             local name, value = next(pair[1])

@@ -18,11 +18,7 @@ local at_rest, used, wait_while = rig.at_rest, rig.used, rig.wait_while
 
 local function no_node() server:wait_for_nodes(path, 0) end
 
-before_each(function()
-    server, path = rig.shared(), rig.path()
-    a, b = rig.session(server.hosts), rig.session(server.hosts)
-end)
-
+before_each(function() server, path, a, b = rig.begin(2) end)
 after_each(rig.close_sessions)
 
 
@@ -40,56 +36,10 @@ describe("an unfair mutex", function()
         no_node()
     end)
 
-    it("keeps everybody else out, and leaves nothing of who tried", function()
-        local lease = hold(one)
-        for _, timeout in ipairs{ 0, 0.1 } do
-            local code = timeout == 0 and "busy" or "timeout"
-            assert.equal(code, code_of(other, timeout))
-            assert.equal(code, code_of(one, { timeout = timeout, owner = "x" }))
-        end
-        assert.equal(1, #server:nodes(path))
-        released(lease)
-        at_rest(a, b)
-        assert.equal("held", hold(other, 0):state())
-    end)
-
-    it("is had by who waits once it is free, with a larger token", function()
-        local first = hold(one)
-        local second = wait_while(other, { timeout = 5 }, function() first:release() end)
-        assert.is_true(second.token > first.token)
-        assert.is_true(second:check(20))
-    end)
-
     it("tells who waits that it does, and nobody is ahead of anybody: position 2", function()
-        local lease, positions = hold(one), {}
-        local function wait(lock, owner)
-            return function()
-                local function tell(position) table.insert(positions, position) end
-                assert(lock:acquire{ timeout = 10, owner = owner, on_queued = tell }):release()
-            end
-        end
-        zklock.run(wait(other, "x"), wait(other, "y"), wait(one, "z"), function()
-            rig.wait_for("all to wait", function() return #positions == 3 end)
-            lease:release()
-        end)
-        assert.same({ 2, 2, 2 }, positions)
-    end)
-
-    it("gives its owner another handle, and the node goes with the last", function()
-        local first, second = hold(one), hold(one)
-        assert.equal(first:token_string(), second:token_string())
-        released(first)
-        assert.equal("held", second:state())
-        assert.equal(1, #server:nodes(path))
-        released(second)
-        no_node()
-    end)
-
-    it("not re-entrant tells its owner so", function()
-        local lock = a:mutex(path, { order = "none", reentrant = false })
-        local lease = hold(lock)
-        assert.equal("would_deadlock", code_of(lock, 1))
-        released(lease)
+        local lease = hold(one)
+        local _, told = rig.line_up({ other, other, one }, function() lease:release() end)
+        assert.same({ { 2 }, { 2 }, { 2 } }, told)
     end)
 
     it("shows its one node, of a mutex", function()
@@ -106,37 +56,16 @@ describe("an unfair mutex", function()
         assert.same({}, one:queue())
     end)
 
-    it("cannot be downgraded", function()
-        assert.equal("unsupported", select(3, hold(one):downgrade(5)))
-    end)
-
     it("ends a wait at its deadline, or when it is interrupted, and goes to the next", function()
         local lease = hold(one)
-        local _, _, code = wait_while(other, { timeout = 10, owner = "x" }, function()
-            assert.equal(1, b:interrupt("x"))
-        end)
-        assert.equal("interrupted", code)
-        local waited
-        zklock.run(function()
-            assert.equal("timeout", code_of(other, { timeout = 0.3, owner = "y" }))
-            waited = true
-        end, function()
-            rig.wait_for("the first wait", function() return b:stats().claims > 0 end)
-            keep(other:acquire{ timeout = 10, owner = "z" })
-        end, function()
-            rig.wait_for("the end of that wait", function() return waited end)
+        local order = rig.line_up({ { other, timeout = 0.3 }, other, other }, function(order)
+            assert.equal(1, b:interrupt(2))
+            rig.wait_for("both ends", function() return order[2] end)
             lease:release()
         end)
-        assert.is_true(waited)
-    end)
-
-    it("closed with its session, is free, and a wait in it ends", function()
-        local lease = hold(one)
-        rig.is_refused("closed", nil,
-                       wait_while(other, { timeout = 10 }, function() b:close() end))
-        a:close()
-        assert.equal("released", lease:state())
-        no_node()
+        assert.equal(3, table.remove(order))
+        table.sort(order)
+        assert.same({ "interrupted", "timeout" }, order)
     end)
 
     it("is in use as one kind of lock at a time in a session", function()
@@ -164,13 +93,13 @@ describe("an unfair mutex", function()
     it("whose node somebody deleted is lost, also if it is made again by another #server",
        function()
         for _, again in ipairs{ false, true } do
-            local lease, told = hold(one), nil
-            lease:on_lost(function(_, state) told = state end)
+            local lease = hold(one)
+            local told = rig.told(lease)
             server:foreign("delete %s/lock", path)
             local next_lease = again and hold(other)
             assert.equal("lost", select(3, lease:check(20)))
             assert.equal("lost", lease:state())
-            rig.wait_for("the news", function() return told == "lost" end)
+            rig.wait_for("the news", function() return told[#told] == "lost" end)
             assert.equal("lost", select(3, lease:release()))
             if again then
                 at_rest(a)
@@ -196,11 +125,8 @@ describe("an unfair mutex", function()
         end)
         assert.equal("held", lease:state())
     end)
-end)
 
-
-describe("an unfair mutex, refused", function()
-    it("options that do not belong to it", function()
+    it("is refused with options that do not belong to it", function()
         local refused = rig.blames
         refused('belongs to order = "none"', function() a:mutex(path, { jitter = 1 }) end)
         refused('"turns"', function() a:mutex(path, { jitter = 1, order = "turns" }) end)
@@ -209,6 +135,28 @@ describe("an unfair mutex, refused", function()
         end
         refused('"turns"', function() a:mutex(path, { order = "none", batch = 2 }) end)
     end)
+
+    it("is known to be lost when its holder wakes that was stopped (DEMO-17) #server #slow",
+       function()
+        local holder = program.start(server.hosts, ("local PATH = %q\n"):format(path) .. [[
+            local session = assert(zklock.connect(HOSTS, { timeout = 3 }))
+            local lease = assert(session:mutex(PATH, { order = "none" }):acquire(20))
+            say(lease:token_string())
+            while lease:state() == "held" do zklock.sleep(0.01) end
+            while lease:state() ~= "lost" do zklock.sleep(0.01) end
+            say((select(3, lease:check(20))))
+            say((select(3, lease:release())))
+            session:close()
+        ]])
+        local token = tonumber((assert(holder:line(), "no holder")))
+        holder:signal("STOP")
+        local lease = hold(a:mutex(path, UNFAIR), 20)
+        assert.is_true(lease.token > token)
+        holder:signal("CONT")
+        holder:says("lost", "lost")
+        holder:ends()
+        assert.is_true(lease:check(20))
+    end)
 end)
 
 
@@ -216,15 +164,14 @@ describe("the requests of an unfair mutex #server", function()
     local proxy, session, lock
 
     before_each(function()
-        proxy = rig.proxy_for_test(server.hosts)
-        session = rig.session(proxy.hosts, { timeout = LONG })
+        session, proxy = rig.behind_proxy(server.hosts, { timeout = LONG })
         lock = used(session:mutex(path, UNFAIR))
         proxy:reset()
     end)
 
     -- The server has answered what was sent before; nothing follows by itself.
     local function assert_counts(expected)
-        rig.wait_for("the answers", function() return session:stats().in_flight == 0 end)
+        rig.settled(session)
         local seen = proxy:seen()
         seen.events = nil
         assert.same(expected, seen)
@@ -263,14 +210,13 @@ describe("the requests of an unfair mutex #server", function()
         rig.run(4, function(n)
             assert(lock:acquire{ timeout = 20, owner = n }):release()
         end, function()
-            rig.wait_for("all to wait", function() return session:stats().waits == 4 end)
+            rig.waiting(session, 4)
             assert_counts{ create2 = 1, getData = 1, flights = 2 }
             holder:release()
         end)
-        rig.wait_for("the deletes", function() return session:stats().claims == 0 end)
-        assert.equal(5, proxy:counts().create2)
-        assert.equal(4, proxy:counts().delete)
-        assert.equal(1, proxy:counts().getData)
+        rig.at_rest(session)
+        local counts = proxy:counts()
+        assert.same({ 5, 4, 1 }, { counts.create2, counts.delete, counts.getData })
     end)
 
     it("of a release and the next acquire are in one flight", function()
@@ -289,8 +235,7 @@ describe("a lost reply of an unfair mutex #server", function()
     local proxy, session, lock, others
 
     before_each(function()
-        proxy = rig.proxy_for_test(server.hosts)
-        session = rig.session(proxy.hosts, { timeout = 6 })
+        session, proxy = rig.behind_proxy(server.hosts, { timeout = 6 })
         lock, others = used(session:mutex(path, UNFAIR)), a:mutex(path, UNFAIR)
     end)
 
@@ -303,24 +248,29 @@ describe("a lost reply of an unfair mutex #server", function()
         rig.wait_for("the reconnect", function() return session:stats().reconnects > before end)
     end
 
-    it("to a create that was carried out: that node is held", function()
-        local before, creates = cut("drop-reply create2 1"), session:stats().creates
-        local lease = hold(lock)
-        was_cut(before)
-        assert.equal(creates + 1, session:stats().creates)
-        assert.equal(fault.czxid(server, path .. "/lock"), lease:token_string())
-        assert.is_true(lease:check(20))
-        released(lease)
-        no_node()
-        at_rest(session)
-    end)
+    for how, case in pairs{
+        ["was carried out: that node is held"] = { "drop-reply create2 1", 1 },
+        ["never arrived: another is made"] = { "drop-request create2 1", 2 },
+    } do
+        it("to a create that " .. how, function()
+            local before, creates = cut(case[1]), session:stats().creates
+            local lease = hold(lock)
+            was_cut(before)
+            assert.equal(creates + case[2], session:stats().creates)
+            assert.equal(fault.czxid(server, path .. "/lock"), lease:token_string())
+            assert.is_true(lease:check(20))
+            released(lease)
+            no_node()
+            at_rest(session)
+        end)
+    end
 
     it("to a create that was carried out: a revocation ahead of the look is heard", function()
         local lease, heard
         cut("drop-reply create2 1")
         proxy:command("refuse")
         zklock.run(function() lease = hold(lock) end, function()
-            rig.wait_for("the cut", function() return session:state() == "suspended" end)
+            rig.becomes(session, "suspended")
             assert.equal(1, others:revoke(5))
             proxy:command("accept")
         end)
@@ -329,27 +279,17 @@ describe("a lost reply of an unfair mutex #server", function()
         released(lease)
     end)
 
-    it("to a create that never arrived: another is made", function()
-        local before, creates = cut("drop-request create2 1"), session:stats().creates
-        local lease = hold(lock)
-        was_cut(before)
-        assert.equal(creates + 2, session:stats().creates)
-        assert.is_true(lease:check(20))
-        released(lease)
-        at_rest(session)
-    end)
-
     -- Between the cut and the look another client has the lock.
     local function taken_meanwhile(loss, begin)
         local theirs, mine
         cut(loss)
         proxy:command("refuse")
         zklock.run(function() mine = begin() end, function()
-            rig.wait_for("the cut", function() return session:state() == "suspended" end)
+            rig.becomes(session, "suspended")
             theirs = hold(others)
             proxy:command("accept")
-            rig.wait_for("the reconnect", function() return session:state() == "connected" end)
-            rig.wait_for("the look", function() return session:stats().in_flight == 0 end)
+            rig.becomes(session, "connected")
+            rig.settled(session)
             assert.is_true(theirs:check(20), "another session's node was removed")
             released(theirs)
         end)
@@ -370,7 +310,7 @@ describe("a lost reply of an unfair mutex #server", function()
         local lease = hold(lock)
         local deletes = session:stats().deletes
         local theirs = taken_meanwhile("drop-reply delete 1", function()
-            assert.is_true(lease:release{ wait = 20 })
+            released(lease)
         end)
         assert.is_true(theirs.token > lease.token)
         assert.equal(deletes + 1, session:stats().deletes)
@@ -382,7 +322,7 @@ describe("a lost reply of an unfair mutex #server", function()
         local lease = hold(lock)
         local deletes = session:stats().deletes
         local before = cut("drop-request delete 1")
-        assert.is_true(lease:release{ wait = 20 })
+        released(lease)
         was_cut(before)
         assert.equal(deletes + 2, session:stats().deletes)
         no_node()
@@ -405,9 +345,7 @@ describe("a lost reply of an unfair mutex #server", function()
         local answer = rig.foreign(host, "ephemeral %s/lock ''", path)
         proxy:command("accept")
         assert.matches("^ok ", answer)
-        rig.wait_for("the reconnect", function()
-            return who:stats().reconnects > 0 and who:state() == "connected"
-        end)
+        fault.reconnected(who, 1)
     end
 
     it("to a create that landed late: who comes next removes that node, and has its own", function()
@@ -445,7 +383,7 @@ describe("a lost reply of an unfair mutex #server", function()
         local before = cut("drop-reply getData 1")
         local mine = wait_while(lock, { timeout = 20 }, function()
             was_cut(before)
-            rig.wait_for("the watch", function() return session:stats().in_flight == 0 end)
+            rig.settled(session)
             lease:release()
         end)
         assert.is_true(mine.token > lease.token)
@@ -453,68 +391,13 @@ describe("a lost reply of an unfair mutex #server", function()
 end)
 
 
-describe("the holder of an unfair mutex", function()
-    it("expired, has lost; who waits has it, also in the same session #server #slow", function()
-        local proxy = rig.proxy_for_test(server.hosts)
-        local session, code = rig.session(proxy.hosts, { timeout = 3 }), nil
-        local lease = hold(session:mutex(path, UNFAIR))
-        zklock.run(function() code = code_of(session:mutex(path, UNFAIR), { owner = "x" }) end,
-            function()
-                rig.wait_for("a wait", function() return session:stats().waits == 1 end)
-                proxy:command("blackhole")
-                local theirs = hold(a:mutex(path, UNFAIR), 20)
-                assert.equal("lost", lease:state())
-                proxy:command("flow")
-                rig.wait_for("the expiry", function() return code end)
-                assert.is_true(theirs:check(20))
-            end)
-        assert.equal("expired", code)
-    end)
-
-    it("stopped past its session knows that it lost when it wakes (DEMO-17) #server #slow",
-       function()
-        local holder = program.start(server.hosts, ("local PATH = %q\n"):format(path) .. [[
-            local session = assert(zklock.connect(HOSTS, { timeout = 3 }))
-            local lease = assert(session:mutex(PATH, { order = "none" }):acquire(20))
-            say(lease:token_string())
-            while lease:state() == "held" do zklock.sleep(0.01) end
-            while lease:state() ~= "lost" do zklock.sleep(0.01) end
-            say((select(3, lease:check(20))))
-            say((select(3, lease:release())))
-            session:close()
-        ]])
-        local token = tonumber((assert(holder:line(), "no holder")))
-        holder:signal("STOP")
-        local lease = hold(a:mutex(path, UNFAIR), 20)
-        assert.is_true(lease.token > token)
-        holder:signal("CONT")
-        assert.equal("lost", holder:line())
-        assert.equal("lost", holder:line())
-        local _, errors, status = holder:finish()
-        assert.equal("", errors)
-        assert.equal(0, status)
-        assert.is_true(lease:check(20))
-    end)
-end)
-
-
 describe("many sessions with an unfair mutex", function()
-    for name, options in pairs{ ["exclude each other"] = UNFAIR,
-                                ["exclude each other also with pauses"] =
-                                    { order = "none", jitter = 0.01 } } do
+    for name, options in pairs{
+        ["exclude each other"] = UNFAIR,
+        ["exclude each other also with pauses"] = { order = "none", jitter = 0.01 },
+    } do
         it(name, function()
-            local sessions, counter, alone = { a, b }, 0, rig.alone()
-            rig.run(2, function(n)
-                local lock = sessions[n]:mutex(path, options)
-                for _ = 1, 20 do
-                    assert(lock:with(30, function()
-                        local seen = counter
-                        alone(0.001)
-                        counter = seen + 1
-                    end))
-                end
-            end)
-            assert.equal(40, counter)
+            rig.never_two({ a:mutex(path, options), b:mutex(path, options) }, 20)
             at_rest(a, b)
             no_node()
         end)
@@ -522,9 +405,8 @@ describe("many sessions with an unfair mutex", function()
 
     -- What `count` waiting sessions send when the lock is released, all in all, until one has it.
     local function herd(count, options)
-        local sessions, first = {}, nil
+        local sessions, first = rig.sessions(count, server.hosts, { timeout = LONG }), nil
         local holder = hold(a:mutex(path, UNFAIR))
-        for n = 1, count do sessions[n] = rig.session(server.hosts, { timeout = LONG }) end
         local function sum(what)
             local total = 0
             for _, session in ipairs(sessions) do total = total + session:stats()[what] end

@@ -3,68 +3,42 @@
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
-local unpack = table.unpack or unpack -- luacheck: globals unpack
+local caught_up, hears, watched = rig.caught_up, rig.hears, rig.watched
 
 local server, session, path
 
-setup(function()
-    server = rig.shared()
-end)
-before_each(function()
-    session = rig.session(server.hosts)
-    path = rig.path()
-end)
+before_each(function() server, path, session = rig.begin(1) end)
 after_each(rig.close_sessions)
 
--- Watches the path; the calls, as a list of { data, version, code }, and stop().
-local function watched(by, at)
-    local calls = {}
-    return calls, assert(by:watch(at or path, function(...) calls[#calls + 1] = { ... } end))
+-- Another client's commands; each %s is the path.
+local function change(commands)
+    server:foreign((commands:gsub("%%s", path)))
 end
 
-local function last(calls)
-    return calls[#calls] or {}
-end
-
-local function wait_for_data(calls, data, count)
-    rig.wait_for(tostring(data), function()
-        return #calls >= (count or 1) and last(calls)[1] == data
-    end)
-end
-
--- Watches a node that is made with the data, or none, until that is told; the calls, and stop().
+-- Watches a node that is made with the data, or none, until that is told; as rig.watched().
 local function told_of(data)
-    if data then server:foreign("create %s %s", path, data) end
-    local calls, stop = watched(session)
-    wait_for_data(calls, data)
-    return calls, stop
+    if data then change("create %s " .. data) end
+    local calls, stop, versions = watched(session, path)
+    hears(calls, data or "none")
+    return calls, stop, versions
 end
 
--- Another client's command for the path, and what is told then.
-local function changes(calls, command, data)
+-- Another client's commands, and what is told then.
+local function changes(calls, commands, data)
     local count = #calls + 1
-    server:foreign((command:gsub("%%s", path)))
-    wait_for_data(calls, data, count)
+    change(commands)
+    hears(calls, data, count)
 end
 
--- Everything that is under way has come by then.
-local function settled(...)
-    for _, each in ipairs{ session, ... } do
-        assert(each:get("/", 5))
-        rig.wait_for("no request", function() return each:stats().in_flight == 0 end)
-        each:dispatch()
-    end
-end
-
--- The same without a dispatch.
+-- Waits for all that was asked for; nothing is dispatched.
 local function settled_apart()
     rig.wait_apart("the look", function() return session:stats().in_flight == 0 end)
 end
 
 -- Changes the node, and waits until the session has seen it; nothing is dispatched meanwhile.
-local function change_apart(change)
+local function change_apart(commands)
     local events = session:stats().events
-    server:foreign(change, path)
+    change(commands)
     rig.wait_apart("the look", function()
         local stats = session:stats()
         return stats.events == events + 1 and stats.in_flight == 0
@@ -73,50 +47,38 @@ end
 
 
 describe("watch", function()
-    it("tells what is there, soon and once; then each change (data, version)", function()
-        server:foreign("create %s one", path)
-        local calls = watched(session)
+    it("tells what is there, soon and once; then each change but those of children", function()
+        change("create %s one")
+        local calls, _, versions = watched(session, path)
         assert.same({}, calls)
-        wait_for_data(calls, "one")
-        settled()
-        assert.same({ { "one", 0 } }, calls)
+        hears(calls, "one")
+        caught_up(session)
+        assert.same({ "one" }, calls)
         changes(calls, "set %s two", "two")
-        changes(calls, "set %s three", "three")
-        settled()
-        assert.same({ { "one", 0 }, { "two", 1 }, { "three", 2 } }, calls)
-        if math.type then assert.equal("integer", math.type(calls[3][2])) end
-    end)
-
-    it("tells nil while there is no node, and then that it is made, deleted, and made again",
-       function()
-        local calls = told_of(nil)
-        changes(calls, "create %s one", "one")
-        changes(calls, "delete %s", nil)
-        changes(calls, "create %s two", "two")
-        settled()
-        assert.same({ {}, { "one", 0 }, {}, { "two", 0 } }, calls)
+        change("create %s/child ''")
+        changes(calls, "set %s three delete %s/child", "three")
+        changes(calls, "delete %s", "none")
+        changes(calls, "create %s four", "four")
+        caught_up(session)
+        assert.same({ "one", "two", "three", "none", "four" }, calls)
+        assert.same({ 0, 1, 2, nil, 0 }, versions)
+        if math.type then assert.equal("integer", math.type(versions[3])) end
     end)
 
     it("tells of a node below one that is not there either", function()
         local calls = watched(session, path .. "/deep")
-        wait_for_data(calls, nil)
+        hears(calls, "none")
         changes(calls, "create %s '' create %s/deep here", "here")
     end)
 
     it("tells that a node was made again, with the same data and version", function()
-        local calls = told_of("same")
-        local lease = rig.hold(rig.session(server.hosts):mutex(rig.path()))
+        local calls, _, versions = told_of("same")
+        local lease = rig.held_by_another(server, rig.path())
         assert(lease:guard{ { "delete", path }, { "create", path, "same" } })
-        wait_for_data(calls, "same", 2)
-        settled()
-        assert.same({ { "same", 0 }, { "same", 0 } }, calls)
-    end)
-
-    it("does not tell what is not the node's own: children", function()
-        local calls = told_of("one")
-        server:foreign("create %s/child ''", path)
-        settled()
-        assert.equal(1, #calls)
+        hears(calls, "same", 2)
+        caught_up(session)
+        assert.same({ "same", "same" }, calls)
+        assert.same({ 0, 0 }, versions)
     end)
 
     for name, data in pairs{
@@ -124,96 +86,73 @@ describe("watch", function()
         ["of 500 000 bytes"] = ("0123456789"):rep(50000),
     } do
         it("gives the bytes as they are: data " .. name, function()
-            local lease = rig.hold(rig.session(server.hosts):mutex(rig.path()))
-            local calls = told_of(nil)
+            local lease = rig.held_by_another(server, rig.path())
+            local calls, _, versions = told_of(nil)
             assert(lease:guard{ { "create", path, data } })
-            wait_for_data(calls, data, 2)
+            hears(calls, data, 2)
             assert(lease:guard{ { "set", path, "x" .. data } })
-            wait_for_data(calls, "x" .. data, 3)
-            assert.equal(1, last(calls)[2])
+            hears(calls, "x" .. data, 3)
+            assert.equal(1, versions[3])
         end)
     end
 
     it("ends with the last of 1 000 quick changes", function()
-        server:foreign("create %s 0", path)
-        local calls = watched(session)
+        change("create %s 0")
+        local calls, _, versions = watched(session, path)
         local commands = {}
-        for n = 1, 1000 do commands[n] = ("set %s %d"):format(path, n) end
-        server:foreign("%s", table.concat(commands, " "))
-        wait_for_data(calls, "1000")
-        settled()
-        assert.same({ "1000", 1000 }, last(calls))
+        for n = 1, 1000 do commands[n] = "set %s " .. n end
+        change(table.concat(commands, " "))
+        hears(calls, "1000")
+        caught_up(session)
+        assert.equal(1000, versions[#calls])
         for i = 2, #calls do
-            assert.is_true(calls[i][2] > calls[i - 1][2], "told twice, or in another order")
+            assert.is_true(versions[i] > versions[i - 1], "told twice, or in another order")
         end
     end)
 
-    it("tells the last of those that came while nobody listened, and no more", function()
-        local calls = told_of(nil)
-        change_apart("create %s 1")
-        for n = 2, 5 do change_apart("set %s " .. n) end
-        wait_for_data(calls, "5", 2)
-        settled()
-        assert.same({ {}, { "5", 4 } }, calls)
-    end)
-
-    it("does not tell what was undone before anybody listened", function()
-        local calls = told_of(nil)
+    it("tells the last of what came while nobody listened, and nothing if it was undone", function()
+        local calls, _, versions = told_of(nil)
         change_apart("create %s 1")
         change_apart("delete %s")
-        settled()
-        assert.same({ {} }, calls)
+        caught_up(session)
+        assert.same({ "none" }, calls)
+        change_apart("create %s 1")
+        for n = 2, 5 do change_apart("set %s " .. n) end
+        hears(calls, "5", 2)
+        caught_up(session)
+        assert.same({ "none", "5" }, calls)
+        assert.equal(4, versions[2])
     end)
 
     it("is below the chroot", function()
-        server:foreign("create %s '' create %s/app root", path, path)
+        change("create %s '' create %s/app root")
         local calls = watched(rig.session(server.hosts .. path), "/app")
-        wait_for_data(calls, "root")
-        local root = watched(rig.session(server.hosts .. path), "/")
-        wait_for_data(root, "")
+        hears(calls, "root")
+        hears(watched(rig.session(server.hosts .. path), "/"), "")
         changes(calls, "set %s/app other", "other")
     end)
 
-    it("costs one watch of the path's size, and none after stop(), which may be repeated #server",
-       function()
+    it("costs one watch of the path's size, and none after stop() #server", function()
         local before = server:watches()
         local calls, stop = told_of(nil)
         local stats = session:stats()
         assert.equal(1, stats.watches)
         assert.equal(#path + 4, stats.watch_bytes)
         assert.equal(before + 1, server:watches())
-        for _ = 1, 2 do assert.equal(0, select("#", stop())) end
-        rig.wait_for("no watch at the server", function() return server:watches() == before end)
-        stats = session:stats()
-        assert.equal(0, stats.watches)
-        assert.equal(0, stats.watch_bytes)
-        server:foreign("create %s one", path)
-        settled()
-        assert.same({ {} }, calls)
+        stop()
+        server:wait_for_watches(before)
+        change("create %s one")
+        caught_up(session)
+        assert.same({ "none" }, calls)
         stop()
         assert.equal(1, session:stats().watch_removals)
     end)
 
     it("costs an exists and a get for each change", function()
-        local calls = told_of(nil)
-        changes(calls, "create %s one", "one")
+        changes(told_of(nil), "create %s one", "one")
         local stats = session:stats()
         assert.equal(2, stats.exists)
         assert.equal(2, stats.gets - 1) -- connect() asked for the chroot
-    end)
-
-    it("may be stopped in its own call #server", function()
-        local before, count, stop = server:watches(), 0, nil
-        server:foreign("create %s one", path)
-        stop = session:watch(path, function()
-            count = count + 1
-            stop()
-        end)
-        rig.wait_for("a call", function() return count == 1 end)
-        server:foreign("set %s two", path)
-        settled()
-        assert.equal(1, count)
-        rig.wait_for("no watch", function() return server:watches() == before end)
     end)
 
     it("may be begun and stopped in other callbacks", function()
@@ -222,12 +161,12 @@ describe("watch", function()
         assert(session:watch(path, function(data)
             outer = outer + 1
             if data then return stop_inner() end
-            inner, stop_inner = watched(session)
+            inner, stop_inner = watched(session, path)
         end))
         rig.wait_for("the inner one", function() return inner and #inner == 1 end)
-        server:foreign("create %s one", path)
+        change("create %s one")
         rig.wait_for("the change", function() return outer == 2 end)
-        server:foreign("set %s two", path)
+        change("set %s two")
         rig.wait_for("the next", function() return outer == 3 end)
         assert.is_true(#inner <= 2)
         assert.equal(1, session:stats().watches)
@@ -240,217 +179,223 @@ describe("watch", function()
             deepest = math.max(deepest, depth)
             told[#told + 1] = data or "none"
             if #told == 1 then
-                server:foreign("create %s one", path)
+                change("create %s one")
                 rig.wait_for("an event", function() return session:stats().events > 0 end)
-                server:foreign("set %s two", path)
-                settled()
+                change("set %s two")
+                caught_up(session)
             end
             depth = depth - 1
         end))
-        rig.wait_for("the last", function() return told[#told] == "two" end)
+        hears(told, "two")
         assert.equal(1, deepest)
         assert.equal(0, session:stats().callback_errors)
     end)
 
-    it("tells nothing after stop(), also if there was something to tell", function()
-        local calls, stop = watched(session)
-        settled_apart()
-        stop()
-        settled()
-        assert.same({}, calls)
-    end)
-
-    it("counts an error of the function like one of on_state, and goes on", function()
-        local count = 0
-        assert(session:watch(path, function()
-            count = count + 1
-            error("problem " .. count, 0)
-        end))
-        rig.wait_for("a call", function() return count == 1 end)
-        assert.equal("problem 1", session:stats().callback_error)
-        server:foreign("create %s one", path)
-        rig.wait_for("another", function() return count == 2 end)
-        settled()
-        assert.equal(2, count)
-        assert.equal(2, session:stats().callback_errors)
-    end)
-
     it("is called in any wait: dispatch(), sleep, an acquire, tasks, of other sessions, too",
        function()
-        local calls = watched(session)
+        local calls, _, versions = watched(session, path)
         rig.wait_apart("the first", function()
             session:dispatch()
             return #calls == 1
         end)
-        server:foreign("create %s one", path)
-        rig.wait_for("in sleep", function() return #calls == 2 end)
+        changes(calls, "create %s one", "one") -- sleeps
         local other, lock = rig.session(server.hosts), rig.path()
         rig.hold(session:mutex(lock))
-        server:foreign("set %s two", path)
+        change("set %s two")
         rig.wait_for("in a wait of another session's", function()
             assert.equal("timeout", rig.code_of(other:mutex(lock), 0.2))
             return #calls == 3
         end)
         zklock.run(function()
-            server:foreign("set %s three", path)
-            rig.wait_for("in a task", function() return #calls == 4 end)
+            changes(calls, "set %s three", "three")
         end, function() zklock.sleep(0.1) end)
-        assert.same({ "three", 2 }, last(calls))
+        assert.equal(2, versions[4])
     end)
 
-    it("tells, after an error left dispatch(), what that did not tell", function()
-        local calls = watched(session)
-        settled_apart()
-        local protect = session.protect
-        session.protect = function() error("an interrupt", 0) end
-        assert.is_false(pcall(session.dispatch, session))
-        session.protect = nil
-        assert.equal(protect, session.protect)
-        session:dispatch()
-        assert.same({ {} }, calls)
-        session:dispatch()
-        assert.same({ {} }, calls)
-    end)
-
-    it("goes on when nothing refers to stop()", function()
-        local calls = told_of(nil)
-        for _ = 1, 3 do collectgarbage() end
-        changes(calls, "create %s one", "one")
-    end)
-
-    it("ends with a session that is collected, or closed #server", function()
-        local before = server:watches()
-        local calls = {}
+    it("ends with a session that is collected #server", function()
+        local before, calls = server:watches(), 0
         do
             local forgotten = assert(zklock.connect(server.hosts))
-            assert(forgotten:watch(path, function() calls[#calls + 1] = true end))
-            rig.wait_for("a call", function() return #calls == 1 end)
+            assert(forgotten:watch(path, function() calls = calls + 1 end))
+            rig.wait_for("a call", function() return calls == 1 end)
         end
         rig.wait_for("no watch", function()
             collectgarbage()
             return server:watches() == before
         end)
-        local mine = watched(session)
-        wait_for_data(mine, nil)
-        session:close()
-        server:foreign("create %s one", path)
-        session:dispatch()
-        assert.equal(1, #mine)
-        assert.equal(1, #calls)
-    end)
-
-    it("tells nothing that was to be told when the session was closed", function()
-        local calls = watched(session)
-        settled_apart()
-        session:close()
-        session:dispatch()
-        assert.same({}, calls)
-    end)
-
-    it('gives "closed" of a closed session', function()
-        session:close()
-        rig.is_refused("closed", path, session:watch(path, print))
-    end)
-
-    it("blames the user for a bad path or function, and says what is allowed", function()
-        for _, bad in ipairs{ "relative", "/a/", "/a//b", "/a/../b", "/\0", ("/x"):rep(200000) } do
-            rig.blames("the path", function() session:watch(bad, print) end)
-        end
-        rig.blames("what watch calls must be a function", function() session:watch(path) end)
-        assert.equal(0, session:stats().watches)
+        change("create %s one")
+        caught_up(session)
+        assert.equal(1, calls)
     end)
 end)
+
+
+-- Both verbs call a function by the same rules.
+for verb, argument in pairs{ watch = "the path", members = "the folder" } do
+    describe("a function that " .. verb .. " calls", function()
+        local calls
+
+        local function begin(fn)
+            calls = 0
+            return assert(session[verb](session, path, function()
+                calls = calls + 1
+                if fn then fn() end
+            end))
+        end
+
+        local function wait_for_calls(count)
+            rig.wait_for(count .. " calls", function() return calls == count end)
+        end
+
+        -- Makes news for both verbs.
+        local function make_nodes() change("create %s one create %s/a ''") end
+
+        it("may be stopped in its own call", function()
+            local stop
+            stop = begin(function() stop() end)
+            wait_for_calls(1)
+            make_nodes()
+            caught_up(session)
+            assert.equal(1, calls)
+            local stats = session:stats()
+            assert.equal(0, stats.watches)
+            assert.equal(1, stats.watch_removals)
+        end)
+
+        it("is counted when it raises an error, as on_state is, and goes on", function()
+            begin(function() error("problem " .. calls, 0) end)
+            wait_for_calls(1)
+            assert.equal("problem 1", session:stats().callback_error)
+            make_nodes()
+            wait_for_calls(2)
+            caught_up(session)
+            assert.equal(2, calls)
+            assert.equal(2, session:stats().callback_errors)
+        end)
+
+        it("is told, after an error left dispatch(), what that did not tell", function()
+            begin()
+            settled_apart()
+            session.protect = function() error("an interrupt", 0) end
+            assert.is_false(pcall(session.dispatch, session))
+            session.protect = nil
+            for _ = 1, 2 do
+                session:dispatch()
+                assert.equal(1, calls)
+            end
+        end)
+
+        it("goes on when nothing refers to stop()", function()
+            begin()
+            wait_for_calls(1)
+            for _ = 1, 3 do collectgarbage() end
+            make_nodes()
+            wait_for_calls(2)
+        end)
+
+        it("is told nothing after stop(), or the session's end, also if there was news", function()
+            make_nodes()
+            local stop = begin()
+            settled_apart()
+            for _ = 1, 2 do assert.equal(0, select("#", stop())) end
+            caught_up(session)
+            assert.equal(0, calls)
+            local stats = session:stats()
+            assert.equal(0, stats.watches)
+            assert.equal(0, stats.watch_bytes)
+            begin()
+            settled_apart()
+            session:close()
+            session:dispatch()
+            assert.equal(0, calls)
+            rig.is_refused("closed", path, session[verb](session, path, print))
+        end)
+
+        it("must be a function, of a path that is valid, or the user is blamed", function()
+            for _, bad in ipairs{ "relative", "/a/", "/a//b", "/a/../b", "/\0",
+                                  ("/x"):rep(200000) } do
+                rig.blames(argument, function() session[verb](session, bad, print) end)
+            end
+            rig.blames(("what %s calls must be a function"):format(verb), function()
+                session[verb](session, path)
+            end)
+            assert.equal(0, session:stats().watches)
+        end)
+    end)
+end
 
 
 describe("watches of one path", function()
     it("are each told, and the server has one watch, until the last is stopped #server", function()
         local before = server:watches()
-        local first, stop_first = watched(session)
-        local second, stop_second = watched(session)
-        wait_for_data(first, nil)
-        wait_for_data(second, nil)
+        local first, stop_first = told_of(nil)
+        local second, stop_second = told_of(nil)
         assert.equal(1, session:stats().watches)
         stop_first()
-        settled()
+        caught_up(session)
         assert.equal(before + 1, server:watches())
         assert.equal(0, session:stats().watch_removals)
-        server:foreign("create %s one", path)
-        wait_for_data(second, "one", 2)
-        assert.same({ {} }, first)
+        changes(second, "create %s one", "one")
+        assert.same({ "none" }, first)
         stop_second()
-        rig.wait_for("none", function() return server:watches() == before end)
+        server:wait_for_watches(before)
         assert.equal(1, session:stats().watch_removals)
     end)
 
     it("are told what is there when the second begins later, and each change once", function()
-        server:foreign("create %s one", path)
-        local first = watched(session)
-        wait_for_data(first, "one")
-        local second = watched(session)
-        wait_for_data(second, "one")
-        server:foreign("set %s two", path)
-        wait_for_data(first, "two", 2)
-        wait_for_data(second, "two", 2)
-        settled()
+        local first = told_of("one")
+        local second = watched(session, path)
+        hears(second, "one")
+        changes(first, "set %s two", "two")
+        hears(second, "two")
+        caught_up(session)
         assert.equal(2, #first)
         assert.equal(2, #second)
     end)
 
     it("may be stopped and begun again at once", function()
-        local stops = {}
-        server:foreign("create %s one", path)
-        for i = 1, 20 do
-            local calls
-            calls, stops[i] = watched(session)
-            if i > 1 then stops[i - 1]() end
-            if i == 20 then
-                wait_for_data(calls, "one")
-                changes(calls, "set %s two", "two")
-                assert.equal(2, #calls)
-            end
+        change("create %s one")
+        local calls, stop = watched(session, path)
+        for _ = 2, 20 do
+            local stop_former = stop
+            calls, stop = watched(session, path)
+            stop_former()
         end
+        hears(calls, "one")
+        changes(calls, "set %s two", "two")
+        assert.equal(2, #calls)
         assert.equal(1, session:stats().watches)
     end)
 end)
 
 
 describe("a watch of a lock's node", function()
-    local other, lease, node
+    local other, lease, calls, stop
 
     before_each(function()
         other = rig.session(server.hosts)
         lease = rig.hold(other:mutex(path))
-        node = server:nodes(path)[1]
-    end)
-
-    it("hears of its end, as the claim of this session behind it does", function()
-        local calls = watched(session, node)
-        rig.released((rig.wait_while(session:mutex(path), { timeout = 20 }, function()
-            rig.wait_for("a call", function() return #calls == 1 end)
-            lease:release()
-        end)))
-        wait_for_data(calls, nil, 2)
-        assert.equal(2, #calls)
-    end)
-
-    it("goes on when that claim gives up", function()
-        local calls = watched(session, node)
+        calls, stop = watched(session, server:nodes(path)[1])
         rig.wait_for("a call", function() return #calls == 1 end)
-        assert.equal("timeout", rig.code_of(session:mutex(path), 0.3))
+    end)
+
+    it("goes on when a claim behind it gives up, and hears of its end as the next does", function()
+        local lock = session:mutex(path)
+        assert.equal("timeout", rig.code_of(lock, 0.3))
         rig.at_rest(session)
         assert.equal(0, session:stats().watch_removals)
-        server:foreign("set %s changed", node)
-        wait_for_data(calls, "changed", 2)
-        lease:release()
-        wait_for_data(calls, nil, 3)
+        server:foreign("set %s changed", server:nodes(path)[1])
+        hears(calls, "changed", 2)
+        rig.released((rig.wait_while(lock, { timeout = 20 }, function() lease:release() end)))
+        hears(calls, "none", 3)
+        assert.equal(3, #calls)
     end)
 
     it("may be stopped without harm to that claim", function()
-        local _, stop = watched(session, node)
         rig.released((rig.wait_while(session:mutex(path), { timeout = 20 }, function()
-            rig.wait_for("the watches", function() return session:stats().in_flight == 0 end)
+            rig.settled(session)
             stop()
-            settled()
+            caught_up(session)
             assert.equal(0, session:stats().watch_removals)
             lease:release()
         end)))
@@ -460,26 +405,22 @@ describe("a watch of a lock's node", function()
         local quick = rig.session(server.hosts, { timeout = 3 })
         local lock = quick:mutex(rig.path())
         local own = rig.hold(lock)
-        local calls = watched(quick, server:nodes(lock.path)[1])
+        calls = watched(quick, server:nodes(lock.path)[1])
         rig.wait_for("a call", function() return #calls == 1 end)
         local revoked = 0
         own:on_revoke(function() revoked = revoked + 1 end)
         assert.equal(1, other:mutex(lock.path):revoke(5))
         rig.wait_for("the wish", function() return revoked == 1 and #calls == 2 end)
         rig.released(own)
-        wait_for_data(calls, nil, 3)
+        hears(calls, "none", 3)
         assert.equal(3, #calls)
     end)
 end)
 
 
 describe("what may be watched", function()
-    local FILL = ("x"):rep(2000)
-
-    local function quiet() end
-
-    local function watch_long(i)
-        return session:watch(("%s%s%d"):format(path, FILL, i), quiet)
+    local function watch_long(suffix)
+        return session:watch(path .. ("x"):rep(2000) .. suffix, function() end)
     end
 
     it("is limited with what claims watch; a stop makes room, a second watch needs none", function()
@@ -492,11 +433,11 @@ describe("what may be watched", function()
         rig.is_refused("too_many", "256 KB", watch_long(#stops + 1))
         local stats = session:stats()
         assert.is_true(stats.watch_bytes <= stats.watch_bytes_limit)
-        assert(session:watch(path .. FILL .. "1", quiet))
-        settled() -- what is asked for counts until it is answered
+        assert(watch_long(1))
+        caught_up(session) -- what is asked for counts until it is answered
         stops[2]()
-        assert(session:watch(path .. FILL .. "a", quiet))
-        assert.is_nil((session:watch(path .. FILL .. "bcd", quiet)))
+        assert(watch_long("a"))
+        assert.is_nil((watch_long("bcd")))
         for _, stop in ipairs(stops) do stop() end
     end)
 end)
@@ -506,28 +447,20 @@ end)
 describe("a node that may not be read", function()
     before_each(function() session = rig.session(server.hosts, { timeout = 1 }) end)
 
-    local function is_refused(calls, count)
-        rig.wait_for("refused", function()
-            return #calls == count and last(calls)[3] == "auth"
-        end)
-    end
-
-    it("is told with message and code; that it may be read, and that it is gone, too #server #slow",
-       function()
-        server:foreign("create %s secret hide %s", path, path)
-        local calls = watched(session)
-        is_refused(calls, 1)
-        local data, message = unpack(calls[1], 1, 2)
-        assert.is_nil(data)
-        assert.is_truthy(message:find(path, 1, true), message)
+    it("is told of by a code, once; that it may be read, and its end, too #server #slow", function()
+        change("create %s secret hide %s")
+        local calls, _, messages = watched(session, path)
+        hears(calls, "auth")
+        assert.is_truthy(messages[1]:find(path, 1, true), messages[1])
+        local gets = session:stats().gets
+        rig.wait_for("two looks", function() return session:stats().gets >= gets + 2 end)
+        caught_up(session)
+        assert.equal(1, #calls)
         changes(calls, "show %s", "secret")
-        server:foreign("hide %s set %s other", path, path)
-        is_refused(calls, 3)
+        changes(calls, "hide %s set %s other", "auth")
         changes(calls, "set %s another show %s", "another")
-        server:foreign("hide %s", path)
-        is_refused(calls, 5)
-        changes(calls, "delete %s", nil)
-        assert.same({}, last(calls))
+        changes(calls, "hide %s", "auth")
+        changes(calls, "delete %s", "none")
         changes(calls, "create %s new", "new")
         assert.equal(7, #calls)
     end)
@@ -537,20 +470,11 @@ describe("a node that may not be read", function()
         local owner = rig.session(server.hosts, { auth = "digest:ann:a", acl = "creator" })
         local lease = rig.hold(owner:mutex(rig.path()))
         assert(lease:guard{ { "create", path, "secret" } })
-        is_refused(calls, 2)
+        hears(calls, "auth", 2)
         assert(lease:guard{ { "delete", path } })
-        wait_for_data(calls, nil, 3)
+        hears(calls, "none", 3)
         changes(calls, "create %s new", "new")
-    end)
-
-    it("is not told again while nothing else is known of it #server #slow", function()
-        server:foreign("create %s secret hide %s", path, path)
-        local calls = watched(session)
-        is_refused(calls, 1)
-        local gets = session:stats().gets
-        rig.wait_for("two looks", function() return session:stats().gets >= gets + 2 end)
-        settled()
-        assert.equal(1, #calls)
+        assert.equal(4, #calls)
     end)
 end)
 
@@ -559,17 +483,16 @@ describe("the check that comes once a session timeout", function()
     it("is one request, and reads what did not change no more #server #slow", function()
         session = rig.session(server.hosts, { timeout = 3 })
         local calls = told_of("one")
-        local before = session:stats()
-        rig.wait_for("two checks", function()
-            return session:stats().exists >= before.exists + 2
-        end)
-        assert.equal(before.gets, session:stats().gets)
-        server:foreign("show %s", path)
-        rig.wait_for("a look", function() return session:stats().gets > before.gets end)
-        local exists, gets = session:stats().exists, session:stats().gets
-        rig.wait_for("two checks", function() return session:stats().exists >= exists + 2 end)
-        assert.equal(gets, session:stats().gets)
-        settled()
-        assert.same({ { "one", 0 } }, calls)
+        for _ = 1, 2 do
+            local before = session:stats()
+            rig.wait_for("two checks", function()
+                return session:stats().exists >= before.exists + 2
+            end)
+            assert.equal(before.gets, session:stats().gets)
+            change("show %s")
+            rig.wait_for("a look", function() return session:stats().gets > before.gets end)
+        end
+        caught_up(session)
+        assert.same({ "one" }, calls)
     end)
 end)

@@ -9,7 +9,12 @@ local FILL = ("x"):rep(2000)
 local LONGER = FILL:rep(3) -- does not fit into what is left when another wait does not
 local LIMIT = 256 * 1024 -- of the watched nodes of others
 
+local unpack = table.unpack or unpack -- luacheck: globals unpack
+
 local server
+
+setup(function() server = rig.shared() end)
+after_each(rig.close_sessions)
 
 -- Leases of `session` on `count` long paths, which it keeps; the paths.
 local function take(session, count, fill)
@@ -21,48 +26,13 @@ local function take(session, count, fill)
     return paths
 end
 
--- Of the server's watches only those of before are left, and what the holders have on their own
--- nodes since their first heartbeats.
-local function watches_nothing(session, before, ...)
-    local holders = { ... }
-    rig.wait_for("no watch of the session", function() return session:stats().watches == 0 end)
-    rig.wait_for("none at the server", function()
-        local others = before
-        for _, holder in ipairs(holders) do others = others + holder:stats().watches end
-        return server:watches() <= others
-    end)
-end
-
--- Waits until the session has so many watches, and nothing is asked.
-local function wait_for_watches(session, count)
-    rig.wait_for(count .. " watches", function()
-        local stats = session:stats()
-        return stats.watches == count and stats.in_flight == 0
-    end)
-end
-
--- That many owners wait for the lock, until the session has so many watches; then they give up.
-local function give_up(session, lock, owners, watches)
-    rig.run(owners, function(owner)
-        assert.equal("interrupted", rig.code_of(lock, { timeout = 30, owner = owner }))
-    end, function()
-        wait_for_watches(session, watches)
-        for owner = 1, owners do assert.equal(1, session:interrupt(owner)) end
-    end)
-end
-
-setup(function() server = rig.shared() end)
-
 
 describe("a holder, when the session may watch nothing more of others,", function()
     local session, other
 
-    before_each(function()
-        session, other = rig.session(server.hosts), rig.session(server.hosts)
-    end)
-    after_each(rig.close_sessions)
+    before_each(function() session, other = unpack(rig.sessions(2, server.hosts)) end)
 
-    -- Calls fn() while so many waits are in line that another one is refused.
+    -- So many waits are in line that another one is refused; then fn().
     local function when_full(fn)
         local ends, paths = {}, take(other, 200, FILL)
         local function wait_in_vain(path)
@@ -84,40 +54,24 @@ describe("a holder, when the session may watch nothing more of others,", functio
             session:close()
         end)
         assert.equal(1, ends.too_many)
+        assert.equal(0, session:stats().watch_bytes)
     end
 
-    it("hears that it is to give way #slow", function()
-        when_full(function()
-            local path, heard = rig.path() .. LONGER, 0
-            local lease = rig.hold(session:mutex(path))
-            lease:on_revoke(function() heard = heard + 1 end)
-            assert.equal(1, other:mutex(path):revoke(5))
-            rig.wait_for("the wish", function() return heard == 1 end)
-            assert.equal("held", lease:state())
-        end)
-    end)
-
-    it("hears that its node was deleted #slow", function()
-        when_full(function()
-            local paths, leases = { rig.path() .. LONGER, rig.path() .. LONGER }, {}
-            for i, path in ipairs(paths) do leases[i] = rig.hold(session:mutex(path)) end
-            for _, path in ipairs(paths) do
-                server:foreign("delete %s", server:nodes(path)[1])
-            end
-            for _, lease in ipairs(leases) do
-                rig.wait_for("the loss", function() return lease:state() == "lost" end)
-            end
-        end)
-    end)
-
-    it("is told how much it is, and how much it may be #slow", function()
+    it("hears that it is to give way, and hears that its node was deleted #slow", function()
         when_full(function()
             local stats = session:stats()
             assert.equal(LIMIT, stats.watch_bytes_limit)
             assert.is_true(stats.watch_bytes <= LIMIT, stats.watch_bytes)
             assert.is_true(stats.watch_bytes > LIMIT - #FILL - 100, stats.watch_bytes)
+            local paths, leases, heard = { rig.path() .. LONGER, rig.path() .. LONGER }, {}, 0
+            for i, path in ipairs(paths) do leases[i] = rig.hold(session:mutex(path)) end
+            leases[1]:on_revoke(function() heard = heard + 1 end)
+            assert.equal(1, other:mutex(paths[1]):revoke(5))
+            rig.wait_for("the wish", function() return heard == 1 end)
+            assert.equal("held", leases[1]:state())
+            for _, path in ipairs(paths) do rig.delete_node(server, path) end
+            for _, lease in ipairs(leases) do rig.becomes(lease, "lost") end
         end)
-        assert.equal(0, session:stats().watch_bytes)
     end)
 end)
 
@@ -125,32 +79,22 @@ end)
 describe("claims of a session behind one another", function()
     local COUNT = 90 -- of each session; two thirds of their predecessors are what it may watch
 
-    after_each(rig.close_sessions)
-
-    -- They come one after the other, of both sessions in turn; each is behind one of the other.
     it("are served in order, though not all may watch their predecessors #slow", function()
-        local both = { rig.session(server.hosts), rig.session(server.hosts) }
-        local path = rig.path() .. "/" .. FILL:rep(2)
-        local holder = rig.hold(rig.session(server.hosts):mutex(path))
-        local queued, served = 0, {}
-        rig.run(2 * COUNT, function(i)
-            rig.wait_for("a turn to queue", function() return queued == i - 1 end, 120)
-            local lease = assert(both[i % 2 + 1]:mutex(path):acquire{
-                timeout = 300, on_queued = function() queued = i end })
-            served[#served + 1] = i
-            rig.released(lease)
-        end, function()
-            rig.wait_for("all in line", function() return queued == 2 * COUNT end, 120)
+        local both = rig.sessions(2, server.hosts)
+        local path, wishes, numbers = rig.path() .. "/" .. FILL:rep(2), {}, {}
+        local holder = rig.held_by_another(server, path)
+        for i = 1, 2 * COUNT do -- each is behind one of the other session
+            wishes[i], numbers[i] = { both[i % 2 + 1]:mutex(path), timeout = 300 }, i
+        end
+        assert.same(numbers, rig.line_up(wishes, function()
             for _, session in ipairs(both) do
-                rig.wait_for("rest", function() return session:stats().in_flight == 0 end)
+                rig.counts(session, { in_flight = 0, claims = COUNT })
                 local stats = session:stats()
-                assert.equal(COUNT, stats.claims)
                 assert.is_true(stats.watch_bytes <= LIMIT, stats.watch_bytes)
                 assert.is_true(stats.watches < 2 * COUNT, stats.watches)
             end
             rig.released(holder)
-        end)
-        for i = 1, 2 * COUNT do assert.equal(i, served[i]) end
+        end, function(_, lease) rig.released(lease) end))
     end)
 end)
 
@@ -160,15 +104,35 @@ describe("a watch that no claim needs any more #server", function()
 
     before_each(function()
         before = server:watches()
-        proxy = rig.proxy_for_test(server.hosts)
         holder = rig.session(server.hosts, { timeout = LONG })
-        session = rig.session(proxy.hosts, { timeout = LONG })
+        session, proxy = rig.behind_proxy(server.hosts, { timeout = LONG })
         path = rig.path()
     end)
-    after_each(rig.close_sessions)
 
     local function removals()
         return proxy:counts().removeWatches
+    end
+
+    -- That many owners wait for the lock, until the session has so many watches; then they give up.
+    local function give_up(lock, owners, watches)
+        rig.run(owners, function(owner)
+            assert.equal("interrupted", rig.code_of(lock, { timeout = 30, owner = owner }))
+        end, function()
+            rig.counts(session, { watches = watches, in_flight = 0 })
+            for owner = 1, owners do assert.equal(1, session:interrupt(owner)) end
+        end)
+    end
+
+    -- Of the server's watches only those of before are left, and what the holders have on their own
+    -- nodes since their first heartbeats.
+    local function watches_nothing(of, ...)
+        local holders = { holder, ... }
+        rig.counts(of, { watches = 0 })
+        rig.wait_for("none at the server", function()
+            local others = before
+            for _, each in ipairs(holders) do others = others + each:stats().watches end
+            return server:watches() <= others
+        end)
     end
 
     it("does not count: after 600 waits in vain on long paths the next one waits #slow", function()
@@ -184,34 +148,28 @@ describe("a watch that no claim needs any more #server", function()
         rig.hold(holder:mutex(path))
         assert.equal("timeout", rig.code_of(session:mutex(path), 0.3))
         rig.at_rest(session)
-        watches_nothing(session, before, holder, second)
+        watches_nothing(session, second)
         assert.equal(0, session:stats().watch_bytes)
     end)
 
     it("is taken back with one request, and not set again at a reconnect", function()
         local lease = rig.hold(holder:mutex(path))
-        give_up(session, session:mutex(path), 1, 2)
+        give_up(session:mutex(path), 1, 2)
         rig.at_rest(session)
         assert.equal(1, removals()) -- at once, and not by a heartbeat
-        watches_nothing(session, before, holder)
+        watches_nothing(session)
         proxy:command("cut")
-        rig.wait_for("a reconnect", function() return session:stats().reconnects == 1 end)
+        rig.counts(session, { reconnects = 1 })
         assert.equal("held", lease:state())
-        watches_nothing(session, before, holder)
+        watches_nothing(session)
         assert.equal(0, proxy:counts().setWatches)
     end)
 
     it("stays while another claim of the session waits for the same node", function()
-        local writer, granted = rig.hold(holder:rwlock(path):write()), nil
-        local reader = session:rwlock(path):read()
-        zklock.run(function()
-            granted = reader:acquire(30)
-        end, function()
-            give_up(session, reader, 2, 4) -- the writer's, and their own
-            rig.wait_for("one that waits", function()
-                local stats = session:stats()
-                return stats.claims == 1 and stats.in_flight == 0
-            end)
+        local writer, reader = rig.hold(holder:rwlock(path):write()), session:rwlock(path):read()
+        local granted = rig.wait_while(reader, { timeout = 30 }, function()
+            give_up(reader, 2, 4) -- the writer's, and their own
+            rig.counts(session, { claims = 1, in_flight = 0 })
             assert.equal(2, session:stats().watches)
             writer:release()
         end)
@@ -225,12 +183,12 @@ describe("a watch that no claim needs any more #server", function()
         zklock.run(function()
             assert.equal("interrupted", rig.code_of(lock, { timeout = 30, owner = "first" }))
         end, function()
-            wait_for_watches(session, 2)
+            rig.counts(session, { watches = 2, in_flight = 0 })
             granted = assert(lock:acquire{ timeout = 30, owner = "second" })
         end, function()
-            wait_for_watches(session, 3)
+            rig.counts(session, { watches = 3, in_flight = 0 })
             assert.equal(1, session:interrupt("first"))
-            wait_for_watches(session, 2)
+            rig.counts(session, { watches = 2, in_flight = 0 })
             lease:release()
         end)
         assert.equal("held", granted:state())
@@ -239,8 +197,8 @@ describe("a watch that no claim needs any more #server", function()
 
     it("goes with the last of those that waited for the same node", function()
         rig.hold(holder:rwlock(path):write())
-        give_up(session, session:rwlock(path):read(), 3, 4)
-        watches_nothing(session, before, holder)
+        give_up(session:rwlock(path):read(), 3, 4)
+        watches_nothing(session)
         rig.at_rest(session)
         assert.equal(1, removals())
     end)
@@ -260,48 +218,44 @@ describe("a watch that no claim needs any more #server", function()
             rig.released(assert(granted))
         end
         assert.is_true(removals() > 0)
-        watches_nothing(session, before, holder)
+        watches_nothing(session)
     end)
 
     for _, fault in ipairs{ "drop-reply", "drop-request" } do
         it("goes when the connection is lost with its removal: " .. fault, function()
             rig.hold(holder:mutex(path))
             proxy:command("%s removeWatches 1", fault)
-            give_up(session, session:mutex(path), 1, 2)
-            rig.wait_for("a reconnect", function() return session:stats().reconnects == 1 end)
-            watches_nothing(session, before, holder)
+            give_up(session:mutex(path), 1, 2)
+            rig.counts(session, { reconnects = 1 })
+            watches_nothing(session)
         end)
     end
 
     it("goes when the claim ends without a connection #slow", function()
         rig.hold(holder:mutex(path))
-        zklock.run(function()
-            local lock = session:mutex(path)
-            assert.equal("interrupted", rig.code_of(lock, { timeout = 30, owner = "one" }))
-        end, function()
-            rig.wait_for("two watches", function() return session:stats().watches == 2 end)
+        local wish = { timeout = 30, owner = "one" }
+        local _, _, code = rig.wait_while(session:mutex(path), wish, function()
+            rig.counts(session, { watches = 2 })
             proxy:break_off(session)
             assert.equal(1, session:interrupt("one"))
         end)
+        assert.equal("interrupted", code)
         proxy:command("accept")
-        watches_nothing(session, before, holder)
+        watches_nothing(session)
     end)
 
     for _, reopen in ipairs{ true, false } do
         it("goes with its session, reopened: " .. tostring(reopen) .. " #slow", function()
-            local short, code = rig.session(proxy.hosts, { timeout = 3, reopen = reopen }), nil
+            local short = rig.session(proxy.hosts, { timeout = 3, reopen = reopen })
             rig.hold(holder:mutex(path))
-            zklock.run(function()
-                code = rig.code_of(short:mutex(path), 20)
-            end, function()
-                rig.wait_for("two watches", function() return short:stats().watches == 2 end)
+            local _, _, code = rig.wait_while(short:mutex(path), { timeout = 20 }, function()
+                rig.counts(short, { watches = 2 })
                 proxy:command("blackhole")
-                rig.wait_for("its node gone", function() return #server:nodes(path) == 1 end)
+                server:wait_for_nodes(path, 1)
                 proxy:command("flow")
             end)
             assert.equal("expired", code)
-            local state = reopen and "connected" or "expired"
-            rig.wait_for(state, function() return short:state() == state end)
+            rig.becomes(short, reopen and "connected" or "expired")
             assert.equal(0, short:stats().watches)
             assert.equal(0, short:stats().watch_removals)
         end)
@@ -309,49 +263,45 @@ describe("a watch that no claim needs any more #server", function()
 
     it("goes when it was for a lock without an order", function()
         rig.hold(holder:mutex(path, { order = "none" }))
-        give_up(session, session:mutex(path, { order = "none" }), 1, 1)
-        watches_nothing(session, before, holder)
+        give_up(session:mutex(path, { order = "none" }), 1, 1)
+        watches_nothing(session)
     end)
 
     it("goes when it was for a part of several locks", function()
         local paths, locks = { rig.path(), rig.path(), rig.path() }, {}
         for i = 1, 2 do rig.hold(holder:mutex(paths[i])) end
         for i = 1, 3 do locks[i] = session:mutex(paths[i]) end
-        give_up(session, session:multi(locks), 1, 5) -- two of others
-        watches_nothing(session, before, holder)
+        give_up(session:multi(locks), 1, 5) -- two of others
+        watches_nothing(session)
     end)
 
     it("costs no request when what it waits for comes", function()
-        local lease, granted = rig.hold(holder:mutex(path)), nil
-        zklock.run(function()
-            granted = assert(session:mutex(path):acquire(20))
-        end, function()
-            rig.wait_for("two watches", function() return session:stats().watches == 2 end)
+        local lease = rig.hold(holder:mutex(path))
+        local granted = rig.wait_while(session:mutex(path), { timeout = 20 }, function()
+            rig.counts(session, { watches = 2 })
             assert.is_true(session:stats().watch_bytes > 0)
             lease:release()
         end)
         assert.equal(1, session:stats().watches) -- its own
         assert.equal(0, session:stats().watch_bytes)
         rig.released(granted)
-        watches_nothing(session, before, holder)
+        watches_nothing(session)
         assert.equal(0, removals())
     end)
 
     it("goes at a heartbeat, of permits that were granted behind other holders #slow", function()
-        local quick, leases, granted = rig.session(proxy.hosts, { timeout = 6 }), {}, nil
+        local quick, leases = rig.session(proxy.hosts, { timeout = 6 }), {}
         for i = 1, 3 do
             leases[i] = rig.hold(holder:semaphore(path, 3), { timeout = 5, owner = i })
         end
-        zklock.run(function()
-            granted = assert(quick:semaphore(path, 3):acquire(20))
-        end, function()
-            rig.wait_for("four watches", function() return quick:stats().watches == 4 end)
+        local granted = rig.wait_while(quick:semaphore(path, 3), { timeout = 20 }, function()
+            rig.counts(quick, { watches = 4 })
             leases[2]:release()
         end)
-        rig.wait_for("its own", function() return quick:stats().watches == 1 end)
+        rig.counts(quick, { watches = 1 }) -- its own
         rig.wait_for("both removals", function() return removals() == 2 end)
         rig.released(granted)
-        watches_nothing(quick, before, holder)
+        watches_nothing(quick)
         assert.equal(2, removals())
     end)
 end)

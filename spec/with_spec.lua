@@ -3,7 +3,6 @@ local rig = require "spec.rig"
 local zklock = require "zklock"
 
 local server = rig.shared()
-local hold = rig.hold
 local close = coroutine.close -- luacheck: globals coroutine.close
 local unpack = table.unpack or unpack
 
@@ -19,9 +18,8 @@ describe("with", function()
     after_each(function() zklock.driver(nil) end)
 
     local function free()
-        rig.wait_for("free", function()
-            return session:stats().claims == 0 and #server:nodes(path) == 0
-        end)
+        rig.at_rest(session)
+        server:wait_for_nodes(path, 0)
     end
 
     local function given(...)
@@ -54,16 +52,8 @@ describe("with", function()
         end)
     end
 
-    it("gives every result, also trailing nils", function()
-        local results = given(lock:with(function(_, ...) return ... end, nil, 2, nil, nil))
-        assert.equal(5, results.n)
-        assert.is_true(results[1])
-        assert.equal(2, results[3])
-        assert.equal(1, given(lock:with(function() end)).n)
-    end)
-
     it("that has not had the lock gives nil, message, code, and runs nothing", function()
-        local holder = hold(rig.session(server.hosts):mutex(path))
+        local holder = rig.held_by_another(server, path)
         for _, arg in ipairs{ 0, 0.1, { timeout = 0.1 } } do
             local results = given(lock:with(arg, error))
             assert.equal(3, results.n)
@@ -74,14 +64,11 @@ describe("with", function()
 
     it("raises an error again unchanged, with the lock given up (PIT-13)", function()
         for _, value in ipairs{ {}, "text", 42, false, print } do
-            local ok, problem = pcall(lock.with, lock, function() error(value, 0) end)
-            assert.is_false(ok)
-            assert.equal(value, problem)
+            assert.equal(value, rig.raised(lock.with, lock, function() error(value, 0) end))
             free()
         end
-        local ok, problem = pcall(lock.with, lock, function() error() end)
-        assert.is_false(ok)
-        assert.equal(select(2, pcall(error)), problem) -- nil; in Lua 5.5 a text
+        -- nil; in Lua 5.5 a text
+        assert.equal(rig.raised(error), rig.raised(lock.with, lock, function() error() end))
         free()
     end)
 
@@ -106,26 +93,13 @@ describe("with", function()
 
     --- Somebody deletes the lock's node, or the first part's.
     local function lose(lease)
-        server:foreign("delete %s", server:nodes(path)[1])
+        rig.delete_node(server, path)
         rig.wait_for("lost", function() return select(3, lease:check(20)) == "lost" end)
     end
 
-    local kinds = {
-        ["a mutex"] = function() return lock end,
-        ["a write lock"] = function() return session:rwlock(path):write() end,
-        ["a read lock"] = function() return session:rwlock(path):read() end,
-        ["a semaphore"] = function() return session:semaphore(path, 3) end,
-        ["a mutex in turns"] = function() return session:mutex(path, { order = "turns" }) end,
-        ["an unfair mutex"] = function() return session:mutex(path, { order = "none" }) end,
-        ["a kept mutex"] = function() return session:mutex(path, { keep = 5 }) end,
-        ["a multi-lock"] = function()
-            return session:multi{ lock, session:mutex(path .. "/second") }
-        end,
-    }
-
-    for kind, make in pairs(kinds) do
+    for kind, make in pairs(rig.kinds) do
         it("says that " .. kind .. " was lost; what fn gave stands behind the code", function()
-            local results = given(make():with(5, function(lease, ...)
+            local results = given(make(session, path):with(5, function(lease, ...)
                 lose(lease)
                 return ..., nil, "sold", nil
             end, "first"))
@@ -148,12 +122,10 @@ describe("with", function()
 
     it("of a lock that was lost passes an error of fn unchanged", function()
         local problem = {}
-        local ok, raised = pcall(lock.with, lock, function(lease)
+        assert.equal(problem, rig.raised(lock.with, lock, function(lease)
             lose(lease)
             error(problem)
-        end)
-        assert.is_false(ok)
-        assert.equal(problem, raised)
+        end))
     end)
 
     it("says so also if fn then gave the lease up itself", function()
@@ -188,9 +160,7 @@ describe("with", function()
         end)
         assert.equal(2, thread())
         assert.equal(1, #lock:queue())
-        local ok, problem = pcall(thread, "in")
-        assert.is_false(ok)
-        assert.same({ "in" }, problem)
+        assert.same({ "in" }, rig.raised(thread, "in"))
         free()
     end)
 
@@ -204,13 +174,6 @@ describe("with", function()
         assert.same({}, server:nodes(path))
     end)
 
-    --- A coroutine that waits by yielding, as under any event loop.
-    local function yielding()
-        zklock.driver{ wait = function(_, request)
-            while not request:done() do coroutine.yield("waits") end
-        end }
-    end
-
     --- Runs a coroutine until it stops in fn, or in its wait.
     local function stop_in_fn()
         local thread = coroutine.create(function()
@@ -222,11 +185,13 @@ describe("with", function()
     end
 
     local function stop_in_wait()
-        yielding()
+        zklock.driver{ wait = function(_, request) -- by yielding, as under any event loop
+            while not request:done() do coroutine.yield("waits") end
+        end }
         local thread = coroutine.create(function() lock:with(error) end)
         assert.same({ true, "waits" }, { coroutine.resume(thread) })
         zklock.driver(nil)
-        rig.wait_for("it queues", function() return #server:nodes(path) == 2 end)
+        server:wait_for_nodes(path, 2)
         return thread
     end
 
@@ -249,7 +214,7 @@ describe("with", function()
 
         it(("leaves nothing when its coroutine is %s in the middle of the wait #real"):format(how),
            function()
-            local holder = hold(rig.session(server.hosts):mutex(path))
+            local holder = rig.held_by_another(server, path)
             stop(stop_in_wait())
             server:wait_for_nodes(path, 1)
             assert.is_true(holder:release())

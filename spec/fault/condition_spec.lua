@@ -2,6 +2,7 @@
 -- refuse. (spec/losses_spec.lua loses each packet.)
 local conditions = require "spec.conditions"
 local fault = require "spec.fault.fault"
+local program = require "spec.fault.program"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
@@ -11,110 +12,82 @@ local server, scene, path, proxy, a, b, c
 
 -- a is behind the proxy.
 before_each(function()
-    server = rig.shared()
-    scene = conditions(server)
-    path = scene.path
-    proxy = rig.proxy_for_test(server.hosts)
-    a = rig.session(proxy.hosts)
-    b, c = rig.session(server.hosts), rig.session(server.hosts)
+    server, path, b, c = rig.begin(2)
+    scene = conditions(server, path)
+    a, proxy = rig.behind_proxy(server.hosts)
 end)
 
 after_each(rig.close_sessions)
-
--- What a asked for before is answered.
-local function quiet()
-    rig.wait_for("all answers", function() return a:stats().in_flight == 0 end)
-end
 
 -- The fault happened: only so is it a test.
 local function assert_cut()
     rig.wait_for("the fault", function() return a:stats().reconnects > 0 end)
 end
 
--- Has a session hold the lock: the lease, and the session's objects.
-local function holding(session, name)
-    local lock, condition = scene:side(session, name)
-    return rig.hold(lock), condition, lock
-end
-
--- A task that waits in the condition, and comes back.
-local function waits() assert.is_true((scene:await(a))) end
-
 
 describe("a wait in a condition", function()
+    after_each(function() scene:nothing_left(a, b, c) end)
+    -- The loss is of what begins the wait, or of what ends it.
+    local function is_survived(loss, begins)
+        local lease = scene:holding(a)
+        local token = lease.token
+        rig.settled(a)
+        if begins then proxy:command(loss) end
+        assert.is_true((scene:meanwhile(a, function()
+            if begins then assert_cut() end
+            scene:contending(0)
+            rig.settled(a)
+            if not begins then proxy:command(loss) end
+            assert.equal(1, scene:wake(b))
+            assert_cut()
+        end, lease)))
+        assert.is_true(lease.token > token)
+        assert.is_true(lease:check(20))
+        assert.equal(1, #server:nodes(path))
+        scene:waiting(0)
+        rig.released(lease)
+    end
+
     -- multi 1 finds no folder.
     for _, loss in ipairs{ "drop-request multi 1", "drop-reply multi 2",
                            "cut-after createContainer 1", "drop-reply getData 1" } do
         it("begins once, and hears its signal, in spite of " .. loss, function()
-            zklock.run(function()
-                local lease, condition = holding(a)
-                local token = lease.token
-                quiet()
-                proxy:command(loss)
-                assert.is_true(condition:wait(lease, LONG))
-                assert.is_true(lease.token > token)
-                assert.is_true(lease:check(20))
-                rig.released(lease)
-            end, function()
-                scene:waiting(1)
-                assert_cut()
-                scene:contending(0)
-                assert.equal(1, scene:wake(b))
-            end)
-            scene:nothing_left(a, b, c)
+            is_survived(loss, true)
         end)
+    end
+
+    for _, loss in ipairs{ "drop-reply create2 1", "cut-after getChildren 1",
+                           "drop-request delete 1" } do
+        it("comes back, once, in spite of " .. loss, function() is_survived(loss) end)
     end
 
     for _, loss in ipairs{ "drop-request multi 1", "drop-reply multi 2" } do
         it("whose deadline passes meanwhile leaves nothing, after " .. loss, function()
-            local lease, condition, lock = holding(a)
-            quiet()
+            local lease, condition, lock = scene:holding(a)
+            rig.settled(a)
             proxy:command(loss)
             proxy:command("refuse")
             fault.times_out(0.5, condition.wait, condition, lease, 0.5)
             assert.equal("released", lease:state())
             proxy:command("accept")
             scene:nothing_left(a, b, c)
-            assert.equal("held", rig.hold(lock):state())
-        end)
-    end
-
-    for _, loss in ipairs{ "drop-reply create2 1", "cut-after getChildren 1",
-                           "drop-request delete 1" } do
-        it("comes back, once, in spite of " .. loss, function()
-            zklock.run(function()
-                local lease, condition = holding(a)
-                assert.is_true(condition:wait(lease, LONG))
-                assert.is_true(lease:check(20))
-                assert.equal(1, #server:nodes(path))
-                scene:waiting(0)
-                rig.released(lease)
-            end, function()
-                scene:waiting(1)
-                quiet()
-                proxy:command(loss)
-                assert.equal(1, scene:wake(b))
-                assert_cut()
-            end)
-            scene:nothing_left(a, b, c)
+            rig.used(lock)
         end)
     end
 
     it("hears a signal that was given while there was no connection", function()
-        zklock.run(waits, function()
-            scene:waiting(1)
-            quiet()
+        assert.same({ 1 }, scene:come({ a }, function()
+            rig.settled(a)
             fault.suspend(proxy, a)
             assert.equal(1, scene:wake(b))
             proxy:command("accept")
-        end)
-        scene:nothing_left(a, b, c)
+        end))
     end)
 
     it("hears a signal that came before it watched its node", function()
         zklock.run(function()
-            local lease, condition = holding(a)
-            quiet()
+            local lease, condition = scene:holding(a)
+            rig.settled(a)
             proxy:command("hold getData 1")
             assert.is_true(condition:wait(lease, LONG))
             rig.released(lease)
@@ -123,20 +96,19 @@ describe("a wait in a condition", function()
             assert.equal(1, scene:wake(b))
             proxy:command("flow")
         end)
-        scene:nothing_left(a, b, c)
     end)
 
     it("lets each handle hear of a doubt before it, and of another one after it", function()
         local lock, condition = scene:side(a)
-        local leases, told = {}, 0
+        local leases = {}
         for n = 1, 2 do leases[n] = rig.hold(lock, { timeout = 5, owner = "me" }) end
-        leases[2]:on_lost(function() told = told + 1 end)
+        local told = rig.told(leases[2])
         local function doubt(count)
             proxy:command("refuse")
             proxy:command("cut")
             rig.wait_for("the doubt", function()
                 a:dispatch()
-                return told == count
+                return #told == count
             end)
         end
         doubt(1)
@@ -150,32 +122,35 @@ describe("a wait in a condition", function()
         a:dispatch()
         doubt(2)
         proxy:command("accept")
-        rig.wait_for("held again", function() return leases[2]:held() end)
+        rig.becomes(leases[2], "held")
+        for n = 1, 2 do leases[n]:release() end
     end)
 
     it("is not woken by a cut alone", function()
-        zklock.run(waits, function()
-            scene:waiting(1)
+        assert.same({ 1 }, scene:come({ a }, function(order)
             for n = 1, 3 do
-                quiet()
+                rig.settled(a)
                 proxy:command("cut")
                 fault.reconnected(a, n)
             end
-            quiet()
+            rig.settled(a)
             scene:waiting(1)
             assert.equal(0, #server:nodes(path))
+            assert.same({}, order)
             assert.equal(1, scene:wake(b))
-        end)
+        end))
     end)
 end)
 
 
 describe("a signal", function()
+    after_each(function() scene:nothing_left(a, b, c) end)
+
     local function signalled(method, loss, waiters)
         local count
         local order = scene:come(waiters, function(order)
-            local lease, condition = holding(a)
-            quiet()
+            local lease, condition = scene:holding(a)
+            rig.settled(a)
             proxy:command(loss)
             count = assert(condition[method](condition, lease, 20))
             assert_cut()
@@ -202,8 +177,8 @@ describe("a signal", function()
     it("whose answer does not come in time is unknown: it wakes one all the same", function()
         local told
         local order = scene:come({ b }, function()
-            local lease, condition = holding(a)
-            quiet()
+            local lease, condition = scene:holding(a)
+            rig.settled(a)
             proxy:command("hold multi 1")
             told = { condition:signal(lease, 0.5) }
             proxy:command("flow")
@@ -211,7 +186,6 @@ describe("a signal", function()
         end)
         assert.equal("unknown", told[3])
         assert.equal(1, #order)
-        scene:nothing_left(a, b)
     end)
 
     it("wakes the only one, also when its answer is lost", function()
@@ -226,7 +200,7 @@ describe("a signal", function()
     end
 
     it("has its own deadline, and the lease stays", function()
-        local lease, condition = holding(a)
+        local lease, condition = scene:holding(a)
         fault.suspend(proxy, a)
         for _, method in ipairs{ "signal", "broadcast" } do
             fault.times_out(0.1, condition[method], condition, lease, 0.1)
@@ -234,21 +208,22 @@ describe("a signal", function()
         proxy:command("accept")
         assert.is_true(lease:check(20))
         assert.equal(0, condition:signal(lease))
+        lease:release()
     end)
 
     -- Nobody waits, so no write asks the server whether the lease lasts.
     it("of a holder whose node goes meanwhile is lost, though nobody waits", function()
         for _, method in ipairs{ "signal", "broadcast" } do
-            local lease, condition = holding(a)
-            quiet()
+            local lease, condition = scene:holding(a)
+            rig.settled(a)
             lease:on_revoke(function() end) -- it watches its node
-            quiet()
+            rig.settled(a)
             proxy:command("hold getChildren 1")
             zklock.run(function()
                 fault.fails("lost", condition[method](condition, lease, LONG))
             end, function()
-                server:foreign("delete %s", server:nodes(path)[1])
-                rig.wait_for("the loss", function() return lease:state() == "lost" end)
+                rig.delete_node(server, path)
+                rig.becomes(lease, "lost")
                 proxy:command("flow")
             end)
             assert.equal("lost", lease:state())
@@ -258,32 +233,25 @@ end)
 
 
 describe("a waiter that gives up", function()
-    -- a waits before b; then fn(); then a is interrupted, then after() is done.
+    after_each(function() scene:nothing_left(a, b, c) end)
+
+    -- a waits before b; then fn(); then a is interrupted, then after(order) is done.
     local function interrupted(fn, after)
-        local result, second
-        zklock.run(function()
-            result = scene:await(a, LONG, nil, "first")
-        end, function()
-            scene:waiting(1)
-            second = scene:await(b)
-        end, function()
-            scene:waiting(2)
-            quiet()
+        local order = scene:come({ a, b }, function(order)
+            rig.settled(a)
             fn()
-            assert.equal(1, a:interrupt("first"))
-            after(function() return second end)
+            assert.equal(1, a:interrupt("owner 1"))
+            after(order)
         end)
-        assert.equal("interrupted", result)
-        assert.is_true(second)
-        scene:nothing_left(a, b, c)
+        assert.same({ "interrupted", 2 }, order)
     end
 
     -- The lease of a holder that has signalled the first waiter, once that is in the lock's line.
     local function signal_first()
-        local lease, condition = holding(c)
+        local lease, condition = scene:holding(c)
         assert.equal(1, condition:signal(lease))
         scene:contending(2)
-        quiet()
+        rig.settled(a)
         return lease
     end
 
@@ -305,10 +273,10 @@ describe("a waiter that gives up", function()
     end
 
     it("without a signal wakes nobody, though the reply to its delete is lost", function()
-        interrupted(function() proxy:command "drop-reply delete 1" end, function(second)
+        interrupted(function() proxy:command "drop-reply delete 1" end, function(order)
             assert_cut()
             scene:waiting(1)
-            assert.is_nil(second())
+            assert.same({ "interrupted" }, order)
             assert.equal(1, scene:wake(c))
         end)
     end)
@@ -344,8 +312,8 @@ describe("a session that expires", function()
         local session = rig.session(proxy.hosts, { timeout = 3 })
         local result, state, second, told
         zklock.run(function()
-            local lease, condition = holding(session)
-            lease:on_lost(function(_, news) told = news end)
+            local lease, condition = scene:holding(session)
+            told = rig.told(lease)
             result = select(3, condition:wait(lease, LONG))
             state = lease:state()
         end, function()
@@ -360,13 +328,13 @@ describe("a session that expires", function()
         end)
         assert.equal("expired", result)
         assert.equal("released", state)
-        assert.is_nil(told)
+        assert.same({}, told)
         scene:nothing_left(session, b, c)
         assert.equal("timeout", (scene:await(session, 0)))
     end)
 
     it("of a process that was stopped: it knows when it goes on #slow", function()
-        local child = rig.child(server.hosts, ("local PATH = %q\n"):format(path) .. [[
+        local child = program.start(server.hosts, ("local PATH = %q\n"):format(path) .. [[
             local session = assert(zklock.connect(HOSTS, { timeout = 3 }))
             local lock = session:mutex(PATH)
             local lease = assert(lock:acquire(20))
@@ -383,8 +351,8 @@ describe("a session that expires", function()
         -- The server tells that the node is gone before it ends the connection.
         local code = child:line()
         assert.is_true(code == "expired" or code == "lost", code)
-        assert.equal("false", child:line())
-        assert.equal(0, (select(2, child:finish())))
+        child:says("false")
+        child:ends()
     end)
 end)
 
@@ -394,12 +362,9 @@ describe("a condition's folder", function()
 
     -- The wait is refused: the lease is held as before, and of use.
     local function stays(code, reason, name)
-        local lease, condition = holding(a, name)
+        local lease, condition = scene:holding(a, name)
         local token = lease:token_string()
-        local ok, message, why = condition:wait(lease, LONG)
-        assert.is_nil(ok)
-        assert.equal(code, why)
-        assert.matches(reason or "", message, 1, true)
+        rig.is_refused(code, reason, condition:wait(lease, LONG))
         assert.equal("held", lease:state())
         assert.equal(token, lease:token_string())
         assert.is_true(lease:check(20))
@@ -426,7 +391,7 @@ describe("a condition's folder", function()
         local lock, condition = scene:side(a)
         local lease = rig.hold(lock, { max_hold = 1 })
         assert.is_nil((condition:wait(lease, LONG)))
-        rig.wait_for("the end of the hold", function() return lease:state() == "lost" end)
+        rig.becomes(lease, "lost")
     end)
 
     it("that is one path too many for a session refuses: too_many", function()
@@ -435,7 +400,7 @@ describe("a condition's folder", function()
     end)
 
     it("is no way out of a lock's path that others protect", function()
-        local lease, condition = holding(a)
+        local lease, condition = scene:holding(a)
         server:foreign("protect %s", path)
         assert.equal("auth", (select(3, condition:wait(lease, LONG))))
         assert.equal("held", lease:state())
@@ -450,7 +415,7 @@ describe("a condition's folder", function()
             assert.equal("interrupted", (scene:await(owner, LONG, nil, "me")))
         end, function()
             scene:waiting(1)
-            local lease, condition = holding(b)
+            local lease, condition = scene:holding(b)
             for _, method in ipairs{ "signal", "broadcast" } do
                 assert.equal("auth", (select(3, condition[method](condition, lease))))
             end

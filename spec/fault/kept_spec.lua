@@ -10,23 +10,15 @@ local LONG = 60 -- seconds
 local TIMEOUT = 1 -- of a session that is to end
 local BUSY = 5 -- what a busy machine may need beyond that
 
-local hold, released, wait_for = rig.hold, rig.released, rig.wait_for
+local hold, released, settled, wait_for = rig.hold, rig.released, rig.settled, rig.wait_for
 
 local server, path, other
 
 
-local function settled(session)
-    wait_for("all answers", function()
-        session:dispatch()
-        return session:stats().in_flight == 0
-    end)
-end
-
 
 -- A lock that was had, and is kept now; and the token of that.
 local function have_kept(session, options)
-    options = options or { keep = LONG }
-    local lock = session:mutex(path, options)
+    local lock = session:mutex(path, options or { keep = LONG })
     local lease = hold(lock)
     assert(lease:release())
     settled(session)
@@ -37,9 +29,7 @@ end
 
 -- Another session waits for the lock, at most so long.
 local function is_had_within(seconds)
-    local took, lease = rig.timed(hold, other, seconds + BUSY)
-    assert.is_true(took < seconds + BUSY, ("%.2f s"):format(took))
-    return lease
+    return rig.takes(0, seconds + BUSY, hold, other, seconds + BUSY)
 end
 
 
@@ -148,35 +138,28 @@ describe("the node of a kept lock", function()
 
     before_each(function() session, proxy = rig.behind_proxy(server.hosts, { timeout = LONG }) end)
 
-    it("deleted by a stranger is made anew", function()
-        local lock, token = have_kept(session)
-        server:foreign("delete %s", server:nodes(path)[1])
-        wait_for("the news", function() return session:stats().claims == 0 end)
-        local lease = hold(lock)
-        assert.is_true(lease.token >= token + 1024)
-        assert.is_true(lease:check(20))
-        assert.equal("busy", (rig.code_of(other, 0)))
-        released(lease)
-    end)
-
-    it("deleted by a stranger, with its path, is made anew", function()
-        local lock, token = have_kept(session)
-        server:foreign("delete %s delete %s", server:nodes(path)[1], path)
-        wait_for("the news", function() return session:stats().claims == 0 end)
-        local lease = hold(lock)
-        assert.is_true(lease.token >= token + 1024)
-        released(lease)
-    end)
+    for what, rest in pairs{ [""] = "", [", with its path,"] = " delete %s" } do
+        it(("deleted by a stranger%s is made anew"):format(what), function()
+            local lock, token = have_kept(session)
+            server:foreign("delete %s" .. rest, server:nodes(path)[1], path)
+            wait_for("the news", function() return session:stats().claims == 0 end)
+            local lease = hold(lock)
+            assert.is_true(lease.token >= token + 1024)
+            assert.is_true(lease:check(20))
+            assert.equal("busy", (rig.code_of(other, 0)))
+            released(lease)
+        end)
+    end
 
     it("deleted while there is no connection is no lock #slow", function()
         local lock, token = have_kept(session)
         proxy:break_off(session)
-        server:foreign("delete %s", server:nodes(path)[1])
+        rig.delete_node(server, path)
         local theirs = hold(other)
         proxy:pass()
         local lease
         zklock.run(function() lease = hold(lock, 30) end, function()
-            fault.state_is(session, "connected")
+            rig.becomes(session, "connected")
             server:wait_for_nodes(path, 2)
             assert.is_nil(lease)
             assert.is_true(theirs:check(20))
@@ -210,8 +193,7 @@ describe("the node of a kept lock", function()
     it("goes for others though the reply that told who waits was lost", function()
         rig.used(other)
         proxy:command("drop-reply getChildren 2") -- the first came with the create
-        local lock = session:mutex(path, { keep = LONG })
-        assert(hold(lock):release())
+        assert(hold(session:mutex(path, { keep = LONG })):release())
         fault.reconnected(session, 1)
         settled(session)
         released(is_had_within(0))
@@ -225,16 +207,13 @@ describe("the node of a kept lock", function()
         assert.is_true(lease.token >= token + 1024)
         assert.is_true(lease:check(20))
     end)
-end)
 
-
-describe("a server that is restarted while a lock is kept", function()
-    it("still has it, and the keeper hears of others #slow", function()
-        server = rig.server()
-        local session = rig.session(server.hosts)
+    it("is still there after the server's restart, and its keeper hears of others #slow", function()
+        server = rig.server_for_test()
+        session = rig.session(server.hosts)
         local lock, token = have_kept(session)
         server:kill()
-        fault.state_is(session, "suspended")
+        rig.becomes(session, "suspended")
         server:restart()
         fault.reconnected(session, 1)
         local lease = hold(lock, 30)
@@ -243,8 +222,6 @@ describe("a server that is restarted while a lock is kept", function()
         settled(session)
         other = rig.session(server.hosts):mutex(path, { token = "turns" })
         assert.is_true(is_had_within(0).token > token)
-        rig.close_sessions()
-        server:stop()
     end)
 end)
 

@@ -60,13 +60,9 @@ local fault = require "spec.fault.fault"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
-local at_rest, fails = rig.at_rest, fault.fails
+local at_rest, fails, hold, released = rig.at_rest, fault.fails, rig.hold, rig.released
 
-local server, proxy, session, other, lock
-
-local function foreign(...)
-    return fault.foreign(server, ...)
-end
+local server, proxy, session, other, lock, rival
 
 local function nodes()
     return #server:nodes(lock.path)
@@ -78,35 +74,30 @@ end
 
 local function expire()
     fault.expire(proxy, session)
-    fault.state_is(session, "connected")
+    rig.becomes(session, "connected")
 end
 
 -- So many waits of the session, in line behind another's lease; then fn(that lease), while the
 -- proxy counts. In the end each of them had the lock.
 local function behind_another(count, fn)
-    local theirs, granted = assert(other:mutex(lock.path):acquire(20)), 0
-    rig.run(count, function(i)
-        local lease = assert(lock:acquire{ timeout = 30, owner = i })
-        granted = granted + 1
-        lease:release()
-    end, function()
-        in_line(count + 1)
-        rig.wait_for("all watch", function() return session:stats().in_flight == 0 end)
+    local theirs, wishes = hold(rival), {}
+    for n = 1, count do wishes[n] = lock end
+    local order = rig.line_up(wishes, function()
+        rig.settled(session)
         proxy:reset()
         fn(theirs)
     end)
     in_line(0)
-    assert.equal(count, granted)
+    for n = 1, count do assert.equal(n, order[n]) end
 end
 
--- `session` is behind the proxy, `other` is not.
+-- `session`, which has `lock`, is behind the proxy; `other`, which has `rival`, is not.
 before_each(function()
     server = rig.shared()
-    proxy = rig.proxy_for_test(server.hosts)
-    session = rig.session(proxy.hosts, { timeout = 20 }) -- no outage here is as long
-    other = rig.session(server.hosts, { timeout = 20 })
-    lock = session:mutex(rig.path())
-    assert(lock:acquire(20)):release{ wait = 20 } -- makes the path
+    session, proxy = rig.behind_proxy(server.hosts) -- no outage here is as long as its timeout
+    other = rig.session(server.hosts)
+    lock = rig.used(session:mutex(rig.path()))
+    rival = other:mutex(lock.path)
 end)
 after_each(rig.close_sessions)
 
@@ -119,34 +110,29 @@ describe("after the end of its session", function()
     -- A node that the server has not removed yet: the same name, not our session's.
     local function survivor(name)
         local path = lock.path .. "/" .. name
-        assert.matches("^ok", foreign("create %s ''", path))
+        server:foreign("create %s ''", path)
         return path, tonumber(fault.czxid(server, path))
     end
 
     it("CURATOR-604: a waiter does not adopt its node of the session before #slow", function()
-        local theirs = assert(other:mutex(lock.path):acquire(20))
-        local code, name
-        zklock.run(function()
-            code = select(3, lock:acquire(30))
-        end, function()
-            in_line(2)
+        local theirs, name = hold(rival), nil
+        fails("expired", rig.wait_while(lock, { timeout = 30 }, function()
             name = assert(lock:queue(20))[2].name
             expire()
-        end)
-        assert.equal("expired", code)
+        end))
         local path, token = survivor(name)
-        theirs:release{ wait = 20 }
+        released(theirs)
         fails("busy", lock:acquire(0))
         fails("timeout", lock:acquire(0.2))
         local first = assert(lock:queue(20))[1]
         assert.same({ name, false }, { first.name, first.mine })
-        foreign("delete %s", path)
-        assert.is_true(assert(lock:acquire(20)).token > token)
+        server:foreign("delete %s", path)
+        assert.is_true(hold(lock).token > token)
     end)
 
     it("CURATOR-604, zk-ruby-34: a holder neither adopts nor deletes a node of its old name #slow",
        function()
-        local lease = assert(lock:acquire(20))
+        local lease = hold(lock)
         local name = assert(lock:queue(20))[1].name
         expire()
         local path, token = survivor(name)
@@ -154,15 +140,15 @@ describe("after the end of its session", function()
         fails("timeout", lock:acquire(0.2))
         at_rest(session)
         assert.equal(token, tonumber(fault.czxid(server, path)))
-        foreign("delete %s", path)
-        assert.is_true(assert(lock:acquire(20)).token > token)
+        server:foreign("delete %s", path)
+        assert.is_true(hold(lock).token > token)
     end)
 
     it("CURATOR-206: nothing says held, nothing is re-entered, and a release frees nobody #slow",
        function()
         local lease = assert(lock:acquire{ timeout = 5, owner = "me" })
         expire()
-        local theirs = assert(other:mutex(lock.path):acquire(20))
+        local theirs = hold(rival)
         assert.equal("lost", lease:state())
         fails("lost", lease:check(20))
         fails("busy", lock:acquire{ timeout = 0, owner = "me" })
@@ -172,31 +158,23 @@ describe("after the end of its session", function()
     end)
 
     it("kazoo-282, go-zookeeper: the lock object is as good as new #slow", function()
-        local lease = assert(lock:acquire(20))
+        local lease = hold(lock)
         expire()
         for _ = 1, 2 do
-            local mine = assert(lock:acquire(20))
+            local mine = hold(lock)
             assert.is_true(mine.token > lease.token)
-            assert.is_true(mine:release{ wait = 20 })
+            released(mine)
         end
         assert.equal("lost", lease:state())
     end)
 
     it("Menagerie: one expired wait does not break the object, and leaves no node #slow", function()
-        local theirs, code = assert(other:mutex(lock.path):acquire(20)), nil
-        zklock.run(function() code = select(3, lock:acquire(30)) end, function()
-            in_line(2)
-            expire()
-        end)
-        assert.equal("expired", code)
+        local theirs = hold(rival)
+        fails("expired", rig.wait_while(lock, { timeout = 30 }, expire))
         in_line(1)
-        local lease
-        zklock.run(function() lease = assert(lock:acquire(20)) end, function()
-            in_line(2)
-            theirs:release()
-        end)
+        local lease = rig.wait_while(lock, { timeout = 20 }, function() theirs:release() end)
         assert.is_true(lease.token > theirs.token)
-        assert.is_true(lease:release{ wait = 20 })
+        released(lease)
         assert.equal(0, nodes())
     end)
 end)
@@ -206,22 +184,21 @@ describe("a lost reply", function()
     for _, kind in ipairs{ "drop-request", "drop-reply", "cut-after" } do
         it(("kazoo-732 (leak A): to the clean-up of a failed wait: its node goes (%s)"):format(
             kind), function()
-            local id = session:id()
-            local theirs = assert(other:mutex(lock.path):acquire(20))
+            local id, theirs = session:id(), hold(rival)
             proxy:command("%s delete 1", kind)
             fails("timeout", lock:acquire(0.2))
             rig.wait_for("a reconnect", function() return session:stats().reconnects == 1 end)
             in_line(1)
             at_rest(session)
             assert.equal(id, session:id())
-            assert.is_true(theirs:release{ wait = 20 })
+            released(theirs)
             assert.equal(0, nodes())
         end)
     end
 
     it("kazoo (leak B): to the create of a second wait: that node goes, not only the first",
        function()
-        local theirs = assert(other:mutex(lock.path):acquire(20))
+        local theirs = hold(rival)
         fails("timeout", lock:acquire(0.1))
         in_line(1)
         proxy:command("drop-reply create2 1")
@@ -230,24 +207,22 @@ describe("a lost reply", function()
         assert.equal(2, nodes())
         proxy:command("accept")
         in_line(1)
-        assert.is_true(theirs:release{ wait = 20 })
-        assert(other:mutex(lock.path):acquire(0)):release{ wait = 20 }
+        released(theirs)
+        released(hold(rival, 0))
     end)
 end)
 
 
 describe("without a connection", function()
     it("CURATOR-678: a release returns at once, and is made good later #clock", function()
-        local lease = assert(lock:acquire(20))
+        local lease = hold(lock)
         fault.suspend(proxy, session)
-        local seconds, released = rig.timed(lease.release, lease)
-        assert.is_true(released)
-        assert.is_true(seconds < 5, ("took %.2f s"):format(seconds))
+        assert.is_true(rig.takes(0, 5, lease.release, lease))
         assert.equal("released", lease:state())
         assert.equal(1, nodes())
         proxy:command("accept")
-        assert.is_true(assert(other:mutex(lock.path):acquire(20)):release{ wait = 20 })
-        assert.is_true(assert(lock:acquire(20)):release{ wait = 20 })
+        rig.used(rival)
+        rig.used(lock)
         assert.equal(0, nodes())
     end)
 
@@ -269,25 +244,22 @@ describe("the time of a wait", function()
     -- Those ahead give up one after the other, from the last to the first: more slowly than a
     -- machine may be, so that a time that is counted anew is far from one that is not.
     it("kazoo, Menagerie: is not counted anew when a predecessor goes #slow", function()
-        local theirs = assert(other:mutex(lock.path):acquire(20))
-        local COUNT, APART, TIMEOUT, seconds = 5, 1.5, 2, nil
+        local theirs = hold(rival)
+        local COUNT, APART, TIMEOUT, ended = 5, 1.5, 2, nil
         rig.run(COUNT, function(i)
             in_line(i)
-            fails("interrupted", other:mutex(lock.path):acquire{ timeout = 60, owner = i })
+            fails("interrupted", rival:acquire{ timeout = 60, owner = i })
         end, function()
             in_line(COUNT + 1)
-            local lease, code, _
-            seconds, lease, _, code = rig.timed(lock.acquire, lock, TIMEOUT)
-            fails("timeout", lease, nil, code)
+            fails("timeout", rig.takes(TIMEOUT, COUNT * APART, lock.acquire, lock, TIMEOUT))
+            ended = true
         end, function()
             in_line(COUNT + 2)
             for i = COUNT, 1, -1 do
                 other:interrupt(i)
-                rig.eventually(function() return seconds end, APART)
+                rig.eventually(function() return ended end, APART)
             end
         end)
-        assert.is_true(seconds >= TIMEOUT and seconds < COUNT * APART,
-                       ("took %.2f s"):format(seconds))
         assert.is_true(theirs:release())
     end)
 
@@ -295,8 +267,8 @@ describe("the time of a wait", function()
         assert.equal(0, session:interrupt("me"))
         local lease = assert(lock:acquire{ timeout = 5, owner = "me" })
         assert.equal(0, session:interrupt("me"))
-        assert.is_true(lease:release{ wait = 20 })
-        local theirs = assert(other:mutex(lock.path):acquire(20))
+        released(lease)
+        local theirs = hold(rival)
         fails("timeout", lock:acquire{ timeout = 0.2, owner = "me" })
         assert.is_true(theirs:release())
         assert(lock:acquire{ timeout = 5, owner = "me" }):release()
@@ -320,28 +292,25 @@ describe("what else is in the folder", function()
         it(("%s: a child %s neither blocks, nor breaks, nor leaves a node"):format(client, name),
            function()
             local child = lock.path .. "/" .. name
-            assert(lock:acquire(20)):release{ wait = 20 } -- the server may have removed the folder
-            assert.matches("^ok", foreign("create %s ''", child))
-            local mine = assert(lock:acquire(0))
-            zklock.run(function()
-                local theirs = assert(other:mutex(lock.path):acquire(20))
-                assert.is_true(theirs.token > mine.token)
-                theirs:release{ wait = 20 }
-            end, function()
-                in_line(2)
+            rig.used(lock) -- the server may have removed the folder
+            server:foreign("create %s ''", child)
+            local mine = hold(lock, 0)
+            local theirs = rig.wait_while(rival, { timeout = 20 }, function()
                 assert.is_true(mine:release())
             end)
+            assert.is_true(theirs.token > mine.token)
+            released(theirs)
             assert.equal(0, nodes())
-            assert.matches("^ok", foreign("delete %s", child))
+            server:foreign("delete %s", child)
         end)
     end
 
     it("kazoo-563: nothing, for the folder itself was removed: it is made again", function()
         for _, timeout in ipairs{ 0, 5 } do
-            assert.matches("^ok", foreign("delete %s", lock.path))
-            local lease = assert(lock:acquire(timeout))
+            server:foreign("delete %s", lock.path)
+            local lease = hold(lock, timeout)
             assert.equal(1, nodes())
-            assert.is_true(lease:release{ wait = 20 })
+            released(lease)
         end
     end)
 end)
@@ -352,17 +321,13 @@ describe("two in one process", function()
         local twin = session:mutex(lock.path)
         local first = assert(lock:acquire{ timeout = 5, owner = "a" })
         fails("busy", twin:acquire{ timeout = 0, owner = "b" })
-        local second
-        zklock.run(function()
-            second = assert(twin:acquire{ timeout = 5, owner = "b" })
-        end, function()
+        local second = rig.wait_while(twin, { timeout = 5, owner = "b" }, function()
             in_line(2)
-            assert.is_nil(second)
             assert.is_true(first:release())
         end)
         assert.is_true(second.token > first.token)
         fails("released", first:release{ wait = 20 })
-        fails("busy", other:mutex(lock.path):acquire(0))
+        fails("busy", rival:acquire(0))
         assert.is_true(second:check(20))
     end)
 
@@ -372,7 +337,7 @@ describe("two in one process", function()
             local code = timeout == 0 and "busy" or "timeout"
             fails(code, lock:acquire{ timeout = timeout, owner = "b" })
             assert.is_true(lease:check(20))
-            fails("busy", other:mutex(lock.path):acquire(0))
+            fails("busy", rival:acquire(0))
         end
         in_line(1)
     end)
@@ -404,8 +369,7 @@ end)
 
 describe("a predecessor that goes between the list and the watch", function()
     it("C recipe, Java WriteLock: the waiter keeps its place, and is granted", function()
-        local theirs = assert(other:mutex(lock.path):acquire(20))
-        local third = rig.session(server.hosts, { timeout = 20 })
+        local theirs, third = hold(rival), rig.session(server.hosts):mutex(lock.path)
         local order, gets, token = {}, session:stats().gets, nil
         proxy:reset()
         proxy:command("hold getData 1")
@@ -419,13 +383,13 @@ describe("a predecessor that goes between the list and the watch", function()
             -- The list is answered, the watch is on its way.
             rig.wait_for("its gets", function() return session:stats().gets > gets end)
             assert.equal(0, proxy:counts().getData)
-            token = assert(other:mutex(lock.path):queue(20))[2].token
-            theirs:release{ wait = 20 }
+            token = assert(rival:queue(20))[2].token
+            released(theirs)
             proxy:command("flow")
         end, function()
             -- By then the waiter is in line.
-            rig.wait_for("release", function() return theirs:state() == "released" end)
-            assert(third:mutex(lock.path):acquire(10)):release()
+            rig.becomes(theirs, "released")
+            assert(third:acquire(10)):release()
             order[#order + 1] = "third"
         end)
         assert.same({ "waiter", "third" }, order)
