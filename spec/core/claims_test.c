@@ -788,17 +788,16 @@ static size_t count_ranks(struct zkl_claim *claim) {
 
 /* Adds the detail of an action. */
 static void say_of(struct zkl_claim *claim, enum zkl_action action) {
-    switch ((int)action) {
-    case ZKL_DO_RANK: script_say("(%zu)", count_ranks(claim)); break;
-    case ZKL_DO_WATCH_AHEAD: script_say("(%s)", contender_word(claim->ahead)); break;
-    case ZKL_DO_WATCH_LOOKAHEAD: script_say("(%s)", contender_word(claim->lookahead)); break;
-    case ZKL_DO_FORWARD: script_say("(%s)", contender_word(claim->ahead)); break;
-    case ZKL_DO_FAIL: script_say("(%s)", zkl_code_name(claim->code)); break;
-    case ZKL_DO_GRANT: script_say("(%" PRId64 ")", zkl_claim_token(claim)); break;
-    case ZKL_DO_STAYED:
-    case ZKL_DO_DOWNGRADED: script_say("(%s)", zkl_code_name(claim->refusal)); break;
-    default: break;
-    }
+    const char *detail = action == ZKL_DO_FAIL              ? zkl_code_name(claim->code)
+                         : action == ZKL_DO_STAYED          ? zkl_code_name(claim->refusal)
+                         : action == ZKL_DO_DOWNGRADED      ? zkl_code_name(claim->refusal)
+                         : action == ZKL_DO_WATCH_AHEAD     ? contender_word(claim->ahead)
+                         : action == ZKL_DO_FORWARD         ? contender_word(claim->ahead)
+                         : action == ZKL_DO_WATCH_LOOKAHEAD ? contender_word(claim->lookahead)
+                                                            : NULL;
+    if (detail) script_say("(%s)", detail);
+    if (action == ZKL_DO_RANK) script_say("(%zu)", count_ranks(claim));
+    if (action == ZKL_DO_GRANT) script_say("(%" PRId64 ")", zkl_claim_token(claim));
 }
 
 static void say_actions(struct zkl_claim *claim, zkl_actions did, const char **gap) {
