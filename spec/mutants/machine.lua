@@ -146,9 +146,9 @@ end
 -- How many mutants each process takes; what a verdict depends on, besides src.
 local CHECKS = {
     { "C tests", PLAIN .. "/judge_units", 50, "spec/core spec/session" },
+    { "schedules", PLAIN .. "/judge_schedules", 4, "spec/sim" },
     { "C test of all states", PLAIN .. "/judge_table", 1, "spec/core" },
     { "C tests, sanitized", ASAN .. "/judge_units", 8, "spec/core spec/session" },
-    { "schedules", PLAIN .. "/judge_schedules", 4, "spec/sim" },
     { "schedules, sanitized", ASAN .. "/judge_schedules", 4, "spec/sim" },
     { "worlds", "lua5.4 spec/mutants/machine.lua --by world", 1, "lua spec/*.lua" },
     { "memory", "lua5.4 spec/mutants/machine.lua --by memory", 1, "lua spec/*.lua spec/fault" },
@@ -265,12 +265,11 @@ end
 
 -- The mutants that a check is asked about: too few levels kill them, and its own does not.
 local function left_for(check, mutants)
-    local list = {}
+    local list, level = {}, level_of(check)
     for _, mutant in ipairs(mutants) do
         local killers = mutant.killers
-        if #killers < KILLS and killers[#killers] ~= level_of(check) then
-            list[#list + 1] = mutant
-        end
+        local has_killed = killers[1] == level or killers[2] == level
+        if #killers < KILLS and not has_killed then list[#list + 1] = mutant end
     end
     return list
 end
