@@ -22,7 +22,7 @@ after_each(rig.close_sessions)
 
 describe("a wait in a condition", function()
     after_each(function() scene:nothing_left(a, b, c) end)
-    -- What is over is over: the same owner may have the lock again, and wait again.
+    -- The wait is over, and the same owner may get the lock again, and wait again.
     local function all_over(code, expected, lease)
         assert.equal(expected, code)
         local state = expected == "lost" and "lost" or "released"

@@ -1,4 +1,4 @@
---- What the specs of conditions share: a lock path with a condition, and those who use them.
+--- The specs of conditions share this: a lock path with a condition, and those who use them.
 
 local rig = require "spec.rig"
 local zklock = require "zklock"

@@ -1,4 +1,4 @@
---- What an expiry does: to what was held, to what was waiting, and to the session.
+--- An expiry ends what was held and what was waiting, and the session.
 local rig = require "spec.rig"
 
 local server = rig.shared()
@@ -25,7 +25,7 @@ describe("an expired session (PIT-02, BUG-13)", function()
         end
     end
 
-    -- One expiry for all tests: two sessions, each holds a lock of each kind and waits for others.
+    -- The expiry of all tests: two sessions, each holds a lock of each kind and waits for others.
     setup(function()
         another = rig.session(server.hosts)
         local fragile, waiters = {}, {}

@@ -1,4 +1,4 @@
---- What nobody refers to any more is given up by the collector (REQ-02, PIT-13).
+--- The collector gives up what nobody refers to any more (REQ-02, PIT-13).
 local rig = require "spec.rig"
 local zklock = require "zklock"
 

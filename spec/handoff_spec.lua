@@ -1,13 +1,13 @@
---- What a hand-off costs does not depend on how many sessions were ahead when the waiter queued.
+--- A hand-off costs no more requests when more sessions were ahead as the waiter queued.
 -- Requests are counted, not time.
 
 local rig = require "spec.rig"
 
 local unpack = table.unpack or unpack -- luacheck: globals unpack
 
--- Of one waiter, from its arrival to its delete: create, list, two gets in line, what tells it
--- that it is first, delete. Of permits also a mark, the get that watches the own node again after
--- it, and, since holders come and go while it looks, now and then a list and gets more.
+-- Requests of a waiter, from its arrival to its delete: create, list, two gets in line, what tells
+-- it that it is first, delete. Permits also need a mark, the get that watches the own node again
+-- after it, and, since holders come and go while it looks, now and then a list and gets more.
 local MOST, MOST_OF_PERMITS = 7, 12
 
 local TIMEOUT = 60 -- seconds, of sessions: no heartbeat looks at a node meanwhile

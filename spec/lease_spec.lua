@@ -344,7 +344,7 @@ describe("on_lost", function()
 end)
 
 
--- What has the callbacks called, once.
+-- Has the callbacks called, once.
 local makers = {
     on_lost = lose,
     on_revoke = function(lease)

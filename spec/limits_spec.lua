@@ -7,7 +7,7 @@ local server, path, a, b
 local hold, wait_for = rig.hold, rig.wait_for
 
 
--- Who comes late is busy, behind so many that it does not put up with; gives the message.
+-- The owner "late" does not put up with so many ahead, and is busy; gives the message.
 local function busy(lock, max_waiters)
     local wish = { owner = "late", max_waiters = max_waiters }
     return rig.is_refused("busy", nil, lock:acquire(wish))

@@ -141,7 +141,7 @@ describe("an owner", function()
 end)
 
 
--- Of each kind two locks that exclude one another, for the holder and for its coroutine.
+-- Two locks of each kind that exclude one another, for the holder and for its coroutine.
 local function pairs_of_locks()
     local rw, strict = session:rwlock(rig.path()), session:mutex(rig.path(), { reentrant = false })
     local other, part = session:mutex(rig.path()), session:mutex(rig.path())

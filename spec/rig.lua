@@ -118,7 +118,7 @@ function rig.timed(fn, ...)
 end
 
 
---- What fn(...) gives, which has to take from `least` to less than `most` seconds.
+--- Gives what fn(...) gives, which has to take from `least` to less than `most` seconds.
 function rig.takes(least, most, fn, ...)
     local function judge(seconds, ...)
         if seconds < least or seconds >= most then error(("it took %.2f s"):format(seconds), 2) end
@@ -168,7 +168,7 @@ function rig.is_refused(code, text, result, message, why)
 end
 
 
---- What fn(...) raises, unchanged.
+--- The error that fn(...) raises, unchanged.
 function rig.raised(fn, ...)
     local ok, problem = pcall(fn, ...)
     if ok then error("it raises nothing", 2) end
@@ -824,10 +824,10 @@ rig.kinds = {
     end,
 }
 
--- What keeps a lock of that kind out, if its own kind does not.
+-- The kind that keeps a lock of that kind out, if its own does not.
 local KEPT_OUT_BY = { ["a read lock"] = "a write lock" }
 
---- Two locks on a path of which one excludes the other: of that kind is the second one.
+--- Two locks on a path, which exclude each other; the second one is of that kind.
 function rig.excluding(kind, first, second, path)
     return rig.kinds[KEPT_OUT_BY[kind] or kind](first, path), rig.kinds[kind](second, path)
 end
@@ -926,7 +926,7 @@ function rig.used(lock)
 end
 
 
---- What on_lost tells of a lease, in a list, which grows.
+--- A list of what on_lost tells of a lease; it grows.
 function rig.told(lease, list)
     list = list or {}
     lease:on_lost(function(which, state)
@@ -1024,7 +1024,7 @@ function rig.path()
 end
 
 
---- What most tests begin with: the shared server, a path, and so many sessions.
+--- The shared server, a path, and so many sessions: most tests begin with these.
 function rig.begin(sessions)
     local server = rig.shared()
     return server, rig.path(), unpack(rig.sessions(sessions, server.hosts))

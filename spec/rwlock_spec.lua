@@ -11,7 +11,7 @@ local function foreign(command, ...)
     return select(2, server:foreign(command, ...))
 end
 
--- What another client holds while fn runs: a node that stays until it is deleted.
+-- Another client holds while fn runs, by a node that stays until it is deleted.
 local function besides(name, fn)
     foreign("create %s/%s x", path, name)
     fn()

@@ -1,5 +1,5 @@
 -- The semaphore: how many hold together, all or none, in order of arrival, who is told.
--- What its requests cost, and what happens when they get lost.
+-- The cost of its requests, and what happens when they get lost.
 
 local fault = require "spec.fault.fault"
 local program = require "spec.fault.program"
@@ -376,7 +376,7 @@ describe("permits, when something fails, #server", function()
         end)
     end
 
-    -- One behind another: the first of them is granted by a release, and its mark gets lost.
+    -- A waiter behind another: the first is granted by a release, and its mark gets lost.
     for _, loss in ipairs{ "drop-request", "drop-reply", "cut-after" } do
         it("are told of to the next, though the mark is lost: " .. loss, function()
             local all, first = hold(holder, { permits = 3, timeout = 5 }), nil

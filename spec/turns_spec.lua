@@ -24,7 +24,7 @@ local function take_first(lock)
     return hold(lock, { timeout = 5, owner = "first" })
 end
 
--- What rig.line_up() gives, while tokens grow.
+-- The result of rig.line_up(); tokens have to grow.
 local function line_up(wishes, fn, during)
     local last = 0
     return rig.line_up(wishes, fn, function(n, lease)
@@ -452,7 +452,7 @@ describe("turns without a connection #server", function()
     local proxy, session
     before_each(function() session, proxy = rig.behind_proxy(server.hosts) end)
 
-    -- What a holder without a connection gives up; `meanwhile` happens before it is back.
+    -- A holder without a connection gives the lock up; `meanwhile` happens before it is back.
     -- The tokens before and after.
     local function gives_up(meanwhile)
         local lock = turns(session)

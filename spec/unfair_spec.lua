@@ -403,7 +403,7 @@ describe("many sessions with an unfair mutex", function()
         end)
     end
 
-    -- What `count` waiting sessions send when the lock is released, all in all, until one has it.
+    -- Counts what `count` waiting sessions send when the lock is released, until one has it.
     local function herd(count, options)
         local sessions, first = rig.sessions(count, server.hosts, { timeout = LONG }), nil
         local holder = hold(a:mutex(path, UNFAIR))

@@ -1,4 +1,4 @@
--- What defeats other lock clients, client by client, by the name of the report where there
+-- Scenarios that defeat other lock clients, client by client, by the name of the report where there
 -- is one. Where a spec elsewhere already shows it, the id is in that spec's name:
 -- `busted --filter=kazoo spec` finds all of a client.
 --
@@ -241,7 +241,7 @@ end)
 
 
 describe("the time of a wait", function()
-    -- Those ahead give up one after the other, from the last to the first: more slowly than a
+    -- The waiters ahead give up one after the other, from the last to the first: more slowly than a
     -- machine may be, so that a time that is counted anew is far from one that is not.
     it("kazoo, Menagerie: is not counted anew when a predecessor goes #slow", function()
         local theirs = hold(rival)
