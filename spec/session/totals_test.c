@@ -1,8 +1,32 @@
-/* totals_test.c - the counts of sessions are added up, each number. */
-#include "../../src/session/session.h"
-#include "check.h"
+/* totals_test.c - the counts of sessions, by name and added up. */
+#include "server.h"
 
-int main(void) {
+static void names(void) {
+    TEST("a name has one meter, and there are so many names") {
+        char name[24];
+        open_session();
+        for (size_t i = 1; i <= ZKL_METERS_MAX; i++) {
+            snprintf(name, sizeof name, "%zu", i);
+            CHECK_IS(zkl_session_name_meter(session, name), i);
+        }
+        CHECK_IS(zkl_session_name_meter(session, "7"), 7);
+        CHECK_IS(zkl_session_name_meter(session, "one more"), 0);
+        struct zkl_totals all = {0}, of_another = {0};
+        zkl_totals_add(&all, session);
+        close_session();
+        open_session();
+        CHECK_IS(zkl_session_name_meter(session, "one more"), 1);
+        zkl_totals_add(&of_another, session);
+        zkl_totals_merge(&all, &of_another);
+        CHECK_IS(all.named_count, ZKL_METERS_MAX);
+        zkl_totals_clear(&all);
+        CHECK_IS(all.named_count, 0);
+        zkl_totals_clear(&of_another);
+        close_session();
+    }
+}
+
+static void numbers(void) {
     TEST("counts of two sessions are added up, each number") {
         enum { NUMBERS = sizeof(struct zkl_stats) / sizeof(uint64_t) };
         uint64_t sums[NUMBERS];
@@ -22,5 +46,10 @@ int main(void) {
         for (size_t i = 0; i <= ZKL_SESSION_CLOSED; i++) CHECK_IS(to.sessions[i], 2 * (i + 1));
         CHECK_IS(to.meter.reentries, 14);
     }
+}
+
+int main(void) {
+    names();
+    numbers();
     return check_report();
 }
