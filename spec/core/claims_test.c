@@ -19,15 +19,10 @@
 #include "scene.h"
 #include "script.h"
 
-static char **word;
-static size_t words;
-static const char *wrong; /* why the step cannot be carried out, or NULL */
-
 /* --- words ----------------------------------------------------------------------------------- */
 
 #define LATE "_c_10000000-0000-0abc-0000-000000000001-lock-0000000042"
 
-static const char *const kinds[] = {"mutex", "read", "write", "unfair", "permit"};
 static const char *const replies[] = {"done", "absent", "refused", "unknown"};
 
 static const struct {
@@ -47,50 +42,22 @@ static struct {
 
 enum { CLAIMS = sizeof claims / sizeof *claims };
 
-static const char *at(size_t i) {
-    return i < words ? word[i] : "";
-}
-
-static int find(const char *text, const char *const *list, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(text, list[i]) == 0) return (int)i;
-    return -1;
-}
-
 static bool has(const char *text) {
-    return find(text, (const char *const *)word, words) >= 0;
-}
-
-static int64_t number(size_t i, int64_t otherwise) {
-    if (i >= words) return otherwise;
-    if (strcmp(word[i], "max") == 0) return INT32_MAX;
-    char *end;
-    int64_t value = strtoll(word[i], &end, 10);
-    if (*end) wrong = "a number is missing";
-    return value;
-}
-
-static zkl_time seconds(size_t i, zkl_time otherwise) {
-    if (strcmp(at(i), "never") == 0) return ZKL_NEVER;
-    return i < words ? (zkl_time)(strtod(word[i], NULL) * (double)ZKL_SECOND + .5) : otherwise;
+    return place_of(text) > 0;
 }
 
 static enum zkl_kind kind(size_t i) {
-    int found = find(at(i), kinds, sizeof kinds / sizeof *kinds);
-    if (found < 0) wrong = "there is no such kind";
-    return (enum zkl_kind)(found < 0 ? 0 : found);
+    return (enum zkl_kind)one_of(i, zkl_kind_names, ZKL_PERMIT + 1, "there is no such kind");
 }
 
 static enum zkl_reply reply(size_t i) {
-    int found = find(at(i), replies, sizeof replies / sizeof *replies);
-    if (found < 0) wrong = "there is no such reply";
-    return (enum zkl_reply)(found < 0 ? 0 : found);
+    return (enum zkl_reply)one_of(i, replies, sizeof replies / sizeof *replies,
+                                  "there is no such reply");
 }
 
 static enum zkl_claim_state state(size_t i) {
-    int found = find(at(i), scene_states, sizeof scene_states / sizeof *scene_states);
-    if (found < 0) wrong = "there is no such state";
-    return (enum zkl_claim_state)(found < 0 ? 0 : found);
+    return (enum zkl_claim_state)one_of(i, scene_states, sizeof scene_states / sizeof *scene_states,
+                                        "there is no such state");
 }
 
 static enum zkl_code code(size_t i) {
@@ -151,14 +118,14 @@ static const char *word_for(const char *name) {
 
 /* `nobody`: one that the line has forgotten. */
 static struct zkl_contender *contender(struct zkl_claim *claim, size_t i) {
-    if (strcmp(at(i), "nobody") == 0) return NULL;
+    if (is(i, "nobody")) return NULL;
     struct zkl_contender *found =
         i < words ? zkl_line_find(claim->line, name_of(word[i])) : claim->ahead;
     if (!found) wrong = "there is no such contender";
     return found;
 }
 
-/* --- what happens --------------------------------------------------------------------------------
+/* --- what happens ------------------------------------------------------------------------------
  */
 
 /* add <kind> [try]: a new claim, not started */
@@ -170,7 +137,7 @@ static zkl_actions add(struct zkl_claim *claim) {
 
 /* open <kind> [try] [until <seconds>] */
 static zkl_time deadline(size_t i) {
-    return strcmp(at(i), "until") == 0 ? 1000 * ZKL_SECOND + seconds(i + 1, 0) : ZKL_NEVER;
+    return is(i, "until") ? 1000 * ZKL_SECOND + seconds(i + 1, 0) : ZKL_NEVER;
 }
 
 static zkl_actions enter(struct zkl_claim *claim) {
@@ -194,7 +161,7 @@ static void reach_unfair(enum zkl_claim_state wanted, zkl_time until) {
 static zkl_actions reach(struct zkl_claim *claim) {
     (void)claim;
     enum zkl_claim_state wanted = state(1);
-    bool has_kind = words > 2 && strcmp(word[2], "until") != 0;
+    bool has_kind = words > 2 && !is(2, "until");
     enum zkl_kind of = has_kind ? kind(2) : wanted == ZKL_DOWNGRADE ? ZKL_WRITE : ZKL_MUTEX;
     zkl_time until = deadline(has_kind ? 3 : 2);
     if (!wrong && of == ZKL_UNFAIR) reach_unfair(wanted, until);
@@ -228,7 +195,7 @@ static zkl_actions want(struct zkl_claim *claim) {
 
 /* batch <grants>|time */
 static zkl_actions batch(struct zkl_claim *claim) {
-    bool by_time = strcmp(at(1), "time") == 0;
+    bool by_time = is(1, "time");
     zkl_claim_batch(claim, by_time ? ZKL_BATCH_BY_TIME : (int32_t)number(1, 1));
     return 0;
 }
@@ -361,7 +328,7 @@ static zkl_actions synced(struct zkl_claim *claim) {
 /* got <reply> [<czxid>] [strange]: of its own node */
 static zkl_actions got(struct zkl_claim *claim) {
     uint64_t owner = has("strange") ? SESSION + 1 : SESSION;
-    int64_t czxid = strcmp(at(2), "strange") == 0 ? 1042 : number(2, 1042);
+    int64_t czxid = is(2, "strange") ? 1042 : number(2, 1042);
     if (reply(1) != ZKL_DONE) czxid = 0;
     return zkl_claim_got_own(claim, reply(1), ZKL_AUTH, czxid, owner, s.now);
 }
@@ -454,7 +421,7 @@ static zkl_actions stall(struct zkl_claim *claim) {
 /* `online` and `offline` are told to no claim. */
 static zkl_actions connect(struct zkl_claim *claim) {
     (void)claim;
-    s.common.clock.connected = strcmp(word[0], "online") == 0;
+    s.common.clock.connected = is(0, "online");
     return 0;
 }
 
@@ -485,8 +452,8 @@ static zkl_actions tick(struct zkl_claim *claim) {
 /* pass, run, stop <seconds>: nobody is told; while it runs, while it is stopped */
 static zkl_actions pass(struct zkl_claim *claim) {
     (void)claim;
-    if (strcmp(word[0], "run") == 0) scene_run(seconds(1, 0));
-    else if (strcmp(word[0], "stop") == 0) scene_stop(seconds(1, 0));
+    if (is(0, "run")) scene_run(seconds(1, 0));
+    else if (is(0, "stop")) scene_stop(seconds(1, 0));
     else s.now += seconds(1, 0);
     return 0;
 }
@@ -498,7 +465,7 @@ static zkl_actions prove(struct zkl_claim *claim) {
     return 0;
 }
 
-/* --- what can be set and shown -------------------------------------------------------------------
+/* --- what can be set and shown -----------------------------------------------------------------
  */
 
 static const struct field {
@@ -648,7 +615,7 @@ static void show_one(struct zkl_claim *claim, const char *what) {
     else if (show_fixed(claim, what)) return;
     else if (strcmp(what, "code") == 0) script_say("code %s", zkl_code_name(claim->code));
     else if (strcmp(what, "refusal") == 0) script_say("refusal %s", zkl_code_name(claim->refusal));
-    else if (strcmp(what, "kind") == 0) script_say("%s", kinds[claim->kind]);
+    else if (strcmp(what, "kind") == 0) script_say("%s", zkl_kind_names[claim->kind]);
     else if (strcmp(what, "token") == 0) script_say("token %" PRId64, zkl_claim_token(claim));
     else if (strcmp(what, "ahead") == 0) script_say("ahead %s", contender_word(claim->ahead));
     else if (strcmp(what, "lookahead") == 0)
@@ -687,7 +654,7 @@ static zkl_actions show(struct zkl_claim *claim) {
     return 0;
 }
 
-/* --- a step --------------------------------------------------------------------------------------
+/* --- a step ------------------------------------------------------------------------------------
  */
 
 static const struct {
@@ -764,6 +731,8 @@ static const struct {
     {"yield", .happens = zkl_claim_yield},
 };
 
+enum { VERBS = sizeof verbs / sizeof *verbs };
+
 /* Steps that only set the scene have no outcome. */
 static bool makes_scene(const char *name) {
     static const char *const list[] = {"add",   "detach",     "join",         "open",
@@ -839,29 +808,30 @@ static void say_changes(const struct zkl_claim *claim, const struct look before[
     }
 }
 
-static const char *script_play(const char *who, char **of, size_t n) {
+static zkl_actions carry_out(size_t verb, struct zkl_claim *claim) {
+    if (verbs[verb].happens) return verbs[verb].happens(claim);
+    if (verbs[verb].timed) return verbs[verb].timed(claim, s.now);
+    return verbs[verb].replied(claim, reply(1));
+}
+
+static void script_play(const char *who) {
     struct zkl_claim *claim = *who ? claim_of(who) : &s.claim;
     struct look before[CLAIMS], after[CLAIMS];
     const char *gap = "";
-    word = of, words = n, wrong = NULL;
-    if (!claim) return "there is no such claim";
-    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
-        if (strcmp(of[0], verbs[i].name) != 0) continue;
-        size_t length = strlen(script_outcome);
-        look(before);
-        zkl_actions did = verbs[i].happens ? verbs[i].happens(claim)
-                          : verbs[i].timed ? verbs[i].timed(claim, s.now)
-                                           : verbs[i].replied(claim, reply(1));
-        look(after);
-        if (wrong || makes_scene(of[0]) || strcmp(of[0], "show") == 0) return wrong;
-        script_part();
-        size_t from = strlen(script_outcome);
-        say_actions(claim, did, &gap);
-        say_changes(claim, before, after, gap);
-        if (strlen(script_outcome) == from) script_outcome[length] = '\0';
-        return NULL;
-    }
-    return "there is no such step";
+    size_t verb = 0, length = strlen(script_outcome);
+    while (verb < VERBS && !is(0, verbs[verb].name)) verb++;
+    if (verb == VERBS) wrong = "there is no such step";
+    if (!claim) wrong = "there is no such claim";
+    if (wrong) return;
+    look(before);
+    zkl_actions did = carry_out(verb, claim);
+    look(after);
+    if (wrong || makes_scene(word[0]) || is(0, "show")) return;
+    script_part();
+    size_t from = strlen(script_outcome);
+    say_actions(claim, did, &gap);
+    say_changes(claim, before, after, gap);
+    if (strlen(script_outcome) == from) script_outcome[length] = '\0';
 }
 
 static void script_begin(void) {

@@ -21,16 +21,19 @@
 #include <stdlib.h>
 
 #include "check.h"
+#include "clock.h"
 
 enum { SCRIPT_LINE = 1000, SCRIPT_WORDS = 60, SCRIPT_ARROW = 44 };
 
 static char script_outcome[SCRIPT_LINE]; /* the line so far */
 
-/*
- * Carries out a step, and says its outcome by script_say(). `who` is "" if nobody was named.
- * Returns NULL, or why the step is wrong.
- */
-static const char *script_play(const char *who, char **words, size_t count);
+/* The step that is played. */
+static char **word;
+static size_t words;
+static const char *wrong; /* why it cannot be carried out, or NULL */
+
+/* Carries out the step, and says its outcome by script_say(). `who` is "" if nobody was named. */
+static void script_play(const char *who);
 static void script_begin(void); /* begins a test */
 
 __attribute__((format(printf, 1, 2))) static inline void script_say(const char *format, ...) {
@@ -46,32 +49,76 @@ static inline void script_part(void) {
     if (*script_outcome) script_say("; ");
 }
 
-static inline size_t script_split(char *text, char **words) {
-    size_t count = 0;
-    for (char *word = strtok(text, " "); word && count < SCRIPT_WORDS; word = strtok(NULL, " "))
-        words[count++] = word;
-    return count;
+/* --- words of a step -------------------------------------------------------------------------- */
+
+static inline const char *at(size_t i) {
+    return i < words ? word[i] : "";
 }
 
-/* Plays the steps of a line; what was wrong, or NULL. */
-static inline const char *script_steps(const char *line) {
-    char text[SCRIPT_LINE], who[SCRIPT_LINE] = "";
+static inline bool is(size_t i, const char *text) {
+    return strcmp(at(i), text) == 0;
+}
+
+/* Where the word is, from 1; 0: nowhere. */
+static inline size_t place_of(const char *text) {
+    for (size_t i = 1; i < words; i++)
+        if (is(i, text)) return i;
+    return 0;
+}
+
+static inline int find(const char *text, const char *const *list, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(text, list[i]) == 0) return (int)i;
+    return -1;
+}
+
+/* Which of the list the word is; if none, the first, and `problem` is wrong. */
+static inline int one_of(size_t i, const char *const *list, size_t count, const char *problem) {
+    int found = find(at(i), list, count);
+    if (found < 0) wrong = problem;
+    return found < 0 ? 0 : found;
+}
+
+static inline int64_t number(size_t i, int64_t otherwise) {
+    char *end;
+    if (i >= words) return otherwise;
+    if (is(i, "max")) return INT32_MAX;
+    int64_t value = strtoll(word[i], &end, 10);
+    if (*end) wrong = "a number is missing";
+    return value;
+}
+
+static inline zkl_time seconds(size_t i, zkl_time otherwise) {
+    if (is(i, "never")) return ZKL_NEVER;
+    return i < words ? (zkl_time)(strtod(word[i], NULL) * (double)ZKL_SECOND + .5) : otherwise;
+}
+
+/* --- lines of a script ------------------------------------------------------------------------ */
+
+static inline void script_split(char *text, char **list) {
+    word = list, words = 0;
+    for (char *each = strtok(text, " "); each && words < SCRIPT_WORDS; each = strtok(NULL, " "))
+        list[words++] = each;
+}
+
+/* Plays the steps of a line, until one is wrong. */
+static inline void script_steps(const char *line) {
+    char text[SCRIPT_LINE], who[SCRIPT_LINE] = "", *list[SCRIPT_WORDS];
     snprintf(text, sizeof text, "%s", line);
     script_outcome[0] = '\0';
-    for (char *step = text, *next; step; step = next) {
-        char *words[SCRIPT_WORDS], **first = words;
+    wrong = NULL;
+    for (char *step = text, *next; step && !wrong; step = next) {
         next = strchr(step, ';');
         if (next) *next++ = '\0';
-        size_t count = script_split(step, words), length = count ? strlen(words[0]) : 0;
-        if (length && words[0][length - 1] == ':') {
-            snprintf(who, sizeof who, "%.*s", (int)length - 1, words[0]);
-            first++, count--;
+        script_split(step, list);
+        size_t length = strlen(at(0));
+        if (length && word[0][length - 1] == ':') {
+            snprintf(who, sizeof who, "%.*s", (int)length - 1, word[0]);
+            word++, words--;
         }
-        if (count == 0) return "there is no step";
-        const char *wrong = script_play(who, first, count);
-        if (wrong) return wrong;
+        if (words == 0) wrong = "there is no step";
+        else script_play(who);
     }
-    return NULL;
 }
 
 static inline void script_trim(char *text) {
@@ -107,24 +154,32 @@ static inline void script_part_line(char *line, char **steps, char **wanted, cha
     script_trim(*comment);
 }
 
-static inline void script_step(const char *name, int number, char *line, FILE *rewritten) {
+static inline void script_step(const char *name, int at_line, char *line, FILE *rewritten) {
     char *steps, *wanted, *comment;
     script_part_line(line, &steps, &wanted, &comment);
-    const char *wrong = script_steps(steps);
-    if (wrong) check_complain(name, number, "%s: %s", steps, wrong);
+    script_steps(steps);
+    if (wrong) check_complain(name, at_line, "%s: %s", steps, wrong);
     else if (rewritten) script_write(rewritten, steps, comment);
     else if (strcmp(script_outcome, wanted) != 0)
-        check_complain(name, number, "%s -> %s, not -> %s", steps, script_outcome, wanted);
+        check_complain(name, at_line, "%s -> %s, not -> %s", steps, script_outcome, wanted);
     if (*comment) free(comment);
+}
+
+/* A script that has no tests fails as one. */
+static inline void script_fails(const char *name, int at_line, const char *problem) {
+    check_begin("a script has tests");
+    check_complain(name, at_line, "%s", problem);
+    check_end();
 }
 
 static inline void script_file(const char *name, FILE *rewritten) {
     FILE *file = fopen(name, "r");
     char line[SCRIPT_LINE], title[SCRIPT_LINE] = "";
-    if (!file) check_complain(name, 0, "cannot be read");
-    for (int number = 1; file && fgets(line, sizeof line, file); number++) {
+    if (!file) script_fails(name, 0, "cannot be read");
+    for (int at_line = 1; file && fgets(line, sizeof line, file); at_line++) {
         bool step = line[0] == ' ' && line[strspn(line, " \n")] != '#';
-        if (step) script_step(name, number, line, rewritten);
+        if (step && !*title) script_fails(name, at_line, "a step without a title");
+        else if (step) script_step(name, at_line, line, rewritten);
         else if (rewritten) fputs(line, rewritten);
         if (line[0] == ' ' || line[0] == '#' || line[0] == '\n') continue;
         if (*title) check_end();
@@ -153,7 +208,8 @@ static inline void script_rewrite(const char *name) {
 static inline int script_main(int argc, char **argv, const char *pattern) {
     bool rewrites = argc > 1 && strcmp(argv[1], "--rewrite") == 0;
     glob_t found = {0};
-    if (argc <= 1) glob(pattern, 0, NULL, &found);
+    if (argc <= 1 && glob(pattern, 0, NULL, &found) != 0)
+        script_fails(pattern, 0, "there is no such file");
     for (size_t i = 0; i < found.gl_pathc; i++) script_file(found.gl_pathv[i], NULL);
     for (int i = rewrites ? 2 : 1; i < argc; i++) {
         if (rewrites) script_rewrite(argv[i]);

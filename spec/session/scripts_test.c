@@ -432,23 +432,22 @@ static void play(size_t verb) {
     if (!wrong) verbs[verb].play();
 }
 
-static const char *script_play(const char *name, char **from, size_t length) {
+static void script_play(const char *name) {
     char wanted[SCRIPT_LINE];
     size_t verb = 0;
-    word = from, words = length, wrong = NULL, silent = true;
+    silent = true;
     who = *name ? add_thing(name) : NULL;
     unsay_requests();
-    snprintf(wanted, sizeof wanted, " %s ", from[0]);
+    snprintf(wanted, sizeof wanted, " %s ", word[0]);
     while (verb < COUNT(verbs) && !strstr(verbs[verb].names, wanted)) verb++;
     int error = error_of_step();
     if (error) fails(error);
     else if (verb < COUNT(verbs)) play(verb);
     else wrong = "there is no such step";
-    if (wrong) return wrong;
+    if (wrong) return;
     take_all();
     say_tallies();
     say_requests();
-    return NULL;
 }
 
 int main(int argc, char **argv) {

@@ -139,39 +139,6 @@ static inline void go_on(void) {
     zkl_session_tick(session);
 }
 
-/* The same as comes(), until enough time has passed for a heartbeat. */
-static inline bool comes_in_time(enum zkl_rpc_kind kind, enum zkl_op_kind op) {
-    for (int i = 0; i < ROUNDS; i++) {
-        if (comes(kind, op)) return true;
-        go_on();
-    }
-    return false;
-}
-
-/* Answers the next request, which is of this kind. */
-static inline void reply(enum zkl_rpc_kind kind, struct zkl_answer answer) {
-    struct zkl_rpc rpc;
-    uint64_t id;
-    bool any = zkl_session_next_rpc(session, &id, &rpc);
-    CHECK(any);
-    if (!any) return;
-    CHECK_IS(rpc.kind, kind);
-    zkl_session_answer(session, id, &answer);
-}
-
-static inline void fail(enum zkl_rpc_kind kind, enum zkl_error error) {
-    reply(kind, (struct zkl_answer){.error = error});
-}
-
-static inline void show(enum zkl_rpc_kind kind, struct zkl_stat stat, const char *data) {
-    reply(kind, (struct zkl_answer){.stat = &stat, .data = data, .size = (int)strlen(data)});
-}
-
-static inline void write_done(enum zkl_error error) {
-    const struct zkl_result result = {.error = error};
-    reply(ZKL_RPC_WRITE, (struct zkl_answer){.error = error, .results = &result});
-}
-
 static inline void pass(zkl_time time) {
     zkl_session_at(session, now += time);
     zkl_session_tick(session);
@@ -198,16 +165,6 @@ static inline void serve(void) {
 static inline struct zkl_acquire_options options_of(const char *path, enum zkl_kind kind) {
     return (struct zkl_acquire_options){
         .path = path, .kind = kind, .owner = "me", .timeout = ZKL_NEVER};
-}
-
-/* The lock is granted. */
-static inline zkl_lease *taken(zkl_request *request) {
-    serve();
-    CHECK_IS(zkl_request_code(request), ZKL_OK);
-    zkl_lease *lease = zkl_request_lease(request);
-    CHECK(lease && !zkl_request_lease(request));
-    zkl_request_drop(request);
-    return lease;
 }
 
 /* Each path of the session counts for so many bytes more. */

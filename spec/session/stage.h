@@ -10,45 +10,9 @@
 #include "../../src/session/internal.h"
 #include "told.h"
 
-static char **word;
-static size_t words;
-static const char *wrong;           /* why the step cannot be carried out, or NULL */
 static struct thing *who, *subject; /* the user, NULL: the session; the thing it is about */
 
 /* --- words ------------------------------------------------------------------------------------ */
-
-static inline const char *at(size_t i) {
-    return i < words ? word[i] : "";
-}
-
-static inline bool is(size_t i, const char *text) {
-    return strcmp(at(i), text) == 0;
-}
-
-/* Where the word is, from 1; 0: nowhere. */
-static inline size_t place_of(const char *text) {
-    for (size_t i = 1; i < words; i++)
-        if (is(i, text)) return i;
-    return 0;
-}
-
-static inline int find(const char *text, const char *const *list, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(text, list[i]) == 0) return (int)i;
-    return -1;
-}
-
-static inline int64_t number(size_t i, int64_t otherwise) {
-    if (i >= words) return otherwise;
-    char *end_of;
-    int64_t value = strtoll(word[i], &end_of, 10);
-    if (*end_of) wrong = "a number is missing";
-    return value;
-}
-
-static inline zkl_time seconds(size_t i, zkl_time otherwise) {
-    return i < words ? (zkl_time)(strtod(word[i], NULL) * (double)ZKL_SECOND + .5) : otherwise;
-}
 
 /* The number, or time, that stands behind the word. */
 static inline int64_t named(const char *name, int64_t otherwise) {
@@ -64,9 +28,7 @@ static inline zkl_time timeout(void) {
 }
 
 static inline enum zkl_kind kind(size_t i) {
-    int found = find(at(i), zkl_kind_names, ZKL_PERMIT + 1);
-    if (found < 0) wrong = "there is no such kind";
-    return (enum zkl_kind)(found < 0 ? 0 : found);
+    return (enum zkl_kind)one_of(i, zkl_kind_names, ZKL_PERMIT + 1, "there is no such kind");
 }
 
 /* --- the session ------------------------------------------------------------------------------ */
