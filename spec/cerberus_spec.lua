@@ -623,8 +623,7 @@ describe("a lease of zookeeper whose connection is lost for a moment is suspect,
     end)
 
     local function cut(lease)
-        proxy:command "refuse"
-        proxy:command "cut"
+        proxy:shut()
         rig.wait_for("the doubt", function() return lease:state() == "suspect" end)
         assert.is_false(lease:held())
         assert.equal(0, lease:remaining())

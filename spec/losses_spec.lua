@@ -15,7 +15,7 @@ local faults = {
     { "cut off for a moment", function(world) world:cut("actor", SHORT) end, brief = true },
     { "cut off for long", function(world) world:cut("actor", LONG) end },
     { "stopped for long", function(world) world:stop("actor", LONG) end },
-    { "killed", function(world) world:kill("actor") end },
+    { "killed", function(world) world:kill("actor") end, kills = true },
 }
 
 -- What a call may come to when its session may have ended meanwhile, besides its outcome.
@@ -46,6 +46,14 @@ end
 local function mutex(session) return session:mutex(PATH) end
 
 
+-- The other process lets the actor begin, and comes a second after that.
+local function come_after(it)
+    it.ready = true
+    until_true(it, function() return it.began end)
+    zklock.sleep(1)
+end
+
+
 -- --- the operations ---------------------------------------------------------------------------
 
 -- Each has act(it), which the actor does, and what that comes to; lock(session), which both want;
@@ -71,9 +79,7 @@ local operations = {
     ["waiting in line"] = {
         others = function(it)
             local lease = assert(it.rival:acquire(PATIENT))
-            it.ready = true
-            until_true(it, function() return it.began end)
-            zklock.sleep(1)
+            come_after(it)
             lease:release()
         end,
         act = hold, outcome = "held",
@@ -197,9 +203,7 @@ local operations = {
     },
     ["following a folder"] = {
         others = function(it)
-            it.ready = true
-            until_true(it, function() return it.began end)
-            zklock.sleep(1)
+            come_after(it)
             assert(it.other:join("/members", { name = "b", timeout = PATIENT }))
         end,
         act = function(it)
@@ -214,9 +218,7 @@ local operations = {
     },
     ["watching a node"] = {
         others = function(it)
-            it.ready = true
-            until_true(it, function() return it.began end)
-            zklock.sleep(1)
+            come_after(it)
             local lease = assert(it.other:mutex(OTHER):acquire(PATIENT))
             assert(lease:guard{ { "create", "/price", "5" }, timeout = PATIENT })
             lease:release()
@@ -276,7 +278,7 @@ local function be_other(it, operation)
     zklock.sleep(1)
     assert(lease:check(PATIENT))
     lease:release()
-    until_true(it, function() return it.released or it.fault[1] == "killed" end)
+    until_true(it, function() return it.released or it.fault.kills end)
     until_true(it, function() return nodes_left() == 0 end)
 end
 

@@ -104,8 +104,7 @@ describe("a wait in a condition", function()
         for n = 1, 2 do leases[n] = rig.hold(lock, { timeout = 5, owner = "me" }) end
         local told = rig.told(leases[2])
         local function doubt(count)
-            proxy:command("refuse")
-            proxy:command("cut")
+            proxy:shut()
             rig.wait_for("the doubt", function()
                 a:dispatch()
                 return #told == count

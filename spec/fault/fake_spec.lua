@@ -79,7 +79,7 @@ describe("a server that", function()
         local nothing, message, code = session:get("/", 0.3)
         if code ~= "expired" then fault.fails("timeout", nothing, message, code) end
         fake:command("grant 10000")
-        fault.state_is(session, "connected")
+        rig.becomes(session, "connected")
         assert.equal("", (assert(session:get("/", 5))))
     end)
 
@@ -87,11 +87,11 @@ describe("a server that", function()
     local function refuse(session, how)
         fake:command(how)
         fake:command("cut")
-        fault.state_is(session, "suspended")
+        rig.becomes(session, "suspended")
     end
 
     local function is_taken_again(session, id)
-        fault.state_is(session, "connected")
+        rig.becomes(session, "connected")
         assert.equal(id, session:id())
         assert.equal(0, session:stats().expiries)
         rig.wait_for("one session", function() return fake:command("sessions") == "1" end)
@@ -115,7 +115,7 @@ describe("a server that", function()
         rig.wait_for("expired", function() return session:stats().expiries == 1 end)
         local believed = core.now() - unprobed
         assert.is_true(believed >= 1.9, ("believed after %.2f s"):format(believed))
-        fault.state_is(session, "connected")
+        rig.becomes(session, "connected")
         assert.are_not.equal(id, session:id())
     end)
 

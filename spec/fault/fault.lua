@@ -38,12 +38,6 @@ function fault.wipe(server)
 end
 
 
---- Waits until the session is in that state.
-function fault.state_is(session, state, seconds)
-    rig.wait_for(state, function() return session:state() == state end, seconds)
-end
-
-
 --- Waits until the session is connected, for the count-th time again or a later one.
 function fault.reconnected(session, count)
     rig.wait_for("a reconnect", function()
@@ -54,9 +48,8 @@ end
 
 --- Cuts the proxy's connections, and refuses new ones, until heal(); the session knows.
 function fault.suspend(proxy, session)
-    proxy:command("refuse")
-    proxy:command("cut")
-    fault.state_is(session, "suspended")
+    proxy:shut()
+    rig.becomes(session, "suspended")
 end
 
 

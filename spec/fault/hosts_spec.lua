@@ -24,8 +24,7 @@ local function pod()
 end
 
 local function ends(one)
-    one:command("refuse")
-    one:command("cut")
+    one:shut()
 end
 
 setup(function()

@@ -238,22 +238,24 @@ local function remembered()
 end
 
 
--- The tree as it is survives each check, and the planted mutant none.
-local function check_the_switch(list)
+local function find_planted(list)
     for _, mutant in ipairs(list) do
         local planted = true
         for field, value in pairs(PLANTED) do planted = planted and mutant[field] == value end
-        if planted then PLANTED.id = mutant.id end
+        if planted then return mutant.id end
     end
-    assert(PLANTED.id, "the planted mutant is gone")
-    for _, check in ipairs(CHECKS) do
-        ask(check, { 0, PLANTED.id }, function(id, verdict, _, why)
-            local wanted = id == 0 and "survived" or "killed"
-            if verdict ~= wanted then
-                error(("%s: mutant %d has %s %s"):format(check[1], id, verdict, why), 0)
-            end
-        end)
-    end
+    error("the planted mutant is gone", 0)
+end
+
+
+-- The tree as it is survives the check, and the planted mutant does not.
+local function check_the_switch(check, planted)
+    ask(check, { 0, planted }, function(id, verdict, _, why)
+        local wanted = id == 0 and "survived" or "killed"
+        if verdict ~= wanted then
+            error(("%s: mutant %d has %s %s"):format(check[1], id, verdict, why), 0)
+        end
+    end)
 end
 
 
@@ -277,7 +279,7 @@ end
 
 -- Asks the checks about the mutants; each gets the levels that kill it, in `killers`, and `why` the
 -- first one does.
-local function judge(chosen, judged)
+local function judge(chosen, planted, judged)
     local results = remembered()
     for _, mutant in ipairs(chosen) do mutant.killers = {} end
     local log = assert(io.open(FOLDER .. "/results.tsv", "a"))
@@ -289,6 +291,7 @@ local function judge(chosen, judged)
             local needless = check[2]:find "%-%-by" and judged(mutant)
             if not known[mutant.id] and not needless then ids[#ids + 1] = mutant.id end
         end
+        if ids[1] then check_the_switch(check, planted) end
         ask(check, ids, function(id, ...)
             known[id] = { ... }
             log:write(table.concat({ check[1], id, ... }, "\t"), "\n")
@@ -432,8 +435,7 @@ local function main()
     end
     local list, equivalents = prepare(), entries()
     local chosen = choose(list, tonumber(arg[1]), tonumber(arg[2]), { table.unpack(arg, 3) })
-    check_the_switch(list)
-    judge(chosen, function(mutant) return entry_of(equivalents, mutant) end)
+    judge(chosen, find_planted(list), function(mutant) return entry_of(equivalents, mutant) end)
     if KILLS > 1 then print_matrix(chosen) end
     return report(list, chosen, equivalents)
 end
