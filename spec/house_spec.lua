@@ -3,6 +3,7 @@
 local files = require "spec.files"
 local house = require "spec.house"
 local rig = require "spec.rig"
+local weights = require "spec.weights"
 
 
 local function tree()
@@ -29,6 +30,18 @@ end
 describe("the house", function()
     it("keeps its rules", function()
         assert.same({}, house.faults(tree()))
+    end)
+
+    it("warns of rooms that are too large", function()
+        local paths = {}
+        local list = rig.shell("find . \\( -name .git -o -name build \\) -prune -o -type f "
+                               .. "! -name '*.png' ! -name '*.jpg' ! -name '*.ico' -print")
+        for path in list:gmatch "%./([^\n]+)" do paths[#paths + 1] = path end
+        for _, warning in ipairs(weights.excess(weights.count(paths))) do
+            print("warning: " .. warning)
+        end
+        assert.same({ "library: 34501 lines, 34500 wanted" },
+                    weights.excess{ library = 34501, documents = 9500 })
     end)
 end)
 
