@@ -8,9 +8,7 @@
 #include "choice.h"
 #include "data.h"
 #include "deeds.h"
-#include "feeds.h"
 #include "rules.h"
-#include "shortage.h"
 #include "story.h"
 #include "trace.h"
 #include "world.h"
@@ -31,7 +29,7 @@ void client_begin(struct client *client) {
                                           .reopen = true,
                                           .steps = index_of(client) % 2,
                                           .seed = (uint64_t)index_of(client)};
-    shortage_end(); /* else there is no client */
+    world.spare = 0; /* else there is no client */
     client->zk = zkl_session_new(&settings);
     client->expiring = client->closing = false;
     client->drain = NULL;
@@ -42,10 +40,9 @@ void client_begin(struct client *client) {
     client_keep(client);
 }
 
-/* The rules have nothing to say to that. */
 void client_end(struct client *client) {
     if (!client->zk) return;
-    feeds_heed(false);
+    world.frees = true;
     EACH_WISH(client, wish) {
         wish->signal = 0; /* what was sent goes on */
         user_leave(wish);
@@ -57,7 +54,7 @@ void client_end(struct client *client) {
     zkl_session_free(client->zk);
     client->zk = NULL;
     memset(client->shadows, 0, sizeof client->shadows);
-    feeds_heed(true);
+    world.frees = false;
 }
 
 /* --- out ---------------------------------------------------------------------------- */
@@ -123,10 +120,6 @@ static void send_all(struct client *client) {
         if (!send(client, id, &rpc)) zkl_session_unsent(client->zk, id);
 }
 
-static zkl_time earlier(zkl_time a, zkl_time b) {
-    return a < b ? a : b;
-}
-
 void client_settle(struct client *client) {
     do send_all(client);
     while (user_hear(client));
@@ -136,11 +129,11 @@ void client_settle(struct client *client) {
 /* Asked for once, until something is put in. What is far off may be a round. */
 zkl_time client_due(struct client *client) {
     if (client->asked_due) return client->due;
-    zkl_time due = zkl_session_due(client->zk);
+    zkl_time due = zkl_session_due(client->zk), anew = zkl_session_due_anew(client->zk);
     const struct zkl_clock *clock = &client->zk->common.clock;
     bool far = due >= clock->attended + clock->patience / 2;
     if (far && !world.setting.lazy) due = ZKL_NEVER;
-    client->due = earlier(due, zkl_session_due_anew(client->zk));
+    client->due = due < anew ? due : anew;
     client->asked_due = true;
     return client->due;
 }
@@ -152,16 +145,12 @@ void item_lose(struct item *item) {
     item->arrived = true;
 }
 
-static uint64_t owner_of(const struct node *node) {
-    return node->session == NOBODY ? 0 : world.sessions[node->session].id;
-}
-
 static struct zkl_stat stat_of(const struct node *node, zxid view) {
     zxid changed = node_changed(node, view);
     return (struct zkl_stat){.czxid = node->born,
                              .mzxid = changed ? changed : node->born,
                              .version = node_version(node, view),
-                             .owner = owner_of(node)};
+                             .owner = id_of(node->session)};
 }
 
 static const char *content_at(const struct node *node, zxid view) {
@@ -180,56 +169,49 @@ static void put_in(struct client *client, const struct item *item, struct zkl_an
     zkl_session_answer(client->zk, item->id, &answer);
 }
 
-static void answer_datum(struct client *client, const struct item *item) {
-    const struct fact *fact = fact_at(&world.data[item->node - NODES], item->view);
-    struct zkl_stat stat = fact_stat(fact);
-    char text[WORD];
-    const char *data = item->rpc.kind == ZKL_RPC_GET ? fact_text(fact, text) : "";
-    put_in(client, item,
-           (struct zkl_answer){.data = data, .size = (int)strlen(data), .stat = &stat});
-}
-
 static void answer_get(struct client *client, const struct item *item) {
+    struct zkl_stat stat;
+    const char *data = "";
+    char text[WORD];
     if (item->node >= NODES) {
-        answer_datum(client, item);
-        return;
+        const struct fact *fact = fact_at(&world.data[item->node - NODES], item->view);
+        stat = fact_stat(fact);
+        if (item->rpc.kind == ZKL_RPC_GET) data = fact_text(fact, text);
+    } else {
+        stat = stat_of(&world.nodes[item->node], item->view);
+        data = content_at(&world.nodes[item->node], item->view);
     }
-    const struct node *node = &world.nodes[item->node];
-    struct zkl_stat stat = stat_of(node, item->view);
-    const char *data = content_at(node, item->view);
     put_in(client, item,
            (struct zkl_answer){.data = data, .size = (int)strlen(data), .stat = &stat});
 }
 
-static void answer_folder(struct client *client, const struct item *item) {
-    const char *names[DATA];
+static int list_names(int line, zxid view, const char *names[NODES]) {
     int count = 0;
+    EACH_NODE(node) {
+        if (node->line == line && alive_at(node, view)) names[count++] = node->name;
+    }
     EACH_DATUM(datum) {
-        if (fact_at(datum, item->view)->word)
+        if (line == FOLDER && fact_at(datum, view)->word)
             names[count++] = name_in(datum_path((int)(datum - world.data)));
     }
-    put_in(client, item, (struct zkl_answer){.names = names, .count = count});
+    return count;
 }
 
 static void answer_list(struct client *client, const struct item *item, enum call_kind kind) {
     const char *names[NODES];
-    int count = 0;
-    if (item->line == FOLDER) {
-        answer_folder(client, item);
+    int count = list_names(item->line, item->view, names);
+    const struct zkl_answer list = {.names = names, .count = count};
+    if (item->line == FOLDER || kind == CALL_QUEUE_LIST) {
+        put_in(client, item, list);
         return;
-    }
-    EACH_NODE(node) {
-        if (node->line == item->line && alive_at(node, item->view)) names[count++] = node->name;
     }
     zxid shown = client->shown[item->line];
     bool stirred = client->stirred[item->line];
     unsigned shortages = world.shortages;
-    if (kind != CALL_QUEUE_LIST) {
-        client->shown[item->line] = item->view;
-        client->shown_at[item->line] = clock_of(client);
-        client->stirred[item->line] = false;
-    }
-    put_in(client, item, (struct zkl_answer){.names = names, .count = count});
+    client->shown[item->line] = item->view;
+    client->shown_at[item->line] = clock_of(client);
+    client->stirred[item->line] = false;
+    put_in(client, item, list);
     if (world.shortages == shortages) return;
     client->shown[item->line] = shown; /* it was not read */
     client->stirred[item->line] = stirred;
@@ -335,7 +317,7 @@ static void reopen(struct client *client) {
 static void connected(struct client *client, const struct item *back) {
     const struct session *session = &world.sessions[back->session];
     reopen(client);
-    rules_on_connection(client);
+    rules_note_ends(client);
     if (zkl_session_id(client->zk) != session->id)
         client->proved = clock_of(client) - session->timeout;
     zkl_session_connected(client->zk, session->id, session->timeout);
@@ -353,11 +335,6 @@ void client_now(struct client *client) {
     rules_note_holds(client);
 }
 
-static void note_heard(struct client *client, const struct item *item) {
-    bool tells = item->what < CUT && item->error != ZKL_ERROR_CONNECTION_LOSS;
-    if (item->what == BACK || (tells && item->view > client->heard)) client->heard = item->view;
-}
-
 bool client_deliver(struct client *client) {
     struct item item;
     if (client->life != RUNS || !queue_pull(&client->down, &item)) return false;
@@ -366,7 +343,8 @@ bool client_deliver(struct client *client) {
     network_arrive(client, &item);
     client_now(client);
     client->hears = &item;
-    note_heard(client, &item);
+    bool tells = item.what < CUT && item.error != ZKL_ERROR_CONNECTION_LOSS;
+    if (item.what == BACK || (tells && item.view > client->heard)) client->heard = item.view;
     switch (item.what) {
     case REQUEST: answer(client, &item); break;
     case DELETED:

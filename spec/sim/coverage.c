@@ -158,19 +158,15 @@ static void print_row(unsigned event) {
     printf("  %s\n", rows[event].otherwise);
 }
 
-static void print_table(void) {
+void coverage_print(void) {
+    unsigned cells = 0, reached = 0;
     for (unsigned state = 0; state < ZKL_GONE; state++)
         printf("%s%c %s", state ? ", " : "", letters[state], story_state(state));
     printf("\n%-20s", "");
     for (unsigned state = 0; state < ZKL_GONE; state++) printf("%7c", letters[state]);
     printf("  not in the others (-), for:\n");
-    for (unsigned event = 0; event < EVENTS; event++) print_row(event);
-}
-
-void coverage_print(void) {
-    unsigned cells = 0, reached = 0;
-    print_table();
     for (unsigned event = 0; event < EVENTS; event++) {
+        print_row(event);
         for (unsigned state = 0; state < ZKL_GONE; state++) {
             cells += coverage_may_be(event, state);
             reached += coverage[event][state] != 0;

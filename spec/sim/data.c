@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "choice.h"
 #include "rules.h"
 
 static const char *const paths[DATA] = {"/u/0", "/u/1"};
@@ -48,9 +47,10 @@ zxid fact_end(const struct datum *datum, const struct fact *fact) {
 }
 
 struct zkl_stat fact_stat(const struct fact *fact) {
-    uint64_t owner = fact->session ? world.sessions[fact->session - 1].id : 0;
-    return (struct zkl_stat){
-        .czxid = fact->born, .mzxid = fact->at, .version = fact->version, .owner = owner};
+    return (struct zkl_stat){.czxid = fact->born,
+                             .mzxid = fact->at,
+                             .version = fact->version,
+                             .owner = id_of(fact->session - 1)};
 }
 
 const char *fact_text(const struct fact *fact, char text[WORD]) {
@@ -110,6 +110,10 @@ bool data_came_or_went(zxid since, zxid view) {
 
 /* --- watches --------------------------------------------------------------------------------- */
 
+static int datum_item(const struct datum *datum) {
+    return NODES + (int)(datum - world.data);
+}
+
 /* The commit after `from` that changes one that somebody watches, or `otherwise`. */
 zxid data_next(zxid from, zxid otherwise) {
     EACH_DATUM(datum) {
@@ -127,38 +131,24 @@ static enum what what_happened(const struct fact *fact) {
     return fact->at == fact->born ? CREATED : CHANGED;
 }
 
-/* A client that may not read it is told nothing, and has no watch any more (ZOOKEEPER-4799). */
-static bool is_kept_back(void) {
-    return world.setting.refusals && choose(6) == 5;
-}
-
 void data_tell(int server, zxid at) {
     EACH_DATUM(datum) {
         const struct fact *fact = fact_at(datum, at);
-        if (!datum->watched || fact->at != at) continue;
-        EACH_CLIENT(c) {
-            uint8_t bit = bit_of(c);
-            if (c->server != server || !(datum->watched & bit)) continue;
-            datum->watched &= (uint8_t)~bit;
-            if (!is_kept_back())
-                network_tell(index_of(c), what_happened(fact), NODES + (int)(datum - world.data));
-        }
+        if (datum->watched && fact->at == at)
+            network_tell(server, &datum->watched, what_happened(fact), datum_item(datum), 0);
     }
 }
 
 /* As DataTree.setWatches() does it, and libzookeeper's lists of watches. */
-void data_set_watches(const struct client *client, zxid view) {
+void data_set_watches(struct client *client, zxid view) {
     uint8_t bit = bit_of(client);
     EACH_DATUM(datum) {
         const struct fact *fact = fact_at(datum, view);
-        int index = NODES + (int)(datum - world.data), who = index_of(client);
-        bool fires = true;
-        if (!((datum->kept | datum->awaited) & bit)) continue;
-        if (datum->kept & bit && !fact->word) network_tell(who, DELETED, index);
-        else if (datum->kept & bit && fact->at > client->last) network_tell(who, CHANGED, index);
-        else if (datum->awaited & bit && fact->word) network_tell(who, CREATED, index);
-        else fires = false;
-        if (!fires) datum->watched |= bit;
+        bool kept = datum->kept & bit, came = datum->awaited & bit && fact->word;
+        bool other = kept && (!fact->word || fact->at > client->last);
+        enum what what = !other ? CREATED : fact->word ? CHANGED : DELETED;
+        if (other || came) network_push(client, what, datum_item(datum), 0);
+        else if (kept || datum->awaited & bit) datum->watched |= bit;
     }
 }
 

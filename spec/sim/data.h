@@ -38,7 +38,7 @@ bool data_came_or_went(zxid since, zxid view);
 /* A server that comes to see a commit tells the clients that watch. */
 zxid data_next(zxid from, zxid otherwise);
 void data_tell(int server, zxid at);
-void data_set_watches(const struct client *client, zxid view); /* after a reconnect */
+void data_set_watches(struct client *client, zxid view); /* after a reconnect */
 /* The server's, which go with the connection; `everywhere`: the library's, too. */
 void data_unwatch(const struct client *client, bool everywhere);
 

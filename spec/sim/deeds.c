@@ -32,17 +32,15 @@ static zkl_time some_timeout(const struct client *client, struct deed *deed) {
     return timeout;
 }
 
-/* All are different; strangers write 1. */
-static unsigned new_word(void) {
-    return DATA * world.guard_count;
-}
-
 static int32_t some_version(const struct fact *now) {
     unsigned which = world.setting.plain ? 0 : choose(4);
     return which < 2 ? -1 : now->version - (which == 3);
 }
 
-/* One write, or one to each of two nodes; some of them do not fit. */
+/*
+ * One write, or one to each of two nodes; some of them do not fit. All words are different;
+ * strangers write 1.
+ */
 static size_t some_writes(struct zkl_op ops[DATA], char texts[DATA][WORD]) {
     static const enum zkl_op_kind kinds[] = {ZKL_OP_SET,    ZKL_OP_SET,    ZKL_OP_SET,
                                              ZKL_OP_CREATE, ZKL_OP_DELETE, ZKL_OP_CHECK};
@@ -54,7 +52,8 @@ static size_t some_writes(struct zkl_op ops[DATA], char texts[DATA][WORD]) {
         *op = (struct zkl_op){.kind = kinds[world.setting.plain ? 0 : choose(6)],
                               .path = datum_path(datum),
                               .version = some_version(fact_now(&world.data[datum]))};
-        op->size = (size_t)snprintf(texts[i], WORD, "%u", new_word() + (unsigned)i);
+        unsigned word = DATA * world.guard_count + (unsigned)i;
+        op->size = (size_t)snprintf(texts[i], WORD, "%u", word);
         op->data = texts[i];
     }
     return count;
@@ -112,15 +111,19 @@ static void revoke(struct client *client) {
 
 /* --- watchers ----------------------------------------------------------------------------- */
 
+/* There is no watcher or roster; whether that is for a reason that is so. */
+static bool check_refused(const struct client *client, enum zkl_code why) {
+    if (why == ZKL_TOO_MANY) rules_on_unheard(client);
+    return (why == ZKL_TOO_MANY && world.setting.room) || (why == ZKL_CLOSED && client->closing);
+}
+
 static void watch(struct client *client) {
     enum zkl_code why = ZKL_OK;
     struct deed *deed = new_deed(client, DEED_WATCH);
     deed->datum = (int)choose(DATA);
     tell("%s wants to hear of %s", story_client(client), datum_path(deed->datum));
     deed->watcher = zkl_watch(client->zk, datum_path(deed->datum), &why);
-    deed->refused = !deed->watcher && ((why == ZKL_TOO_MANY && world.setting.room) ||
-                                       (why == ZKL_CLOSED && client->closing));
-    if (why == ZKL_TOO_MANY) rules_on_unheard(client);
+    deed->refused = !deed->watcher && check_refused(client, why);
 }
 
 void deed_hear_watcher(const struct client *client, uint64_t id) {
@@ -153,19 +156,20 @@ static void join(struct client *client) {
             "a session has no more nodes than it may");
 }
 
-static struct deed *some_member(const struct client *client) {
-    struct deed *found[DEEDS];
+static unsigned find_members(const struct client *client, struct deed *found[DEEDS]) {
     unsigned count = 0;
     EACH_DEED(client, deed) {
         if (deed->member) found[count++] = deed;
     }
-    return count ? found[choose(count)] : NULL;
+    return count;
 }
 
 /* The member's from now on, however the request ends; unless nobody took it. */
 static void set(struct client *client) {
     char text[WORD];
-    struct deed *of = some_member(client), *deed = new_deed(client, DEED_SET);
+    struct deed *found[DEEDS];
+    struct deed *of = found[choose(find_members(client, found))];
+    struct deed *deed = new_deed(client, DEED_SET);
     deed->of = of;
     deed->datum = of->datum;
     deed->word = member_word(client, text);
@@ -176,21 +180,12 @@ static void set(struct client *client) {
     if (taken && of->word) of->word = deed->word;
 }
 
-/* Its sets are at their end. */
-static void note_leave(const struct client *client, const struct deed *leaves) {
-    EACH_DEED(client, deed) {
-        if (deed->of == leaves) deed->cancelled = ZKL_CLOSED;
-    }
-}
-
 static void follow(struct client *client) {
     enum zkl_code why = ZKL_OK;
     struct deed *deed = new_deed(client, DEED_FOLLOW);
     tell("%s wants to hear who is in the folder", story_client(client));
     deed->roster = zkl_members(client->zk, line_path(FOLDER), &why);
-    deed->refused = !deed->roster && ((why == ZKL_TOO_MANY && world.setting.room) ||
-                                      (why == ZKL_CLOSED && client->closing));
-    if (why == ZKL_TOO_MANY) rules_on_unheard(client);
+    deed->refused = !deed->roster && check_refused(client, why);
 }
 
 void deed_hear_member(const struct client *client, uint64_t id) {
@@ -224,15 +219,17 @@ void deed_drop(struct deed *deed) {
     *deed = (struct deed){0};
 }
 
-/* The end of a watcher, a member or a roster, or of a wait for an answer. */
+/* The end of a watcher, a roster, or a member with its sets, or of a wait for an answer. */
 static void end(struct client *client) {
-    struct deed *found[DEEDS];
+    struct deed *found[DEEDS] = {0};
     unsigned count = 0;
     EACH_DEED(client, deed) found[count++] = deed;
     struct deed *deed = found[choose(count)];
     deed->cancelled = ZKL_INTERRUPTED;
     tell("%s does not want to hear any more", story_client(client));
-    if (deed->member) note_leave(client, deed);
+    EACH_DEED(client, each) {
+        if (deed->member && each->of == deed) each->cancelled = ZKL_CLOSED;
+    }
     if (!deed->request) deed_drop(deed);
     else zkl_request_cancel(deed->request, ZKL_INTERRUPTED);
 }
@@ -252,27 +249,22 @@ void deeds_end(struct client *client) {
 
 enum { IS_HELD = 1U << DEED_GUARD | 1U << DEED_CHECK };
 
-static bool data_have_room(void) {
+/* No datum has more than so many. */
+static bool facts_have_room(int most) {
     EACH_DATUM(datum) {
-        if (datum->count > FACTS / 4) return false;
+        if (datum->count > most) return false;
     }
     return true;
-}
-
-static bool has_member(const struct client *client) {
-    EACH_DEED(client, deed) {
-        if (deed->member) return true;
-    }
-    return false;
 }
 
 /* Which can be begun now, a bit each. */
 static unsigned possible(const struct client *client) {
     unsigned kinds = world.setting.deeds;
+    struct deed *members[DEEDS];
     if (count_deeds(client) == DEEDS) return 0;
     if (!user_has(client, has_lease)) kinds &= ~IS_HELD;
-    if (!data_have_room()) kinds &= ~(1U << DEED_JOIN | 1U << DEED_SET);
-    if (!has_member(client)) kinds &= ~(1U << DEED_SET);
+    if (!facts_have_room(FACTS / 4)) kinds &= ~(1U << DEED_JOIN | 1U << DEED_SET);
+    if (!find_members(client, members)) kinds &= ~(1U << DEED_SET);
     if (world.guard_count == GUARDS) kinds &= ~(1U << DEED_GUARD);
     if (kinds & 1U << DEED_REVOKE && !nodes_have(may_be_asked)) kinds &= ~(1U << DEED_REVOKE);
     return kinds;
@@ -284,20 +276,10 @@ bool deed_may_begin(const struct client *client) {
     return possible(client) || (!world.setting.plain && count_deeds(client));
 }
 
-static void begin(struct client *client, enum deed_kind kind) {
-    switch (kind) {
-    case DEED_GUARD: guard(client); break;
-    case DEED_CHECK: check(client); break;
-    case DEED_GET: get(client); break;
-    case DEED_QUEUE: queue(client); break;
-    case DEED_REVOKE: revoke(client); break;
-    case DEED_WATCH: watch(client); break;
-    case DEED_JOIN: join(client); break;
-    case DEED_FOLLOW: follow(client); break;
-    case DEED_SET: set(client); break;
-    case DEED_KINDS: break;
-    }
-}
+static void (*const begins[DEED_KINDS])(struct client *) = {
+    [DEED_GUARD] = guard, [DEED_CHECK] = check,   [DEED_GET] = get,
+    [DEED_QUEUE] = queue, [DEED_REVOKE] = revoke, [DEED_WATCH] = watch,
+    [DEED_JOIN] = join,   [DEED_FOLLOW] = follow, [DEED_SET] = set};
 
 static void forget_unbegun(const struct client *client) {
     EACH_DEED(client, deed) {
@@ -315,7 +297,7 @@ void deed_begin(struct client *client) {
     bool ends = !count || (count_deeds(client) && choose(6) == 5);
     client_now(client);
     if (ends) end(client);
-    else begin(client, found[count > 1 ? choose(count) : 0]);
+    else begins[found[count > 1 ? choose(count) : 0]](client);
     forget_unbegun(client);
     client_settle(client);
 }
@@ -323,10 +305,7 @@ void deed_begin(struct client *client) {
 /* --- other people ------------------------------------------------------------------------- */
 
 bool deed_may_touch(void) {
-    EACH_DATUM(datum) {
-        if (datum->count + 2 > FACTS / 5) return false;
-    }
-    return world.setting.deeds != 0;
+    return world.setting.deeds && facts_have_room(FACTS / 5 - 2);
 }
 
 static void touch(int which, enum zkl_op_kind kind) {
@@ -340,12 +319,8 @@ static void touch(int which, enum zkl_op_kind kind) {
 void deed_touch(void) {
     int which = (int)choose(DATA);
     bool there = fact_now(&world.data[which])->word != 0;
-    if (!there) {
-        touch(which, ZKL_OP_CREATE);
-        return;
-    }
-    unsigned how = choose(3);
-    touch(which, how == 2 ? ZKL_OP_SET : ZKL_OP_DELETE);
+    unsigned how = there ? choose(3) : 1;
+    if (there) touch(which, how == 2 ? ZKL_OP_SET : ZKL_OP_DELETE);
     if (how == 1) touch(which, ZKL_OP_CREATE);
 }
 

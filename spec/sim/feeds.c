@@ -1,5 +1,7 @@
-#include "feeds.h"
-
+/*
+ * feeds.c - a layer that the linker puts between src/session and src/core (--wrap). Each event of a
+ * claim is counted (coverage.h) and told (story.h), and the rules about a single claim are asked.
+ */
 #include <stddef.h>
 
 #include "coverage.h"
@@ -11,27 +13,18 @@
 /* The linker's names: nobody else declares them. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
-static bool heeded = true;
 static int depth; /* what the core tells itself is not counted */
 
-void feeds_heed(bool heed) {
-    heeded = heed;
-}
-
-static struct zkl_session *session_of(const struct zkl_claim *claim) {
-    return (struct zkl_session *)((char *)claim->line->common -
-                                  offsetof(struct zkl_session, common));
-}
-
 static struct client *client_of(const struct zkl_claim *claim) {
+    const char *common = (const char *)claim->line->common;
     EACH_CLIENT(client) {
-        if (client->zk == session_of(claim)) return client;
+        if ((char *)client->zk == common - offsetof(struct zkl_session, common)) return client;
     }
     return NULL;
 }
 
 static bool is_heeded(void) {
-    return heeded && depth == 0;
+    return !world.frees && depth == 0;
 }
 
 static void meet(const struct zkl_claim *claim, enum event event) {
@@ -90,7 +83,7 @@ void __wrap_zkl_claim_init(struct zkl_claim *claim, struct zkl_line *line, enum 
 void __real_zkl_claim_detach(struct zkl_claim *);
 void __wrap_zkl_claim_detach(struct zkl_claim *claim) {
     struct shadow *shadow = shadow_of(client_of(claim), claim);
-    if (heeded) rules_on_forget(shadow, claim);
+    if (!world.frees) rules_on_forget(shadow, claim);
     if (shadow) shadow->claim = NULL;
     trace_forgotten(claim);
     __real_zkl_claim_detach(claim);
@@ -99,17 +92,15 @@ void __wrap_zkl_claim_detach(struct zkl_claim *claim) {
 /* --- what it is fed ------------------------------------------------------------------ */
 
 /* One of the core's functions; `met` may be EVENTS: it is none. */
-#define FEED(name, met, first, parameters, arguments)                                              \
+#define FEED(name, met, parameters, arguments)                                                     \
     zkl_actions __real_zkl_claim_##name parameters;                                                \
     zkl_actions __wrap_zkl_claim_##name parameters {                                               \
         struct before before = before_of(claim);                                                   \
         enum event event = met;                                                                    \
-        first;                                                                                     \
         begin(claim, event);                                                                       \
         return end(claim, before, event, __real_zkl_claim_##name arguments);                       \
     }
 
-#define NO_MORE (void)0
 #define CLAIM struct zkl_claim *claim
 #define REPLIED(first) ((enum event)((unsigned)(first) + (unsigned)reply))
 
@@ -137,21 +128,21 @@ static enum event tick_event(const struct zkl_claim *claim, zkl_time now) {
     return phase == ZKL_PHASE_LOST || now >= claim->deadline ? EVENT_RUN_OUT : EVENT_TICK;
 }
 
-FEED(start, EVENT_START, NO_MORE, (CLAIM), (claim))
-FEED(adopt, EVENT_ADOPT, NO_MORE, (CLAIM, struct zkl_contender *orphan), (claim, orphan))
-FEED(adopt_fixed, EVENT_ADOPT, NO_MORE, (CLAIM, int64_t czxid), (claim, czxid))
-FEED(cancel, cancel_event(claim, why), NO_MORE, (CLAIM, enum zkl_code why), (claim, why))
-FEED(release, release_event(claim), NO_MORE, (CLAIM, zkl_time now), (claim, now))
-FEED(yield, EVENT_YIELD, NO_MORE, (CLAIM), (claim))
-FEED(take, EVENT_TAKE, NO_MORE, (CLAIM, zkl_time now), (claim, now))
-FEED(contended, EVENT_CONTENDED, NO_MORE, (CLAIM, zkl_time now), (claim, now))
-FEED(downgrade, EVENT_DOWNGRADE, NO_MORE, (CLAIM), (claim))
-FEED(resume, EVENT_RESUME, NO_MORE, (CLAIM, zkl_time now), (claim, now))
-FEED(suspend, EVENT_SUSPEND, NO_MORE, (CLAIM), (claim))
-FEED(expire, EVENT_EXPIRE, NO_MORE, (CLAIM, enum zkl_code why), (claim, why))
-FEED(tick, tick_event(claim, now), NO_MORE, (CLAIM, zkl_time now), (claim, now))
-FEED(wake, EVENT_WAKE, NO_MORE, (CLAIM), (claim))
-FEED(beat, EVENT_BEAT, NO_MORE, (CLAIM, zkl_time now), (claim, now))
+FEED(start, EVENT_START, (CLAIM), (claim))
+FEED(adopt, EVENT_ADOPT, (CLAIM, struct zkl_contender *orphan), (claim, orphan))
+FEED(adopt_fixed, EVENT_ADOPT, (CLAIM, int64_t czxid), (claim, czxid))
+FEED(cancel, cancel_event(claim, why), (CLAIM, enum zkl_code why), (claim, why))
+FEED(release, release_event(claim), (CLAIM, zkl_time now), (claim, now))
+FEED(yield, EVENT_YIELD, (CLAIM), (claim))
+FEED(take, EVENT_TAKE, (CLAIM, zkl_time now), (claim, now))
+FEED(contended, EVENT_CONTENDED, (CLAIM, zkl_time now), (claim, now))
+FEED(downgrade, EVENT_DOWNGRADE, (CLAIM), (claim))
+FEED(resume, EVENT_RESUME, (CLAIM, zkl_time now), (claim, now))
+FEED(suspend, EVENT_SUSPEND, (CLAIM), (claim))
+FEED(expire, EVENT_EXPIRE, (CLAIM, enum zkl_code why), (claim, why))
+FEED(tick, tick_event(claim, now), (CLAIM, zkl_time now), (claim, now))
+FEED(wake, EVENT_WAKE, (CLAIM), (claim))
+FEED(beat, EVENT_BEAT, (CLAIM, zkl_time now), (claim, now))
 
 /* --- replies -------------------------------------------------------------------------- */
 
@@ -172,7 +163,8 @@ static void note_end(const struct zkl_claim *claim, const struct zkl_contender *
 
 /* One of two: of its predecessor, or of what it looks ahead to. */
 static enum event ahead_event(const struct zkl_claim *claim, const struct zkl_contender *contender,
-                              enum event ahead, enum event lookahead) {
+                              enum zkl_reply reply, enum event ahead, enum event lookahead) {
+    note_end(claim, contender, reply);
     return contender && claim->lookahead == contender ? lookahead : ahead;
 }
 
@@ -181,50 +173,50 @@ static enum event forwarded_event(enum zkl_reply reply, bool next) {
     return REPLIED(EVENT_FORWARDED);
 }
 
-FEED(created, REPLIED(EVENT_CREATED), NO_MORE,
+FEED(created, REPLIED(EVENT_CREATED),
      (CLAIM, enum zkl_reply reply, enum zkl_code why, const char *name, int64_t czxid),
      (claim, reply, why, name, czxid))
-FEED(placed, EVENT_CREATED, NO_MORE, (CLAIM, int64_t czxid, zkl_time now), (claim, czxid, now))
-FEED(taken, EVENT_TAKEN, NO_MORE, (CLAIM), (claim))
-FEED(listed, REPLIED(EVENT_LISTED), NO_MORE,
-     (CLAIM, enum zkl_reply reply, enum zkl_code why, zkl_time now), (claim, reply, why, now))
-FEED(synced, REPLIED(EVENT_SYNCED), NO_MORE, (CLAIM, enum zkl_reply reply, zkl_time now),
+FEED(placed, EVENT_CREATED, (CLAIM, int64_t czxid, zkl_time now), (claim, czxid, now))
+FEED(taken, EVENT_TAKEN, (CLAIM), (claim))
+FEED(listed, REPLIED(EVENT_LISTED), (CLAIM, enum zkl_reply reply, enum zkl_code why, zkl_time now),
+     (claim, reply, why, now))
+FEED(synced, REPLIED(EVENT_SYNCED), (CLAIM, enum zkl_reply reply, zkl_time now),
      (claim, reply, now))
-FEED(got_own, REPLIED(EVENT_GOT_OWN), NO_MORE,
+FEED(got_own, REPLIED(EVENT_GOT_OWN),
      (CLAIM, enum zkl_reply reply, enum zkl_code why, int64_t czxid, uint64_t owner, zkl_time now),
      (claim, reply, why, czxid, owner, now))
-FEED(got_ahead, REPLIED(ahead_event(claim, contender, EVENT_GOT_AHEAD, EVENT_GOT_LOOKAHEAD)),
-     note_end(claim, contender, reply),
+FEED(got_ahead, REPLIED(ahead_event(claim, contender, reply, EVENT_GOT_AHEAD, EVENT_GOT_LOOKAHEAD)),
      (CLAIM, struct zkl_contender *contender, enum zkl_reply reply, enum zkl_code why,
       zkl_time now),
      (claim, contender, reply, why, now))
-FEED(ahead_marked, EVENT_AHEAD_MARKED, NO_MORE,
-     (CLAIM, struct zkl_contender *contender, int64_t at), (claim, contender, at))
-FEED(marked, REPLIED(EVENT_MARKED), NO_MORE, (CLAIM, enum zkl_reply reply), (claim, reply))
-FEED(unmarked, EVENT_UNMARKED, NO_MORE, (CLAIM), (claim))
-FEED(ranked, REPLIED(EVENT_RANKED), NO_MORE,
+FEED(ahead_marked, EVENT_AHEAD_MARKED, (CLAIM, struct zkl_contender *contender, int64_t at),
+     (claim, contender, at))
+FEED(marked, REPLIED(EVENT_MARKED), (CLAIM, enum zkl_reply reply), (claim, reply))
+FEED(unmarked, EVENT_UNMARKED, (CLAIM), (claim))
+FEED(ranked, REPLIED(EVENT_RANKED),
      (CLAIM, struct zkl_contender *contender, enum zkl_reply reply, int64_t czxid, zkl_time now),
      (claim, contender, reply, czxid, now))
-FEED(downgraded, REPLIED(EVENT_DOWNGRADED), NO_MORE,
-     (CLAIM, enum zkl_reply reply, enum zkl_code why), (claim, reply, why))
-FEED(removed, REPLIED(EVENT_REMOVED), NO_MORE, (CLAIM, enum zkl_reply reply), (claim, reply))
-FEED(left_nothing, EVENT_LEFT_NOTHING, NO_MORE, (CLAIM), (claim))
-FEED(told_held, claim->trying && claim->state == ZKL_WAIT ? EVENT_TOLD_HELD : EVENTS, NO_MORE,
+FEED(downgraded, REPLIED(EVENT_DOWNGRADED), (CLAIM, enum zkl_reply reply, enum zkl_code why),
+     (claim, reply, why))
+FEED(removed, REPLIED(EVENT_REMOVED), (CLAIM, enum zkl_reply reply), (claim, reply))
+FEED(left_nothing, EVENT_LEFT_NOTHING, (CLAIM), (claim))
+FEED(told_held, claim->trying && claim->state == ZKL_WAIT ? EVENT_TOLD_HELD : EVENTS,
      (CLAIM, const struct zkl_contender *contender), (claim, contender))
 /* A write to a node says that to a waiter in a condition only. */
-FEED(signalled, claim->waiting ? EVENT_SIGNALLED : EVENTS, NO_MORE, (CLAIM), (claim))
-FEED(forwarded, forwarded_event(reply, next), NO_MORE, (CLAIM, enum zkl_reply reply, bool next),
+FEED(signalled, claim->waiting ? EVENT_SIGNALLED : EVENTS, (CLAIM), (claim))
+FEED(forwarded, forwarded_event(reply, next), (CLAIM, enum zkl_reply reply, bool next),
      (claim, reply, next))
 
 /* --- watch events --------------------------------------------------------------------- */
 
-FEED(own_deleted, EVENT_OWN_DELETED, NO_MORE, (CLAIM), (claim))
-FEED(own_changed, EVENT_OWN_CHANGED, NO_MORE, (CLAIM), (claim))
-FEED(ahead_deleted, ahead_event(claim, contender, EVENT_AHEAD_DELETED, EVENT_LOOKAHEAD_DELETED),
-     note_end(claim, contender, ZKL_ABSENT), (CLAIM, struct zkl_contender *contender, zkl_time now),
-     (claim, contender, now))
-FEED(ahead_changed, ahead_event(claim, contender, EVENT_AHEAD_CHANGED, EVENT_LOOKAHEAD_CHANGED),
-     NO_MORE, (CLAIM, struct zkl_contender *contender), (claim, contender))
+FEED(own_deleted, EVENT_OWN_DELETED, (CLAIM), (claim))
+FEED(own_changed, EVENT_OWN_CHANGED, (CLAIM), (claim))
+FEED(ahead_deleted,
+     ahead_event(claim, contender, ZKL_ABSENT, EVENT_AHEAD_DELETED, EVENT_LOOKAHEAD_DELETED),
+     (CLAIM, struct zkl_contender *contender, zkl_time now), (claim, contender, now))
+FEED(ahead_changed,
+     ahead_event(claim, contender, ZKL_DONE, EVENT_AHEAD_CHANGED, EVENT_LOOKAHEAD_CHANGED),
+     (CLAIM, struct zkl_contender *contender), (claim, contender))
 
 /* --- a condition: two claims ------------------------------------------------------------ */
 

@@ -66,28 +66,26 @@ static void mix_time(zkl_time time, zkl_time now) {
     mix(time == ZKL_NEVER ? 1 : (uint64_t)(time - now));
 }
 
+/* All of it: there are neither pointers nor times in it, and what is not used is zero. */
+static void mix_bytes(const void *from, size_t size) {
+    for (size_t at = 0; at < size; at += sizeof(uint64_t)) {
+        uint64_t value = 0;
+        size_t left = size - at;
+        memcpy(&value, (const char *)from + at, left < sizeof value ? left : sizeof value);
+        mix(value);
+    }
+}
+
 static void mix_node(const struct node *node) {
-    mix_text(node->name);
-    mix((uint64_t)node->born);
-    mix((uint64_t)node->died);
+    mix_bytes(node, offsetof(struct node, changes));
     for (int i = 0; i < node->change_count; i++)
         mix((uint64_t)node->changes[i].at << 3 | node->changes[i].content);
-    mix((uint64_t)node->grants << 1 | node->stirred);
-    mix((uint64_t)node->session << 1 | (uint64_t)node->line);
-    mix((uint64_t)(node->watched << 8 | node->kept) << 2 | node->robbed << 1 | node->late);
 }
 
 static void mix_op(const struct zkl_op *op) {
     mix((uint64_t)op->kind << 40 | (uint64_t)op->mode << 32 | (uint32_t)op->version);
     mix_text(op->path);
     mix(op->size);
-}
-
-/* Its request is the session's as long as it is not answered. */
-static void mix_request(const struct zkl_rpc *rpc) {
-    mix((uint64_t)rpc->kind << 1 | rpc->watch);
-    mix_text(rpc->path);
-    for (size_t i = 0; i < rpc->count; i++) mix_op(&rpc->ops[i]);
 }
 
 static void mix_item(const struct item *item, zkl_time now) {
@@ -101,12 +99,16 @@ static void mix_item(const struct item *item, zkl_time now) {
     mix_time(item->issued, now);
 }
 
+/* A request is the session's as long as it is not answered. */
 static void mix_queue(struct queue *queue, zkl_time now, bool requests) {
     mix(queue->count);
     for (unsigned i = 0; i < queue->count; i++) {
         const struct item *item = queue_at(queue, i);
         mix_item(item, now);
-        if (requests) mix_request(&item->rpc);
+        if (!requests) continue;
+        mix((uint64_t)item->rpc.kind << 1 | item->rpc.watch);
+        mix_text(item->rpc.path);
+        for (size_t op = 0; op < item->rpc.count; op++) mix_op(&item->rpc.ops[op]);
     }
 }
 
@@ -282,22 +284,6 @@ static void mix_deed(const struct zkl_session *session, const struct deed *deed,
     if (deed->request) mix_request_of(session, deed->request, now);
 }
 
-static void mix_guarded(const struct guarded *guard) {
-    mix((uint64_t)guard->parts << 32 | guard->carried << 2 | guard->open << 1 | guard->denied);
-    for (unsigned i = 0; i < guard->parts; i++) mix((uint64_t)guard->places[i]);
-    mix((uint64_t)guard->served << 32 | (uint32_t)guard->error << 8 | guard->refused);
-}
-
-static void mix_signalling(const struct signalling *signal) {
-    mix((uint64_t)signal->open << 2 | signal->carried << 1 | signal->denied);
-}
-
-static void mix_datum(const struct datum *datum) {
-    mix((uint64_t)datum->watched << 16 | (uint64_t)datum->kept << 8 | datum->awaited);
-    for (int i = 0; i < datum->count; i++)
-        mix((uint64_t)datum->facts[i].at << 32 ^ datum->facts[i].word);
-}
-
 static void mix_shadow(const struct client *client, const struct stake *stake) {
     const struct shadow *shadow = shadow_of(client, &stake->claim);
     if (!shadow) return;
@@ -329,32 +315,33 @@ static void mix_client(struct client *client) {
     EACH_DEED(client, deed) mix_deed(client->zk, deed, now);
 }
 
-static void mix_session(const struct session *session) {
-    mix((uint64_t)session->alive << 1 | session->heard);
-    mix((uint64_t)session->timeout);
-    mix_time(session->touched, world.now);
-}
-
 bool fingerprint_seen(void) {
     print = UINT64_C(0x9e3779b97f4a7c15);
     mix(world.faults);
     mix((uint64_t)world.zxid);
-    for (int i = 0; i < LINES; i++)
-        mix((uint64_t)world.token[i] << 32 ^ (uint64_t)world.read_token[i]);
-    for (int i = 0; i < LINES; i++) mix((uint64_t)world.counted[i]);
+    mix_bytes(world.token, sizeof world.token);
+    mix_bytes(world.read_token, sizeof world.read_token);
+    mix_bytes(world.counted, sizeof world.counted);
     mix((uint64_t)world.counter);
-    for (int i = 0; i < world.path_count; i++) mix((uint64_t)world.paths[i].died);
+    mix_bytes(world.paths, (size_t)world.path_count * sizeof *world.paths);
     EACH_NODE(node) mix_node(node);
-    EACH_DATUM(datum) mix_datum(datum);
-    for (int i = 0; i <= FOLDER; i++)
-        mix((uint64_t)world.children[i].watched << 8 | world.children[i].kept);
-    for (unsigned i = 1; i <= world.guard_count; i++) mix_guarded(&world.guards[i]);
-    for (unsigned i = 1; i <= world.signal_count; i++) mix_signalling(&world.signals[i]);
+    EACH_DATUM(datum) {
+        mix((uint64_t)datum->watched << 16 | (uint64_t)datum->kept << 8 | datum->awaited);
+        for (int i = 0; i < datum->count; i++)
+            mix((uint64_t)datum->facts[i].at << 32 ^ datum->facts[i].word);
+    }
+    mix_bytes(world.children, sizeof world.children);
+    mix_bytes(world.guards + 1, world.guard_count * sizeof *world.guards);
+    mix_bytes(world.signals + 1, world.signal_count * sizeof *world.signals);
     for (unsigned i = 0; i < world.setting.servers; i++) {
         mix((uint64_t)world.servers[i].seen << 1 | world.servers[i].apart);
         mix_time(world.servers[i].report, world.now);
     }
-    for (int i = 0; i < world.session_count; i++) mix_session(&world.sessions[i]);
+    for (int i = 0; i < world.session_count; i++) {
+        const struct session *session = &world.sessions[i];
+        mix((uint64_t)session->timeout << 2 | session->alive << 1 | session->heard);
+        mix_time(session->touched, world.now);
+    }
     EACH_CLIENT(c) mix_client(c);
     if (set.count >= set.size / 2) grow();
     return !insert(print | 1);

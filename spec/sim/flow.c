@@ -18,16 +18,12 @@ static bool work_off(struct client *c, bool reconnect) {
     return true;
 }
 
-static void see_all(void) {
-    for (unsigned i = 1; i < world.setting.servers; i++)
-        if (!world.servers[i].apart) server_see((int)i, world.zxid);
-}
-
 void flow(bool reconnect) {
     bool worked = true;
     for (int rounds = 0; worked && !world.broken; rounds++) {
         worked = false;
-        see_all();
+        for (unsigned i = 1; i < world.setting.servers; i++)
+            if (!world.servers[i].apart) server_see((int)i, world.zxid);
         EACH_CLIENT(c) worked = work_off(c, reconnect) || worked;
         rules_at_any_time();
         require(rounds < 500, "traffic comes to its end");
@@ -35,8 +31,7 @@ void flow(bool reconnect) {
 }
 
 static zkl_time next_due(zkl_time until) {
-    EACH_CLIENT(c) {
-        if (c->life != RUNS) continue;
+    EACH_RUNNING(c) {
         if (client_next_due(c) < until) until = client_next_due(c);
         if (client_round_due(c) < until) until = client_round_due(c);
     }

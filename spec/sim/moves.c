@@ -8,30 +8,30 @@
 #include "deeds.h"
 #include "flow.h"
 #include "rules.h"
-#include "shortage.h"
 #include "story.h"
 
-const char *const move_names[MOVES] = {
-    "carry",     "deliver",     "keep",   "see",       "connect", "pass", "wish",
-    "cancel",    "release",     "close",  "downgrade", "yield",   "wait", "signal",
-    "interrupt", "release all", "deed",   "hold",      "sever",   "stop", "continue",
-    "kill",      "expire",      "apart",  "rejoin",    "land",    "reap", "enter",
-    "leave",     "rob",         "change", "clear",     "touch"};
+const struct move_row move_rows[MOVES] = {
+    [MOVE_CARRY] = {"carry", 24},        [MOVE_DELIVER] = {"deliver", 24},
+    [MOVE_KEEP] = {"keep", 12},          [MOVE_SEE] = {"see", 10},
+    [MOVE_CONNECT] = {"connect", 8},     [MOVE_PASS] = {"pass", 8},
+    [MOVE_WISH] = {"wish", 10},          [MOVE_CANCEL] = {"cancel", 2},
+    [MOVE_RELEASE] = {"release", 6},     [MOVE_CLOSE] = {"close", 1},
+    [MOVE_DOWNGRADE] = {"downgrade", 6}, [MOVE_YIELD] = {"yield", 1},
+    [MOVE_WAIT] = {"wait", 20},          [MOVE_SIGNAL] = {"signal", 24},
+    [MOVE_INTERRUPT] = {"interrupt", 2}, [MOVE_RELEASE_ALL] = {"release all", 2},
+    [MOVE_DEED] = {"deed", 6},           [MOVE_HOLD] = {"hold", 2},
+    [MOVE_SEVER] = {"sever", 2},         [MOVE_STOP] = {"stop", 1},
+    [MOVE_CONTINUE] = {"continue", 6},   [MOVE_KILL] = {"kill", 1},
+    [MOVE_EXPIRE] = {"expire", 1},       [MOVE_APART] = {"apart", 2},
+    [MOVE_REJOIN] = {"rejoin", 3},       [MOVE_LAND] = {"land", 4},
+    [MOVE_REAP] = {"reap", 2},           [MOVE_ENTER] = {"enter", 3},
+    [MOVE_LEAVE] = {"leave", 5},         [MOVE_ROB] = {"rob", 1},
+    [MOVE_CHANGE] = {"change", 1},       [MOVE_CLEAR] = {"clear", 1},
+    [MOVE_TOUCH] = {"touch", 2}};
 
 uint64_t moves_made[MOVES];
 
 /* --- which are possible ------------------------------------------------------------------- */
-
-static const unsigned weights[MOVES] = {
-    [MOVE_CARRY] = 24,  [MOVE_DELIVER] = 24, [MOVE_KEEP] = 12,     [MOVE_SEE] = 10,
-    [MOVE_CONNECT] = 8, [MOVE_PASS] = 8,     [MOVE_WISH] = 10,     [MOVE_CANCEL] = 2,
-    [MOVE_RELEASE] = 6, [MOVE_CLOSE] = 1,    [MOVE_DOWNGRADE] = 6, [MOVE_WAIT] = 20,
-    [MOVE_YIELD] = 1,   [MOVE_SIGNAL] = 24,  [MOVE_INTERRUPT] = 2, [MOVE_RELEASE_ALL] = 2,
-    [MOVE_SEVER] = 2,   [MOVE_STOP] = 1,     [MOVE_CONTINUE] = 6,  [MOVE_KILL] = 1,
-    [MOVE_EXPIRE] = 1,  [MOVE_APART] = 2,    [MOVE_REJOIN] = 3,    [MOVE_LAND] = 4,
-    [MOVE_REAP] = 2,    [MOVE_ENTER] = 3,    [MOVE_LEAVE] = 5,     [MOVE_ROB] = 1,
-    [MOVE_CHANGE] = 1,  [MOVE_CLEAR] = 1,    [MOVE_DEED] = 6,      [MOVE_TOUCH] = 2,
-    [MOVE_HOLD] = 2};
 
 static struct {
     enum move moves[MOVES * CLIENTS];
@@ -58,16 +58,13 @@ static bool has_writes(struct queue *queue) {
     return i < queue->count;
 }
 
-static bool risks_writes(struct client *client) {
-    return has_writes(&client->up) || has_writes(&client->down);
-}
-
 /* `who`: a client; -1: it is nobody's. */
 static void add(enum move move, int who) {
-    bool likely = move == MOVE_SEVER && risks_writes(&world.clients[who]);
+    struct client *c = &world.clients[who < 0 ? 0 : who];
+    bool likely = move == MOVE_SEVER && (has_writes(&c->up) || has_writes(&c->down));
     possible.moves[possible.count] = move;
     possible.who[possible.count] = who;
-    possible.weights[possible.count++] = likely ? 12 * weights[move] : weights[move];
+    possible.weights[possible.count++] = move_rows[move].weight * (likely ? 12 : 1);
 }
 
 /* Whether it is possible is asked only if the setting has it. */
@@ -120,10 +117,6 @@ static bool may_connect(const struct client *client) {
     return false;
 }
 
-static bool is_living(const struct client *client) {
-    return client->session != NOBODY && world.sessions[client->session].alive;
-}
-
 static void allow_users_of(struct client *c) {
     int who = index_of(c);
     if (!user_has(c, is_any)) return;
@@ -155,7 +148,8 @@ static void allow_of(struct client *c) {
     allow(MOVE_STOP, who, runs);
     allow(MOVE_CONTINUE, who, c->life == STOPPED);
     allow(MOVE_KILL, who, c->life != DEAD);
-    allow(MOVE_EXPIRE, who, is_living(c) && world.session_count < SESSIONS / 2);
+    bool lives = c->session != NOBODY && world.sessions[c->session].alive;
+    allow(MOVE_EXPIRE, who, lives && world.session_count < SESSIONS / 2);
     allow(MOVE_LAND, who, c->late.count > 0);
 }
 
@@ -222,7 +216,7 @@ static enum zkl_kind some_kind(const struct client *c) {
     static const enum zkl_kind kinds[] = {ZKL_READ, ZKL_WRITE};
     switch (world.setting.mix) {
     case MIX_READ_WRITE: return kinds[choose(2)];
-    case MIX_MULTI: return world.setting.plain ? ZKL_MUTEX : some_of_all(c);
+    case MIX_MULTI:
     case MIX_CONDITION: return world.setting.plain ? ZKL_MUTEX : some_of_all(c);
     case MIX_ALL: return some_of_all(c);
     case MIX_DOWNGRADE: return index_of(c) == 0 ? ZKL_WRITE : kinds[choose(2)];
@@ -302,15 +296,13 @@ void move_try(struct client *client) {
     want(client, ZKL_NEVER, true);
 }
 
+static zkl_time some_timeout(void) {
+    return !world.setting.plain && choose(2) ? choose(20) * (TIMEOUT / 10) : ZKL_NEVER;
+}
+
 static void wish(struct client *c) {
-    if (world.setting.plain) {
-        want(c, ZKL_NEVER, false);
-        return;
-    }
-    bool trying = choose(6) == 5;
-    zkl_time timeout = ZKL_NEVER;
-    if (choose(2)) timeout = choose(20) * (TIMEOUT / 10);
-    want(c, timeout, trying);
+    bool trying = !world.setting.plain && choose(6) == 5;
+    want(c, some_timeout(), trying);
 }
 
 /* The next moment at which a client, a server or a session comes to a turn. */
@@ -338,15 +330,8 @@ static void pass(void) {
 }
 
 static void wait_in_condition(struct client *c) {
-    zkl_time timeout = ZKL_NEVER;
-    if (!world.setting.plain && choose(2)) timeout = choose(20) * (TIMEOUT / 10);
+    zkl_time timeout = some_timeout();
     user_wait(c, user_some(c, may_use_condition), timeout);
-}
-
-static void stop_for_good(struct client *c) {
-    network_sever(c);
-    client_end(c);
-    c->life = DEAD;
 }
 
 /* Curator 5.5: the holder's reader has the writer's number, then the writer goes. */
@@ -460,7 +445,9 @@ static void make(enum move move, int who) {
         break;
     case MOVE_KILL:
         tell("%s is killed", story_client(c));
-        stop_for_good(c);
+        network_sever(c);
+        client_end(c);
+        c->life = DEAD;
         break;
     case MOVE_EXPIRE: end_session(c); break;
     case MOVE_APART:
@@ -490,9 +477,9 @@ bool move(void) {
     enum move chosen = possible.moves[which];
     if (is_fault(chosen) && world.faults != UNLIMITED) world.faults--;
     moves_made[chosen]++;
-    if (world.setting.shortage && choose(4) == 3) shortage_begin(1 + choose(10));
+    if (world.setting.shortage && choose(4) == 3) world.spare = 1 + choose(10);
     make(chosen, possible.who[which]);
-    shortage_end();
+    world.spare = 0;
     rules_at_any_time();
     if (world.setting.brisk) flow(false);
     return true;

@@ -50,7 +50,11 @@ enum move {
 
 enum { FIRST_FAULT = MOVE_SEVER };
 
-extern const char *const move_names[MOVES];
+struct move_row {
+    const char *name;
+    unsigned weight; /* how likely it is */
+};
+extern const struct move_row move_rows[MOVES];
 
 /* Chooses a move of those that are possible and makes it; false: there is none. */
 bool move(void);

@@ -41,21 +41,26 @@ bool queue_pull(struct queue *queue, struct item *item) {
 
 /* --- while connected ---------------------------------------------------------------------- */
 
-static void push(struct client *client, enum what what, int node) {
-    struct item item = {.what = what, .node = node};
+void network_push(struct client *client, enum what what, int node, int line) {
+    struct item item = {.what = what, .node = node, .line = line};
     if (client->server != NOBODY) item.view = world.servers[client->server].seen;
     item.arrived = what == CUT || what == EXPIRED; /* the library's own */
     queue_push(&client->down, &item);
 }
 
-void network_tell(int client, enum what what, int node) {
-    push(&world.clients[client], what, node);
+/* A client that may not read a user's node is told nothing, and its watch is gone (ZOOKEEPER-4799).
+ */
+static bool is_kept_back(int node) {
+    return node >= NODES && world.setting.refusals && choose(6) == 5;
 }
 
-void network_tell_of_line(int client, enum what what, int line) {
-    struct client *to = &world.clients[client];
-    push(to, what, NOBODY);
-    queue_at(&to->down, to->down.count - 1)->line = line;
+void network_tell(int server, uint8_t *watched, enum what what, int node, int line) {
+    EACH_CLIENT(c) {
+        uint8_t bit = bit_of(c);
+        if (c->server != server || !(*watched & bit)) continue;
+        *watched &= (uint8_t)~bit;
+        if (!is_kept_back(node)) network_push(c, what, node, line);
+    }
 }
 
 bool network_carry(struct client *client) {
@@ -222,7 +227,7 @@ static bool is_lost(const struct item *item) {
  */
 static void notice_cut(struct client *client) {
     unsigned i = client->down.count;
-    push(client, CUT, NOBODY);
+    network_push(client, CUT, NOBODY, 0);
     for (; i > 0 && is_lost(queue_at(&client->down, i - 1)); i--) {
         struct item notice = *queue_at(&client->down, i);
         *queue_at(&client->down, i) = *queue_at(&client->down, i - 1);
@@ -254,24 +259,13 @@ bool network_can_connect(const struct client *client, int server) {
     return client->server == NOBODY && !over && !s->apart && s->seen >= client->last;
 }
 
-/* All children of a path that was made anew are new. */
-static bool have_changed(int line, zxid since, zxid view) {
-    if (line == FOLDER) return data_came_or_went(since, view);
-    EACH_NODE(node) {
-        if (node->line != line) continue;
-        bool came = node->born > since && node->born <= view;
-        if (came || (node->died > since && node->died <= view)) return true;
-    }
-    return false;
-}
-
-static void set_watches_of_children(const struct client *client, zxid view) {
+static void set_watches_of_children(struct client *client, zxid view) {
     for (int line = 0; line <= FOLDER; line++) {
         struct children *children = &world.children[line];
         if (!(children->kept & bit_of(client))) continue;
-        if (line != FOLDER && !path_at(view)) network_tell_of_line(index_of(client), ENDED, line);
-        else if (have_changed(line, client->last, view))
-            network_tell_of_line(index_of(client), CHILDREN, line);
+        if (line != FOLDER && !path_at(view)) network_push(client, ENDED, NOBODY, line);
+        else if (line_changed(line, client->last, view))
+            network_push(client, CHILDREN, NOBODY, line);
         else children->watched |= bit_of(client);
     }
 }
@@ -283,10 +277,9 @@ static void set_watches(struct client *client) {
     rules_on_set_watches(client);
     EACH_NODE(node) {
         if (!(node->kept & bit)) continue;
-        bool gone = !alive_at(node, view), again = gone && node_at(node->name, view);
-        if (gone) push(client, again ? CHANGED : DELETED, (int)(node - world.nodes));
-        else if (node_changed(node, view) > client->last)
-            push(client, CHANGED, (int)(node - world.nodes));
+        bool gone = !alive_at(node, view) && !node_at(node->name, view);
+        bool other = !alive_at(node, view) || node_changed(node, view) > client->last;
+        if (other) network_push(client, gone ? DELETED : CHANGED, (int)(node - world.nodes), 0);
         else node->watched |= bit;
     }
     set_watches_of_children(client, view);
@@ -302,10 +295,6 @@ void network_forget(struct client *client) {
     }
 }
 
-static bool is_expired(const struct client *client) {
-    return client->session != NOBODY && !world.sessions[client->session].alive;
-}
-
 /*
  * It takes its session for lost, as of a server without its data: that session lives on for now.
  * One with a wish does not, for then its user is told that its node is gone.
@@ -317,11 +306,12 @@ static bool is_given_up(const struct client *client) {
 }
 
 void network_connect(struct client *client, int server, zkl_time timeout) {
+    bool expired = client->session != NOBODY && !world.sessions[client->session].alive;
     client->sent = world.now;
-    if (is_expired(client) || is_given_up(client)) {
+    if (expired || is_given_up(client)) {
         client->session = NOBODY;
         client->expiring = true;
-        push(client, EXPIRED, NOBODY);
+        network_push(client, EXPIRED, NOBODY, 0);
         network_forget(client);
         return;
     }
@@ -360,9 +350,7 @@ void network_land(struct client *client) {
     trace_landed(client, &item);
     for (unsigned i = 0; i < late->count && item.error == ZKL_ERROR_NONE && !late->guard; i++)
         if (item.nodes[i] < NODES) world.nodes[item.nodes[i]].late = true;
-    tell("what was on a slow way lands: %s", item.error != ZKL_ERROR_NONE ? "in vain"
-                                             : item.nodes[0] < NODES
-                                                 ? story_node(item.nodes[0])
-                                                 : datum_path(item.nodes[0] - NODES));
+    tell("what was on a slow way lands: %s",
+         item.error != ZKL_ERROR_NONE ? "in vain" : story_node(item.nodes[0]));
     late->count = 0;
 }

@@ -26,16 +26,13 @@ void user_interrupt(struct client *client, int owner) {
 
 /* --- release_all ------------------------------------------------------------------------ */
 
-/* In a condition, or back in line, and in time. */
-static bool is_away(const struct client *client, const struct wish *wish) {
-    bool away = wish->away || wish->doing == WAITS;
-    return away && clock_of(client) < stake_of(wish)->claim.deadline;
-}
-
-/* It has it, or will have it again, unless the clock has ended it, or the wait. */
+/* It has it, or will have it again after a condition, unless the clock has ended it, or the wait.
+ */
 static bool is_had(const struct client *client, const struct wish *wish, int owner) {
-    bool had = is_away(client, wish) || !rules_has_run_out(client, wish);
-    return wish->owner == owner && has_handle(wish) && had;
+    if (wish->owner != owner || !has_handle(wish)) return false;
+    bool away = wish->away || wish->doing == WAITS;
+    bool in_time = away && clock_of(client) < stake_of(wish)->claim.deadline;
+    return in_time || !rules_has_run_out(client, wish);
 }
 
 /* Another handle of the grant, which was counted before. */

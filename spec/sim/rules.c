@@ -84,6 +84,21 @@ static bool may_hold(const struct node *node) {
     return node_taken(node) + node->permits <= node->limit;
 }
 
+/* Its node, unless a stranger removed that. */
+static const struct node *check_holder(const struct client *client, const struct zkl_claim *claim) {
+    const struct node *node = node_of(claim);
+    require(client->zk->common.clock.connected, "nothing is certain without a connection");
+    if (node && node->robbed) return NULL;
+    require(node && alive(node), "a claim that holds for certain has its node");
+    if (!node) return NULL;
+    require(may_hold(node), "a claim that holds for certain is the first, or has its permits");
+    require(node->kind == claim->kind || claim->state == ZKL_DOWNGRADE,
+            "a holder's node is of its kind");
+    require(id_of(node->session) == zkl_session_id(client->zk),
+            "a claim that holds for certain has a node of its own session");
+    return node;
+}
+
 static void check_part_of_grant(const struct client *client, const struct zkl_claim *claim) {
     struct node *node = node_of(claim);
     require(node && node->born == claim->node.czxid, "the token is the czxid of the own node");
@@ -91,12 +106,8 @@ static void check_part_of_grant(const struct client *client, const struct zkl_cl
         require(node && node->died > client->shown[node->line],
                 "a list that lacks the own node grants nothing");
     if (!node || node->robbed || (world.setting.wild && !alive(node))) return;
-    require(alive(node), "a grant is for a node that exists");
-    require(node->kind == claim->kind, "a grant is of the kind that was wished for");
-    require(may_hold(node), "a claim that is granted is the first, or there are permits for it");
+    check_holder(client, claim);
     require(!node->late || claim->node.doubted, "what landed late is granted to nobody else");
-    require(world.sessions[node->session].id == zkl_session_id(client->zk),
-            "a grant is for a node of the own session");
     if (claim->counting) check_turn(claim, node);
     if (knows_of_rivals(client, node, true)) node->stirred = true;
     node->grants++;
@@ -301,7 +312,7 @@ void rules_on_remove(const struct node *own, bool taken) {
     EACH_NODE(node) {
         bool waits = alive(node) && node->contender && node->line == CONDITION;
         if (node->place < own->place) continue; /* only a stranger passes over it */
-        require(!waits || node->change_count || node->born > node_signal(own),
+        require(!waits || node->change_count || node->born > own->changes[0].at,
                 "a signal is not swallowed");
     }
 }
@@ -517,10 +528,6 @@ void rules_on_proof(struct client *client, zkl_time issued) {
     if (issued > client->proved) client->proved = issued;
 }
 
-void rules_on_connection(const struct client *client) {
-    rules_note_ends(client);
-}
-
 /* Whose lease it is a part of; NULL: nobody's. */
 static const struct wish *holder_of(const struct client *client, const struct stake *stake) {
     EACH_WISH(client, wish) {
@@ -530,9 +537,11 @@ static const struct wish *holder_of(const struct client *client, const struct st
 }
 
 void rules_on_tick(const struct client *client, zkl_time now) {
+    bool wanted = false;
     EACH_STAKE(client, stake) {
         const struct zkl_claim *claim = &stake->claim;
         bool held = zkl_claim_holds(claim);
+        wanted = wanted || claim->wanted;
         require(!claim->wanted || held || now < claim->deadline, "no wait outlives its deadline");
         require(claim->state != ZKL_KEPT || now < claim->deadline,
                 "no node is kept for longer than was asked for");
@@ -541,29 +550,12 @@ void rules_on_tick(const struct client *client, zkl_time now) {
         require(!holder || !rules_held_for_long(client, holder), "no hold outlives its end");
     }
     EACH_DEED(client, deed) rules_on_open_deed(client, deed, now);
-    bool wanted = false;
-    EACH_STAKE(client, stake) wanted = wanted || stake->claim.wanted;
     if (client->drain)
         require(zkl_request_done(client->drain) == !wanted,
                 "a session has drained when nobody holds or waits");
 }
 
 /* --- any time ----------------------------------------------------------------------------- */
-
-/* Its node, unless a stranger removed that. */
-static const struct node *check_holder(const struct client *client, const struct zkl_claim *claim) {
-    const struct node *node = node_of(claim);
-    require(client->zk->common.clock.connected, "nothing is certain without a connection");
-    if (node && node->robbed) return NULL;
-    require(node && alive(node), "a claim that holds for certain has its node");
-    if (!node) return NULL;
-    require(may_hold(node), "a claim that holds for certain is the first, or has its permits");
-    require(node->kind == claim->kind || claim->state == ZKL_DOWNGRADE,
-            "a holder's node is of its kind");
-    require(world.sessions[node->session].id == zkl_session_id(client->zk),
-            "a claim that holds for certain has a node of its own session");
-    return node;
-}
 
 /* The nodes that are held for certain, at one moment. */
 struct tally {
@@ -593,12 +585,6 @@ static bool writes(const struct wish *wish) {
     return wish->kind == ZKL_WRITE && !is_joint(wish);
 }
 
-/* Once for all the handles of a grant. */
-static bool is_counted(const struct client *client, const struct wish *wish,
-                       const struct zkl_claim *claim) {
-    return !world.setting.owners || holder_of(client, (const struct stake *)claim) == wish;
-}
-
 static void check_lease(const struct client *client, const struct wish *wish,
                         struct tally tallies[LINES]) {
     const struct zkl_clock *clock = &client->zk->common.clock;
@@ -611,7 +597,9 @@ static void check_lease(const struct client *client, const struct wish *wish,
         require(!writes(wish) || (claim->kind == ZKL_WRITE && claim->state == ZKL_HELD),
                 "a claim that may write has a writer's node");
         const struct node *node = check_holder(client, claim);
-        if (node && is_counted(client, wish, claim)) count_holder(&tallies[node->line], node);
+        /* Once for all handles of a grant: */
+        bool counted = world.setting.owners && holder_of(client, part) != wish;
+        if (node && !counted) count_holder(&tallies[node->line], node);
     }
 }
 
@@ -674,8 +662,7 @@ static void check_users(const struct client *client, struct tally tallies[LINES]
 void rules_at_any_time(void) {
     struct tally tallies[LINES] = {0};
     if (world.setting.wild) return;
-    EACH_CLIENT(c) {
-        if (c->life != RUNS) continue; /* it can ask nothing */
+    EACH_RUNNING(c) { /* others can ask nothing */
         check_awake(c);
         check_users(c, tallies);
     }
@@ -700,21 +687,9 @@ static void check_permits(const struct client *client, const struct zkl_claim *c
     if (taken > own->limit || world.setting.refusals) return;
     require(claim->headed, "the first claim that does not fit knows it");
     EACH_NODE(node) {
-        bool ahead =
-            alive(node) && node->contender && node->place < own->place && node->line == own->line;
-        if (ahead)
+        if (node_is_before(node, own))
             require(node->watched & bit_of(client), "a claim that heads watches each holder");
     }
-}
-
-/* A waiter that was signalled is on its way back. */
-static void check_in_condition(const struct client *client, const struct zkl_claim *claim) {
-    const struct node *own = node_find(claim->node.name);
-    require(own && alive(own), "a waiter in the condition has its node");
-    require(own && own->watched & bit_of(client), "a waiter in the condition watches its node");
-    require(own && !own->change_count, "a waiter that was signalled does not wait");
-    require(claim->partner && claim->partner->state == ZKL_IN_CONDITION,
-            "a waiter in the condition does not have its lock");
 }
 
 /*
@@ -746,11 +721,10 @@ bool rules_may_be_unwatching(const struct client *client, const struct zkl_claim
 }
 
 /* Nobody waits for nothing: its predecessor lives, is the nearest, and is watched. */
-static void check_waiter(const struct client *client, const struct zkl_claim *claim) {
-    const struct node *own = node_of(claim), *ahead = node_find(claim->ahead->name);
-    require(own && alive(own), "a claim that waits has its node");
-    require(own && own->watched & bit_of(client), "a claim that waits watches its own node");
-    if (own && own->kind == ZKL_PERMIT) {
+static void check_waiter(const struct client *client, const struct zkl_claim *claim,
+                         const struct node *own) {
+    const struct node *ahead = node_find(claim->ahead->name);
+    if (own->kind == ZKL_PERMIT) {
         check_permits(client, claim, own);
         return;
     }
@@ -758,7 +732,7 @@ static void check_waiter(const struct client *client, const struct zkl_claim *cl
     require(ahead && alive(ahead), "a claim that waits is behind another node");
     require(ahead && ahead->watched & bit_of(client),
             "a claim that waits watches the node that it waits for");
-    if (!own || !ahead) return;
+    if (!ahead) return;
     require(node_before(own, own->kind) == ahead, "a claim that waits watches the nearest");
     check_lookahead(client, claim, ahead);
 }
@@ -772,10 +746,9 @@ static void check_unfair_waiter(const struct client *client) {
 }
 
 static const struct zkl_claim *claim_of(const struct node *node) {
-    EACH_CLIENT(c) {
+    EACH_RUNNING(c) {
         EACH_STAKE(c, stake) {
-            if (c->life == RUNS && strcmp(stake->claim.node.name, node->name) == 0)
-                return &stake->claim;
+            if (strcmp(stake->claim.node.name, node->name) == 0) return &stake->claim;
         }
     }
     return NULL;
@@ -796,15 +769,6 @@ static bool comes_to_a_holder(const struct zkl_claim *claim) {
         if (!claim) return true;
     }
     return false;
-}
-
-/* First in its line; some other part is not. */
-static void check_part(const struct client *client, const struct zkl_claim *claim) {
-    const struct node *own = node_of(claim);
-    require(own && alive(own) && !node_before(own, own->kind), "a claim that is first in line is");
-    require(own && own->watched & bit_of(client),
-            "a claim that is first in line watches its own node");
-    require(claim->next_part->state == ZKL_WAIT, "a multi-lock whose parts are first is granted");
 }
 
 /* It will have the other's node, or go its own way after it. */
@@ -833,18 +797,16 @@ static void check_end_of_turn(const struct client *client, const struct zkl_clai
             "a holder is told when others come that wait for its turn to end");
 }
 
-static bool says_held(enum content content) {
-    return content == HOLDS || content == ASKED_HOLDS;
-}
-
 /* A kept node is in nobody's way, and its session will hear of the first whose way it is in. */
 static void check_kept(const struct client *client, const struct zkl_claim *claim) {
     const struct node *own = node_of(claim);
     require(own && alive(own), "a node that is kept is there");
     if (!own) return;
-    for (int i = 0; i < own->change_count; i++)
-        require(!says_held(own->changes[i].content),
+    for (int i = 0; i < own->change_count; i++) {
+        enum content content = own->changes[i].content;
+        require(content != HOLDS && content != ASKED_HOLDS,
                 "a node that says that it is held is not kept");
+    }
     EACH_NODE(node) {
         bool waits = node != own && node->contender && node->line == own->line;
         require(!waits || !alive(node), "a kept node is given back when others wait");
@@ -854,21 +816,36 @@ static void check_kept(const struct client *client, const struct zkl_claim *clai
 }
 
 /*
- * It was told by the session that has the node. Unless that could not hear of it, or could not say
- * so: then the try ends by its deadline.
+ * In WAIT and FIRST. A try was told by the session that has the node, unless that could not hear of
+ * it, or could not say so; then the try ends by its deadline. A waiter that was signalled is on its
+ * way back. A part that is first in its line waits for another part.
  */
-static void check_try(void) {
-    require(world.setting.refusals, "in a calm no try waits");
+static void check_place(const struct client *client, const struct zkl_claim *claim) {
+    const struct node *own = claim->waiting ? node_find(claim->node.name) : node_of(claim);
+    if (claim->trying && claim->state == ZKL_WAIT)
+        require(world.setting.refusals, "in a calm no try waits");
+    if (zkl_kind_is_fixed(claim->kind)) {
+        check_unfair_waiter(client);
+        return;
+    }
+    require(own && alive(own), "a claim that waits has its node");
+    require(own && own->watched & bit_of(client), "a claim that waits watches its own node");
+    if (!own) return;
+    if (claim->waiting) {
+        require(!own->change_count, "a waiter that was signalled does not wait");
+        require(claim->partner && claim->partner->state == ZKL_IN_CONDITION,
+                "a waiter in the condition does not have its lock");
+    } else if (claim->state == ZKL_WAIT) check_waiter(client, claim, own);
+    else {
+        require(!node_before(own, own->kind), "a claim that is first in line is");
+        require(claim->next_part->state == ZKL_WAIT,
+                "a multi-lock whose parts are first is granted");
+    }
 }
 
 static void check_calm(const struct client *client, const struct zkl_claim *claim) {
     if (claim->state == ZKL_KEPT) check_kept(client, claim);
-    if (claim->state == ZKL_WAIT && claim->trying) check_try();
-    if (claim->state == ZKL_WAIT && claim->waiting) check_in_condition(client, claim);
-    else if (claim->state == ZKL_WAIT && zkl_kind_is_fixed(claim->kind))
-        check_unfair_waiter(client);
-    else if (claim->state == ZKL_WAIT) check_waiter(client, claim);
-    if (claim->state == ZKL_FIRST) check_part(client, claim);
+    if (claim->state == ZKL_WAIT || claim->state == ZKL_FIRST) check_place(client, claim);
     bool told = claim->announced || claim->trying || !claim->wanted || claim->state != ZKL_NEW;
     for (const struct zkl_claim *each = claim->line->claims; each != claim; each = each->next)
         require(told || !waits_for_its_turn(each) || !each->announced,
@@ -898,8 +875,8 @@ static void check_told(const struct wish *wish) {
 }
 
 void rules_after_a_beat(void) {
-    EACH_CLIENT(c) {
-        if (c->life != RUNS || world.setting.wild) continue;
+    if (world.setting.wild) return;
+    EACH_RUNNING(c) {
         EACH_STAKE(c, stake)
         require(stake->claim.state != ZKL_PROVE && stake->claim.state != ZKL_RETREAT,
                 "in a calm no claim keeps others waiting for the sake of its own clock");
@@ -908,8 +885,7 @@ void rules_after_a_beat(void) {
 
 void rules_in_calm(void) {
     if (world.setting.wild) return;
-    EACH_CLIENT(c) {
-        if (c->life != RUNS) continue;
+    EACH_RUNNING(c) {
         EACH_WISH(c, wish) check_told(wish);
         EACH_STAKE(c, stake) check_calm(c, &stake->claim);
     }
@@ -956,8 +932,7 @@ void rules_at_rest(void) {
         require(!left || world.setting.wild, "no node is left");
     }
     EACH_DATUM(datum) require(!fact_now(datum)->session, "no member's node is left");
-    EACH_CLIENT(c) {
-        if (c->life != RUNS) continue;
+    EACH_RUNNING(c) {
         require(!c->zk->stakes, "no claim is left");
         require(zkl_session_is_idle(c->zk) && !c->zk->requests, "no request is left unanswered");
         EACH_WISH(c, wish) require(false, "no user is left");

@@ -62,7 +62,8 @@ void rules_on_busy(const struct client *client, const struct zkl_claim *claim);
 void rules_on_queued(const struct client *client, const struct zkl_claim *claim);
 void rules_on_hold(const struct client *client, const struct wish *wish); /* it was granted */
 bool rules_held_for_long(const struct client *client, const struct wish *wish);
-void rules_note_ends(const struct client *client);  /* of leases, by now */
+/* Of leases, by now; also before the session timeout may change. */
+void rules_note_ends(const struct client *client);
 void rules_note_holds(const struct client *client); /* of these, by the ends of holds */
 void rules_on_no_room(const struct client *client);
 /* There is no room for a watcher or roster that begins, or for a member that joins. */
@@ -81,9 +82,6 @@ extern uint64_t rules_grants; /* so far, in all runs */
 
 /* Before the clock hears of a proof that was issued then. */
 void rules_on_proof(struct client *client, zkl_time issued);
-
-/* Before the session timeout may change. */
-void rules_on_connection(const struct client *client);
 
 /* After a client's keeper went round. */
 void rules_on_tick(const struct client *client, zkl_time now);

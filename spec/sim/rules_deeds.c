@@ -97,12 +97,17 @@ static void check_check(const struct deed *deed) {
     }
 }
 
+/* How the datum was at a commit after the one, or later. */
+#define EACH_FACT(which, since, fact)                                                              \
+    for (const struct fact *fact = world.data[which].facts; fact <= fact_now(&world.data[which]);  \
+         fact++)                                                                                   \
+        if (fact_end(&world.data[which], fact) <= (since)) continue;                               \
+        else
+
 /* By servers that have seen what the client has seen. */
 static bool was_so(const struct deed *deed, unsigned word, int32_t version) {
-    const struct datum *datum = &world.data[deed->datum];
-    for (const struct fact *fact = datum->facts; fact <= fact_now(datum); fact++) {
-        bool is = fact->word == word && (!word || fact->version == version);
-        if (is && fact_end(datum, fact) > deed->seen) return true;
+    EACH_FACT(deed->datum, deed->seen, fact) {
+        if (fact->word == word && (!word || fact->version == version)) return true;
     }
     return false;
 }
@@ -139,7 +144,7 @@ static void check_entry(const struct client *client, const struct deed *deed,
     const struct node *node = node_told(deed, entry);
     require(node && node->died > deed->seen, "a contender that a queue tells was in the line");
     if (!node || !entry->czxid) return;
-    uint64_t owner = node->session == NOBODY ? 0 : world.sessions[node->session].id;
+    uint64_t owner = id_of(node->session);
     require(entry->session == owner, "a contender in the line has its owner");
     require(entry->ours == (owner && owner == zkl_session_id(client->zk)),
             "a contender that is told to be ours is");
@@ -191,7 +196,7 @@ static void check_queue(const struct client *client, const struct deed *deed) {
 /* --- members --------------------------------------------------------------------------------- */
 
 static bool is_of(const struct client *client, int session) {
-    uint64_t id = session ? world.sessions[session - 1].id : 0;
+    uint64_t id = id_of(session - 1);
     if (id && id == zkl_session_id(client->zk)) return true;
     for (int i = 0; id && i < EARLIER; i++)
         if (client->zk->earlier[i] == id) return true;
@@ -208,22 +213,18 @@ static bool is_joined_twice(const struct client *client, const struct deed *join
 
 /* Another's node was there since it asked. */
 static bool is_taken(const struct client *client, const struct deed *deed) {
-    const struct datum *datum = &world.data[deed->datum];
-    for (const struct fact *fact = datum->facts; fact <= fact_now(datum); fact++) {
-        bool other = fact->word && !is_of(client, fact->session);
-        if (other && fact_end(datum, fact) > deed->seen) return true;
+    EACH_FACT(deed->datum, deed->seen, fact) {
+        if (fact->word && !is_of(client, fact->session)) return true;
     }
     return is_joined_twice(client, deed);
 }
 
 /* Data of others' are theirs: they wrote since. */
 static void check_join(const struct client *client, const struct deed *deed) {
-    const struct datum *datum = &world.data[deed->datum];
     bool was = false;
     if (zkl_request_code(deed->request) == ZKL_TOO_MANY) rules_on_unjoined(client);
     if (zkl_request_code(deed->request) != ZKL_OK) return;
-    for (const struct fact *fact = datum->facts; fact <= fact_now(datum); fact++)
-        was = was || (is_of(client, fact->session) && fact_end(datum, fact) > deed->seen);
+    EACH_FACT(deed->datum, deed->seen, fact) was = was || is_of(client, fact->session);
     require(was, "a member that has joined had its node since it asked");
 }
 
@@ -245,12 +246,9 @@ void rules_on_member(const struct client *client, const struct deed *deed) {
  * stranger took it away since. Where events are kept back, it was there at any time.
  */
 void rules_on_own_write(int which, int session, const struct item *item) {
-    const struct datum *datum = &world.data[which];
     bool known = false;
-    for (const struct fact *fact = datum->facts; fact <= fact_now(datum); fact++) {
-        bool seen = fact_end(datum, fact) > item->heard || world.setting.refusals;
-        known = known || (fact->session == session + 1 && seen);
-    }
+    EACH_FACT(which, world.setting.refusals ? 0 : item->heard, fact)
+    known = known || fact->session == session + 1;
     require(known, "a member writes to no node of another's, and removes none");
 }
 
@@ -270,24 +268,21 @@ static bool member_is_up_to_date(const struct client *client, const struct deed 
     const char *detail;
     enum zkl_code why;
     enum zkl_member_state state = zkl_member_state(deed->member, &why, &detail);
-    int session = fact_now(&world.data[deed->datum])->session;
+    int session = fact_now(&world.data[deed->datum])->session - 1;
     if (state == ZKL_MEMBER_ENDED) return true;
-    bool there = session && world.sessions[session - 1].id == zkl_session_id(client->zk);
+    bool there = session != NOBODY && id_of(session) == zkl_session_id(client->zk);
     return state == ZKL_MEMBER_JOINED && there && has_newest(deed);
 }
 
 /* Data that are told to be set were in the node since, or newer ones of its member. */
 static void check_set(const struct client *client, const struct deed *deed) {
-    const struct datum *datum = &world.data[deed->datum];
     enum zkl_code code = zkl_request_code(deed->request);
     bool was = false;
     if (deed->of->used && code != ZKL_OK && code != ZKL_TIMEOUT && code != ZKL_INTERRUPTED)
         deed->of->word = 0; /* refused */
     if (code != ZKL_OK) return;
-    for (const struct fact *fact = datum->facts; fact <= fact_now(datum); fact++) {
-        bool its = fact->word >= deed->word && is_of(client, fact->session);
-        was = was || (its && fact_end(datum, fact) > deed->seen);
-    }
+    EACH_FACT(deed->datum, deed->seen, fact)
+    was = was || (fact->word >= deed->word && is_of(client, fact->session));
     require(was, "data that are told to be set were in the member's node");
 }
 
@@ -306,11 +301,10 @@ static int fact_listed(int which, const struct zkl_listed *entry, int from) {
     const struct datum *datum = &world.data[which];
     for (int i = from; i < datum->count; i++) {
         const struct fact *fact = &datum->facts[i];
-        uint64_t owner = fact->session ? world.sessions[fact->session - 1].id : 0;
         if (!entry && !fact->word) return i;
         if (!entry || !fact->word) continue;
         if (!entry->data) return i; /* it may not be read */
-        bool same = owner == entry->session;
+        bool same = id_of(fact->session - 1) == entry->session;
         if (same && fact->word == read_word(entry->data, entry->size)) return i;
     }
     return NOBODY;
@@ -326,12 +320,6 @@ static bool is_same_roll(const struct zkl_roll *a, const struct zkl_roll *b) {
     bool same = a->code == b->code && a->detail == b->detail && a->count == b->count;
     for (size_t i = 0; same && i < a->count; i++) same = is_same(&a->members[i], &b->members[i]);
     return same;
-}
-
-static void check_pause(const struct zkl_roster *roster) {
-    require(world.setting.room, "a session has room for a small folder");
-    require(!roster->children && !roster->itself && roster->count == 0,
-            "a folder that is not told for want of room takes none");
 }
 
 void rules_on_roll(const struct client *client, struct deed *deed, const struct zkl_roll *roll) {
@@ -350,9 +338,13 @@ void rules_on_roll(const struct client *client, struct deed *deed, const struct 
         require(fact != NOBODY, "what is told of a member was so, after what was told before");
         deed->facts[which] = fact;
     }
+    const struct zkl_roster *roster = deed->roster;
     if (roll->code == ZKL_AUTH) require(world.setting.refusals, "a folder may be read");
-    else if (roll->code == ZKL_TOO_MANY) check_pause(deed->roster);
-    else require(roll->code == ZKL_OK, "a folder is told, or why it is not");
+    else if (roll->code == ZKL_TOO_MANY) {
+        require(world.setting.room, "a session has room for a small folder");
+        require(!roster->children && !roster->itself && roster->count == 0,
+                "a folder that is not told for want of room takes none");
+    } else require(roll->code == ZKL_OK, "a folder is told, or why it is not");
     deed->told = true;
     deed->code = roll->code;
     deed->session = client->session;
@@ -395,25 +387,21 @@ static bool roster_is_up_to_date(const struct client *client, const struct deed 
 
 /* --- any question ---------------------------------------------------------------------------- */
 
-static bool ended(const struct deed *deed) {
-    return zkl_stakes_ended(&deed->request->stakes) != ZKL_OK;
-}
-
 static bool is_of_lease(const struct deed *deed) {
     return deed->kind == DEED_GUARD || deed->kind == DEED_CHECK;
 }
 
 /* Whether the user may be told so. */
 static bool is_true(const struct client *client, const struct deed *deed, enum zkl_code code) {
+    const struct stakes *stakes = &deed->request->stakes;
     bool guards = deed->kind == DEED_GUARD;
-    bool fixed = is_of_lease(deed) &&
-                 zkl_kind_is_fixed(zkl_stakes_at(&deed->request->stakes, 0)->claim.kind);
+    bool fixed = is_of_lease(deed) && zkl_kind_is_fixed(zkl_stakes_at(stakes, 0)->claim.kind);
     switch (code) {
     case ZKL_OK: return true;
     case ZKL_TIMEOUT: return clock_of(client) >= deed->deadline;
     case ZKL_IN_DOUBT: return guards;
     case ZKL_LOST:
-    case ZKL_RELEASED: return is_of_lease(deed) && ended(deed);
+    case ZKL_RELEASED: return is_of_lease(deed) && zkl_stakes_ended(stakes) != ZKL_OK;
     case ZKL_EXPIRED: return !is_of_lease(deed) && zkl_session_id(client->zk) == 0;
     case ZKL_AUTH: return world.setting.refusals;
     case ZKL_CLOSED: return client->closing || deed->cancelled == code;
@@ -528,8 +516,7 @@ bool rules_is_up_to_date(const struct client *client, const struct deed *deed) {
 }
 
 void rules_on_unrest(void) {
-    EACH_CLIENT(c) {
-        if (c->life != RUNS) continue;
+    EACH_RUNNING(c) {
         EACH_DEED(c, deed) {
             require(!deed->request, "in a calm time every deed is answered");
             require(rules_is_up_to_date(c, deed),

@@ -59,7 +59,7 @@ static bool is_robbed(const struct zkl_claim *claim) {
 
 /* A list of which not all could be read, for want of memory, shows some contenders all the same. */
 void rules_on_try(const struct client *client, const struct zkl_claim *claim, bool unanswered) {
-    int line = line_at(((const struct stake *)claim)->path->text);
+    int line = line_of((const struct stake *)claim);
     if (claim->code == ZKL_BUSY && !world.shortages)
         require(zkl_kind_is_fixed(claim->kind) ? is_name_taken(client, claim)
                                                : is_taken(client, claim, line),
@@ -96,8 +96,7 @@ static unsigned waited(const struct client *client, const struct zkl_claim *clai
 
 void rules_on_busy(const struct client *client, const struct zkl_claim *claim) {
     const struct node *own = node_of(claim);
-    const struct stake *stake = (const struct stake *)claim;
-    int line = line_at(stake->path->text);
+    int line = line_of((const struct stake *)claim);
     require(claim->max_waiters > 0, "who does not mind many is never told that the lock is busy");
     require(!claim->announced, "who was told to wait is not sent away");
     /* What the last list showed is known, and to whom. */
@@ -123,13 +122,10 @@ void rules_on_queued(const struct client *client, const struct zkl_claim *claim)
 
 /* --- max_hold --------------------------------------------------------------------------------- */
 
-static bool is_over(const struct client *client, const struct wish *wish) {
-    return wish->lease && wish->lease->hold.link && clock_of(client) >= wish->lease->hold.until;
-}
-
 bool rules_held_for_long(const struct client *client, const struct wish *wish) {
     EACH_WISH(client, each) {
-        if (!is_over(client, each)) continue;
+        const struct hold *hold = each->lease ? &each->lease->hold : NULL;
+        if (!hold || !hold->link || clock_of(client) < hold->until) continue;
         EACH_PART(&each->lease->stakes, part)
         if (zkl_stakes_have(stakes_of(wish), part)) return true;
     }

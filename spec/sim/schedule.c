@@ -53,8 +53,8 @@ static void wait_a_beat(void) {
 /* A session that no running client has: it has to expire. */
 static bool is_abandoned(int index) {
     if (!world.sessions[index].alive) return false;
-    EACH_CLIENT(c) {
-        if (c->life == RUNS && c->session == index) return false;
+    EACH_RUNNING(c) {
+        if (c->session == index) return false;
     }
     return true;
 }
@@ -93,8 +93,7 @@ static bool has_doubts(const struct client *client) {
 static bool is_calm(void) {
     for (int i = 0; i < world.session_count; i++)
         if (is_abandoned(i)) return false;
-    EACH_CLIENT(c) {
-        if (c->life != RUNS) continue;
+    EACH_RUNNING(c) {
         if (has_doubts(c) || deeds_are_open(c)) return false;
         EACH_STAKE(c, stake) {
             if (!is_settled(c, &stake->claim)) return false;
@@ -113,23 +112,10 @@ static void calm_down(void) {
     if (!world.broken) rules_in_calm();
 }
 
-static void remove_others(void) {
-    EACH_NODE(node) {
-        if (alive(node) && node->session == NOBODY) node_remove(node);
-    }
-}
-
-/* In a calm time nobody is forgotten: each waiter in the condition returns. */
-static void signal_all(void) {
-    struct node *waiter;
-    while ((waiter = node_unsignalled())) node_write(waiter, SIGNAL);
-}
-
 /* Releases what is held; false: nobody wants anything any more. */
 static bool release_all(void) {
     bool wanted = false;
-    EACH_CLIENT(c) {
-        if (c->life != RUNS) continue;
+    EACH_RUNNING(c) {
         deeds_end(c);
         EACH_WISH(c, wish) {
             wanted = true;
@@ -139,11 +125,15 @@ static bool release_all(void) {
     return wanted;
 }
 
+/* In a calm time nobody is forgotten: each waiter in the condition returns. */
 static void answer_all(void) {
+    struct node *waiter;
     int rounds = 0;
     tell("-- every other claim is given up; each holder releases --");
-    remove_others();
-    signal_all();
+    EACH_NODE(node) {
+        if (alive(node) && node->session == NOBODY) node_remove(node);
+    }
+    while ((waiter = node_unsignalled())) node_write(waiter, SIGNAL);
     flow(true);
     while (release_all() && rounds++ < 100 && !world.broken) wait_a_beat();
     require(rounds < 100, "in a calm time every wish is answered");
@@ -183,22 +173,17 @@ static void try_in_bursts(struct client *c) {
             "a try is answered, however often its process is stopped for a short time");
 }
 
-static bool may_try(const struct client *c) {
-    bool connected = c->life == RUNS && zkl_session_connection(c->zk) == ZKL_SESSION_CONNECTED;
-    return connected && !c->closing && !c->drain;
-}
-
 static void run_in_bursts(void) {
-    EACH_CLIENT(c) {
-        if (!may_try(c)) continue;
+    EACH_RUNNING(c) {
+        if (c->closing || c->drain) continue;
+        if (zkl_session_connection(c->zk) != ZKL_SESSION_CONNECTED) continue;
         try_in_bursts(c);
         return;
     }
 }
 
 static bool is_at_rest(void) {
-    EACH_CLIENT(c) {
-        if (c->life != RUNS) continue;
+    EACH_RUNNING(c) {
         if (has_doubts(c) || zkl_session_has_claims(c->zk) || c->zk->calls) return false;
         if (c->zk->members) return false;          /* those that leave */
         if (c->zk->watches.unwanted) return false; /* it removes them at a heartbeat */
@@ -223,16 +208,13 @@ static void come_to_rest(void) {
 
 /* --- the run ------------------------------------------------------------------------ */
 
-static bool goes_on(unsigned steps) {
-    if (world.broken || choices_end()) return false;
-    return steps < world.setting.steps;
-}
-
 const char *schedule_run(bool (*seen)(void)) {
     bool pruned = false;
     setting_choose();
-    for (unsigned steps = 0; goes_on(steps) && !pruned && move(); steps++)
+    for (unsigned steps = 0; steps < world.setting.steps && !pruned; steps++) {
+        if (world.broken || choices_end() || !move()) break;
         pruned = seen && choices_new() && seen();
+    }
     if (!pruned && !world.broken) come_to_rest();
     world_end();
     return world.broken;

@@ -178,13 +178,6 @@ static void set_traced(void) {
     world.setting = setting;
 }
 
-/* Every fourth run is at the end of the counter (seed Q-02). */
-static void set_counter(void) {
-    if (choose(4) != 3) return;
-    world.counter = INT32_MAX - (int32_t)choose(6);
-    world.setting.downgrades = false;
-}
-
 static void set_clock(struct client *c) {
     static const int rates[] = {1000, 950, 1050}, wild[] = {1000, 500, 2500};
     unsigned which = world.setting.plain ? 0 : choose(3);
@@ -204,6 +197,7 @@ static void connect_all(void) {
     }
 }
 
+/* Every fourth run is at the end of the counter (seed Q-02). */
 void setting_choose(void) {
     static const unsigned odds[SMALLS + 1] = {60, 1, 1, 1, 1, 1, 1, 1, 1, 1,
                                               1,  1, 1, 1, 1, 1, 1, 1, 1};
@@ -214,7 +208,10 @@ void setting_choose(void) {
     else set_traced();
     world_begin();
     if (!any || choose(2)) path_make();
-    if (any) set_counter();
+    if (any && choose(4) == 3) {
+        world.counter = INT32_MAX - (int32_t)choose(6);
+        world.setting.downgrades = false;
+    }
     data_begin();
     connect_all();
 }

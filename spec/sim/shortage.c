@@ -1,5 +1,7 @@
-#include "shortage.h"
-
+/*
+ * shortage.c - memory runs out: the linker puts it between the session and malloc() (--wrap), and a
+ * move may have one allocation fail.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,18 +11,8 @@
 /* The linker's names: nobody else declares them. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
-static unsigned left; /* allocations to the one that fails; 0: none does */
-
-void shortage_begin(unsigned n) {
-    left = n;
-}
-
-void shortage_end(void) {
-    left = 0;
-}
-
 static bool fails(void) {
-    if (left == 0 || --left > 0) return false;
+    if (world.spare == 0 || --world.spare > 0) return false;
     world.shortages++;
     tell("  there is no memory");
     return true;

@@ -68,16 +68,6 @@ static void tell_broken(struct explored *result) {
 
 /* --- commands ----------------------------------------------------------------------- */
 
-static int report(const struct explored *result) {
-    printf("%d passed, %d failed\n", !result->broken, result->broken != NULL);
-    return result->broken ? 1 : 0;
-}
-
-static void print_moves(const struct explored *result) {
-    for (unsigned i = 0; i < MOVES; i++)
-        printf("%s %" PRIu64 "%s", move_names[i], result->moves[i], i + 1 < MOVES ? ", " : "\n");
-}
-
 static int seeds(uint64_t first, uint64_t count, unsigned jobs) {
     static struct explored result;
     double begin = seconds();
@@ -90,12 +80,15 @@ static int seeds(uint64_t first, uint64_t count, unsigned jobs) {
         memcpy(coverage, result.coverage, sizeof coverage);
         coverage_print();
         printf("moves: ");
-        print_moves(&result);
+        for (unsigned i = 0; i < MOVES; i++)
+            printf("%s%s %" PRIu64, i ? ", " : "", move_rows[i].name, result.moves[i]);
+        putchar('\n');
     }
     printf("%" PRIu64 " schedules from seed %" PRIu64 ", %" PRIu64
            " grants, %.1f s, %.0f schedules/s\n",
            result.schedules, first, result.grants, took, (double)result.schedules / took);
-    return report(&result);
+    printf("%d passed, %d failed\n", !result.broken, result.broken != NULL);
+    return result.broken != NULL;
 }
 
 static int transitions(uint64_t first, uint64_t count) {
@@ -148,11 +141,6 @@ static int replay_tape(const char *text) {
     return tell_run() != NULL;
 }
 
-static int replay_seed(const char *text) {
-    choose_by_seed(strtoull(text, NULL, 10));
-    return tell_run() != NULL;
-}
-
 /* Each begins with a line `seed`. */
 static int traces(uint64_t first, uint64_t count) {
     bool passed = true;
@@ -176,21 +164,19 @@ static int cases(void) {
     return 0;
 }
 
-static unsigned processors(void) {
-    long count = sysconf(_SC_NPROCESSORS_ONLN);
-    return count > 0 ? (unsigned)count : 1;
-}
-
 int main(int argc, char **argv) {
     const char *command = argc > 1 ? argv[1] : "";
     if (strcmp(command, "seeds") == 0 && argc > 3)
         return seeds(strtoull(argv[2], NULL, 10), strtoull(argv[3], NULL, 10),
-                     argc > 4 ? (unsigned)atoi(argv[4]) : processors());
+                     argc > 4 ? (unsigned)atoi(argv[4]) : (unsigned)sysconf(_SC_NPROCESSORS_ONLN));
     if (strcmp(command, "transitions") == 0 && argc > 3)
         return transitions(strtoull(argv[2], NULL, 10), strtoull(argv[3], NULL, 10));
     if (strcmp(command, "small") == 0) return small(argc > 2 ? argv[2] : NULL);
     if (strcmp(command, "replay") == 0 && argc > 3) return replay_tape(argv[3]);
-    if (strcmp(command, "replay") == 0 && argc > 2) return replay_seed(argv[2]);
+    if (strcmp(command, "replay") == 0 && argc > 2) {
+        choose_by_seed(strtoull(argv[2], NULL, 10));
+        return tell_run() != NULL;
+    }
     if (strcmp(command, "trace") == 0 && argc > 2)
         return traces(strtoull(argv[2], NULL, 10), argc > 3 ? strtoull(argv[3], NULL, 10) : 1);
     if (strcmp(command, "cases") == 0) return cases();

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "data.h"
+
 bool story_told;
 
 void story_line(const char *format, ...) {
@@ -47,6 +49,7 @@ static int client_of(int session) {
 const char *story_node(int index) {
     char *text = buffer();
     if (index < 0) return "no known node";
+    if (index >= NODES) return datum_path(index - NODES);
     const struct node *node = &world.nodes[index];
     const char *tail = strlen(node->name) > 18 ? node->name + strlen(node->name) - 18 : node->name;
     if (node->session == NOBODY) snprintf(text, TEXT, "another client's ...%.63s", tail);
@@ -55,17 +58,14 @@ const char *story_node(int index) {
     return text;
 }
 
-static const char *op_name(const struct zkl_op *op) {
-    if (op->kind != ZKL_OP_CREATE) return zkl_op_names[op->kind];
-    return name_in(op->path) ? "create" : "create of the path";
-}
-
 static const char *story_write(const struct zkl_rpc *rpc) {
     char *text = buffer();
     size_t length = 0;
-    for (size_t i = 0; i < rpc->count && length < TEXT; i++)
-        length += (size_t)snprintf(text + length, TEXT - length, "%s%s", i ? " and " : "",
-                                   op_name(&rpc->ops[i]));
+    for (size_t i = 0; i < rpc->count && length < TEXT; i++) {
+        bool of_path = rpc->ops[i].kind == ZKL_OP_CREATE && !name_in(rpc->ops[i].path);
+        length += (size_t)snprintf(text + length, TEXT - length, "%s%s%s", i ? " and " : "",
+                                   zkl_op_names[rpc->ops[i].kind], of_path ? " of the path" : "");
+    }
     return text;
 }
 

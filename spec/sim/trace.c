@@ -79,22 +79,14 @@ static const char *wanted_state(const struct zkl_claim *claim, bool certain) {
     }
 }
 
-static bool is_one_of(const char *state, const char *const *states) {
-    while (*states && strcmp(state, *states) != 0) states++;
-    return *states != NULL;
+/* It knows its place. */
+static bool has_place(const char *state) {
+    return strstr("found ask wait prove held suspect", state) != NULL;
 }
 
 /* Its user wants the lock or has it, and an attempt was made. */
 static bool is_active(const char *state) {
-    static const char *const states[] = {"create", "found", "list",    "ask", "wait",
-                                         "prove",  "held",  "suspect", NULL};
-    return is_one_of(state, states);
-}
-
-/* It knows its place. */
-static bool has_place(const char *state) {
-    static const char *const states[] = {"found", "ask", "wait", "prove", "held", "suspect", NULL};
-    return is_one_of(state, states);
+    return has_place(state) || strstr("create list", state) != NULL;
 }
 
 static int number_of(int32_t sequence) {
@@ -199,15 +191,6 @@ static void trace_create(const struct client *client, const struct node *node) {
          number_in(node->name));
 }
 
-static void trace_delete(const struct client *client, const char *name) {
-    line("delete", index_of(client), " number=%d", number_in(name));
-}
-
-static void trace_look(const struct client *client, const struct item *item) {
-    traced_of(client)->looked[item->node] = true;
-    line("look", index_of(client), " number=%d", number_in(world.nodes[item->node].name));
-}
-
 static bool is_look(const struct client *client, const struct item *item) {
     const struct call *call = client->zk->calls;
     if (item->rpc.kind != ZKL_RPC_GET || item->error != ZKL_ERROR_NONE) return false;
@@ -220,11 +203,15 @@ void trace_carried(const struct client *client, const struct item *item) {
     if (!trace_written) return;
     note_certainty(NULL);
     bool done = item->error == ZKL_ERROR_NONE;
-    if (is_look(client, item)) trace_look(client, item);
+    if (is_look(client, item)) {
+        traced_of(client)->looked[item->node] = true;
+        line("look", index_of(client), " number=%d", number_in(world.nodes[item->node].name));
+    }
     if (rpc->kind == ZKL_RPC_LIST && done) line("list", index_of(client), " id=%" PRIu64, item->id);
     if (rpc->kind != ZKL_RPC_WRITE || !name_in(rpc->path)) return;
     if (rpc->ops->kind == ZKL_OP_CREATE && done) trace_create(client, &world.nodes[item->nodes[0]]);
-    if (rpc->ops->kind == ZKL_OP_DELETE) trace_delete(client, name_in(rpc->path));
+    if (rpc->ops->kind == ZKL_OP_DELETE)
+        line("delete", index_of(client), " number=%d", number_in(name_in(rpc->path)));
 }
 
 void trace_landed(const struct client *client, const struct item *item) {
@@ -318,12 +305,6 @@ static void trace_attempt(const struct client *client, const struct zkl_claim *c
     if (before.state != ZKL_RECOVER_LIST) line("want", index_of(client), "%s", "");
 }
 
-static void trace_grant(const struct client *client, const struct zkl_claim *claim) {
-    struct traced *of = traced_of(client);
-    line("grant", index_of(client), " token=%" PRId64, zkl_claim_token(claim));
-    of->granted = of->certain = true;
-}
-
 void trace_fed(const struct client *client, const struct zkl_claim *claim, struct before before,
                enum event event, zkl_actions did) {
     struct traced *of = traced_of(client);
@@ -337,7 +318,10 @@ void trace_fed(const struct client *client, const struct zkl_claim *claim, struc
     bool had_place = has_place(of->view.state) && has_place(view.state);
     if (had_place && !is_before_same(&view, &of->view))
         line("learns", index_of(client), " before=%s", before_text(&view));
-    if (did & ZKL_DO_GRANT) trace_grant(client, claim);
+    if (did & ZKL_DO_GRANT) {
+        line("grant", index_of(client), " token=%" PRId64, zkl_claim_token(claim));
+        of->granted = of->certain = true;
+    }
     bool gone = event == EVENT_OWN_DELETED || event == EVENT_GOT_OWN + (unsigned)ZKL_ABSENT;
     bool again = claim->state == ZKL_CREATE && gone;
     if (is_active(of->view.state) && (!is_active(view.state) || again))

@@ -33,16 +33,6 @@ static void check_memory(const void *made) {
     require(made || world.shortages, "what is asked for is begun, unless there is no memory");
 }
 
-/* A wish that did not begin was none. */
-static void begin_wish(struct client *client, struct wish *wish, struct zkl_request *request,
-                       const struct verdict *verdict, unsigned count) {
-    check_memory(request);
-    wish->request = request;
-    if (request) verdict_check(client, wish, verdict, count);
-    else *wish = (struct wish){0};
-    client_settle(client);
-}
-
 /* A lease is as before, if that did not begin. */
 static void begin_deed(struct wish *wish, enum doing doing, struct zkl_request *request) {
     check_memory(request);
@@ -51,12 +41,6 @@ static void begin_deed(struct wish *wish, enum doing doing, struct zkl_request *
 }
 
 /* --- wishes ------------------------------------------------------------------------- */
-
-static unsigned count_stakes(const struct client *client) {
-    unsigned count = 0;
-    EACH_STAKE(client, stake) count++;
-    return count;
-}
 
 static struct wish *free_wish(const struct client *client) {
     for (const struct wish *wish = client->wishes; wish < client->wishes + ROOM; wish++)
@@ -135,6 +119,7 @@ static struct wish *new_wish(struct client *client, struct desire desire, zkl_ti
     return wish;
 }
 
+/* A wish that did not begin was none. */
 void user_wish(struct client *client, int line, const struct desire *desires, unsigned count,
                zkl_time timeout, bool trying) {
     struct wish *wish = new_wish(client, desires[0], timeout, trying);
@@ -147,10 +132,12 @@ void user_wish(struct client *client, int line, const struct desire *desires, un
          story_desire(desires), count > 1 ? ", and " : "",
          count > 1 ? story_desire(desires + 1) : "", trying ? ", now or never" : "",
          count == 1 && verdict.again ? ", which it has" : "");
-    begin_wish(client, wish,
-               count == 1 ? zkl_acquire(client->zk, asked)
-                          : zkl_acquire_all(client->zk, asked, count),
-               &verdict, count);
+    wish->request =
+        count == 1 ? zkl_acquire(client->zk, asked) : zkl_acquire_all(client->zk, asked, count);
+    check_memory(wish->request);
+    if (wish->request) verdict_check(client, wish, &verdict, count);
+    else *wish = (struct wish){0};
+    client_settle(client);
 }
 
 /* --- what is given back -------------------------------------------------------------- */
@@ -188,12 +175,6 @@ void user_cancel(struct client *client, struct wish *wish) {
     client_settle(client);
 }
 
-/* Some wait until the node is gone. */
-static void begin_to_leave(struct wish *wish) {
-    rest(wish);
-    begin_deed(wish, LEAVES, zkl_release_wait(wish->lease, ZKL_NEVER));
-}
-
 /* A lease that the clock ended is lost, and that is what its user is told. */
 static void release(struct client *client, struct wish *wish) {
     bool lost = rules_has_run_out(client, wish);
@@ -204,11 +185,14 @@ static void release(struct client *client, struct wish *wish) {
     else user_leave(wish);
 }
 
+/* Some wait until the node is gone. */
 void user_release(struct client *client, struct wish *wish) {
     tell("%s releases", story_owner(client, wish->owner));
     client_now(client);
-    if (wish->doing != WAITS && !world.setting.plain && choose(2)) begin_to_leave(wish);
-    else release(client, wish);
+    if (wish->doing != WAITS && !world.setting.plain && choose(2)) {
+        rest(wish);
+        begin_deed(wish, LEAVES, zkl_release_wait(wish->lease, ZKL_NEVER));
+    } else release(client, wish);
     client_settle(client);
 }
 
@@ -233,17 +217,11 @@ void user_hold(struct client *client, struct wish *wish) {
     client_settle(client);
 }
 
-/* With one handle of a grant all of them are given up for the time of a wait. */
-static void set_fellows_away(const struct client *client, const struct wish *wish) {
-    EACH_WISH(client, each) {
-        if (is_fellow(each, wish)) each->away = true;
-    }
-}
-
 bool user_may_wait(const struct client *client) {
     return !nodes_full() && !(world.setting.plain && client->waited);
 }
 
+/* With one handle of a grant all of them are given up for the time of a wait. */
 void user_wait(struct client *client, struct wish *wish, zkl_time timeout) {
     tell("%s waits in the condition", story_client(client));
     client->waited++;
@@ -251,7 +229,9 @@ void user_wait(struct client *client, struct wish *wish, zkl_time timeout) {
     wish->trying = false;
     client_now(client);
     begin_deed(wish, WAITS, zkl_wait(wish->lease, line_path(CONDITION), timeout));
-    if (wish->deed) set_fellows_away(client, wish);
+    EACH_WISH(client, each) {
+        if (wish->deed && is_fellow(each, wish)) each->away = true;
+    }
     client_settle(client);
 }
 
@@ -303,24 +283,20 @@ static void answered(struct client *client, struct wish *wish) {
     }
     if (world.setting.owners && !world.setting.plain && choose(16) == 15) {
         tell("%s is not there any more to take it", story_client(client));
-        if (!wish->again) rules_on_untaken(wish);
-        user_leave(wish);
-        return;
+    } else {
+        wish->lease = zkl_request_lease(wish->request);
+        check_memory(wish->lease);
     }
-    wish->lease = zkl_request_lease(wish->request);
-    check_memory(wish->lease);
     if (!wish->lease) {
         if (!wish->again) rules_on_untaken(wish);
         user_leave(wish); /* that releases it */
         return;
     }
     drop(&wish->request);
-    if (!wish->again) {
-        granted(client, wish);
-        return;
-    }
-    rules_on_entry(client, wish);
-    hear_revocation(client, wish);
+    if (wish->again) {
+        rules_on_entry(client, wish);
+        hear_revocation(client, wish);
+    } else granted(client, wish);
 }
 
 static bool has_still(const struct wish *wish) {
@@ -371,11 +347,6 @@ static void shared(const struct client *client, struct wish *wish) {
     rest(wish);
 }
 
-static void signalled(struct wish *wish) {
-    if (zkl_request_code(wish->deed) == ZKL_OK) rules_on_signalled(wish);
-    rest(wish);
-}
-
 static void left(struct client *client, struct wish *wish) {
     enum zkl_code code = zkl_request_code(wish->deed);
     if (code == ZKL_LOST) rules_on_loss(client, wish);
@@ -388,7 +359,10 @@ static void done(struct client *client, struct wish *wish) {
     case NOTHING: break;
     case SHARES: shared(client, wish); break;
     case WAITS: waited(client, wish); break;
-    case SIGNALS: signalled(wish); break;
+    case SIGNALS:
+        if (zkl_request_code(wish->deed) == ZKL_OK) rules_on_signalled(wish);
+        rest(wish);
+        break;
     case LEAVES: left(client, wish); break;
     }
 }
@@ -408,14 +382,11 @@ static void hear_request(struct client *client, uint64_t id) {
 }
 
 /* A user that waits in the condition, or for the end, hears from its request; so do its fellows. */
-static bool is_away(const struct wish *wish) {
-    bool waits = wish->doing == WAITS && !zkl_request_done(wish->deed);
-    return waits || wish->doing == LEAVES || wish->away;
-}
-
 static void hear_lease(struct client *client, uint64_t id) {
     EACH_WISH(client, wish) {
-        if (!wish->lease || is_away(wish) || zkl_lease_id(wish->lease) != id) continue;
+        bool waits = wish->doing == WAITS && !zkl_request_done(wish->deed);
+        bool hears = wish->lease && !waits && wish->doing != LEAVES && !wish->away;
+        if (!hears || zkl_lease_id(wish->lease) != id) continue;
         enum zkl_lease_state state = zkl_lease_state(wish->lease);
         require(state != ZKL_LEASE_RELEASED || wish->cancelled == ZKL_CLOSED,
                 "only its user gives a lease up");

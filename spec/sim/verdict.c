@@ -104,33 +104,16 @@ const struct wish *verdict_fellow(const struct client *client, const struct wish
 
 /* --- the verdict ------------------------------------------------------------------------ */
 
-static unsigned count_claims(const struct client *client) {
-    unsigned count = 0;
-    EACH_STAKE(client, stake) count++;
-    return count;
-}
-
-static unsigned count_members(const struct client *client) {
-    unsigned count = 0;
+/* So many more fit; where what is kept does not `stay` it goes first. */
+static bool fit(const struct client *client, unsigned more, bool stay) {
+    unsigned count = more;
+    if (!world.setting.room) return true;
     for (const struct zkl_member *each = client->zk->members; each; each = each->next) count++;
-    return count;
-}
-
-/* Those for which another one finds no room: what is kept goes first. */
-static unsigned count_to_stay(const struct client *client) {
-    unsigned count = count_members(client);
     EACH_STAKE(client, stake) {
-        bool kept = stake->claim.state == ZKL_KEPT && stake->claim.keep > 0;
-        count += stake->counted && !kept && !stake->leaves_room;
+        bool goes = !stay && stake->claim.state == ZKL_KEPT && stake->claim.keep > 0;
+        count += stake->counted && !goes && !stake->leaves_room;
     }
-    return count;
-}
-
-/* One more fits beside all that there is: nothing that is kept has to go for it. */
-static bool fits(const struct client *client) {
-    unsigned count = count_members(client);
-    EACH_STAKE(client, stake) count += stake->counted && !stake->leaves_room;
-    return !world.setting.room || count + 1 <= 2 * world.setting.room;
+    return count <= 2 * world.setting.room;
 }
 
 /* Its own list, of a moment ago, showed nobody else, and the watch of the children is asked for. */
@@ -143,7 +126,7 @@ static bool trusts_its_list(const struct client *client, const struct zkl_claim 
 
 /* A node is kept for such a wish, and it is known that no others wait. */
 static bool inherits(const struct client *client, const struct zkl_acquire_options *asked) {
-    if (asked->kind != ZKL_MUTEX || !fits(client)) return false;
+    if (asked->kind != ZKL_MUTEX || !fit(client, 1, true)) return false;
     if (!asked->counting && !asked->batch && !asked->keep) return false;
     EACH_STAKE(client, stake) {
         const struct zkl_claim *claim = &stake->claim;
@@ -179,11 +162,10 @@ static bool is_crowded(const struct client *client, const struct zkl_acquire_opt
 /* Why the session takes no more claims now. */
 static enum zkl_code refusal(const struct client *client, const struct zkl_acquire_options *asked,
                              unsigned more) {
-    unsigned claims = count_to_stay(client) + more;
     bool suspended = zkl_session_connection(client->zk) == ZKL_SESSION_SUSPENDED;
     if (client->closing) return ZKL_CLOSED;
     if (asked->trying && suspended) return ZKL_TIMEOUT;
-    return world.setting.room && claims > 2 * world.setting.room ? ZKL_TOO_MANY : ZKL_OK;
+    return fit(client, more, false) ? ZKL_OK : ZKL_TOO_MANY;
 }
 
 /* A reader does not become a writer. */
@@ -230,7 +212,7 @@ static enum zkl_code of_many(const struct client *client, const struct wish *wis
 
 struct verdict verdict_of(const struct client *client, const struct wish *wish,
                           const struct zkl_acquire_options asked[], unsigned count) {
-    struct verdict verdict = {.claims = count_claims(client)};
+    struct verdict verdict = {.claims = count_stakes(client)};
     verdict.code =
         count == 1 ? of_one(client, wish, asked, &verdict) : of_many(client, wish, asked, count);
     for (unsigned i = 0; i < count && verdict.code == ZKL_OK && !verdict.again; i++)
@@ -252,9 +234,10 @@ void verdict_check(const struct client *client, struct wish *wish, const struct 
     unsigned claims = verdict->claims + (contends && !verdict->inherits ? count : 0);
     wish->verdict = verdict->code;
     wish->again = verdict->again;
-    if (contends && done && wish->batch && zkl_request_code(wish->request) == ZKL_BUSY)
+    enum zkl_code code = done ? zkl_request_code(wish->request) : ZKL_OK;
+    if (contends && done && wish->batch && code == ZKL_BUSY)
         return; /* by others' nodes: rules_on_busy() */
-    if (done && zkl_request_code(wish->request) == ZKL_NO_MEMORY) {
+    if (done && code == ZKL_NO_MEMORY) {
         require(world.shortages, "there was memory");
         wish->verdict = ZKL_NO_MEMORY;
         wish->again = false;
@@ -264,11 +247,10 @@ void verdict_check(const struct client *client, struct wish *wish, const struct 
         require(done && !client->zk->to_send, "a node that is kept is had without a request");
     require(done != (contends && !ready),
             "a wish is answered at once if its session knows the answer");
-    require(!done || zkl_request_code(wish->request) == verdict->code,
-            "what a wish is told at once is so");
-    bool makes_way = verdict->code == ZKL_BUSY || verdict->code == ZKL_TIMEOUT; /* to one that is
-                                                                                  refused, too */
-    require(count_claims(client) == claims || (makes_way && count_claims(client) < claims),
+    require(!done || code == verdict->code, "what a wish is told at once is so");
+    /* To one that is refused, too: */
+    bool makes_way = verdict->code == ZKL_BUSY || verdict->code == ZKL_TIMEOUT;
+    require(count_stakes(client) == claims || (makes_way && count_stakes(client) < claims),
             "an owner that enters again, or is refused, does not contend");
     require(!verdict->again || !client->zk->to_send, "an owner that enters again asks no server");
 }

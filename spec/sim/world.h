@@ -377,6 +377,8 @@ struct world {
     int64_t read_token[LINES]; /* the largest of a grant to a reader */
     int64_t counted[LINES];    /* the latest of a claim whose tokens count grants */
     unsigned shortages;        /* allocations that failed */
+    unsigned spare;            /* allocations to the next one that fails; 0: none does */
+    bool frees;                /* a client is freed, and no rule has a say in that */
     const char *broken;        /* the first rule that did not hold */
     struct server servers[SERVERS];
     struct session sessions[SESSIONS];
@@ -395,15 +397,19 @@ extern struct world world;
 
 #define EACH_CLIENT(c)                                                                             \
     for (struct client *c = world.clients; c < world.clients + world.setting.clients; c++)
+#define EACH_RUNNING(c)                                                                            \
+    EACH_CLIENT(c)                                                                                 \
+    if (c->life != RUNS) continue;                                                                 \
+    else
 #define EACH_WISH(c, each)                                                                         \
     for (struct wish *each = ((struct client *)(uintptr_t)(c))->wishes; each < (c)->wishes + ROOM; \
          each++)                                                                                   \
         if (!each->used) continue;                                                                 \
         else
-#define EACH_DEED(c, deed)                                                                         \
-    for (struct deed *deed = ((struct client *)(uintptr_t)(c))->deeds; deed < (c)->deeds + DEEDS;  \
-         deed++)                                                                                   \
-        if (!deed->used) continue;                                                                 \
+#define EACH_DEED(c, each)                                                                         \
+    for (struct deed *each = ((struct client *)(uintptr_t)(c))->deeds; each < (c)->deeds + DEEDS;  \
+         each++)                                                                                   \
+        if (!each->used) continue;                                                                 \
         else
 #define EACH_STAKE(c, stake) /* may not end any */                                                 \
     for (struct stake *stake = (c)->zk ? (c)->zk->stakes : NULL; stake; stake = stake->next)
@@ -427,6 +433,11 @@ static inline int index_of(const struct client *client) {
 /* For it in `watched` and `kept`. */
 static inline uint8_t bit_of(const struct client *client) {
     return (uint8_t)(1U << index_of(client));
+}
+
+/* The id of a session by its index. */
+static inline uint64_t id_of(int session) {
+    return session == NOBODY ? 0 : world.sessions[session].id;
 }
 
 /* The time by a client's own clock. */
@@ -471,14 +482,17 @@ struct node *node_some(bool (*fits)(const struct node *node)); /* any of them, t
 bool node_is_asked(const struct node *node);                   /* to give way, ever */
 bool node_is_urged(const struct node *node);                   /* and nothing was written since */
 
-/* When it was written to: first and last up to that view, how often; 0: never. */
+/* When it was written to last, up to that view, and how often; 0: never. */
 zxid node_changed(const struct node *node, zxid view);
 int32_t node_version(const struct node *node, zxid view);
-static inline zxid node_signal(const struct node *node) {
-    return node->change_count ? node->changes[0].at : 0;
+
+/* It is a living contender before the other one in its line, in the true order. */
+static inline bool node_is_before(const struct node *node, const struct node *other) {
+    return alive(node) && node->contender && node->line == other->line &&
+           node->place < other->place;
 }
 
-/* The nearest living contender before the node in the true order that excludes this kind. */
+/* The nearest of those before the node that excludes this kind. */
 struct node *node_before(const struct node *node, enum zkl_kind kind);
 
 /*
@@ -486,6 +500,9 @@ struct node *node_before(const struct node *node, enum zkl_kind kind);
  * limit, more than any.
  */
 int64_t node_taken(const struct node *node);
+
+/* A child came or went after the one commit, and up to the other. */
+bool line_changed(int line, zxid since, zxid view);
 
 /* A server learns of commits up to `view`, and tells the clients that watch. */
 void server_see(int server, zxid view);
@@ -516,8 +533,9 @@ void network_connect(struct client *client, int server, zkl_time timeout);
 bool network_can_connect(const struct client *client, int server);
 void network_forget(struct client *client); /* requests that wait for a connection are unknown */
 void network_land(struct client *client);   /* the write on a slow way lands */
-void network_tell(int client, enum what what, int node);
-void network_tell_of_line(int client, enum what what, int line); /* CHILDREN, ENDED */
+void network_push(struct client *client, enum what what, int node, int line); /* on its way down */
+/* The server's clients with a bit in `watched` are told, once. */
+void network_tell(int server, uint8_t *watched, enum what what, int node, int line);
 void network_arrive(struct client *client, struct item *item);
 
 /* --- clients (client.c) --------------------------------------------------------------- */
@@ -535,6 +553,12 @@ zkl_time client_round_due(struct client *client); /* when its keeper comes round
 void client_close(struct client *client);         /* begins to, or comes to the end of it */
 /* The answer that is out to this request was lost, or the request was. */
 void item_lose(struct item *item);
+
+static inline unsigned count_stakes(const struct client *client) {
+    unsigned count = 0;
+    EACH_STAKE(client, stake) count++;
+    return count;
+}
 
 static inline int line_of(const struct stake *stake) {
     return stake->path->text[1] - 'a';

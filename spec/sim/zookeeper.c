@@ -197,15 +197,10 @@ zxid node_changed(const struct node *node, zxid view) {
     return version ? node->changes[version - 1].at : 0;
 }
 
-static bool is_before(const struct node *node, const struct node *other) {
-    return alive(node) && node->contender && node->line == other->line &&
-           node->place < other->place;
-}
-
 struct node *node_before(const struct node *behind, enum zkl_kind kind) {
     struct node *nearest = NULL;
     EACH_NODE(node) {
-        if (!is_before(node, behind)) continue;
+        if (!node_is_before(node, behind)) continue;
         if (zkl_kind_is_fixed(kind) != zkl_kind_is_fixed(node->kind)) continue;
         if (!zkl_kinds_exclude(kind, node->kind)) continue;
         if (!nearest || node->place > nearest->place) nearest = node;
@@ -216,7 +211,7 @@ struct node *node_before(const struct node *behind, enum zkl_kind kind) {
 int64_t node_taken(const struct node *behind) {
     int64_t taken = 0;
     EACH_NODE(node) {
-        if (!is_before(node, behind)) continue;
+        if (!node_is_before(node, behind)) continue;
         taken += node->limit == behind->limit ? node->permits : INT64_C(1) << 40;
     }
     return taken;
@@ -224,36 +219,32 @@ int64_t node_taken(const struct node *behind) {
 
 /* --- servers ------------------------------------------------------------------------ */
 
-static void tell_watchers(int server, struct node *node, enum what what) {
-    EACH_CLIENT(c) {
-        uint8_t bit = bit_of(c);
-        if (c->server != server || !(node->watched & bit)) continue;
-        node->watched &= (uint8_t)~bit;
-        network_tell(index_of(c), what, (int)(node - world.nodes));
-    }
+static void tell_of_node(int server, struct node *node, zxid at) {
+    bool changed = node_changed(node, at) == at && alive_at(node, at);
+    if (!node->watched || (node->died != at && !changed)) return;
+    enum what what = node->died == at ? DELETED : CHANGED;
+    network_tell(server, &node->watched, what, (int)(node - world.nodes), 0);
 }
 
-/* What happened then to the children of a path, or to the path; REQUEST: nothing. */
-static enum what news_of_line(int line, zxid at) {
-    if (line == FOLDER) return data_came_or_went(at - 1, at) ? CHILDREN : REQUEST;
-    for (int i = 0; i < world.path_count; i++)
-        if (world.paths[i].died == at) return ENDED;
+/* All children of a path that was made anew are new. */
+bool line_changed(int line, zxid since, zxid view) {
+    if (line == FOLDER) return data_came_or_went(since, view);
     EACH_NODE(node) {
-        if (node->line == line && (node->born == at || node->died == at)) return CHILDREN;
+        if (node->line != line) continue;
+        bool came = node->born > since && node->born <= view;
+        if (came || (node->died > since && node->died <= view)) return true;
     }
-    return REQUEST;
+    return false;
 }
 
 static void tell_of_line(int server, int line, zxid at) {
-    struct children *children = &world.children[line];
-    enum what what = children->watched ? news_of_line(line, at) : REQUEST;
-    if (what == REQUEST) return;
-    EACH_CLIENT(c) {
-        uint8_t bit = bit_of(c);
-        if (c->server != server || !(children->watched & bit)) continue;
-        children->watched &= (uint8_t)~bit;
-        network_tell_of_line(index_of(c), what, line);
-    }
+    uint8_t *watched = &world.children[line].watched;
+    bool ended = false;
+    if (!*watched) return;
+    for (int i = 0; i < world.path_count && line != FOLDER; i++)
+        ended = ended || world.paths[i].died == at;
+    if (ended || line_changed(line, at - 1, at))
+        network_tell(server, watched, ended ? ENDED : CHILDREN, NOBODY, line);
 }
 
 /* The first change after `from`, or `otherwise` if that is sooner. */
@@ -286,11 +277,7 @@ void server_see(int server, zxid view) {
     if (view <= at) return;
     s->seen = view;
     while ((at = next_of_watched(at, view)) <= view) {
-        EACH_NODE(node) {
-            if (node->died == at) tell_watchers(server, node, DELETED);
-            else if (node_changed(node, at) == at && alive_at(node, at))
-                tell_watchers(server, node, CHANGED);
-        }
+        EACH_NODE(node) tell_of_node(server, node, at);
         for (int line = 0; line < LINES; line++) tell_of_line(server, line, at);
         data_tell(server, at);
         tell_of_line(server, FOLDER, at);
@@ -602,16 +589,13 @@ bool request_waits(int server, const struct item *item) {
     return is_write(&item->rpc) && world.servers[server].apart;
 }
 
-static bool is_there(const char *path, zxid view) {
-    int datum = datum_at(path);
-    if (datum != NOBODY) return fact_at(&world.data[datum], view)->word != 0;
-    return node_at(name_in(path), view) != NULL;
-}
-
 /* By the ACL: a sync or the end of a watch needs no right, and what is read has to be there. */
 static bool may_be_refused(const struct zkl_rpc *rpc, zxid view) {
+    int datum = datum_at(rpc->path);
     switch (rpc->kind) {
-    case ZKL_RPC_GET: return is_there(rpc->path, view);
+    case ZKL_RPC_GET:
+        if (datum != NOBODY) return fact_at(&world.data[datum], view)->word != 0;
+        return node_at(name_in(rpc->path), view) != NULL;
     case ZKL_RPC_LIST: return line_at(rpc->path) == FOLDER || path_at(view);
     case ZKL_RPC_WRITE:
     case ZKL_RPC_MULTI: return true;
@@ -623,15 +607,12 @@ static bool may_be_refused(const struct zkl_rpc *rpc, zxid view) {
     return false;
 }
 
-static bool is_refused(const struct zkl_rpc *rpc, zxid view) {
-    return world.setting.refusals && may_be_refused(rpc, view) && choose(12) == 11;
-}
-
 /* One that carries out writes answers only when it has seen them itself. */
 static bool carry_out(const struct client *client, int server, struct item *item) {
     const struct zkl_rpc *rpc = &item->rpc;
     if (request_waits(server, item)) return false;
-    item->error = is_refused(rpc, world.servers[server].seen) ? ZKL_ERROR_NO_AUTH : ZKL_ERROR_NONE;
+    bool risks = world.setting.refusals && may_be_refused(rpc, world.servers[server].seen);
+    item->error = risks && choose(12) == 11 ? ZKL_ERROR_NO_AUTH : ZKL_ERROR_NONE;
     if (item->error != ZKL_ERROR_NONE) {
         item->refused = rpc->count > 1 ? choose((unsigned)rpc->count) : 0;
         return true;
