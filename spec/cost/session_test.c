@@ -222,149 +222,134 @@ static void hand_over(size_t count) {
     CHECK(zkl_request_done(requests[first]) && zkl_request_code(requests[first]) == ZKL_OK);
 }
 
-static uint64_t of_hand_overs(size_t count) {
-    open_session();
+/* --- what is counted of so many ----------------------------------------------------------- */
+
+static void come(size_t count) {
     queue(ZKL_MUTEX, count, ZKL_NEVER);
-    blocks = 0;
-    for (int i = 0; i < HAND_OVERS; i++) hand_over(count);
-    uint64_t each = blocks / HAND_OVERS;
-    close_session(count);
-    return each;
 }
 
-/* The same while another session wants the lock, too: each turn ends, and the next has a node. */
-static uint64_t of_turns(size_t count) {
-    open_session();
-    queue(ZKL_MUTEX, count, ZKL_NEVER);
+static void come_and_another(size_t count) {
+    come(count);
     other_comes();
-    int made = server.made;
-    blocks = 0;
+}
+
+static void come_for_a_second(size_t count) {
+    queue(ZKL_MUTEX, count, ZKL_SECOND);
+    at(now + ZKL_SECOND);
+}
+
+static void come_unfair_for_a_second(size_t count) {
+    queue(ZKL_UNFAIR, count, ZKL_SECOND);
+    at(now + ZKL_SECOND);
+}
+
+static void come_without_a_connection(size_t count) {
+    zkl_session_suspended(session);
+    for (size_t i = 0; i < count; i++) requests[i] = acquire(ZKL_MUTEX, i, ZKL_NEVER);
+}
+
+static void hand_over_all(size_t count) {
     for (int i = 0; i < HAND_OVERS; i++) hand_over(count);
-    uint64_t each = blocks / HAND_OVERS;
+}
+
+/* Each turn ends, and the next has a node. */
+static void hand_over_in_turns(size_t count) {
+    int made = server.made;
+    hand_over_all(count);
+    uint64_t handed_over = blocks;
     CHECK(server.made - made >= 2 * (TURNS - 1));
     delete_node(other);
-    close_session(count);
-    return each;
+    blocks = handed_over;
 }
 
 /* Somebody writes into the node that they share. */
-static uint64_t of_events(size_t count) {
-    int at = 0;
-    open_session();
-    queue(ZKL_MUTEX, count, ZKL_NEVER);
-    while (at + 1 < NODES && !server.nodes[at][0]) at++;
-    blocks = 0;
+static void hear(size_t count) {
+    int node = 0;
+    (void)count;
+    while (node + 1 < NODES && !server.nodes[node][0]) node++;
     for (int i = 0; i < HAND_OVERS; i++) {
-        zkl_session_event(session, ZKL_NODE_CHANGED, server.nodes[at]);
+        zkl_session_event(session, ZKL_NODE_CHANGED, server.nodes[node]);
         serve();
     }
-    uint64_t each = blocks / HAND_OVERS;
-    take_events();
-    close_session(count);
-    return each;
 }
 
-static uint64_t of_queueing(size_t count) {
-    open_session();
-    blocks = 0;
-    queue(ZKL_MUTEX, count, ZKL_NEVER);
-    uint64_t each = blocks / count;
-    close_session(count);
-    return each;
-}
-
-static uint64_t of_closing(size_t count) {
-    open_session();
-    queue(ZKL_MUTEX, count, ZKL_NEVER);
-    blocks = 0;
-    close_session(count);
-    return blocks / count;
-}
-
-static uint64_t of_timeouts_of(enum zkl_kind kind, size_t count) {
-    open_session();
-    queue(kind, count, ZKL_SECOND);
-    at(now + ZKL_SECOND);
-    blocks = 0;
+static void time_out(size_t count) {
     zkl_session_tick(session);
-    uint64_t each = blocks / count;
+    uint64_t ticked = blocks;
     for (size_t i = 1; i < count; i++) CHECK(zkl_request_code(requests[i]) == ZKL_TIMEOUT);
-    close_session(count);
-    return each;
+    blocks = ticked; /* the check does not count */
 }
 
-static uint64_t of_timeouts(size_t count) {
-    return of_timeouts_of(ZKL_MUTEX, count);
-}
-
-static uint64_t of_unfair_timeouts(size_t count) {
-    return of_timeouts_of(ZKL_UNFAIR, count);
-}
-
-/* They came while there was no connection: with it each is told its place. */
-static uint64_t of_reconnecting(size_t count) {
-    open_session();
-    zkl_session_suspended(session);
-    for (size_t i = 0; i < count; i++) requests[i] = acquire(ZKL_MUTEX, i, ZKL_NEVER);
-    blocks = 0;
+/* With the connection each is told its place. */
+static void connect(size_t count) {
+    (void)count;
     zkl_session_connected(session, ID, TIMEOUT);
     serve();
-    uint64_t each = blocks / count;
-    take_events();
-    close_session(count);
-    return each;
 }
 
-static uint64_t of_expiring(size_t count) {
-    open_session();
-    queue(ZKL_MUTEX, count, ZKL_NEVER);
-    blocks = 0;
+static void expire(size_t count) {
+    (void)count;
     zkl_session_expired(session);
-    uint64_t each = blocks / count;
-    close_session(count);
-    return each;
 }
+
+static const struct step {
+    const char *name;
+    void (*prepare)(size_t count); /* NULL: nothing */
+    void (*run)(size_t count);
+    size_t times; /* 0: once for each that waits */
+} hand_overs = {"hand-over", come, hand_over_all, HAND_OVERS},
+  turns = {"turns", come_and_another, hand_over_in_turns, HAND_OVERS},
+  events = {"event", come, hear, HAND_OVERS}, queueing = {"acquire", NULL, come, 0},
+  timeouts = {"timeout", come_for_a_second, time_out, 0},
+  unfair_timeouts = {"timeout, unfair", come_unfair_for_a_second, time_out, 0},
+  expiry = {"expiry", come, expire, 0}, closing = {"close", come, close_session, 0},
+  reconnecting = {"reconnect", come_without_a_connection, connect, 0};
 
 /* --- the same for few and for many ------------------------------------------------------- */
 
-static uint64_t counted(const char *what, uint64_t (*of)(size_t count), size_t count) {
-    uint64_t each = of(count);
-    printf("%-16s %6zu  %5" PRIu64 " blocks each\n", what, count, each);
+static uint64_t counted(const struct step *step, size_t count) {
+    open_session();
+    if (step->prepare) step->prepare(count);
+    blocks = 0;
+    step->run(count);
+    uint64_t each = blocks / (step->times ? step->times : count);
+    if (step->run != close_session) close_session(count);
+    printf("%-16s %6zu  %5" PRIu64 " blocks each\n", step->name, count, each);
     return each;
 }
 
 /* A tenth more is allowed. After more than that, to queue as many as are left may take too long. */
-static void check_same(const char *what, uint64_t (*of)(size_t count), size_t few, size_t most) {
+static void check_same(const struct step *step, size_t few, size_t most) {
     static bool too_much;
-    uint64_t of_few = too_much ? 0 : counted(what, of, few);
+    uint64_t of_few = too_much ? 0 : counted(step, few);
     for (size_t count = 100 * few; count <= most && !too_much; count *= 100) {
-        too_much = counted(what, of, count) > of_few + of_few / 10;
-        CHECK_CASE("%s of %zu", what, count);
+        too_much = counted(step, count) > of_few + of_few / 10;
+        CHECK_CASE("%s of %zu", step->name, count);
         CHECK(!too_much);
     }
 }
 
 int main(void) {
     TEST("a hand-over takes as much with 100 000 waiters as with ten") {
-        check_same("hand-over", of_hand_overs, 10, MOST);
+        check_same(&hand_overs, 10, MOST);
     }
     TEST("so does one that ends a turn") {
-        check_same("turns", of_turns, 10, MOST);
+        check_same(&turns, 10, MOST);
     }
     TEST("so does an event of the node that they share") {
-        check_same("event", of_events, 10, MOST);
+        check_same(&events, 10, MOST);
     }
     TEST("to wait for a turn takes as much behind 100 000 waiters as behind ten") {
-        check_same("acquire", of_queueing, 10, MOST);
+        check_same(&queueing, 10, MOST);
     }
     TEST("so do the ends of their waits") {
-        check_same("timeout", of_timeouts, 10, MOST);
-        check_same("timeout, unfair", of_unfair_timeouts, 50, 5000);
-        check_same("expiry", of_expiring, 10, MOST);
-        check_same("close", of_closing, 10, MOST);
+        check_same(&timeouts, 10, MOST);
+        check_same(&unfair_timeouts, 50, 5000);
+        check_same(&expiry, 10, MOST);
+        check_same(&closing, 10, MOST);
     }
     TEST("so does a connection to those who came without one") {
-        check_same("reconnect", of_reconnecting, 10, MOST);
+        check_same(&reconnecting, 10, MOST);
     }
     return check_report();
 }

@@ -22,9 +22,10 @@ end
 local rows = {} -- { [key] = row }
 
 for _, row in ipairs(left) do
-    local file, fn, decision = row[1], row[2], row[3]
-    assert(row.why, decision)
-    rows[key_of(file, fn, decision, row.condition or decision)] = row
+    local file, fn, text = row[1], row[2], row[3]
+    assert(row[4], text)
+    local decision = text:gsub("`", "")
+    rows[key_of(file, fn, decision, text:match "`(.*)`" or decision)] = row
 end
 
 

@@ -26,11 +26,8 @@ calls["zklock.run"] = function(book)
 end
 
 calls["zklock.sleep"] = function() zklock.sleep(0) end
-
 calls["zklock.driver"] = function() zklock.driver(nil) end
-
 calls["zklock.close_on_signal"] = function() zklock.close_on_signal "USR1" end
-
 calls["zklock.metrics"] = function() zklock.metrics{ job = "storm" } end
 
 
@@ -81,13 +78,9 @@ calls["memory:cut"] = function(book)
 end
 
 calls["memory:heal"] = function(book) book.memory:heal(book.session) end
-
 calls["memory:delay"] = function(book) book.memory:delay(0) end
-
 calls["memory:children"] = function(book) book.memory:children "/" end
-
 calls["memory:expire"] = function(book) book.memory:expire(book.session) end
-
 calls["memory:reset"] = function(book) book.memory:reset() end
 
 
@@ -98,9 +91,7 @@ for _, name in ipairs{ "state", "id", "timeout", "fd", "dispatch", "stats", "int
 end
 
 calls["session:mutex"] = function(book) book.session:mutex("/a", { data = "text" }) end
-
 calls["session:rwlock"] = function(book) book.session:rwlock("/b", { data = "text" }) end
-
 calls["session:semaphore"] = function(book) book.session:semaphore("/c", 2) end
 
 calls["session:multi"] = function(book)
@@ -113,41 +104,29 @@ calls["session:locked"] = function(book)
 end
 
 calls["session:set_hosts"] = function(book) book.session:set_hosts(book.hosts, 0) end
-
 calls["session:election"] = function(book) book.session:election "/g" end
-
 calls["session:get"] = function(book) book.session:get(book.node, book.patience) end
 
--- The watcher before is stopped.
-calls["session:watch"] = function(book)
+-- Follows a node or folder; book[name] is to stop that, and stops the one before.
+local function follow(book, method, path, hear, name)
     local stopped, stop
-    stop = book.session:watch(book.node, function(data)
+    stop = book.session[method](book.session, path, function(news)
         -- In Lua 5.4 a finalizer may run where a stack grows, also between the last look whether
         -- it was stopped and this call.
-        if stopped and rawget(_G, "jit") then book.problem = "a watcher that was stopped" end
-        book.seen(data)
+        if stopped and rawget(_G, "jit") then book.problem = method .. " called when stopped" end
+        hear(news)
     end)
-    local before = book.stop
-    function book.stop()
+    local before = book[name]
+    book[name] = function()
         stopped = true
         if stop then stop() end
     end
     before()
 end
 
--- The one before is stopped.
+calls["session:watch"] = function(book) follow(book, "watch", book.node, book.seen, "stop") end
 calls["session:members"] = function(book)
-    local stopped, stop
-    stop = book.session:members("/members", function(list)
-        if stopped and rawget(_G, "jit") then book.problem = "members that were stopped" end
-        book.list(list)
-    end)
-    local before = book.stop_members
-    function book.stop_members()
-        stopped = true
-        if stop then stop() end
-    end
-    before()
+    follow(book, "members", "/members", book.list, "stop_members")
 end
 
 -- A name of its own each time: one that was joined under in a finalizer is a conflict.
@@ -172,7 +151,6 @@ calls["session:join, dropped"] = function(book)
 end
 
 calls["session:release_all"] = function(book) book.session:release_all "another" end
-
 calls["session:close"] = function(book) book.session:close() end
 
 
@@ -194,13 +172,9 @@ calls["lock:combine"] = function(book)
 end
 
 calls["lock:queue"] = function(book) book.lock:queue(book.patience) end
-
 calls["lock:revoke"] = function(book) book.lock:revoke(book.patience) end
-
 calls["lock:condition"] = function(book) book.lock:condition "full" end
-
 calls["rwlock:read"] = function(book) book.rwlock:read():with(0, function() end) end
-
 calls["rwlock:write"] = function(book) book.rwlock:write():with(0, function() end) end
 
 
@@ -211,7 +185,6 @@ for _, name in ipairs{ "token_string", "state", "held", "remaining" } do
 end
 
 calls["lease:expire"] = function(book) book.lease:expire(60) end
-
 calls["lease:check"] = function(book) book.lease:check(book.patience) end
 
 for _, name in ipairs{ "on_lost", "on_revoke" } do

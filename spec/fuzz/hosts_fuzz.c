@@ -24,7 +24,6 @@
 #include "zookeeper/internal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-int luaopen_zklock_core(lua_State *L);
 int __wrap_getaddrinfo(const char *host, const char *port, const struct addrinfo *hints,
                        struct addrinfo **found);
 void __wrap_freeaddrinfo(struct addrinfo *found);
@@ -177,18 +176,9 @@ static void check_split(const char *text, size_t size, const char *hosts, const 
     else require(front == size || (front + 1 == size && text[front] == '/'));
 }
 
-static lua_State *start(void) {
-    lua_State *L = lua_with_lines("return 0");
-    luaL_requiref(L, "zklock.core", luaopen_zklock_core, 0);
-    lua_settop(L, 0);
-    if (!luaL_dostring(L, "return require('zklock.hosts').split")) return L;
-    fprintf(stderr, "%s\n", lua_tostring(L, -1));
-    abort();
-}
-
 static void connect_string(const char *text, size_t size) {
     static lua_State *L;
-    if (!L) L = start();
+    if (!L) L = lua_with_lines("return require('zklock.hosts').split");
     lua_pushvalue(L, 1);
     lua_pushlstring(L, text, size);
     if (lua_pcall(L, 1, 1, 0) != LUA_OK) {
@@ -204,10 +194,9 @@ static void connect_string(const char *text, size_t size) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    char *text = malloc(size + 1);
+    char *text = calloc(1, size + 1);
     if (!text) return 0;
     if (size) memcpy(text, data, size);
-    text[size] = '\0';
     connect_string(text, size);
     resolve(text, "/shop", false);
     free(text);

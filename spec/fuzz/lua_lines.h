@@ -5,8 +5,8 @@
  *
  *   lua_State *L = lua_with_lines("return require('zklock.hosts').split");
  *
- * gives a state with all libraries, the tree's lua/ in its path, and the chunk's value at
- * index 1. Run from the top of the tree.
+ * gives a state with all libraries, zklock.core, the tree's lua/ in its path, and the chunk's value
+ * at index 1. Run from the top of the tree.
  *
  * Lua gets its memory from a block of its own. So what a run takes from malloc is our C's,
  * and a run that takes more than it frees is a leak: libFuzzer then asks the leak checker.
@@ -82,10 +82,14 @@ static inline void lua_count_line(lua_State *L, lua_Debug *here) {
     if (*counter < UINT8_MAX) ++*counter;
 }
 
+int luaopen_zklock_core(lua_State *L);
+
 static inline lua_State *lua_with_lines(const char *chunk) {
     lua_State *L = lua_newstate(lua_allocate, NULL);
     if (!L) abort();
     luaL_openlibs(L);
+    luaL_requiref(L, "zklock.core", luaopen_zklock_core, 0);
+    lua_settop(L, 0);
     if (luaL_dostring(L, "package.path = 'lua/?.lua;lua/?/init.lua'") || luaL_dostring(L, chunk)) {
         fprintf(stderr, "%s\n", lua_tostring(L, -1));
         abort();

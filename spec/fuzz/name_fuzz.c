@@ -51,10 +51,9 @@ static void round_trip(const uint8_t *data) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    char *text = malloc(size + 1);
+    char *text = calloc(1, size + 1);
     if (!text) return 0;
     if (size) memcpy(text, data, size);
-    text[size] = '\0';
     parse(text);
     free(text);
     if (size >= 21) round_trip(data);

@@ -19,7 +19,6 @@
 #include "lua_lines.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-int luaopen_zklock_core(lua_State *L);
 
 static struct {
     const uint8_t *data;
@@ -167,16 +166,10 @@ static int to_time(lua_State *L) {
 }
 
 static lua_State *start(void) {
-    lua_State *L = lua_with_lines("return 0");
-    luaL_requiref(L, "zklock.core", luaopen_zklock_core, 0);
-    lua_settop(L, 0);
+    lua_State *L = lua_with_lines("return assert(loadfile 'spec/fuzz/options_judge.lua')");
     lua_pushcfunction(L, to_time);
-    if (luaL_loadfile(L, "spec/fuzz/options_judge.lua") == LUA_OK) {
-        lua_insert(L, 1);
-        if (lua_pcall(L, 1, 1, 0) == LUA_OK) return L;
-    }
-    fprintf(stderr, "%s\n", lua_tostring(L, -1));
-    abort();
+    lua_call(L, 1, 1);
+    return L;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -286,19 +286,24 @@ int zoo_state(zhandle_t *handle) {
     return handle->connected ? ZOO_CONNECTED_STATE : ZOO_CONNECTING_STATE;
 }
 
+/* The watcher of the client is one and the same. */
+static bool watches(watcher_fn watcher, void *context) {
+    if (!watcher) return false;
+    w.watcher = watcher;
+    w.watcher_context = context;
+    return true;
+}
+
 int zoo_awget(zhandle_t *handle, const char *path, watcher_fn watcher, void *context,
               data_completion_t completion, const void *data) {
-    if (watcher) {
-        w.watcher = watcher;
-        w.watcher_context = context;
-    }
-    return ask(handle, DATA, path,
-               (struct asked){.tell.data = completion, .about = data, .watches = watcher != NULL});
+    struct asked asked = {.tell.data = completion, .about = data};
+    asked.watches = watches(watcher, context);
+    return ask(handle, DATA, path, asked);
 }
 
 int zoo_awexists(zhandle_t *handle, const char *path, watcher_fn watcher, void *context,
                  stat_completion_t completion, const void *data) {
-    w.watcher = watcher;
+    w.watcher = watcher; /* without a watcher the next event crashes */
     w.watcher_context = context;
     return ask(handle, STAT, path,
                (struct asked){.tell.stat = completion, .about = data, .watches = true});
@@ -306,13 +311,9 @@ int zoo_awexists(zhandle_t *handle, const char *path, watcher_fn watcher, void *
 
 int zoo_awget_children(zhandle_t *handle, const char *path, watcher_fn watcher, void *context,
                        strings_completion_t completion, const void *data) {
-    if (watcher) {
-        w.watcher = watcher;
-        w.watcher_context = context;
-    }
-    return ask(
-        handle, STRINGS, path,
-        (struct asked){.tell.strings = completion, .about = data, .watches = watcher != NULL});
+    struct asked asked = {.tell.strings = completion, .about = data};
+    asked.watches = watches(watcher, context);
+    return ask(handle, STRINGS, path, asked);
 }
 
 int zoo_async(zhandle_t *handle, const char *path, string_completion_t completion,
@@ -390,18 +391,9 @@ static struct Stat pick_stat(void) {
     return stat;
 }
 
-/* Text of its own, of just its size; NULL: none. */
-static char *text_of(const char *text, size_t size) {
-    char *copy = malloc(size + 1);
-    require(copy != NULL);
-    memcpy(copy, text, size);
-    copy[size] = '\0';
-    return copy;
-}
-
 static char *spoilt(const char *text) {
     static const char bytes[] = "/\n\1\x7f\xff-x09";
-    char *copy = text_of(text, strlen(text));
+    char *copy = strdup(text);
     if (*copy) copy[byte() % strlen(copy)] = bytes[byte() % (sizeof bytes - 1)];
     return copy;
 }
@@ -415,14 +407,15 @@ static char *lengthened(const char *text) {
     return copy;
 }
 
+/* Text of its own, of just its size; NULL: none. */
 static char *odd_text(const char *true_one) {
     switch (byte() % 6) {
     case 0: return NULL;
-    case 1: return text_of("", 0);
+    case 1: return strdup("");
     case 2: return spoilt(true_one);
     case 3: return lengthened(true_one);
-    case 4: return text_of(strangers[0], strlen(strangers[0]));
-    default: return text_of(true_one, byte() % (strlen(true_one) + 1));
+    case 4: return strdup(strangers[0]);
+    default: return strndup(true_one, byte() % (strlen(true_one) + 1));
     }
 }
 
@@ -430,7 +423,7 @@ static void remember(const char *path) {
     const char *slash = strrchr(path, '/');
     free(w.names[NAMES - 1]);
     memmove(w.names + 1, w.names, (NAMES - 1) * sizeof *w.names);
-    w.names[0] = text_of(slash ? slash + 1 : path, strlen(slash ? slash + 1 : path));
+    w.names[0] = strdup(slash ? slash + 1 : path);
 }
 
 static char *pick_path(const char *asked, bool sequential) {
@@ -440,7 +433,7 @@ static char *pick_path(const char *asked, bool sequential) {
     if (sequential) snprintf(path, sizeof path, "%s%010d", asked, number);
     else snprintf(path, sizeof path, "%s", asked);
     remember(path);
-    return byte() < 200 ? text_of(path, strlen(path)) : odd_text(path);
+    return byte() < 200 ? strdup(path) : odd_text(path);
 }
 
 static char *pick_name(void) {
@@ -448,7 +441,7 @@ static char *pick_name(void) {
     const char *known = w.names[from % NAMES];
     if (!known || from % 4 == 0)
         known = strangers[from / 4 % (sizeof strangers / sizeof *strangers)];
-    return byte() < 230 ? text_of(known, strlen(known)) : odd_text(known);
+    return byte() < 230 ? strdup(known) : odd_text(known);
 }
 
 static struct String_vector pick_names(void) {
@@ -516,7 +509,7 @@ static void tell_results(const struct asked *asked, int rc) {
 static void watch(const char *path) {
     for (int i = 0; i < WATCHED; i++) {
         if (w.watched[i] && strcmp(w.watched[i], path) != 0) continue;
-        if (!w.watched[i]) w.watched[i] = text_of(path, strlen(path));
+        if (!w.watched[i]) w.watched[i] = strdup(path);
         return;
     }
 }
@@ -746,8 +739,7 @@ static void move(void) {
     case 5: happen(); break;
     case 6: pass_time((byte() % 16) * ZKL_SECOND / 8); break;
     case 7:
-        if (byte() % 4) break;
-        lose_connection();
+        if (byte() % 4 == 0) lose_connection();
         break;
     case 8: connect_again(byte() % 8); break;
     default: answer(); break;

@@ -68,10 +68,7 @@ local function rule_of_paths(name, text, field, check)
     rule(name, text, function(m, report)
         local by_path = {}
         for _, claim in ipairs(in_order(m.claims, field)) do
-            if not claim.second then
-                by_path[claim.path] = by_path[claim.path] or {}
-                table.insert(by_path[claim.path], claim)
-            end
+            if not claim.second then model.put(by_path, claim.path, claim) end
         end
         for _, grants in pairs(by_path) do check(m, report, grants) end
     end)

@@ -9,85 +9,68 @@ local WIDTH = 26
 
 -- --- counting -------------------------------------------------------------------------
 
+-- A count to which nothing was added is 0.
+local function new_counts()
+    return setmetatable({}, { __index = function() return 0 end })
+end
+
+
+local function add(counts, name, number)
+    counts[name] = counts[name] + (number or 1)
+end
+
+
 local function count_grant(claim, counts)
-    counts.grants = counts.grants + 1
-    counts.granted[claim.kind] = (counts.granted[claim.kind] or 0) + 1
-    if claim.node and claim.node.shared then counts.downgrades = counts.downgrades + 1 end
+    add(counts, "grants")
+    add(counts.granted, claim.kind)
+    if claim.node and claim.node.shared then add(counts, "downgrades") end
 end
 
 
-local function count_outcomes(m, counts)
-    for _, claim in ipairs(m.claims) do
-        if claim.after then
-            counts.condition = counts.condition + 1
-            if claim.granted then counts.returns = counts.returns + 1 end
-        end
-        if claim.second then counts.reentries = counts.reentries + 1
-        elseif claim.granted then count_grant(claim, counts) end
-        if claim.failed then
-            counts.failures[claim.code] = (counts.failures[claim.code] or 0) + 1
-        end
-        if claim.granted and claim.noticed and claim.noticed <= claim.given_up then
-            counts.losses = counts.losses + 1
-        end
-        counts.reads = counts.reads + #claim.reads
+local function count_claim(claim, counts)
+    add(counts, "reads", #claim.reads)
+    if claim.after then add(counts, "condition") end
+    if claim.after and claim.granted then add(counts, "returns") end
+    if claim.second then
+        add(counts, "reentries")
+    elseif claim.granted then
+        count_grant(claim, counts)
     end
-    for _, write in ipairs(m.writes) do
-        local name = write.accepted and "writes" or "fenced"
-        counts[name] = counts[name] + 1
-    end
+    if claim.failed then add(counts.failures, claim.code) end
+    local noticed = claim.granted and claim.noticed
+    if noticed and noticed <= claim.given_up then add(counts, "losses") end
 end
 
 
-local function count_turns(m, counts)
-    for _, turn in ipairs(turns.of(m)) do
-        counts.turns = counts.turns + 1
-        counts.handed = counts.handed + #turn.grants - 1
+-- Turns, and nodes that may be kept, with their grants.
+local function count_nodes(m, counts)
+    for _, turn in ipairs((turns.of(m))) do
+        add(counts, "turns")
+        add(counts, "handed", #turn.grants - 1)
         counts.longest = math.max(counts.longest, #turn.grants)
     end
-end
-
-
-local function count_kept(m, counts)
-    for _, node in ipairs((turns.of(m, "keep"))) do
-        local stayed = #node.grants > 1
-        counts.kept = counts.kept + (stayed and 1 or 0)
-        counts.inherited = counts.inherited + #node.grants - 1
-        if node.node.marked then counts.marked = counts.marked + 1 end
+    for _, kept in ipairs((turns.of(m, "keep"))) do
+        add(counts, "kept", #kept.grants > 1 and 1 or 0)
+        add(counts, "inherited", #kept.grants - 1)
+        add(counts, "marked", kept.node.marked and 1 or 0)
     end
 end
 
 
---- The figures of a report; measures are distributions of seconds.
+--- The figures that rows() tells. Grants, failures and faults are counted by kind, too; measures
+-- are distributions of seconds.
 function figures.count(m, report)
-    local counts = {
-        minutes = (m.finished - m.began) / 60,
-        claims = #m.claims,
-        grants = 0, reentries = 0, losses = 0, writes = 0, fenced = 0, reads = 0,
-        downgrades = 0,
-        turns = 0, longest = 0, -- nodes of turns, and the most grants of one
-        handed = 0, -- grants of a node that another one had before
-        kept = 0, inherited = 0, marked = 0, -- nodes that had several grants, the later ones; words
-        condition = 0, returns = 0, -- waits in conditions, and those that were signalled
-        granted = { mutex = 0, read = 0, write = 0, permit = 0 }, -- grants by kind
-        failures = {},
-        faults = {},
-        processes = 0,
-        explained = #report.explained - report.lost,
-        lost = report.lost, lost_writes = #m.lost,
-        violations = 0,
-        measures = report.measures,
-    }
-    count_outcomes(m, counts)
-    count_turns(m, counts)
-    count_kept(m, counts)
-    for _, fault in ipairs(m.faults) do
-        counts.faults[fault.name] = (counts.faults[fault.name] or 0) + 1
-    end
-    for _ in pairs(m.last) do counts.processes = counts.processes + 1 end
-    for _, each in ipairs(report.rules) do
-        counts.violations = counts.violations + each.violations
-    end
+    local counts = new_counts()
+    counts.minutes, counts.claims = (m.finished - m.began) / 60, #m.claims
+    counts.granted, counts.failures, counts.faults = new_counts(), new_counts(), new_counts()
+    counts.explained, counts.lost = #report.explained - report.lost, report.lost
+    counts.lost_writes, counts.measures = #m.lost, report.measures
+    for _, claim in ipairs(m.claims) do count_claim(claim, counts) end
+    for _, write in ipairs(m.writes) do add(counts, write.accepted and "writes" or "fenced") end
+    count_nodes(m, counts)
+    for _, fault in ipairs(m.faults) do add(counts.faults, fault.name) end
+    for _ in pairs(m.last) do add(counts, "processes") end
+    for _, each in ipairs(report.rules) do add(counts, "violations", each.violations) end
     return counts
 end
 

@@ -73,10 +73,13 @@ end
 
 -- --- the events -----------------------------------------------------------------------
 
-local function put(lists, key, value)
+--- Adds a value to the list of that key; the first one begins it.
+function model.put(lists, key, value)
     lists[key] = lists[key] or {}
     table.insert(lists[key], value)
 end
+
+local put = model.put
 
 
 local take = {

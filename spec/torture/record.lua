@@ -6,6 +6,7 @@
 -- it may have lost it. So an overlap is red although a fault explains it; the verdict is that of
 -- the checker.
 
+local model = require "spec.torture.model"
 local overlaps = require "zklock.seckill.overlaps"
 
 local huge, max, min = math.huge, math.max, math.min
@@ -20,27 +21,26 @@ local function moment(m, at)
 end
 
 
+local function sorted_keys(places)
+    local keys = {}
+    for key in pairs(places) do keys[#keys + 1] = key end
+    table.sort(keys)
+    return keys
+end
+
+
 -- Claims by path: those that have a node of their own, in the order in which they were made.
 local function claims_by_path(m)
-    local paths, by_path = {}, {}
+    local by_path = {}
     for _, claim in ipairs(m.claims) do
-        if not claim.second then
-            if not by_path[claim.path] then
-                by_path[claim.path] = {}
-                paths[#paths + 1] = claim.path
-            end
-            table.insert(by_path[claim.path], claim)
-        end
+        if not claim.second then model.put(by_path, claim.path, claim) end
     end
-    table.sort(paths)
-    return paths, by_path
+    return sorted_keys(by_path), by_path
 end
 
 
 local function places_of(m)
-    local names, index = {}, {}
-    for name in pairs(m.places) do names[#names + 1] = name end
-    table.sort(names)
+    local names, index = sorted_keys(m.places), {}
     for i, name in ipairs(names) do index[name] = i end
     return names, index
 end

@@ -85,20 +85,14 @@ end
 -- write, and that of one which the next holder found there.
 
 function Store:begin(token) files.write(self.file .. ".update", token) end
-
-
 function Store:unfinished() return files.read(self.file .. ".update") end
+function Store:overtake(token) files.write(self.file .. ".overtaken", token) end
+function Store:is_overtaken(token) return files.read(self.file .. ".overtaken") == token end
 
 
 function Store:finish(token)
     if self:unfinished() == token then os.remove(self.file .. ".update") end
 end
-
-
-function Store:overtake(token) files.write(self.file .. ".overtaken", token) end
-
-
-function Store:is_overtaken(token) return files.read(self.file .. ".overtaken") == token end
 
 
 --- Appends an element behind `read`; false if a greater token came before.

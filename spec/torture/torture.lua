@@ -52,15 +52,11 @@ local KEPT_PATH = "/torture/kept" -- its lock is kept
 -- a read-write lock, one of a semaphore; the counter's is of a mutex in two of three seeds.
 local function choose_paths(seed)
     local mutexes, rwlocks = { "/torture/a", "/torture/b" }, { "/torture/rw" }
-    local counters = seed % 3 == 0 and rwlocks or mutexes
-    counters[#counters + 1] = COUNTER_PATH
-    local paths = {}
-    for _, path in ipairs(mutexes) do paths[#paths + 1] = path end
-    for _, path in ipairs(rwlocks) do paths[#paths + 1] = path end
-    paths[#paths + 1] = UNFAIR_PATH
-    paths[#paths + 1] = TURNS_PATH
-    paths[#paths + 1] = KEPT_PATH
-    paths[#paths + 1] = GATE_PATH
+    table.insert(seed % 3 == 0 and rwlocks or mutexes, COUNTER_PATH)
+    local paths, others = {}, { UNFAIR_PATH, TURNS_PATH, KEPT_PATH, GATE_PATH }
+    for _, list in ipairs{ mutexes, rwlocks, others } do
+        for _, path in ipairs(list) do paths[#paths + 1] = path end
+    end
     return paths, mutexes, rwlocks
 end
 

@@ -3,6 +3,7 @@
 -- token counts them.
 
 local intervals = require "spec.torture.intervals"
+local model = require "spec.torture.model"
 
 local huge, max, min = math.huge, math.max, math.min
 
@@ -53,10 +54,8 @@ end
 function turns.lines_of(m)
     local lines = {}
     for _, node in ipairs(m.nodes) do
-        local line = lines[node.path] or {}
-        lines[node.path] = line
-        line[#line + 1] = node
-        node.place_in_line = #line
+        model.put(lines, node.path, node)
+        node.place_in_line = #lines[node.path]
     end
     return lines
 end
@@ -112,9 +111,8 @@ function turns.wanted(m)
     local function key(claim) return claim.process .. " " .. claim.path end
     for _, claim in ipairs(m.claims) do
         if claim.batch then
-            local list = spans[key(claim)] or {}
-            spans[key(claim)] = list
-            list[#list + 1] = { from = claim.invoked, to = min(claim.over, m.finished), what = "" }
+            local span = { from = claim.invoked, to = min(claim.over, m.finished), what = "" }
+            model.put(spans, key(claim), span)
         end
     end
     for each, list in pairs(spans) do wanted[each] = intervals.new(list) end
