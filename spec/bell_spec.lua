@@ -7,11 +7,18 @@ local program = require "spec.fault.program"
 local rig = require "spec.rig"
 
 local server = rig.shared()
+local dial = program.system()
+
+
+-- Something for the inbox of a session: a request that is done.
+local function news_of(session)
+    local request = session.handle:get("/", 5)
+    rig.wait_apart("an answer", function() return request:done() end)
+    return request
+end
 
 
 describe("a session's bell", function()
-    local dial = program.system()
-
     local session, handle, folder
     before_each(function()
         folder = rig.shell("mktemp -d"):match("[^\n]+")
@@ -34,12 +41,7 @@ describe("a session's bell", function()
         return fd
     end
 
-    -- Something for the inbox: a request that is done.
-    local function news()
-        local request = handle:get("/", 5)
-        rig.wait_for("an answer", function() return request:done() end)
-        return request
-    end
+    local function news() return news_of(session) end
 
     it("lies in a folder that is the user's own, and nothing of it stays", function()
         local path = assert(handle:listen())
@@ -131,8 +133,6 @@ end)
 
 
 describe("a session's descriptor", function()
-    local dial = program.system()
-
     local session
     before_each(function()
         session = rig.session(server.hosts)
@@ -140,14 +140,8 @@ describe("a session's descriptor", function()
     end)
     after_each(rig.close_sessions)
 
-    local function news()
-        local request = session.handle:get("/", 5)
-        rig.wait_apart("an answer", function() return request:done() end)
-        return request
-    end
-
     it("tells of what happened before it was asked for", function()
-        local kept = news()
+        local kept = news_of(session)
         assert.equal(1, dial.read(session:fd()))
         assert.is_true(kept:done())
     end)
@@ -156,7 +150,7 @@ describe("a session's descriptor", function()
         local fd = session:fd()
         assert.equal(-1, dial.read(fd))
         core.poll({ session.handle }, 0)
-        local kept = news()
+        local kept = news_of(session)
         assert.equal(1, dial.read(fd))
         assert.is_true(kept:done())
     end)

@@ -6,6 +6,7 @@ local zklock = require "zklock"
 
 local NAME = "faults"
 local HOSTS = "memory:" .. NAME
+local BUN = "/sale/bun" -- a lock's path
 
 local memory, one, two
 local heard -- states that session one told of
@@ -19,14 +20,10 @@ end)
 after_each(rig.close_sessions)
 
 
-local function wait_for_state(session, state)
-    rig.wait_for(state, function() return session:state() == state end)
-end
-
 -- Waits until there are so many nodes in the queue of the lock.
 local function wait_for_line(count)
     rig.wait_for(count .. " in line", function()
-        return #(memory:children("/sale/bun") or {}) == count
+        return #(memory:children(BUN) or {}) == count
     end)
 end
 
@@ -39,21 +36,22 @@ end
 
 describe("a server in memory", function()
     it("is shared by the sessions of one name", function()
-        local lease = rig.hold(one:mutex("/sale/bun"))
-        assert.equal("busy", rig.code_of(two:mutex("/sale/bun"), 0))
+        assert.equal(4, one:timeout())
+        local lease = rig.hold(one:mutex(BUN))
+        assert.equal("busy", rig.code_of(two:mutex(BUN), 0))
         assert.same({ "sale" }, memory:children("/"))
         rig.released(lease)
-        rig.hold(two:mutex("/sale/bun"))
+        rig.hold(two:mutex(BUN))
     end)
 
     it("has nothing in common with one of another name", function()
-        rig.hold(one:mutex("/sale/bun"))
-        rig.hold(rig.session("memory:other"):mutex("/sale/bun"))
+        rig.hold(one:mutex(BUN))
+        rig.hold(rig.session("memory:other"):mutex(BUN))
         assert.same({}, zklock.memory("neither"):children("/"))
     end)
 
     it("goes with its last session, and comes with the first", function()
-        rig.hold(one:mutex("/sale/bun"))
+        rig.hold(one:mutex(BUN))
         one:close()
         assert.same({ "sale" }, memory:children("/"))
         two:close()
@@ -61,15 +59,6 @@ describe("a server in memory", function()
         assert.equal("no_node", (select(3, memory:children("/sale"))))
         one = rig.session(HOSTS)
         assert.same({}, memory:children("/"))
-    end)
-
-    it("hands a lock on when its holder's session is closed", function()
-        rig.hold(one:mutex("/sale/bun"))
-        zklock.run(function()
-            rig.hold(two:mutex("/sale/bun"))
-        end, function()
-            one:close()
-        end)
     end)
 
     it("shows a session a part of the tree, if the part is there", function()
@@ -93,10 +82,6 @@ describe("a server in memory", function()
         stop()
     end)
 
-    it("grants the timeout that is asked for", function()
-        assert.equal(4, one:timeout())
-    end)
-
     it("refuses names that are none, and keeps a host that is called memory", function()
         for _, hosts in ipairs{ "memory:", "memory:-x", "memory:a,b", "memory:a b" } do
             assert.error(function() zklock.connect(hosts) end)
@@ -106,25 +91,16 @@ describe("a server in memory", function()
         local _, _, code = zklock.connect("memory:1", { connect_timeout = 0.2 })
         assert.equal("connection", code)
     end)
-
-    it("is the parent's after a fork: a child program has its own", function()
-        rig.hold(one:mutex("/sale/bun"))
-        local child = rig.child(HOSTS, [[
-            local session = assert(zklock.connect(HOSTS))
-            say(assert(session:mutex("/sale/bun"):acquire(0)):state())
-        ]])
-        assert.equal("held\n", (child:finish()))
-    end)
 end)
 
 
 describe("a session that expires", function()
     it("loses its lease, and opens another session", function()
-        local lease, id = rig.hold(one:mutex("/sale/bun")), one:id()
+        local lease, id = rig.hold(one:mutex(BUN)), one:id()
         assert.is_true(memory:expire(one))
         assert.equal("lost", lease:state())
-        rig.hold(two:mutex("/sale/bun"))
-        wait_for_state(one, "connected")
+        rig.hold(two:mutex(BUN))
+        rig.becomes(one, "connected")
         assert.not_equal(id, one:id())
         assert.equal("connected expired connecting connected", states())
     end)
@@ -135,22 +111,12 @@ describe("a session that expires", function()
         assert.equal("expired", three:state())
         assert.is_false(memory:expire(three))
     end)
-
-    it("ends the wait for a lock", function()
-        rig.hold(two:mutex("/sale/bun"))
-        zklock.run(function()
-            assert.equal("expired", rig.code_of(one:mutex("/sale/bun"), 30))
-        end, function()
-            wait_for_line(2)
-            memory:expire(one)
-        end)
-    end)
 end)
 
 
 describe("a session that is cut off", function()
     it("is suspended at once, and is itself again when that is healed", function()
-        local lease = rig.hold(one:mutex("/sale/bun"))
+        local lease = rig.hold(one:mutex(BUN))
         assert.is_true(memory:cut(one))
         assert.equal("suspended", one:state())
         assert.equal("suspect", lease:state())
@@ -163,14 +129,14 @@ describe("a session that is cut off", function()
     end)
 
     it("expires after its timeout, hears so when healed, and opens another #slow", function()
-        local lease = rig.hold(one:mutex("/sale/bun"))
+        local lease = rig.hold(one:mutex(BUN))
         memory:cut(one)
-        local seconds = rig.timed(function() rig.hold(two:mutex("/sale/bun"), 30) end)
+        local seconds = rig.timed(function() rig.hold(two:mutex(BUN), 30) end)
         assert.is_true(seconds > 3.9)
         assert.equal("suspended", one:state())
         assert.equal("lost", lease:state())
         memory:heal(one)
-        wait_for_state(one, "connected")
+        rig.becomes(one, "connected")
         assert.equal("connected suspended expired connecting connected", states())
     end)
 
@@ -179,26 +145,26 @@ describe("a session that is cut off", function()
         memory:cut(one)
         memory:heal(one)
         zklock.sleep(one:timeout() + 0.2)
-        rig.hold(one:mutex("/sale/bun"))
+        rig.hold(one:mutex(BUN))
         assert.equal(id, one:id())
     end)
 
     it("does not know of an answer that was lost, and finds its node", function()
-        rig.released(rig.hold(one:mutex("/sale/bun"))) -- the parents are there
+        rig.released(rig.hold(one:mutex(BUN))) -- the parents are there
         memory:delay(60)
         zklock.run(function()
-            rig.hold(one:mutex("/sale/bun"), 20)
+            rig.hold(one:mutex(BUN), 20)
         end, function()
             wait_for_line(1)
             memory:cut(one)
             memory:delay(0)
             memory:heal(one)
         end)
-        assert.equal(1, #memory:children("/sale/bun"))
+        assert.equal(1, #memory:children(BUN))
     end)
 
     it("does not know whether a write was carried out whose answer was lost", function()
-        local lease, answer = rig.hold(one:mutex("/sale/bun")), nil
+        local lease, answer = rig.hold(one:mutex(BUN)), nil
         memory:delay(60)
         zklock.run(function()
             answer = { lease:guard{ { "create", "/stock", "1" }, timeout = 20 } }
@@ -214,36 +180,8 @@ describe("a session that is cut off", function()
         assert.equal("1", (one:get("/stock")))
     end)
 
-    it("does not know whether a signal was given whose answer was lost #slow", function()
-        local condition = one:mutex("/sale/bun"):condition("c")
-        local count, answer, nothing = 0, nil, nil
-        zklock.run(function()
-            assert(two:mutex("/sale/bun"):with(function(lease)
-                assert(two:mutex("/sale/bun"):condition("c"):wait(lease, 30))
-                count = count + 1
-            end))
-        end, function()
-            rig.wait_for("the waiter", function()
-                return #(memory:children("/sale/bun-condition-c") or {}) == 1
-            end)
-            local lease = rig.hold(one:mutex("/sale/bun"))
-            local sets = one:stats().sets
-            memory:delay(0.5) -- of the list's answer and the write's
-            zklock.run(function()
-                answer = { condition:signal(lease, 20) }
-            end, function()
-                rig.wait_for("the write", function() return one:stats().sets > sets end)
-                memory:cut(one)
-                memory:delay(0)
-                nothing = { condition:signal(lease, 0) }
-                one:close()
-            end)
-        end)
-        assert.same({ "unknown", "timeout", 1 }, { answer[3], nothing[3], count })
-    end)
-
     it("hears of a change that came meanwhile", function()
-        local lease, value = rig.hold(two:mutex("/sale/bun")), nil
+        local lease, value = rig.hold(two:mutex(BUN)), nil
         assert(lease:guard{ { "create", "/stock", "1" } })
         local stop = assert(one:watch("/stock", function(data) value = data end))
         rig.wait_for("1", function() return value == "1" end)
@@ -256,12 +194,12 @@ describe("a session that is cut off", function()
 
     it("leaves its nodes for its timeout when it is closed meanwhile #slow", function()
         local three = rig.session(HOSTS, { timeout = 60 })
-        rig.hold(three:mutex("/sale/bun"))
+        rig.hold(three:mutex(BUN))
         memory:cut(three)
         three:close()
         one:close()
         two:close()
-        assert.equal(1, #memory:children("/sale/bun"))
+        assert.equal(1, #memory:children(BUN))
         memory:reset()
         assert.same({}, memory:children("/"))
     end)
@@ -271,7 +209,7 @@ end)
 describe("delay", function()
     it("is what each answer takes", function()
         memory:delay(0.2)
-        local seconds = rig.timed(function() rig.hold(one:mutex("/sale/bun")) end)
+        local seconds = rig.timed(function() rig.hold(one:mutex(BUN)) end)
         assert.is_true(seconds >= 0.2)
         memory:delay(0)
     end)
@@ -326,28 +264,20 @@ describe("a session full of nodes", function()
         local filler = rig.used(one:mutex("/" .. ("f"):rep(150 * 1024)))
         local first = rig.hold(lock, { timeout = 5, owner = "first" })
         local creates, codes, third = one:stats().creates, {}, nil
-        local function wait_for_creates(count)
-            rig.wait_for(count .. " creates", function()
-                return one:stats().creates == creates + count
-            end)
-        end
-        local function wait_for_waits(count)
-            rig.wait_for(count .. " waits", function() return one:stats().waits == count end)
-        end
         memory:delay(1)
         zklock.run(function()
             codes.second = rig.code_of(lock, { timeout = 60, owner = "second" })
         end, function()
-            wait_for_waits(1)
+            rig.waiting(one, 1)
             assert(two:mutex(path):revoke()) -- ends the turn: the second makes a node
-            wait_for_creates(1)
+            rig.counts(one, { creates = creates + 1 })
             third = rig.keep(lock:acquire{ timeout = 60, owner = "third" })
         end, function()
-            wait_for_waits(2)
+            rig.waiting(one, 2)
             codes.large = rig.code_of(one:mutex("/" .. ("y"):rep(250 * 1024)), 0)
             rig.hold(filler, { timeout = 60, owner = "filler" })
         end, function()
-            wait_for_creates(2)
+            rig.counts(one, { creates = creates + 2 })
             assert.equal(1, one:interrupt("second"))
             assert.equal(creates + 2, one:stats().creates)
             memory:delay(0)
@@ -396,9 +326,9 @@ end)
 
 describe("reset", function()
     it("ends every session and empties the tree, also while one waits", function()
-        local lease = rig.hold(one:mutex("/sale/bun"))
+        local lease = rig.hold(one:mutex(BUN))
         zklock.run(function()
-            assert.equal("expired", rig.code_of(two:mutex("/sale/bun"), 30))
+            assert.equal("expired", rig.code_of(two:mutex(BUN), 30))
         end, function()
             wait_for_line(2)
             memory:delay(60)
@@ -406,8 +336,8 @@ describe("reset", function()
             assert.same({}, memory:children("/"))
             assert.equal("lost", lease:state())
         end)
-        wait_for_state(one, "connected")
-        rig.hold(one:mutex("/sale/bun"))
+        rig.becomes(one, "connected")
+        rig.hold(one:mutex(BUN))
     end)
 
     it("of what is not there is nothing", function()
@@ -437,7 +367,7 @@ describe("a fault", function()
         local function sell(session)
             return function()
                 while core.now() < deadline do
-                    local lease = session:mutex("/sale/bun"):acquire(20)
+                    local lease = session:mutex(BUN):acquire(20)
                     if lease then
                         sold = sold + 1
                         lease:release()
@@ -459,7 +389,7 @@ describe("a fault", function()
         end)
         assert.is_true(sold > 0)
         rig.at_rest(one, two)
-        rig.hold(one:mutex("/sale/bun"))
+        rig.hold(one:mutex(BUN))
     end)
 end)
 

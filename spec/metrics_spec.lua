@@ -10,10 +10,11 @@ local hold, wait_for = rig.hold, rig.wait_for
 after_each(rig.close_sessions)
 
 
--- What on_event was told, without what differs from run to run.
-local function recorder()
+-- A session, and the list of what its on_event is told.
+local function recorded(hosts)
     local events = {}
-    return events, function(event) events[#events + 1] = event end
+    local function record(event) events[#events + 1] = event end
+    return rig.session(hosts or server.hosts, { on_event = record }), events
 end
 
 
@@ -82,22 +83,28 @@ describe("stats()", function()
         assert.equal("busy", rig.code_of(lock, 0))
         assert.equal("timeout", rig.code_of(lock, 0.05))
         lease:release()
-        local outcomes = session:stats().outcomes
-        assert.same({ granted = 1, reentered = 1, busy = 1, timeout = 1, conflict = 1 }, outcomes)
-        assert.equal(1, session:stats().wait.count)
+        local stats = session:stats()
+        assert.same({ granted = 1, reentered = 1, busy = 1, timeout = 1, conflict = 1 },
+                    stats.outcomes)
+        assert.same({ 1, 1, 1 }, { stats.wait.count, stats.grants, stats.timeouts })
     end)
 
-    it("times a hand-over within a process from the release", function()
-        local lock = session:mutex(path)
+    -- The holder gives the lock up, after `seconds`, when `session` waits for it; its stats().
+    local function hand_over(holder, seconds)
         rig.run(2, function(n)
             if n == 2 then server:wait_for_nodes(path, 1) end
-            lock:with(function()
+            local own = n == 1 and holder or session
+            own:mutex(path):with(function()
                 if n == 2 then return end
-                wait_for("the waiter", function() return session:stats().waits == 1 end)
-                zklock.sleep(0.05)
+                rig.counts(session, { waits = 1, in_flight = 0 })
+                zklock.sleep(seconds)
             end)
         end)
-        local stats = session:stats()
+        return session:stats()
+    end
+
+    it("times a hand-over within a process from the release", function()
+        local stats = hand_over(session, 0.05)
         assert.equal(1, stats.hand_over.count)
         assert.is_true(stats.hand_over.max < stats.wait.max)
         assert.is_true(stats.wait.max > 0.05)
@@ -105,17 +112,7 @@ describe("stats()", function()
 
     it("times a hand-over between processes from the news that the node ahead is gone", function()
         local other = rig.session(server.hosts)
-        rig.run(2, function(n)
-            if n == 2 then server:wait_for_nodes(path, 1) end
-            (n == 1 and other or session):mutex(path):with(function()
-                if n == 2 then return end
-                wait_for("the waiter", function()
-                    local stats = session:stats()
-                    return stats.waits == 1 and stats.in_flight == 0
-                end)
-            end)
-        end)
-        assert.equal(1, session:stats().hand_over.count)
+        assert.equal(1, hand_over(other, 0).hand_over.count)
         assert.equal(0, other:stats().hand_over.count)
     end)
 
@@ -123,11 +120,7 @@ describe("stats()", function()
         local lock = session:mutex(path)
         local condition = lock:condition("full")
         rig.run(2, function(n)
-            if n == 2 then
-                wait_for("the waiter", function()
-                    return #server:nodes(path .. "-condition-full") == 1
-                end)
-            end
+            if n == 2 then server:wait_for_nodes(path .. "-condition-full", 1) end
             lock:with(function(lease)
                 if n == 1 then assert(condition:wait(lease, 20)) else condition:signal(lease) end
             end)
@@ -158,22 +151,19 @@ describe("stats()", function()
 end)
 
 
--- A series near its limit, for promtool.
+-- Tests of promtool's, by what they show. A session's paths or watches are near their limit; or
+-- each minute six of a hundred acquires time out, and nine hundred tries find a lock taken.
 local NEAR_LIMIT = [[
-rule_files: [ %s/examples/prometheus/alerts.yml ]
-tests:
   - input_series: [ { series: 'zklock_%s{job="shop"}', values: '%g' } ]
     alert_rule_test:
       - eval_time: 0m
         alertname: LimitIsNear
         exp_alerts: [ { exp_labels: { job: shop } } ]
 ]]
-
-
--- Each minute six of a hundred acquires time out, and nine hundred tries find a lock taken.
-local TRIES_AND_WAITS = [[
-rule_files: [ %s/examples/prometheus/alerts.yml ]
-tests:
+local ALERTS = {
+    ["paths that are near their limit"] = NEAR_LIMIT:format("path_bytes", 524288 * 0.8),
+    ["watches that are near their limit"] = NEAR_LIMIT:format("watch_bytes", 262144 * 0.8),
+    ["waits that time out, beside any number of busy tries"] = [[
   - interval: 1m
     input_series:
       - { series: 'zklock_acquires_total{outcome="granted"}', values: '0+94x10' }
@@ -181,7 +171,8 @@ tests:
       - { series: 'zklock_acquires_total{outcome="busy"}', values: '0+900x10' }
     alert_rule_test:
       - { eval_time: 10m, alertname: WaitsTimeOut, exp_alerts: [ {} ] }
-]]
+]],
+}
 
 
 describe("metrics()", function()
@@ -232,18 +223,6 @@ describe("metrics()", function()
         rig.blames("labels of metrics", function() zklock.metrics("worker") end)
     end)
 
-    it("is what promtool takes for well made, and finds nothing to say about #promtool", function()
-        local session = rig.session(server.hosts)
-        rig.used(session:mutex(rig.path(), { metrics = "stock" }))
-        local file = os.tmpname()
-        local out = assert(io.open(file, "w"))
-        out:write(zklock.metrics{ worker = 0 })
-        out:close()
-        local said = rig.shell("promtool check metrics <%s 2>&1 && echo fine", file)
-        os.remove(file)
-        assert.equal("fine\n", said)
-    end)
-
     it("has alerts, which promtool takes, and which the page explains #promtool", function()
         local rules = "examples/prometheus/alerts.yml"
         assert.matches("SUCCESS: 8 rules", rig.shell("promtool check rules %s 2>&1", rules))
@@ -255,25 +234,16 @@ describe("metrics()", function()
         assert.same({}, wrong)
     end)
 
-    -- A test of promtool's.
-    local function check_alerts(test, ...)
-        local file, folder = os.tmpname(), rig.shell("pwd"):match "[^\n]+"
-        assert(files.write(file, test:format(folder, ...)))
-        local said = rig.shell("promtool test rules %s 2>&1", file)
-        os.remove(file)
-        assert.matches("SUCCESS", said)
+    for what, test in pairs(ALERTS) do
+        it("has an alert for " .. what .. " #promtool", function()
+            local file, folder = os.tmpname(), rig.shell("pwd"):match "[^\n]+"
+            local rules = ("rule_files: [ %s/examples/prometheus/alerts.yml ]\n"):format(folder)
+            assert(files.write(file, rules .. "tests:\n" .. test))
+            local said = rig.shell("promtool test rules %s 2>&1", file)
+            os.remove(file)
+            assert.matches("SUCCESS", said)
+        end)
     end
-
-    it("has an alert for each limit of a session #promtool", function()
-        for metric, limit in pairs{ path_bytes = 524288, watch_bytes = 262144 } do
-            check_alerts(NEAR_LIMIT, metric, limit * 0.8)
-        end
-    end)
-
-    it("has an alert for waits that time out, beside any number of busy tries #promtool",
-       function()
-        check_alerts(TRIES_AND_WAITS)
-    end)
 end)
 
 
@@ -282,16 +252,13 @@ describe("on_event", function()
     before_each(function() path = rig.path() end)
 
     it("tells each step of a lock, with its times", function()
-        local events, record = recorder()
-        local session = rig.session(server.hosts, { on_event = record })
+        local session, events = recorded()
         local lock = session:mutex(path)
         local lease = hold(lock, 5)
-        rig.run(1, function()
-            rig.wait_while(lock, { timeout = 20, owner = "second" }, function()
-                zklock.sleep(0.05)
-                lease:release()
-            end):release()
-        end)
+        rig.wait_while(lock, { timeout = 20, owner = "second" }, function()
+            zklock.sleep(0.05)
+            lease:release()
+        end):release()
         zklock.sleep(0)
         assert.equal("granted queued 2 released granted released", told(events, path))
         local queued, released, granted = events[2], events[3], events[4]
@@ -302,15 +269,14 @@ describe("on_event", function()
     end)
 
     it("tells the date of a step #real", function()
-        local events, record = recorder()
-        hold(rig.session(server.hosts, { on_event = record }):mutex(path), 5)
+        local session, events = recorded()
+        hold(session:mutex(path), 5)
         zklock.sleep(0)
         assert.is_true(math.abs(events[1].time - os.time()) < 60)
     end)
 
     it("tells what Lua does not do by itself: what release_all and a close give up", function()
-        local events, record = recorder()
-        local session = rig.session(server.hosts, { on_event = record })
+        local session, events = recorded()
         hold(session:mutex(path))
         hold(session:mutex(path .. "-kept"))
         session:release_all()
@@ -324,9 +290,8 @@ describe("on_event", function()
     end)
 
     it("tells of an outage, and of a loss, the session's part and the lease's #real", function()
-        local events, record = recorder()
         local memory = zklock.memory("metrics")
-        local session = assert(zklock.connect("memory:metrics", { on_event = record }))
+        local session, events = recorded("memory:metrics")
         local lease = hold(session:mutex(path))
         local function hears(of_lease, of_session)
             wait_for(of_lease .. "; " .. of_session, function()
@@ -342,12 +307,10 @@ describe("on_event", function()
         hears("granted suspect held lost", "reconnected expired")
         assert.equal("lost", lease:state())
         assert.is_nil(events[#events].owner and events[#events - 1].owner)
-        session:close()
     end)
 
     it("tells a holder's process that somebody asked for the lock", function()
-        local events, record = recorder()
-        local session = rig.session(server.hosts, { on_event = record })
+        local session, events = recorded()
         local lease = hold(session:mutex(path))
         lease:on_revoke(function() end)
         wait_for("its watch", function() return session:stats().in_flight == 0 end)
@@ -360,8 +323,7 @@ describe("on_event", function()
     end)
 
     it("tells once that tokens are mixed on a path", function()
-        local events, record = recorder()
-        local session = rig.session(server.hosts, { on_event = record })
+        local session, events = recorded()
         rig.used(session:mutex(path))
         rig.used(session:mutex(path))
         for _ = 1, 2 do
@@ -388,8 +350,7 @@ describe("on_event", function()
     end)
 
     it("counts what nobody came to hear, and keeps no more of it than it may #real", function()
-        local events, record = recorder()
-        local session = rig.session(server.hosts, { on_event = record })
+        local session, events = recorded()
         local lock = session:mutex(path, { keep = 60 })
         rig.used(lock)
         local due = core.now() + 60
@@ -403,8 +364,7 @@ describe("on_event", function()
     end)
 
     it("is given no event of sessions that did not ask", function()
-        local events, record = recorder()
-        rig.session(server.hosts, { on_event = record })
+        local _, events = recorded()
         rig.used(rig.session(server.hosts):mutex(path))
         zklock.sleep(0.01)
         assert.equal("", told(events, path))

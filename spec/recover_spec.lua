@@ -51,20 +51,26 @@ describe("a session that is kept in a folder #server", function()
         return holder
     end
 
-    local function killed(holder)
+    -- A holder that was started, and killed.
+    local function killed_holder(...)
+        local holder = start_holder(...)
         holder:signal("KILL")
         holder:finish()
-        holders[#holders] = nil
-        return holder
+        table.remove(holders)
+    end
+
+    local function still_holds(holder)
+        holder:tell("go on")
+        holder:says("held")
     end
 
     local function connect(options)
         options = options or {}
         options.timeout = options.timeout or SESSION
         options.recover = options.recover or folder
-        return rig.session(options.hosts or server.hosts,
-                           { timeout = options.timeout, recover = options.recover,
-                             grace = options.grace, auth = options.auth })
+        local hosts = options.hosts or server.hosts
+        options.hosts = nil
+        return rig.session(hosts, options)
     end
 
     local function list(of)
@@ -74,8 +80,12 @@ describe("a session that is kept in a folder #server", function()
     end
 
     local function wait_for_recovered(session, count)
-        rig.wait_for("a dead session ended",
-                     function() return session:stats().recovered == count end)
+        rig.counts(session, { recovered = count })
+    end
+
+    -- The server has ended a session, whose id is in hexadecimal digits.
+    local function wait_for_expiry(of, id)
+        rig.wait_for("its end", function() return not of:ask("dump"):find("0x" .. id, 1, true) end)
     end
 
     -- The session was counted before its file goes.
@@ -91,7 +101,7 @@ describe("a session that is kept in a folder #server", function()
     end
 
     it("is ended by the next process that connects with it", function()
-        killed(start_holder())
+        killed_holder()
         assert.equal(1, #list())
         local session = connect()
         local lease = rig.hold(session:mutex(path))
@@ -104,7 +114,7 @@ describe("a session that is kept in a folder #server", function()
         local strict = rig.server{ tick = 2000, environment = "JVMFLAGS='" ..
             "-Dzookeeper.enforce.auth.enabled=true -Dzookeeper.enforce.auth.schemes=digest'" }
         finally(function() strict:stop() end)
-        killed(start_holder(nil, nil, { hosts = strict.hosts, environment = "AUTH=digest:a:b" }))
+        killed_holder(nil, nil, { hosts = strict.hosts, environment = "AUTH=digest:a:b" })
         local session = connect{ hosts = strict.hosts, auth = "digest:a:b" }
         rig.hold(session:mutex(path))
         wait_for_recovered(session, 1)
@@ -113,11 +123,8 @@ describe("a session that is kept in a folder #server", function()
 
     it("is not counted when it had expired already", function()
         local quick = rig.shared()
-        killed(start_holder(nil, nil, { hosts = quick.hosts, environment = "SESSION=0.4" }))
-        local id = list()[1]:match("^0*(%x+)-")
-        rig.wait_for("expired", function()
-            return not quick:ask("dump"):find("0x" .. id, 1, true)
-        end)
+        killed_holder(nil, nil, { hosts = quick.hosts, environment = "SESSION=0.4" })
+        wait_for_expiry(quick, list()[1]:match("^0*(%x+)-"))
         local session = connect{ hosts = quick.hosts, timeout = 0.4 }
         wait_for_files(1)
         assert.equal(0, session:stats().recovered)
@@ -135,55 +142,55 @@ describe("a session that is kept in a folder #server", function()
     it("lives on when its process is merely stopped", function()
         local stopped, other = start_holder(), rig.path()
         stopped:signal("STOP")
-        killed(start_holder(other))
+        killed_holder(other)
         local session = connect()
         wait_for_recovered(session, 1)
         wait_for_files(2)
         stopped:signal("CONT")
-        stopped:tell("go on")
-        stopped:says("held")
+        still_holds(stopped)
     end)
 
-    it("is ended though a forked child, or a command, of its process lives", function()
+    -- A holder whose `source` has `system`; no file of that stays.
+    local function start_forker(source)
         local library = program.library("system")
         local holder = start_holder(nil, ([[
+            local system = assert(package.loadlib(%q, "luaopen_system"))()
+            ]]):format(library) .. source)
+        os.remove(library)
+        return holder
+    end
+
+    it("is ended though a forked child, or a command, of its process lives", function()
+        local holder = start_forker[[
             os.execute("sleep 60 >/dev/null 2>&1 &")
-            local open = assert(package.loadlib(%q, "luaopen_system"))
-            if open().fork(60) == 0 then
+            if system.fork(60) == 0 then
                 os.execute("touch " .. FOLDER .. "/forked")
                 while true do os.execute("sleep 60") end
             end
-            repeat zklock.sleep(0.01) until os.rename(FOLDER .. "/forked", FOLDER .. "/gone")
-            ]]):format(library))
-        os.remove(library)
+            repeat zklock.sleep(0.01) until os.rename(FOLDER .. "/forked", FOLDER .. "/gone")]]
         holder:signal("KILL") -- its child has its descriptors of input and output, too
         holders = {}
         rig.hold(connect():mutex(path))
     end)
 
     it("lives on when a forked child of its process ends", function()
-        local library = program.library("system")
-        local holder = start_holder(nil, ([[
-            local system = assert(package.loadlib(%q, "luaopen_system"))()
+        local holder = start_forker[[
             local child = system.fork(60)
             if child == 0 then system.exit(0) end
             system.wait(child)
             child = system.fork(60)
             if child == 0 then os.exit(0, true) end
-            system.wait(child)]]):format(library))
-        os.remove(library)
-        killed(start_holder(rig.path()))
+            system.wait(child)]]
+        killed_holder(rig.path())
         wait_for_recovered(connect(), 1)
-        holder:tell("go on")
-        holder:says("held")
+        still_holds(holder)
     end)
 
     it("is left alone when the folder was copied", function()
         local holder = start_holder()
         rig.shell("cp -a %s %s-copy", folder, folder)
         is_left_alone(connect{ recover = folder .. "-copy" }, folder .. "-copy")
-        holder:tell("go on")
-        holder:says("held")
+        still_holds(holder)
     end)
 
     for name, change in pairs{
@@ -194,7 +201,7 @@ describe("a session that is kept in a folder #server", function()
         ["says another inode"] = "perl -0pi -e 's/inode /inode 1/' %s/*",
     } do
         it("is left to its timeout when its file " .. name .. ": that one is removed", function()
-            killed(start_holder())
+            killed_holder()
             rig.shell(change:gsub("%%s", folder):gsub("%%", "%%%%"))
             assert.equal(1, #list())
             is_left_alone(connect())
@@ -204,7 +211,7 @@ describe("a session that is kept in a folder #server", function()
     it("is left to its timeout when the hosts are others, or the chroot is", function()
         server:foreign("create /other x")
         for _, hosts in ipairs{ server.hosts .. "/other", server.hosts .. ",127.0.0.1:1" } do
-            killed(start_holder())
+            killed_holder()
             local session = connect{ hosts = hosts }
             is_left_alone(session)
             session:close()
@@ -217,8 +224,7 @@ describe("a session that is kept in a folder #server", function()
             assert(session:stats().recover_error == "No space left on device")]],
             { prefix = "prlimit --fsize=100" })
         assert.same({}, list())
-        holder:tell("go on")
-        holder:says("held")
+        still_holds(holder)
     end)
 
     -- Where this user may mount.
@@ -243,7 +249,7 @@ describe("a session that is kept in a folder #server", function()
     it("is ended once by several that connect at the same time, and none ends another's", function()
         local sessions = {}
         for _ = 1, 5 do
-            killed(start_holder())
+            killed_holder()
             rig.run(4, function()
                 local session = connect()
                 sessions[#sessions + 1] = session
@@ -263,17 +269,17 @@ describe("a session that is kept in a folder #server", function()
     end)
 
     it("is ended not before `grace` has passed", function()
-        killed(start_holder())
+        killed_holder()
         local seconds = rig.timed(function() rig.hold(connect{ grace = 0.5 }:mutex(path)) end)
         assert.is_true(seconds >= 0.5, seconds)
     end)
 
     it("is ended when a server answers again after an outage", function()
         local proxy = rig.proxy_for_test(server.hosts)
-        killed(start_holder(nil, nil, { hosts = proxy.hosts }))
+        killed_holder(nil, nil, { hosts = proxy.hosts })
         local session = connect{ hosts = proxy.hosts, grace = 1 }
         proxy:shut()
-        rig.wait_for("suspended", function() return session:state() == "suspended" end)
+        rig.becomes(session, "suspended")
         zklock.sleep(1.5)
         proxy:pass()
         wait_for_recovered(session, 1)
@@ -281,7 +287,7 @@ describe("a session that is kept in a folder #server", function()
     end)
 
     it("is left to others when the one that waits is closed", function()
-        killed(start_holder())
+        killed_holder()
         local patient = connect{ grace = 60 }
         assert.is_nil((patient:mutex(path):acquire(0.1)))
         patient:close()
@@ -308,9 +314,7 @@ describe("a session that is kept in a folder #server", function()
         local session = connect{ hosts = proxy.hosts, timeout = 0.4 }
         local first = list()[1]
         proxy:command("blackhole")
-        rig.wait_for("the session expired", function()
-            return not quick:ask("dump"):find("0x" .. session:id(), 1, true)
-        end)
+        wait_for_expiry(quick, session:id())
         proxy:command("flow")
         rig.wait_for("another session", function() return session:stats().expiries > 0 end)
         rig.wait_for("its file", function()
@@ -364,19 +368,10 @@ describe("connect with recover", function()
     after_each(rig.close_sessions)
 
     it("refuses a folder whose locks are not known to be whole", function()
-        rig.is_refused("unsupported", "/proc/zklock", zklock.connect(
-            "127.0.0.1:1", { recover = "/proc/zklock" }))
-        rig.is_refused("unsupported", "not on tmpfs, ext4, xfs or btrfs", zklock.connect(
-            "127.0.0.1:1", { recover = "/proc" }))
-        rig.is_refused("unsupported", "/dev/null", zklock.connect(
-            "127.0.0.1:1", { recover = "/dev/null" }))
-    end)
-
-    it("raises for a folder that is no absolute path, and for grace without recover", function()
-        rig.blames("absolute path", function()
-            zklock.connect("127.0.0.1:1", { recover = "run" })
-        end)
-        rig.blames("it needs recover", function() zklock.connect("127.0.0.1:1", { grace = 1 }) end)
+        for folder, why in pairs{ ["/proc/zklock"] = "/proc/zklock", ["/dev/null"] = "/dev/null",
+                                  ["/proc"] = "not on tmpfs, ext4, xfs or btrfs" } do
+            rig.is_refused("unsupported", why, zklock.connect("127.0.0.1:1", { recover = folder }))
+        end
     end)
 
     it("means nothing to a server in memory: its sessions end with the process", function()

@@ -23,39 +23,23 @@ end
 
 
 describe("run", function()
-    --- Runs coroutines that wait for the lock; gives the order in which they had it.
-    local function order_of(count)
-        local order, inside = {}, 0
-        rig.run(count, function(n)
-            local lease = assert(lock:acquire(60))
-            inside = inside + 1
-            assert(inside == 1, "two hold")
-            order[#order + 1] = n
-            if n % 100 == 0 then zklock.sleep(0) end
-            inside = inside - 1
-            lease:release()
+    for where, count in pairs{ ["a path that was used"] = 1000, ["a new path"] = 500 } do
+        it(("gives %d coroutines the lock, once each, in order of arrival (REQ-06), on %s #real")
+           :format(count, where), function()
+            local order, expected, alone = {}, {}, rig.alone()
+            if where == "a path that was used" then rig.used(lock) end
+            rig.run(count, function(n)
+                expected[n] = n
+                assert(lock:with(60, function()
+                    order[#order + 1] = n
+                    alone(0)
+                end))
+            end)
+            assert.same(expected, order)
+            rig.at_rest(session)
+            assert.same({}, lock:queue())
         end)
-        return order
     end
-
-    local function in_order(count)
-        local order = {}
-        for n = 1, count do order[n] = n end
-        return order
-    end
-
-    it("lets 1000 coroutines have the lock, once each, in order of arrival (REQ-06) #real",
-       function()
-        rig.used(lock)
-        assert.same(in_order(1000), order_of(1000))
-        rig.wait_for("nothing left", function() return session:stats().claims == 0 end)
-        assert.same({}, lock:queue())
-    end)
-
-    it("lets them have it in order of arrival also when nobody used the path before #real",
-       function()
-        assert.same(in_order(500), order_of(500))
-    end)
 
     it("gives what the first function gives, nils too, when all have ended", function()
         local last
@@ -67,10 +51,15 @@ describe("run", function()
         assert.equal(0, (give(zklock.run(function() end))))
     end)
 
-    it("hands arguments that are not all functions to the one function", function()
+    it("hands arguments that are not all functions to the one function, in a task, too", function()
         local function pack(...) return { n = select("#", ...), ... } end
-        assert.same({ n = 3, 1, print, nil }, zklock.run(pack, 1, print, nil))
-        assert.same({ n = 1 }, zklock.run(pack, nil))
+        local function check()
+            assert.same({ n = 3, 1, print, nil }, zklock.run(pack, 1, print, nil))
+            assert.same({ n = 1 }, zklock.run(pack, nil))
+            return 4
+        end
+        assert.equal(4, check())
+        assert.equal(4, (zklock.run(check)))
     end)
 
     -- Of 1000 that wait for their turns: stacks, and what there is for each wait.
@@ -188,15 +177,6 @@ describe("run", function()
         end
         rig.run(3, function() assert(nest(4)) end)
         assert.equal(48, sum)
-    end)
-
-    it("inside a task hands arguments in, and is over when nothing had to wait", function()
-        local given = zklock.run(function()
-            return { zklock.run(function(...) return select("#", ...), ... end, 1, nil, nil) }
-        end)
-        assert.equal(3, given[1])
-        assert.equal(1, given[2])
-        assert.equal(4, (zklock.run(function() return zklock.run(function() return 4 end) end)))
     end)
 
     -- A task raises when its others wait, sleep, hold, and run tasks of their own: they end.
@@ -339,20 +319,17 @@ describe("run", function()
                 end)
             end)
             assert.equal("released", inside())
-            assert.is_truthy(assert(lock:acquire(20)):release{ wait = 20 }) -- waits as before
+            rig.used(lock) -- waits as before
         end
     end)
 
     it("raises an error that a started coroutine meets later, too", function()
         local trouble = {}
-        local ok, problem = pcall(zklock.run, function()
+        assert.equal(trouble, rig.raised(zklock.run, function()
             coroutine.wrap(function() zklock.sleep(0.01) error(trouble) end)()
             zklock.sleep(20)
-        end)
-        assert.is_false(ok)
-        assert.equal(trouble, problem)
+        end))
     end)
-
 end)
 
 
@@ -494,18 +471,8 @@ describe("a driver of one's own #real", function()
         assert.equal(session, given[1])
         assert.is_true(given[3] >= before + 30 and given[3] <= core.now() + 30)
         zklock.driver(nil)
-        assert.is_true(lease:release{ wait = 20 })
+        rig.released(lease)
         nothing_left()
-    end)
-
-    it("is told no deadline where there is none", function()
-        local holder = held_by_another()
-        local count, deadline
-        zklock.driver{ wait = function(...) count, deadline = select("#", ...), select(3, ...) end }
-        assert.equal("interrupted", select(3, lock:acquire()))
-        assert.equal(3, count)
-        assert.is_nil(deadline)
-        assert.equal("held", holder:state())
     end)
 
     it("is told by request:on_done(fn): once, with the request, in dispatch", function()
@@ -550,27 +517,33 @@ describe("a driver of one's own #real", function()
 
     it('that returns early ends the wait: "interrupted", after the deadline "timeout"', function()
         local holder = held_by_another()
-        zklock.driver{ wait = function() end }
-        assert.equal("interrupted", select(3, lock:acquire(20)))
-        assert.equal("interrupted", select(3, lock:acquire()))
-        zklock.driver{ wait = function(_, _, deadline) while core.now() < deadline do end end }
-        assert.equal("timeout", select(3, lock:acquire(0.05)))
+        local count, deadline
+        zklock.driver{ wait = function(...) count, deadline = select("#", ...), select(3, ...) end }
+        assert.equal("interrupted", (rig.code_of(lock, 20)))
+        assert.is_number(deadline)
+        assert.equal("interrupted", (rig.code_of(lock)))
+        assert.same({ 3, nil }, { count, deadline })
+        zklock.driver{ wait = function(_, _, by) while core.now() < by do end end }
+        assert.equal("timeout", (rig.code_of(lock, 0.05)))
         zklock.driver(nil)
-        assert.is_true(holder:release{ wait = 20 })
+        rig.released(holder)
         nothing_left()
     end)
 
-    it("that raises ends the wait: the error passes unchanged, nothing is left", function()
-        local holder = held_by_another()
-        local trouble = {}
-        zklock.driver{ wait = function() error(trouble) end }
-        for _, call in ipairs{ lock.acquire, lock.with } do
-            local ok, problem = pcall(call, lock, 5, print)
-            assert.is_false(ok)
-            assert.equal(trouble, problem)
+    -- acquire and with raise `trouble`, unchanged; prepare() runs before each.
+    local function both_raise(of, trouble, prepare)
+        for _, call in ipairs{ of.acquire, of.with } do
+            if prepare then prepare() end
+            assert.equal(trouble, rig.raised(call, of, 5, print))
         end
         zklock.driver(nil)
-        assert.is_true(holder:release{ wait = 20 })
+    end
+
+    it("that raises ends the wait: the error passes unchanged, nothing is left", function()
+        local holder, trouble = held_by_another(), {}
+        zklock.driver{ wait = function() error(trouble) end }
+        both_raise(lock, trouble)
+        rig.released(holder)
         nothing_left()
     end)
 
@@ -582,13 +555,7 @@ describe("a driver of one's own #real", function()
             while not request:done() do of:dispatch() end
             error(trouble)
         end }
-        for _, call in ipairs{ lock.acquire, lock.with } do
-            proxy:command("halfopen")
-            local ok, problem = pcall(call, held_up, 5, print)
-            assert.is_false(ok)
-            assert.equal(trouble, problem)
-        end
-        zklock.driver(nil)
+        both_raise(held_up, trouble, function() proxy:command("halfopen") end)
         server:wait_for_nodes(path, 0)
         nothing_left()
     end)

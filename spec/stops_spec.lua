@@ -1,6 +1,7 @@
 --- Processes that are stopped again and again, as by a container's CPU quota, and processes that
 -- start soon after their machine.
 
+local files = require "spec.files"
 local program = require "spec.fault.program"
 local rig = require "spec.rig"
 local zklock = require "zklock"
@@ -25,25 +26,12 @@ local function in_bursts(stopped, runs, fn)
 end
 
 
-local KINDS = {
-    ["a fifo lock"] = function(session) return session:mutex("/a") end,
-    ["an unfair lock"] = function(session) return session:mutex("/a", { order = "none" }) end,
-    ["a lock by turns"] = function(session) return session:mutex("/a", { order = "turns" }) end,
-    ["a lock that is kept"] = function(session) return session:mutex("/a", { keep = 0.1 }) end,
-    ["a write lock"] = function(session) return session:rwlock("/a"):write() end,
-    ["a permit"] = function(session) return session:semaphore("/a", 2) end,
-    ["a multi-lock"] = function(session)
-        return session:multi{ session:mutex("/a"), session:mutex("/b") }
-    end,
-}
-
-
 describe("a process that is stopped 1 s of every 3 s, with a session timeout of 10 s", function()
-    for name, lock_of in pairs(KINDS) do
+    for kind, make in pairs(rig.kinds) do
         for _, timeout in ipairs{ 0, 5 } do
-            it(("gets %s by acquire(%d)"):format(name, timeout), function()
+            it(("gets %s by acquire(%d)"):format(kind, timeout), function()
                 in_bursts(1, 2, function(session)
-                    local lock = lock_of(session)
+                    local lock = make(session, "/a")
                     for _ = 1, 5 do
                         assert(assert(lock:acquire(timeout)):release{ wait = 10 })
                         zklock.sleep(3.7)
@@ -87,15 +75,9 @@ end)
 
 
 describe("a process that starts soon after its machine", function()
-    local function uptime()
-        local file = assert(io.open("/proc/uptime"))
-        local seconds = file:read("*n")
-        file:close()
-        return seconds
-    end
-
     it("gets a free lock at once, however long its session timeout is #real", function()
-        local timeout = math.min(uptime() * 4.5, 2e6) -- seconds
+        local uptime = files.read("/proc/uptime"):match("%S+") -- seconds
+        local timeout = math.min(uptime * 4.5, 2e6)
         local session = assert(zklock.connect("memory:booted", { timeout = timeout }))
         finally(function() session:close() end)
         assert(session:mutex("/a"):acquire(0)):release()

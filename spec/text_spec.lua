@@ -43,8 +43,6 @@ local places = {
 }
 
 
-
-
 describe("a text that others are shown", function()
     setup(function()
         session = rig.session "memory:texts"

@@ -46,6 +46,11 @@ static inline int create(uint64_t session, enum zkl_node_mode mode, const char *
     return write_one(session, (struct zkl_op){.kind = ZKL_OP_CREATE, .mode = mode, .path = path});
 }
 
+/* The path of the node that it makes, or NULL. */
+static inline const char *made(uint64_t session, enum zkl_node_mode mode, const char *path) {
+    return create(session, mode, path) ? NULL : s.answer.results[0].created;
+}
+
 static inline int set(uint64_t session, const char *path, const char *data, int32_t version) {
     return write_one(session, (struct zkl_op){.kind = ZKL_OP_SET,
                                               .version = version,
@@ -75,6 +80,11 @@ static inline int multi(uint64_t session, const struct zkl_op *ops, size_t count
 #define MULTI(session, ...)                                                                        \
     multi(session, (const struct zkl_op[]){__VA_ARGS__},                                           \
           COUNT(((const struct zkl_op[]){__VA_ARGS__})))
+
+/* How many children a node has. */
+static inline int count_children(const char *path) {
+    return look(0, ZKL_RPC_LIST, path) ? -1 : s.answer.count;
+}
 
 static inline bool is_there(const char *path) {
     return look(0, ZKL_RPC_EXISTS, path) == ZKL_ERROR_NONE;
