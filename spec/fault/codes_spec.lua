@@ -4,7 +4,6 @@
 local fault = require "spec.fault.fault"
 local files = require "spec.files"
 local rig = require "spec.rig"
-local zklock = require "zklock"
 
 local LONG = 60 -- seconds
 local NO_DIGEST = "-Dzookeeper.DigestAuthenticationProvider.enabled=false"
@@ -111,88 +110,57 @@ local function assert_codes(it, lists, strike)
 end
 
 
--- The ways to cut a session off and to end it, by server.
-local servers = {}
+describe("a call that waits while the connection is lost #server #slow", function()
+    local server, proxy
 
-servers["a server in memory"] = {
-    open = function(options)
-        return rig.session("memory:codes", options), rig.session("memory:codes")
-    end,
-    cut = function(session) zklock.memory("codes"):cut(session) end,
-    expire = function(session)
-        local memory = zklock.memory "codes"
-        memory:expire(session)
-        memory:heal(session)
-    end,
-}
+    setup(function() server = rig.server() end)
+    teardown(function() server:stop() end)
+    after_each(rig.close_sessions)
 
-local server, proxy -- of the tests of a real one
-
-servers["a real server #server"] = {
-    open = function(options)
+    -- The objects of a session without a connection.
+    local function cut_off(options)
         local session
         session, proxy = rig.behind_proxy(server.hosts, options)
-        return session, rig.session(server.hosts)
-    end,
-    cut = function(session) fault.suspend(proxy, session) end,
-    expire = function(session)
-        local id = "0x" .. session:id()
-        rig.wait_for("its end", function()
-            return not server:ask("dump"):match("(.-)Connections dump"):find(id, 1, true)
-        end)
-        proxy:command "accept"
-    end,
-}
+        local it = prepared(session, rig.session(server.hosts))
+        fault.suspend(proxy, session)
+        return it
+    end
 
-
-for name, of_server in pairs(servers) do
-    describe("a call that waits while the connection is lost, of " .. name .. " #slow", function()
-        local real = name:find "#server"
-        setup(function() server = real and rig.server() end)
-        teardown(function() if real then server:stop() end end)
-        after_each(rig.close_sessions)
-
-        local function open(options)
-            local session, other = of_server.open(options)
-            local it = prepared(session, other)
-            of_server.cut(session)
-            return it
-        end
-
-        it("says timeout at its deadline", function()
-            local it_has = open{ timeout = LONG }
-            it_has.timeout = 0.3
-            assert_codes(it_has, { timeout = together(calls, lease_calls) })
-        end)
-
-        it("says closed when the session is closed, and so does each call after", function()
-            local it_has = open{ timeout = LONG }
-            assert_codes(it_has, { closed = together(calls, lease_calls, endless) },
-                         function() it_has.session:close() end)
-            assert_codes(it_has, {
-                closed = together(calls, begins), released = lease_calls,
-            })
-        end)
-
-        it("says expired when the session ends, and so does each call after, if it does not " ..
-           "reopen", function()
-            local it_has = open{ timeout = 1, reopen = false }
-            assert_codes(it_has, { expired = together(calls, endless), lost = lease_calls },
-                         function() of_server.expire(it_has.session) end)
-            assert_codes(it_has, { expired = together(calls, begins), lost = lease_calls })
-        end)
-
-        if not real then return end
-
-        it("says auth when the server refuses the credentials, and so does each call after",
-           function()
-            local it_has = open{ timeout = LONG, auth = "digest:a:b" }
-            assert_codes(it_has, { auth = together(calls, endless), lost = questions }, function()
-                files.write(server.dir .. "/jvmflags", NO_DIGEST)
-                server:restart()
-                proxy:command "accept"
-            end)
-            assert_codes(it_has, { auth = together(calls, begins), lost = lease_calls })
-        end)
+    it("says timeout at its deadline", function()
+        local it_has = cut_off{ timeout = LONG }
+        it_has.timeout = 0.3
+        assert_codes(it_has, { timeout = together(calls, lease_calls) })
     end)
-end
+
+    it("says closed when the session is closed, and so does each call after", function()
+        local it_has = cut_off{ timeout = LONG }
+        assert_codes(it_has, { closed = together(calls, lease_calls, endless) },
+                     function() it_has.session:close() end)
+        assert_codes(it_has, {
+            closed = together(calls, begins), released = lease_calls,
+        })
+    end)
+
+    it("says expired when the session ends, and so does each call after, if it does not reopen",
+       function()
+        local it_has = cut_off{ timeout = 1, reopen = false }
+        local id = "0x" .. it_has.session:id()
+        assert_codes(it_has, { expired = together(calls, endless), lost = lease_calls }, function()
+            rig.wait_for("its end", function()
+                return not server:ask("dump"):match("(.-)Connections dump"):find(id, 1, true)
+            end)
+            proxy:command "accept"
+        end)
+        assert_codes(it_has, { expired = together(calls, begins), lost = lease_calls })
+    end)
+
+    it("says auth when the server refuses the credentials, and so does each call after", function()
+        local it_has = cut_off{ timeout = LONG, auth = "digest:a:b" }
+        assert_codes(it_has, { auth = together(calls, endless), lost = questions }, function()
+            files.write(server.dir .. "/jvmflags", NO_DIGEST)
+            server:restart()
+            proxy:command "accept"
+        end)
+        assert_codes(it_has, { auth = together(calls, begins), lost = lease_calls })
+    end)
+end)

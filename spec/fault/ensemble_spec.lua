@@ -8,6 +8,8 @@ local program = require "spec.fault.program"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
+local fails, released = fault.fails, rig.released
+
 local ensemble
 
 local function leader()
@@ -87,10 +89,10 @@ describe("a holder that is cut off together with its server", function()
     end
 
     local function is_suspect_before_another_has_it(n, how, timeout)
-        local path, told, old_leader = rig.path(), {}, leader()
+        local path, old_leader = rig.path(), leader()
         local session = rig.session(ensemble:host(n), { timeout = timeout })
-        local lease = assert(session:mutex(path):acquire(20))
-        lease:on_lost(function(_, state) told[#told + 1] = state end)
+        local lease = rig.hold(session:mutex(path))
+        local told = rig.told(lease)
         local child = program.start(all_but(n), ("local PATH = %q\n"):format(path) .. NEXT,
                                     { input = true, seconds = 120 })
         finally(function() child:tell(nil) end) -- it ends
@@ -116,10 +118,9 @@ describe("a holder that is cut off together with its server", function()
             return session:mutex(path .. "/other"):queue(1) ~= nil
         end, 30)
         assert.equal("lost", lease:state())
-        fault.fails("lost", lease:check(20))
+        fails("lost", lease:check(20))
         child:tell("close")
-        local mine = assert(session:mutex(path):acquire(20))
-        assert.is_true(mine.token > tonumber(token))
+        assert.is_true(rig.hold(session:mutex(path)).token > tonumber(token))
         child:ends()
     end
 
@@ -155,9 +156,8 @@ describe("a holder that may go to another server", function()
     local function keeps_it_when(strike, first)
         local session = rig.session(first .. "," .. ensemble.hosts, { timeout = 40 })
         local lock = session:mutex(rig.path())
-        local lease, told = assert(lock:acquire(20)), {}
-        local id, token = session:id(), lease:token_string()
-        lease:on_lost(function(_, state) told[#told + 1] = state end)
+        local lease = rig.hold(lock)
+        local id, token, told = session:id(), lease:token_string(), rig.told(lease)
         local seen = states_during(session, lease, strike)
         assert.is_nil(seen.lost)
         assert.equal("held", lease:state())
@@ -204,52 +204,42 @@ end)
 
 describe("a line of waiters", function()
     -- Five sessions, of all servers, queue one after the other behind a holder; then
-    -- strike(lease, order, release).
+    -- strike(lease, order), which gives the holder's lease up.
     local function is_granted_in_order(strike)
-        local lock = rig.session(ensemble.hosts, { timeout = 40 }):mutex(rig.path())
-        local leases, order, queued = { [0] = assert(lock:acquire(20)) }, {}, 0
-        local function release(i)
-            local lease = leases[i]
-            leases[i] = nil
-            lease:release()
+        local path, wishes = rig.path(), {}
+        for n, session in ipairs(rig.sessions(6, ensemble.hosts, { timeout = 40 })) do
+            wishes[n] = session:mutex(path)
         end
-        rig.run(5, function(i)
-            local session = rig.session(ensemble.hosts, { timeout = 40 })
-            rig.wait_for("my turn to queue", function() return queued == i - 1 end)
-            local lease, message = session:mutex(lock.path):acquire{
-                timeout = 90, on_queued = function() queued = i end }
-            assert(lease, message)
-            for _, other in pairs(leases) do assert.is_false(other:held()) end
-            order[#order + 1] = i
-            leases[i] = lease
+        local leases = { rig.hold(table.remove(wishes)) }
+        local function hold(_, lease)
+            for _, other in ipairs(leases) do assert.is_false(other:held()) end
+            leases[#leases + 1] = lease
             zklock.sleep(0.05)
-            release(i)
-        end, function()
-            rig.wait_for("five in line", function() return queued == 5 end)
-            strike(leases[0], order, function() release(0) end)
-        end)
-        assert.same({ 1, 2, 3, 4, 5 }, order)
-        are_in_line(lock, 0)
+        end
+        assert.same({ 1, 2, 3, 4, 5 }, rig.line_up(wishes, function(order)
+            strike(leases[1], order)
+        end, hold))
+        are_in_line(wishes[1], 0)
     end
 
     it("is granted in order of arrival when the leader dies while they wait #slow", function()
-        is_granted_in_order(function(lease, order, release)
+        is_granted_in_order(function(lease, order)
             local token, dead = lease:token_string(), leader()
             ensemble:kill(dead)
             leader()
-            rig.wait_for("held", function() return lease:held() end, 30)
+            rig.becomes(lease, "held")
             assert.equal(token, lease:token_string())
             assert.same({}, order)
             ensemble:restart(dead)
             assert.is_true(lease:check(20))
-            release()
+            lease:release()
         end)
     end)
 
     it("is granted in order of arrival when the leader dies with the release #slow", function()
         local dead = leader()
-        is_granted_in_order(function(_, _, release)
-            release()
+        is_granted_in_order(function(lease)
+            lease:release()
             ensemble:kill(dead)
         end)
         ensemble:restart(dead)
@@ -258,87 +248,62 @@ end)
 
 
 describe("a waiter whose server is cut off", function()
-    local holder, waiter, third, lease, lock, n
+    local waiter, third, lease, n
 
     -- The waiter knows one server only, one that follows; the others do not know that one.
-    local function line_up(timeout)
+    local function begin(timeout)
         n = follower()
-        holder = rig.session(all_but(n), { timeout = 40 })
-        waiter = rig.session(ensemble:host(n), { timeout = timeout })
-        third = rig.session(all_but(n), { timeout = 40 })
-        lock = holder:mutex(rig.path())
-        lease = assert(lock:acquire(20))
-    end
-
-    -- Runs the waiter and the third in line, then fn when both are queued. Gives what each
-    -- acquire gave, and the names in the order in which they ended.
-    local function run(waits, fn)
-        local results, ended, queued = {}, {}, 0
-        local function wait(name, session, timeout, turn)
-            return function()
-                rig.wait_for("my turn", function() return queued == turn end)
-                local seconds, mine, _, code = rig.timed(function()
-                    return session:mutex(lock.path):acquire{
-                        timeout = timeout, on_queued = function() queued = turn + 1 end }
-                end)
-                results[name] = { lease = mine, code = code, seconds = seconds }
-                ended[#ended + 1] = name
-                if mine then assert.is_false(lease:held()) end
-            end
-        end
-        zklock.run(wait("waiter", waiter, waits, 0), wait("third", third, 60, 1), function()
-            rig.wait_for("both in line", function() return queued == 2 end)
-            fn(results)
-        end)
-        return results, ended
+        lease = rig.hold(rig.session(all_but(n), { timeout = 40 }):mutex(rig.path()))
+        waiter = rig.session(ensemble:host(n), { timeout = timeout }):mutex(lease.path)
+        third = rig.session(all_but(n), { timeout = 40 }):mutex(lease.path)
     end
 
     it("ends its wait at the deadline, also when it hears nothing #clock", function()
-        line_up(20)
-        local results = run(1.5, function(results)
+        begin(20)
+        fails("timeout", rig.takes(1.5, 8, rig.wait_while, waiter, { timeout = 1.5 }, function()
             ensemble:isolate(n, "silence")
-            rig.wait_for("the deadline", function() return results.waiter end)
-            -- The node of the waiter is still there, and cannot be deleted from here.
-            assert.is_nil(results.third)
-            lease:release()
-            ensemble:rejoin(n)
-        end)
-        assert.equal("timeout", results.waiter.code)
-        assert.is_true(results.waiter.seconds >= 1.5 and results.waiter.seconds < 8,
-                       ("took %.2f s"):format(results.waiter.seconds))
-        assert.is_truthy(results.third.lease)
-        are_in_line(lock, 1)
+        end))
+        -- The node of the waiter is still there, and cannot be deleted from here.
+        are_in_line(third, 2)
+        released(lease)
+        ensemble:rejoin(n)
+        rig.hold(third)
+        are_in_line(third, 1)
     end)
 
     it("keeps its place when its server comes back in time", function()
-        line_up(20)
-        local results, ended = run(60, function(results)
+        begin(20)
+        local leases = { lease }
+        assert.same({ 1, 2 }, rig.line_up({ waiter, third }, function(order)
             ensemble:isolate(n, "silence")
-            lease:release{ wait = 20 }
+            released(lease)
             zklock.sleep(0.5)
-            assert.same({}, results)
+            assert.same({}, order)
             ensemble:rejoin(n)
-            rig.wait_for("its turn", function() return results.waiter end, 30)
-            assert.is_nil(results.third)
-            results.waiter.lease:release()
-        end)
-        assert.same({ "waiter", "third" }, ended)
-        assert.is_true(results.third.lease.token > results.waiter.lease.token)
+        end, function(_, mine)
+            assert.is_false(leases[#leases]:held())
+            assert.is_true(mine.token > leases[#leases].token)
+            leases[#leases + 1] = mine
+        end))
     end)
 
     it("is told expired, and the one behind it has the lock, when it does not #slow", function()
-        line_up(3)
-        local results, ended = run(60, function(results)
+        begin(3)
+        local theirs
+        assert.same({ 2, "expired" }, rig.line_up({ waiter, third }, function(order)
             ensemble:isolate(n)
-            lease:release{ wait = 20 }
-            rig.wait_for("the next one", function() return results.third end, 30)
-            assert.is_nil(results.waiter and results.waiter.lease)
+            released(lease)
+            rig.wait_for("the next one", function() return theirs end)
+            assert.same({ 2 }, order)
             ensemble:rejoin(n)
-        end)
-        assert.same({ "third", "waiter" }, ended)
-        assert.equal("expired", results.waiter.code)
-        assert.is_true(results.third.lease:check(20))
-        fault.fails("busy", waiter:mutex(lock.path):acquire(0))
-        are_in_line(lock, 1)
+            rig.wait_for("its end", function() return order[2] end)
+            assert.is_true(theirs:check(20))
+            fails("busy", waiter:acquire(0))
+            are_in_line(third, 1)
+            theirs:release()
+        end, function(_, mine)
+            theirs = mine
+            rig.becomes(mine, "released", 120)
+        end))
     end)
 end)

@@ -19,14 +19,9 @@ function fault.czxid(server, node)
 end
 
 
---- Stops a server, number n of an ensemble, and waits until every thread of it has stopped: the
--- signal alone may let it answer one request more.
+--- Stops a server, number n of an ensemble.
 function fault.pause(server, n)
     server:pause(n)
-    rig.wait_for("the server to stop", function()
-        local states = rig.shell("sed 's/.*) //' /proc/%d/task/*/stat | cut -c 1", server:pid(n))
-        return states:find("T") and not states:find("[^T\n]")
-    end)
 end
 
 
@@ -92,9 +87,7 @@ end
 
 --- Asserts that fn(...) fails with timeout after these seconds: no sooner, and not much later.
 function fault.times_out(seconds, fn, ...)
-    local took, result, message, code = rig.timed(fn, ...)
-    fault.fails("timeout", result, message, code)
-    assert.is_true(took >= seconds - 0.01 and took < seconds + 5, ("took %.2f s"):format(took))
+    fault.fails("timeout", rig.takes(seconds - 0.01, seconds + 5, fn, ...))
 end
 
 

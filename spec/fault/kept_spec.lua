@@ -1,5 +1,5 @@
 -- A lock that is kept, and what happens to the process that keeps it, to its node, and to the
--- server meanwhile. (A lost connection: spec/kept_spec.lua. A fork: process_spec.lua.)
+-- server meanwhile. (spec/kept_spec.lua has lost connections, process_spec.lua forks and ends.)
 
 local fault = require "spec.fault.fault"
 local program = require "spec.fault.program"
@@ -13,7 +13,6 @@ local BUSY = 5 -- what a busy machine may need beyond that
 local hold, released, settled, wait_for = rig.hold, rig.released, rig.settled, rig.wait_for
 
 local server, path, other
-
 
 
 -- A lock that was had, and is kept now; and the token of that.
@@ -100,28 +99,6 @@ describe("a process that keeps a lock", function()
         child:ends()
         server:wait_for_nodes(path, 0)
     end)
-
-    it("and is killed delays the others by a session timeout, and no more #slow", function()
-        local child = keeper(TIMEOUT, "io.read()")
-        child:signal("KILL")
-        released(is_had_within(TIMEOUT))
-        child:ends(128 + 9)
-    end)
-
-    local ENDINGS = {
-        ["falls off its end"] = "",
-        ["calls os.exit"] = "os.exit(1)",
-        ["raises an error"] = "error('an end', 0)",
-    }
-
-    for name, ending in pairs(ENDINGS) do
-        it(("and %s delays nobody"):format(name), function()
-            local child = keeper(LONG, ending)
-            released(is_had_within(0))
-            local rest, _, status = child:finish()
-            assert.same({ "", ending == "" and 0 or 1 }, { rest, status })
-        end)
-    end
 
     it("and is interrupted while it sleeps delays nobody", function()
         local child = keeper(LONG, "say('sleeps') zklock.sleep(60)")

@@ -87,17 +87,6 @@ describe("a join", function()
         hears(told, "")
     end)
 
-    it("that times out while its create is under way leaves nothing", function()
-        mark()
-        proxy:command("hold create2 1")
-        fails_to_join(0.2)
-        proxy:command("flow")
-        caught_up(session)
-        rig.counts(session, { watches = 0 })
-        assert.equal(1, session:stats().deletes)
-        hears(told, "mark=")
-    end)
-
     it("that is given up, and begun and given up again, leaves nothing", function()
         mark()
         proxy:command("drop-reply getData 1") -- the create's reply is had

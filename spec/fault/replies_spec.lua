@@ -9,6 +9,7 @@ local rig = require "spec.rig"
 local zklock = require "zklock"
 
 local at_rest, fails, foreign, times_out = rig.at_rest, fault.fails, fault.foreign, fault.times_out
+local released = rig.released
 
 local server, proxy = rig.shared(), nil
 
@@ -21,8 +22,7 @@ describe("a lost reply", function()
 
     before_each(function()
         session = rig.session(proxy.hosts, { timeout = 20 })
-        lock = session:mutex(rig.path())
-        assert(assert(lock:acquire(20)):release{ wait = 20 })
+        lock = rig.used(session:mutex(rig.path()))
         proxy:reset()
     end)
 
@@ -38,15 +38,13 @@ describe("a lost reply", function()
         it(case[1], function()
             local id, creates = session:id(), session:stats().creates
             proxy:command(case[2])
-            local lease = assert(lock:acquire(20))
+            local lease = rig.hold(lock)
             assert.equal(1, session:stats().reconnects, "the fault did not happen")
             assert.equal(id, session:id())
             assert.equal("held", lease:state())
             -- The first heartbeat is seconds away.
             if case.syncs then assert.equal(case.syncs, proxy:counts().sync) end
-            if case.creates then
-                assert.equal(case.creates, session:stats().creates - creates)
-            end
+            assert.equal(case.creates, session:stats().creates - creates)
             local nodes = server:nodes(lock.path)
             assert.equal(1, #nodes)
             assert.equal(fault.czxid(server, nodes[1]), lease:token_string())
@@ -58,28 +56,27 @@ describe("a lost reply", function()
     end
 
     it("to the creates of two parents, and of the node", function()
-        local first = rig.session(proxy.hosts, { timeout = 20 })
-        local fresh = first:mutex(rig.path() .. "/a/b")
+        local fresh = session:mutex(rig.path() .. "/a/b")
         proxy:command "drop-reply createContainer 1"
         proxy:command "cut-after createContainer 2"
         proxy:command "drop-reply create2 3"
-        local lease = assert(fresh:acquire(20))
+        local lease = rig.hold(fresh)
         assert.equal(1, #server:nodes(fresh.path))
-        assert.is_true(first:stats().reconnects >= 2, "no fault happened")
-        assert.is_true(lease:release{ wait = 20 })
+        assert.is_true(session:stats().reconnects >= 2, "no fault happened")
+        released(lease)
         server:wait_for_nodes(fresh.path, 0)
-        at_rest(first)
+        at_rest(session)
         assert.equal(0, proxy:counts().multi)
     end)
 
     it("to a delete: the node is gone all the same (go-zk)", function()
-        local lease = assert(lock:acquire(20))
+        local lease = rig.hold(lock)
         proxy:command "drop-reply delete 1"
-        assert.is_true(lease:release{ wait = 20 })
+        released(lease)
         assert.equal(1, session:stats().reconnects)
         server:wait_for_nodes(lock.path, 0)
         at_rest(session)
-        assert.is_true(assert(lock:acquire(20)):release{ wait = 20 })
+        rig.used(lock)
     end)
 
     -- The reply to the create is lost, and no server is there: wait() ends all the same, and the
@@ -108,16 +105,13 @@ describe("a lost reply", function()
 
     it("does not outlast an interrupt, and the janitor removes the node (CURATOR-79)", function()
         leaves_nothing(function()
-            local seconds, code
             zklock.run(function()
-                local _
-                seconds, _, _, code = rig.timed(lock.acquire, lock, { timeout = 60, owner = "me" })
+                fails("interrupted",
+                      rig.takes(0, 30, lock.acquire, lock, { timeout = 60, owner = "me" }))
             end, function()
                 rig.becomes(session, "suspended")
                 assert.equal(1, session:interrupt("me"))
             end)
-            assert.equal("interrupted", code)
-            assert.is_true(seconds < 30)
         end)
     end)
 
@@ -128,34 +122,17 @@ describe("a lost reply", function()
     it("to a heartbeat makes the lease suspect, then held again, with the same token #slow",
        function()
         local beating = rig.session(proxy.hosts, { timeout = 6 })
-        local lease = assert(beating:mutex(lock.path):acquire(20))
-        local token, told = lease.token, {}
-        lease:on_lost(function(_, state) told[#told + 1] = state end)
+        local lease = rig.hold(beating:mutex(lock.path))
+        local token, told = lease.token, rig.told(lease)
         proxy:command("drop-reply sync 1")
         proxy:command("refuse")
         rig.wait_for("suspect", function() beating:dispatch() return #told > 0 end)
         proxy:command("accept")
-        rig.wait_for("held again", function() return lease:held() end)
+        rig.becomes(lease, "held")
         for _, state in ipairs(told) do assert.equal("suspect", state) end
         assert.equal(token, lease.token)
         assert.is_true(lease:check(20))
         assert.equal(1, #server:nodes(lock.path))
-    end)
-
-    it("to a check, or to a look at the queue: it is asked again #slow", function()
-        local lease = assert(lock:acquire(20))
-        for count, loss in ipairs{ "drop-reply sync 1", "drop-reply getData 1",
-                                   "drop-request getData 1" } do
-            proxy:command(loss)
-            assert.is_true(lease:check(20))
-            assert.is_true(session:stats().reconnects >= count)
-        end
-        for _, loss in ipairs{ "drop-reply getChildren 1", "drop-reply getData 1" } do
-            proxy:command(loss)
-            local queue = assert(lock:queue(20))
-            assert.equal(1, #queue)
-            assert.equal(lease.token, queue[1].token)
-        end
     end)
 
     -- A waiter that queues in spite of the fault is granted in its turn.
@@ -164,61 +141,29 @@ describe("a lost reply", function()
         ["to the watch of a waiter (Q-05)"] = "drop-reply getData 1",
     } do
         it(what, function()
-            local holder, last = rig.session(server.hosts), rig.session(server.hosts)
-            local lease = assert(holder:mutex(lock.path):acquire(20))
-            local order, last_lease = {}, nil
+            local lease = rig.held_by_another(server, lock.path)
+            local last = rig.session(server.hosts):mutex(lock.path)
             proxy:command(loss)
-            zklock.run(function()
-                local mine = assert(lock:acquire(10))
-                order[#order + 1] = "waiter"
-                assert.equal(1, session:stats().reconnects, "the fault did not happen")
-                assert.is_true(mine.token > lease.token)
-                mine:release()
-            end, function()
-                rig.wait_for("the reconnect", function()
-                    local stats = session:stats()
-                    return stats.reconnects == 1 and stats.in_flight == 0 and
-                           #server:nodes(lock.path) == 2
-                end)
-                last_lease = assert(last:mutex(lock.path):acquire{ timeout = 10,
-                    on_queued = function()
-                        order[#order + 1] = "release"
-                        lease:release()
-                    end })
-                order[#order + 1] = "last"
-            end)
-            assert.same({ "release", "waiter", "last" }, order)
-            assert.is_true(last_lease:held())
-            assert.equal(1, #server:nodes(lock.path))
+            assert.same({ 1, 2 }, rig.line_up({ lock, last }, function(order)
+                fault.reconnected(session, 1)
+                rig.settled(session)
+                assert.equal(3, #server:nodes(lock.path))
+                assert.same({}, order)
+                lease:release()
+            end))
+            assert.equal(1, session:stats().reconnects)
+            server:wait_for_nodes(lock.path, 0)
             at_rest(session)
         end)
     end
 
     it("does not lose the release that happened meanwhile (PIT-08, Q-05, kazoo-170)", function()
-        local holder = rig.session(server.hosts)
-        local lease = assert(holder:mutex(lock.path):acquire(20))
-        zklock.run(function()
-            assert(lock:acquire(8)):release()
-        end, function()
-            server:wait_for_nodes(lock.path, 2)
+        local lease = rig.held_by_another(server, lock.path)
+        released(rig.wait_while(lock, { timeout = 8 }, function()
             fault.suspend(proxy, session)
-            lease:release{ wait = 20 }
+            released(lease)
             proxy:command("accept")
-        end)
-        server:wait_for_nodes(lock.path, 0)
-    end)
-
-    it("to a create that lands after its connection was given up: the node is removed #slow",
-       function()
-        local brief = rig.session(proxy.hosts, { timeout = 2 })
-        proxy:command("hold create2 1")
-        local other = brief:mutex(lock.path)
-        fails("timeout", other:acquire(0.3))
-        rig.wait_for("a new connection", function() return brief:stats().reconnects >= 1 end)
-        proxy:command("flow")
-        at_rest(brief)
-        server:wait_for_nodes(lock.path, 0)
-        assert(other:acquire(20)):release{ wait = 20 }
+        end))
         server:wait_for_nodes(lock.path, 0)
     end)
 
@@ -243,7 +188,7 @@ describe("a lost reply", function()
     it("to a create is looked after once more, a session timeout later #slow", function()
         local brief = rig.session(proxy.hosts, { timeout = 4 })
         proxy:command("drop-reply create2 1")
-        assert.is_true(assert(brief:mutex(lock.path):acquire(20)):release{ wait = 20 })
+        rig.used(brief:mutex(lock.path))
         at_rest(brief)
         plant(brief:id())
         rig.wait_for("the late look", function() return brief:stats().orphans == 1 end)
@@ -262,13 +207,14 @@ describe("a storm of faults", function()
     local FAULTS = { "drop-reply", "drop-request", "cut-after" }
     local WHAT = { "create2", "getChildren", "getData", "delete", "sync", "connect" }
 
-    local function weather(seed, goes_on)
-        local state = seed
-        local function random(n) -- the same on every Lua
+    -- Inflicts faults; the same on every Lua.
+    local function storm(log)
+        local state = log.seed
+        local function random(n)
             state = (state * 16807) % 2147483647
             return state % n + 1
         end
-        while goes_on() do
+        while log.goes_on do
             proxy:command("%s %s %d", FAULTS[random(#FAULTS)], WHAT[random(#WHAT)], random(4))
             if random(8) == 1 then proxy:command("cut") end
             zklock.sleep(0.01 * random(6))
@@ -276,46 +222,39 @@ describe("a storm of faults", function()
     end
 
     -- Takes the lock again and again; each grant is compared with all others.
-    local function contend(session, path, log, goes_on)
-        local lock = session:mutex(path)
-        while goes_on() do
+    local function contend(lock, log)
+        while log.goes_on do
             local lease, _, code = lock:acquire(1)
             if lease then
-                for other in pairs(log.held) do
-                    if other:held() then error("two hold the lock") end
-                end
-                if lease.token <= log.token then error("the token did not grow") end
-                log.token, log.grants = lease.token, log.grants + 1
-                log.held[lease] = true
+                for other in pairs(log.held) do assert(not other:held(), "two hold the lock") end
+                assert(lease.token > log.token, "the token did not grow")
+                log.token, log.grants, log.held[lease] = lease.token, log.grants + 1, true
                 zklock.sleep(0.002)
                 log.held[lease] = nil
                 lease:release()
-            elseif code ~= "timeout" and code ~= "expired" then
-                error("acquire gave " .. tostring(code))
+            else
+                assert(code == "timeout" or code == "expired", code)
             end
         end
     end
 
     it("leaves one holder at a time, growing tokens, and nothing behind #slow", function()
-        local path, seed = rig.path(), os.time() % 100000
-        local log = { held = {}, token = 0, grants = 0 }
-        local running, sessions = true, {}
-        local function goes_on() return running end
-        for i = 1, 5 do sessions[i] = rig.session(proxy.hosts, { timeout = 4 }) end
+        local path, sessions = rig.path(), rig.sessions(5, proxy.hosts, { timeout = 4 })
+        local log = { seed = os.time() % 100000, goes_on = true, held = {}, token = 0, grants = 0 }
         local function reconnects()
             local sum = 0
             for _, session in ipairs(sessions) do sum = sum + session:stats().reconnects end
             return sum
         end
         local ok, problem = pcall(rig.run, 5, function(i)
-            contend(sessions[i], path, log, goes_on)
-        end, function() weather(seed, goes_on) end, function()
+            contend(sessions[i]:mutex(path), log)
+        end, function() storm(log) end, function()
             zklock.sleep(4)
             rig.eventually(function() return log.grants > 20 and reconnects() > 10 end)
-            running = false
+            log.goes_on = false
         end)
-        assert.is_true(ok, ("seed %d: %s"):format(seed, tostring(problem)))
-        assert.is_true(log.grants > 20, ("seed %d: only %d grants"):format(seed, log.grants))
+        assert.is_true(ok, ("seed %d: %s"):format(log.seed, tostring(problem)))
+        assert.is_true(log.grants > 20, ("seed %d: only %d grants"):format(log.seed, log.grants))
         -- What was not met stays in the proxy: end it, as if the network came back elsewhere.
         proxy:command("reset")
         assert.is_true(reconnects() > 10)
@@ -333,87 +272,49 @@ describe("a server that goes away", function()
     teardown(function() own:stop() end)
     after_each(function() own:resume() end)
 
-    -- A server that still loads its data may take a connection and forget it: 2/3 of the
-    -- session timeout are lost then. Nobody gets in before it serves.
-    local function kill()
-        link:command("refuse")
-        own:kill()
-    end
-
-    local function restart()
-        own:restart()
-        link:command("accept")
-    end
-
     it("for a while, stopped: a waiter keeps its place (PIT-03, Curator, zk-ruby-54) #slow",
        function()
-        local holder = rig.session(own.hosts, { timeout = 20 })
-        local session, last = rig.session(own.hosts, { timeout = 9 }), nil
-        local lock = session:mutex(rig.path())
-        local lease = assert(holder:mutex(lock.path):acquire(20))
-        local order = {}
+        local session = rig.session(own.hosts, { timeout = 9 })
+        local lock, last = session:mutex(rig.path()), rig.session(own.hosts)
+        local lease = rig.held_by_another(own, lock.path)
         local function nodes()
             local sorted = own:nodes(lock.path)
             table.sort(sorted)
             return sorted
         end
-        zklock.run(function()
-            assert(lock:acquire(20)):release()
-            order[#order + 1] = "first"
-        end, function()
-            own:wait_for_nodes(lock.path, 2)
+        assert.same({ 1, 2 }, rig.line_up({ lock, last:mutex(lock.path) }, function(order)
             local before = nodes()
-            fault.pause(own)
+            own:pause()
             rig.becomes(session, "suspended")
             own:resume()
             rig.becomes(session, "connected")
             assert.same(before, nodes())
-            last = rig.session(own.hosts)
-            assert(last:mutex(lock.path):acquire{ timeout = 20, on_queued = function()
-                lease:release()
-            end })
-            order[#order + 1] = "second"
-        end)
-        assert.same({ "first", "second" }, order)
-    end)
-
-    it("killed and started again: the session, the lease and the line live on #slow", function()
-        local session = rig.session(link.hosts, { timeout = 30 })
-        local waiter = rig.session(link.hosts, { timeout = 30 })
-        local lock = session:mutex(rig.path())
-        local lease = assert(lock:acquire(20))
-        local id, token = session:id(), lease.token
-        zklock.run(function()
-            assert.is_true(assert(waiter:mutex(lock.path):acquire(20)).token > token)
-        end, function()
-            own:wait_for_nodes(lock.path, 2)
-            kill()
-            rig.wait_for("suspect", function() return lease:state() == "suspect" end)
-            assert.equal(0, lease:remaining())
-            assert.equal("suspended", session:state())
-            restart()
-            rig.wait_for("held again", function() return lease:held() end)
-            assert.equal(id, session:id())
-            assert.equal(token, lease.token)
-            assert.is_true(lease:check(20))
+            assert.same({}, order)
             lease:release()
-        end)
-        assert.equal(0, session:stats().expiries)
+        end))
     end)
 
     it("a try then fails at once, a wait at its deadline, a check at its own (Curator) #slow",
        function()
         local session = rig.session(link.hosts, { timeout = 30 })
         local lock, other = session:mutex(rig.path()), session:mutex(rig.path())
-        local lease = assert(lock:acquire(20))
-        kill()
+        local lease = rig.hold(lock)
+        local id, token = session:id(), lease.token
+        -- A server that still loads its data may take a connection and forget it: 2/3 of the
+        -- session timeout are lost then. Nobody gets in before it serves.
+        link:command("refuse")
+        own:kill()
         rig.becomes(session, "suspended")
+        rig.becomes(lease, "suspect")
+        assert.equal(0, lease:remaining())
         times_out(0, other.acquire, other, 0)
         times_out(0.3, other.acquire, other, 0.3)
         times_out(0.3, lease.check, lease, 0.3)
         times_out(0.3, lock.queue, lock, 0.3)
-        restart()
-        rig.wait_for("held again", function() return lease:held() end)
+        own:restart()
+        link:command("accept")
+        rig.becomes(lease, "held")
+        assert.same({ id, token, 0 }, { session:id(), lease.token, session:stats().expiries })
         assert.is_true(lease:check(20))
         assert.equal(1, #own:nodes(lock.path))
         own:wait_for_nodes(other.path, 0)
@@ -442,8 +343,7 @@ describe("a create that is stuck in one server of an ensemble (CURATOR-264)", fu
             session = rig.session(ensemble.hosts, { timeout = 18 })
             at = assert(home(session))
         until at ~= ensemble:leader()
-        local lock = session:mutex(rig.path())
-        assert(lock:acquire(20)):release{ wait = 20 }
+        local lock = rig.used(session:mutex(rig.path()))
         local watcher = rig.session(ensemble.hosts, { timeout = 30 }):mutex(lock.path)
         local function in_line(count)
             local queue
@@ -453,8 +353,8 @@ describe("a create that is stuck in one server of an ensemble (CURATOR-264)", fu
             end)
             return queue
         end
-        fault.pause(ensemble, at)
-        local lease = assert(lock:acquire(90))
+        ensemble:pause(at)
+        local lease = rig.hold(lock, 90)
         ensemble:resume(at)
         rig.wait_for("the session elsewhere", function() -- `at` may still list it for a moment
             local now = home(session)
@@ -462,7 +362,7 @@ describe("a create that is stuck in one server of an ensemble (CURATOR-264)", fu
         end)
         assert.is_true(lease:check(20))
         assert.equal(lease.token, in_line(1)[1].token)
-        lease:release{ wait = 20 }
+        released(lease)
         in_line(0)
     end)
 end)
@@ -471,21 +371,18 @@ end)
 describe("a session that expires", function()
     it("loses its leases, ends its waits with expired, and lives on #slow " ..
        "(PIT-02, BUG-13, kazoo, C recipe, etcd-19597)", function()
-        local told, codes = {}, {}
         local session = rig.session(proxy.hosts, { timeout = 3 })
         local held, waited = session:mutex(rig.path()), session:mutex(rig.path())
-        local holder = rig.session(server.hosts)
-        local kept = assert(holder:mutex(waited.path):acquire(20))
-        local id, lease = session:id(), assert(held:acquire(20))
-        lease:on_lost(function(_, state) told[#told + 1] = state end)
+        local theirs = rig.held_by_another(server, waited.path)
+        local id, lease = session:id(), rig.hold(held)
+        local told = rig.told(lease)
         rig.run(5, function(i)
-            codes[i] = rig.code_of(waited, { timeout = 30, owner = i })
+            fails("expired", waited:acquire{ timeout = 30, owner = i })
         end, function()
-            rig.wait_for("five in line", function() return #server:nodes(waited.path) >= 5 end)
+            server:wait_for_nodes(waited.path, 6)
             fault.expire(proxy, session)
         end)
-        assert.equal("held", kept:state())
-        assert.same({ "expired", "expired", "expired", "expired", "expired" }, codes)
+        assert.equal("held", theirs:state())
         session:dispatch()
         assert.equal("lost", lease:state())
         assert.equal("lost", told[#told])
@@ -494,7 +391,7 @@ describe("a session that expires", function()
         fails("lost", lease:release())
         rig.becomes(session, "connected")
         assert.are_not.equal(id, session:id())
-        assert.is_true(assert(held:acquire(20)):release{ wait = 20 })
+        rig.used(held)
         at_rest(session)
         assert.equal(0, #server:nodes(held.path))
     end)
@@ -504,43 +401,24 @@ describe("a session that expires", function()
         local session = rig.session(proxy.hosts, { timeout = 3 })
         local lock = session:mutex(rig.path())
         for _ = 1, 2 do
-            local lease = assert(lock:acquire(20))
+            local lease = rig.hold(lock)
             fault.expire(proxy, session)
             assert.equal("lost", lease:state())
-            lease = assert(lock:acquire(20))
+            lease = rig.hold(lock)
             proxy:command("cut")
-            rig.wait_for("held again", function() return lease:held() end)
+            rig.becomes(lease, "held")
             lease:release()
             proxy:shut()
             assert.is_nil((lock:acquire(0.1)))
             proxy:command("accept")
-            assert(lock:acquire(20)):release{ wait = 20 }
+            rig.used(lock)
         end
         at_rest(session)
         server:wait_for_nodes(lock.path, 0)
-        rig.wait_for("no watch", function() return server:watches() <= before end)
+        server:wait_for_watches(before)
         assert.equal(0, session:stats().watches)
         assert.equal(2, session:stats().expiries)
     end)
-
-    for _, kind in ipairs{ "opened anew", "left alone" } do
-        it(("and is %s ends what is asked, and watches nothing #slow"):format(kind), function()
-            local reopen = kind == "opened anew"
-            local session = rig.session(proxy.hosts, { timeout = 3, reopen = reopen })
-            local lock, checked, looked = session:mutex(rig.path()), nil, nil
-            local lease = assert(lock:acquire(20))
-            rig.wait_for("its own watch", function() return session:stats().watches == 1 end)
-            proxy:command("blackhole")
-            zklock.run(function() checked = select(3, lease:check(60)) end,
-                       function() looked = select(3, lock:queue(60)) end,
-                       function() fault.expire(proxy, session) end)
-            assert.equal("lost", checked)
-            assert.equal("expired", looked)
-            assert.equal(0, session:stats().watches)
-            session:close()
-            assert.equal("closed", session:state())
-        end)
-    end
 end)
 
 
@@ -566,7 +444,7 @@ describe("a holder that stops", function()
         local token = tonumber((assert(holder:line(), "no holder")))
         local session = rig.session(server.hosts)
         holder:signal("STOP")
-        local lease = assert(session:mutex(path):acquire(30))
+        local lease = rig.hold(session:mutex(path), 30)
         assert.is_true(lease.token > token)
         program.write(woken, "")
         holder:signal("CONT")
@@ -594,69 +472,44 @@ describe("a foreign hand", function()
 
     for _, when in ipairs{ "at once", "after heartbeats" } do
         it(("that deletes the holder's node %s: the lease is lost #slow"):format(when), function()
-            local told = {}
-            lease:on_lost(function(_, state) told[#told + 1] = state end)
-            if when ~= "at once" then
-                rig.wait_for("the watch", function() return session:stats().watches == 1 end)
-            end
-            assert.matches("^ok", foreign(server, "delete %s", node_at(1)))
-            rig.wait_for("lost", function() return lease:state() == "lost" end)
+            local told = rig.told(lease)
+            if when ~= "at once" then rig.counts(session, { watches = 1 }) end
+            rig.delete_node(server, lock.path)
+            rig.becomes(lease, "lost")
             session:dispatch()
             assert.same({ "lost" }, told)
             fails("lost", lease:release())
-            assert(lock:acquire(20)):release{ wait = 20 }
+            rig.used(lock)
             at_rest(session)
         end)
     end
 
     it("that deletes the holder's node: the next in line is granted, once #slow", function()
-        zklock.run(function()
-            local mine = assert(other:mutex(lock.path):acquire(20))
-            assert.is_true(mine.token > lease.token)
-            rig.wait_for("lost", function() return lease:state() == "lost" end)
-            assert.equal("held", mine:state())
-        end, function()
-            server:wait_for_nodes(lock.path, 2)
+        local mine = rig.wait_while(other:mutex(lock.path), { timeout = 20 }, function()
             foreign(server, "delete %s", node_at(1))
         end)
+        assert.is_true(mine.token > lease.token)
+        rig.becomes(lease, "lost")
+        assert.equal("held", mine:state())
     end)
 
     it("that changes the holder's node, again and again, wakes nobody for good (PIT-05)", function()
-        local granted
-        zklock.run(function()
-            assert(other:mutex(lock.path):acquire(10))
-            granted = true
-        end, function()
-            server:wait_for_nodes(lock.path, 2)
+        assert.same({ 1 }, rig.line_up({ other:mutex(lock.path) }, function(order)
             local node = node_at(1)
             for i = 1, 3 do foreign(server, "set %s changed%d", node, i) end
-            assert.is_nil(granted)
+            assert.same({}, order)
             assert.equal("held", lease:state())
             lease:release()
-        end)
-        assert.is_true(granted)
+        end))
     end)
 
     it("that deletes a waiter in the middle: never a grant, and the one behind it still waits " ..
        "(Menagerie, etcd-11456, BUG-12)", function()
         local third = rig.session(server.hosts)
-        local order = {}
-        zklock.run(function()
-            local mine = assert(other:mutex(lock.path):acquire(10))
-            order[#order + 1] = "middle"
-            assert.is_true(mine.token > lease.token)
-            mine:release()
-        end, function()
-            server:wait_for_nodes(lock.path, 2)
-            local mine = assert(third:mutex(lock.path):acquire(10))
-            order[#order + 1] = "last"
-            zklock.sleep(0.05)
-            mine:release()
-        end, function()
-            rig.wait_for("three in line", function()
-                return #server:nodes(lock.path) == 3 and third:stats().watches == 3 and
-                       other:stats().watches == 2
-            end)
+        local wishes = { other:mutex(lock.path), third:mutex(lock.path) }
+        assert.same({ 2, 1 }, rig.line_up(wishes, function(order)
+            rig.counts(other, { watches = 2 })
+            rig.counts(third, { watches = 3 })
             local before = node_at(2)
             foreign(server, "delete %s", before)
             rig.wait_for("the middle one behind", function()
@@ -665,8 +518,7 @@ describe("a foreign hand", function()
             assert.same({}, order)
             assert.equal("held", lease:state())
             lease:release()
-        end)
-        assert.same({ "last", "middle" }, order)
+        end))
         server:wait_for_nodes(lock.path, 0)
     end)
 end)

@@ -7,6 +7,8 @@ local program = require "spec.fault.program"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
+local fails = fault.fails
+
 
 -- How many sessions a server, or the leader, has.
 local function sessions(server, n)
@@ -21,8 +23,11 @@ local function has_sessions(server, count)
     rig.wait_for(count .. " sessions", function() return sessions(server) == count end)
 end
 
-local function acquire_into(results, lock, arg)
-    results[1], results[2], results[3] = lock:acquire(arg)
+local function has_expired(session)
+    rig.wait_for("an expiry", function()
+        session:dispatch()
+        return session:stats().expiries >= 1
+    end)
 end
 
 
@@ -37,10 +42,8 @@ describe("a server that comes back without its data", function()
     local function use(session)
         local lock = session:mutex("/used-" .. session:id() .. "/lock")
         for _ = 1, 5 do
-            rig.wait_for("the lock", function()
-                local lease = lock:acquire(20)
-                return lease and lease:release{ wait = 20 }
-            end)
+            local lease = rig.wait_for("the lock", function() return lock:acquire(20) end)
+            rig.released(lease)
         end
     end
 
@@ -59,21 +62,14 @@ describe("a server that comes back without its data", function()
         local session = open{
             timeout = 3, on_state = function(state) states[#states + 1] = state end,
         }
-        local waiter = open{ timeout = 3 }
-        local lock, waited, lost = session:mutex(rig.path()), {}, {}
+        local waiter, lock = open{ timeout = 3 }, session:mutex(rig.path())
         local lease = rig.hold(lock)
-        lease:on_lost(function(_, state) lost[#lost + 1] = state end)
-        zklock.run(
-            function() acquire_into(waited, waiter:mutex(lock.path)) end,
-            function()
-                rig.wait_for("it waits", function() return waiter:stats().waits == 1 end)
-                wipe()
-                rig.wait_for("expiries", function()
-                    session:dispatch()
-                    return session:stats().expiries >= 1 and waiter:stats().expiries >= 1
-                end)
-            end)
-        assert.equal("expired", waited[3])
+        local lost = rig.told(lease)
+        fails("expired", rig.wait_while(waiter:mutex(lock.path), { timeout = 60 }, function()
+            wipe()
+            has_expired(session)
+            has_expired(waiter)
+        end))
         assert.equal("lost", lease:state())
         rig.becomes(session, "connected")
         rig.becomes(waiter, "connected")
@@ -82,8 +78,8 @@ describe("a server that comes back without its data", function()
         -- a busy machine may have been late before that, and suspended it for a moment
         assert.matches("^connected .*suspended expired connecting connected",
             table.concat(states, " "))
-        local again = assert(lock:acquire(20))
-        assert.equal("busy", select(3, waiter:mutex(lock.path):acquire(0)))
+        local again = rig.hold(lock)
+        fails("busy", waiter:mutex(lock.path):acquire(0))
         rig.released(again)
         assert.equal(2, sessions(server), "nothing else is left")
     end)
@@ -92,7 +88,7 @@ describe("a server that comes back without its data", function()
         local session = open{ reopen = false }
         wipe()
         rig.becomes(session, "expired")
-        assert.equal("expired", select(3, session:mutex(rig.path()):acquire(20)))
+        fails("expired", session:mutex(rig.path()):acquire(20))
         has_sessions(server, 0)
     end)
 
@@ -102,9 +98,9 @@ describe("a server that comes back without its data", function()
         has_sessions(server, 1) -- a probe
         assert.equal(0, session:stats().expiries)
         wipe()
-        rig.wait_for("an expiry", function() return session:stats().expiries >= 1 end)
+        has_expired(session)
         rig.becomes(session, "connected")
-        assert(session:mutex("/again/lock"):acquire(20)):release()
+        rig.used(session:mutex("/again/lock"))
         has_sessions(server, 1)
     end)
 
@@ -112,21 +108,17 @@ describe("a server that comes back without its data", function()
         local session = open{ auth = "digest:ann:a", acl = "creator" }
         local path = "/ann-" .. session:id() .. "/lock"
         wipe()
-        rig.wait_for("an expiry", function() return session:stats().expiries >= 1 end)
-        assert(session:mutex(path):acquire(10)):release()
+        has_expired(session)
+        rig.used(session:mutex(path))
         local bob = rig.session(server.hosts, { auth = "digest:bob:b" })
-        assert.equal("auth", select(3, bob:mutex(path):acquire(20)))
+        fails("auth", bob:mutex(path):acquire(20))
     end)
 
     -- The server has a session, the probe's; ours is suspended. So it is for a session timeout.
-    local function probing(prepare)
-        local before = threads()
-        local session = open{ timeout = 6 }
-        if prepare then prepare(session) end
+    local function is_probing(session)
         wipe()
-        has_sessions(server, 1) -- a probe
+        has_sessions(server, 1)
         assert.equal("suspended", session:state())
-        return session, before
     end
 
     local function nothing_is_left(before)
@@ -134,11 +126,12 @@ describe("a server that comes back without its data", function()
         rig.wait_for("all threads end", function() return threads() <= before end)
     end
 
-    -- In more than `least` and less than `most` seconds.
+    -- In `least` to less than `most` seconds.
     local function closes(least, most, prepare)
-        local session, before = probing(prepare)
-        local seconds = rig.timed(session.close, session)
-        assert.is_true(seconds > least and seconds < most, ("%.1f s"):format(seconds))
+        local before, session = threads(), open{ timeout = 6 }
+        if prepare then prepare(session) end
+        is_probing(session)
+        rig.takes(least, most, session.close, session)
         nothing_is_left(before)
     end
 
@@ -153,9 +146,7 @@ describe("a server that comes back without its data", function()
         local before = threads()
         local session = assert(zklock.connect(server.hosts, { timeout = 6 }))
         use(session)
-        wipe()
-        has_sessions(server, 1) -- a probe
-        assert.equal("suspended", session:state())
+        is_probing(session)
         session = nil -- luacheck: ignore 311
         collectgarbage()
         collectgarbage()
@@ -165,7 +156,7 @@ describe("a server that comes back without its data", function()
     it("does not let the probe leak into programs that are started #slow", function()
         server:ask("ruok")
         local before = fault.inherited()
-        probing()
+        is_probing(open{ timeout = 6 })
         rig.wait_for("no descriptor inherited", function() return fault.inherited() <= before end)
     end)
 
@@ -215,23 +206,16 @@ describe("an outage of several session timeouts", function()
     local function is_waited_through(server, timeout, outage)
         local holder = rig.session(server.hosts, { timeout = 40 })
         local session = rig.session(server.hosts, { timeout = timeout })
-        local lock, waited = session:mutex(rig.path()), {}
+        local lock, id = session:mutex(rig.path()), session:id()
         local lease = rig.hold(holder:mutex(lock.path))
-        local id = session:id()
-        zklock.run(
-            function() acquire_into(waited, lock) end,
-            function()
-                rig.wait_for("it waits", function() return session:stats().waits == 1 end)
-                outage()
-                assert.is_nil(waited[3])
-                rig.becomes(session, "connected", 30)
-                assert.equal(id, session:id())
-                rig.becomes(holder, "connected", 30)
-                lease:release()
-            end)
-        assert.is_truthy(waited[1], waited[2])
+        assert(rig.wait_while(lock, { timeout = 120 }, function()
+            outage()
+            rig.becomes(session, "connected")
+            assert.equal(id, session:id())
+            rig.becomes(holder, "connected")
+            lease:release()
+        end))
         assert.equal(0, session:stats().expiries)
-        return session
     end
 
     it("of a single server that is down ends no waiter, and leaves no probe #slow", function()
