@@ -18,6 +18,7 @@
 
 TLA_CHECKER = tla-checker@0.9.0
 TLA_CHECKER_FOLDER = $(BUILD)/proof/node_modules/tla-checker
+TLA_CONFIGURATIONS = $(BUILD)/proof/configurations
 
 CBMC_FOLDER = $(BUILD)/proof/cbmc
 
@@ -31,20 +32,24 @@ HISTORY_FOLDER = $(BUILD)/proof/history
 
 proof: proof-tla test-traces proof-cbmc
 
-proof-tla: $(if $(TLA2TOOLS),,$(TLA_CHECKER_FOLDER))
+proof-tla: $(TLA_CONFIGURATIONS) $(if $(TLA2TOOLS),,$(TLA_CHECKER_FOLDER))
 	@TLA2TOOLS="$(TLA2TOOLS)" proof/tla/run
 
 $(TLA_CHECKER_FOLDER):
 	@command -v npm >/dev/null || rig/packages proof
 	npm install --silent --no-save --prefix $(BUILD)/proof $(TLA_CHECKER)
 
-proof-traces: $(BUILD)/sim/sim $(TLA_CHECKER_FOLDER)
+$(TLA_CONFIGURATIONS): proof/tla/configurations.lua
+	@rm -rf $@ && mkdir -p $@
+	@$(LUA) $< $@
+
+proof-traces: $(BUILD)/sim/sim $(TLA_CONFIGURATIONS) $(TLA_CHECKER_FOLDER)
 	@rm -rf $(TRACES_FOLDER) && mkdir -p $(TRACES_FOLDER)
 	@$(BUILD)/sim/sim trace $(FIRST) $(TRACES) >$(TRACES_FOLDER).lines
 	@$(LUA) proof/tla/trace.lua $(TRACES_FOLDER) <$(TRACES_FOLDER).lines
 	@node proof/tla/trace.mjs Trace $(TRACES_FOLDER)
 
-proof-traces-refused: $(BUILD)/sim/sim $(TLA_CHECKER_FOLDER)
+proof-traces-refused: $(BUILD)/sim/sim $(TLA_CONFIGURATIONS) $(TLA_CHECKER_FOLDER)
 	@rm -rf $(TRACES_FOLDER).altered && mkdir -p $(TRACES_FOLDER).altered
 	@$(BUILD)/sim/sim trace 4 1 | $(LUA) proof/tla/trace.lua $(TRACES_FOLDER).altered altered
 	@node proof/tla/trace.mjs Trace $(TRACES_FOLDER).altered
@@ -52,7 +57,7 @@ proof-traces-refused: $(BUILD)/sim/sim $(TLA_CHECKER_FOLDER)
 
 test-traces: proof-traces proof-traces-refused
 
-proof-history: $(BUILD)/$(ABI)/zklock/core.so $(TLA_CHECKER_FOLDER)
+proof-history: $(BUILD)/$(ABI)/zklock/core.so $(TLA_CONFIGURATIONS) $(TLA_CHECKER_FOLDER)
 	@rm -rf $(HISTORY_FOLDER) && mkdir -p $(HISTORY_FOLDER)
 	@$(call with,$(ABI)) $(LUA) proof/tla/history.lua $(HISTORY) $(HISTORY_FOLDER)
 	@node proof/tla/trace.mjs History $(HISTORY_FOLDER)

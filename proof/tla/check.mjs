@@ -1,16 +1,16 @@
-// check.mjs CONFIGURATION.cfg - checks one configuration of a specification beside it, by
+// check.mjs CONFIGURATION.cfg - checks one configuration (configurations.lua) of a specification, by
 // tla-checker (npm), which build/proof has. Prints a line, and exits with 1 if the result is not
 // what the configuration's first line says:
 //   \* Lock.tla: …                     all states are right
 //   \* Lock.tla, breaks NoOrphan: …    a state is found that breaks this invariant
 import { readFileSync } from "node:fs"
-import { basename, dirname, join } from "node:path"
+import { basename } from "node:path"
 import { exit, argv } from "node:process"
 import { check } from "./checker.mjs"
 
 const config = readFileSync(argv[2], "utf8")
 const [, module, broken, what] = config.match(/^\\\* (\w+)\.tla(?:, breaks (\w+))?: (.*)\.$/m)
-const spec = readFileSync(join(dirname(argv[2]), module + ".tla"), "utf8")
+const spec = readFileSync(`proof/tla/${module}.tla`, "utf8")
 
 const begin = Date.now()
 const result = check(spec, config, {

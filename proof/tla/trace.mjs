@@ -23,7 +23,7 @@ if (spec === "Trace") {
     lock = body(read("proof/tla/Lock.tla")).replace("VARIABLES", `VARIABLES ${names},`)
     trace = trace.replace(variables, "")
 }
-const config = read(`proof/tla/${spec}.cfg`)
+const config = read(`build/proof/configurations/${spec}.cfg`)
 
 function follow(log) {
     const module = "---- MODULE Whole ----\nEXTENDS Naturals, FiniteSets, Sequences\n" +

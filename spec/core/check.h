@@ -93,4 +93,7 @@ static inline int check_report(void) {
 #define CHECK_TEXT(is, wanted) check_text(__FILE__, __LINE__, #is, is, wanted)
 #define CHECK_CASE(...) check_case(__VA_ARGS__)
 
+/* EACH(rows, i) { ... rows[i] ... } */
+#define EACH(list, i) for (size_t i = 0; i < sizeof(list) / sizeof *(list); i++)
+
 #endif

@@ -66,7 +66,7 @@ static void reach_heir(zkl_time deadline) {
 
 static void reach_turns(enum zkl_claim_state state, zkl_time deadline) {
     if (state == ZKL_FIRST) reach_heir(deadline);
-    else scene_reach_until(state, deadline);
+    else scene_reach_as(kind_in(state, AS_BATCH), state, deadline);
     zkl_claim_batch(&s.claim, 3);
     follow();
 }
@@ -350,6 +350,7 @@ static void check_all(const struct zkl_claim *was, zkl_actions did, int event) {
     bool asked = s.claim.state == ZKL_HELD && event != MARKED;
     if (asked && possible(was, event)) CHECK(!s.claim.stalled);
     if (!was->wanted && event != PARENTS) CHECK_IS(s.claim.code, was->code);
+    if (event == EXPIRE) CHECK_IS(s.claim.state, ZKL_GONE);
 }
 
 /* A stalled claim that is not gone asks for something when the connection is back, and no stop of

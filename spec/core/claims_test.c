@@ -1,16 +1,20 @@
 /*
- * claims_test.c - runs the scripts of spec/core/claims: what happens to claims, and what they want
- * done then. scene.h has the scene, script.h the form of a script.
+ * claims_test.c - runs the scripts of spec/core/claims: what happens to claims,
+ * and what they want done then. scene.h has the scene, script.h the form of a
+ * script.
  *
- * The claims are a, the first, b and c on the same path; and part, on a path of its own: the second
- * part of a multi-lock, a waiter, or the lock's claim of one. A step is a's, if no other is named.
- * An outcome has the actions (ZKL_DO_GRANT is `grant`), and each claim's new state. Times are
- * seconds, T (the session timeout) is 10. `watch` is of the own node, `watch(lock-7)` of one ahead.
+ * The claims are a, the first, b and c on the same path; and part, on a path of
+ * its own: the second part of a multi-lock, a waiter, or the lock's claim of
+ * one. A step is a's, if no other is named. An outcome has the actions
+ * (ZKL_DO_GRANT is `grant`), and each claim's new state. Times are seconds, T
+ * (the session timeout) is 10. `watch` is of the own node, `watch(lock-7)` of
+ * one ahead.
  *
- * Names of nodes: a claim's letter is its node's; `a@42` is the node of the attempt that is out;
- * `lock-7` has all ten digits; ahead, writer, behind, holder and limited are another session's,
- * kept is one that may be kept, foreign another library's; late is 42 of the session's first
- * attempt, whoever answers for it.
+ * Names of nodes: a claim's letter is its node's; `a@42` is the node of the
+ * attempt that is out; `lock-7` has all ten digits; ahead, writer, behind,
+ * holder and limited are another session's, kept is one that may be kept,
+ * foreign another library's; late is 42 of the session's first attempt, whoever
+ * answers for it.
  */
 #include <ctype.h>
 #include <stddef.h>
@@ -79,8 +83,8 @@ static const char *name_of(const char *text) {
     static char name[SCRIPT_WORDS][2 * ZKL_NAME_SIZE];
     static size_t next;
     char *made = name[next++ % SCRIPT_WORDS];
-    for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++)
-        if (strcmp(text, nodes[i].word) == 0) return nodes[i].name;
+    EACH(nodes, i)
+    if (strcmp(text, nodes[i].word) == 0) return nodes[i].name;
     if (strcmp(text, "late") == 0) return LATE;
     if (claim_of(text)) return claim_of(text)->node.name;
     const char *sign = strchr(text, '@');
@@ -104,8 +108,8 @@ static const char *name_of(const char *text) {
 static const char *word_for(const char *name) {
     static char text[2 * ZKL_NAME_SIZE];
     if (!*name) return "none";
-    for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++)
-        if (strcmp(name, nodes[i].name) == 0) return nodes[i].word;
+    EACH(nodes, i)
+    if (strcmp(name, nodes[i].name) == 0) return nodes[i].word;
     for (size_t i = 0; i < CLAIMS; i++)
         if (claims[i].claim->line && strcmp(name, claims[i].claim->node.name) == 0)
             return claims[i].name;
@@ -125,8 +129,7 @@ static struct zkl_contender *contender(struct zkl_claim *claim, size_t i) {
     return found;
 }
 
-/* --- what happens ------------------------------------------------------------------------------
- */
+/* --- what happens ---------------------------------------------------------------------------- */
 
 /* add <kind> [try]: a new claim, not started */
 static zkl_actions add(struct zkl_claim *claim) {
@@ -146,17 +149,6 @@ static zkl_actions enter(struct zkl_claim *claim) {
     return 0;
 }
 
-/* A claim of ZKL_UNFAIR has no list. */
-static void reach_unfair(enum zkl_claim_state wanted, zkl_time until) {
-    scene_reach_as(ZKL_UNFAIR, wanted < ZKL_WAIT ? wanted : ZKL_CREATE, until);
-    if (wanted == ZKL_WAIT) zkl_claim_taken(&s.claim);
-    if (wanted == ZKL_PROVE) scene_run(T * 6 / 10);
-    if (wanted == ZKL_RETREAT) scene_stop(T * 6 / 10);
-    if (wanted > ZKL_WAIT) zkl_claim_placed(&s.claim, 1042, s.now);
-    if (wanted >= ZKL_LEAVE) zkl_claim_release(&s.claim, s.now);
-    if (wanted == ZKL_GONE) zkl_claim_removed(&s.claim, ZKL_DONE);
-}
-
 /* reach <state> [<kind>] [until <seconds>] */
 static zkl_actions reach(struct zkl_claim *claim) {
     (void)claim;
@@ -164,8 +156,7 @@ static zkl_actions reach(struct zkl_claim *claim) {
     bool has_kind = words > 2 && !is(2, "until");
     enum zkl_kind of = has_kind ? kind(2) : wanted == ZKL_DOWNGRADE ? ZKL_WRITE : ZKL_MUTEX;
     zkl_time until = deadline(has_kind ? 3 : 2);
-    if (!wrong && of == ZKL_UNFAIR) reach_unfair(wanted, until);
-    else if (!wrong) scene_reach_as(of, wanted, until);
+    if (!wrong) scene_reach_as(of, wanted, until);
     if (!wrong && s.claim.state != wanted) wrong = "it does not get there";
     return 0;
 }
@@ -174,11 +165,6 @@ static zkl_actions reach_waiter(struct zkl_claim *claim) {
     (void)claim;
     if (words > 1) scene_reach_waiter(state(1), deadline(2));
     else scene_open_waiter();
-    return 0;
-}
-
-static zkl_actions detach(struct zkl_claim *claim) {
-    scene_detach(claim);
     return 0;
 }
 
@@ -205,11 +191,6 @@ static zkl_actions keep(struct zkl_claim *claim) {
     return 0;
 }
 
-static zkl_actions count(struct zkl_claim *claim) {
-    zkl_claim_count(claim);
-    return 0;
-}
-
 /* come [try]: a new claim of a mutex with a's batch and keep, started */
 static zkl_actions come(struct zkl_claim *claim) {
     if (claim->line) wrong = "it is there already";
@@ -220,7 +201,8 @@ static zkl_actions come(struct zkl_claim *claim) {
     return zkl_claim_start(claim);
 }
 
-/* reach-kept HELD|KEPT: alone, with a node that stays for 10 s; in HELD the watch is asked for */
+/* reach-kept HELD|KEPT: alone, with a node that stays for 10 s; in HELD the
+ * watch is asked for */
 static zkl_actions reach_kept(struct zkl_claim *claim) {
     (void)claim;
     scene_open(ZKL_MUTEX, ZKL_NEVER, false);
@@ -235,8 +217,8 @@ static zkl_actions reach_kept(struct zkl_claim *claim) {
     return 0;
 }
 
-/* await [<seconds>]: the holder's user waits in a condition, and the part is the waiter; if the
- * part is the holder, a is, or a claim that is named */
+/* await [<seconds>]: the holder's user waits in a condition, and the part is
+ * the waiter; if the part is the holder, a is, or a claim that is named */
 static zkl_actions await_signal(struct zkl_claim *claim) {
     if (claim == &s.part && claim_of(at(1)))
         return zkl_claim_await(claim_of(at(1)), &s.part, ZKL_NEVER);
@@ -299,7 +281,8 @@ static zkl_actions list(struct zkl_claim *claim) {
     return zkl_claim_listed(claim, reply(1), code(2), s.now);
 }
 
-/* children <reply> [unwatched]: to the list with a watch, for which there may be no room */
+/* children <reply> [unwatched]: to the list with a watch, for which there may
+ * be no room */
 static zkl_actions children(struct zkl_claim *claim) {
     bool watched = reply(1) == ZKL_DONE && !has("unwatched");
     claim->line->children = watched ? ZKL_WATCHED : ZKL_UNWATCHED;
@@ -313,7 +296,8 @@ static zkl_actions contended(struct zkl_claim *claim) {
     return zkl_claim_contended(claim, s.now);
 }
 
-/* The clock is as certain as it gets; with a number it has a proof that was issued so long ago. */
+/* The clock is as certain as it gets; with a number it has a proof that was
+ * issued so long ago. */
 static void prove_since(size_t i) {
     if (i < words) zkl_clock_prove(&s.common.clock, s.now - seconds(i, 0), s.now);
     else scene_prove();
@@ -333,7 +317,8 @@ static zkl_actions got(struct zkl_claim *claim) {
     return zkl_claim_got_own(claim, reply(1), ZKL_AUTH, czxid, owner, s.now);
 }
 
-/* ahead <reply> [<name>]: to the get of the one that it waits for, or of another one */
+/* ahead <reply> [<name>]: to the get of the one that it waits for, or of
+ * another one */
 static zkl_actions ahead(struct zkl_claim *claim) {
     struct zkl_contender *found = contender(claim, 2);
     return found ? zkl_claim_got_ahead(claim, found, reply(1), ZKL_AUTH, s.now) : 0;
@@ -389,7 +374,8 @@ static zkl_actions forwarded(struct zkl_claim *claim) {
     return zkl_claim_forwarded(claim, reply(1), has("next"));
 }
 
-/* adopt [<czxid>]: a claim that was not started takes the orphan, or a node of a fixed name */
+/* adopt [<czxid>]: a claim that was not started takes the orphan, or a node of
+ * a fixed name */
 static zkl_actions adopt(struct zkl_claim *claim) {
     if (words > 1) return zkl_claim_adopt_fixed(claim, number(1, 0));
     struct zkl_contender *orphan = zkl_line_orphan(claim->line);
@@ -405,11 +391,6 @@ static zkl_actions hold_until(struct zkl_claim *claim) {
 
 static zkl_actions cancel(struct zkl_claim *claim) {
     return zkl_claim_cancel(claim, code(1));
-}
-
-static zkl_actions overlook(struct zkl_claim *claim) {
-    zkl_claim_overlook(claim);
-    return 0;
 }
 
 /* Its request is answered with ZKL_UNKNOWN. */
@@ -449,7 +430,8 @@ static zkl_actions tick(struct zkl_claim *claim) {
     return zkl_claim_tick(claim, s.now);
 }
 
-/* pass, run, stop <seconds>: nobody is told; while it runs, while it is stopped */
+/* pass, run, stop <seconds>: nobody is told; while it runs, while it is stopped
+ */
 static zkl_actions pass(struct zkl_claim *claim) {
     (void)claim;
     if (is(0, "run")) scene_run(seconds(1, 0));
@@ -465,62 +447,36 @@ static zkl_actions prove(struct zkl_claim *claim) {
     return 0;
 }
 
-/* --- what can be set and shown -----------------------------------------------------------------
- */
+/* --- what can be set and shown --------------------------------------------------------------- */
 
 static const struct field {
     const char *name;
     size_t offset, size;
     bool of_line, of_common;
 } fields[] = {
-#define CLAIM_FIELD(field, text)                                                                   \
-    { text, offsetof(struct zkl_claim, field), sizeof(((struct zkl_claim *)0)->field), 0, 0 }
-#define LINE_FIELD(field, text)                                                                    \
-    { text, offsetof(struct zkl_line, field), sizeof(((struct zkl_line *)0)->field), 1, 0 }
-#define COMMON_FIELD(field, text)                                                                  \
-    { text, offsetof(struct zkl_common, field), sizeof(((struct zkl_common *)0)->field), 0, 1 }
-    CLAIM_FIELD(permits, "permits"),
-    CLAIM_FIELD(limit, "limit"),
-    CLAIM_FIELD(batch, "batch"),
-    CLAIM_FIELD(max_waiters, "max-waiters"),
-    CLAIM_FIELD(counting, "counting"),
-    CLAIM_FIELD(trying, "trying"),
-    CLAIM_FIELD(wanted, "wanted"),
-    CLAIM_FIELD(stalled, "stalled"),
-    CLAIM_FIELD(announced, "announced"),
-    CLAIM_FIELD(rounds, "rounds"),
-    CLAIM_FIELD(ranks, "ranks"),
-    CLAIM_FIELD(heard, "heard"),
-    CLAIM_FIELD(headed, "headed"),
-    CLAIM_FIELD(recheck, "recheck"),
-    CLAIM_FIELD(looking, "looking"),
-    CLAIM_FIELD(unseen, "unseen"),
-    CLAIM_FIELD(epoch, "epoch"),
-    CLAIM_FIELD(ends, "ends"),
-    CLAIM_FIELD(asks, "asks"),
-    CLAIM_FIELD(node.czxid, "czxid"),
-    CLAIM_FIELD(node.nonce, "nonce"),
-    CLAIM_FIELD(node.sequence, "sequence"),
-    CLAIM_FIELD(node.served, "served"),
-    CLAIM_FIELD(node.listed, "listed"),
-    CLAIM_FIELD(node.watched, "watched"),
-    CLAIM_FIELD(node.doubted, "doubted"),
-    CLAIM_FIELD(node.contended, "contended"),
-    CLAIM_FIELD(node.marked, "marked"),
-    LINE_FIELD(count, "count"),
-    LINE_FIELD(tries, "tries"),
-    LINE_FIELD(exhausted, "exhausted"),
-    LINE_FIELD(incomplete, "incomplete"),
-    LINE_FIELD(opened, "opened"),
-    LINE_FIELD(changed, "changed"),
-    LINE_FIELD(restraint.gave_back, "gave-back"),
-    COMMON_FIELD(session, "session"),
-    COMMON_FIELD(clock.epoch, "clock-epoch"),
-};
+#define FIELD(type, field, of_line, of_common)                                                     \
+    { #field, offsetof(type, field), sizeof(((type *)0)->field), of_line, of_common }
+#define OF_CLAIM(field) FIELD(struct zkl_claim, field, 0, 0)
+#define OF_LINE(field) FIELD(struct zkl_line, field, 1, 0)
+#define OF_COMMON(field) FIELD(struct zkl_common, field, 0, 1)
+#define FIELDS                                                                                     \
+    OF_CLAIM(permits), OF_CLAIM(limit), OF_CLAIM(max_waiters), OF_CLAIM(counting),                 \
+        OF_CLAIM(trying), OF_CLAIM(wanted), OF_CLAIM(stalled), OF_CLAIM(announced),                \
+        OF_CLAIM(rounds), OF_CLAIM(ranks), OF_CLAIM(headed), OF_CLAIM(looking), OF_CLAIM(epoch),   \
+        OF_CLAIM(ends), OF_CLAIM(asks), OF_CLAIM(node.czxid), OF_CLAIM(node.nonce),                \
+        OF_CLAIM(node.sequence), OF_CLAIM(node.served), OF_CLAIM(node.watched),                    \
+        OF_CLAIM(node.doubted), OF_CLAIM(node.contended), OF_CLAIM(node.marked), OF_LINE(count),   \
+        OF_LINE(tries), OF_LINE(incomplete), OF_LINE(opened), OF_LINE(changed),                    \
+        OF_LINE(restraint.gave_back), OF_COMMON(session), OF_COMMON(clock.epoch)
+    FIELDS};
 
+/* The field of this name, or that has it behind a dot. */
 static const struct field *field_of(const char *name) {
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+    EACH(fields, i) {
+        const char *dot = strrchr(fields[i].name, '.');
         if (strcmp(name, fields[i].name) == 0) return &fields[i];
+        if (dot && strcmp(name, dot + 1) == 0) return &fields[i];
+    }
     wrong = "there is no such field";
     return NULL;
 }
@@ -572,7 +528,8 @@ static const char *contender_word(const struct zkl_contender *of) {
     return of ? word_for(of->name) : "none";
 }
 
-/* own-1042: whether a node of a fixed name, the session's, with this czxid, is an orphan */
+/* own-1042: whether a node of a fixed name, the session's, with this czxid, is
+ * an orphan */
 static bool show_fixed(const struct zkl_claim *claim, const char *what) {
     static const char *const answers[] = {"answered", "perhaps", "orphan"};
     const char *dash = strchr(what, '-');
@@ -581,6 +538,23 @@ static bool show_fixed(const struct zkl_claim *claim, const char *what) {
     if (owner == 0 && strncmp(what, "unowned-", 8) != 0) return false;
     script_say("%s %s", what, answers[zkl_line_fixed_orphan(claim->line, owner, atoi(dash + 1))]);
     return true;
+}
+
+static bool show_truth(const struct zkl_claim *claim, const char *what) {
+    static const struct {
+        const char *name;
+        bool (*is)(const struct zkl_claim *claim);
+    } truths[] = {{"holds", zkl_claim_holds},
+                  {"follows", zkl_claim_follows},
+                  {"stays", zkl_claim_stays},
+                  {"crowded", zkl_claim_is_crowded_out},
+                  {"may-downgrade", zkl_claim_may_downgrade}};
+    EACH(truths, i) {
+        if (strcmp(what, truths[i].name) != 0) continue;
+        script_say("%s %d", what, truths[i].is(claim));
+        return true;
+    }
+    return false;
 }
 
 /* An heir gets this from the claim before it. */
@@ -608,11 +582,9 @@ static void show_one(struct zkl_claim *claim, const char *what) {
     else if (strcmp(what, "partner") == 0) script_say("partner %s", claim_word(claim->partner));
     else if (strcmp(what, "next-part") == 0)
         script_say("next-part %s", claim_word(claim->next_part));
-    else if (strcmp(what, "may-downgrade") == 0)
-        script_say("may-downgrade %d", zkl_claim_may_downgrade(claim));
     else if (strcmp(what, "stranger") == 0)
         script_say("stranger %s", contender_word(zkl_permits_stranger(claim->line, claim)));
-    else if (show_fixed(claim, what)) return;
+    else if (show_fixed(claim, what) || show_truth(claim, what)) return;
     else if (strcmp(what, "code") == 0) script_say("code %s", zkl_code_name(claim->code));
     else if (strcmp(what, "refusal") == 0) script_say("refusal %s", zkl_code_name(claim->refusal));
     else if (strcmp(what, "kind") == 0) script_say("%s", zkl_kind_names[claim->kind]);
@@ -625,11 +597,6 @@ static void show_one(struct zkl_claim *claim, const char *what) {
         script_say("orphan %s", contender_word(zkl_line_orphan(claim->line)));
     else if (strcmp(what, "children") == 0)
         script_say("children %s", watches[claim->line->children]);
-    else if (strcmp(what, "holds") == 0) script_say("holds %d", zkl_claim_holds(claim));
-    else if (strcmp(what, "follows") == 0) script_say("follows %d", zkl_claim_follows(claim));
-    else if (strcmp(what, "stays") == 0) script_say("stays %d", zkl_claim_stays(claim));
-    else if (strcmp(what, "crowded") == 0)
-        script_say("crowded %d", zkl_claim_is_crowded_out(claim));
     else if (strcmp(what, "deadline") == 0)
         script_say("deadline %+g", claim->deadline == ZKL_NEVER
                                        ? -1
@@ -654,16 +621,17 @@ static zkl_actions show(struct zkl_claim *claim) {
     return 0;
 }
 
-/* --- a step ------------------------------------------------------------------------------------
- */
+/* --- a step ---------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;
     zkl_actions (*happens)(struct zkl_claim *claim); /* or one of these */
     zkl_actions (*timed)(struct zkl_claim *claim, zkl_time now);
     zkl_actions (*replied)(struct zkl_claim *claim, enum zkl_reply reply);
+    void (*told)(struct zkl_claim *claim);
+    bool makes_scene; /* it has no outcome */
 } verbs[] = {
-    {"add", .happens = add},
+    {"add", .happens = add, .makes_scene = true},
     {"adopt", .happens = adopt},
     {"ahead", .happens = ahead},
     {"ahead-changed", .happens = ahead_changed},
@@ -675,18 +643,18 @@ static const struct {
     {"children", .happens = children},
     {"come", .happens = come},
     {"contended", .happens = contended},
-    {"count", .happens = count},
+    {"count", .told = zkl_claim_count},
     {"create", .happens = create},
     {"created", .happens = created},
     {"cut", .happens = cut},
-    {"detach", .happens = detach},
+    {"detach", .told = scene_detach, .makes_scene = true},
     {"expire", .happens = expire},
     {"forget", .happens = forget},
     {"forwarded", .happens = forwarded},
     {"gone", .happens = gone},
     {"got", .happens = got},
     {"hold", .happens = hold_until},
-    {"join", .happens = join},
+    {"join", .happens = join, .makes_scene = true},
     {"keep", .happens = keep},
     {"left-nothing", .happens = zkl_claim_left_nothing},
     {"line", .happens = line},
@@ -695,8 +663,8 @@ static const struct {
     {"marked", .replied = zkl_claim_marked},
     {"offline", .happens = connect},
     {"online", .happens = connect},
-    {"open", .happens = enter},
-    {"overlook", .happens = overlook},
+    {"open", .happens = enter, .makes_scene = true},
+    {"overlook", .told = zkl_claim_overlook},
     {"own-changed", .happens = zkl_claim_own_changed},
     {"own-deleted", .happens = zkl_claim_own_deleted},
     {"parents", .happens = parents},
@@ -705,14 +673,14 @@ static const struct {
     {"placed", .happens = placed},
     {"prove", .happens = prove},
     {"ranked", .happens = ranked},
-    {"reach", .happens = reach},
-    {"reach-kept", .happens = reach_kept},
-    {"reach-waiter", .happens = reach_waiter},
+    {"reach", .happens = reach, .makes_scene = true},
+    {"reach-kept", .happens = reach_kept, .makes_scene = true},
+    {"reach-waiter", .happens = reach_waiter, .makes_scene = true},
     {"release", .timed = zkl_claim_release},
     {"removed", .replied = zkl_claim_removed},
     {"resume", .happens = resume},
     {"run", .happens = pass},
-    {"set", .happens = set},
+    {"set", .happens = set, .makes_scene = true},
     {"share", .happens = zkl_claim_downgrade},
     {"shared", .happens = shared},
     {"show", .happens = show},
@@ -732,13 +700,6 @@ static const struct {
 };
 
 enum { VERBS = sizeof verbs / sizeof *verbs };
-
-/* Steps that only set the scene have no outcome. */
-static bool makes_scene(const char *name) {
-    static const char *const list[] = {"add",   "detach",     "join",         "open",
-                                       "reach", "reach-kept", "reach-waiter", "set"};
-    return find(name, list, sizeof list / sizeof *list) >= 0;
-}
 
 static const char *const actions[] = {
     "parents", "create",    "sync",       "list",           "rank",         "watch",  "watch",
@@ -770,7 +731,7 @@ static void say_of(struct zkl_claim *claim, enum zkl_action action) {
 }
 
 static void say_actions(struct zkl_claim *claim, zkl_actions did, const char **gap) {
-    for (size_t i = 0; i < sizeof actions / sizeof *actions; i++) {
+    EACH(actions, i) {
         if (!(did & (zkl_actions)1 << i)) continue;
         script_say("%s%s", *gap, actions[i]);
         say_of(claim, (enum zkl_action)(1 << i));
@@ -811,7 +772,9 @@ static void say_changes(const struct zkl_claim *claim, const struct look before[
 static zkl_actions carry_out(size_t verb, struct zkl_claim *claim) {
     if (verbs[verb].happens) return verbs[verb].happens(claim);
     if (verbs[verb].timed) return verbs[verb].timed(claim, s.now);
-    return verbs[verb].replied(claim, reply(1));
+    if (verbs[verb].replied) return verbs[verb].replied(claim, reply(1));
+    verbs[verb].told(claim);
+    return 0;
 }
 
 static void script_play(const char *who) {
@@ -826,7 +789,7 @@ static void script_play(const char *who) {
     look(before);
     zkl_actions did = carry_out(verb, claim);
     look(after);
-    if (wrong || makes_scene(word[0]) || is(0, "show")) return;
+    if (wrong || verbs[verb].makes_scene || is(0, "show")) return;
     script_part();
     size_t from = strlen(script_outcome);
     say_actions(claim, did, &gap);

@@ -78,17 +78,6 @@ static void beginnings(void) {
         CHECK_IS(zkl_clock_phase(&clock, epoch, start + T), ZKL_PHASE_LOST);
         CHECK_IS(phase(start + T), ZKL_PHASE_LOST);
     }
-    TEST("that a session began is no proof") {
-        begin(0.5);
-        CHECK_IS(phase(start), ZKL_PHASE_LOST);
-        CHECK_IS(zkl_clock_next(&clock, start), ZKL_NEVER);
-    }
-    TEST("a new session raises the epoch") {
-        begin(0.5);
-        uint32_t epoch = clock.epoch;
-        zkl_clock_start(&clock, T, 0.5, start + T);
-        CHECK(clock.epoch > epoch);
-    }
     TEST("what was proved of one session says nothing of the next") {
         proof = steady();
         zkl_clock_stop(&clock);
@@ -189,11 +178,6 @@ static void proofs(void) {
         CHECK_IS(zkl_clock_phase(&clock, epoch, proof + T), ZKL_PHASE_LOST);
         CHECK_IS(phase(proof + T), ZKL_PHASE_HELD);
     }
-    TEST("a late answer that proves nothing new still ends what ran out") {
-        uint32_t epoch = clock.epoch;
-        zkl_clock_prove(&clock, proof, proof + T);
-        CHECK(clock.epoch != epoch);
-    }
     TEST("one tick before the end a proof saves the lease") {
         uint32_t epoch = clock.epoch;
         prove(proof + T - 1);
@@ -204,10 +188,6 @@ static void proofs(void) {
         CHECK_IS(phase(proof + T / 20 - 1), ZKL_PHASE_HELD);
         CHECK_IS(phase(proof + T / 20), ZKL_PHASE_SUSPECT);
         CHECK_IS(phase(proof + T / 10), ZKL_PHASE_LOST);
-    }
-    TEST("a longer timeout needs a longer chain of proofs") {
-        zkl_clock_retime(&clock, 10 * T, 0.5, proof);
-        CHECK_IS(phase(proof + 10 * T / 16 * 5), ZKL_PHASE_SUSPECT);
     }
     TEST("what ran out by the old timeout is lost, whatever the new one is") {
         uint32_t epoch = clock.epoch;
@@ -263,14 +243,6 @@ static void proofs(void) {
         zkl_clock_prove(&clock, proof, proof + T / 3);
         CHECK_IS(clock.steady_since, since);
     }
-    TEST("no phase comes back by time alone") {
-        int worst = ZKL_PHASE_HELD;
-        for (zkl_time now = proof; now < proof + 2 * T; now += T / 1000) {
-            CHECK(phase(now) >= worst);
-            worst = phase(now);
-        }
-        CHECK_IS(worst, ZKL_PHASE_LOST);
-    }
 }
 
 /*
@@ -295,17 +267,23 @@ static void never_too_long(const zkl_time *packets, int count, int proofs_) {
 }
 
 static void drift(void) {
-    const zkl_time ping = start + T, idle = ping + T / 3;
+    const zkl_time ping = start + T, idle = ping + T / 3, late = idle + T / 12;
     TEST("a lone proof after an idle ping is certain for 5/16 T at most") {
         prove(idle);
         CHECK(remaining(idle) <= T * 5 / 16);
         never_too_long((zkl_time[]){ping, idle}, 2, 1);
         never_too_long((zkl_time[]){ping - T / 3, ping, idle}, 3, 1);
         never_too_long((zkl_time[]){ping, idle, idle + T / 4 - 1}, 3, 1);
+        /* the process was stopped, unnoticed, when it ought to ping */
+        never_too_long((zkl_time[]){ping, late}, 2, 1);
+        never_too_long((zkl_time[]){ping, late, late + T / 4 - 1}, 3, 1);
     }
-    TEST("nor longer if the process was stopped, unnoticed, when it ought to ping") {
-        never_too_long((zkl_time[]){ping, idle + T / 12}, 2, 1);
-        never_too_long((zkl_time[]){ping, idle + T / 12, idle + T / 12 + T / 4 - 1}, 3, 1);
+    TEST("two proofs after an idle time are no heartbeat, nor do they reach back T/4") {
+        never_too_long((zkl_time[]){ping, idle, idle + T / 4 - 1, idle + T / 4 - 1 + T / 1000}, 4,
+                       2);
+        never_too_long((zkl_time[]){ping, idle, idle + T / 4 - 2, idle + T / 4 - 1}, 4, 2);
+        never_too_long((zkl_time[]){ping, idle, idle + T / 6}, 3, 2);
+        never_too_long((zkl_time[]){ping, idle, idle + T / 5}, 3, 2);
     }
     TEST("steady heartbeats are certain for the whole margin") {
         proof = beat(3);
@@ -314,7 +292,7 @@ static void drift(void) {
         never_too_long((zkl_time[]){idle, idle + T / 6, idle + T / 6 * 2, idle + T / 6 * 3}, 4, 4);
     }
     TEST("a proof that is more than T/5 after the one before stands alone") {
-        proof = steady();
+        proof = beat(6);
         prove(proof + T / 5 + 1);
         CHECK_IS(remaining(proof + T / 5 + 1), T * 5 / 16);
     }
@@ -395,15 +373,6 @@ static void drift(void) {
         CHECK_IS((int64_t)clock.stops, 1);
         zkl_clock_attend(&clock, start + T / 4);
         CHECK_IS((int64_t)clock.stops, 2);
-    }
-    TEST("two proofs in quick succession after an idle time are no heartbeat") {
-        never_too_long((zkl_time[]){ping, idle, idle + T / 4 - 1, idle + T / 4 - 1 + T / 1000}, 4,
-                       2);
-        never_too_long((zkl_time[]){ping, idle, idle + T / 4 - 2, idle + T / 4 - 1}, 4, 2);
-    }
-    TEST("the second heartbeat after an idle time does not yet reach back T/4") {
-        never_too_long((zkl_time[]){ping, idle, idle + T / 6}, 3, 2);
-        never_too_long((zkl_time[]){ping, idle, idle + T / 5}, 3, 2);
     }
 }
 

@@ -43,7 +43,7 @@ static void quantiles(void) {
     TEST("of a thousand each quantile is that of the list in order") {
         static const unsigned per_mille[] = {1, 10, 500, 900, 990, 999, 1000};
         for (zkl_time i = 1000; i >= 1; i--) zkl_histogram_add(&histogram, i * ZKL_SECOND / 1000);
-        for (size_t i = 0; i < sizeof per_mille / sizeof *per_mille; i++) {
+        EACH(per_mille, i) {
             zkl_time told = zkl_histogram_quantile(&histogram, per_mille[i]);
             CHECK_CASE("%u", per_mille[i]);
             CHECK(is_near(told, per_mille[i] * ZKL_SECOND / 1000));

@@ -5,7 +5,7 @@
  *   did = scene_created(42, 1042);            the reply to the create
  *   did = LISTED(AHEAD, s.claim.name);        the reply to the list
  *
- * There is one scene, `s`; the next one begins by freeing the one before. scene_reach() drives a
+ * There is one scene, `s`; the next one begins by freeing the one before. scene_reach_as() drives a
  * fresh claim into any state, by legal events only. Each call counts what the user was told
  * (s.grants, s.fails, ...).
  */
@@ -33,12 +33,12 @@ static struct scene {
     struct zkl_common common;
     struct zkl_line line;
     struct zkl_claim claim;
-    struct zkl_claim second, third; /* more claims of the line, or unused: scene_follow() */
+    struct zkl_claim second, third; /* more claims of the line, or unused */
     struct zkl_line part_line;      /* of a multi-lock's second part, or of the claim's partner: */
     struct zkl_claim part;          /* used by scene_join(), scene_await(), scene_open_waiter() */
     struct zkl_contender *other;    /* a reference to a contender, or NULL */
     zkl_time now;
-    int grants, fails, losses, forgets, queued, shared;
+    int grants, fails, losses, forgets, queued;
 } s;
 
 static inline zkl_actions scene_count(zkl_actions did) {
@@ -47,7 +47,6 @@ static inline zkl_actions scene_count(zkl_actions did) {
     s.losses += (did & ZKL_DO_LOSE) != 0;
     s.forgets += (did & ZKL_DO_FORGET) != 0;
     s.queued += (did & ZKL_DO_QUEUED) != 0;
-    s.shared += (did & ZKL_DO_DOWNGRADED) != 0;
     return did;
 }
 
@@ -107,12 +106,6 @@ static inline void scene_open(enum zkl_kind kind, zkl_time deadline, bool trying
     if (kind == ZKL_PERMIT) zkl_claim_want(&s.claim, 2, 3);
 }
 
-/* Another claim of the line, not started. */
-static inline struct zkl_claim *scene_add(struct zkl_claim *claim, enum zkl_kind kind) {
-    zkl_claim_init(claim, &s.line, kind, ZKL_NEVER, false);
-    return claim;
-}
-
 /* The claim becomes a part of a multi-lock of two; neither was started. */
 static inline void scene_join(void) {
     zkl_claim_init(&s.part, &s.part_line, s.claim.kind, s.claim.deadline, s.claim.trying);
@@ -121,11 +114,6 @@ static inline void scene_join(void) {
 
 static inline zkl_actions scene_start(void) {
     return scene_did(zkl_claim_start(&s.claim));
-}
-
-/* Starts one claim more, of the claim's kind, behind it. */
-static inline zkl_actions scene_follow(struct zkl_claim *claim) {
-    return zkl_claim_start(scene_add(claim, s.claim.kind));
 }
 
 static inline void scene_enter(enum zkl_kind kind) {
@@ -189,27 +177,8 @@ static inline zkl_actions scene_got_own(enum zkl_reply reply, int64_t czxid) {
     return scene_did(zkl_claim_got_own(&s.claim, reply, ZKL_AUTH, czxid, s.common.session, s.now));
 }
 
-static inline zkl_actions scene_got_ahead(enum zkl_reply reply) {
-    return scene_did(zkl_claim_got_ahead(&s.claim, s.claim.ahead, reply, ZKL_AUTH, s.now));
-}
-
-static inline zkl_actions scene_ranked(const char *name, enum zkl_reply reply, int64_t czxid) {
-    struct zkl_contender *contender = zkl_contender_ref(zkl_line_find(&s.line, name));
-    zkl_actions did = zkl_claim_ranked(&s.claim, contender, reply, czxid, s.now);
-    zkl_contender_unref(contender);
-    return scene_did(did);
-}
-
 static inline zkl_actions scene_removed(enum zkl_reply reply) {
     return scene_did(zkl_claim_removed(&s.claim, reply));
-}
-
-static inline zkl_actions scene_share(void) {
-    return scene_did(zkl_claim_downgrade(&s.claim));
-}
-
-static inline zkl_actions scene_shared(enum zkl_reply reply) {
-    return scene_did(zkl_claim_downgraded(&s.claim, reply, ZKL_AUTH));
 }
 
 static inline zkl_actions scene_release(void) {
@@ -249,11 +218,6 @@ static inline void scene_open_waiter(void) {
     CHECK_IS(s.part.state, ZKL_HELD);
 }
 
-/* What the owner does after ZKL_DO_TELL_PARTNER. */
-static inline zkl_actions scene_turn(void) {
-    return zkl_claim_partner_changed(&s.part);
-}
-
 /* Drives a waiter into the state, behind AHEAD, which waits as well. */
 static inline void scene_reach_waiter(enum zkl_claim_state state, zkl_time deadline) {
     scene_open_waiter();
@@ -270,7 +234,7 @@ static inline void scene_reach_waiter(enum zkl_claim_state state, zkl_time deadl
     scene_created(42, 0);
     if (state == ZKL_WAIT) return;
     scene_did(zkl_claim_signalled(&s.claim));
-    scene_turn();
+    zkl_claim_partner_changed(&s.part);
     if (state == ZKL_FORWARD) scene_cancel(ZKL_TIMEOUT);
     if (state >= ZKL_LEAVE) scene_release();
     if (state == ZKL_GONE) scene_removed(ZKL_DONE);
@@ -288,10 +252,15 @@ static inline void scene_reach_first(enum zkl_kind kind, zkl_time deadline) {
     scene_got_own(ZKL_DONE, 1042);
 }
 
-/* A holder, alone and told of others: its node will be kept so long. */
-static inline void scene_keep(zkl_time keep) {
-    zkl_claim_keep(&s.claim, keep, s.now);
-    s.line.children = ZKL_WATCHED;
+/* A claim of ZKL_UNFAIR has no list; its node is 1042 from PROVE on. */
+static inline void scene_reach_unfair(enum zkl_claim_state state) {
+    if (state == ZKL_WAIT) zkl_claim_taken(&s.claim);
+    if (state <= ZKL_WAIT) return;
+    if (state == ZKL_PROVE) scene_run(T * 6 / 10);
+    if (state == ZKL_RETREAT) scene_stop(T * 6 / 10);
+    scene_did(zkl_claim_placed(&s.claim, 1042, s.now));
+    if (state >= ZKL_LEAVE) scene_release();
+    if (state == ZKL_GONE) scene_removed(ZKL_DONE);
 }
 
 /*
@@ -321,6 +290,10 @@ static inline void scene_reach_as(enum zkl_kind kind, enum zkl_claim_state state
         if (state == ZKL_RECOVER_STAT) LISTED(ahead, scene_name(42));
         return;
     }
+    if (kind == ZKL_UNFAIR) {
+        scene_reach_unfair(state);
+        return;
+    }
     scene_created(state == ZKL_RANK ? INT32_MAX : 42, 1042);
     if (state == ZKL_LIST) return;
     if (state == ZKL_PROVE) scene_run(T * 6 / 10);
@@ -328,20 +301,14 @@ static inline void scene_reach_as(enum zkl_kind kind, enum zkl_claim_state state
     if (state == ZKL_RANK) LISTED(LIMITED, s.claim.node.name);
     else if (state == ZKL_WAIT) LISTED(ahead, s.claim.node.name);
     else LISTED(s.claim.node.name);
-    if (state == ZKL_DOWNGRADE) scene_share();
+    if (state == ZKL_DOWNGRADE) scene_did(zkl_claim_downgrade(&s.claim));
     if (state == ZKL_IN_CONDITION) scene_await(deadline);
-    if (state == ZKL_KEPT && kind == ZKL_MUTEX) scene_keep(10 * ZKL_SECOND);
+    if (state == ZKL_KEPT && kind == ZKL_MUTEX) {
+        zkl_claim_keep(&s.claim, 10 * ZKL_SECOND, s.now);
+        s.line.children = ZKL_WATCHED;
+    }
     if (state >= ZKL_KEPT) scene_release();
     if (state == ZKL_GONE) scene_removed(ZKL_DONE);
-}
-
-/* As a mutex; but only a writer becomes a reader. */
-static inline void scene_reach_until(enum zkl_claim_state state, zkl_time deadline) {
-    scene_reach_as(state == ZKL_DOWNGRADE ? ZKL_WRITE : ZKL_MUTEX, state, deadline);
-}
-
-static inline void scene_reach(enum zkl_claim_state state) {
-    scene_reach_until(state, ZKL_NEVER);
 }
 
 /* The request that the claim has out is answered with ZKL_UNKNOWN. */
@@ -355,21 +322,15 @@ static inline zkl_actions scene_stall(void) {
     case ZKL_FORWARD:
     case ZKL_LIST: return scene_list_fails(ZKL_UNKNOWN, ZKL_OK);
     case ZKL_RECOVER_STAT: return scene_got_own(ZKL_UNKNOWN, 0);
-    case ZKL_RANK: return scene_ranked(LIMITED, ZKL_UNKNOWN, 0);
+    case ZKL_RANK: return zkl_claim_ranked(&s.claim, s.other, ZKL_UNKNOWN, 0, s.now);
     case ZKL_WAIT:
-        return s.claim.waiting ? scene_got_own(ZKL_UNKNOWN, 0) : scene_got_ahead(ZKL_UNKNOWN);
-    case ZKL_DOWNGRADE: return scene_shared(ZKL_UNKNOWN);
+        if (s.claim.waiting) return scene_got_own(ZKL_UNKNOWN, 0);
+        return zkl_claim_got_ahead(&s.claim, s.claim.ahead, ZKL_UNKNOWN, ZKL_AUTH, s.now);
+    case ZKL_DOWNGRADE: return scene_did(zkl_claim_downgraded(&s.claim, ZKL_UNKNOWN, ZKL_AUTH));
     case ZKL_RETREAT:
     case ZKL_LEAVE: return scene_removed(ZKL_UNKNOWN);
-    case ZKL_NEW:
-    case ZKL_FIRST:
-    case ZKL_HELD:
-    case ZKL_IN_CONDITION:
-    case ZKL_SIGNALLED:
-    case ZKL_KEPT:
-    case ZKL_GONE: break;
+    default: return 0;
     }
-    return 0;
 }
 
 #endif

@@ -6,30 +6,6 @@
 
 #define FOREIGN (SESSION + 1)
 
-/* Drives a fresh claim into the state; it has node 1042 from PROVE on. */
-static void reach(enum zkl_claim_state state, zkl_time deadline, bool trying) {
-    scene_open(ZKL_UNFAIR, deadline, trying);
-    s.common.clock.connected = state != ZKL_NEW;
-    scene_start();
-    s.common.clock.connected = true;
-    if (state <= ZKL_CREATE) return;
-    if (state == ZKL_RECOVER_SYNC || state == ZKL_RECOVER_LIST) {
-        scene_create_fails(ZKL_UNKNOWN, ZKL_OK);
-        scene_resume();
-        if (state == ZKL_RECOVER_LIST) scene_synced(ZKL_DONE);
-        return;
-    }
-    if (state == ZKL_WAIT) {
-        scene_did(zkl_claim_taken(&s.claim));
-        return;
-    }
-    if (state == ZKL_PROVE) scene_run(T * 6 / 10);
-    if (state == ZKL_RETREAT) scene_stop(T * 6 / 10);
-    scene_did(zkl_claim_placed(&s.claim, 1042, s.now));
-    if (state >= ZKL_LEAVE) scene_release();
-    if (state == ZKL_GONE) scene_removed(ZKL_DONE);
-}
-
 #define EACH_EVENT(X)                                                                              \
     X(CANCEL), X(RELEASE), X(CREATED), X(PLACED), X(TAKEN), X(SYNCED), X(LISTED_ANY), X(GOT_OWN),  \
         X(GOT_OTHER), X(GOT_FOREIGN), X(REMOVED), X(DELETED), X(CHANGED), X(WAKE), X(RESUME),      \
@@ -103,16 +79,31 @@ static void check_step(const struct zkl_claim *was, zkl_actions did) {
     if (is->state == ZKL_WAIT || is->state == ZKL_NEW) CHECK(is->wanted && is->node.czxid == 0);
 }
 
+enum setting { PLAIN, UNWANTED, CUT, TRYING, RAN_OUT, SETTINGS };
+
+static void build(enum zkl_claim_state state, int setting) {
+    scene_reach_as(ZKL_UNFAIR, state, 2000 * ZKL_SECOND);
+    if (setting == UNWANTED) scene_cancel(ZKL_INTERRUPTED);
+    if (setting == CUT) s.common.clock.connected = false;
+    if (setting == TRYING) {
+        s.claim.trying = true;
+        s.line.tries++;
+    }
+    if (setting == RAN_OUT) s.now += 2 * T;
+}
+
+/* A try does not wait, and one that was granted is none any more. */
+static bool can_be(enum zkl_claim_state state, int setting) {
+    return setting != TRYING || (state <= ZKL_PROVE && state != ZKL_WAIT);
+}
+
 static void every_pair(enum zkl_claim_state state, int setting) {
     enum { TOTAL = 4 * EVENTS };
     for (int pair = 0; pair < TOTAL * TOTAL; pair++) {
         int steps[] = {pair / TOTAL, pair % TOTAL};
         CHECK_CASE("%s (%d): %s/%d, %s/%d", scene_states[state], setting, events[steps[0] / 4],
                    steps[0] % 4, events[steps[1] / 4], steps[1] % 4);
-        reach(state, 2000 * ZKL_SECOND, setting == 3);
-        if (setting == 1) scene_cancel(ZKL_INTERRUPTED);
-        if (setting == 2) s.common.clock.connected = false;
-        if (setting == 4) s.now += 2 * T;
+        build(state, setting);
         for (int i = 0; i < 2; i++) {
             struct zkl_claim was = s.claim;
             zkl_actions did = happen(steps[i] / 4, (enum zkl_reply)(steps[i] % 4));
@@ -126,8 +117,10 @@ int main(void) {
         static const enum zkl_claim_state states[] = {
             ZKL_NEW,   ZKL_CREATE, ZKL_RECOVER_SYNC, ZKL_RECOVER_LIST, ZKL_WAIT,
             ZKL_PROVE, ZKL_HELD,   ZKL_LEAVE,        ZKL_GONE};
-        for (size_t i = 0; i < 5 * sizeof states / sizeof *states; i++)
-            every_pair(states[i / 5], i % 5);
+        EACH(states, i) {
+            for (int setting = 0; setting < SETTINGS; setting++)
+                if (can_be(states[i], setting)) every_pair(states[i], setting);
+        }
     }
     return check_report();
 }
