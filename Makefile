@@ -16,6 +16,7 @@
 # make deb       Debian packages, in build/deb; MAINTAINER names who made them. test-deb: they are
 #                installed, and used, in a root of their own; test-install: commands of our pages
 # make coverage  which conditions of the core and the session the tests cover: MC/DC, by clang 19
+# make promises  each promise of docs/reference, and the tests that show it
 # make lint, format, words, install, clean
 #
 # For packagers: CC CFLAGS LDFLAGS, LUA LUA_VERSION LUA_INCDIR (what `install`
@@ -323,6 +324,10 @@ build-all-tests: build-tests build-peers $(TLA_CHECKER_FOLDER) \
 test-soak: $(BUILD)/5.1/zklock/core.so
 	$(call with,5.1) rig/zookeeper run -- $(LUAJIT) bench/soak.lua \
 		--cycles 10000 --tries 2000 --waits 200
+
+.PHONY: promises
+promises:
+	@LUA_PATH="./?.lua;;" $(LUA) spec/promises.lua spec/*_spec.lua spec/*/*_spec.lua
 
 # Tests by their tags: what `make test` takes, the rest of them, and those that run alone.
 QUICK = --exclude-tags=slow,clock

@@ -3,11 +3,17 @@
 
 local catalogue = require "zklock.seckill.catalogue"
 local options = require "zklock.seckill.options"
+local promises = require "spec.promises"
 local reference = require "spec.reference"
 local rig = require "spec.rig"
 local table_of_states = require "spec.sim.states"
 
 local WIDTH = 100
+
+-- Tags that say where a test runs.
+local PLACES = {
+    clock = true, nginx = true, promtool = true, real = true, server = true, slow = true,
+}
 
 
 local function read(path) return rig.shell("cat %s", path) end
@@ -166,6 +172,19 @@ describe("the reference", function()
             end
         end
         assert.same({}, wrong)
+    end)
+
+    it("has a test for each promise, and no test has the tag of another one", function()
+        local paths, promised, unknown = {}, {}, {}
+        for path in rig.shell("ls spec/*_spec.lua spec/*/*_spec.lua"):gmatch "%S+" do
+            paths[#paths + 1] = path
+        end
+        for _, tag in ipairs(promises.all()) do promised[tag] = true end
+        for tag in pairs(promises.tests(paths)) do
+            if not promised[tag] and not PLACES[tag] then unknown[#unknown + 1] = tag end
+        end
+        local _, missing = promises.report(paths)
+        assert.same({ {}, {} }, { missing, unknown })
     end)
 
     -- A wait has a deadline, or says that it has none.
