@@ -27,7 +27,7 @@ local requests = {} -- anchors them: a request that is collected is cancelled
 
 local function enqueue(first, last)
     for i = first, last do
-        requests[i] = session.handle:acquire(wish, "claim " .. i, nil, false, true)
+        requests[i] = session.handle:acquire(wish, "claim " .. i, nil, nil, {})
         if i % 100 == 0 then -- each list of names is short-lived, but large
             rig.wait_for("rest", function() return session:stats().in_flight == 0 end, 60)
         end

@@ -105,9 +105,8 @@ end
 local way = {}
 
 -- Begins to contend.
-function way.ask(self, owner, timeout, trying, quiet, stopped, opts)
-    return self.session.handle:acquire(self.wish, owner, timeout, trying, quiet, stopped,
-                                       opts.max_waiters, opts.max_hold, opts.permits)
+function way.ask(self, owner, timeout, stopped, opts)
+    return self.session.handle:acquire(self.wish, owner, timeout, stopped, opts)
 end
 
 
@@ -125,13 +124,11 @@ local function attempt(self, opts, limit, begun)
     local driver, message, code = wait.driver(session)
     if not driver then return nil, message, code end
     local left = limit and max(limit - (now() - begun), 0)
-    local quiet = not opts.on_queued
-    local trying = opts.timeout == 0
     local request = Request.new(session, nil, owner)
     request.on_queued = opts.on_queued
     session.runtime:note_wish(request, self.path)
-    local stopped = not trying and callers.stopped(driver, self) or nil
-    local handle, id, done = self.way.ask(self, owner, left, trying, quiet, stopped, opts)
+    local stopped = opts.timeout ~= 0 and callers.stopped(driver, self) or nil
+    local handle, id, done = self.way.ask(self, owner, left, stopped, opts)
     if done then -- an owner that has the lock already
         return drop(handle, take(handle, owner, self, opts.timeout))
     end

@@ -35,9 +35,8 @@ end
 
 local way = {}
 
-function way.ask(self, owner, timeout, trying, quiet, stopped, opts)
-    return self.session.handle:acquire_all(self.wish, owner, timeout, trying, quiet, stopped,
-                                           opts.max_waiters, opts.max_hold)
+function way.ask(self, owner, timeout, stopped, opts)
+    return self.session.handle:acquire_all(self.wish, owner, timeout, stopped, opts)
 end
 
 

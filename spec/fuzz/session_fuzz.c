@@ -37,7 +37,7 @@ static void send_all(void) {
     while (zkl_session_next_rpc(w.session, &sent.id, &sent.rpc)) {
         const struct call *call = call_of(sent.id);
         require(connected() && sent.rpc.path && w.count < SENT);
-        if (zkl_call_stake(call) && !w.session->closing) check_stakes_rpc(call, &sent.rpc);
+        if (asking_stake(call) && !w.session->closing) check_stakes_rpc(call, &sent.rpc);
         if (byte() < 0xfa) *nth(w.count++) = sent;
         else zkl_session_unsent(w.session, sent.id);
     }
@@ -332,10 +332,10 @@ static bool is_kept(const struct stake *stake) {
 /* Only an answer that says so makes a reader of a writer, and of its number it says nothing. */
 static void answer(const struct sent *sent, int error) {
     const struct call *call = call_of(sent->id);
-    const struct stake *stake = zkl_call_stake(call);
+    const struct stake *stake = asking_stake(call);
     struct zkl_claim before = stake ? stake->claim : (struct zkl_claim){0};
     bool says_so =
-        call->kind == CALL_DOWNGRADE && (error == ZKL_ERROR_NONE || error == ZKL_ERROR_NODE_EXISTS);
+        stake_call_of(call) == STAKE_DOWNGRADE && (error == ZKL_ERROR_NONE || error == ZKL_ERROR_NODE_EXISTS);
     answer_with(sent, error);
     if (before.kind != ZKL_WRITE || !is_kept(stake) || stake->claim.kind != ZKL_READ) return;
     require(says_so && stake->claim.node.czxid == before.node.czxid);
@@ -675,7 +675,7 @@ static void give_up_all(void) {
 
 static bool is_at_rest(void) {
     bool idle = zkl_session_is_idle(w.session) && !zkl_session_has_claims(w.session);
-    return idle && connected() && !w.session->members && w.session->watches.unwanted == 0;
+    return idle && connected() && !w.session->followers[FOLLOWER_MEMBER] && w.session->watches.unwanted == 0;
 }
 
 /* The server answers (byte() is 0: it does as it is asked): every claim comes to its end. */

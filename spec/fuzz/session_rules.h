@@ -26,6 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../session/asked.h"
 #include "core/permits.h"
 #include "session/call.h" /* to look, never to change */
 #include "session/internal.h"
@@ -89,6 +90,8 @@ static struct {
 
 #define EACH_USER(each) for (struct user *each = w.users; each < w.users + USERS; each++)
 #define EACH_STAKE(each) for (struct stake *each = w.session->stakes; each; each = each->next)
+#define EACH_FOLLOWER(each, kind)                                                                  \
+    for (struct follower *each = w.session->followers[kind]; each; each = each->next)
 #define EACH_CALL(each) for (struct call *each = w.session->calls; each; each = each->next)
 
 static uint8_t byte(void) {
@@ -115,13 +118,13 @@ static const char *name_in(const char *path) {
 }
 
 /* Of the kind, for the stake; any stake's: NULL. */
-static unsigned count_out(const struct stake *stake, enum call_kind kind) {
+static unsigned count_out(const struct stake *stake, enum stake_call kind) {
     unsigned count = 0;
-    EACH_CALL(call) count += call->kind == kind && (!stake || zkl_call_stake(call) == stake);
+    EACH_CALL(call) count += stake_call_of(call) == kind && (!stake || asking_stake(call) == stake);
     return count;
 }
 
-static bool is_out(const struct stake *stake, enum call_kind kind) {
+static bool is_out(const struct stake *stake, enum stake_call kind) {
     return count_out(stake, kind) > 0;
 }
 
@@ -149,31 +152,32 @@ static void check_created(const struct stake *stake, const char *path) {
     require(strcmp(name_in(path), claim->node.name) == 0 && !is_complete_name(claim->node.name));
     if (!is_fixed(claim)) return;
     EACH_CALL(call) {
-        bool create = call->kind == CALL_CREATE && is_fixed(&call->stake->claim);
-        if (create && call->stake != stake) require(call->stake->path != stake->path);
+        const struct stake *other = asking_stake(call);
+        bool create = stake_call_of(call) == STAKE_CREATE && is_fixed(&other->claim);
+        if (create && other != stake) require(other->path != stake->path);
     }
 }
 
 static void check_stakes_rpc(const struct call *call, const struct zkl_rpc *rpc) {
-    const struct stake *stake = call->stake;
+    const struct stake *stake = zkl_call_stake(call);
     const struct zkl_claim *claim = &stake->claim;
     if (claim->state == ZKL_GONE) return; /* asked for in the step in which it was handed on */
-    switch (call->kind) {
-    case CALL_CREATE:
-    case CALL_CREATE_ALL:
-    case CALL_WAIT: check_created(stake, rpc->path); break;
-    case CALL_REMOVE: check_removed(stake); break;
-    case CALL_GET_OWN: require(is_fixed(claim) || is_complete_name(claim->node.name)); break;
-    case CALL_LIST: require(!is_fixed(claim)); break;
-    case CALL_GET_AHEAD:
-    case CALL_RANK: require(call->contender && !is_fixed(claim)); break;
-    case CALL_DOWNGRADE:
+    switch (stake_call_of(call)) {
+    case STAKE_CREATE:
+    case STAKE_CREATE_ALL:
+    case STAKE_WAIT: check_created(stake, rpc->path); break;
+    case STAKE_REMOVE: check_removed(stake); break;
+    case STAKE_GET_OWN: require(is_fixed(claim) || is_complete_name(claim->node.name)); break;
+    case STAKE_LIST: require(!is_fixed(claim)); break;
+    case STAKE_GET_AHEAD:
+    case STAKE_RANK: require(call->contender && !is_fixed(claim)); break;
+    case STAKE_DOWNGRADE:
         require(claim->state == ZKL_DOWNGRADE && zkl_claim_may_downgrade(claim));
         break;
-    case CALL_FORWARD:
+    case STAKE_FORWARD:
         require(claim->state == ZKL_FORWARD && claim->waiting && claim->ahead);
         break;
-    case CALL_MARK:
+    case STAKE_MARK:
         /* Or it was given up in the step of its grant, whose requests went out together. */
         require(claim->state == ZKL_HELD || claim->state == ZKL_LEAVE);
         require(claim->kind == ZKL_PERMIT || claim->node.marked);
@@ -258,13 +262,13 @@ static bool will_tell(const struct watch *watch) {
 }
 
 static bool watches_own(const struct stake *stake) {
-    return is_out(stake, CALL_GET_OWN) || will_tell(stake->own_watch);
+    return is_out(stake, STAKE_GET_OWN) || will_tell(stake->own_watch);
 }
 
 /* Or has asked to, perhaps without a connection. */
 static bool watches(const struct stake *stake, const struct zkl_contender *contender) {
     EACH_CALL(call) {
-        bool asks = zkl_call_stake(call) == stake && call->kind == CALL_GET_AHEAD;
+        bool asks = asking_stake(call) == stake && stake_call_of(call) == STAKE_GET_AHEAD;
         if (asks && call->contender == contender) return true;
     }
     return will_tell(watch_at(stake->path->text, contender->name));
@@ -276,7 +280,7 @@ static bool watches_ahead(const struct stake *stake) {
     if (!stake->claim.headed) return watches(stake, stake->claim.ahead);
     const struct want *want = stake->wants;
     while (want && !will_tell(want->watch)) want = want->next;
-    return want || is_out(stake, CALL_GET_AHEAD);
+    return want || is_out(stake, STAKE_GET_AHEAD);
 }
 
 static bool another_part_enters(const struct stake *stake) {
@@ -289,7 +293,8 @@ static bool another_part_enters(const struct stake *stake) {
 static bool creates(const struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
     if (zkl_claim_awaits_parts(claim)) return another_part_enters(stake);
-    return is_out(stake, claim->waiting ? CALL_WAIT : CALL_CREATE) || is_out(NULL, CALL_CREATE_ALL);
+    return is_out(stake, claim->waiting ? STAKE_WAIT : STAKE_CREATE) ||
+           is_out(NULL, STAKE_CREATE_ALL);
 }
 
 /* What keeps the claim going; the next heartbeat mends what is stalled. */
@@ -299,26 +304,26 @@ static bool has_alarm(const struct stake *stake) {
     switch (claim->state) {
     case ZKL_NEW:
         return zkl_claim_is_pausing(claim) && zkl_session_due(w.session) <= stake->wake_at;
-    case ZKL_RECOVER_LIST: return is_out(stake, is_fixed(claim) ? CALL_GET_OWN : CALL_LIST);
-    case ZKL_TRY: return is_out(stake, CALL_LIST);
+    case ZKL_RECOVER_LIST: return is_out(stake, is_fixed(claim) ? STAKE_GET_OWN : STAKE_LIST);
+    case ZKL_TRY: return is_out(stake, STAKE_LIST);
     case ZKL_LIST: return stake->path->lists > 0;
     case ZKL_CREATE: return creates(stake);
     case ZKL_RECOVER_SYNC:
-    case ZKL_PROVE: return is_out(stake, CALL_SYNC);
-    case ZKL_RECOVER_STAT: return is_out(stake, CALL_GET_OWN);
-    case ZKL_RANK: return claim->ranks > 0 && count_out(stake, CALL_RANK) == claim->ranks;
+    case ZKL_PROVE: return is_out(stake, STAKE_SYNC);
+    case ZKL_RECOVER_STAT: return is_out(stake, STAKE_GET_OWN);
+    case ZKL_RANK: return claim->ranks > 0 && count_out(stake, STAKE_RANK) == claim->ranks;
     case ZKL_WAIT:
         return watches_own(stake) && (is_fixed(claim) || claim->waiting || watches_ahead(stake));
     case ZKL_FIRST: return claim->next_part->state != ZKL_FIRST && watches_own(stake);
     case ZKL_HELD: return true; /* its user's matter; see check_holder() */
-    case ZKL_DOWNGRADE: return is_out(stake, CALL_DOWNGRADE) || is_out(stake, CALL_REVISE);
+    case ZKL_DOWNGRADE: return is_out(stake, STAKE_DOWNGRADE) || is_out(stake, STAKE_REVISE);
     case ZKL_IN_CONDITION:
     case ZKL_SIGNALLED: return claim->partner != NULL;
-    case ZKL_FORWARD: return is_out(stake, CALL_LIST) || is_out(stake, CALL_FORWARD);
+    case ZKL_FORWARD: return is_out(stake, STAKE_LIST) || is_out(stake, STAKE_FORWARD);
     case ZKL_KEPT:
         return claim->asks ? stake->path->lists > 0 : zkl_session_due(w.session) <= claim->deadline;
     case ZKL_RETREAT:
-    case ZKL_LEAVE: return is_out(stake, CALL_REMOVE);
+    case ZKL_LEAVE: return is_out(stake, STAKE_REMOVE);
     case ZKL_GONE: break;
     }
     return false;
@@ -368,7 +373,7 @@ static bool will_end(const struct zkl_request *request) {
     case REQUEST_GET:
     case REQUEST_CHILDREN: break;
     }
-    return request->calls > 0 || request->ask_at || !connected();
+    return request->asker.calls > 0 || request->ask_at || !connected();
 }
 
 static void check_user(const struct user *user) {
@@ -379,16 +384,16 @@ static void check_user(const struct user *user) {
 }
 
 static void check_watcher(const struct zkl_watcher *watcher) {
-    require(!connected() || watcher->calls || watcher->watch->set || watcher->look_at);
+    require(!connected() || watcher->base.asker.calls || watcher->watch->set || watcher->look_at);
 }
 
 static void check_member(const struct zkl_member *member) {
-    require(!connected() || member->calls || member->act_at != ZKL_NEVER);
+    require(!connected() || member->base.asker.calls || member->act_at != ZKL_NEVER);
     require((member->state == ZKL_MEMBER_ENDED) == !member->watch);
 }
 
 static void check_roster(const struct zkl_roster *roster) {
-    require(!connected() || roster->calls || roster->check_at != ZKL_NEVER);
+    require(!connected() || roster->base.asker.calls || roster->check_at != ZKL_NEVER);
     for (size_t i = 1; i < roster->count; i++)
         require(strcmp(roster->seen[i - 1].name, roster->seen[i].name) < 0);
 }
@@ -397,9 +402,9 @@ static void check(void) {
     EACH_STAKE(stake) check_stake(stake);
     EACH_USER(user) check_user(user);
     for (int i = 0; i < WATCHERS; i++)
-        if (w.watchers[i] && w.watchers[i]->open) check_watcher(w.watchers[i]);
-    for (struct zkl_member *each = w.session->members; each; each = each->next) check_member(each);
-    for (struct zkl_roster *each = w.session->rosters; each; each = each->next) check_roster(each);
+        if (w.watchers[i] && w.watchers[i]->base.link) check_watcher(w.watchers[i]);
+    EACH_FOLLOWER(each, FOLLOWER_MEMBER) check_member((struct zkl_member *)each);
+    EACH_FOLLOWER(each, FOLLOWER_ROSTER) check_roster((struct zkl_roster *)each);
 }
 
 #endif

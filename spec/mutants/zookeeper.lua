@@ -28,7 +28,7 @@ return {
     -- --- one node of a fixed name --------------------------------------------------------
 
     { "unfair-no-stray", "nobody looks whose the node is that a waiter found",
-      at = "answer_own", find = "stat && fixed", replace = "false",
+      at = "see_own", find = "stat && fixed", replace = "false",
       catch = by("unfair", "to a create that landed late: who comes next removes that node") },
     { "unfair-no-late-look",
       "the late look lists only, which does not tell whose a node of a fixed name is",
@@ -54,8 +54,8 @@ return {
       at = "complete", find = "zkl_reply_sift(call, &answer);",
       catch = by("fault/malformed", "a list of -1 names") },
     { "reply-half-done", "a transaction is done if its code says so, whatever its results say",
-      at = "is_transaction", find = "if (results[i].error != ZKL_ERROR_NONE) return false;",
-      also = { { find = "sequential && !is_created(rpc->ops[i].path, results[i].created, true)",
+      at = "zkl_answer_is_transaction", find = "if (results[i].error != ZKL_ERROR_NONE) return false;",
+      also = { { find = "sequential && !is_created(op->path, results[i].created, true)",
           replace = "sequential && !results[i].created" } },
       catch = by("fault/malformed", "a transaction without results") },
 
@@ -83,7 +83,7 @@ return {
     { "read-as-proof",
       "whatever is answered proves the session: a follower that is cut off answers reads",
       at = "is_proof",
-      find = "return by_leader && call->kind != CALL_PARENT && call->kind != CALL_MEMBER_PARENT;",
+      find = "return by_leader && !call->kind->makes_parent;",
       replace = "return true || by_leader;",
       catch = by("lease", "counts down while others are looked at") },
     { "proof-at-answer",
@@ -94,8 +94,9 @@ return {
       at = "complete", find = [[
     if (answer.rc == ZKL_ERROR_NONE && is_proof(call))
         zkl_clock_prove(&session->common.clock, call->issued, answer.now);]],
-      also = { { find = "deliver(call, &answer);", replace = [[
-    deliver(call, &answer);
+      also = { { find = "if (call->kind->answer) call->kind->answer(call, &answer);",
+                 replace = [[
+    if (call->kind->answer) call->kind->answer(call, &answer);
     if (answer.rc == ZKL_ERROR_NONE && is_proof(call))
         zkl_clock_prove(&session->common.clock, call->issued, answer.now);]] } },
       catch = by("lock", "is granted after one sync when the clock is not certain") },
@@ -130,8 +131,9 @@ return {
       at = "reply_of", find = "case ZKL_ERROR_CONNECTION_LOSS:",
       catch = by("fault/replies", "to a create that was carried out") },
     { "loss-as-absence", "a lost reply to a delete counts as its success: the node stays",
-      at = "feed", find = "zkl_claim_removed(claim, answer->reply)",
-      replace = "zkl_claim_removed(claim, ZKL_DONE)",
+      at = "answer_remove",
+      find = "zkl_claim_removed(&zkl_call_stake(call)->claim, answer->reply)",
+      replace = "zkl_claim_removed(&zkl_call_stake(call)->claim, ZKL_DONE)",
       catch = by("fault/replies", "to a delete: the node is gone all the same") },
     { "line-not-replaced", "a list is looked at, but the line stays what it was",
       at = "answer_list",
@@ -140,10 +142,10 @@ return {
       catch = by("lock", "is held by one at a time") },
     { "no-sweep", "no orphan is looked for in a list",
       at = "answer_list",
-      find = "if (reply == ZKL_DONE) zkl_stake_look_for_orphans(path, call->session);",
+      find = "if (reply == ZKL_DONE) zkl_orphans_find(call->session, path);",
       catch = by("fault/replies", "that left a node of this session that nobody knows") },
     { "no-late-look-made", "the late look after a doubtful create is never made",
-      at = "look", find = "look_at(session, path);", replace = "path->look_at = 0;",
+      at = "zkl_orphans_look", find = "look_at(session, path);", replace = "path->look_at = 0;",
       catch = by("fault/replies", "to a create is looked after once more") },
     { "watch-not-set-again",
       "an event of the predecessor that is no deletion is dropped: its watch is used up",
@@ -152,7 +154,7 @@ return {
       catch = by("fault/replies", "that changes the holder's node, again and again") },
     { "double-completion", "a request may be done twice: what came later counts",
       at = "zkl_request_finish", find = "if (request->done) return;",
-      also = { { at = "zkl_query_answer", find = "if (request->done) return;" } },
+      also = { { at = "answer_query", find = "if (request->done) return;" } },
       catch = by("queue", "ends at its deadline when the server is silent") },
     { "watch-left", "a wait that times out leaves the watch on its predecessor",
       at = "zkl_watches_leave", find = "drop_others(stake, failed);",
@@ -163,7 +165,7 @@ return {
       at = "unwant", find = "is_unwanted(watch)", replace = "watch->set",
       catch = by("watches", "stays while another claim of the session waits") },
     { "lost-removal", "a removal whose answer is lost is taken for done",
-      at = "zkl_watches_removed",
+      at = "answer_removal",
       find = "answer->rc == ZKL_ERROR_NONE",
       replace = "answer->reply != ZKL_REFUSED",
       catch = by("watches", "goes when the connection is lost with its removal") },
@@ -177,7 +179,7 @@ return {
       at = "read_stale", find = "if (roster->seen[i].stale)", replace = "if (true)",
       catch = by("members", "costs a list and a get of each") },
     { "roster-by-pieces", "a list is told while members in it are not read yet",
-      at = "zkl_roster_answer", find = "if (roster->calls == 0) finish_round(roster);",
+      at = "answer_roster", find = "if (roster->base.asker.calls == 0) finish_round(roster);",
       replace = "finish_round(roster);",
       also = { { at = "is_complete",
                  find = "while (i < roster->count && roster->seen[i].known) i++;",
@@ -191,7 +193,7 @@ return {
     { "roster-without-folder", "a folder that is not there is not waited for",
       at = "take_none",
       find = [[
-    if (!set) ask(roster, CALL_ROSTER_EXISTS, ZKL_RPC_EXISTS, roster->itself);]],
+    if (!set) ask(roster, &exists_call, ZKL_RPC_EXISTS, roster->itself);]],
       catch = by("members", "waits for a folder that is not there") },
     { "member-left-in-doubt", "a member that left does not look for a create that comes late",
       at = "zkl_member_be_gone", find = "member->asked_at >= doubt_at", replace = "true",
@@ -279,7 +281,7 @@ return {
       catch = by("revoke", "hears it: its node is replaced only as it knows it") },
     { "unfair-revoked-early",
       "a wish that is seen with the node whose create was lost is not heard",
-      at = "answer_own", find = "if (fixed) zkl_stake_take_data(stake, answer);",
+      at = "see_own", find = "if (fixed) zkl_stake_take_data(stake, answer);",
       catch = by("unfair", "a revocation ahead of the look is heard") },
     { "guard-by-old-name",
       "a lease that became a reader's is taken for lost when its old node is gone",
@@ -405,7 +407,7 @@ return {
       catch = by("turns", "closed for all, and nobody is granted after") },
     { "turns-revoked-late",
       "what a holder asked of its node is not told to whoever has the node after it",
-      at = "answer_heir", find = "if (heir) zkl_stake_perform(heir, answer_own(heir, answer));",
+      at = "answer_heir", find = "if (heir) zkl_stake_perform(heir, see_own(heir, answer));",
       replace = "if (heir && !answer) zkl_stake_perform(heir, 0);",
       catch = by("turns", "when it is revoked while it goes from hand to hand") },
     { "turns-revoked-before", "a turn that was revoked before it began is handed on",
@@ -433,7 +435,7 @@ return {
     -- --- conditions ---------------------------------------------------------------------
 
     { "condition-signal-before-watch", "a signal that came before the get is not seen in it",
-      at = "answer_own",
+      at = "see_own",
       find = "if (stat && stat->version > 0) did |= zkl_claim_signalled(&stake->claim);",
       catch = by("fault/condition", "hears a signal that came before it watched its node") },
     { "condition-any-version", "a waiter that gives up deletes its node whatever is in it",
@@ -514,7 +516,7 @@ return {
       replace = "false",
       catch = by("recover", "is ended when a server answers again after an outage") },
     { "guard-again", "a guard that servers do not know is sent again until its deadline",
-      at = "zkl_guard_answer", find = "call->unknown", replace = "false",
+      at = "answer_guard", find = "call->unknown", replace = "false",
       catch = by("fault/operations", "multi keeps no lock") },
     { "downgrade-in-doubt", "a downgrade that servers do not know keeps the lock for ever",
       at = "answer_downgrade", find = "if (certain) stake->claim.refusal = ZKL_OK;",

@@ -83,7 +83,7 @@ static bool is_unknown_watch(const struct client *client, const struct zkl_rpc *
 
 /* The link has no memory for a guard, or for a signal. */
 static bool is_short(const struct call *call) {
-    if (!world.setting.shortage || call->kind != CALL_GUARD || choose(4) != 3) return false;
+    if (!world.setting.shortage || call->kind != &zkl_guard_call || choose(4) != 3) return false;
     world.shortages++;
     return true;
 }
@@ -91,7 +91,8 @@ static bool is_short(const struct call *call) {
 /* Perhaps for the next connection. False: the library does not take it. */
 static bool send(struct client *client, uint64_t id, const struct zkl_rpc *rpc) {
     const struct call *call = call_of(client, id);
-    const struct zkl_claim *claim = zkl_call_stake(call) ? &call->stake->claim : NULL;
+    const struct stake *stake = asking_stake(call);
+    const struct zkl_claim *claim = stake ? &stake->claim : NULL;
     const struct shadow *shadow = claim ? shadow_of(client, claim) : NULL;
     if (client->expiring || is_unknown_watch(client, rpc) || is_short(call)) return false;
     struct item item = {.what = REQUEST,
@@ -102,8 +103,8 @@ static bool send(struct client *client, uint64_t id, const struct zkl_rpc *rpc) 
                         .issued = clock_of(client),
                         .czxid = claim ? claim->node.czxid : 0,
                         .taken = shadow && shadow->taken,
-                        .of_member =
-                            call->kind == CALL_MEMBER_REMOVE || call->kind == CALL_MEMBER_SET,
+                        .of_member = call->kind == &zkl_member_calls[MEMBER_REMOVE] ||
+                                     call->kind == &zkl_member_calls[MEMBER_SET],
                         .heard = client->heard,
                         .guard = guard_sent(client, call),
                         .signal = user_signal_sent(client, call)};
@@ -197,11 +198,12 @@ static int list_names(int line, zxid view, const char *names[NODES]) {
     return count;
 }
 
-static void answer_list(struct client *client, const struct item *item, enum call_kind kind) {
+static void answer_list(struct client *client, const struct item *item,
+                        const struct call_kind *kind) {
     const char *names[NODES];
     int count = list_names(item->line, item->view, names);
     const struct zkl_answer list = {.names = names, .count = count};
-    if (item->line == FOLDER || kind == CALL_QUEUE_LIST) {
+    if (item->line == FOLDER || kind == &zkl_query_calls[QUERY_LIST]) {
         put_in(client, item, list);
         return;
     }

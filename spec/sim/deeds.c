@@ -327,10 +327,10 @@ void deed_touch(void) {
 /* --- what is sent, and what is told ------------------------------------------------------- */
 
 unsigned guard_sent(const struct client *client, const struct call *call) {
-    if (call->kind != CALL_GUARD) return 0;
+    if (call->kind != &zkl_guard_call) return 0;
     EACH_DEED(client, deed) {
         if (deed->kind != DEED_GUARD || deed->request != zkl_call_request(call)) continue;
-        rules_on_guard(&world.guards[deed->guard], &call->request->stakes);
+        rules_on_guard(&world.guards[deed->guard], &zkl_call_request(call)->stakes);
         return deed->guard;
     }
     return 0;
@@ -352,8 +352,9 @@ bool deed_hear_request(const struct client *client, uint64_t id) {
 }
 
 bool deeds_are_open(const struct client *client) {
-    for (const struct zkl_member *each = client->zk->members; each; each = each->next)
-        if (each->state == ZKL_MEMBER_LEAVING) return true;
+    const struct follower *each = client->zk->followers[FOLLOWER_MEMBER];
+    for (; each; each = each->next)
+        if (((const struct zkl_member *)each)->state == ZKL_MEMBER_LEAVING) return true;
     EACH_DEED(client, deed) {
         if (deed->request || !rules_is_up_to_date(client, deed)) return true;
     }

@@ -197,22 +197,21 @@ static void mix_stake(const struct stake *stake, zkl_time now) {
 }
 
 static void mix_call(const struct zkl_session *session, const struct call *call, zkl_time now) {
-    const struct stake *stake = zkl_call_stake(call);
-    bool looks = call->kind >= CALL_LOOK_SYNC && call->kind <= CALL_LOOK;
-    mix((uint64_t)call->kind << 3 | call->watching << 2 | call->unsent << 1 |
+    const struct stake *stake = asking_stake(call);
+    mix((uint64_t)(uintptr_t)call->kind << 3 | call->watching << 2 | call->unsent << 1 |
         (stake && call->listed));
-    mix(place_of(session, stake) << 1 | (zkl_call_request(call) != NULL));
+    mix(place_of(session, stake));
     mix_text(call->node ? call->node : "");
     mix_text(stake && call->contender ? call->contender->name : "");
     mix_time(call->issued, now);
-    if (looks && call->look_at) mix_time(call->look_at, now);
+    if (!call->asker && call->look_at) mix_time(call->look_at, now);
 }
 
 static void mix_request_of(const struct zkl_session *session, const struct zkl_request *request,
                            zkl_time now) {
     mix((uint64_t)request->kind << 2 | request->done << 1 |
         (zkl_request_contends(request) && request->lease));
-    mix((uint64_t)request->code << 32 | request->calls);
+    mix((uint64_t)request->code << 32 | request->asker.calls);
     mix_time(request->deadline, now);
     mix(request->ask_at ? (uint64_t)(request->ask_at - now) : 1);
     mix_stakes(session, &request->stakes);

@@ -454,10 +454,14 @@ void rules_on_unheard(const struct client *client) {
 void rules_on_no_room(const struct client *client) {
     if (!is_connected(client) || client->zk->closing) return;
     rules_on_unheard(client);
-    for (const struct zkl_roster *each = client->zk->rosters; each; each = each->next)
-        require(!each->children, "no lock is refused for a folder that somebody wants to hear of");
-    for (const struct zkl_watcher *each = client->zk->watchers; each; each = each->next)
-        require(!each->watch, "no lock is refused for a node that somebody wants to hear of");
+    const struct follower *roster = client->zk->followers[FOLLOWER_ROSTER];
+    for (; roster; roster = roster->next)
+        require(!((const struct zkl_roster *)roster)->children,
+                "no lock is refused for a folder that somebody wants to hear of");
+    const struct follower *watcher = client->zk->followers[FOLLOWER_WATCHER];
+    for (; watcher; watcher = watcher->next)
+        require(!((const struct zkl_watcher *)watcher)->watch,
+                "no lock is refused for a node that somebody wants to hear of");
     const struct watches *watches = &client->zk->watches;
     require((watches->leaving == 0 && watches->unwanted == 0) || world.shortages,
             "no lock is refused for a watch that nobody wants");

@@ -460,7 +460,8 @@ void rules_on_open_deed(const struct client *client, const struct deed *deed, zk
     bool outlives = deed->kind == DEED_JOIN || deed->kind == DEED_SET;
     require(!deed->asker || outlives || deed->asker == zkl_session_id(client->zk),
             "no deed outlives its session");
-    require(request->calls || !is_lost(&request->stakes), "no deed waits for a lease that is lost");
+    require(request->asker.calls || !is_lost(&request->stakes),
+            "no deed waits for a lease that is lost");
 }
 
 /* --- watchers -------------------------------------------------------------------------------- */

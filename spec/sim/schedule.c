@@ -185,8 +185,8 @@ static void run_in_bursts(void) {
 static bool is_at_rest(void) {
     EACH_RUNNING(c) {
         if (has_doubts(c) || zkl_session_has_claims(c->zk) || c->zk->calls) return false;
-        if (c->zk->members) return false;          /* those that leave */
-        if (c->zk->watches.unwanted) return false; /* it removes them at a heartbeat */
+        if (c->zk->followers[FOLLOWER_MEMBER]) return false; /* those that leave */
+        if (c->zk->watches.unwanted) return false;           /* it removes them at a heartbeat */
     }
     return true;
 }

@@ -248,7 +248,7 @@ void user_signal(struct client *client, struct wish *wish) {
 }
 
 unsigned user_signal_sent(const struct client *client, const struct call *call) {
-    if (call->kind != CALL_GUARD) return 0;
+    if (call->kind != &zkl_guard_call) return 0;
     EACH_WISH(client, wish) {
         if (wish->doing != SIGNALS || wish->deed != zkl_call_request(call)) continue;
         world.signals[wish->signal].open++;

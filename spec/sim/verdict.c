@@ -108,7 +108,8 @@ const struct wish *verdict_fellow(const struct client *client, const struct wish
 static bool fit(const struct client *client, unsigned more, bool stay) {
     unsigned count = more;
     if (!world.setting.room) return true;
-    for (const struct zkl_member *each = client->zk->members; each; each = each->next) count++;
+    const struct follower *member = client->zk->followers[FOLLOWER_MEMBER];
+    for (; member; member = member->next) count++;
     EACH_STAKE(client, stake) {
         bool goes = !stay && stake->claim.state == ZKL_KEPT && stake->claim.keep > 0;
         count += stake->counted && !goes && !stake->leaves_room;

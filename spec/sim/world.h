@@ -15,12 +15,14 @@
 
 #include <string.h>
 
-#include "../../src/session/call.h" /* to look, never to change */
+#include "../../src/session/guard.h" /* to look, never to change */
 #include "../../src/session/internal.h"
 #include "../../src/session/lease.h"
 #include "../../src/session/member.h"
+#include "../../src/session/query.h"
 #include "../../src/session/roster.h"
 #include "../../src/session/watcher.h"
+#include "../session/asked.h"
 
 enum {
     CLIENTS = 8,

@@ -57,10 +57,16 @@ static int begun_acquire(lua_State *L, zkl_client *client, zkl_request *request)
     return 3;
 }
 
-/* The limits of this acquire: max_waiters and max_hold, each perhaps nil. */
-static void set_limits(lua_State *L, int index, struct zkl_acquire_options *options) {
-    options->max_waiters = (int32_t)luaL_optinteger(L, index, 0);
-    if (!lua_isnoneornil(L, index + 1)) options->max_hold = zkl_lua_time(L, index + 1);
+/* Reads the user's options of this acquire: timeout, on_queued, max_waiters, max_hold, permits. */
+static void read_options(lua_State *L, int table, struct zkl_acquire_options *options) {
+    luaL_checktype(L, table, LUA_TTABLE);
+    int timeout = zkl_lua_field(L, table, "timeout"), hold = zkl_lua_field(L, table, "max_hold");
+    options->trying = lua_isnumber(L, timeout) && lua_tonumber(L, timeout) == 0;
+    options->quiet = !lua_toboolean(L, zkl_lua_field(L, table, "on_queued"));
+    options->max_waiters = (int32_t)luaL_optinteger(L, zkl_lua_field(L, table, "max_waiters"), 0);
+    options->max_hold = lua_isnil(L, hold) ? 0 : zkl_lua_time(L, hold);
+    options->permits = (int32_t)luaL_optinteger(L, zkl_lua_field(L, table, "permits"), 0);
+    lua_pop(L, 5);
 }
 
 /* Pushes pointers to the texts of the list at `index`, up to a NULL; nil there: none. */
@@ -77,48 +83,39 @@ static const char *const *push_callers(lua_State *L, int index) {
     return callers;
 }
 
-/*
- * session:acquire(wish, owner, timeout, trying, quiet, callers, max_waiters, max_hold, permits) ->
- * request, id, done
- */
+/* session:acquire(wish, owner, timeout, callers, options) -> request, id, done */
 static int acquire(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
     struct zkl_acquire_options options = check_wish(L, 2);
     options.owner = luaL_checkstring(L, 3);
     options.timeout = zkl_lua_time(L, 4);
-    options.trying = lua_toboolean(L, 5);
-    options.quiet = lua_toboolean(L, 6);
-    set_limits(L, 8, &options);
-    options.permits = (int32_t)luaL_optinteger(L, 10, 0);
-    options.callers = push_callers(L, 7);
+    read_options(L, 6, &options);
+    options.callers = push_callers(L, 5);
     zkl_session *session = zkl_lua_begin(L, client);
     return begun_acquire(L, client, zkl_acquire(session, &options));
 }
 
-/*
- * session:acquire_all({ wish, ... }, owner, timeout, trying, quiet, callers, max_waiters,
- * max_hold) -> request, id, done
- */
+/* session:acquire_all({ wish, ... }, owner, timeout, callers, options) -> request, id, done */
 static int acquire_all(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
-    lua_settop(L, 9);
     luaL_checktype(L, 2, LUA_TTABLE);
-    const char *owner = luaL_checkstring(L, 3);
-    zkl_time limit = zkl_lua_time(L, 4);
-    bool trying = lua_toboolean(L, 5), quiet = lua_toboolean(L, 6);
+    struct zkl_acquire_options all = {.owner = luaL_checkstring(L, 3),
+                                      .timeout = zkl_lua_time(L, 4)};
+    read_options(L, 6, &all);
     size_t count = zkl_lua_length(L, 2);
     luaL_argcheck(L, count > 0, 2, "no lock");
-    const char *const *callers = push_callers(L, 7);
+    all.callers = push_callers(L, 5);
     struct zkl_acquire_options *options = lua_newuserdata(L, count * sizeof *options);
     for (size_t i = 0; i < count; i++) {
         lua_rawgeti(L, 2, (int)i + 1);
         options[i] = check_wish(L, lua_gettop(L));
-        options[i].owner = owner;
-        options[i].timeout = limit;
-        options[i].trying = trying;
-        options[i].quiet = quiet;
-        options[i].callers = callers;
-        set_limits(L, 8, &options[i]);
+        options[i].owner = all.owner;
+        options[i].timeout = all.timeout;
+        options[i].trying = all.trying;
+        options[i].quiet = all.quiet;
+        options[i].callers = all.callers;
+        options[i].max_waiters = all.max_waiters;
+        options[i].max_hold = all.max_hold;
         lua_pop(L, 1);
     }
     zkl_session *session = zkl_lua_begin(L, client);

@@ -275,7 +275,7 @@ static bool add_part(struct zkl_request *request, const struct zkl_acquire_optio
     stakes->many[stakes->count++] = part;
     attend(request, part);
     if (stakes->count == 1) return true;
-    part->id = stakes->many[0]->id; /* it is one grant */
+    part->asker.id = stakes->many[0]->asker.id; /* it is one grant */
     zkl_claim_join(&part->claim, &stakes->many[stakes->count - 2]->claim);
     return true;
 }

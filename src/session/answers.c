@@ -6,16 +6,11 @@
  * sent is answered, as unknown, when those before it are. So no step is in the middle of another.
  */
 #include <assert.h>
-#include <string.h>
 
 #include "answers.h"
-#include "guard.h"
+#include "call.h"
 #include "internal.h"
-#include "member.h"
-#include "query.h"
-#include "roster.h"
 #include "stake_feed.h"
-#include "watcher.h"
 
 /* --- what an answer means -------------------------------------------------------------------- */
 
@@ -61,66 +56,7 @@ static enum zkl_code code_of(int rc) {
 static bool is_proof(const struct call *call) {
     enum zkl_rpc_kind kind = call->rpc.kind;
     bool by_leader = kind == ZKL_RPC_WRITE || kind == ZKL_RPC_MULTI || kind == ZKL_RPC_SYNC;
-    return by_leader && call->kind != CALL_PARENT && call->kind != CALL_MEMBER_PARENT;
-}
-
-/* --- to the part that asked ----------------------------------------------------------------- */
-
-/* The late look at a path (connection.c): without an answer it is repeated. */
-static void answer_look(const struct call *call, const struct answer *answer) {
-    struct zkl_session *session = call->session;
-    /* Perhaps there was no memory for `node`; a refusal shows nothing, and may be taken back. */
-    if (answer->reply == ZKL_UNKNOWN || answer->reply == ZKL_REFUSED) return;
-    struct path *path = zkl_path_find(session, call->node, strlen(call->node));
-    if (!path || path->look_at == 0) return;
-    if (answer->reply == ZKL_DONE) {
-        if (!zkl_line_replace(&path->line, answer->names, (size_t)answer->count)) return;
-        zkl_stake_look_for_orphans(path, session);
-    }
-    if (path->look_at != call->look_at) return; /* another doubt since */
-    if (path->fixed && !path->fixed_seen) return;
-    path->look_at = 0;
-    zkl_path_idle(session, path);
-}
-
-/*
- * The sync ahead of a late look got lost. The list behind it may have waited for the next
- * connection, to a server that lags: that list must not end the doubt.
- */
-static void answer_look_sync(const struct call *call, const struct answer *answer) {
-    if (answer->reply == ZKL_DONE || !call->node) return;
-    struct path *path = zkl_path_find(call->session, call->node, strlen(call->node));
-    if (path && path->look_at == call->look_at) path->look_at++;
-}
-
-/* The get of the fixed name, ahead of the list: without an answer the look is repeated, too. */
-static void answer_look_fixed(const struct call *call, const struct answer *answer) {
-    size_t tail = strlen("/" ZKL_NAME_FIXED);
-    if (!call->node) return;
-    struct path *path = zkl_path_find(call->session, call->node, strlen(call->node) - tail);
-    if (!path || path->look_at != call->look_at) return;
-    path->fixed_seen = answer->reply == ZKL_DONE || answer->reply == ZKL_ABSENT;
-    if (answer->reply == ZKL_DONE)
-        zkl_stake_look_for_fixed_orphan(path, call->session, answer->stat);
-}
-
-static void answer_unwatch(const struct call *call, const struct answer *answer) {
-    if (call->node) zkl_watches_removed(&call->session->watches, call->node, answer);
-}
-
-/* To the stake, request, watcher, member or roster that asked, or to the session. */
-static void deliver(struct call *call, const struct answer *answer) {
-    if (zkl_call_stake(call)) zkl_stake_answer(call, answer);
-    else if (call->kind == CALL_GUARD) zkl_guard_answer(call, answer);
-    else if (zkl_call_request(call)) zkl_query_answer(call, answer);
-    else if (zkl_call_watcher(call)) zkl_watcher_answer(call, answer);
-    else if (zkl_call_member(call)) zkl_member_answer(call, answer);
-    else if (zkl_call_roster(call)) zkl_roster_answer(call, answer);
-    else if (call->kind == CALL_LOOK) answer_look(call, answer);
-    else if (call->kind == CALL_LOOK_FIXED) answer_look_fixed(call, answer);
-    else if (call->kind == CALL_LOOK_SYNC) answer_look_sync(call, answer);
-    else if (call->kind == CALL_UNWATCH) answer_unwatch(call, answer);
-    else assert(call->kind == CALL_BEAT);
+    return by_leader && !call->kind->makes_parent;
 }
 
 /* The watch that the call asked for is set, also if the answer is not understood. */
@@ -146,7 +82,7 @@ static void complete(struct call *call, struct answer answer) {
     if (answer.rc == ZKL_ERROR_NONE && is_proof(call))
         zkl_clock_prove(&session->common.clock, call->issued, answer.now);
     if (call->watching) zkl_watches_answer(&session->watches, call->node, watched);
-    deliver(call, &answer);
+    if (call->kind->answer) call->kind->answer(call, &answer);
     zkl_call_free(call);
 }
 

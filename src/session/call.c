@@ -4,29 +4,20 @@
 
 #include "call.h"
 #include "internal.h"
-#include "member.h"
-#include "request.h"
-#include "roster.h"
 #include "stake.h"
 #include "steps.h"
-#include "watcher.h"
 
-struct call *zkl_call_new(struct zkl_session *session, enum call_kind kind, struct stake *stake,
-                          struct zkl_request *request) {
+struct call *zkl_call_new(struct zkl_session *session, const struct call_kind *kind,
+                          struct asker *asker) {
     struct call *call = calloc(1, sizeof *call);
     if (!call) return NULL;
     call->session = session;
     call->id = ++session->last_id;
     call->kind = kind;
-    if (stake) {
-        zkl_stake_ref(stake);
-        call->stake = stake;
-    }
-    if (request) {
-        zkl_request_ref(request);
-        request->calls++;
-        call->request = request;
-    }
+    call->asker = asker;
+    if (!asker) return call;
+    zkl_asker_ref(asker);
+    asker->calls++;
     return call;
 }
 
@@ -36,14 +27,8 @@ static void free_ops(struct zkl_op *ops, size_t count) {
 }
 
 void zkl_call_free(struct call *call) {
-    if (zkl_call_request(call)) zkl_request_unref(call->request);
-    if (zkl_call_watcher(call)) zkl_watcher_unref(call->watcher);
-    if (zkl_call_member(call)) zkl_member_unref(call->member);
-    if (zkl_call_roster(call)) zkl_roster_unref(call->roster);
-    if (zkl_call_stake(call)) {
-        zkl_stake_unref(call->stake);
-        zkl_contender_unref(call->contender);
-    }
+    if (call->asker) zkl_asker_unref(call->asker);
+    zkl_contender_unref(call->contender);
     free_ops(call->ops, call->rpc.count);
     free(call->node);
     free(call);
@@ -149,12 +134,11 @@ void zkl_call_get(struct call *call, const char *parent, const char *name) {
     enqueue(call, ZKL_RPC_GET, node_of(parent, name));
 }
 
-void zkl_call_watch(struct call *call, const char *parent, const char *name) {
-    char *node = node_of(parent, name);
+void zkl_call_watch(struct call *call, struct stake *stake, const char *name, bool own) {
+    char *node = zkl_path_join(stake->path->text, name);
     call->session->stats.gets++;
     call->rpc.watch = true;
-    call->watching = node && is_connected(call->session) &&
-                     zkl_watches_ask(call->stake, node, call->kind == CALL_GET_OWN);
+    call->watching = node && is_connected(call->session) && zkl_watches_ask(stake, node, own);
     if (!call->watching) call->unsent = true;
     enqueue(call, ZKL_RPC_GET, node);
 }
@@ -185,7 +169,7 @@ void zkl_call_unwatch(struct call *call, const char *node) {
 }
 
 void zkl_call_mark_unsent(struct call *call) {
-    if (call->kind == CALL_GUARD && !call->unsent) call->request->effects--;
+    if (call->kind->unsent && !call->unsent) call->kind->unsent(call);
     call->unsent = true;
 }
 
@@ -196,10 +180,7 @@ void zkl_call_unlink(struct call *call) {
     if (call->next) call->next->link = call->link;
     else session->calls_end = call->link;
     session->stats.in_flight--;
-    if (zkl_call_request(call)) call->request->calls--;
-    if (zkl_call_watcher(call)) call->watcher->calls--;
-    if (zkl_call_member(call)) call->member->calls--;
-    if (zkl_call_roster(call)) call->roster->calls--;
+    if (call->asker) call->asker->calls--;
 }
 
 size_t zkl_call_refused(const struct call *call, const struct answer *answer) {

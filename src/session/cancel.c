@@ -22,7 +22,7 @@ zkl_time zkl_request_due(const struct zkl_session *session) {
     bool connected = session->state == ZKL_SESSION_CONNECTED;
     zkl_time due = ZKL_NEVER;
     for (const struct zkl_request *each = session->requests; each; each = each->next) {
-        bool asks = each->ask_at && !each->calls && connected;
+        bool asks = each->ask_at && !each->asker.calls && connected;
         if (each->deadline < due) due = each->deadline;
         if (asks && each->ask_at < due) due = each->ask_at;
     }
@@ -57,19 +57,12 @@ void zkl_request_fail_all(struct zkl_session *session, enum zkl_code code) {
     }
 }
 
-/* Takes the note back: nobody will ask what it is about. */
-static void unpost(struct zkl_request *request, struct note *note) {
-    if (!note->posted) return;
-    zkl_events_remove(request->session, note);
-    zkl_request_unref(request);
-}
-
 /* A grant that nobody takes is given up. */
 static void leave_lease(struct zkl_request *request) {
     zkl_hold_end(zkl_stakes_at(&request->stakes, 0), &request->hold);
     if (request->lease) zkl_lease_give_up_all(&request->stakes, request->lease_kind);
     request->lease = false;
-    unpost(request, &request->queued_note);
+    zkl_events_remove(request->session, &request->queued_note);
 }
 
 static void leave_member(struct zkl_request *request) {
@@ -81,6 +74,6 @@ void zkl_request_drop(zkl_request *request) {
     zkl_request_cancel(request, ZKL_INTERRUPTED);
     if (zkl_request_contends(request)) leave_lease(request);
     if (request->kind == REQUEST_JOIN) leave_member(request);
-    unpost(request, &request->done_note);
+    zkl_events_remove(request->session, &request->done_note);
     zkl_request_unref(request);
 }

@@ -22,7 +22,7 @@ bool zkl_path_watch(struct path *path, struct stake *stake) {
     bool room = children && zkl_room_make(session, ROOM_OF_KEPT, 0,
                                           zkl_watches_need(&session->watches, children));
     path->children = room ? zkl_watches_pin(&session->watches, children) : NULL;
-    struct call *call = path->children ? zkl_call_new(session, CALL_LIST, stake, NULL) : NULL;
+    struct call *call = path->children ? zkl_stake_call_new(stake, STAKE_LIST) : NULL;
     bool enough = call || (children && !room);
     free(children);
     if (!call) {

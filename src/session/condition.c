@@ -25,7 +25,7 @@ void zkl_condition_create(struct stake *waiter) {
         {.kind = ZKL_OP_DELETE,
          .version = -1,
          .path = zkl_path_join(lock->path->text, lock->claim.node.name)}};
-    zkl_stake_transact(waiter, CALL_WAIT, ops, 2);
+    zkl_stake_transact(waiter, STAKE_WAIT, ops, 2);
 }
 
 void zkl_condition_forward(struct stake *waiter) {
@@ -37,22 +37,22 @@ void zkl_condition_forward(struct stake *waiter) {
                                   .path = zkl_path_join(waiter->path->text, claim->ahead->name),
                                   .data = ZKL_SIGNAL_DATA,
                                   .size = strlen(ZKL_SIGNAL_DATA)}};
-    zkl_stake_transact(waiter, CALL_FORWARD, ops, 2);
+    zkl_stake_transact(waiter, STAKE_FORWARD, ops, 2);
 }
 
 zkl_actions zkl_condition_waited(const struct call *call, const struct answer *answer) {
-    struct zkl_claim *claim = &call->stake->claim;
+    struct zkl_claim *claim = &zkl_call_stake(call)->claim;
     const char *node = answer->reply == ZKL_DONE ? answer->results[0].created : NULL;
     bool left = answer->reply == ZKL_ABSENT && zkl_call_refused(call, answer) == 1;
     if (left) return zkl_claim_left_nothing(claim);
-    struct stake *lock = partner_of(call->stake);
+    struct stake *lock = partner_of(zkl_call_stake(call));
     if (node && lock) zkl_stake_hold_ends(lock, ZKL_STEP_RELEASED);
     return zkl_claim_created(claim, answer->reply, answer->why, node ? strrchr(node, '/') + 1 : "",
                              0);
 }
 
 zkl_actions zkl_condition_forwarded(const struct call *call, const struct answer *answer) {
-    return zkl_claim_forwarded(&call->stake->claim, answer->reply,
+    return zkl_claim_forwarded(&zkl_call_stake(call)->claim, answer->reply,
                                zkl_call_refused(call, answer) == 1);
 }
 

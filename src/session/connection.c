@@ -9,12 +9,11 @@
 #include "internal.h"
 #include "kept.h"
 #include "member.h"
+#include "orphans.h"
 #include "query.h"
 #include "room.h"
-#include "roster.h"
 #include "stake_feed.h"
 #include "steps.h"
-#include "watcher.h"
 
 /* --- life ------------------------------------------------------------------------------ */
 
@@ -46,7 +45,7 @@ zkl_session *zkl_session_new(const struct zkl_settings *settings) {
 void zkl_session_free(zkl_session *session) {
     struct zkl_event unread;
     assert(!session->calls && !session->stakes && !session->requests);
-    assert(!session->watchers && !session->members && !session->rosters);
+    for (int kind = 0; kind < FOLLOWER_KINDS; kind++) assert(!session->followers[kind]);
     while (zkl_session_next_event(session, &unread)) continue;
     zkl_watches_clear(&session->watches);
     zkl_path_tidy(session);
@@ -146,9 +145,9 @@ static void change(struct zkl_session *session, enum zkl_session_state state) {
 /* What is due, of all but claims. */
 static void start_all(struct zkl_session *session) {
     zkl_query_start_all(session);
-    zkl_watcher_start_all(session);
-    zkl_member_start_all(session);
-    zkl_roster_start_all(session);
+    for (int kind = 0; kind < FOLLOWER_KINDS; kind++)
+        for (struct follower *each = session->followers[kind]; each; each = each->next)
+            each->class->start(each);
 }
 
 void zkl_session_connected(zkl_session *session, uint64_t id, zkl_time timeout) {
@@ -246,9 +245,8 @@ void zkl_session_close(zkl_session *session) {
     zkl_stakes_feed(session, end_new);
     zkl_stakes_feed(session, end);
     zkl_request_fail_all(session, ZKL_CLOSED);
-    zkl_watcher_end_all(session);
-    zkl_member_end_all(session);
-    zkl_roster_end_all(session);
+    for (int kind = 0; kind < FOLLOWER_KINDS; kind++)
+        for (struct follower *first; (first = session->followers[kind]);) first->class->end(first);
     zkl_session_wake(session, 0);
 }
 
@@ -267,10 +265,13 @@ void zkl_session_event(zkl_session *session, enum zkl_node_event event, const ch
     if (event != ZKL_NODE_CHILDREN) {
         zkl_watches_fired(&session->watches, node);
         zkl_stake_event(session, event, node);
-        zkl_watcher_event(session, node);
-        zkl_member_event(session, event, node);
     }
-    zkl_roster_event(session, event, node);
+    for (int kind = 0; kind < FOLLOWER_KINDS; kind++) {
+        for (struct follower *each = session->followers[kind], *next; each; each = next) {
+            next = each->next;
+            each->class->event(each, event, node);
+        }
+    }
 }
 
 /* --- heartbeats -------------------------------------------------------------------------- */
@@ -290,55 +291,15 @@ static zkl_time beat_due(const struct zkl_session *session) {
     return zkl_earlier(since + clock->patience / 2, useful);
 }
 
+static const struct call_kind heartbeat; /* the answer proves the session, and that is all */
+
 static void beat(struct zkl_session *session) {
     if (session->now < beat_due(session)) return;
     session->last_beat = session->now;
-    struct call *call = zkl_call_new(session, CALL_BEAT, NULL, NULL);
+    struct call *call = zkl_call_new(session, &heartbeat, NULL);
     if (call) zkl_call_sync(call, "/");
     zkl_stakes_feed(session, beat_claim);
     zkl_watches_remove_unwanted(session);
-}
-
-/* --- looks for orphans --------------------------------------------------------------------- */
-
-static zkl_time look_due(struct zkl_session *session) {
-    zkl_time due = ZKL_NEVER;
-    struct path *path = NULL;
-    if (session->state != ZKL_SESSION_CONNECTED) return due;
-    while ((path = zkl_path_next(session, path))) {
-        if (path->look_at && path->look_at < due) due = path->look_at;
-    }
-    return due;
-}
-
-static struct call *call_for(struct zkl_session *session, const struct path *path,
-                             enum call_kind kind) {
-    struct call *call = zkl_call_new(session, kind, NULL, NULL);
-    if (call) call->look_at = path->look_at;
-    return call;
-}
-
-/*
- * A sync and a list, which waits for no memory for the get between: without that get's answer the
- * list does not end the doubt (answers.c).
- */
-static void look_at(struct zkl_session *session, struct path *path) {
-    path->look_at = session->now + session->common.clock.timeout; /* if there is no answer */
-    path->fixed_seen = false;
-    struct call *sync = call_for(session, path, CALL_LOOK_SYNC);
-    struct call *fixed = path->fixed ? call_for(session, path, CALL_LOOK_FIXED) : NULL;
-    struct call *list = sync ? call_for(session, path, CALL_LOOK) : NULL;
-    if (sync) zkl_call_sync(sync, path->text);
-    if (fixed) zkl_call_get(fixed, path->text, ZKL_NAME_FIXED);
-    if (list) zkl_call_list(list, path->text);
-}
-
-static void look(struct zkl_session *session) {
-    struct path *path = NULL;
-    if (session->state != ZKL_SESSION_CONNECTED) return;
-    while ((path = zkl_path_next(session, path))) {
-        if (path->look_at && session->now >= path->look_at) look_at(session, path);
-    }
 }
 
 /* --- ticks --------------------------------------------------------------------------------- */
@@ -351,7 +312,7 @@ void zkl_session_tick(zkl_session *session) {
     zkl_stakes_feed(session, wake);
     zkl_stakes_feed(session, take_notice);
     beat(session);
-    look(session);
+    zkl_orphans_look(session);
     start_all(session);
     zkl_stakes_drained(session); /* whatever ended a claim */
 }
@@ -367,6 +328,16 @@ static zkl_time stake_due(const struct zkl_session *session) {
     return due;
 }
 
+static zkl_time follower_due(const struct zkl_session *session) {
+    zkl_time due = ZKL_NEVER;
+    for (int kind = 0; kind < FOLLOWER_KINDS; kind++) {
+        const struct follower *each = session->followers[kind];
+        for (; each; each = each->next)
+            if (zkl_follower_may_ask(each)) due = zkl_earlier(due, each->class->due(each));
+    }
+    return due;
+}
+
 zkl_time zkl_session_ends_at(const zkl_session *session) {
     zkl_time due = zkl_earlier(stake_due(session), zkl_kept_due(session));
     return zkl_earlier(due, zkl_request_due(session));
@@ -374,12 +345,10 @@ zkl_time zkl_session_ends_at(const zkl_session *session) {
 
 zkl_time zkl_session_due(zkl_session *session) {
     const struct zkl_clock *clock = &session->common.clock;
-    zkl_time due = zkl_earlier(beat_due(session), look_due(session));
+    zkl_time due = zkl_earlier(beat_due(session), zkl_orphans_due(session));
     if (session->stakes) due = zkl_earlier(due, zkl_clock_next(clock, session->now));
     due = zkl_earlier(due, zkl_session_ends_at(session));
-    due = zkl_earlier(due, zkl_watcher_due(session));
-    due = zkl_earlier(due, zkl_member_due(session));
-    due = zkl_earlier(due, zkl_roster_due(session));
+    due = zkl_earlier(due, follower_due(session));
     if (session->first_question_at > session->now)
         due = zkl_earlier(due, session->first_question_at);
     bool reopens = session->state == ZKL_SESSION_EXPIRED && session->reopen;

@@ -1,17 +1,21 @@
 /*
  * events.c - what happened is posted, for the users to take.
  *
- * A note is part of the request, stake or watcher it is about, so posting cannot fail; state
- * changes, of which a reader needs the latest few, have a ring of their own.
+ * A note is part of its asker, so posting cannot fail. State changes, of which a reader needs the
+ * latest few, have a ring of their own.
  */
-#include <assert.h>
-
 #include "events.h"
-#include "internal.h"
 
-void zkl_events_post(struct zkl_session *session, struct note *note, enum zkl_event_kind kind) {
-    assert(!note->posted);
-    note->posted = true;
+#include "internal.h"
+#include "steps.h"
+
+static struct asker *asker_of(struct note *note, const struct note_kind *kind) {
+    return (struct asker *)((char *)note - kind->place);
+}
+
+void zkl_events_post(struct zkl_session *session, struct note *note, const struct note_kind *kind) {
+    if (note->kind) return;
+    zkl_asker_ref(asker_of(note, kind));
     note->kind = kind;
     note->next = NULL;
     note->link = session->inbox_end;
@@ -21,11 +25,13 @@ void zkl_events_post(struct zkl_session *session, struct note *note, enum zkl_ev
 }
 
 void zkl_events_remove(struct zkl_session *session, struct note *note) {
-    assert(note->posted);
+    const struct note_kind *kind = note->kind;
+    if (!kind) return;
     *note->link = note->next;
     if (note->next) note->next->link = note->link;
     else session->inbox_end = note->link;
-    note->posted = false;
+    note->kind = NULL;
+    zkl_asker_unref(asker_of(note, kind));
 }
 
 void zkl_events_post_state(struct zkl_session *session, enum zkl_session_state state) {
@@ -36,4 +42,40 @@ void zkl_events_post_state(struct zkl_session *session, enum zkl_session_state s
     size_t at = (session->change_first + session->change_count++) % STATE_NEWS;
     session->changes[at] = state;
     session->news = true;
+}
+
+/* --- as the users take it -------------------------------------------------------------------- */
+
+bool zkl_session_has_events(const zkl_session *session) {
+    return session->inbox || session->change_count > 0 || session->steps;
+}
+
+bool zkl_session_has_news(zkl_session *session) {
+    bool news = session->news;
+    session->news = false;
+    return news;
+}
+
+static void take_state(struct zkl_session *session, struct zkl_event *event) {
+    event->kind = ZKL_EVENT_STATE;
+    event->state = session->changes[session->change_first];
+    session->change_first = (session->change_first + 1) % STATE_NEWS;
+    session->change_count--;
+}
+
+static void take_note(struct zkl_session *session, struct note *note, struct zkl_event *event) {
+    const struct note_kind *kind = note->kind;
+    struct asker *asker = asker_of(note, kind);
+    event->kind = kind->event;
+    event->id = asker->id;
+    if (kind->describe) kind->describe(asker, event);
+    zkl_events_remove(session, note);
+}
+
+bool zkl_session_next_event(zkl_session *session, struct zkl_event *event) {
+    *event = (struct zkl_event){0};
+    if (zkl_step_take(session, event)) return true;
+    if (session->change_count) take_state(session, event);
+    else if (session->inbox) take_note(session, session->inbox, event);
+    return event->kind != ZKL_EVENT_NONE;
 }

@@ -82,7 +82,7 @@ void zkl_guard_send(struct zkl_request *request) {
     }
     struct call *call = NULL;
     if (check_own(guard, &request->stakes))
-        call = zkl_call_new(request->session, CALL_GUARD, NULL, request);
+        call = zkl_call_new(request->session, &zkl_guard_call, &request->asker);
     if (!call) {
         zkl_query_again(request);
         return;
@@ -121,8 +121,8 @@ static void refused(struct zkl_request *request, size_t op, const struct answer 
     end(request, answer->why, answer->rc);
 }
 
-void zkl_guard_answer(struct call *call, const struct answer *answer) {
-    struct zkl_request *request = call->request;
+static void answer_guard(const struct call *call, const struct answer *answer) {
+    struct zkl_request *request = zkl_call_request(call);
     if (request->done) return;
     if (call->unknown) {
         end(request, answer->why, answer->rc);
@@ -137,6 +137,13 @@ void zkl_guard_answer(struct call *call, const struct answer *answer) {
         refused(request, zkl_call_refused(call, answer), answer);
     }
 }
+
+static void take_back(const struct call *call) {
+    zkl_call_request(call)->effects--;
+}
+
+const struct call_kind zkl_guard_call = {
+    .answer = answer_guard, .is_sound = zkl_answer_is_transaction, .unsent = take_back};
 
 /* --- the way in, and what it tells ----------------------------------------------------------- */
 

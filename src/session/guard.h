@@ -11,7 +11,7 @@
  */
 struct guard *zkl_guard_new(size_t checks, size_t count);
 void zkl_guard_remove(struct guard *guard, size_t op);
+extern const struct call_kind zkl_guard_call;
 void zkl_guard_send(struct zkl_request *request);
-void zkl_guard_answer(struct call *call, const struct answer *answer);
 
 #endif

@@ -3,6 +3,7 @@
 #define ZKL_SESSION_INTERNAL_H
 
 #include "../core/claim.h"
+#include "follower.h"
 #include "path.h"
 #include "watches.h"
 
@@ -41,9 +42,7 @@ struct zkl_session {
     struct call *calls, **calls_end;    /* in order; behind those that are out ... */
     struct call *to_send;               /* ... the first that is not sent */
     struct zkl_request *requests;
-    struct zkl_watcher *watchers;
-    struct zkl_member *members;
-    struct zkl_roster *rosters;
+    struct follower *followers[FOLLOWER_KINDS];
     uint64_t earlier[EARLIER]; /* ids of its ZooKeeper sessions before this one; 0: none */
     size_t expired;            /* how many there were; the next one's place, modulo EARLIER */
     struct watches watches;

@@ -134,8 +134,8 @@ static size_t take_handles(zkl_session *session, const char *owner) {
     uint64_t last = 0;
     for (struct stake *stake = session->stakes; stake; stake = stake->next) {
         if (!is_had_by(stake, owner)) continue;
-        if (stake->id != last) taken++;
-        last = stake->id;
+        if (stake->asker.id != last) taken++;
+        last = stake->asker.id;
         stake->handles = 0;
     }
     return taken;
@@ -159,7 +159,7 @@ size_t zkl_session_release_all(zkl_session *session, const char *owner) {
 /* --- what a handle tells --------------------------------------------------------------------- */
 
 uint64_t zkl_lease_id(const zkl_lease *lease) {
-    return zkl_stakes_at(&lease->stakes, 0)->id;
+    return zkl_stakes_at(&lease->stakes, 0)->asker.id;
 }
 
 int64_t zkl_lease_token(const zkl_lease *lease) {

@@ -24,7 +24,6 @@
  * looks again after it left. A member that joins under the path meanwhile takes that over. A node
  * that such a create made has another czxid, and perhaps older data.
  */
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,9 +34,8 @@
 
 /* --- life ----------------------------------------------------------------------------------- */
 
-void zkl_member_unref(struct zkl_member *member) {
-    assert(member->references > 0);
-    if (--member->references > 0) return;
+static void destroy(struct asker *asker) {
+    struct zkl_member *member = (struct zkl_member *)asker;
     free(member->path);
     free(member->data);
     free(member->newer);
@@ -49,18 +47,12 @@ static size_t cost(const struct zkl_session *session, const char *path) {
     return session->watches.overhead + strlen(path);
 }
 
+static const struct note_kind news = {ZKL_EVENT_MEMBER, ZKL_NOTE_PLACE(struct follower, news),
+                                      NULL};
+
 void zkl_member_post(struct zkl_member *member) {
     member->changes++;
-    if (member->request || member->note.posted) return;
-    member->references++;
-    zkl_events_post(member->session, &member->note, ZKL_EVENT_MEMBER);
-}
-
-static void unpost(struct zkl_member *member) {
-    if (!member->note.posted) return;
-    zkl_events_remove(member->session, &member->note);
-    assert(member->references > 1); /* the caller's */
-    member->references--;
+    if (!member->request) zkl_events_post(member->base.session, &member->base.news, &news);
 }
 
 /* The join is done. */
@@ -114,63 +106,56 @@ void zkl_member_conclude(struct zkl_member *member, enum zkl_code code, int erro
 
 void zkl_member_end(struct zkl_member *member, enum zkl_code code, int error) {
     if (member->state == ZKL_MEMBER_ENDED) return;
-    struct zkl_session *session = member->session;
+    struct zkl_session *session = member->base.session;
     zkl_member_conclude(member, code, error);
     member->act_at = ZKL_NEVER;
     zkl_member_change(member, ZKL_MEMBER_ENDED);
-    *member->link = member->next;
-    if (member->next) member->next->link = member->link;
+    zkl_follower_unlist(&member->base);
     session->node_bytes -= cost(session, member->path);
     zkl_watches_unpin(session, member->watch);
     member->watch = NULL;
-    zkl_member_unref(member);
-}
-
-void zkl_member_end_all(struct zkl_session *session) {
-    while (session->members) zkl_member_end(session->members, ZKL_CLOSED, 0);
+    zkl_asker_unref(&member->base.asker);
 }
 
 /* --- requests ------------------------------------------------------------------------------- */
 
 void zkl_member_act_after(struct zkl_member *member, zkl_time pause) {
-    zkl_time due = member->session->now + pause;
+    zkl_time due = member->base.session->now + pause;
     if (member->act_at <= due) return;
     member->act_at = due;
-    zkl_session_wake(member->session, due);
+    zkl_session_wake(member->base.session, due);
 }
 
 /* The event may not come, or the server may refuse no more. */
 void zkl_member_check_later(struct zkl_member *member) {
-    zkl_member_act_after(member, member->session->common.clock.timeout);
+    zkl_member_act_after(member, member->base.session->common.clock.timeout);
 }
 
 /* NULL: out of memory; the member tries again. */
-static struct call *call_for(struct zkl_member *member, enum call_kind kind) {
-    struct call *call = zkl_call_new(member->session, kind, NULL, NULL);
+static struct call *call_for(struct zkl_member *member, enum member_call kind) {
+    struct call *call =
+        zkl_call_new(member->base.session, &zkl_member_calls[kind], &member->base.asker);
     if (!call) {
         zkl_member_act_after(member, MEMBER_PAUSE);
         return NULL;
     }
-    member->references++;
-    member->calls++;
-    member->asked_at = member->session->now;
-    call->member = member;
+    member->asked_at = member->base.session->now;
     return call;
 }
 
 static void create_parent(void *context, const char *node) {
     struct zkl_member *member = context;
-    struct call *call = call_for(member, CALL_MEMBER_PARENT);
+    struct call *call = call_for(member, MEMBER_PARENT);
     if (call) zkl_call_create_parent(call, node);
 }
 
-void zkl_member_look(struct zkl_member *member, enum call_kind kind, enum zkl_rpc_kind rpc) {
+void zkl_member_look(struct zkl_member *member, enum member_call kind, enum zkl_rpc_kind rpc) {
     struct call *call = call_for(member, kind);
     if (call) zkl_call_set_watch(call, rpc, member->watch);
 }
 
 static void read_node(struct zkl_member *member) {
-    zkl_member_look(member, CALL_MEMBER_GET, ZKL_RPC_GET);
+    zkl_member_look(member, MEMBER_GET, ZKL_RPC_GET);
 }
 
 static void attempt(struct zkl_member *member) {
@@ -179,7 +164,7 @@ static void attempt(struct zkl_member *member) {
     member->refusal = ZKL_OK;
     if (member->made_parents && !zkl_path_each_parent(member->path, create_parent, member))
         zkl_member_act_after(member, MEMBER_PAUSE);
-    struct call *call = call_for(member, CALL_MEMBER_CREATE);
+    struct call *call = call_for(member, MEMBER_CREATE);
     if (!call) return;
     member->node = MEMBER_NODE_UNSEEN;
     zkl_call_create(call, member->path, NULL, member->data, ZKL_EPHEMERAL);
@@ -187,12 +172,12 @@ static void attempt(struct zkl_member *member) {
 }
 
 static void write_data(struct zkl_member *member) {
-    struct call *call = call_for(member, CALL_MEMBER_SET);
+    struct call *call = call_for(member, MEMBER_SET);
     if (call) zkl_call_set(call, member->path, NULL, member->data, member->version);
 }
 
 static void remove_node(struct zkl_member *member) {
-    struct call *call = call_for(member, CALL_MEMBER_REMOVE);
+    struct call *call = call_for(member, MEMBER_REMOVE);
     if (call) zkl_call_delete(call, member->path, NULL, member->version);
 }
 
@@ -211,9 +196,8 @@ void zkl_member_lose_sight(struct zkl_member *member) {
 }
 
 void zkl_member_start(struct zkl_member *member) {
-    struct zkl_session *session = member->session;
-    bool may = session->state == ZKL_SESSION_CONNECTED && !member->calls;
-    if (!may || session->now < member->act_at) return;
+    if (!zkl_follower_may_ask(&member->base)) return;
+    if (member->base.session->now < member->act_at) return;
     bool ours = member->node == MEMBER_NODE_OURS;
     member->act_at = ZKL_NEVER;
     zkl_member_lose_sight(member);
@@ -235,22 +219,9 @@ void zkl_member_start(struct zkl_member *member) {
     }
 }
 
-void zkl_member_start_all(struct zkl_session *session) {
-    for (struct zkl_member *each = session->members; each; each = each->next)
-        zkl_member_start(each);
-}
-
-zkl_time zkl_member_due(const struct zkl_session *session) {
-    zkl_time first = ZKL_NEVER;
-    if (session->state != ZKL_SESSION_CONNECTED) return first;
-    for (const struct zkl_member *each = session->members; each; each = each->next)
-        if (!each->calls) first = zkl_earlier(first, each->act_at);
-    return first;
-}
-
 /* Nothing of it is there, but perhaps later: the answer may be as old as its request. */
 void zkl_member_be_gone(struct zkl_member *member) {
-    zkl_time now = member->session->now, doubt_at = member->doubt_at;
+    zkl_time now = member->base.session->now, doubt_at = member->doubt_at;
     member->node = MEMBER_NODE_ABSENT;
     if (member->asked_at >= doubt_at) zkl_member_end(member, ZKL_RELEASED, 0);
     else zkl_member_act_after(member, now < doubt_at ? doubt_at - now : 0);
@@ -258,9 +229,9 @@ void zkl_member_be_gone(struct zkl_member *member) {
 
 /* A member that joined under that path, or is leaving it. */
 struct zkl_member *zkl_member_find(const struct zkl_session *session, const char *path) {
-    struct zkl_member *member = session->members;
-    while (member && strcmp(member->path, path) != 0) member = member->next;
-    return member;
+    struct follower *each = session->followers[FOLLOWER_MEMBER];
+    while (each && strcmp(((struct zkl_member *)each)->path, path) != 0) each = each->next;
+    return (struct zkl_member *)each;
 }
 
 /* --- the ways in ---------------------------------------------------------------------------- */
@@ -270,32 +241,41 @@ static bool has_room(struct zkl_session *session, const char *path) {
     return zkl_room_make(session, ROOM_OF_WATCHERS, cost(session, path), watched);
 }
 
+static void start(struct follower *follower) {
+    zkl_member_start((struct zkl_member *)follower);
+}
+
+static zkl_time due(const struct follower *follower) {
+    return ((const struct zkl_member *)follower)->act_at;
+}
+
+static void end(struct follower *follower) {
+    zkl_member_end((struct zkl_member *)follower, ZKL_CLOSED, 0);
+}
+
+static const struct follower_class class = {FOLLOWER_MEMBER, start, due, zkl_member_event, end};
+
 /* NULL: out of memory. */
 static struct zkl_member *new_member(struct zkl_session *session, const char *path,
                                      const char *data) {
     struct zkl_member *member = calloc(1, sizeof *member);
     if (!member) return NULL;
-    member->references = 1;
+    zkl_follower_init(&member->base, session, &class, destroy);
     member->path = strdup(path);
     member->data = strdup(data);
     bool enough = member->path && member->data;
     member->watch = enough ? zkl_watches_pin(&session->watches, path) : NULL;
     if (!member->watch) {
-        zkl_member_unref(member);
+        zkl_asker_unref(&member->base.asker);
         return NULL;
     }
-    member->session = session;
-    member->id = ++session->last_id;
     return member;
 }
 
 static void begin(struct zkl_member *member, struct zkl_request *request) {
-    struct zkl_session *session = member->session;
-    member->references++; /* the list's; the one before is the join's */
-    member->link = &session->members;
-    member->next = session->members;
-    if (member->next) member->next->link = &member->next;
-    session->members = member;
+    struct zkl_session *session = member->base.session;
+    zkl_asker_ref(&member->base.asker); /* the list's; the one before is the join's */
+    zkl_follower_enlist(&member->base);
     session->node_bytes += cost(session, member->path);
     member->request = request;
     request->member = member;
@@ -344,7 +324,7 @@ zkl_member *zkl_request_member(zkl_request *request) {
 }
 
 uint64_t zkl_member_id(const zkl_member *member) {
-    return member->id;
+    return member->base.asker.id;
 }
 
 enum zkl_member_state zkl_member_state(const zkl_member *member, enum zkl_code *why,
@@ -372,7 +352,7 @@ static void set_data(struct zkl_member *member, struct zkl_request *request, cha
 }
 
 zkl_request *zkl_member_set(zkl_member *member, const char *data, zkl_time timeout) {
-    struct zkl_request *request = zkl_request_new(member->session, REQUEST_SET, timeout);
+    struct zkl_request *request = zkl_request_new(member->base.session, REQUEST_SET, timeout);
     bool over = member->state == ZKL_MEMBER_LEAVING || member->state == ZKL_MEMBER_ENDED;
     char *copy = request && !over ? strdup(data) : NULL;
     if (copy) set_data(member, request, copy);
@@ -384,12 +364,12 @@ static void leave(struct zkl_member *member) {
     if (member->state == ZKL_MEMBER_ENDED) return;
     zkl_member_change(member, ZKL_MEMBER_LEAVING);
     if (member->node == MEMBER_NODE_ABSENT) zkl_member_be_gone(member);
-    else if (!member->calls) zkl_member_act_after(member, 0);
+    else if (!member->base.asker.calls) zkl_member_act_after(member, 0);
     zkl_member_start(member);
 }
 
 void zkl_member_drop(zkl_member *member) {
     leave(member);
-    unpost(member);
-    zkl_member_unref(member);
+    zkl_events_remove(member->base.session, &member->base.news);
+    zkl_asker_unref(&member->base.asker);
 }

@@ -2,8 +2,7 @@
 #ifndef ZKL_SESSION_MEMBER_H
 #define ZKL_SESSION_MEMBER_H
 
-#include "call.h"
-#include "events.h"
+#include "follower.h"
 
 /* The state of the node of the member's name, as far as it is known. */
 enum member_node {
@@ -13,8 +12,7 @@ enum member_node {
 };
 
 struct zkl_member {
-    struct zkl_session *session;
-    struct zkl_member *next, **link; /* in session->members, until ENDED */
+    struct follower base; /* first; counted by the list, too, until ENDED */
     enum zkl_member_state state;
     enum zkl_code code; /* ENDED: why */
     int error;          /* the server's error code behind that */
@@ -26,8 +24,7 @@ struct zkl_member {
     struct zkl_request *sets;    /* that wait for their data to be settled; counted */
     struct watch *watch;         /* the watch of the node; pinned until ENDED */
     struct zkl_request *request; /* the join; NULL: the member was taken, or is leaving */
-    struct note note;            /* its state has changed */
-    unsigned changes;            /* how often */
+    unsigned changes;            /* how often its state has changed */
     enum member_node node;
     int64_t czxid;         /* the own node that was seen last */
     int32_t version;       /* of the data of that */
@@ -38,19 +35,22 @@ struct zkl_member {
     zkl_time act_at;   /* when to ask again; ZKL_NEVER: when something comes */
     zkl_time asked_at; /* the last request */
     zkl_time doubt_at; /* until then a create whose reply was lost may be carried out */
-    unsigned calls;    /* requests out for it */
-    uint64_t id;
-    unsigned references; /* the list's, the user's or the join's, the inbox's, calls */
 };
 
-void zkl_member_unref(struct zkl_member *member);
-void zkl_member_answer(const struct call *call, const struct answer *answer);
-void zkl_member_event(struct zkl_session *session, enum zkl_node_event event, const char *node);
-void zkl_member_start_all(struct zkl_session *session);     /* the next step is due */
-zkl_time zkl_member_due(const struct zkl_session *session); /* the first of that */
-void zkl_member_suspend_all(struct zkl_session *session);   /* the connection is lost */
-void zkl_member_expire_all(struct zkl_session *session);    /* the ZooKeeper session is gone */
-void zkl_member_end_all(struct zkl_session *session);       /* the session closes */
+enum member_call {
+    MEMBER_PARENT, /* create of a missing parent */
+    MEMBER_CREATE,
+    MEMBER_GET,    /* whose node it is */
+    MEMBER_EXISTS, /* the same of a node that may not be read */
+    MEMBER_SET,
+    MEMBER_REMOVE,
+    MEMBER_CALLS
+};
+
+extern const struct call_kind zkl_member_calls[MEMBER_CALLS];
+
+void zkl_member_suspend_all(struct zkl_session *session); /* the connection is lost */
+void zkl_member_expire_all(struct zkl_session *session);  /* the ZooKeeper session is gone */
 
 /* --- for member_answers.c ------------------------------------------------------------------- */
 
@@ -68,7 +68,8 @@ void zkl_member_settle(struct zkl_member *member, enum zkl_code code, int error)
 void zkl_member_lose_sight(struct zkl_member *member);
 void zkl_member_act_after(struct zkl_member *member, zkl_time pause);
 void zkl_member_check_later(struct zkl_member *member);
-void zkl_member_look(struct zkl_member *member, enum call_kind kind, enum zkl_rpc_kind rpc);
+void zkl_member_look(struct zkl_member *member, enum member_call kind, enum zkl_rpc_kind rpc);
+void zkl_member_event(struct follower *follower, enum zkl_node_event event, const char *node);
 void zkl_member_start(struct zkl_member *member); /* does the next step is due, if nothing is out */
 
 #endif

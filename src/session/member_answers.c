@@ -47,13 +47,14 @@ static void see_ours(struct zkl_member *member, const struct zkl_stat *stat, boo
 
 /* A lock of this session may have made a node of that name, too. */
 static bool is_ours(const struct zkl_member *member, uint64_t owner) {
-    return owner == member->session->common.session && !zkl_stake_of(member->session, member->path);
+    return owner == member->base.session->common.session &&
+           !zkl_stake_of(member->base.session, member->path);
 }
 
 static void see_others(struct zkl_member *member, uint64_t owner) {
     member->node = MEMBER_NODE_ABSENT;
     if (member->state == ZKL_MEMBER_LEAVING) zkl_member_be_gone(member);
-    else if (is_earlier(member->session, owner)) zkl_member_change(member, ZKL_MEMBER_JOINING);
+    else if (is_earlier(member->base.session, owner)) zkl_member_change(member, ZKL_MEMBER_JOINING);
     else give_up(member, ZKL_CONFLICT, ZKL_ERROR_NODE_EXISTS);
 }
 
@@ -76,20 +77,24 @@ static void see_nothing(struct zkl_member *member) {
     }
 }
 
-static void answer_get(struct zkl_member *member, const struct answer *answer) {
+static void answer_get(struct zkl_member *member, const struct call *call,
+                       const struct answer *answer) {
+    (void)call;
     const char *data = member->data;
     if (answer->reply == ZKL_UNKNOWN) zkl_member_act_after(member, MEMBER_PAUSE);
     else if (answer->reply == ZKL_DONE)
         see(member, answer->stat, !zkl_answer_has(answer, data, strlen(data)));
     else if (answer->reply == ZKL_ABSENT) see_nothing(member);
-    else zkl_member_look(member, CALL_MEMBER_EXISTS, ZKL_RPC_EXISTS);
+    else zkl_member_look(member, MEMBER_EXISTS, ZKL_RPC_EXISTS);
 }
 
 /*
  * What is in it is not known: data that were set are written. A server from 3.8.4 on hides whose a
  * node is: ours may be read, so it is a stranger's.
  */
-static void answer_exists(struct zkl_member *member, const struct answer *answer) {
+static void answer_exists(struct zkl_member *member, const struct call *call,
+                          const struct answer *answer) {
+    (void)call;
     static const struct zkl_stat strangers = {.owner = 0};
     if (answer->reply == ZKL_DONE) see(member, answer->stat, member->settled < member->current);
     else if (answer->reply == ZKL_ABSENT) see_nothing(member);
@@ -99,8 +104,8 @@ static void answer_exists(struct zkl_member *member, const struct answer *answer
 
 /* A create may be carried out late: the member that has the name by then looks for that. */
 static void doubt(const struct zkl_member *member, zkl_time now) {
-    struct zkl_member *heir = zkl_member_find(member->session, member->path);
-    if (heir) heir->doubt_at = now + member->session->common.clock.timeout;
+    struct zkl_member *heir = zkl_member_find(member->base.session, member->path);
+    if (heir) heir->doubt_at = now + member->base.session->common.clock.timeout;
 }
 
 static void be_refused(struct zkl_member *member, const struct answer *answer) {
@@ -108,7 +113,9 @@ static void be_refused(struct zkl_member *member, const struct answer *answer) {
     member->refused = answer->rc;
 }
 
-static void answer_create(struct zkl_member *member, const struct answer *answer) {
+static void answer_create(struct zkl_member *member, const struct call *call,
+                          const struct answer *answer) {
+    (void)call;
     if (answer->reply == ZKL_ABSENT) member->parents = true;
     else if (answer->reply == ZKL_REFUSED && answer->rc != ZKL_ERROR_NODE_EXISTS)
         be_refused(member, answer);
@@ -126,7 +133,9 @@ static bool is_in_doubt(const struct answer *answer) {
 }
 
 /* The event of the own write has used up the watch. */
-static void answer_set(struct zkl_member *member, const struct answer *answer) {
+static void answer_set(struct zkl_member *member, const struct call *call,
+                       const struct answer *answer) {
+    (void)call;
     if (answer->reply == ZKL_DONE) {
         see(member, answer->stat, false);
         zkl_member_act_after(member, 0);
@@ -140,30 +149,44 @@ static void answer_set(struct zkl_member *member, const struct answer *answer) {
     }
 }
 
-static void answer_remove(struct zkl_member *member, const struct answer *answer) {
+static void answer_remove(struct zkl_member *member, const struct call *call,
+                          const struct answer *answer) {
+    (void)call;
     assert(member->state == ZKL_MEMBER_LEAVING);
     if (is_in_doubt(answer)) zkl_member_act_after(member, MEMBER_PAUSE);
     else if (answer->reply == ZKL_REFUSED) zkl_member_check_later(member);
     else zkl_member_be_gone(member);
 }
 
-void zkl_member_answer(const struct call *call, const struct answer *answer) {
-    struct zkl_member *member = call->member;
+static void (*const takes[MEMBER_CALLS])(struct zkl_member *, const struct call *,
+                                         const struct answer *) = {
+    [MEMBER_PARENT] = answer_parent, [MEMBER_CREATE] = answer_create,
+    [MEMBER_GET] = answer_get,       [MEMBER_EXISTS] = answer_exists,
+    [MEMBER_SET] = answer_set,       [MEMBER_REMOVE] = answer_remove,
+};
+
+static void answer_member(const struct call *call, const struct answer *answer) {
+    struct zkl_member *member = (struct zkl_member *)call->asker;
+    enum member_call kind = (enum member_call)(call->kind - zkl_member_calls);
     bool is_lost = answer->reply == ZKL_UNKNOWN && !call->unsent;
-    if (call->kind == CALL_MEMBER_CREATE && is_lost) doubt(member, answer->now);
+    if (kind == MEMBER_CREATE && is_lost) doubt(member, answer->now);
     if (member->state == ZKL_MEMBER_ENDED) return;
-    switch (call->kind) {
-    case CALL_MEMBER_PARENT: answer_parent(member, call, answer); break;
-    case CALL_MEMBER_CREATE: answer_create(member, answer); break;
-    case CALL_MEMBER_GET: answer_get(member, answer); break;
-    case CALL_MEMBER_EXISTS: answer_exists(member, answer); break;
-    case CALL_MEMBER_SET: answer_set(member, answer); break;
-    default: answer_remove(member, answer); break;
-    }
+    takes[kind](member, call, answer);
     zkl_member_start(member);
 }
 
-static void hear(struct zkl_member *member, enum zkl_node_event event) {
+const struct call_kind zkl_member_calls[MEMBER_CALLS] = {
+    [MEMBER_PARENT] = {.answer = answer_member, .makes_parent = true},
+    [MEMBER_CREATE] = {.answer = answer_member}, /* the get behind it tells what is there */
+    [MEMBER_GET] = {.answer = answer_member, .is_sound = zkl_answer_is_node},
+    [MEMBER_EXISTS] = {.answer = answer_member, .is_sound = zkl_answer_is_stat},
+    [MEMBER_SET] = {.answer = answer_member, .is_sound = zkl_answer_is_version},
+    [MEMBER_REMOVE] = {.answer = answer_member},
+};
+
+void zkl_member_event(struct follower *follower, enum zkl_node_event event, const char *node) {
+    struct zkl_member *member = (struct zkl_member *)follower;
+    if (event == ZKL_NODE_CHILDREN || strcmp(member->path, node) != 0) return;
     zkl_member_lose_sight(member);
     if (event == ZKL_NODE_DELETED && member->state == ZKL_MEMBER_JOINED)
         zkl_member_change(member, ZKL_MEMBER_JOINING);
@@ -172,17 +195,9 @@ static void hear(struct zkl_member *member, enum zkl_node_event event) {
     zkl_member_start(member);
 }
 
-void zkl_member_event(struct zkl_session *session, enum zkl_node_event event, const char *node) {
-    const struct watch *watch = zkl_watches_pinned(&session->watches, node);
-    for (struct zkl_member *each = session->members, *next; watch && each; each = next) {
-        next = each->next;
-        if (each->watch == watch) hear(each, event);
-    }
-}
-
 void zkl_member_suspend_all(struct zkl_session *session) {
-    for (struct zkl_member *each = session->members; each; each = each->next)
-        zkl_member_lose_sight(each);
+    for (struct follower *each = session->followers[FOLLOWER_MEMBER]; each; each = each->next)
+        zkl_member_lose_sight((struct zkl_member *)each);
 }
 
 static void expire(struct zkl_member *member, enum zkl_code refusal) {
@@ -198,8 +213,8 @@ static void expire(struct zkl_member *member, enum zkl_code refusal) {
 
 void zkl_member_expire_all(struct zkl_session *session) {
     enum zkl_code refusal = zkl_session_refusal(session);
-    for (struct zkl_member *each = session->members, *next; each; each = next) {
+    for (struct follower *each = session->followers[FOLLOWER_MEMBER], *next; each; each = next) {
         next = each->next;
-        expire(each, refusal);
+        expire((struct zkl_member *)each, refusal);
     }
 }

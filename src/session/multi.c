@@ -40,7 +40,7 @@ void zkl_multi_create(struct stake *stake) {
                                  .data = part->data,
                                  .size = strlen(part->data)};
     }
-    zkl_stake_transact(stake, CALL_CREATE_ALL, ops, count);
+    zkl_stake_transact(stake, STAKE_CREATE_ALL, ops, count);
     free(ops);
 }
 
@@ -53,7 +53,7 @@ static void part_created(struct stake *part, const struct answer *answer, const 
 
 /* A part that is fed the reply may end and cancel the others; those stay in the ring. */
 void zkl_multi_created(const struct call *call, const struct answer *answer) {
-    struct stake *part = call->stake;
+    struct stake *part = zkl_call_stake(call);
     size_t count = count_parts(part);
     zkl_stake_ref(part);
     for (size_t i = 0; i < count; i++) {

@@ -22,20 +22,20 @@
 void zkl_query_again(struct zkl_request *request) {
     enum zkl_code ended = zkl_stakes_ended(&request->stakes);
     request->ask_at = request->session->now + ZKL_SECOND / 10;
-    if (request->calls) return;
+    if (request->asker.calls) return;
     if (ended != ZKL_OK) zkl_request_finish(request, ended, 0);
     else zkl_session_wake(request->session, request->ask_at);
 }
 
 /* NULL: out of memory; the request is asked again. */
-static struct call *call_for(struct zkl_request *request, enum call_kind kind) {
-    struct call *call = zkl_call_new(request->session, kind, NULL, request);
+static struct call *call_for(struct zkl_request *request, enum query_call kind) {
+    struct call *call = zkl_call_new(request->session, &zkl_query_calls[kind], &request->asker);
     if (!call) zkl_query_again(request);
     return call;
 }
 
 static void ask_ready(struct zkl_request *request) {
-    struct call *call = call_for(request, CALL_READY);
+    struct call *call = call_for(request, QUERY_READY);
     if (call) zkl_call_get(call, "/", NULL);
 }
 
@@ -47,11 +47,11 @@ static void ask_check(struct zkl_request *request) {
         zkl_request_finish(request, ended, 0);
         return;
     }
-    struct call *sync = call_for(request, CALL_CHECK_SYNC);
+    struct call *sync = call_for(request, QUERY_CHECK_SYNC);
     if (sync) zkl_call_sync(sync, zkl_stakes_at(stakes, 0)->path->text);
     for (size_t i = 0; sync && i < stakes->count && !request->done; i++) {
         const struct stake *stake = zkl_stakes_at(stakes, i);
-        struct call *get = call_for(request, CALL_CHECK_GET);
+        struct call *get = call_for(request, QUERY_CHECK_GET);
         if (!get) return;
         get->index = i;
         zkl_call_get(get, stake->path->text, stake->claim.node.name);
@@ -59,27 +59,27 @@ static void ask_check(struct zkl_request *request) {
 }
 
 static void ask_queue(struct zkl_request *request) {
-    struct call *call = call_for(request, CALL_QUEUE_LIST);
+    struct call *call = call_for(request, QUERY_LIST);
     if (call) zkl_call_list(call, request->path);
 }
 
 static void ask_get(struct zkl_request *request) {
-    struct call *call = call_for(request, CALL_GET);
+    struct call *call = call_for(request, QUERY_GET);
     if (call) zkl_call_get(call, request->path, NULL);
 }
 
 static void ask_children(struct zkl_request *request) {
-    struct call *call = call_for(request, CALL_CHILDREN);
+    struct call *call = call_for(request, QUERY_CHILDREN);
     if (call) zkl_call_list(call, request->path);
 }
 
 static void ask_to_break(struct zkl_request *request) {
-    struct call *call = call_for(request, CALL_BREAK);
+    struct call *call = call_for(request, QUERY_BREAK);
     if (call) zkl_call_delete(call, request->path, NULL, request->version);
 }
 
 static void ask_to_give_way(struct zkl_request *request) {
-    struct call *call = call_for(request, CALL_REVOKE);
+    struct call *call = call_for(request, QUERY_REVOKE);
     if (call) zkl_call_set(call, request->path, NULL, ZKL_REVOKE_DATA, -1);
 }
 
@@ -87,7 +87,7 @@ static void ask_fixed(struct zkl_request *request); /* below, with the line */
 
 static void start(struct zkl_request *request) {
     struct zkl_session *session = request->session;
-    if (request->done || request->calls || session->state != ZKL_SESSION_CONNECTED) return;
+    if (request->done || request->asker.calls || session->state != ZKL_SESSION_CONNECTED) return;
     if (session->now < request->ask_at) return;
     request->ask_at = 0;
     switch (request->kind) {
@@ -207,7 +207,7 @@ static void drop_repeated(struct zkl_request *request) {
 
 static void ask_each(struct zkl_request *request) {
     for (size_t i = 0; i < request->queued && !request->done; i++) {
-        struct call *call = call_for(request, CALL_QUEUE_GET);
+        struct call *call = call_for(request, QUERY_ENTRY);
         if (!call) return;
         call->index = i;
         zkl_call_get(call, request->path, request->queue[i].name);
@@ -229,7 +229,9 @@ static void ask_fixed(struct zkl_request *request) {
     ask_each(request);
 }
 
-static void queue_listed(struct zkl_request *request, const struct answer *answer) {
+static void queue_listed(struct zkl_request *request, const struct call *call,
+                         const struct answer *answer) {
+    (void)call;
     size_t count = answer->reply == ZKL_DONE ? (size_t)answer->count : 0;
     zkl_request_forget_queue(request);
     request->queue = calloc(count + 1, sizeof *request->queue);
@@ -264,7 +266,7 @@ static void queue_got(struct zkl_request *request, const struct call *call,
         entry->ours = entry->session == request->session->common.session;
         if (!keep_data(request, &entry->data, &entry->size, answer)) return;
     }
-    if (request->calls == 0) queue_complete(request);
+    if (request->asker.calls == 0) queue_complete(request);
 }
 
 /* --- answers ---------------------------------------------------------------------------------- */
@@ -281,18 +283,22 @@ static void check_got(struct zkl_request *request, const struct call *call,
         stat && zkl_kind_is_fixed(stake->claim.kind) && stat->czxid != stake->claim.node.czxid;
     if (another) zkl_stake_perform(stake, zkl_claim_own_deleted(&stake->claim));
     enum zkl_code ended = zkl_stakes_ended(&request->stakes);
-    if (ended != ZKL_OK || request->calls == 0) zkl_request_finish(request, ended, 0);
+    if (ended != ZKL_OK || request->asker.calls == 0) zkl_request_finish(request, ended, 0);
 }
 
-static void data_got(struct zkl_request *request, const struct answer *answer) {
+static void data_got(struct zkl_request *request, const struct call *call,
+                     const struct answer *answer) {
+    (void)call;
     if (!keep_data(request, &request->data, &request->size, answer)) return;
     request->version = answer->stat->version;
     zkl_request_finish(request, ZKL_OK, 0);
 }
 
 /* The names, each with its NUL. */
-static void children_got(struct zkl_request *request, const struct answer *answer) {
+static void children_got(struct zkl_request *request, const struct call *call,
+                         const struct answer *answer) {
     size_t size = 0;
+    (void)call;
     for (int i = 0; i < answer->count; i++) size += strlen(answer->names[i]) + 1;
     char *at = request->data = malloc(size + 1);
     request->size = size;
@@ -300,37 +306,51 @@ static void children_got(struct zkl_request *request, const struct answer *answe
     zkl_request_finish(request, at ? ZKL_OK : ZKL_NO_MEMORY, 0);
 }
 
-/* That there is no such node is an answer: nobody is in line, or the holder is gone. */
-static bool says_much_by_absence(enum call_kind kind) {
-    return kind == CALL_CHECK_GET || kind == CALL_QUEUE_LIST || kind == CALL_QUEUE_GET ||
-           kind == CALL_REVOKE || kind == CALL_BREAK;
+static void done(struct zkl_request *request, const struct call *call,
+                 const struct answer *answer) {
+    (void)call;
+    (void)answer;
+    zkl_request_finish(request, ZKL_OK, 0);
 }
 
-void zkl_query_answer(struct call *call, const struct answer *answer) {
-    struct zkl_request *request = call->request;
+static const struct {
+    void (*take)(struct zkl_request *request, const struct call *call, const struct answer *answer);
+    /* That there is no such node is an answer: nobody is in line, or the holder is gone. */
+    bool may_be_absent;
+} forms[QUERY_CALLS] = {
+    [QUERY_READY] = {.take = done},
+    [QUERY_CHECK_SYNC] = {.take = NULL}, /* the get behind it decides */
+    [QUERY_CHECK_GET] = {check_got, true},
+    [QUERY_LIST] = {queue_listed, true},
+    [QUERY_ENTRY] = {queue_got, true},
+    [QUERY_GET] = {.take = data_got},
+    [QUERY_CHILDREN] = {.take = children_got},
+    [QUERY_REVOKE] = {done, true},
+    [QUERY_BREAK] = {done, true},
+};
+
+static void answer_query(const struct call *call, const struct answer *answer) {
+    struct zkl_request *request = zkl_call_request(call);
+    size_t kind = (size_t)(call->kind - zkl_query_calls);
     if (request->done) return;
-    if (answer->reply == ZKL_UNKNOWN || request->ask_at) {
-        zkl_query_again(request);
-        return;
-    }
-    bool tells = answer->reply == ZKL_DONE ||
-                 (answer->reply == ZKL_ABSENT && says_much_by_absence(call->kind));
-    if (!tells) {
+    bool absent = answer->reply == ZKL_ABSENT && forms[kind].may_be_absent;
+    if (answer->reply == ZKL_UNKNOWN || request->ask_at) zkl_query_again(request);
+    else if (answer->reply != ZKL_DONE && !absent)
         zkl_request_finish(request, answer->why, answer->rc);
-        return;
-    }
-    switch (call->kind) {
-    case CALL_READY:
-    case CALL_REVOKE:
-    case CALL_BREAK: zkl_request_finish(request, ZKL_OK, 0); break;
-    case CALL_CHECK_GET: check_got(request, call, answer); break;
-    case CALL_GET: data_got(request, answer); break;
-    case CALL_CHILDREN: children_got(request, answer); break;
-    case CALL_QUEUE_LIST: queue_listed(request, answer); break;
-    case CALL_QUEUE_GET: queue_got(request, call, answer); break;
-    default: break; /* CHECK_SYNC: the get behind it decides */
-    }
+    else if (forms[kind].take) forms[kind].take(request, call, answer);
 }
+
+const struct call_kind zkl_query_calls[QUERY_CALLS] = {
+    [QUERY_READY] = {.answer = answer_query, .is_sound = zkl_answer_is_data},
+    [QUERY_CHECK_SYNC] = {.answer = answer_query},
+    [QUERY_CHECK_GET] = {.answer = answer_query, .is_sound = zkl_answer_is_node},
+    [QUERY_LIST] = {.answer = answer_query, .is_sound = zkl_answer_is_list},
+    [QUERY_ENTRY] = {.answer = answer_query, .is_sound = zkl_answer_is_node},
+    [QUERY_GET] = {.answer = answer_query, .is_sound = zkl_answer_is_data},
+    [QUERY_CHILDREN] = {.answer = answer_query, .is_sound = zkl_answer_is_list},
+    [QUERY_REVOKE] = {.answer = answer_query, .is_sound = zkl_answer_is_version},
+    [QUERY_BREAK] = {.answer = answer_query},
+};
 
 /* --- the ways in ------------------------------------------------------------------------------ */
 

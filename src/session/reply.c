@@ -25,7 +25,6 @@
 
 #include "call.h"
 #include "internal.h"
-#include "stake.h"
 
 /* libzookeeper's own word for it. */
 #define NOT_UNDERSTOOD ZKL_ERROR_MARSHALLING
@@ -61,7 +60,34 @@ static bool is_name(const char *name) {
     return true;
 }
 
-static bool are_names(const struct answer *answer) {
+static bool is_lock_node(const struct zkl_stat *stat) {
+    return stat && stat->czxid > 0 && stat->version >= 0;
+}
+
+/* --- replies ------------------------------------------------------------------------------- */
+
+bool zkl_answer_is_creation(const struct call *call, const struct answer *answer) {
+    struct zkl_session *session = call->session;
+    bool sequential = call->op.mode == ZKL_SEQUENTIAL;
+    if (!is_lock_node(answer->stat) || answer->stat->czxid <= session->created) return false;
+    if (!is_created(call->node, answer->text, sequential)) return false;
+    session->created = answer->stat->czxid;
+    return true;
+}
+
+bool zkl_answer_is_transaction(const struct call *call, const struct answer *answer) {
+    const struct zkl_result *results = answer->results;
+    for (size_t i = 0; results && i < call->rpc.count; i++) {
+        const struct zkl_op *op = &call->rpc.ops[i];
+        bool sequential = op->kind == ZKL_OP_CREATE && op->mode == ZKL_SEQUENTIAL;
+        if (results[i].error != ZKL_ERROR_NONE) return false;
+        if (sequential && !is_created(op->path, results[i].created, true)) return false;
+    }
+    return results != NULL;
+}
+
+bool zkl_answer_is_list(const struct call *call, const struct answer *answer) {
+    (void)call;
     if (answer->count < 0 || (answer->count > 0 && !answer->names)) return false;
     for (int i = 0; i < answer->count; i++)
         if (!is_name(answer->names[i])) return false;
@@ -69,83 +95,33 @@ static bool are_names(const struct answer *answer) {
 }
 
 /* Of size -1: the node has no data. */
-static bool is_data(const struct answer *answer) {
+bool zkl_answer_is_data(const struct call *call, const struct answer *answer) {
+    (void)call;
     return answer->stat && answer->size >= -1 && (answer->size <= 0 || answer->text);
 }
 
-static bool is_lock_node(const struct zkl_stat *stat) {
-    return stat && stat->czxid > 0 && stat->version >= 0;
+bool zkl_answer_is_node(const struct call *call, const struct answer *answer) {
+    return zkl_answer_is_data(call, answer) && is_lock_node(answer->stat);
 }
 
-/* --- replies ------------------------------------------------------------------------------- */
-
-static bool is_creation(const struct call *call, const struct answer *answer) {
-    struct zkl_session *session = call->session;
-    bool sequential = !zkl_kind_is_fixed(call->stake->claim.kind);
-    if (!is_lock_node(answer->stat) || answer->stat->czxid <= session->created) return false;
-    if (!is_created(call->node, answer->text, sequential)) return false;
-    session->created = answer->stat->czxid;
-    return true;
+bool zkl_answer_is_version(const struct call *call, const struct answer *answer) {
+    (void)call;
+    return is_lock_node(answer->stat);
 }
 
-static bool is_transaction(const struct zkl_rpc *rpc, const struct zkl_result *results) {
-    for (size_t i = 0; results && i < rpc->count; i++) {
-        bool sequential = rpc->ops[i].kind == ZKL_OP_CREATE && rpc->ops[i].mode == ZKL_SEQUENTIAL;
-        if (results[i].error != ZKL_ERROR_NONE) return false;
-        if (sequential && !is_created(rpc->ops[i].path, results[i].created, true)) return false;
-    }
-    return results != NULL;
+bool zkl_answer_is_stat(const struct call *call, const struct answer *answer) {
+    (void)call;
+    return answer->stat != NULL;
 }
 
 /* An answer without an error says what its kind has to say. */
 static bool is_sound(const struct call *call, const struct answer *answer) {
-    switch (call->kind) {
-    case CALL_CREATE: return is_creation(call, answer);
-    case CALL_CREATE_ALL:
-    case CALL_DOWNGRADE:
-    case CALL_WAIT:
-    case CALL_FORWARD:
-    case CALL_GUARD: return is_transaction(&call->rpc, answer->results);
-    case CALL_LIST:
-    case CALL_LOOK:
-    case CALL_QUEUE_LIST:
-    case CALL_CHILDREN:
-    case CALL_ROSTER_LIST: return are_names(answer);
-    case CALL_GET_OWN:
-    case CALL_GET_AHEAD:
-    case CALL_RANK:
-    case CALL_REVISE:
-    case CALL_LOOK_FIXED:
-    case CALL_CHECK_GET:
-    case CALL_QUEUE_GET:
-    case CALL_MEMBER_GET:
-    case CALL_ROSTER_GET: return is_data(answer) && is_lock_node(answer->stat);
-    case CALL_READY:
-    case CALL_GET:
-    case CALL_WATCHER_GET: return is_data(answer);
-    case CALL_MARK:
-    case CALL_MEMBER_SET:
-    case CALL_REVOKE: return is_lock_node(answer->stat);
-    case CALL_WATCHER_EXISTS:
-    case CALL_MEMBER_EXISTS:
-    case CALL_ROSTER_EXISTS: return answer->stat != NULL;
-    case CALL_PARENT: /* that it was done is all that is taken from these */
-    case CALL_MEMBER_PARENT:
-    case CALL_MEMBER_CREATE: /* the get behind it tells what is there */
-    case CALL_MEMBER_REMOVE:
-    case CALL_SYNC:
-    case CALL_REMOVE:
-    case CALL_BREAK:
-    case CALL_BEAT:
-    case CALL_LOOK_SYNC:
-    case CALL_CHECK_SYNC:
-    case CALL_UNWATCH: break;
-    }
-    return true;
+    if (answer->rc != ZKL_ERROR_NONE) return false;
+    return !call->kind->is_sound || call->kind->is_sound(call, answer);
 }
 
 void zkl_reply_sift(const struct call *call, struct answer *answer) {
-    if (answer->rc == ZKL_ERROR_NONE && is_sound(call, answer)) return;
+    if (is_sound(call, answer)) return;
     int rc = answer->rc == ZKL_ERROR_NONE ? NOT_UNDERSTOOD : answer->rc;
     *answer = (struct answer){.rc = rc, .results = answer->results};
 }

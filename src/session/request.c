@@ -48,6 +48,39 @@ static void give_number(struct zkl_session *session, uint64_t number) {
     session->numbers.free[session->numbers.free_count++] = number;
 }
 
+void zkl_request_forget_queue(struct zkl_request *request) {
+    for (size_t i = 0; i < request->queued; i++) {
+        free(request->queue[i].name);
+        free(request->queue[i].data);
+    }
+    free(request->queue);
+    request->queue = NULL;
+    request->queued = 0;
+}
+
+static bool has_data(const struct zkl_request *request) {
+    return request->kind == REQUEST_GET || request->kind == REQUEST_CHILDREN;
+}
+
+static void destroy(struct asker *asker) {
+    struct zkl_request *request = (struct zkl_request *)asker;
+    give_number(request->session, asker->id);
+    if (zkl_request_has_queue(request)) zkl_request_forget_queue(request);
+    if (has_data(request)) free(request->data);
+    zkl_stakes_drop(&request->stakes);
+    free(request->path);
+    zkl_guard_free(request->guard);
+    free(request);
+}
+
+void zkl_request_ref(struct zkl_request *request) {
+    zkl_asker_ref(&request->asker);
+}
+
+void zkl_request_unref(struct zkl_request *request) {
+    zkl_asker_unref(&request->asker);
+}
+
 /* The last stop is not over as long as no grant could be used because of it. */
 static uint64_t stops_over(const struct zkl_session *session) {
     const struct zkl_clock *clock = &session->common.clock;
@@ -68,8 +101,8 @@ struct zkl_request *zkl_request_new(struct zkl_session *session, enum request_ki
     request->begun = session->now;
     request->deadline = zkl_session_after(session, timeout);
     request->stops = stops_over(session);
-    request->id = number;
-    request->references = 2; /* the caller's and the list's */
+    request->asker = (struct asker){
+        .destroy = destroy, .id = number, .references = 2 /* the caller's and the list's */};
     request->link = &session->requests;
     request->next = session->requests;
     if (request->next) request->next->link = &request->next;
@@ -78,34 +111,18 @@ struct zkl_request *zkl_request_new(struct zkl_session *session, enum request_ki
     return request;
 }
 
-void zkl_request_ref(struct zkl_request *request) {
-    request->references++;
+static void describe_queued(const struct asker *asker, struct zkl_event *event) {
+    event->position = ((const struct zkl_request *)asker)->position;
 }
 
-void zkl_request_forget_queue(struct zkl_request *request) {
-    for (size_t i = 0; i < request->queued; i++) {
-        free(request->queue[i].name);
-        free(request->queue[i].data);
-    }
-    free(request->queue);
-    request->queue = NULL;
-    request->queued = 0;
-}
+static const struct note_kind queued = {
+    ZKL_EVENT_QUEUED, ZKL_NOTE_PLACE(struct zkl_request, queued_note), describe_queued};
+static const struct note_kind done = {ZKL_EVENT_REQUEST,
+                                      ZKL_NOTE_PLACE(struct zkl_request, done_note), NULL};
 
-static bool has_data(const struct zkl_request *request) {
-    return request->kind == REQUEST_GET || request->kind == REQUEST_CHILDREN;
-}
-
-void zkl_request_unref(struct zkl_request *request) {
-    assert(request->references > 0);
-    if (--request->references > 0) return;
-    give_number(request->session, request->id);
-    if (zkl_request_has_queue(request)) zkl_request_forget_queue(request);
-    if (has_data(request)) free(request->data);
-    zkl_stakes_drop(&request->stakes);
-    free(request->path);
-    zkl_guard_free(request->guard);
-    free(request);
+void zkl_request_queued(struct zkl_request *request, size_t position) {
+    request->position = position;
+    zkl_events_post(request->session, &request->queued_note, &queued);
 }
 
 void zkl_request_finish(struct zkl_request *request, enum zkl_code code, int error) {
@@ -117,8 +134,8 @@ void zkl_request_finish(struct zkl_request *request, enum zkl_code code, int err
     if (request->kind == REQUEST_ACQUIRE) zkl_meter_acquired(request);
     *request->link = request->next;
     if (request->next) request->next->link = request->link;
-    /* The list's reference becomes the inbox's. */
-    zkl_events_post(request->session, &request->done_note, ZKL_EVENT_REQUEST);
+    zkl_events_post(request->session, &request->done_note, &done);
+    zkl_request_unref(request); /* the list's reference */
 }
 
 enum zkl_use zkl_use_of(enum zkl_kind kind) {
@@ -138,7 +155,7 @@ void zkl_request_end_by(struct zkl_request *request, struct zkl_conflict conflic
 /* --- what it tells --------------------------------------------------------------------------- */
 
 uint64_t zkl_request_id(const zkl_request *request) {
-    return request->id;
+    return request->asker.id;
 }
 
 bool zkl_request_done(const zkl_request *request) {

@@ -32,18 +32,16 @@ static inline bool zkl_request_needs_lease(enum request_kind kind) {
 }
 
 struct zkl_request {
+    struct asker asker; /* first; counted by the caller, the list, stakes and calls */
     struct zkl_session *session;
     struct zkl_request *next, **link; /* in session->requests, until done */
     struct note done_note;
-    uint64_t id;
     zkl_time begun, deadline;
     uint64_t stops; /* of the process, that were over when it began */
     enum request_kind kind;
     enum zkl_code code;
     int error; /* the server's error code behind `code` */
     bool done;
-    unsigned references;  /* the caller's, the list's, the inbox's, calls */
-    unsigned calls;       /* requests out for it */
     zkl_time ask_at;      /* a part of its answer was lost: when to ask again; query.c */
     struct stakes stakes; /* ACQUIRE, CHECK, DOWNGRADE, WAIT, RELEASE, GUARD, SIGNAL */
     char *path;           /* QUEUE, REVOKE, BREAK, GET, CHILDREN, SIGNAL */
@@ -104,6 +102,7 @@ struct zkl_request *zkl_request_new(struct zkl_session *session, enum request_ki
                                     zkl_time timeout);
 void zkl_request_forget_queue(struct zkl_request *request); /* QUEUE */
 void zkl_request_finish(struct zkl_request *request, enum zkl_code code, int error);
+void zkl_request_queued(struct zkl_request *request, size_t position); /* tells its place */
 void zkl_request_end_by(struct zkl_request *request, struct zkl_conflict conflict);
 enum zkl_use zkl_use_of(enum zkl_kind kind); /* of a claim whose tokens do not count */
 

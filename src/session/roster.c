@@ -17,7 +17,6 @@
  * All members are watched, or none: a roster that has no room for all (room.c) lets go of its
  * watches, tells that, and asks for the names again after a session timeout.
  */
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,16 +31,15 @@
 
 /* --- life ----------------------------------------------------------------------------------- */
 
-void zkl_roster_unref(struct zkl_roster *roster) {
-    assert(roster->references > 0);
-    if (--roster->references > 0) return;
+static void destroy(struct asker *asker) {
+    struct zkl_roster *roster = (struct zkl_roster *)asker;
     free(roster->told);
     free(roster->folder);
     free(roster);
 }
 
 static void forget(struct zkl_roster *roster, struct seen *seen) {
-    zkl_watches_unpin(roster->session, seen->watch);
+    zkl_watches_unpin(roster->base.session, seen->watch);
     free(seen->name);
     free(seen->data);
 }
@@ -53,33 +51,12 @@ static void forget_all(struct zkl_roster *roster) {
     roster->count = 0;
 }
 
-static void post(struct zkl_roster *roster) {
-    if (roster->note.posted) return;
-    roster->references++;
-    zkl_events_post(roster->session, &roster->note, ZKL_EVENT_ROSTER);
-}
-
 /* It watches nothing any more. */
 static void let_go(struct zkl_roster *roster) {
     forget_all(roster);
-    if (roster->children) zkl_watches_unpin(roster->session, roster->children);
-    if (roster->itself) zkl_watches_unpin(roster->session, roster->itself);
+    if (roster->children) zkl_watches_unpin(roster->base.session, roster->children);
+    if (roster->itself) zkl_watches_unpin(roster->base.session, roster->itself);
     roster->children = roster->itself = NULL;
-}
-
-static void end(struct zkl_roster *roster) {
-    if (!roster->open) return;
-    roster->open = false;
-    *roster->link = roster->next;
-    if (roster->next) roster->next->link = roster->link;
-    let_go(roster);
-    if (!roster->note.posted) return;
-    zkl_events_remove(roster->session, &roster->note);
-    roster->references--; /* the program still has its own */
-}
-
-void zkl_roster_end_all(struct zkl_session *session) {
-    while (session->rosters) end(session->rosters);
 }
 
 /* --- what is seen --------------------------------------------------------------------------- */
@@ -137,50 +114,53 @@ static bool is_told(const struct zkl_roster *roster) {
     return roster->told && zkl_roll_shows(roster->told, roster);
 }
 
+static const struct note_kind news = {ZKL_EVENT_ROSTER, ZKL_NOTE_PLACE(struct follower, news),
+                                      NULL};
+
 static void post_news(struct zkl_roster *roster) {
-    if (is_complete(roster) && !is_told(roster)) post(roster);
+    if (is_complete(roster) && !is_told(roster))
+        zkl_events_post(roster->base.session, &roster->base.news, &news);
 }
 
 /* --- rounds --------------------------------------------------------------------------------- */
 
 static void look_after(struct zkl_roster *roster, zkl_time pause) {
-    zkl_time due = roster->session->now + pause;
+    zkl_time due = roster->base.session->now + pause;
     if (roster->look_at <= due) return;
     roster->look_at = due;
-    zkl_session_wake(roster->session, due);
+    zkl_session_wake(roster->base.session, due);
 }
 
+static const struct call_kind list_call, exists_call, get_call;
+
 /* Asks with a watch. Out of memory: in the next round. */
-static void ask(struct zkl_roster *roster, enum call_kind kind, enum zkl_rpc_kind rpc,
+static void ask(struct zkl_roster *roster, const struct call_kind *kind, enum zkl_rpc_kind rpc,
                 struct watch *watch) {
-    struct call *call = zkl_call_new(roster->session, kind, NULL, NULL);
+    struct call *call = zkl_call_new(roster->base.session, kind, &roster->base.asker);
     if (!call) {
         roster->to_list = true;
         look_after(roster, PAUSE);
         return;
     }
-    roster->references++;
-    roster->calls++;
-    call->roster = roster;
     zkl_call_set_watch(call, rpc, watch);
 }
 
 static void read_stale(struct zkl_roster *roster) {
     for (size_t i = 0; i < roster->count; i++)
-        if (roster->seen[i].stale) ask(roster, CALL_ROSTER_GET, ZKL_RPC_GET, roster->seen[i].watch);
+        if (roster->seen[i].stale) ask(roster, &get_call, ZKL_RPC_GET, roster->seen[i].watch);
 }
 
 /* Everything is to be asked for: it may have been missed, or could not be read. */
 static void doubt(struct zkl_roster *roster, bool all) {
     roster->to_list = true;
-    roster->look_at = roster->session->now;
+    roster->look_at = roster->base.session->now;
     for (size_t i = 0; i < roster->count; i++)
         if (all || roster->seen[i].hidden) roster->seen[i].stale = true;
 }
 
 static void try_later(struct zkl_roster *roster) {
     roster->look_at = roster->check_at = ZKL_NEVER;
-    look_after(roster, roster->session->common.clock.timeout);
+    look_after(roster, roster->base.session->common.clock.timeout);
 }
 
 void zkl_roster_pause(struct zkl_roster *roster) {
@@ -194,11 +174,11 @@ void zkl_roster_pause(struct zkl_roster *roster) {
 
 /* The folder's watches. ZKL_OK, ZKL_TOO_MANY or ZKL_NO_MEMORY. */
 static enum zkl_code pin(struct zkl_roster *roster) {
-    struct watches *watches = &roster->session->watches;
+    struct watches *watches = &roster->base.session->watches;
     char *children = zkl_path_join("", roster->folder); /* as of struct watch */
     if (!children) return ZKL_NO_MEMORY;
     size_t need = zkl_watches_need(watches, children) + zkl_watches_need(watches, roster->folder);
-    bool room = zkl_room_make(roster->session, ROOM_OF_TURNS, 0, need);
+    bool room = zkl_room_make(roster->base.session, ROOM_OF_TURNS, 0, need);
     roster->children = room ? zkl_watches_pin(watches, children) : NULL;
     roster->itself = roster->children ? zkl_watches_pin(watches, roster->folder) : NULL;
     free(children);
@@ -207,14 +187,9 @@ static enum zkl_code pin(struct zkl_roster *roster) {
     return room ? ZKL_NO_MEMORY : ZKL_TOO_MANY;
 }
 
-static zkl_time due_of(const struct zkl_roster *roster) {
-    if (roster->calls) return ZKL_NEVER;
-    return zkl_earlier(roster->look_at, roster->check_at);
-}
-
 static void start(struct zkl_roster *roster) {
-    struct zkl_session *session = roster->session;
-    if (session->state != ZKL_SESSION_CONNECTED || roster->calls) return;
+    struct zkl_session *session = roster->base.session;
+    if (!zkl_follower_may_ask(&roster->base)) return;
     if (roster->of != session->common.session) doubt(roster, true);
     else if (session->now >= roster->check_at) doubt(roster, false);
     if (session->now < roster->look_at) return;
@@ -228,20 +203,8 @@ static void start(struct zkl_roster *roster) {
     roster->check_at = session->now + session->common.clock.timeout;
     bool listing = roster->to_list;
     roster->to_list = false;
-    if (listing) ask(roster, CALL_ROSTER_LIST, ZKL_RPC_LIST, roster->children);
+    if (listing) ask(roster, &list_call, ZKL_RPC_LIST, roster->children);
     else read_stale(roster);
-}
-
-void zkl_roster_start_all(struct zkl_session *session) {
-    for (struct zkl_roster *each = session->rosters; each; each = each->next) start(each);
-}
-
-zkl_time zkl_roster_due(const struct zkl_session *session) {
-    zkl_time first = ZKL_NEVER;
-    if (session->state != ZKL_SESSION_CONNECTED) return first;
-    for (const struct zkl_roster *each = session->rosters; each; each = each->next)
-        first = zkl_earlier(first, due_of(each));
-    return first;
 }
 
 /* --- the names ------------------------------------------------------------------------------ */
@@ -267,7 +230,7 @@ static const char **sort(const struct answer *answer, size_t *count) {
 static bool meet(const struct zkl_roster *roster, const char *name, struct seen *seen) {
     char *node = zkl_path_join(roster->folder, name);
     *seen = (struct seen){.stale = true, .name = node ? strdup(name) : NULL};
-    seen->watch = seen->name ? zkl_watches_pin(&roster->session->watches, node) : NULL;
+    seen->watch = seen->name ? zkl_watches_pin(&roster->base.session->watches, node) : NULL;
     if (!seen->watch) free(seen->name);
     free(node);
     return seen->watch != NULL;
@@ -305,7 +268,7 @@ static enum zkl_code meet_new(struct zkl_roster *roster, const char **names, siz
 
 /* How many bytes more their watches cost. Names that alone are too many cost them all. */
 static size_t need(const struct zkl_roster *roster, const char **names, size_t count) {
-    const struct watches *watches = &roster->session->watches;
+    const struct watches *watches = &roster->base.session->watches;
     size_t folder = strlen(roster->folder) + 1, all = 0, bytes = 0;
     for (size_t i = 0; i < count && all <= ZKL_WATCHES_MAX; i++)
         all += zkl_watches_cost(watches, folder + strlen(names[i]));
@@ -319,7 +282,7 @@ static size_t need(const struct zkl_roster *roster, const char **names, size_t c
 
 /* A lookahead that gave way may have had the watch of a member, which counts anew then. */
 static enum zkl_code merge(struct zkl_roster *roster, const char **names, size_t count) {
-    struct zkl_session *session = roster->session;
+    struct zkl_session *session = roster->base.session;
     forget_gone(roster, names, count);
     size_t bytes = need(roster, names, count);
     bool room = bytes <= ZKL_WATCHES_MAX && zkl_room_make(session, ROOM_OF_TURNS, 0, bytes);
@@ -350,13 +313,13 @@ static void take_none(struct zkl_roster *roster) {
     forget_all(roster);
     settle(roster, ZKL_OK, 0);
     bool set = roster->itself->set && !roster->itself->lasting;
-    if (!set) ask(roster, CALL_ROSTER_EXISTS, ZKL_RPC_EXISTS, roster->itself);
+    if (!set) ask(roster, &exists_call, ZKL_RPC_EXISTS, roster->itself);
 }
 
 /* --- what the server says ------------------------------------------------------------------- */
 
 static void lose(struct zkl_roster *roster, const struct call *call) {
-    if (call->kind != CALL_ROSTER_GET) roster->to_list = true;
+    if (call->kind != &get_call) roster->to_list = true;
     look_after(roster, PAUSE);
 }
 
@@ -397,24 +360,30 @@ static void finish_round(struct zkl_roster *roster) {
     start(roster);
 }
 
-void zkl_roster_answer(const struct call *call, const struct answer *answer) {
-    struct zkl_roster *roster = call->roster;
-    struct seen *seen = call->kind == CALL_ROSTER_GET ? find_node(roster, call->node) : NULL;
-    if (!roster->open) return;
+static void answer_roster(const struct call *call, const struct answer *answer) {
+    struct zkl_roster *roster = (struct zkl_roster *)call->asker;
+    struct seen *seen = call->kind == &get_call ? find_node(roster, call->node) : NULL;
+    if (!roster->base.link) return;
     if (!roster->children) { /* it gave way since it asked */
-        zkl_session_wake(roster->session, roster->look_at);
+        zkl_session_wake(roster->base.session, roster->look_at);
         return;
     }
-    roster->check_at = answer->now + roster->session->common.clock.timeout;
-    zkl_session_wake(roster->session, roster->check_at);
+    roster->check_at = answer->now + roster->base.session->common.clock.timeout;
+    zkl_session_wake(roster->base.session, roster->check_at);
     if (answer->reply == ZKL_UNKNOWN) lose(roster, call);
-    else if (call->kind == CALL_ROSTER_LIST) answer_list(roster, answer);
-    else if (call->kind == CALL_ROSTER_EXISTS) answer_exists(roster, answer);
+    else if (call->kind == &list_call) answer_list(roster, answer);
+    else if (call->kind == &exists_call) answer_exists(roster, answer);
     else if (seen) answer_get(roster, seen, answer);
-    if (roster->calls == 0) finish_round(roster);
+    if (roster->base.asker.calls == 0) finish_round(roster);
 }
 
-static void hear(struct zkl_roster *roster, enum zkl_node_event event, const char *node) {
+static const struct call_kind list_call = {.answer = answer_roster, .is_sound = zkl_answer_is_list};
+static const struct call_kind exists_call = {.answer = answer_roster,
+                                             .is_sound = zkl_answer_is_stat};
+static const struct call_kind get_call = {.answer = answer_roster, .is_sound = zkl_answer_is_node};
+
+static void hear(struct follower *follower, enum zkl_node_event event, const char *node) {
+    struct zkl_roster *roster = (struct zkl_roster *)follower;
     bool of_folder = strcmp(node, roster->folder) == 0;
     struct seen *seen = of_folder ? NULL : find_node(roster, node);
     if (of_folder ? event == ZKL_NODE_CHANGED : !seen || event == ZKL_NODE_CHILDREN) return;
@@ -425,34 +394,39 @@ static void hear(struct zkl_roster *roster, enum zkl_node_event event, const cha
     start(roster);
 }
 
-void zkl_roster_event(struct zkl_session *session, enum zkl_node_event event, const char *node) {
-    for (struct zkl_roster *each = session->rosters; each; each = each->next)
-        hear(each, event, node);
+/* --- as a follower -----------------------------------------------------------------------------
+ */
+
+static void start_follower(struct follower *follower) {
+    start((struct zkl_roster *)follower);
 }
+
+static zkl_time due(const struct follower *follower) {
+    const struct zkl_roster *roster = (const struct zkl_roster *)follower;
+    return zkl_earlier(roster->look_at, roster->check_at);
+}
+
+static void end(struct follower *follower) {
+    struct zkl_roster *roster = (struct zkl_roster *)follower;
+    if (!follower->link) return;
+    zkl_follower_unlist(follower);
+    let_go(roster);
+    zkl_events_remove(follower->session, &follower->news);
+}
+
+static const struct follower_class class = {FOLLOWER_ROSTER, start_follower, due, hear, end};
 
 /* --- the ways in ---------------------------------------------------------------------------- */
 
 static struct zkl_roster *new_roster(struct zkl_session *session, const char *folder) {
     struct zkl_roster *roster = calloc(1, sizeof *roster);
     if (!roster) return NULL;
-    roster->session = session;
-    roster->references = 1;
+    zkl_follower_init(&roster->base, session, &class, destroy);
     roster->to_list = true;
     roster->folder = strdup(folder);
     if (roster->folder) return roster;
-    zkl_roster_unref(roster);
+    zkl_asker_unref(&roster->base.asker);
     return NULL;
-}
-
-static void begin(struct zkl_roster *roster) {
-    struct zkl_session *session = roster->session;
-    roster->open = true;
-    roster->id = ++session->last_id;
-    roster->link = &session->rosters;
-    roster->next = session->rosters;
-    if (roster->next) roster->next->link = &roster->next;
-    session->rosters = roster;
-    start(roster);
 }
 
 zkl_roster *zkl_members(zkl_session *session, const char *folder, enum zkl_code *why) {
@@ -461,15 +435,16 @@ zkl_roster *zkl_members(zkl_session *session, const char *folder, enum zkl_code 
     if (!roster) return NULL;
     *why = pin(roster);
     if (*why == ZKL_OK) {
-        begin(roster);
+        zkl_follower_enlist(&roster->base);
+        start(roster);
         return roster;
     }
-    zkl_roster_unref(roster);
+    zkl_asker_unref(&roster->base.asker);
     return NULL;
 }
 
 uint64_t zkl_roster_id(const zkl_roster *roster) {
-    return roster->id;
+    return roster->base.asker.id;
 }
 
 /* --- what it tells -------------------------------------------------------------------------- */
@@ -484,9 +459,9 @@ static struct zkl_roll *turn_to_seen(struct zkl_roster *roster) {
 }
 
 bool zkl_roster_look(zkl_roster *roster, struct zkl_roll **roll) {
-    bool news = roster->open && is_complete(roster) && !is_told(roster);
-    bool any = roster->open && (news || roster->untold);
-    *roll = !any ? NULL : news ? turn_to_seen(roster) : zkl_roll_copy(roster->told);
+    bool fresh = roster->base.link && is_complete(roster) && !is_told(roster);
+    bool any = roster->base.link && (fresh || roster->untold);
+    *roll = !any ? NULL : fresh ? turn_to_seen(roster) : zkl_roll_copy(roster->told);
     return any;
 }
 
@@ -495,6 +470,6 @@ void zkl_roster_told(zkl_roster *roster) {
 }
 
 void zkl_roster_drop(zkl_roster *roster) {
-    end(roster);
-    zkl_roster_unref(roster);
+    end(&roster->base);
+    zkl_asker_unref(&roster->base.asker);
 }

@@ -2,8 +2,7 @@
 #ifndef ZKL_SESSION_ROSTER_H
 #define ZKL_SESSION_ROSTER_H
 
-#include "call.h"
-#include "events.h"
+#include "follower.h"
 
 /* A child of the folder, as the latest answer showed it. */
 struct seen {
@@ -19,9 +18,7 @@ struct seen {
 };
 
 struct zkl_roster {
-    struct zkl_session *session;
-    struct zkl_roster *next, **link; /* in session->rosters, while `open` */
-    bool open;                       /* neither dropped, nor the session closing */
+    struct follower base; /* first; it has ended when it is dropped, or the session closes */
     char *folder;
     struct watch *children; /* the watches of the folder's children, and of the folder: */
     struct watch *itself;   /* it is set while there is no folder; NULL, both: it gave way */
@@ -34,20 +31,10 @@ struct zkl_roster {
     bool listed;           /* they are known, as of the latest list */
     struct zkl_roll *told; /* the last that was told, or is being told; or NULL */
     bool untold;           /* it is being told */
-    struct note note;      /* there is something to tell */
-    unsigned calls;        /* requests out for it: a round */
     zkl_time look_at;      /* when the next round is due; ZKL_NEVER: when something comes */
     zkl_time check_at;     /* when to ask for the names at the latest */
-    uint64_t id;
-    unsigned references; /* the caller's, the inbox's, calls */
 };
 
-void zkl_roster_unref(struct zkl_roster *roster);
-void zkl_roster_answer(const struct call *call, const struct answer *answer);
-void zkl_roster_event(struct zkl_session *session, enum zkl_node_event event, const char *node);
-void zkl_roster_start_all(struct zkl_session *session);     /* rounds that are due */
-zkl_time zkl_roster_due(const struct zkl_session *session); /* the first of them */
-void zkl_roster_pause(struct zkl_roster *roster);           /* it gives way, and tells so */
-void zkl_roster_end_all(struct zkl_session *session);
+void zkl_roster_pause(struct zkl_roster *roster); /* it gives way, and tells so */
 
 #endif

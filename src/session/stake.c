@@ -91,12 +91,24 @@ static void busy_again(struct zkl_session *session) {
     zkl_session_wake(session, session->now + session->common.clock.timeout / 6);
 }
 
+static struct stake *stake_of(const struct asker *asker) {
+    return (struct stake *)((char *)asker - offsetof(struct stake, asker));
+}
+
+static void destroy(struct asker *asker) {
+    struct stake *stake = stake_of(asker);
+    if (stake->data != stake->session->identity) free(stake->data);
+    free(stake->marked_data);
+    free(stake->owner);
+    free(stake);
+}
+
 /* The session's list has the only reference. */
 struct stake *zkl_stake_new(struct zkl_session *session, struct path *path,
                             const struct zkl_acquire_options *options, zkl_time deadline) {
     struct stake *stake = calloc(1, sizeof *stake);
     if (!stake) return NULL;
-    stake->references = 1;
+    stake->asker = (struct asker){.destroy = destroy, .references = 1};
     stake->session = session;
     stake->owner = strdup(options->owner);
     stake->data = node_data(session->identity, options->data);
@@ -114,7 +126,7 @@ struct stake *zkl_stake_new(struct zkl_session *session, struct path *path,
     stake->jitter = options->jitter;
     stake->meter = zkl_meter_of(session, options->meter);
     path->fixed = path->fixed || zkl_kind_is_fixed(options->kind);
-    stake->id = ++session->last_id;
+    stake->asker.id = ++session->last_id;
     if (!session->stakes) busy_again(session);
     stake->link = session->stakes_end;
     *session->stakes_end = stake;
@@ -220,10 +232,15 @@ void zkl_stake_forget(struct stake *stake) {
 
 /* --- what the user is told --------------------------------------------------------------- */
 
+static void describe_notice(const struct asker *asker, struct zkl_event *event) {
+    event->phase = stake_of(asker)->phase;
+}
+
+static const struct note_kind notice = {ZKL_EVENT_LEASE, ZKL_NOTE_PLACE(struct stake, notice),
+                                        describe_notice};
+
 static void post_notice(struct stake *stake) {
-    if (stake->handles == 0 || stake->notice.posted) return;
-    zkl_stake_ref(stake);
-    zkl_events_post(stake->session, &stake->notice, ZKL_EVENT_LEASE);
+    if (stake->handles > 0) zkl_events_post(stake->session, &stake->notice, &notice);
 }
 
 static struct zkl_conflict use_by(const struct zkl_contender *stranger) {
@@ -327,9 +344,7 @@ void zkl_stake_queued(struct stake *stake) {
         stake->queued_at = stake->session->now;
     }
     if (!request || request->quiet || request->position) return;
-    request->position = place(stake);
-    zkl_request_ref(request);
-    zkl_events_post(stake->session, &request->queued_note, ZKL_EVENT_QUEUED);
+    zkl_request_queued(request, place(stake));
 }
 
 void zkl_stake_notice(struct stake *stake, enum zkl_phase phase) {
@@ -346,7 +361,7 @@ static void end_questions(struct stake *stake) {
         next = request->next;
         bool needs_it =
             zkl_request_needs_lease(request->kind) && zkl_stakes_have(&request->stakes, stake);
-        if (needs_it && !request->calls) zkl_request_finish(request, ZKL_LOST, 0);
+        if (needs_it && !request->asker.calls) zkl_request_finish(request, ZKL_LOST, 0);
     }
 }
 

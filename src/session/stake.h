@@ -12,6 +12,7 @@ struct answer;
 
 struct stake {
     struct zkl_claim claim; /* first: a claim of ours is a stake */
+    struct asker asker;     /* counted by the session's list, handles, request and calls */
     struct zkl_session *session;
     struct stake *next, **link; /* in session->stakes, until GONE */
     struct path *path;
@@ -26,14 +27,12 @@ struct stake {
     bool part;                       /* of a multi-lock */
     bool leaves_room;                /* its node was kept, and goes to make room */
     bool joint;                      /* part of a multi-lock, whose lease has not given it up */
-    uint64_t id;
-    uint64_t revoked;    /* nonce of a node whose data ask the holder to give way */
-    int64_t token;       /* of the latest grant */
-    struct hold *holds;  /* of its handles that may be held for a limited time */
-    unsigned handles;    /* not given up */
-    unsigned writers;    /* those of them that may write; the node is a writer's meanwhile */
-    unsigned references; /* the session's list, handles, request, calls */
-    uint32_t starved;    /* kinds of calls, a bit each, for which there was no memory */
+    uint64_t revoked;                /* nonce of a node whose data ask the holder to give way */
+    int64_t token;                   /* of the latest grant */
+    struct hold *holds;              /* of its handles that may be held for a limited time */
+    unsigned handles;                /* not given up */
+    unsigned writers; /* those of them that may write; the node is a writer's meanwhile */
+    uint32_t starved; /* kinds of calls, a bit each, for which there was no memory */
     char *data; /* of the node: the session's identity, and the lock's data in a line of its own */
     char *marked_data;       /* its data as last written with ZKL_HELD_WORD, or NULL */
     char *owner;             /* "": nobody's (an orphan) */

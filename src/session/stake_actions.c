@@ -8,13 +8,14 @@
 #include "internal.h"
 #include "kept.h"
 #include "multi.h"
+#include "orphans.h"
 #include "room.h"
 #include "stake_actions.h"
 
 /* --- requests ------------------------------------------------------------------------------ */
 
 /* Out of memory: the claim is told that the reply is lost, when the step is over. */
-static void starve(struct stake *stake, enum call_kind kind) {
+static void starve(struct stake *stake, enum stake_call kind) {
     stake->starved |= UINT32_C(1) << kind;
     stake->session->starving = true;
 }
@@ -23,15 +24,15 @@ static void starve(struct stake *stake, enum call_kind kind) {
  * NULL: out of memory. What a starved claim asks for after that is not sent either, so that it is
  * told of its lost replies in their order.
  */
-static struct call *call_for(struct stake *stake, enum call_kind kind,
+static struct call *call_for(struct stake *stake, enum stake_call kind,
                              struct zkl_contender *contender) {
-    struct call *call = stake->starved ? NULL : zkl_call_new(stake->session, kind, stake, NULL);
+    struct call *call = stake->starved ? NULL : zkl_stake_call_new(stake, kind);
     if (!call) starve(stake, kind);
     else if (contender) call->contender = zkl_contender_ref(contender);
     return call;
 }
 
-void zkl_stake_transact(struct stake *stake, enum call_kind kind, const struct zkl_op *ops,
+void zkl_stake_transact(struct stake *stake, enum stake_call kind, const struct zkl_op *ops,
                         size_t count) {
     bool enough = ops != NULL;
     for (size_t i = 0; enough && i < count; i++) enough = ops[i].path != NULL;
@@ -47,7 +48,7 @@ void zkl_stake_transact(struct stake *stake, enum call_kind kind, const struct z
 
 static void create_one(struct stake *stake) {
     bool fixed = zkl_kind_is_fixed(stake->claim.kind);
-    struct call *call = call_for(stake, CALL_CREATE, NULL);
+    struct call *call = call_for(stake, STAKE_CREATE, NULL);
     if (call)
         zkl_call_create(call, stake->path->text, stake->claim.node.name, stake->data,
                         fixed ? ZKL_EPHEMERAL : ZKL_SEQUENTIAL);
@@ -67,7 +68,7 @@ static void create_node(struct stake *stake) {
 
 static void create_parent(void *context, const char *node) {
     struct stake *stake = context;
-    struct call *call = call_for(stake, CALL_PARENT, NULL);
+    struct call *call = call_for(stake, STAKE_PARENT, NULL);
     if (call) zkl_call_create_parent(call, node);
 }
 
@@ -78,7 +79,7 @@ static void create_parents(struct stake *stake) {
 }
 
 static void remove_node(struct stake *stake) {
-    struct call *call = call_for(stake, CALL_REMOVE, NULL);
+    struct call *call = call_for(stake, STAKE_REMOVE, NULL);
     int32_t version = zkl_waiter_may_be_signalled(&stake->claim) ? 0 : -1;
     if (call) zkl_call_delete(call, stake->path->text, stake->claim.node.name, version);
     if (stake->claim.state == ZKL_RETREAT) zkl_multi_retreat(stake);
@@ -93,12 +94,12 @@ void zkl_stake_downgrade(struct stake *stake) {
         {ZKL_OP_DELETE, 0, stake->version, zkl_path_join(stake->path->text, stake->claim.node.name),
          NULL, 0},
     };
-    zkl_stake_transact(stake, CALL_DOWNGRADE, ops, 2);
+    zkl_stake_transact(stake, STAKE_DOWNGRADE, ops, 2);
 }
 
 /* Somebody wrote to the own node: reads it, for the write to be sent once more. */
 void zkl_stake_revise(struct stake *stake) {
-    struct call *call = call_for(stake, CALL_REVISE, NULL);
+    struct call *call = call_for(stake, STAKE_REVISE, NULL);
     if (call) zkl_call_get(call, stake->path->text, stake->claim.node.name);
 }
 
@@ -113,8 +114,8 @@ static const char *data_to_mark(struct stake *stake) {
 
 void zkl_stake_mark(struct stake *stake) {
     const char *data = data_to_mark(stake);
-    struct call *call = data ? call_for(stake, CALL_MARK, NULL) : NULL;
-    if (!data) starve(stake, CALL_MARK);
+    struct call *call = data ? call_for(stake, STAKE_MARK, NULL) : NULL;
+    if (!data) starve(stake, STAKE_MARK);
     if (call) zkl_call_set(call, stake->path->text, stake->claim.node.name, data, stake->version);
 }
 
@@ -141,7 +142,7 @@ static void list(struct stake *stake) {
     bool shared =
         stake->claim.state == ZKL_LIST || stake->claim.looking || enters_among_many(stake);
     if (shared && stake->path->lists > 0) return;
-    struct call *call = call_for(stake, CALL_LIST, NULL);
+    struct call *call = call_for(stake, STAKE_LIST, NULL);
     if (!call) return;
     call->listed = stake->path;
     call->listed->lists++;
@@ -149,7 +150,7 @@ static void list(struct stake *stake) {
 }
 
 static void sync_path(struct stake *stake) {
-    struct call *call = call_for(stake, CALL_SYNC, NULL);
+    struct call *call = call_for(stake, STAKE_SYNC, NULL);
     if (call) zkl_call_sync(call, stake->path->text);
 }
 
@@ -157,7 +158,7 @@ static void rank(struct stake *stake) {
     struct zkl_contender *contender = NULL;
     while ((contender = zkl_line_unranked(stake->claim.line, &stake->claim, contender))) {
         stake->claim.ranks++;
-        struct call *call = call_for(stake, CALL_RANK, contender);
+        struct call *call = call_for(stake, STAKE_RANK, contender);
         if (!call) return; /* one lost reply stands for all */
         zkl_call_get(call, stake->path->text, contender->name);
     }
@@ -166,7 +167,7 @@ static void rank(struct stake *stake) {
 /* False: one path more would be too many to watch; see ZKL_WATCHES_MAX. */
 static bool may_watch(struct stake *stake, const char *name, enum zkl_room from) {
     char *node = zkl_path_join(stake->path->text, name);
-    if (!node) starve(stake, CALL_GET_AHEAD); /* it watches nothing, so it may */
+    if (!node) starve(stake, STAKE_GET_AHEAD); /* it watches nothing, so it may */
     size_t need = node ? zkl_watches_need(&stake->session->watches, node) : 0;
     free(node);
     return zkl_room_make(stake->session, from, 0, need);
@@ -175,11 +176,11 @@ static bool may_watch(struct stake *stake, const char *name, enum zkl_room from)
 /* A claim of a fixed name that no user waits for needs no watch: it asks whose the node is. */
 static void watch_own(struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
-    struct call *call = call_for(stake, CALL_GET_OWN, NULL);
+    struct call *call = call_for(stake, STAKE_GET_OWN, NULL);
     if (!call) return;
     if (claim->state == ZKL_RECOVER_SYNC && !claim->wanted)
         zkl_call_get(call, stake->path->text, claim->node.name);
-    else zkl_call_watch(call, stake->path->text, claim->node.name);
+    else zkl_call_watch(call, stake, claim->node.name, true);
 }
 
 /*
@@ -224,8 +225,8 @@ static zkl_actions watch_ahead(struct stake *stake) {
     if (ahead == WATCHING) return postpone(stake);
     if (!may_watch(stake, claim->ahead->name, ahead ? ROOM_OF_TURNS : ROOM_OF_WATCHERS))
         return ahead ? postpone(stake) : refuse(stake);
-    struct call *call = call_for(stake, CALL_GET_AHEAD, claim->ahead);
-    if (call) zkl_call_watch(call, stake->path->text, claim->ahead->name);
+    struct call *call = call_for(stake, STAKE_GET_AHEAD, claim->ahead);
+    if (call) zkl_call_watch(call, stake, claim->ahead->name, false);
     return 0;
 }
 
@@ -239,12 +240,12 @@ static void watch_lookahead(struct stake *stake) {
     size_t need = node ? zkl_watches_need(&stake->session->watches, node) : 0;
     bool may = node && !stake->starved && zkl_room_make(stake->session, ROOM_FREE, 0, need);
     struct call *call = NULL;
-    if (may && !watched) call = zkl_call_new(stake->session, CALL_GET_AHEAD, stake, NULL);
+    if (may && !watched) call = zkl_stake_call_new(stake, STAKE_GET_AHEAD);
     free(node);
     zkl_watches_narrow(stake, false);
     if (call) {
         call->contender = zkl_contender_ref(claim->lookahead);
-        zkl_call_watch(call, stake->path->text, claim->lookahead->name);
+        zkl_call_watch(call, stake, claim->lookahead->name, false);
     } else if (!watched) zkl_claim_overlook(claim);
 }
 
@@ -256,8 +257,8 @@ static zkl_actions watch_holders(struct stake *stake) {
         struct zkl_contender *holder = line->contenders[i];
         if (!zkl_line_precedes(line, holder, claim)) continue;
         if (!may_watch(stake, holder->name, ROOM_OF_WATCHERS)) return refuse(stake);
-        struct call *call = call_for(stake, CALL_GET_AHEAD, holder);
-        if (call) zkl_call_watch(call, stake->path->text, holder->name);
+        struct call *call = call_for(stake, STAKE_GET_AHEAD, holder);
+        if (call) zkl_call_watch(call, stake, holder->name, false);
     }
     return 0;
 }
@@ -284,11 +285,6 @@ void zkl_stake_resume_postponed(struct zkl_session *session, struct path *path) 
         if (claim->state == ZKL_WAIT && claim->stalled && !zkl_kind_is_fixed(claim->kind))
             zkl_stake_perform((struct stake *)claim, zkl_claim_resume(claim, session->now));
     }
-}
-
-void zkl_stake_look_later(struct zkl_session *session, struct path *path) {
-    path->look_at = session->now + session->common.clock.timeout;
-    zkl_session_wake(session, path->look_at);
 }
 
 /* In order of arrival; the first of the followers may have to go alone again. */
@@ -403,7 +399,7 @@ static zkl_actions perform_one(struct stake *stake, enum zkl_action action) {
     case ZKL_DO_DOWNGRADE: zkl_stake_downgrade(stake); break;
     case ZKL_DO_FORWARD: zkl_condition_forward(stake); break;
     case ZKL_DO_MARK: zkl_stake_mark(stake); break;
-    case ZKL_DO_DOUBT: zkl_stake_look_later(stake->session, stake->path); break;
+    case ZKL_DO_DOUBT: zkl_orphans_look_later(stake->session, stake->path); break;
     case ZKL_DO_PAUSE: return pause_claim(stake);
     case ZKL_DO_KEEP: zkl_session_wake(stake->session, stake->claim.deadline); break;
     case ZKL_DO_FOLLOW: resume_followers(stake); break;

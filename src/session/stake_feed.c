@@ -5,38 +5,18 @@
 #include "condition.h"
 #include "internal.h"
 #include "multi.h"
+#include "orphans.h"
 #include "stake_actions.h"
 #include "stake_feed.h"
 
 /* --- replies --------------------------------------------------------------------------------- */
 
-void zkl_stake_look_for_orphans(struct path *path, struct zkl_session *session) {
-    static const struct zkl_acquire_options nobodys = {.owner = ""};
-    struct zkl_contender *orphan;
-    while ((orphan = zkl_line_orphan(&path->line))) {
-        struct stake *stake = zkl_stake_new(session, path, &nobodys, ZKL_NEVER);
-        if (!stake) {
-            zkl_stake_look_later(session, path); /* the next list shows it again */
-            return;
-        }
-        session->stats.orphans++;
-        zkl_stake_perform(stake, zkl_claim_adopt(&stake->claim, orphan));
-    }
+struct call *zkl_stake_call_new(struct stake *stake, enum stake_call kind) {
+    return zkl_call_new(stake->session, &zkl_stake_calls[kind], &stake->asker);
 }
 
-void zkl_stake_look_for_fixed_orphan(struct path *path, struct zkl_session *session,
-                                     const struct zkl_stat *stat) {
-    static const struct zkl_acquire_options nobodys = {.owner = "", .kind = ZKL_UNFAIR};
-    enum zkl_orphan orphan = zkl_line_fixed_orphan(&path->line, stat->owner, stat->czxid);
-    if (orphan == ZKL_ANSWERED) return;
-    struct stake *stake =
-        orphan == ZKL_ORPHAN ? zkl_stake_new(session, path, &nobodys, ZKL_NEVER) : NULL;
-    if (!stake) {
-        zkl_stake_look_later(session, path);
-        return;
-    }
-    session->stats.orphans++;
-    zkl_stake_perform(stake, zkl_claim_adopt_fixed(&stake->claim, stat->czxid));
+static bool is_a(const struct call *call, enum stake_call kind) {
+    return call->kind == &zkl_stake_calls[kind];
 }
 
 static void listed(struct stake *stake, enum zkl_reply reply, const struct answer *answer) {
@@ -51,10 +31,11 @@ static void listed(struct stake *stake, enum zkl_reply reply, const struct answe
  * in order.
  */
 static void answer_list(const struct call *call, const struct answer *answer) {
+    struct stake *asker = zkl_call_stake(call);
     struct path *path = call->listed;
     enum zkl_reply reply = answer->reply;
     if (!path) { /* it was never sent */
-        listed(call->stake, reply, answer);
+        listed(asker, reply, answer);
         return;
     }
     path->lists--;
@@ -62,19 +43,20 @@ static void answer_list(const struct call *call, const struct answer *answer) {
     if (reply == ZKL_DONE && !zkl_line_replace(&path->line, answer->names, (size_t)answer->count))
         reply = ZKL_UNKNOWN;
     if (call->rpc.watch) zkl_path_watched(call->session, path, reply);
-    if (reply == ZKL_DONE) zkl_stake_look_for_orphans(path, call->session);
+    if (reply == ZKL_DONE) zkl_orphans_find(call->session, path);
     for (struct zkl_claim *claim = path->line.claims, *next; claim; claim = next) {
         if (zkl_claims_wait_from(claim)) break;
         next = claim->next;
-        bool own = claim == &call->stake->claim && !call->rpc.watch;
+        bool own = claim == &asker->claim && !call->rpc.watch;
         bool asked = own || claim->state == ZKL_LIST || claim->looking || claim == path->line.kept;
         if (asked) listed((struct stake *)claim, reply, answer);
     }
 }
 
-static void answer_parent(const struct call *call, const struct answer *answer) {
+static zkl_actions answer_parent(const struct call *call, const struct answer *answer) {
     if (zkl_call_parent_matters(call, answer))
-        zkl_claim_parents(&call->stake->claim, answer->reply, answer->why);
+        zkl_claim_parents(&zkl_call_stake(call)->claim, answer->reply, answer->why);
+    return 0;
 }
 
 static const char *last_segment(const char *node) {
@@ -88,7 +70,8 @@ static struct path *path_of(struct zkl_session *session, const char *node) {
     return *name ? zkl_path_find(session, node, (size_t)(name - 1 - node)) : NULL;
 }
 
-static zkl_actions answer_downgrade(struct stake *stake, const struct answer *answer) {
+static zkl_actions answer_downgrade(const struct call *call, const struct answer *answer) {
+    struct stake *stake = zkl_call_stake(call);
     enum zkl_reply reply = answer->rc == ZKL_ERROR_NODE_EXISTS ? ZKL_DONE : answer->reply;
     bool certain = answer->rc == ZKL_ERROR_UNIMPLEMENTED; /* an earlier one did nothing either */
     if (certain) stake->claim.refusal = ZKL_OK;
@@ -98,14 +81,16 @@ static zkl_actions answer_downgrade(struct stake *stake, const struct answer *an
     return 0;
 }
 
-static zkl_actions answer_mark(struct stake *stake, const struct answer *answer) {
+static zkl_actions answer_mark(const struct call *call, const struct answer *answer) {
+    struct stake *stake = zkl_call_stake(call);
     if (answer->stat) stake->version = answer->stat->version;
     if (answer->rc != ZKL_ERROR_BAD_VERSION) return zkl_claim_marked(&stake->claim, answer->reply);
     zkl_stake_revise(stake);
     return 0;
 }
 
-static zkl_actions answer_revise(struct stake *stake, const struct answer *answer) {
+static zkl_actions answer_revise(const struct call *call, const struct answer *answer) {
+    struct stake *stake = zkl_call_stake(call);
     bool downgrades = stake->claim.state == ZKL_DOWNGRADE;
     zkl_stake_take_data(stake, answer);
     bool tired = answer->reply == ZKL_DONE && zkl_claim_asks_too_often(&stake->claim);
@@ -119,7 +104,8 @@ static zkl_actions answer_revise(struct stake *stake, const struct answer *answe
 }
 
 /* A list of the path that is out was asked for after this create, and shows its node. */
-static zkl_actions answer_create(struct stake *stake, const struct answer *answer) {
+static zkl_actions answer_create(const struct call *call, const struct answer *answer) {
+    struct stake *stake = zkl_call_stake(call);
     struct zkl_claim *claim = &stake->claim;
     int64_t czxid = answer->stat ? answer->stat->czxid : 0;
     if (zkl_kind_is_fixed(claim->kind)) {
@@ -138,14 +124,14 @@ static bool says_held(const struct answer *answer) {
 
 /* The write that marks the own node is out, or the get after which it is repeated. */
 static bool is_marking(const struct stake *stake) {
-    const struct call *call = stake->session->calls;
-    while (call && (zkl_call_stake(call) != stake ||
-                    (call->kind != CALL_MARK && call->kind != CALL_REVISE)))
-        call = call->next;
-    return call != NULL;
+    for (const struct call *call = stake->session->calls; call; call = call->next) {
+        bool marks = is_a(call, STAKE_MARK) || is_a(call, STAKE_REVISE);
+        if (marks && call->asker == &stake->asker) return true;
+    }
+    return false;
 }
 
-static zkl_actions answer_own(struct stake *stake, const struct answer *answer) {
+static zkl_actions see_own(struct stake *stake, const struct answer *answer) {
     const struct zkl_stat *stat = answer->stat;
     bool fixed = zkl_kind_is_fixed(stake->claim.kind);
     if (!fixed) zkl_stake_take_data(stake, answer);
@@ -153,16 +139,20 @@ static zkl_actions answer_own(struct stake *stake, const struct answer *answer) 
         zkl_claim_got_own(&stake->claim, answer->reply, answer->why, stat ? stat->czxid : 0,
                           stat ? stat->owner : 0, answer->now);
     if (fixed) zkl_stake_take_data(stake, answer); /* now the claim knows its node */
-    if (stat && fixed) zkl_stake_look_for_fixed_orphan(stake->path, stake->session, stat);
+    if (stat && fixed) zkl_orphans_find_fixed(stake->session, stake->path, stat);
     if (stat && stat->version > 0) did |= zkl_claim_signalled(&stake->claim);
     if (stat && stake->claim.node.marked && !says_held(answer) && !is_marking(stake))
         did |= zkl_claim_unmarked(&stake->claim);
     return did;
 }
 
+static zkl_actions answer_own(const struct call *call, const struct answer *answer) {
+    return see_own(zkl_call_stake(call), answer);
+}
+
 /* A get of the node that the claim waits for; a semaphore's mark may have come before it. */
 static zkl_actions answer_ahead(const struct call *call, const struct answer *answer) {
-    struct zkl_claim *claim = &call->stake->claim;
+    struct zkl_claim *claim = &zkl_call_stake(call)->claim;
     const struct zkl_stat *stat = answer->stat;
     bool marked = answer->reply == ZKL_DONE && stat->version > 0;
     zkl_actions did =
@@ -174,26 +164,18 @@ static zkl_actions answer_ahead(const struct call *call, const struct answer *an
     return did;
 }
 
-static zkl_actions feed(const struct call *call, const struct answer *answer) {
-    struct zkl_claim *claim = &call->stake->claim;
-    const struct zkl_stat *stat = answer->stat;
-    switch (call->kind) {
-    case CALL_PARENT: answer_parent(call, answer); return 0;
-    case CALL_CREATE: return answer_create(call->stake, answer);
-    case CALL_SYNC: return zkl_claim_synced(claim, answer->reply, answer->now);
-    case CALL_GET_OWN: return answer_own(call->stake, answer);
-    case CALL_GET_AHEAD: return answer_ahead(call, answer);
-    case CALL_RANK:
-        return zkl_claim_ranked(claim, call->contender, answer->reply, stat ? stat->czxid : 0,
-                                answer->now);
-    case CALL_DOWNGRADE: return answer_downgrade(call->stake, answer);
-    case CALL_WAIT: return zkl_condition_waited(call, answer);
-    case CALL_FORWARD: return zkl_condition_forwarded(call, answer);
-    case CALL_REVISE: return answer_revise(call->stake, answer);
-    case CALL_MARK: return answer_mark(call->stake, answer);
-    case CALL_REMOVE: return zkl_claim_removed(claim, answer->reply);
-    default: return 0; /* not a stake's */
-    }
+static zkl_actions answer_sync(const struct call *call, const struct answer *answer) {
+    return zkl_claim_synced(&zkl_call_stake(call)->claim, answer->reply, answer->now);
+}
+
+static zkl_actions answer_rank(const struct call *call, const struct answer *answer) {
+    int64_t czxid = answer->stat ? answer->stat->czxid : 0;
+    return zkl_claim_ranked(&zkl_call_stake(call)->claim, call->contender, answer->reply, czxid,
+                            answer->now);
+}
+
+static zkl_actions answer_remove(const struct call *call, const struct answer *answer) {
+    return zkl_claim_removed(&zkl_call_stake(call)->claim, answer->reply);
 }
 
 struct stake *zkl_stake_of(struct zkl_session *session, const char *node) {
@@ -207,47 +189,68 @@ struct stake *zkl_stake_of(struct zkl_session *session, const char *node) {
 
 /* A claim that asked for its own node has handed it on meanwhile: the answer is for the heir. */
 static void answer_heir(const struct call *call, const struct answer *answer) {
-    bool handed_on = call->kind == CALL_GET_OWN && call->node && call->stake->claim.counting;
+    bool counting = zkl_call_stake(call)->claim.counting;
+    bool handed_on = is_a(call, STAKE_GET_OWN) && call->node && counting;
     struct stake *heir = handed_on ? zkl_stake_of(call->session, call->node) : NULL;
-    if (heir) zkl_stake_perform(heir, answer_own(heir, answer));
+    if (heir) zkl_stake_perform(heir, see_own(heir, answer));
 }
+
+/* LIST and CREATE_ALL are for more claims than the stake's. */
+static zkl_actions (*const feeds[STAKE_CALLS])(const struct call *, const struct answer *) = {
+    [STAKE_PARENT] = answer_parent,
+    [STAKE_CREATE] = answer_create,
+    [STAKE_WAIT] = zkl_condition_waited,
+    [STAKE_SYNC] = answer_sync,
+    [STAKE_GET_OWN] = answer_own,
+    [STAKE_RANK] = answer_rank,
+    [STAKE_DOWNGRADE] = answer_downgrade,
+    [STAKE_GET_AHEAD] = answer_ahead,
+    [STAKE_FORWARD] = zkl_condition_forwarded,
+    [STAKE_REVISE] = answer_revise,
+    [STAKE_MARK] = answer_mark,
+    [STAKE_REMOVE] = answer_remove,
+};
 
 static void answer_one(const struct call *call, const struct answer *answer) {
+    struct stake *stake = zkl_call_stake(call);
+    if (stake->claim.state == ZKL_GONE) {
+        answer_heir(call, answer);
+        return;
+    }
     if (answer->reply == ZKL_REFUSED && answer->rc != ZKL_ERROR_NODE_EXISTS)
-        call->stake->error = answer->rc;
-    zkl_stake_perform(call->stake, feed(call, answer));
+        stake->error = answer->rc;
+    zkl_stake_perform(stake, feeds[call->kind - zkl_stake_calls](call, answer));
 }
 
-void zkl_stake_answer(const struct call *call, const struct answer *answer) {
-    if (call->kind == CALL_LIST) answer_list(call, answer);
-    else if (call->kind == CALL_CREATE_ALL) zkl_multi_created(call, answer);
-    else if (call->stake->claim.state == ZKL_GONE) answer_heir(call, answer);
-    else answer_one(call, answer);
-}
+const struct call_kind zkl_stake_calls[STAKE_CALLS] = {
+    [STAKE_PARENT] = {.answer = answer_one, .makes_parent = true},
+    [STAKE_CREATE] = {.answer = answer_one, .is_sound = zkl_answer_is_creation},
+    [STAKE_CREATE_ALL] = {.answer = zkl_multi_created, .is_sound = zkl_answer_is_transaction},
+    [STAKE_WAIT] = {.answer = answer_one, .is_sound = zkl_answer_is_transaction},
+    [STAKE_SYNC] = {.answer = answer_one},
+    [STAKE_LIST] = {.answer = answer_list, .is_sound = zkl_answer_is_list},
+    [STAKE_GET_OWN] = {.answer = answer_one, .is_sound = zkl_answer_is_node},
+    [STAKE_RANK] = {.answer = answer_one, .is_sound = zkl_answer_is_node},
+    [STAKE_DOWNGRADE] = {.answer = answer_one, .is_sound = zkl_answer_is_transaction},
+    [STAKE_GET_AHEAD] = {.answer = answer_one, .is_sound = zkl_answer_is_node},
+    [STAKE_FORWARD] = {.answer = answer_one, .is_sound = zkl_answer_is_transaction},
+    [STAKE_REVISE] = {.answer = answer_one, .is_sound = zkl_answer_is_node},
+    [STAKE_MARK] = {.answer = answer_one, .is_sound = zkl_answer_is_version},
+    [STAKE_REMOVE] = {.answer = answer_one},
+};
 
 /* --- requests for which there was no memory ------------------------------------------------- */
 
-/* Has it sent a request that is not answered? */
-static bool is_waiting(const struct stake *stake) {
-    const struct call *call = stake->session->calls;
-    while (call && zkl_call_stake(call) != stake) call = call->next;
-    return call != NULL;
-}
-
 static void answer_starved(struct stake *stake) {
-    static const enum call_kind in_order[] = {
-        CALL_PARENT,  CALL_CREATE,  CALL_CREATE_ALL, CALL_WAIT,      CALL_SYNC,
-        CALL_LIST,    CALL_GET_OWN, CALL_RANK,       CALL_DOWNGRADE, CALL_GET_AHEAD,
-        CALL_FORWARD, CALL_REVISE,  CALL_MARK,       CALL_REMOVE};
     const struct answer lost = {.reply = ZKL_UNKNOWN, .now = stake->session->now};
     uint32_t starved = stake->starved;
     stake->starved = 0;
-    for (size_t i = 0; i < sizeof in_order / sizeof *in_order; i++) {
-        struct call call = {.session = stake->session,
-                            .kind = in_order[i],
-                            .stake = stake,
-                            .contender = stake->claim.ahead};
-        if (starved & UINT32_C(1) << call.kind) zkl_stake_answer(&call, &lost);
+    for (int i = 0; i < STAKE_CALLS; i++) {
+        const struct call call = {.session = stake->session,
+                                  .kind = &zkl_stake_calls[i],
+                                  .asker = &stake->asker,
+                                  .contender = stake->claim.ahead};
+        if (starved & UINT32_C(1) << i) call.kind->answer(&call, &lost);
     }
 }
 
@@ -258,7 +261,7 @@ void zkl_stake_answer_starved(struct zkl_session *session) {
     for (struct stake *stake = session->stakes; stake; stake = session->fed) {
         session->fed = stake->next;
         if (!stake->starved) continue;
-        if (is_waiting(stake)) {
+        if (stake->asker.calls > 0) {
             session->starving = true;
             continue;
         }

@@ -1,5 +1,4 @@
 /* stakes.c - stakes are counted by whatever refers to them: one, or several as one. */
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,16 +6,11 @@
 #include "stake.h"
 
 void zkl_stake_ref(struct stake *stake) {
-    stake->references++;
+    zkl_asker_ref(&stake->asker);
 }
 
 void zkl_stake_unref(struct stake *stake) {
-    assert(stake->references > 0);
-    if (--stake->references > 0) return;
-    if (stake->data != stake->session->identity) free(stake->data);
-    free(stake->marked_data);
-    free(stake->owner);
-    free(stake);
+    zkl_asker_unref(&stake->asker);
 }
 
 void zkl_stakes_set(struct stakes *stakes, struct stake *one) {

@@ -15,7 +15,6 @@
  * its version alone a node that was made again looks like the old one, and after the loss of all
  * data so may its zxids.
  */
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,27 +26,12 @@
 /* How long a look waits after an answer that was lost. */
 #define PAUSE (ZKL_SECOND / 10)
 
-/* --- life ------------------------------------------------------------------------------------ */
+/* --- readings ---------------------------------------------------------------------------- */
 
 static void forget_reading(struct reading *reading) {
     free(reading->data);
     *reading = (struct reading){0};
 }
-
-void zkl_watcher_ref(struct zkl_watcher *watcher) {
-    watcher->references++;
-}
-
-void zkl_watcher_unref(struct zkl_watcher *watcher) {
-    assert(watcher->references > 0);
-    if (--watcher->references > 0) return;
-    forget_reading(&watcher->seen);
-    forget_reading(&watcher->told);
-    free(watcher->path);
-    free(watcher);
-}
-
-/* --- readings ---------------------------------------------------------------------------- */
 
 /* The reading is known; is it the other one? */
 static bool equal(const struct reading *a, const struct reading *b) {
@@ -80,67 +64,54 @@ static bool take(struct reading *reading, const struct answer *answer) {
 
 /* --- life ---------------------------------------------------------------------------------- */
 
+static const struct note_kind news = {ZKL_EVENT_WATCHER, ZKL_NOTE_PLACE(struct follower, news),
+                                      NULL};
+
 static void post(struct zkl_watcher *watcher) {
-    if (watcher->note.posted) return;
-    zkl_watcher_ref(watcher);
-    zkl_events_post(watcher->session, &watcher->note, ZKL_EVENT_WATCHER);
+    zkl_events_post(watcher->base.session, &watcher->base.news, &news);
 }
 
-static void unpost(struct zkl_watcher *watcher) {
-    if (!watcher->note.posted) return;
-    zkl_events_remove(watcher->session, &watcher->note);
-    zkl_watcher_unref(watcher);
+static void destroy(struct asker *asker) {
+    struct zkl_watcher *watcher = (struct zkl_watcher *)asker;
+    forget_reading(&watcher->seen);
+    forget_reading(&watcher->told);
+    free(watcher->path);
+    free(watcher);
 }
 
 static void unpin(struct zkl_watcher *watcher) {
-    if (watcher->watch) zkl_watches_unpin(watcher->session, watcher->watch);
+    if (watcher->watch) zkl_watches_unpin(watcher->base.session, watcher->watch);
     watcher->watch = NULL;
-}
-
-static void end(struct zkl_watcher *watcher) {
-    if (!watcher->open) return;
-    watcher->open = false;
-    *watcher->link = watcher->next;
-    if (watcher->next) watcher->next->link = watcher->link;
-    unpin(watcher);
-    unpost(watcher);
-}
-
-void zkl_watcher_end_all(struct zkl_session *session) {
-    while (session->watchers) end(session->watchers);
 }
 
 /* --- looks ----------------------------------------------------------------------------------- */
 
 static void look_again(struct zkl_watcher *watcher, zkl_time pause) {
-    zkl_time due = watcher->session->now + pause;
+    zkl_time due = watcher->base.session->now + pause;
     if (watcher->look_at && watcher->look_at <= due) return;
     watcher->look_at = due;
-    zkl_session_wake(watcher->session, due);
+    zkl_session_wake(watcher->base.session, due);
 }
 
+static const struct call_kind exists_call, get_call;
+
 /* NULL: out of memory. */
-static struct call *call_for(struct zkl_watcher *watcher, enum call_kind kind) {
-    struct call *call = zkl_call_new(watcher->session, kind, NULL, NULL);
-    if (!call) return NULL;
-    zkl_watcher_ref(watcher);
-    watcher->calls++;
-    call->watcher = watcher;
-    return call;
+static struct call *call_for(struct zkl_watcher *watcher, const struct call_kind *kind) {
+    return zkl_call_new(watcher->base.session, kind, &watcher->base.asker);
 }
 
 static void look(struct zkl_watcher *watcher) {
-    struct call *call = call_for(watcher, CALL_WATCHER_EXISTS);
+    struct call *call = call_for(watcher, &exists_call);
     watcher->look_at = 0;
     watcher->checking = false;
     if (call) zkl_call_set_watch(call, ZKL_RPC_EXISTS, watcher->watch);
-    if (call) call = call_for(watcher, CALL_WATCHER_GET);
+    if (call) call = call_for(watcher, &get_call);
     if (call) zkl_call_get(call, watcher->path, NULL);
     else look_again(watcher, PAUSE);
 }
 
 static void check(struct zkl_watcher *watcher) {
-    struct call *call = call_for(watcher, CALL_WATCHER_EXISTS);
+    struct call *call = call_for(watcher, &exists_call);
     watcher->checking = true;
     if (call) zkl_call_set_watch(call, ZKL_RPC_EXISTS, watcher->watch);
     else look_again(watcher, PAUSE);
@@ -153,13 +124,12 @@ static bool has_to_look(const struct zkl_watcher *watcher) {
 
 /* When to look, or to check; 0: now. */
 static zkl_time due_of(const struct zkl_watcher *watcher) {
-    if (watcher->calls) return ZKL_NEVER;
     return has_to_look(watcher) ? watcher->look_at : watcher->check_at;
 }
 
 static void try_later(struct zkl_watcher *watcher) {
     watcher->look_at = 0;
-    look_again(watcher, watcher->session->common.clock.timeout);
+    look_again(watcher, watcher->base.session->common.clock.timeout);
 }
 
 void zkl_watcher_pause(struct zkl_watcher *watcher) {
@@ -173,17 +143,16 @@ void zkl_watcher_pause(struct zkl_watcher *watcher) {
 
 /* ZKL_TOO_MANY: there is no room. No watch after ZKL_OK means no memory. */
 static enum zkl_code pin(struct zkl_watcher *watcher) {
-    struct watches *watches = &watcher->session->watches;
+    struct watches *watches = &watcher->base.session->watches;
     size_t need = zkl_watches_need(watches, watcher->path);
-    if (!zkl_room_make(watcher->session, ROOM_OF_TURNS, 0, need)) return ZKL_TOO_MANY;
+    if (!zkl_room_make(watcher->base.session, ROOM_OF_TURNS, 0, need)) return ZKL_TOO_MANY;
     watcher->watch = zkl_watches_pin(watches, watcher->path);
     return ZKL_OK;
 }
 
 static void start(struct zkl_watcher *watcher) {
-    struct zkl_session *session = watcher->session;
-    bool connected = session->state == ZKL_SESSION_CONNECTED;
-    if (!connected || session->now < due_of(watcher)) return;
+    if (!zkl_follower_may_ask(&watcher->base)) return;
+    if (watcher->base.session->now < due_of(watcher)) return;
     if (!watcher->watch) pin(watcher);
     if (!watcher->watch) {
         try_later(watcher);
@@ -191,18 +160,6 @@ static void start(struct zkl_watcher *watcher) {
     }
     if (has_to_look(watcher)) look(watcher);
     else check(watcher);
-}
-
-void zkl_watcher_start_all(struct zkl_session *session) {
-    for (struct zkl_watcher *each = session->watchers; each; each = each->next) start(each);
-}
-
-zkl_time zkl_watcher_due(const struct zkl_session *session) {
-    zkl_time first = ZKL_NEVER;
-    if (session->state != ZKL_SESSION_CONNECTED) return first;
-    for (const struct zkl_watcher *each = session->watchers; each; each = each->next)
-        first = zkl_earlier(first, due_of(each));
-    return first;
 }
 
 /* --- what the server says --------------------------------------------------------------------- */
@@ -221,57 +178,70 @@ static void see(struct zkl_watcher *watcher, const struct answer *answer) {
 
 static void answer_exists(struct zkl_watcher *watcher, const struct answer *answer) {
     const struct reading *last = watcher->seen.known ? &watcher->seen : &watcher->told;
-    if (answer->reply == ZKL_REFUSED) look_again(watcher, watcher->session->common.clock.timeout);
+    if (answer->reply == ZKL_REFUSED)
+        look_again(watcher, watcher->base.session->common.clock.timeout);
     else if (watcher->checking && !shows(answer, last)) look_again(watcher, 0);
 }
 
-void zkl_watcher_answer(const struct call *call, const struct answer *answer) {
-    struct zkl_watcher *watcher = call->watcher;
-    if (!watcher->open) return;
+static void answer_look(const struct call *call, const struct answer *answer) {
+    struct zkl_watcher *watcher = (struct zkl_watcher *)call->asker;
+    if (!watcher->base.link) return;
     if (!watcher->watch) { /* it gave way since it asked */
-        zkl_session_wake(watcher->session, watcher->look_at);
+        zkl_session_wake(watcher->base.session, watcher->look_at);
         return;
     }
     if (answer->reply == ZKL_UNKNOWN) look_again(watcher, PAUSE);
-    else if (call->kind == CALL_WATCHER_GET) see(watcher, answer);
+    else if (call->kind == &get_call) see(watcher, answer);
     else answer_exists(watcher, answer);
-    watcher->check_at = answer->now + watcher->session->common.clock.timeout;
-    zkl_session_wake(watcher->session, watcher->check_at);
+    watcher->check_at = answer->now + watcher->base.session->common.clock.timeout;
+    zkl_session_wake(watcher->base.session, watcher->check_at);
     start(watcher);
 }
 
-void zkl_watcher_event(struct zkl_session *session, const char *node) {
-    const struct watch *watch = zkl_watches_pinned(&session->watches, node);
-    for (struct zkl_watcher *each = session->watchers; watch && each; each = each->next) {
-        if (each->watch != watch) continue;
-        look_again(each, 0);
-        start(each);
-    }
+static const struct call_kind exists_call = {.answer = answer_look, .is_sound = zkl_answer_is_stat};
+static const struct call_kind get_call = {.answer = answer_look, .is_sound = zkl_answer_is_data};
+
+static void hear(struct follower *follower, enum zkl_node_event event, const char *node) {
+    struct zkl_watcher *watcher = (struct zkl_watcher *)follower;
+    bool about = event != ZKL_NODE_CHILDREN && strcmp(watcher->path, node) == 0;
+    if (!about || !watcher->watch) return;
+    look_again(watcher, 0);
+    start(watcher);
 }
+
+/* --- as a follower -----------------------------------------------------------------------------
+ */
+
+static void start_follower(struct follower *follower) {
+    start((struct zkl_watcher *)follower);
+}
+
+static zkl_time due_of_follower(const struct follower *follower) {
+    return due_of((const struct zkl_watcher *)follower);
+}
+
+static void end(struct follower *follower) {
+    struct zkl_watcher *watcher = (struct zkl_watcher *)follower;
+    if (!follower->link) return;
+    zkl_follower_unlist(follower);
+    unpin(watcher);
+    zkl_events_remove(follower->session, &follower->news);
+}
+
+static const struct follower_class class = {FOLLOWER_WATCHER, start_follower, due_of_follower, hear,
+                                            end};
 
 /* --- the ways in ------------------------------------------------------------------------------ */
 
 static struct zkl_watcher *new_watcher(struct zkl_session *session, const char *path) {
     struct zkl_watcher *watcher = calloc(1, sizeof *watcher);
     if (!watcher) return NULL;
-    watcher->session = session;
-    watcher->references = 1;
+    zkl_follower_init(&watcher->base, session, &class, destroy);
     watcher->look_at = session->now;
     watcher->path = strdup(path);
     if (watcher->path) return watcher;
-    zkl_watcher_unref(watcher);
+    zkl_asker_unref(&watcher->base.asker);
     return NULL;
-}
-
-static void begin(struct zkl_watcher *watcher) {
-    struct zkl_session *session = watcher->session;
-    watcher->open = true;
-    watcher->id = ++session->last_id;
-    watcher->next = session->watchers;
-    watcher->link = &session->watchers;
-    if (watcher->next) watcher->next->link = &watcher->next;
-    session->watchers = watcher;
-    start(watcher);
 }
 
 zkl_watcher *zkl_watch(zkl_session *session, const char *path, enum zkl_code *why) {
@@ -280,15 +250,16 @@ zkl_watcher *zkl_watch(zkl_session *session, const char *path, enum zkl_code *wh
     if (!watcher) return NULL;
     *why = pin(watcher);
     if (watcher->watch) {
-        begin(watcher);
+        zkl_follower_enlist(&watcher->base);
+        start(watcher);
         return watcher;
     }
-    zkl_watcher_unref(watcher);
+    zkl_asker_unref(&watcher->base.asker);
     return NULL;
 }
 
 uint64_t zkl_watcher_id(const zkl_watcher *watcher) {
-    return watcher->id;
+    return watcher->base.asker.id;
 }
 
 /* What was seen becomes what is told, unless it was told last. */
@@ -309,7 +280,7 @@ bool zkl_watcher_look(zkl_watcher *watcher, struct zkl_sight *sight) {
     turn_to_seen(watcher);
     *sight = (struct zkl_sight){told->code, zkl_error_words(told->error), told->data, told->size,
                                 told->version};
-    return watcher->open && watcher->untold;
+    return watcher->base.link && watcher->untold;
 }
 
 void zkl_watcher_told(zkl_watcher *watcher) {
@@ -317,6 +288,6 @@ void zkl_watcher_told(zkl_watcher *watcher) {
 }
 
 void zkl_watcher_drop(zkl_watcher *watcher) {
-    end(watcher);
-    zkl_watcher_unref(watcher);
+    end(&watcher->base);
+    zkl_asker_unref(&watcher->base.asker);
 }

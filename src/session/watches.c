@@ -159,8 +159,9 @@ void zkl_watches_removing(struct watches *watches, const char *path) {
  * without an event before, the server kept the event back (ZOOKEEPER-4799), and libzookeeper goes
  * on setting the watch.
  */
-void zkl_watches_removed(struct watches *watches, const char *path, const struct answer *answer) {
-    struct watch *watch = *find(watches, path);
+static void answer_removal(const struct call *call, const struct answer *answer) {
+    struct watches *watches = &call->session->watches;
+    struct watch *watch = call->node ? *find(watches, call->node) : NULL;
     if (!watch) return;
     discount(watches, watch);
     watch->removing = false;
@@ -169,6 +170,8 @@ void zkl_watches_removed(struct watches *watches, const char *path, const struct
     count(watches, watch);
     free_unused(watches, watch);
 }
+
+static const struct call_kind removal = {.answer = answer_removal};
 
 void zkl_watches_clear(struct watches *watches) {
     watches->count = watches->bytes = watches->unwanted = watches->leaving = 0;
@@ -187,7 +190,7 @@ void zkl_watches_clear(struct watches *watches) {
 
 static void remove_watch(struct zkl_session *session, const struct watch *watch) {
     if (session->closing || session->state != ZKL_SESSION_CONNECTED) return;
-    struct call *call = zkl_call_new(session, CALL_UNWATCH, NULL, NULL);
+    struct call *call = zkl_call_new(session, &removal, NULL);
     if (call) zkl_call_unwatch(call, watch->path);
 }
 

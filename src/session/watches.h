@@ -4,7 +4,6 @@
 
 #include "session.h"
 
-struct answer;
 struct stake;
 
 /*
@@ -54,7 +53,6 @@ void zkl_watches_answer(struct watches *watches, const char *path, bool set);
 void zkl_watches_fired(struct watches *watches, const char *path);
 void zkl_watches_children_fired(struct watches *watches, const char *node); /* of its children */
 void zkl_watches_removing(struct watches *watches, const char *path);
-void zkl_watches_removed(struct watches *watches, const char *path, const struct answer *answer);
 /* The stake wants none of other nodes for now; what it asked for stays until a heartbeat. */
 void zkl_watches_drop_others(struct stake *stake);
 /* The same, but for its claim's `ahead` and `lookahead`; `at_once`: to make room. */

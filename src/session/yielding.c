@@ -56,15 +56,15 @@ static void end_watches_of_children(struct zkl_session *session, size_t bytes) {
 }
 
 static void pause_rosters(struct zkl_session *session, size_t bytes) {
-    struct zkl_roster *roster = session->rosters;
-    for (; roster && !zkl_room_fits_watches(session, bytes); roster = roster->next)
-        zkl_roster_pause(roster);
+    struct follower *each = session->followers[FOLLOWER_ROSTER];
+    for (; each && !zkl_room_fits_watches(session, bytes); each = each->next)
+        zkl_roster_pause((struct zkl_roster *)each);
 }
 
 static void pause_watchers(struct zkl_session *session, size_t bytes) {
-    struct zkl_watcher *watcher = session->watchers;
-    for (; watcher && !zkl_room_fits_watches(session, bytes); watcher = watcher->next)
-        zkl_watcher_pause(watcher);
+    struct follower *each = session->followers[FOLLOWER_WATCHER];
+    for (; each && !zkl_room_fits_watches(session, bytes); each = each->next)
+        zkl_watcher_pause((struct zkl_watcher *)each);
 }
 
 static void remove_unwanted(struct zkl_session *session, size_t bytes) {

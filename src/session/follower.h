@@ -1,0 +1,37 @@
+/*
+ * follower.h - what a session keeps up until its user ends it: watchers, members and rosters. Each
+ * asks the server when it is due, one round of requests at a time.
+ */
+#ifndef ZKL_SESSION_FOLLOWER_H
+#define ZKL_SESSION_FOLLOWER_H
+
+#include "call.h"
+#include "events.h"
+
+enum follower_kind { FOLLOWER_WATCHER, FOLLOWER_MEMBER, FOLLOWER_ROSTER, FOLLOWER_KINDS };
+
+struct follower {
+    struct asker asker; /* first; counted by the user and calls */
+    struct zkl_session *session;
+    const struct follower_class *class;
+    struct follower *next, **link; /* in session->followers; link NULL: it has ended */
+    struct note news;              /* it has something to tell */
+};
+
+struct follower_class {
+    enum follower_kind kind;
+    void (*start)(struct follower *follower);         /* asks what is due, if it may */
+    zkl_time (*due)(const struct follower *follower); /* the next round, if none is out */
+    void (*event)(struct follower *follower, enum zkl_node_event event, const char *node);
+    void (*end)(struct follower *follower); /* the session closes */
+};
+
+/* A new one, with the caller's reference, `class` and `destroy` as its file has them. */
+void zkl_follower_init(struct follower *follower, struct zkl_session *session,
+                       const struct follower_class *class, void (*destroy)(struct asker *asker));
+void zkl_follower_enlist(struct follower *follower); /* gives it its id */
+void zkl_follower_unlist(struct follower *follower);
+/* There is a connection, and none of its requests is out. */
+bool zkl_follower_may_ask(const struct follower *follower);
+
+#endif

@@ -1,0 +1,129 @@
+/* orphans.c - nodes of this session that no claim has: looks for them, and claims that remove them.
+ */
+#include "orphans.h"
+
+#include <string.h>
+
+#include "call.h"
+#include "internal.h"
+#include "stake_actions.h"
+
+/* --- what is found --------------------------------------------------------------------------- */
+
+void zkl_orphans_find(struct zkl_session *session, struct path *path) {
+    static const struct zkl_acquire_options nobodys = {.owner = ""};
+    struct zkl_contender *orphan;
+    while ((orphan = zkl_line_orphan(&path->line))) {
+        struct stake *stake = zkl_stake_new(session, path, &nobodys, ZKL_NEVER);
+        if (!stake) {
+            zkl_orphans_look_later(session, path); /* the next list shows it again */
+            return;
+        }
+        session->stats.orphans++;
+        zkl_stake_perform(stake, zkl_claim_adopt(&stake->claim, orphan));
+    }
+}
+
+void zkl_orphans_find_fixed(struct zkl_session *session, struct path *path,
+                            const struct zkl_stat *stat) {
+    static const struct zkl_acquire_options nobodys = {.owner = "", .kind = ZKL_UNFAIR};
+    enum zkl_orphan orphan = zkl_line_fixed_orphan(&path->line, stat->owner, stat->czxid);
+    if (orphan == ZKL_ANSWERED) return;
+    struct stake *stake =
+        orphan == ZKL_ORPHAN ? zkl_stake_new(session, path, &nobodys, ZKL_NEVER) : NULL;
+    if (!stake) {
+        zkl_orphans_look_later(session, path);
+        return;
+    }
+    session->stats.orphans++;
+    zkl_stake_perform(stake, zkl_claim_adopt_fixed(&stake->claim, stat->czxid));
+}
+
+/* --- late looks ------------------------------------------------------------------------------ */
+
+void zkl_orphans_look_later(struct zkl_session *session, struct path *path) {
+    path->look_at = session->now + session->common.clock.timeout;
+    zkl_session_wake(session, path->look_at);
+}
+
+/* Without an answer the look is repeated. */
+static void answer_look(const struct call *call, const struct answer *answer) {
+    struct zkl_session *session = call->session;
+    /* Perhaps there was no memory for `node`; a refusal shows nothing, and may be taken back. */
+    if (answer->reply == ZKL_UNKNOWN || answer->reply == ZKL_REFUSED) return;
+    struct path *path = zkl_path_find(session, call->node, strlen(call->node));
+    if (!path || path->look_at == 0) return;
+    if (answer->reply == ZKL_DONE) {
+        if (!zkl_line_replace(&path->line, answer->names, (size_t)answer->count)) return;
+        zkl_orphans_find(session, path);
+    }
+    if (path->look_at != call->look_at) return; /* another doubt since */
+    if (path->fixed && !path->fixed_seen) return;
+    path->look_at = 0;
+    zkl_path_idle(session, path);
+}
+
+/*
+ * The sync got lost. The list behind it may have waited for the next connection, to a server that
+ * lags, so it must not end the doubt.
+ */
+static void answer_look_sync(const struct call *call, const struct answer *answer) {
+    if (answer->reply == ZKL_DONE || !call->node) return;
+    struct path *path = zkl_path_find(call->session, call->node, strlen(call->node));
+    if (path && path->look_at == call->look_at) path->look_at++;
+}
+
+/* Without this answer the look is repeated, too. */
+static void answer_look_fixed(const struct call *call, const struct answer *answer) {
+    size_t tail = strlen("/" ZKL_NAME_FIXED);
+    if (!call->node) return;
+    struct path *path = zkl_path_find(call->session, call->node, strlen(call->node) - tail);
+    if (!path || path->look_at != call->look_at) return;
+    path->fixed_seen = answer->reply == ZKL_DONE || answer->reply == ZKL_ABSENT;
+    if (answer->reply == ZKL_DONE) zkl_orphans_find_fixed(call->session, path, answer->stat);
+}
+
+static const struct call_kind sync_call = {.answer = answer_look_sync};
+static const struct call_kind fixed_call = {.answer = answer_look_fixed,
+                                            .is_sound = zkl_answer_is_node};
+static const struct call_kind list_call = {.answer = answer_look, .is_sound = zkl_answer_is_list};
+
+static struct call *call_for(struct zkl_session *session, const struct path *path,
+                             const struct call_kind *kind) {
+    struct call *call = zkl_call_new(session, kind, NULL);
+    if (call) call->look_at = path->look_at;
+    return call;
+}
+
+/*
+ * A sync and a list, which waits for no memory for the get between: without that get's answer the
+ * list does not end the doubt.
+ */
+static void look_at(struct zkl_session *session, struct path *path) {
+    path->look_at = session->now + session->common.clock.timeout; /* if there is no answer */
+    path->fixed_seen = false;
+    struct call *sync = call_for(session, path, &sync_call);
+    struct call *fixed = path->fixed ? call_for(session, path, &fixed_call) : NULL;
+    struct call *list = sync ? call_for(session, path, &list_call) : NULL;
+    if (sync) zkl_call_sync(sync, path->text);
+    if (fixed) zkl_call_get(fixed, path->text, ZKL_NAME_FIXED);
+    if (list) zkl_call_list(list, path->text);
+}
+
+void zkl_orphans_look(struct zkl_session *session) {
+    struct path *path = NULL;
+    if (session->state != ZKL_SESSION_CONNECTED) return;
+    while ((path = zkl_path_next(session, path))) {
+        if (path->look_at && session->now >= path->look_at) look_at(session, path);
+    }
+}
+
+zkl_time zkl_orphans_due(struct zkl_session *session) {
+    zkl_time due = ZKL_NEVER;
+    struct path *path = NULL;
+    if (session->state != ZKL_SESSION_CONNECTED) return due;
+    while ((path = zkl_path_next(session, path))) {
+        if (path->look_at && path->look_at < due) due = path->look_at;
+    }
+    return due;
+}
