@@ -18,7 +18,7 @@ local function news_of(session)
 end
 
 
-describe("a session's bell", function()
+describe("a session's bell #session:dispatch", function()
     local session, handle, folder
     before_each(function()
         folder = rig.shell("mktemp -d"):match("[^\n]+")
@@ -132,7 +132,7 @@ describe("a session's bell", function()
 end)
 
 
-describe("a session's descriptor", function()
+describe("a session's descriptor #session:fd", function()
     local session
     before_each(function()
         session = rig.session(server.hosts)

@@ -6,7 +6,7 @@ local session = {
     call = function(_, _, fn, ...) fn(...) end,
 }
 
-describe("a caller", function()
+describe("a caller #callbacks", function()
     it("calls once more after a call in which there was news, and not inside of it", function()
         local caller, story = Caller.new(), {}
         local function tell()

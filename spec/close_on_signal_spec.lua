@@ -16,7 +16,7 @@ local HOLDER = [[
 ]]
 
 
-describe("a signal that closes sessions #server", function()
+describe("a signal that closes sessions #server #zklock.close_on_signal", function()
     local server, path
 
     setup(function() server = rig.server{ tick = 2000 } end)
@@ -164,7 +164,7 @@ describe("a signal that closes sessions #server", function()
 end)
 
 
-describe("close_on_signal", function()
+describe("close_on_signal #zklock.close_on_signal", function()
     it("raises for what is no such signal", function()
         rig.blames("a signal must be HUP, INT, QUIT, TERM, USR1, USR2, not \"KILL\"", function()
             zklock.close_on_signal("KILL")

@@ -11,7 +11,7 @@ local unpack = table.unpack or unpack
 after_each(rig.close_sessions)
 
 
-describe("combine", function()
+describe("combine #lock:combine", function()
     local session, path, lock
     before_each(function()
         session, path = rig.session(server.hosts), rig.path()

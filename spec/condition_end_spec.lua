@@ -20,7 +20,7 @@ end)
 after_each(rig.close_sessions)
 
 
-describe("a wait in a condition", function()
+describe("a wait in a condition #condition:wait", function()
     after_each(function() scene:nothing_left(a, b, c) end)
     -- The wait is over, and the same owner may get the lock again, and wait again.
     local function all_over(code, expected, lease)
@@ -168,7 +168,7 @@ describe("a wait in a condition", function()
 end)
 
 
-describe("a signal that is not taken", function()
+describe("a signal that is not taken #condition:signal", function()
     after_each(function() scene:nothing_left(a, b, c) end)
 
     -- A holder that signals so many times: its lease, and the condition.
@@ -260,7 +260,7 @@ describe("a signal that is not taken", function()
 end)
 
 
-describe("a lease that has no part in a condition", function()
+describe("a lease that has no part in a condition #lock:condition", function()
     local lock, condition, lease
 
     before_each(function() lease, condition, lock = scene:holding(a) end)

@@ -20,7 +20,7 @@ end)
 after_each(rig.close_sessions)
 
 
-describe("a condition", function()
+describe("a condition #lock:condition #condition:wait #condition:signal", function()
     after_each(function() scene:nothing_left(a, b, c) end)
 
     it("gives the lock up, waits for a signal, and has the lock again", function()
@@ -94,7 +94,7 @@ describe("a condition", function()
         assert.equal("timeout", scene:await(a, 0.2))
     end)
 
-    it("wakes all fifty, each once, one after the other", function()
+    it("wakes all fifty, each once, one after the other #condition:broadcast", function()
         local alone, back = rig.alone(), 0
         rig.run(50, function(n)
             local lock, condition = scene:side(({ a, b, c })[n % 3 + 1])
@@ -217,7 +217,7 @@ describe("a condition", function()
 end)
 
 
-describe("the handles of who waits", function()
+describe("the handles of who waits #condition:wait", function()
     local lock, condition
 
     before_each(function() lock, condition = scene:side(a) end)

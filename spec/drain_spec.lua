@@ -23,7 +23,7 @@ local function has_closed(close)
 end
 
 
-describe("a session that drains", function()
+describe("a session that drains #session:close", function()
     for kind in pairs(rig.kinds) do
         it("has its waiters granted, and takes no more: " .. kind, function()
             local held, lock = rig.excluding(kind, session, session, path)

@@ -27,7 +27,7 @@ local function unsupported(result, message, code)
 end
 
 
-describe("each Lua", function()
+describe("each Lua #context", function()
     it("takes and releases every kind of lock", function()
         local rw = session:rwlock(path .. "-rw")
         local locks = {
@@ -120,7 +120,7 @@ describe("each Lua", function()
 end)
 
 
-describe("zklock.run", function()
+describe("zklock.run #zklock.run", function()
     local function nothing() end
 
     if is_plain_51 then
@@ -143,7 +143,7 @@ describe("zklock.run", function()
 end)
 
 
-describe("an event loop", function()
+describe("an event loop #session:dispatch", function()
     if is_plain_51 then
         it("is refused by plain Lua 5.1, and says why", function()
             for _, name in ipairs{ "cqueues", "luv", "copas" } do

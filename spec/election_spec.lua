@@ -76,7 +76,7 @@ local function news_of(session)
 end
 
 
-describe("an election", function()
+describe("an election #session:election #election:lead", function()
     it("has one leader, and then the next; one that returns nothing stands at the end", function()
         zklock.run(function()
             local one, two = leader_and_next()
@@ -152,7 +152,7 @@ describe("an election", function()
         end)
     end)
 
-    it("says who leads", function()
+    it("says who leads #election:leader", function()
         local election = b:election(path)
         rig.is_refused("no_node", "nobody leads", election:leader())
         assert.is_true(a:election(path, { data = "host:1" }):lead(function(lease)
@@ -183,7 +183,7 @@ describe("an election", function()
 end)
 
 
-describe("on_change", function()
+describe("on_change #election:on_change", function()
     it("tells who leads at first, and after each change #slow", function()
         zklock.run(function()
             local news, stop = news_of(b)

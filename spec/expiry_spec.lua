@@ -4,7 +4,7 @@ local rig = require "spec.rig"
 local server = rig.shared()
 
 
-describe("an expired session (PIT-02, BUG-13)", function()
+describe("an expired session (PIT-02, BUG-13) #lease:state", function()
     local another, reopened, final, first_id
     local base, holders, lost, codes, told, states = rig.path(), {}, {}, {}, {}, {}
 

@@ -19,7 +19,7 @@ end)
 after_each(rig.close_sessions)
 
 
-describe("a guard", function()
+describe("a guard #lease:guard", function()
     local session, lease
 
     before_each(function()
@@ -118,7 +118,7 @@ describe("a guard", function()
 end)
 
 
-describe("a guard whose session is in trouble #server", function()
+describe("a guard whose session is in trouble #server #lease:guard", function()
     local proxy, session, lease
 
     before_each(function()
@@ -206,7 +206,7 @@ describe("a guard whose session is in trouble #server", function()
 end)
 
 
-describe("what a guard takes", function()
+describe("what a guard takes #lease:guard", function()
     local lease
 
     before_each(function() lease = hold(rig.session(server.hosts)) end)
@@ -246,7 +246,7 @@ describe("what a guard takes", function()
 end)
 
 
-describe("session:get", function()
+describe("session:get #session:get", function()
     it("gives a node's data and version", function()
         local session = rig.session(server.hosts)
         assert.same({ "10", 0 }, { session:get(store) })

@@ -26,7 +26,7 @@ local function listen(lease, it)
 end
 
 
-describe("the collector", function()
+describe("the collector #lease:release", function()
     local session, path
     before_each(function()
         session = rig.session(server.hosts)

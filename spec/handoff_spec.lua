@@ -52,7 +52,7 @@ local function serve_crowd(hosts, count, grants)
 end
 
 
-describe("a hand-off", function()
+describe("a hand-off #lock:acquire", function()
     local server
 
     setup(function() server = rig.shared() end)

@@ -18,7 +18,7 @@ local function test(name, fn, first, ...)
 end
 
 
-describe("bad hosts", function()
+describe("bad hosts #zklock.connect", function()
     local form = 'expected "host:port,host:port/chroot"'
 
     local function bad(name, hosts, ...)
@@ -61,7 +61,7 @@ describe("bad hosts", function()
 end)
 
 
-describe("a bad option of connect", function()
+describe("a bad option of connect #zklock.connect", function()
     local function bad(name, options, ...)
         test("is refused: " .. name, function() zklock.connect("a:1", options) end, ...)
     end
@@ -106,7 +106,7 @@ describe("a bad option of connect", function()
 end)
 
 
-describe("with a session,", function()
+describe("with a session, #failures", function()
     local session, lock, lease
     setup(function()
         session = rig.session(rig.shared().hosts)

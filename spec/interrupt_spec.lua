@@ -60,7 +60,7 @@ local function enter()
 end
 
 
-describe("an interrupt", function()
+describe("an interrupt #session:interrupt", function()
     local session, other -- of many operations: what one leaves behind the next would meet
 
     setup(function()

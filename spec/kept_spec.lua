@@ -53,7 +53,7 @@ end)
 after_each(rig.close_sessions)
 
 
-describe("a kept lock", function()
+describe("a kept lock #a_lock_that_is_kept", function()
     it("costs no request while it is kept, and its tokens grow", function()
         local lock, last = have_kept()
         local before = requests(a)
@@ -266,7 +266,7 @@ describe("a kept lock", function()
 end)
 
 
-describe("a try of another session", function()
+describe("a try of another session #a_lock_that_is_kept", function()
     it("has at once what is only kept, also while the keeper's Lua does nothing", function()
         local _, token = have_kept()
         local lease = hold(b:mutex(path, { token = "turns" }), 0)
@@ -344,7 +344,7 @@ describe("a try of another session", function()
 end)
 
 
-describe("a kept lock whose session is cut off", function()
+describe("a kept lock whose session is cut off #a_lock_that_is_kept", function()
     local link, lock, token
 
     before_each(function()

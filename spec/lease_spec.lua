@@ -36,7 +36,7 @@ local function busy_until(condition)
 end
 
 
-describe("a token", function()
+describe("a token #lease.token #lease:token_string", function()
     local session, lock
     before_each(function()
         session = rig.session(server.hosts)
@@ -67,13 +67,14 @@ describe("a token", function()
 end)
 
 
-describe("a lease", function()
+describe("a lease #lease:state", function()
     it("is not counted by the wall clock, which jumps (PIT-17) #real", function()
         local YEAR = 365 * 24 * 3600
         assert.is_true(math.abs(os.time() - core.now()) > YEAR, core.now())
     end)
 
-    it("is held for certain for a part of the timeout, never more than margin", function()
+    it("is held for certain for a part of the timeout, never more than margin #lease:held",
+       function()
         for _, margin in ipairs{ 0.5, 0.2, 0.01 } do
             local lease = leased{ timeout = 30, margin = margin }
             for _ = 1, 3 do
@@ -86,7 +87,9 @@ describe("a lease", function()
         end
     end)
 
-    it("counts down while others are looked at: reads prove nothing; a check winds up again",
+    it("counts down while others are looked at: reads prove nothing; a check winds up again" ..
+       " #lease:remaining #lease:check" ..
+       " #lease:remaining #lease:check",
        function()
         local lease = leased{ timeout = 30 }
         local lock, begin = lease.session:mutex(lease.path), runtime.now()
@@ -101,7 +104,7 @@ describe("a lease", function()
         assert.is_true(now > before - (runtime.now() - begin), now) -- more than without the check
     end)
 
-    it("counts from when a check was asked for, not from its answer (Q-03)", function()
+    it("counts from when a check was asked for, not from its answer (Q-03) #lease:check", function()
         local DELAY = 0.4
         local lease, _, proxy = leased({ timeout = 20, margin = 0.2 }, true)
         proxy:command("delay %d", DELAY * 1000)
@@ -124,7 +127,7 @@ describe("a lease", function()
     end)
 
     -- On a machine that stands still for a second it may be: then another one is looked at.
-    it("is not suspect between two heartbeats #slow", function()
+    it("is not suspect between two heartbeats #slow #the_session_timeout", function()
         rig.wait_for("a lease that is held all the time", function()
             local lease, told = leased{ timeout = 3 }
             rig.wait_for("three heartbeats", function() return lease.session:stats().syncs >= 3 end)
@@ -210,7 +213,9 @@ describe("a lease", function()
         hold(lease.session:mutex(lease.path))
     end)
 
-    it("that was lost says so to the end: also released, of a closed session, and after with",
+    it("that was lost says so to the end: also released, of a closed session, and after with" ..
+       " #lease:expire" ..
+       " #lease:expire",
        function()
         local session = rig.session(server.hosts)
         local lock, leases = session:mutex(rig.path()), {}
@@ -255,7 +260,7 @@ describe("a lease", function()
 end)
 
 
-describe("on_lost", function()
+describe("on_lost #lease:on_lost", function()
     local session, lock
     before_each(function()
         session = rig.session(server.hosts, { timeout = 30 })
@@ -419,7 +424,7 @@ for name, make in pairs(makers) do
 end
 
 
-describe("release", function()
+describe("release #lease:release", function()
     it("does not wait for the server, unless asked", function()
         local session, proxy = rig.behind_proxy(server.hosts, { timeout = 20 })
         local lock = session:mutex(rig.path())

@@ -17,7 +17,7 @@ before_each(function() server, path, a, b = rig.begin(2) end)
 after_each(rig.close_sessions)
 
 
-describe("max_waiters", function()
+describe("max_waiters #session:mutex", function()
     it("is busy at once when so many wait, and leaves no node", function()
         local holder, other = hold(a:mutex(path)), b:mutex(path)
         rig.line_up({ other, other }, function()
@@ -108,7 +108,7 @@ describe("max_waiters", function()
 end)
 
 
-describe("max_hold", function()
+describe("max_hold #session:mutex", function()
     local function ends(lease) rig.becomes(lease, "lost") end
 
     it("ends the lease, and the next one has the lock", function()

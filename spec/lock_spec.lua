@@ -11,7 +11,7 @@ local hold, code_of = rig.hold, rig.code_of
 after_each(rig.close_sessions)
 
 
-describe("a mutex", function()
+describe("a mutex #session:mutex", function()
     local session, path, lock
     before_each(function()
         session = rig.session(server.hosts)
@@ -135,7 +135,7 @@ for kind, make in pairs(rig.kinds) do
 end
 
 
-describe("a wait for a mutex", function()
+describe("a wait for a mutex #lock:acquire", function()
     local path, lease
     before_each(function()
         path = rig.path()
@@ -284,7 +284,7 @@ describe("a wait for a mutex", function()
 end)
 
 
-describe("paths that fill a session's 512 KB", function()
+describe("paths that fill a session's 512 KB #session:mutex", function()
 
     it('give "too_many", and the session goes on when some are gone (NUM-01)', function()
         local session, leases = rig.session(server.hosts, { timeout = 60 }), {}

@@ -55,7 +55,7 @@ local function excludes(key, a, b)
 end
 
 
-describe("a locked function", function()
+describe("a locked function #session:locked", function()
     it("runs under the lock of its key, with its arguments; its results come back", function()
         local function given(...) return { n = select("#", ...), ... } end
         local function buy(...)
@@ -208,7 +208,7 @@ describe("a locked function", function()
 end)
 
 
-describe("misuse of locked", function()
+describe("misuse of locked #session:locked", function()
     local blames = rig.blames
 
     local prefixes = { relative = "locks/", double = "/a//", dot = "/../a", nul = "/\0", type = 5 }

@@ -315,7 +315,7 @@ local function moments(operation)
 end
 
 
-describe("in a world", function()
+describe("in a world #lock:acquire #session:join #session:members #session:watch", function()
     for name, operation in pairs(operations) do
         local list
         for _, fault in ipairs(faults) do

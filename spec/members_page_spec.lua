@@ -95,7 +95,7 @@ describe("docs/members.md", function()
 end)
 
 
-describe("a join that waits for its name", function()
+describe("a join that waits for its name #session:join", function()
     it("joins when the node of another process is gone", function()
         local folder, hosts = rig.path(), rig.shared().hosts
         local before, session = rig.session(hosts), rig.session(hosts)
@@ -117,7 +117,7 @@ describe("a join that waits for its name", function()
 end)
 
 
-describe("jobs that are shared out", function()
+describe("jobs that are shared out #session:members", function()
     local MEMBERS = { "10.0.0.7:8080", "10.0.0.8:8080", "10.0.0.9:8080", "10.0.1.7:8080" }
 
     it("are so evenly", function()
@@ -191,7 +191,7 @@ describe("jobs that are shared out", function()
 end)
 
 
-describe("a timer of the cluster", function()
+describe("a timer of the cluster #session:members", function()
     local PERIOD = 1
 
     local function tick(session, name, ran, goes_on)

@@ -56,7 +56,7 @@ local function expire(fragile, told, without, meanwhile)
 end
 
 
-describe("join", function()
+describe("join #session:join", function()
     local told
 
     before_each(function() told = follows(other, "") end)
@@ -137,7 +137,8 @@ describe("join", function()
         assert.same({ "" }, told)
     end)
 
-    it("leaves without a connection: its own nodes go when there is one, no other's", function()
+    it("leaves without a connection: its own nodes go when there is one, no other's #member:leave",
+       function()
         local own, proxy = rig.behind_proxy(server.hosts)
         local members = { joins(own, "a", "mine"), joins(own, "b", "mine") }
         hears(told, "a=mine b=mine")
@@ -152,7 +153,7 @@ describe("join", function()
         assert.equal(0, stats.watches)
     end)
 
-    it("leaves a node alone that a lock of the session has", function()
+    it("leaves a node alone that a lock of the session has #member:leave", function()
         local lease = rig.hold(session:mutex(folder, { order = "none" }))
         rig.is_refused("conflict", folder, session:join(folder, { name = "lock" }))
         caught_up(session)
@@ -224,7 +225,7 @@ describe("join", function()
 end)
 
 
-describe("on_change", function()
+describe("on_change #member:on_change", function()
     it("tells of a node that was gone, and is there again before anybody looks", function()
         local member = joins(session, "a")
         local states, creates = states_of(member), session:stats().creates
@@ -243,7 +244,7 @@ describe("on_change", function()
 end)
 
 
-describe("member:set()", function()
+describe("member:set() #member:set", function()
     local told, member
 
     before_each(function()
@@ -357,7 +358,7 @@ describe("member:set()", function()
 end)
 
 
-describe("a member whose session expires", function()
+describe("a member whose session expires #member:state", function()
     local fragile, told
 
     before_each(function()
@@ -448,7 +449,7 @@ describe("a member whose session expires", function()
 end)
 
 
-describe("members", function()
+describe("members #session:members", function()
     it("tells who is there, by name, soon and once; then each change", function()
         joins(other, "b", "1")
         joins(session, "a", "2")
@@ -594,7 +595,7 @@ describe("members", function()
 end)
 
 
-describe("members, when connections and sessions are lost", function()
+describe("members, when connections and sessions are lost #session:members", function()
     it("tells once what changed meanwhile, and nothing if nothing did", function()
         local fragile = rig.fragile(server)
         joins(session, "a", "1")
@@ -628,7 +629,7 @@ describe("members, when connections and sessions are lost", function()
 end)
 
 
-describe("what may not be read", function()
+describe("what may not be read #session:members", function()
     before_each(function() session = rig.session(server.hosts, { timeout = 1 }) end)
 
     it('is told as "auth", or by its name alone, until it may be #server #slow', function()

@@ -34,7 +34,7 @@ local function states()
 end
 
 
-describe("a server in memory", function()
+describe("a server in memory #zklock.memory", function()
     it("is shared by the sessions of one name", function()
         assert.equal(4, one:timeout())
         local lease = rig.hold(one:mutex(BUN))
@@ -94,7 +94,7 @@ describe("a server in memory", function()
 end)
 
 
-describe("a session that expires", function()
+describe("a session that expires #zklock.memory", function()
     it("loses its lease, and opens another session", function()
         local lease, id = rig.hold(one:mutex(BUN)), one:id()
         assert.is_true(memory:expire(one))
@@ -114,7 +114,7 @@ describe("a session that expires", function()
 end)
 
 
-describe("a session that is cut off", function()
+describe("a session that is cut off #zklock.memory", function()
     it("is suspended at once, and is itself again when that is healed", function()
         local lease = rig.hold(one:mutex(BUN))
         assert.is_true(memory:cut(one))
@@ -206,7 +206,7 @@ describe("a session that is cut off", function()
 end)
 
 
-describe("delay", function()
+describe("delay #zklock.memory", function()
     it("is what each answer takes", function()
         memory:delay(0.2)
         local seconds = rig.timed(function() rig.hold(one:mutex(BUN)) end)
@@ -324,7 +324,7 @@ describe("a session full of watches", function()
 end)
 
 
-describe("reset", function()
+describe("reset #zklock.memory", function()
     it("ends every session and empties the tree, also while one waits", function()
         local lease = rig.hold(one:mutex(BUN))
         zklock.run(function()
@@ -346,7 +346,7 @@ describe("reset", function()
 end)
 
 
-describe("a fault", function()
+describe("a fault #zklock.memory", function()
     it("is for sessions of that server alone", function()
         local other = rig.session("memory:other")
         assert.error(function() memory:cut(other) end)

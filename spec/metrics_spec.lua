@@ -37,7 +37,7 @@ local function sample(text, name)
 end
 
 
-describe("stats()", function()
+describe("stats() #session:stats", function()
     local session, path
     before_each(function()
         session, path = rig.session(server.hosts), rig.path()
@@ -175,7 +175,7 @@ local ALERTS = {
 }
 
 
-describe("metrics()", function()
+describe("metrics() #zklock.metrics", function()
     it("is text that sums all sessions of the process, also when they are closed", function()
         local one, two = rig.session(server.hosts), rig.session(server.hosts)
         local granted = 'zklock_acquires_total{outcome="granted"}'
@@ -247,7 +247,7 @@ describe("metrics()", function()
 end)
 
 
-describe("on_event", function()
+describe("on_event #events", function()
     local path
     before_each(function() path = rig.path() end)
 
@@ -373,7 +373,7 @@ end)
 
 
 -- Last, for the names count in the process from then on.
-describe("names of metrics", function()
+describe("names of metrics #zklock.metrics", function()
     it("are so many at most: locks are named, not keys", function()
         local session, path = rig.session(server.hosts), rig.path()
         for i = 1, 100 do session:mutex(path .. i, { metrics = "lock " .. i }) end

@@ -71,7 +71,7 @@ local function open_engines()
 end
 
 
-describe("every method of", function()
+describe("every method of #failures", function()
     local named = documented()
     local objects, engines = {}, nil
     setup(function()
@@ -180,7 +180,7 @@ end)
 
 -- Calls whose message is looked at, too, are in the specs of what is called, in input_spec.lua and,
 -- for timeouts, in timeout_spec.lua.
-describe("misuse blames the line of", function()
+describe("misuse blames the line of #failures", function()
     local session, lock, lease, parts, engines, redisson, its_lock, zookeeper
     setup(function()
         session, lock, lease = open_session()
@@ -361,7 +361,7 @@ describe("a world", function()
 end)
 
 
-describe("a message repeats no more than the beginning of", function()
+describe("a message repeats no more than the beginning of #failures", function()
     local session, lock, lease
     setup(function() session, lock, lease = open_session() end)
     teardown(rig.close_sessions)

@@ -25,7 +25,7 @@ before_each(function() server, path, one, two = rig.begin(2) end)
 after_each(rig.close_sessions)
 
 
-describe("a multi-lock", function()
+describe("a multi-lock #session:multi", function()
     it("is had with all its parts, by one lease with one token", function()
         local lease = hold(multi(one, "abc"))
         assert.equal(3, nodes())
@@ -165,7 +165,7 @@ describe("a multi-lock", function()
 end)
 
 
-describe("a multi-lock that loses a part", function()
+describe("a multi-lock that loses a part #session:multi", function()
     it("is lost, and gives up the others", function()
         local lease = hold(multi(one, "abc"))
         local told = rig.told(lease)
@@ -201,7 +201,7 @@ describe("a multi-lock that loses a part", function()
 end)
 
 
-describe("a multi-lock in trouble #server", function()
+describe("a multi-lock in trouble #server #session:multi", function()
     local proxy, session
 
     before_each(function()
@@ -242,7 +242,7 @@ describe("a multi-lock in trouble #server", function()
 end)
 
 
-describe("what a multi-lock is made of", function()
+describe("what a multi-lock is made of #session:multi", function()
     local function raises(text, locks)
         rig.blames(text, function() one:multi(locks) end)
     end

@@ -61,7 +61,7 @@ for kind, make in pairs(rig.kinds) do
 end
 
 
-describe("an owner", function()
+describe("an owner #lock:acquire", function()
     local lock
     before_each(function() lock = session:mutex(rig.path()) end)
 
@@ -167,7 +167,7 @@ local function deep_inside(fn)
 end
 
 
-describe("an owner that waits for a coroutine which it resumed #real", function()
+describe("an owner that waits for a coroutine which it resumed #real #lock:acquire", function()
     local lock
     before_each(function() lock = session:mutex(rig.path()) end)
     it("blocks that coroutine: its acquire gets would_deadlock at once, of each kind of lock",
@@ -265,7 +265,7 @@ describe("an owner that waits for a coroutine which it resumed #real", function(
 end)
 
 
-describe("interrupt", function()
+describe("interrupt #session:interrupt", function()
     local path, lease
     before_each(function()
         path = rig.path()
@@ -331,7 +331,7 @@ describe("interrupt", function()
 end)
 
 
-describe("release_all", function()
+describe("release_all #session:release_all", function()
     it("gives up every lease of that owner, whatever handles there are, and no other", function()
         local locks, mine = { session:mutex(rig.path()), session:mutex(rig.path()) }, {}
         for n = 1, 4 do mine[n] = hold(locks[n % 2 + 1], { owner = "a" }) end

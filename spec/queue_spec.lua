@@ -16,7 +16,7 @@ local hold = rig.hold
 after_each(rig.close_sessions)
 
 
-describe("queue()", function()
+describe("queue() #lock:queue", function()
     local session, path, lock
     before_each(function()
         session = rig.session(server.hosts, { identity = "shop 1" })
@@ -148,7 +148,7 @@ describe("queue()", function()
 end)
 
 
-describe("another client's node", function()
+describe("another client's node #lock:queue", function()
     local path, lock
     before_each(function()
         path = rig.path() .. "-foreign"

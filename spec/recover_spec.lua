@@ -22,7 +22,8 @@ local HOLDER = [[
     say(lease:state())
 ]]
 
-describe("a session that is kept in a folder #server", function()
+describe("a session that is kept in a folder #server #a_crash_that_costs_no_session_timeout",
+         function()
     local server, folder, path, holders
 
     setup(function() server = rig.server{ tick = 2000 } end)
@@ -325,7 +326,9 @@ describe("a session that is kept in a folder #server", function()
 end)
 
 
-describe("a holder that is killed between its statement and COMMIT on MariaDB #server", function()
+describe("a holder that is killed between its statement and COMMIT on MariaDB #server" ..
+         " #a_crash_that_costs_no_session_timeout" ..
+         " #a_crash_that_costs_no_session_timeout", function()
     local server, stores, url, folder
 
     setup(function()
@@ -364,7 +367,7 @@ describe("a holder that is killed between its statement and COMMIT on MariaDB #s
 end)
 
 
-describe("connect with recover", function()
+describe("connect with recover #a_crash_that_costs_no_session_timeout", function()
     after_each(rig.close_sessions)
 
     it("refuses a folder whose locks are not known to be whole", function()

@@ -4,7 +4,7 @@ local core = require "zklock.core"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
-describe("a session", function()
+describe("a session #session:state", function()
     after_each(rig.close_sessions)
 
     it("counts by the timeout that the server gives it at a reconnect #server #slow", function()
@@ -71,7 +71,7 @@ describe("a session", function()
 end)
 
 
-describe("a lease", function()
+describe("a lease #lease:state", function()
     after_each(rig.close_sessions)
 
     it("tells every handle the state as it is, also when a callback waits #server #slow", function()
@@ -113,7 +113,7 @@ describe("a lease", function()
 end)
 
 
-describe("zklock.run", function()
+describe("zklock.run #zklock.run", function()
     after_each(rig.close_sessions)
 
     it("lets a task that yields by itself go on later", function()

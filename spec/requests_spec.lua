@@ -16,7 +16,7 @@ local DELAY = 60 -- milliseconds
 after_each(rig.close_sessions)
 
 
-describe("the requests", function()
+describe("the requests #lock:acquire", function()
     local server, proxy, session, lock
 
     -- A session through the proxy, and a lock whose path was used before.

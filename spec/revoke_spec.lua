@@ -29,7 +29,7 @@ end)
 after_each(rig.close_sessions)
 
 
-describe("lock:revoke", function()
+describe("lock:revoke #lock:revoke #lease:on_revoke", function()
     it("is heard by the holder, which may give way", function()
         zklock.run(function()
             local lease = hold(lock)

@@ -22,7 +22,7 @@ local function held_by_another()
 end
 
 
-describe("run", function()
+describe("run #zklock.run", function()
     for where, count in pairs{ ["a path that was used"] = 1000, ["a new path"] = 500 } do
         it(("gives %d coroutines the lock, once each, in order of arrival (REQ-06), on %s #real")
            :format(count, where), function()
@@ -333,7 +333,7 @@ describe("run", function()
 end)
 
 
-describe("sleep", function()
+describe("sleep #zklock.sleep", function()
     it("sleeps as long as asked, outside of run and inside", function()
         assert.is_true(rig.timed(zklock.sleep, 0.05) >= 0.05)
         assert.is_true(rig.timed(zklock.run, function() zklock.sleep(0.05) end) >= 0.05)
@@ -378,7 +378,7 @@ describe("sleep", function()
 end)
 
 
-describe("callbacks during sleep", function()
+describe("callbacks during sleep #callbacks", function()
     local function plain(fn) fn() end
 
     --- Another task waits in another session meanwhile.
@@ -451,7 +451,7 @@ describe("callbacks during sleep", function()
 end)
 
 
-describe("a driver of one's own #real", function()
+describe("a driver of one's own #real #zklock.driver", function()
     local function nothing_left()
         rig.wait_for("nothing left", function() return session:stats().claims == 0 end)
         assert.same({}, server:nodes(path))

@@ -42,7 +42,7 @@ end)
 after_each(rig.close_sessions)
 
 
-describe("a read-write lock", function()
+describe("a read-write lock #session:rwlock #rwlock:read #rwlock:write", function()
     it("lets readers of every process in together", function()
         for _, lease in ipairs{ hold(one:read()), hold(other:read()),
                                 hold(other:read(), { owner = "x" }) } do
@@ -217,7 +217,7 @@ describe("a read-write lock", function()
 end)
 
 
-describe("a downgrade", function()
+describe("a downgrade #lease:downgrade", function()
     -- A write lease by way of a proxy; both, and the session.
     local function far_writer(timeout)
         local session, proxy = rig.behind_proxy(server.hosts, { timeout = timeout })
@@ -352,7 +352,7 @@ end)
 
 
 -- Q-02: from 2147483647 on numbers tell nothing.
-describe("a read-write lock whose numbers are exhausted", function()
+describe("a read-write lock whose numbers are exhausted #session:rwlock", function()
     -- On a server where the next node under the path gets this number.
     local function begin_at(number)
         return rig.session(rig.server_for_test("/rw", number).hosts):rwlock("/rw")

@@ -18,7 +18,7 @@ before_each(function() server, path, a, b = rig.begin(2) end)
 after_each(rig.close_sessions)
 
 
-describe("a semaphore", function()
+describe("a semaphore #session:semaphore", function()
     local one, other
     before_each(function() one, other = a:semaphore(path, 3), b:semaphore(path, 3) end)
 
@@ -138,7 +138,7 @@ describe("a semaphore", function()
 end)
 
 
-describe("an owner of permits", function()
+describe("an owner of permits #session:semaphore", function()
     local gate
     before_each(function() gate = a:semaphore(path, 3) end)
 
@@ -174,7 +174,7 @@ describe("an owner of permits", function()
 end)
 
 
-describe("permits that somebody else takes for something else", function()
+describe("permits that somebody else takes for something else #session:semaphore", function()
     local function conflict(gate, text)
         for _, timeout in ipairs{ 0, 5 } do
             rig.is_refused("conflict", text, gate:acquire(timeout))
@@ -208,7 +208,7 @@ describe("permits that somebody else takes for something else", function()
 end)
 
 
-describe("bad input to a semaphore", function()
+describe("bad input to a semaphore #session:semaphore", function()
     local says = rig.blames
 
     for _, limit in ipairs{ 0, -1, 1.5, 2147483648, math.huge, 0 / 0 } do
@@ -256,7 +256,7 @@ describe("bad input to a semaphore", function()
 end)
 
 
-describe("the requests of a semaphore #server", function()
+describe("the requests of a semaphore #server #session:semaphore", function()
     local proxy, session, gate, holder
 
     -- Replies take a while: what a client sends meanwhile is one flight. A session whose first
@@ -351,7 +351,7 @@ describe("the requests of a semaphore #server", function()
 end)
 
 
-describe("permits, when something fails, #server", function()
+describe("permits, when something fails, #server #session:semaphore", function()
     local proxy, session, gate, holder
 
     before_each(function()

@@ -18,8 +18,10 @@ local function recorded()
 end
 
 
-describe("a session", function()
-    it("tells its state, id and timeout also when it is closed, without a server #server #clock",
+describe("a session #zklock.connect", function()
+    it("tells its state, id and timeout also when it is closed, without a server #server #clock" ..
+       " #session:state #session:id #session:timeout" ..
+       " #session:state #session:id #session:timeout",
        function()
         local proxy = rig.proxy(server.hosts)
         local session = rig.session(proxy.hosts, { timeout = 2 })
@@ -39,7 +41,7 @@ describe("a session", function()
         end)
     end)
 
-    it("tells on_state when the connection goes and comes back", function()
+    it("tells on_state when the connection goes and comes back #session:state", function()
         local session, proxy, states = recorded()
         rig.wait_for("connected", function() return states[1] end)
         proxy:break_off(session)
@@ -133,7 +135,7 @@ describe("a session", function()
 end)
 
 
-describe("close", function()
+describe("close #session:close", function()
     -- A socket that closes on replies that nobody read resets the connection, and the
     -- server may lose requests before the reset: nodes would stay for the session timeout.
     it("has released all when it returns (REQ-02)", function()
@@ -238,7 +240,7 @@ describe("close", function()
 end)
 
 
-describe("fd and dispatch #real", function()
+describe("fd and dispatch #real #session:fd #session:dispatch", function()
     --- Lets a coroutine wait as any event loop would: it yields, and goes on by on_done.
     local function yielding()
         zklock.driver{ wait = function(_, request)

@@ -29,7 +29,7 @@ local function run(source)
 end
 
 
-describe("without a free descriptor", function()
+describe("without a free descriptor #zklock.connect", function()
     it('connect, the first wait of all, fails: "connection"; then it works #slow', function()
         assert.equal("connection\nconnected\nheld\n", run[[
             take_all()

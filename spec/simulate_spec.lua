@@ -70,7 +70,7 @@ local with_lock = sale(function(shop, session)
 end)
 
 
-describe("a simulated program", function()
+describe("a simulated program #zklock.simulate", function()
     it("is right in every schedule without faults, if it has a lock", function()
         assert.equal(0, count_wrong(with_lock, 300))
     end)
@@ -126,7 +126,7 @@ describe("a simulated program", function()
 end)
 
 
-describe("the same seed", function()
+describe("the same seed #zklock.simulate", function()
     local function story_of(seed)
         local world = assert(zklock.world(with_lock, { seed = seed, faults = ALL }))
         world:run()
@@ -167,7 +167,7 @@ describe("the same seed", function()
 end)
 
 
-describe("the first wrong seed", function()
+describe("the first wrong seed #zklock.simulate", function()
     it("is told with the faults that it needs, and its story", function()
         local first = simulate(with_lock, { seeds = 1000, faults = ALL }).first
         assert.matches("stop server %d for %d+%.%d+ s", table.concat(first.faults, "\n"))
@@ -191,7 +191,7 @@ local function alone(fn)
 end
 
 
-describe("time in a world", function()
+describe("time in a world #zklock.world", function()
     it("stands still while anything can run, and costs nothing", function()
         local before, after = alone(function(world)
             local start = world:now()
@@ -274,7 +274,7 @@ describe("time in a world", function()
 end)
 
 
-describe("a process of a world", function()
+describe("a process of a world #zklock.world", function()
     it("that is cut off is healed once", function()
         local state
         play(function(world)
@@ -409,7 +409,7 @@ describe("a process of a world", function()
 end)
 
 
-describe("a world", function()
+describe("a world #zklock.world", function()
     it("is wrong with an error that is nil, too", function()
         local world = assert(zklock.world(function(world)
             world:process("p", function() error() end) -- luacheck: ignore
@@ -587,7 +587,7 @@ describe("a world", function()
 end)
 
 
-describe("a schedule is wrong", function()
+describe("a schedule is wrong #zklock.simulate", function()
     local function first_of(program, opts)
         opts = opts or { seeds = 5 }
         local result = simulate(program, opts)
@@ -719,7 +719,7 @@ describe("a schedule is wrong", function()
 end)
 
 
-describe("a result tells what was tried", function()
+describe("a result tells what was tried #zklock.simulate", function()
     it("faults by their kinds, locks, and orders that came again", function()
         local result = simulate(with_lock, { seeds = 200, faults = { stop = true, kill = true } })
         local tried = result.tried
@@ -763,7 +763,7 @@ describe("a result tells what was tried", function()
 end)
 
 
-describe("a fault", function()
+describe("a fault #zklock.simulate", function()
     it("comes at its rate, however short the waits are", function()
         for _, wait in ipairs{ 0.001, 0.01, 0.1 } do
             local result = simulate(function(world)

@@ -26,7 +26,9 @@ local function in_bursts(stopped, runs, fn)
 end
 
 
-describe("a process that is stopped 1 s of every 3 s, with a session timeout of 10 s", function()
+describe("a process that is stopped 1 s of every 3 s, with a session timeout of 10 s" ..
+         " #after_a_pause" ..
+         " #after_a_pause", function()
     for kind, make in pairs(rig.kinds) do
         for _, timeout in ipairs{ 0, 5 } do
             it(("gets %s by acquire(%d)"):format(kind, timeout), function()
@@ -43,7 +45,9 @@ describe("a process that is stopped 1 s of every 3 s, with a session timeout of 
 end)
 
 
-describe("a process that is stopped 3 s of every 5 s, with a session timeout of 10 s", function()
+describe("a process that is stopped 3 s of every 5 s, with a session timeout of 10 s" ..
+         " #after_a_pause" ..
+         " #after_a_pause", function()
     it("gets no lock, and the message of a try names the stops", function()
         in_bursts(3, 2, function(session)
             local lease, message, code = session:mutex("/a"):acquire(0)
@@ -64,7 +68,7 @@ describe("a process that is stopped 3 s of every 5 s, with a session timeout of 
 end)
 
 
-describe("a process that was stopped once", function()
+describe("a process that was stopped once #after_a_pause", function()
     it("gets a free lock by a try as soon as proofs count again", function()
         in_bursts(5, 100, function(session)
             local lease = assert(session:mutex("/a"):acquire(0))
@@ -74,7 +78,7 @@ describe("a process that was stopped once", function()
 end)
 
 
-describe("a process that starts soon after its machine", function()
+describe("a process that starts soon after its machine #after_a_pause", function()
     it("gets a free lock at once, however long its session timeout is #real", function()
         local uptime = files.read("/proc/uptime"):match("%S+") -- seconds
         local timeout = math.min(uptime * 4.5, 2e6)
@@ -96,7 +100,7 @@ describe("a process that starts soon after its machine", function()
 end)
 
 
-describe("a process that SIGSTOP and SIGCONT hit again and again", function()
+describe("a process that SIGSTOP and SIGCONT hit again and again #after_a_pause", function()
     it("gets a free lock by a try #server #real #slow", function()
         local child = program.start(rig.shared().hosts, [[
             local session = assert(zklock.connect(HOSTS, { timeout = 1 }))

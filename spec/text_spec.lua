@@ -43,7 +43,7 @@ local places = {
 }
 
 
-describe("a text that others are shown", function()
+describe("a text that others are shown #failures", function()
     setup(function()
         session = rig.session "memory:texts"
         lock = session:mutex "/locks/a"
@@ -89,7 +89,7 @@ describe("a text that others are shown", function()
 end)
 
 
-describe("metrics with any name and label that are allowed", function()
+describe("metrics with any name and label that are allowed #zklock.metrics", function()
     it("are what promtool takes #promtool", function()
         local own = rig.session "memory:texts"
         rig.used(own:mutex("/named", { metrics = ALLOWED }))

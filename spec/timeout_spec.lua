@@ -28,7 +28,7 @@ local calls = {
 
 
 for name, call in pairs(calls) do
-    describe("the timeout of " .. name, function()
+    describe("the timeout of " .. name .. " #times", function()
         local memory = zklock.memory("timeouts")
         local it_has, deadline
 

@@ -72,7 +72,7 @@ before_each(function() server, path, a, b = rig.begin(2) end)
 after_each(rig.close_sessions)
 
 
-describe("a mutex of turns", function()
+describe("a mutex of turns #order_turns", function()
     it("serves a batch of one process, then one of the other, each in order of arrival", function()
         local locks = { a = turns(a, 3), b = turns(b, 3) }
         -- the first of a's turn held already
@@ -316,7 +316,7 @@ describe("a mutex of turns", function()
 end)
 
 
-describe("a turn that ends otherwise", function()
+describe("a turn that ends otherwise #order_turns", function()
     -- `fn` ends the first of two waiters behind b, and c comes after them.
     local function gives_its_place(timeout, fn, code)
         local c = rig.session(server.hosts)
@@ -448,7 +448,7 @@ describe("a turn that ends otherwise", function()
 end)
 
 
-describe("turns without a connection #server", function()
+describe("turns without a connection #server #order_turns", function()
     local proxy, session
     before_each(function() session, proxy = rig.behind_proxy(server.hosts) end)
 
@@ -482,7 +482,8 @@ describe("turns without a connection #server", function()
 end)
 
 
-describe("the tokens of turns, of a lock in order of arrival", function()
+describe("the tokens of turns, of a lock in order of arrival #from_fifo_to_turns_and_back",
+         function()
     local function fifo(session)
         return session:mutex(path, { token = "turns" })
     end
@@ -518,7 +519,7 @@ describe("the tokens of turns, of a lock in order of arrival", function()
 end)
 
 
-describe("a lock of turns is refused", function()
+describe("a lock of turns is refused #order_turns", function()
     it("with a batch that is none", function()
         for _, batch in ipairs{ 0, -1, 1.5, 1025, math.huge, 0 / 0 } do
             rig.blames("batch must be a whole number, 1 to 1024",

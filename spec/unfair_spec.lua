@@ -22,7 +22,7 @@ before_each(function() server, path, a, b = rig.begin(2) end)
 after_each(rig.close_sessions)
 
 
-describe("an unfair mutex", function()
+describe("an unfair mutex #order_none", function()
     local one, other
     before_each(function() one, other = a:mutex(path, UNFAIR), b:mutex(path, UNFAIR) end)
 
@@ -160,7 +160,7 @@ describe("an unfair mutex", function()
 end)
 
 
-describe("the requests of an unfair mutex #server", function()
+describe("the requests of an unfair mutex #server #order_none", function()
     local proxy, session, lock
 
     before_each(function()
@@ -231,7 +231,7 @@ describe("the requests of an unfair mutex #server", function()
 end)
 
 
-describe("a lost reply of an unfair mutex #server", function()
+describe("a lost reply of an unfair mutex #server #order_none", function()
     local proxy, session, lock, others
 
     before_each(function()
@@ -391,7 +391,7 @@ describe("a lost reply of an unfair mutex #server", function()
 end)
 
 
-describe("many sessions with an unfair mutex", function()
+describe("many sessions with an unfair mutex #order_none", function()
     for name, options in pairs{
         ["exclude each other"] = UNFAIR,
         ["exclude each other also with pauses"] = { order = "none", jitter = 0.01 },

@@ -46,7 +46,7 @@ local function change_apart(commands)
 end
 
 
-describe("watch", function()
+describe("watch #session:watch", function()
     it("tells what is there, soon and once; then each change but those of children", function()
         change("create %s one")
         local calls, _, versions = watched(session, path)
@@ -325,7 +325,7 @@ for verb, argument in pairs{ watch = "the path", members = "the folder" } do
 end
 
 
-describe("watches of one path", function()
+describe("watches of one path #session:watch", function()
     it("are each told, and the server has one watch, until the last is stopped #server", function()
         local before = server:watches()
         local first, stop_first = told_of(nil)
@@ -369,7 +369,7 @@ describe("watches of one path", function()
 end)
 
 
-describe("a watch of a lock's node", function()
+describe("a watch of a lock's node #session:watch", function()
     local other, lease, calls, stop
 
     before_each(function()
@@ -418,7 +418,7 @@ describe("a watch of a lock's node", function()
 end)
 
 
-describe("what may be watched", function()
+describe("what may be watched #session:watch", function()
     local function watch_long(suffix)
         return session:watch(path .. ("x"):rep(2000) .. suffix, function() end)
     end
@@ -444,7 +444,7 @@ end)
 
 
 -- The server tells of no such node's changes, nor of those of its ACL.
-describe("a node that may not be read", function()
+describe("a node that may not be read #session:watch", function()
     before_each(function() session = rig.session(server.hosts, { timeout = 1 }) end)
 
     it("is told of by a code, once; that it may be read, and its end, too #server #slow", function()
@@ -479,7 +479,7 @@ describe("a node that may not be read", function()
 end)
 
 
-describe("the check that comes once a session timeout", function()
+describe("the check that comes once a session timeout #session:watch", function()
     it("is one request, and reads what did not change no more #server #slow", function()
         session = rig.session(server.hosts, { timeout = 3 })
         local calls = told_of("one")

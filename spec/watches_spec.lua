@@ -27,7 +27,8 @@ local function take(session, count, fill)
 end
 
 
-describe("a holder, when the session may watch nothing more of others,", function()
+describe("a holder, when the session may watch nothing more of others, #a_lock_that_is_kept",
+         function()
     local session, other
 
     before_each(function() session, other = unpack(rig.sessions(2, server.hosts)) end)
@@ -76,7 +77,7 @@ describe("a holder, when the session may watch nothing more of others,", functio
 end)
 
 
-describe("claims of a session behind one another", function()
+describe("claims of a session behind one another #lock:acquire", function()
     local COUNT = 90 -- of each session; two thirds of their predecessors are what it may watch
 
     it("are served in order, though not all may watch their predecessors #slow", function()
@@ -99,7 +100,7 @@ describe("claims of a session behind one another", function()
 end)
 
 
-describe("a watch that no claim needs any more #server", function()
+describe("a watch that no claim needs any more #server #lock:acquire", function()
     local session, proxy, holder, path, before
 
     before_each(function()

@@ -7,7 +7,7 @@ local close = coroutine.close -- luacheck: globals coroutine.close
 local unpack = table.unpack or unpack
 
 
-describe("with", function()
+describe("with #lock:with", function()
     local session, path, lock
     before_each(function()
         session = rig.session(server.hosts)

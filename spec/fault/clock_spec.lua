@@ -40,7 +40,7 @@ local JUMPS = { ["forward"] = "+", ["back"] = "-" }
 local HOURS = { ["+"] = 1, ["-"] = -1, ["0"] = 0 }
 
 
-describe("the wall clock of a client", function()
+describe("the wall clock of a client #times", function()
     -- Does what it is told to, and says how that went; times are of the other clock.
     local CLIENT = [[
         local core = require "zklock.core"
@@ -172,7 +172,7 @@ describe("the wall clock of a client", function()
 end)
 
 
-describe("the wall clock of a server", function()
+describe("the wall clock of a server #times", function()
     local own
 
     setup(function()

@@ -110,7 +110,7 @@ local function assert_codes(it, lists, strike)
 end
 
 
-describe("a call that waits while the connection is lost #server #slow", function()
+describe("a call that waits while the connection is lost #server #slow #failures", function()
     local server, proxy
 
     setup(function() server = rig.server() end)

@@ -26,7 +26,7 @@ local function assert_cut()
 end
 
 
-describe("a wait in a condition", function()
+describe("a wait in a condition #condition:wait", function()
     after_each(function() scene:nothing_left(a, b, c) end)
     -- multi 1 finds no folder.
     for _, loss in ipairs{ "drop-request multi 1", "drop-reply multi 2",
@@ -118,7 +118,7 @@ describe("a wait in a condition", function()
 end)
 
 
-describe("a signal", function()
+describe("a signal #condition:signal", function()
     after_each(function() scene:nothing_left(a, b, c) end)
 
     local function signalled(method, loss, waiters)
@@ -202,7 +202,7 @@ describe("a signal", function()
 end)
 
 
-describe("a waiter that gives up", function()
+describe("a waiter that gives up #condition:wait", function()
     after_each(function() scene:nothing_left(a, b, c) end)
 
     -- a waits before b; then fn(); then a is interrupted, then after(order) is done.
@@ -276,7 +276,7 @@ describe("a waiter that gives up", function()
 end)
 
 
-describe("a session that expires", function()
+describe("a session that expires #condition:wait", function()
     it("while one waits: expired, which is no signal (Menagerie), and wakes nobody #slow",
        function()
         local session = rig.session(proxy.hosts, { timeout = 3 })
@@ -305,7 +305,7 @@ describe("a session that expires", function()
 end)
 
 
-describe("a condition's folder", function()
+describe("a condition's folder #lock:condition", function()
     before_each(function() rig.hold(b:mutex(path .. "-x")) end) -- makes the parents
 
     -- The wait is refused: the lease is held as before, and of use.

@@ -56,7 +56,7 @@ end)
 
 -- Promise 2: a holder knows that it may have lost the lock before anybody else has it. (That
 -- it has lost it for good it may know later: the server is not asked.)
-describe("a holder that is cut off together with its server", function()
+describe("a holder that is cut off together with its server #lease:held", function()
     -- Waits for the lock, and says when it had it; the clock is the same in every process.
     local NEXT = [[
         local core = require "zklock.core"
@@ -139,7 +139,7 @@ describe("a holder that is cut off together with its server", function()
 end)
 
 
-describe("a holder that may go to another server", function()
+describe("a holder that may go to another server #lease:held", function()
     -- What a lease went through while fn ran, and until it is held for certain again.
     local function states_during(session, lease, fn)
         local seen = {}
@@ -202,7 +202,7 @@ describe("a holder that may go to another server", function()
 end)
 
 
-describe("a line of waiters", function()
+describe("a line of waiters #lock:acquire", function()
     -- Five sessions, of all servers, queue one after the other behind a holder; then
     -- strike(lease, order), which gives the holder's lease up.
     local function is_granted_in_order(strike)
@@ -247,7 +247,7 @@ describe("a line of waiters", function()
 end)
 
 
-describe("a waiter whose server is cut off", function()
+describe("a waiter whose server is cut off #lock:acquire", function()
     local waiter, third, lease, n
 
     -- The waiter knows one server only, one that follows; the others do not know that one.

@@ -8,7 +8,7 @@ local rig = require "spec.rig"
 local zklock = require "zklock"
 
 
-describe("a server that", function()
+describe("a server that #session:state", function()
     local fake
 
     before_each(function()

@@ -105,7 +105,7 @@ local function hold_while_it_hangs()
 end
 
 
-describe("a session #server #real", function()
+describe("a session #server #real #session:set_hosts", function()
     it("goes on when its only server gets another address", function()
         local old, new = pod(), pod()
         name("zk", old)

@@ -57,7 +57,7 @@ end)
 after_each(rig.close_sessions)
 
 
-describe("a process that keeps a lock", function()
+describe("a process that keeps a lock #a_lock_that_is_kept", function()
     it("and is stopped for longer than its session lives has it no more #slow", function()
         local child = keeper(TIMEOUT, [[
             io.read()
@@ -110,7 +110,7 @@ describe("a process that keeps a lock", function()
 end)
 
 
-describe("the node of a kept lock", function()
+describe("the node of a kept lock #a_lock_that_is_kept", function()
     local session, proxy
 
     before_each(function() session, proxy = rig.behind_proxy(server.hosts, { timeout = LONG }) end)
@@ -203,7 +203,7 @@ describe("the node of a kept lock", function()
 end)
 
 
-describe("the time to keep a lock", function()
+describe("the time to keep a lock #a_lock_that_is_kept", function()
     local session
 
     before_each(function() session = rig.session(server.hosts, { timeout = LONG }) end)

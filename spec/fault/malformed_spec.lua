@@ -186,7 +186,7 @@ function Life:finish()
 end
 
 
-describe("a server that says #slow", function()
+describe("a server that says #slow #session:state", function()
     local server, names, lives = rig.shared(), {}, {}
     for name in rig.shell("perl spec/fault/hostile.pl --list"):gmatch("[^\n]+") do
         names[#names + 1] = name

@@ -37,7 +37,7 @@ local function fails_to_join(seconds)
 end
 
 
-describe("a join", function()
+describe("a join #session:join", function()
     for loss, during in pairs{
         ["drop-reply create2 1"] = "join", ["drop-request createContainer 1"] = "join",
         ["cut-after getData 1"] = "join", ["drop-reply setData 1"] = "set",
@@ -125,7 +125,7 @@ describe("a join", function()
 end)
 
 
-describe("members", function()
+describe("members #session:members", function()
     for _, loss in ipairs{ "drop-request getChildren 1", "drop-reply exists 1",
                            "drop-reply getData 2", "cut-after getChildren 2" } do
         it("goes on in spite of " .. loss, function()
@@ -169,7 +169,7 @@ describe("members", function()
 end)
 
 
-describe("a server that loses its data", function()
+describe("a server that loses its data #session:members", function()
     it("has the members again when it is back, and tells of them #slow", function()
         server = rig.server_for_test()
         session = rig.session(server.hosts, { timeout = 1 })

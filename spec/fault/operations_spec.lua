@@ -7,7 +7,7 @@ local zklock = require "zklock"
 
 local server = rig.shared()
 
-describe("a server that does not know", function()
+describe("a server that does not know #failures", function()
     local session, proxy, events
 
     before_each(function()

@@ -33,7 +33,7 @@ local function entries(what)
 end
 
 
-describe("signals", function()
+describe("signals #times", function()
     it("are blocked in every thread of the library", function()
         local before = entries("task")
         local session = rig.session(server.hosts)
@@ -94,7 +94,7 @@ describe("signals", function()
 end)
 
 
-describe("in a forked child", function()
+describe("in a forked child #failures", function()
     local system = program.system()
     local TSAN = program.sanitizer == "tsan" -- allows no thread after a fork
 
@@ -370,7 +370,7 @@ describe("a command whose lock is not certain any more", function()
 end)
 
 
-describe("descriptors", function()
+describe("descriptors #session:close", function()
     local inherited = fault.inherited
 
     it("do not leak into programs that are started #server", function()
@@ -475,7 +475,7 @@ describe("output", function()
 end)
 
 
-describe("a server that is stopped #server", function()
+describe("a server that is stopped #server #times", function()
     local own
 
     setup(function() own = rig.server() end)
@@ -514,7 +514,7 @@ describe("a server that is stopped #server", function()
 end)
 
 
-describe("the end of a process", function()
+describe("the end of a process #session:close", function()
     local LONG = 60 -- seconds, of a session that does not end by itself
     local TIMEOUT, TICK, SLACK = 3, 0.2, 10 -- a busy server looks for dead sessions late
 

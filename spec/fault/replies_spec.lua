@@ -17,7 +17,7 @@ before_each(function() proxy = rig.proxy_for_test(server.hosts) end)
 after_each(rig.close_sessions)
 
 
-describe("a lost reply", function()
+describe("a lost reply #lock:acquire", function()
     local session, lock
 
     before_each(function()
@@ -203,7 +203,7 @@ describe("a lost reply", function()
 end)
 
 
-describe("a storm of faults", function()
+describe("a storm of faults #lock:acquire", function()
     local FAULTS = { "drop-reply", "drop-request", "cut-after" }
     local WHAT = { "create2", "getChildren", "getData", "delete", "sync", "connect" }
 
@@ -264,7 +264,7 @@ describe("a storm of faults", function()
 end)
 
 
-describe("a server that goes away", function()
+describe("a server that goes away #lock:acquire", function()
     local own, link -- the server, and a proxy before it
 
     setup(function() own = rig.server() end)
@@ -322,7 +322,8 @@ describe("a server that goes away", function()
 end)
 
 
-describe("a create that is stuck in one server of an ensemble (CURATOR-264)", function()
+describe("a create that is stuck in one server of an ensemble (CURATOR-264) #lock:acquire",
+         function()
     local ensemble
 
     setup(function() ensemble = rig.server{ n = 3 } end)
@@ -368,7 +369,7 @@ describe("a create that is stuck in one server of an ensemble (CURATOR-264)", fu
 end)
 
 
-describe("a session that expires", function()
+describe("a session that expires #lease:state", function()
     it("loses its leases, ends its waits with expired, and lives on #slow " ..
        "(PIT-02, BUG-13, kazoo, C recipe, etcd-19597)", function()
         local session = rig.session(proxy.hosts, { timeout = 3 })
@@ -422,7 +423,7 @@ describe("a session that expires", function()
 end)
 
 
-describe("a holder that stops", function()
+describe("a holder that stops #lease:held", function()
     it("past its session knows that it lost when it wakes (DEMO-17, PIT-09, Q-01, Q-03) #slow",
        function()
         local path, woken = rig.path(), os.tmpname()
@@ -456,7 +457,7 @@ describe("a holder that stops", function()
 end)
 
 
-describe("a foreign hand", function()
+describe("a foreign hand #lease:on_lost", function()
     local session, other, lock, lease
 
     before_each(function()

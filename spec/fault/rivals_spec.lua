@@ -46,7 +46,7 @@ before_each(function()
 end)
 after_each(rig.close_sessions)
 
-describe("after the end of its session", function()
+describe("after the end of its session #lease:state", function()
     before_each(function()
         session = rig.session(proxy.hosts, { timeout = 4 })
         lock = session:mutex(lock.path)
@@ -125,7 +125,7 @@ describe("after the end of its session", function()
 end)
 
 
-describe("a lost reply", function()
+describe("a lost reply #lock:acquire", function()
     for _, kind in ipairs{ "drop-request", "drop-reply", "cut-after" } do
         it(("kazoo-732 (leak A): to the clean-up of a failed wait: its node goes (%s)"):format(
             kind), function()
@@ -158,7 +158,7 @@ describe("a lost reply", function()
 end)
 
 
-describe("without a connection", function()
+describe("without a connection #lease:held", function()
     it("CURATOR-678: a release returns at once, and is made good later #clock", function()
         local lease = hold(lock)
         fault.suspend(proxy, session)
@@ -185,7 +185,7 @@ describe("without a connection", function()
 end)
 
 
-describe("the time of a wait", function()
+describe("the time of a wait #times", function()
     -- The waiters ahead give up one after the other, from the last to the first: more slowly than a
     -- machine may be, so that a time that is counted anew is far from one that is not.
     it("kazoo, Menagerie: is not counted anew when a predecessor goes #slow", function()
@@ -221,7 +221,7 @@ describe("the time of a wait", function()
 end)
 
 
-describe("what else is in the folder", function()
+describe("what else is in the folder #lock:acquire", function()
     for name, client in pairs{
         ["0"] = "CURATOR-43",
         ["-foreign"] = "Curator",
@@ -261,7 +261,7 @@ describe("what else is in the folder", function()
 end)
 
 
-describe("two in one process", function()
+describe("two in one process #lock:acquire", function()
     it("C recipe: two locks of one session on one path are two in line, not one", function()
         local twin = session:mutex(lock.path)
         local first = assert(lock:acquire{ timeout = 5, owner = "a" })
@@ -312,7 +312,7 @@ describe("two in one process", function()
 end)
 
 
-describe("a predecessor that goes between the list and the watch", function()
+describe("a predecessor that goes between the list and the watch #lock:acquire", function()
     it("C recipe, Java WriteLock: the waiter keeps its place, and is granted", function()
         local theirs, third = hold(rival), rig.session(server.hosts):mutex(lock.path)
         local order, gets, token = {}, session:stats().gets, nil

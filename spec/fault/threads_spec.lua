@@ -10,7 +10,7 @@ local OWN = program.sanitizer == "tsan" and 1 or 0
 local WHY = "Resource temporarily unavailable" -- EAGAIN
 
 
-describe("when no thread is to be had", function()
+describe("when no thread is to be had #zklock.connect", function()
     local library, limit
 
     setup(function() library = program.library("threads") end)

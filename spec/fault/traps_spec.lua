@@ -24,7 +24,7 @@ end
 
 -- ZOOKEEPER-1998: libzookeeper resolves names on every turn of its loop; while it cannot,
 -- it neither sends nor tells.
-describe("trap 1: name resolution that fails", function()
+describe("trap 1: name resolution that fails #zklock.connect", function()
     local library, broken
 
     setup(function()
@@ -104,7 +104,7 @@ end)
 
 -- ZOOKEEPER-2466: the cursor advances twice a failure, so with an even number of addresses
 -- half of them are never tried.
-describe("trap 2: an even number of addresses", function()
+describe("trap 2: an even number of addresses #zklock.connect", function()
     for _, order in ipairs{ "dead,live", "live,dead", "dead,dead,dead,live",
                             "dead,dead,live,dead", "dead,live,dead,dead",
                             "live,dead,dead,dead" } do
@@ -130,7 +130,8 @@ end)
 
 -- Pings and reads are answered by the follower, so its client would believe for ten ticks
 -- that all is well.
-describe("trap 3: a follower that is cut off from its leader (Curator, kazoo)", function()
+describe("trap 3: a follower that is cut off from its leader (Curator, kazoo) #lease:held",
+         function()
     local ensemble
 
     setup(function() ensemble = rig.server{ n = 3 } end)
@@ -174,7 +175,7 @@ end)
 
 
 -- ZOOKEEPER-3868: zookeeper_close() forgets completions.
-describe("trap 4: completions that are lost at close", function()
+describe("trap 4: completions that are lost at close #session:close", function()
     local ALLOWED = { ok = true, closed = true, busy = true, timeout = true }
 
     -- Starts 200 operations in a session, then closes it; gives how many ended in which way.
@@ -220,7 +221,7 @@ end)
 
 
 -- What is asked for while libzookeeper says "expired" stays in its queue.
-describe("trap 5: what is asked for while a session expires", function()
+describe("trap 5: what is asked for while a session expires #session:state", function()
     local TIMEOUT = 20 -- seconds, of each call: more than all takes on a busy machine
 
     -- `wait` delivers the news of the end, before the last are asked for, or leaves it for later.
@@ -287,7 +288,7 @@ end)
 -- ZOOKEEPER-706: more than 1 MB of watched paths is one packet too long: the session
 -- disconnects for ever. ZOOKEEPER-4306: more than 2 MB of ephemeral paths in one closing
 -- session is a log that cannot be read.
-describe("traps 6 and 7: a session with many long paths", function()
+describe("traps 6 and 7: a session with many long paths #session:state", function()
     local LIMIT = 512 * 1024 -- of nodes
     local OTHERS = 256 * 1024 -- of watched nodes of others
     local LONG = ("x"):rep(2000)
@@ -370,7 +371,7 @@ end)
 
 
 -- A container create inside a multi aborts the process; and containers go when empty.
-describe("trap 8: containers (Curator, kazoo-563)", function()
+describe("trap 8: containers (Curator, kazoo-563) #session:mutex", function()
     local own
 
     setup(function()
@@ -423,7 +424,8 @@ end)
 
 -- ZOOKEEPER-3249, Q-02, PIT-22: the counter sticks at 2^31 - 1; from there on numbers are
 -- equal, or negative, and tell no order.
-describe("trap 9: a counter at its end (Q-02, PIT-22, Curator, kazoo-730, go-zk-65)", function()
+describe("trap 9: a counter at its end (Q-02, PIT-22, Curator, kazoo-730, go-zk-65) #lease.token",
+         function()
     local own, PATH = nil, "/worn"
 
     setup(function() own = rig.server_at(PATH, 2147483640) end)
@@ -472,7 +474,7 @@ end)
 
 
 -- Session events go to every distinct context, with a search for duplicates: O(n^2).
-describe("trap 10: two thousand waits", function()
+describe("trap 10: two thousand waits #lock:acquire", function()
     it("and a reconnect stall neither the session nor the line #slow", function()
         local COUNT, PATHS = 2000, 100
         local session, holder = rig.session(proxy.hosts), rig.session(server.hosts)

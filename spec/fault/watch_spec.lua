@@ -29,7 +29,7 @@ local function told(calls, ...)
 end
 
 
-describe("a watch", function()
+describe("a watch #session:watch", function()
     local outages = {
         cut = { "refuse", "cut" },
         blackhole = { "blackhole" },
@@ -170,7 +170,7 @@ for what, each in pairs{
 end
 
 
-describe("a watch of a session that expires", function()
+describe("a watch of a session that expires #session:watch", function()
     before_each(function() session = rig.session(proxy.hosts, { timeout = 3 }) end)
 
     it("tells in the next session what changed, and no more, and goes on #slow", function()
@@ -209,7 +209,7 @@ describe("a watch of a session that expires", function()
 end)
 
 
-describe("a watch of a server that stops", function()
+describe("a watch of a server that stops #session:watch", function()
     it("tells what is there when it is back without its data, also by the same zxid #slow",
        function()
         server, path = rig.server_for_test(), "/config"

@@ -31,7 +31,7 @@ local function has_expired(session)
 end
 
 
-describe("a server that comes back without its data", function()
+describe("a server that comes back without its data #session:state", function()
     local server
 
     setup(function() server = rig.server() end)
@@ -199,7 +199,7 @@ end)
 
 
 -- A server that is back gives each session its timeout anew: in that the client has to come.
-describe("an outage of several session timeouts", function()
+describe("an outage of several session timeouts #lock:acquire", function()
     after_each(rig.close_sessions)
 
     -- A waiter that waits through it, and is granted after.

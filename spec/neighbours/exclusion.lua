@@ -81,11 +81,30 @@ local function hold(hand, ...)
 end
 
 
+local function nodes(number, path)
+    rig.wait_for(number .. " nodes", function() return #server:nodes(path) == number end, LONG)
+end
+
+
+local function waits(hand) assert.equal("waiting", (hand:state())) end
+
+
 -- The hand gets as far as to stand in line, as the one of that number.
 local function stand(hand, number, kind, path, ...)
     hand:take(kind, path, ...)
-    rig.wait_for(number .. " in line", function() return #server:nodes(path) == number end, LONG)
-    assert.equal("waiting", (hand:state()))
+    nodes(number, path)
+    waits(hand)
+end
+
+
+-- The hands have the lock one after the other, in this order, each with the token of the queue.
+local function have_in_order(line, queue)
+    for n, hand in ipairs(line) do
+        becomes(hand, "held")
+        assert.equal(queue[n].token, select(2, hand:state()))
+        for later = n + 1, #line do waits(line[later]) end
+        hand:release()
+    end
 end
 
 
@@ -113,7 +132,7 @@ end
 local function waits_for(waiter, holder, path)
     local node = node_of(holder, path)
     rig.wait_for("it watches", function() return watches(waiter, node) end, LONG)
-    assert.equal("waiting", (waiter:state()))
+    waits(waiter)
 end
 
 
@@ -128,7 +147,7 @@ local function outcome(holder, waiter, path)
         if word == "failed" then return "fails" end
         return word == "held" and "enters" or watches(waiter.hand, node) and "waits"
     end, LONG)
-    if result == "waits" then assert.equal("waiting", (waiter.hand:state())) end
+    if result == "waits" then waits(waiter.hand) end
     holder.hand:release()
     if result == "waits" then becomes(waiter.hand, "held") end
     if result ~= "fails" then waiter.hand:release() end
@@ -235,14 +254,15 @@ describe("beside the others", function()
         go = neighbours["go-zookeeper"]:hand("holder")
     end)
 
-    side_by_side("queue() shows everybody, whatever the language", function()
-        local line = { one, curator, go, kazoo }
+    side_by_side("queue() shows everybody, and everybody comes in order of arrival", function()
+        local line, looker = { one, curator, go, kazoo, other }, ours()
         hold(one, "mutex", path, nil, "lua-data")
         stand(curator, 2, "mutex", path, nil, "java-data")
         stand(go, 3, "mutex", path)
         stand(kazoo, 4, "mutex", path, nil, "python-data")
-        local queue = other.open:mutex(path):queue(LONG)
-        assert.equal(4, #queue)
+        stand(other, 5, "mutex", path)
+        local queue = looker.open:mutex(path):queue(LONG)
+        assert.equal(5, #queue)
         for n, entry in ipairs(queue) do
             assert.same({ n, "mutex", n == 1, false, line[n]:session() },
                         { entry.position, entry.kind, entry.held, entry.mine, entry.session })
@@ -250,11 +270,7 @@ describe("beside the others", function()
         assert.same({ "shop 1", "lua-data" }, { queue[1].identity, queue[1].data })
         assert.same({ "java-data", "", "python-data" },
                     { queue[2].identity, queue[3].identity, queue[4].identity })
-        for n, hand in ipairs(line) do
-            becomes(hand, "held")
-            assert.equal(queue[n].token, select(2, hand:state()))
-            hand:release()
-        end
+        have_in_order(line, queue)
     end)
 
     side_by_side("an election has candidates of Curator's LeaderSelector in its line", function()
@@ -270,48 +286,18 @@ describe("beside the others", function()
                 return true
             end)
         end)()
-        rig.wait_for("both", function() return #server:nodes(path) == 2 end, LONG)
+        nodes(2, path)
         assert.equal("java-1", (election:leader(LONG)))
         second:elect(path, "java-2")
-        rig.wait_for("all", function() return #server:nodes(path) == 3 end, LONG)
+        nodes(3, path)
         assert.is_false(leads)
         curator:resign()
         rig.wait_for("our lead", function() return leads end, LONG)
-        assert.equal("waiting", (second:state()))
+        waits(second)
         assert.equal("shop 1", second:leader())
         ends = true
         becomes(second, "held")
         second:resign()
-    end)
-
-    side_by_side("queue() shows who reads and who writes", function()
-        local second = neighbours.Curator:hand("second")
-        local line = { curator, one, second, kazoo }
-        hold(curator, "read", path)
-        hold(one, "read", path)
-        stand(second, 3, "write", path)
-        stand(kazoo, 4, "write", path)
-        local shown = {}
-        for n, entry in ipairs(other.open:rwlock(path):read():queue(LONG)) do
-            assert.equal(line[n]:session(), entry.session)
-            shown[n] = entry.kind .. (entry.held and " held" or "")
-        end
-        assert.same({ "read held", "read held", "write", "write" }, shown)
-        for _, hand in ipairs(line) do
-            becomes(hand, "held")
-            hand:release()
-        end
-    end)
-
-    side_by_side("everybody comes in order of arrival", function()
-        local line = { go, one, kazoo, other, curator }
-        hold(line[1], "mutex", path)
-        for n = 2, #line do stand(line[n], n, "mutex", path) end
-        for n, hand in ipairs(line) do
-            becomes(hand, "held")
-            for later = n + 1, #line do assert.equal("waiting", (line[later]:state())) end
-            hand:release()
-        end
     end)
 
     side_by_side("who gives up in the middle lets nobody overtake", function()
@@ -325,9 +311,9 @@ describe("beside the others", function()
             one:take("mutex", path)
             go:take("mutex", path)
             becomes(quitter, "timeout")
-            rig.wait_for("three", function() return #server:nodes(path) == 3 end, LONG)
-            assert.equal("waiting", (one:state()))
-            assert.equal("waiting", (go:state()))
+            nodes(3, path)
+            waits(one)
+            waits(go)
             holder:release()
             for _ = 1, 2 do
                 rig.wait_for("one of them", function()
@@ -350,7 +336,7 @@ describe("beside the others", function()
                     becomes(hand, "timeout")
                 end
             end
-            rig.wait_for("the holder's node", function() return #server:nodes(path) == 1 end, LONG)
+            nodes(1, path)
             holder:release()
         end
         hold(one, "mutex", path, 0)
@@ -389,7 +375,7 @@ describe("beside the others", function()
             one:release()
             becomes(hand, "held")
             hand:release()
-            rig.wait_for("nobody", function() return #server:nodes(path) == 0 end, LONG)
+            nodes(0, path)
         end
     end)
 
@@ -420,7 +406,7 @@ describe("beside the others", function()
             proxy:command("blackhole")
             hand:take("mutex", path, 0)
             becomes(hand, "timeout")
-            rig.wait_for("the kept node", function() return #server:nodes(path) == 1 end, LONG)
+            nodes(1, path)
             assert.equal(node, server:nodes(path)[1])
             proxy:command("flow")
             hold(other, "mutex", path)
@@ -428,20 +414,25 @@ describe("beside the others", function()
         end
     end)
 
-    side_by_side("readers of all languages are together, and a writer waits for each", function()
+    side_by_side("readers of all languages are together, writers wait for each", function()
         local readers = { one, curator, kazoo, other, neighbours.Curator:hand("second") }
         for _, reader in ipairs(readers) do hold(reader, "read", path) end
-        local writers = { ours(), neighbours.Curator:hand("waiter") }
+        local writers = { ours(), neighbours.Curator:hand("waiter"),
+                          neighbours.kazoo:hand("waiter") }
         for n, writer in ipairs(writers) do stand(writer, #readers + n, "write", path) end
+        local queue = observer:rwlock(path):read():queue(LONG)
+        assert.equal(#readers + #writers, #queue)
+        for n, entry in ipairs(queue) do
+            local reader, writer = readers[n], writers[n - #readers]
+            assert.same({ (reader or writer):session(), reader and "read" or "write", not writer },
+                        { entry.session, entry.kind, entry.held })
+        end
         for _, reader in ipairs(readers) do
-            for _, writer in ipairs(writers) do assert.equal("waiting", (writer:state())) end
+            for _, writer in ipairs(writers) do waits(writer) end
             reader:release()
+            table.remove(queue, 1)
         end
-        for n, writer in ipairs(writers) do
-            becomes(writer, "held")
-            if n == 1 then assert.equal("waiting", (writers[2]:state())) end
-            writer:release()
-        end
+        have_in_order(writers, queue)
     end)
 
     side_by_side("our downgrade lets their readers in, and keeps their writers out", function()

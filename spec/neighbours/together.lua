@@ -151,11 +151,13 @@ end
 local function run(minutes, seed, servers, output)
     local world = make_world(seed, servers)
     local writer = history.writer(world.folder .. "/history/torture", "torture")
+    local clocks = aftermath.clocks(world.folder)
     local ok, problem = xpcall(function() loop(world, minutes) end, debug.traceback)
     finish(world)
     if not ok then error(problem, 0) end
     aftermath.residue(world.server, writer, STOP)
     writer:close()
+    clocks:close()
     aftermath.truth(world.server, world.folder)
     store.record(world.folder, PATHS)
     aftermath.gather(world.folder, output)

@@ -41,6 +41,12 @@ function aftermath.residue(server, writer, seconds)
 end
 
 
+--- From now on it is written down how the time of day goes, to be closed before truth().
+function aftermath.clocks(folder)
+    return assert(io.popen("exec perl spec/torture/clocks.pl " .. folder .. "/clocks", "w"))
+end
+
+
 --- Writes what happened in ZooKeeper's order to FOLDER/history/zookeeper.
 function aftermath.truth(server, folder)
     local servers, dirs = count_servers(server), {}
@@ -54,8 +60,8 @@ function aftermath.truth(server, folder)
         end
         return true
     end, 20)
-    rig.shell("perl spec/torture/truth.pl %s > %s/history/zookeeper", table.concat(dirs, " "),
-              folder)
+    rig.shell("CLOCKS=%s/clocks perl spec/torture/truth.pl %s > %s/history/zookeeper", folder,
+              table.concat(dirs, " "), folder)
 end
 
 

@@ -11,20 +11,40 @@
 # a lock node, the servers that knew, and when the first transaction came that did not.
 #
 # CLOCK is the leader's time of day when it took the request up, by this machine's
-# CLOCK_BOOTTIME; to the millisecond, rounded down.
+# CLOCK_BOOTTIME; to the millisecond, rounded down. $CLOCKS is a file of clocks.pl: how far one was
+# ahead of the other at each time. Without it that is asked now.
 use strict;
 use warnings;
 use FindBin;
 use Time::HiRes 'clock_gettime';
 require "$FindBin::Bin/order.pl";
 
-my $offset = clock_gettime(7) - clock_gettime(0); # CLOCK_BOOTTIME - CLOCK_REALTIME
+my @clocks = ([0, clock_gettime(7) - clock_gettime(0)]); # [time of day, CLOCK_BOOTTIME - that]
+if ($ENV{CLOCKS}) {
+    open my $file, '<', $ENV{CLOCKS} or die "$ENV{CLOCKS}: $!\n";
+    @clocks = map { [split] } <$file>;
+}
 my $marker = qr{lock-|__lock__|__rlock__|__READ__|__WRIT__|permit-\d+-of-\d+-};
 my $contender = qr{^(.*)/([^/]*(?:$marker)(?:\d{10}|-\d{9,10})|lock)$};
 
 my (%claim, %owner); # of the nodes that live
 
-sub clock { my ($txn) = @_; return sprintf '%.6f', $txn->{time} / 1000 + $offset }
+# Where the time of day goes on by jumps, the later offset counts.
+sub offset {
+    my ($day) = @_;
+    my ($low, $high) = (0, $#clocks);
+    while ($low < $high) {
+        my $middle = int(($low + $high + 1) / 2);
+        if ($clocks[$middle][0] <= $day) { $low = $middle } else { $high = $middle - 1 }
+    }
+    return $clocks[$low][1];
+}
+
+sub clock {
+    my ($txn) = @_;
+    my $day = $txn->{time} / 1000;
+    return sprintf '%.6f', $day + offset($day);
+}
 
 sub event {
     my ($event, $txn, $node, $more) = @_;

@@ -1,0 +1,15 @@
+#!/usr/bin/perl
+# clocks.pl FILE - writes down how far CLOCK_BOOTTIME is ahead of the time of day, ten times a
+# second until its input ends: "TIME-OF-DAY OFFSET". The time of day may be slewed meanwhile.
+use strict;
+use warnings;
+use Time::HiRes 'clock_gettime';
+
+open my $file, '>', $ARGV[0] or die "$ARGV[0]: $!\n";
+$file->autoflush(1);
+my $open = '';
+vec($open, fileno(STDIN), 1) = 1;
+do {
+    my $day = clock_gettime(0);
+    printf $file "%.6f %.6f\n", $day, clock_gettime(7) - $day;
+} until select(my $ready = $open, undef, undef, 0.1);
