@@ -26,7 +26,7 @@ TABLE = claim_table_test
 link-units = $(CC) $(CORE_FLAGS) -D'UNITS=$(foreach test,$(1),UNIT($(test)))' $(2) -o $@ $(JUDGE) \
 	spec/mutants/judge_units.c $^
 
-judge_units: $(CORE) $(SESSION) $(filter-out unit/$(TABLE).o,$(TESTED))
+judge_units: $(CORE) $(SESSION) $(TREE) $(filter-out unit/$(TABLE).o,$(TESTED))
 	$(call link-units,$(filter-out $(TABLE),$(TESTS)),$(shell spec/sim/wraps spec/session/*.c))
 
 judge_table: $(CORE) unit/$(TABLE).o

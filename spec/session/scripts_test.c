@@ -8,9 +8,10 @@
  * name is the owner of an acquire, too, unless `as` tells another one.
  *
  * An outcome has what users are told, and then what the server was asked in this line, as far as it
- * is out still. An answer is for the first that is out: `answer` and `serve` answer as server.h
- * does, all other answers are said. `*` sets a watch, `unwatch` and `unlist` remove it; `+` joins
- * the writes of a transaction; `folder` makes a container, `plain` a node that stays.
+ * is out still. An answer is for the first that is out: `answer` and `serve` ask the server in
+ * memory, all other answers are said, and the server knows nothing of them. `*` sets a watch,
+ * `unwatch` and `unlist` remove it; `+` joins the writes of a transaction; `folder` makes a
+ * container, `plain` a node that stays.
  *
  * Names of nodes: `@7` is a mutex's node of this session, with the number 7, `@w7` a writer's,
  * `@r7` a reader's, `@p7` one of permits, `@` one that is to be made; `other-7` is another
@@ -248,24 +249,16 @@ static const struct {
     COUNTER("untold", untold),
 };
 
-/* NULL: there is no such counter. */
-static uint64_t *say_counter(struct zkl_stats *of, const char *name) {
+static bool say_counter(const char *name) {
+    struct zkl_stats stats;
+    zkl_session_stats(session, &stats);
     for (size_t i = 0; i < COUNT(counters); i++) {
-        uint64_t *counter = (uint64_t *)(void *)((char *)of + counters[i].offset);
+        const void *counter = (const char *)&stats + counters[i].offset;
         if (strcmp(name, counters[i].name) != 0) continue;
-        say("%s %" PRIu64, name, *counter);
-        return counter;
+        say("%s %" PRIu64, name, *(const uint64_t *)counter);
+        return true;
     }
-    return NULL;
-}
-
-/* served <counter>...: what the server has answered since it was asked for that */
-static void says_served(void) {
-    for (size_t i = 1; i < words; i++) {
-        uint64_t *counter = say_counter(&served, word[i]);
-        if (counter) *counter = 0;
-        else wrong = "there is no such counter";
-    }
+    return false;
 }
 
 static void say_number(const char *name, uint64_t value) {
@@ -321,11 +314,8 @@ static void counts_followers(void) {
 }
 
 static void show_session(const char *what) {
-    struct zkl_stats stats;
-    zkl_session_stats(session, &stats);
-    if (say_counter(&stats, what)) return;
-    if (strcmp(what, "made") == 0) say("made %d", made);
-    else if (strcmp(what, "claims") == 0) say("claims %d", zkl_session_has_claims(session));
+    if (say_counter(what)) return;
+    if (strcmp(what, "claims") == 0) say("claims %d", zkl_session_has_claims(session));
     else if (strcmp(what, "due") == 0) say_due("due", zkl_session_due_anew(session));
     else if (strcmp(what, "next") == 0) say_due("next", zkl_session_due(session));
     else if (strcmp(what, "state") == 0) say("%s", session_states[zkl_session_state(session)]);
@@ -349,6 +339,7 @@ static void show_lease(zkl_lease *lease, const char *what) {
 }
 
 static uint64_t id_of(const struct thing *thing) {
+    if (thing->request) return zkl_request_id(thing->request);
     if (thing->member) return zkl_member_id(thing->member);
     if (thing->watcher) return zkl_watcher_id(thing->watcher);
     return thing->roster ? zkl_roster_id(thing->roster) : 0;
@@ -381,25 +372,24 @@ static const struct {
     {SESSION, comes_back, " come-back "},
     {SESSION, connects, " ask-from close closed cut expire flap refuse reopen resume "},
     {SESSION, counts_followers, " followers "},
-    {SESSION, deletes, " gone "},
+    {SESSION, counts_on, " counter "},
     {SESSION, explains, " words "},
     {SESSION, happens, " changed children created deleted "},
     {SESSION, hears, " deaf hear "},
     {SESSION, is_unsent, " stray unknown unsent "},
     {SESSION, limits_stack, " stack "},
-    {SESSION, makes, " ahead stranger "},
     {SESSION, measures, " meter totals "},
     {SESSION, names_holders, " holders "},
     {SESSION, names_nodes, " nodes "},
     {SESSION, opens, " open "},
+    {SESSION, others_make, " ahead stranger "},
+    {SESSION, others_write, " gone write "},
     {SESSION, passes, " pass tick "},
     {SESSION, replies, " done got listed there "},
     {SESSION, runs, " run "},
-    {SESSION, says_served, " served "},
     {SESSION, sends, " mute send "},
     {SESSION, serves, " serve "},
     {SESSION, shows, " show "},
-    {SESSION, turns_to, " server "},
     {USER, acquires, " acquire "},
     {USER, asks_session, " break drain get join names pause queue ready revoke "},
     {USER, cancels, " cancel "},

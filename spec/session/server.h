@@ -1,107 +1,87 @@
 /*
- * server.h - a session, and a server that answers all that it asks: it has one node of a lock's,
- * the session's own, and says of every other path what a node there would be like.
+ * server.h - a session, and the server in memory that it asks: requests are carried out when they
+ * are answered, and events are told before the answer. Others are another session of the server's.
  */
 #ifndef SERVER_H
 #define SERVER_H
 
+#include "../../src/memory/tree.h"
 #include "../../src/session/session.h"
 #include "check.h"
 
 static zkl_session *session;
+static struct zkl_tree *tree;
+static uint64_t ours, others; /* sessions of the tree */
 static zkl_time now;
 
-enum { ID = 7, OPS = 8, NODES = 100, NODE_SIZE = 128, ROUNDS = 40 };
+enum { ID = 7, OPS = 8, NODE_SIZE = 128, ROUNDS = 40 };
 static const zkl_time TIMEOUT = 12 * ZKL_SECOND;
 static const zkl_time MOMENT = ZKL_SECOND / 4; /* less than to a tick that nothing asks for */
 
-static char nodes[NODES][NODE_SIZE]; /* of the locks; "": none */
-static int made;
-static int64_t czxid;         /* of every node, by a get; 0: of the last that was made */
-static bool has_parents;      /* of members */
-static int32_t version;       /* of every node's data */
-static const char *node_text; /* these data; NULL: none */
+static bool in_tree; /* which lacks no memory */
 
-static struct zkl_stats served; /* requests that were answered, by kind */
-
-static inline const char *create_node(const char *path) {
-    int at = 0;
-    while (at < NODES - 1 && *nodes[at]) at++;
-    snprintf(nodes[at], NODE_SIZE, "%s%010d", path, made);
-    return nodes[at];
+static inline void ask_tree(uint64_t client, const struct zkl_rpc *rpc, struct zkl_answer *given) {
+    in_tree = true;
+    zkl_tree_ask(tree, client, rpc, now, given);
+    in_tree = false;
 }
 
-static inline void delete_node(const char *path) {
-    for (int i = 0; i < NODES; i++)
-        if (strcmp(nodes[i], path) == 0) nodes[i][0] = '\0';
-    zkl_session_event(session, ZKL_NODE_DELETED, path);
+static inline void tell_events(void) {
+    struct zkl_tree_event event;
+    while (zkl_tree_next_event(tree, &event))
+        if (event.session == ours && event.path) zkl_session_event(session, event.kind, event.path);
 }
 
-static inline bool is_of_member(const char *path) {
-    return strcmp(path, "/folder/me") == 0;
+/* Another session, with this id at least. */
+static inline void join_tree(uint64_t id) {
+    in_tree = true;
+    do ours = zkl_tree_open(tree, ZKL_NEVER, now);
+    while (ours < id);
+    in_tree = false;
 }
 
-static inline struct zkl_result carry_out(const struct zkl_op *op) {
-    struct zkl_result result = {.created = op->path};
-    made += op->kind == ZKL_OP_CREATE;
-    if (op->mode == ZKL_SEQUENTIAL) result.created = create_node(op->path);
-    if (is_of_member(op->path) && !has_parents) result.error = ZKL_ERROR_NO_NODE;
-    if (op->mode == ZKL_CONTAINER) has_parents = true;
-    result.stat.czxid = (int64_t)made + 10;
-    return result;
+/* The server's names of the children; -1: there is no such node. */
+static inline int children_of(const char *path, const char *const **names) {
+    const struct zkl_rpc rpc = {.kind = ZKL_RPC_LIST, .path = path};
+    struct zkl_answer given;
+    ask_tree(0, &rpc, &given);
+    *names = given.names;
+    return given.error ? -1 : given.count;
 }
 
-static inline void write_all(uint64_t id, const struct zkl_rpc *rpc) {
-    struct zkl_result results[OPS];
-    struct zkl_op gone = {.kind = ZKL_OP_CHECK};
-    char path[NODE_SIZE] = "";
-    for (size_t i = 0; i < rpc->count; i++) {
-        results[i] = carry_out(&rpc->ops[i]);
-        if (rpc->ops[i].kind == ZKL_OP_DELETE) gone = rpc->ops[i];
-    }
-    if (gone.kind == ZKL_OP_DELETE) snprintf(path, sizeof path, "%s", gone.path);
-    struct zkl_answer answer = {.error = results[0].error, .results = results};
-    zkl_session_answer(session, id, &answer);
-    if (*path) delete_node(path);
+static inline const char *folder_of(const char *path) {
+    static char folder[NODE_SIZE];
+    snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(path, '/') - path), path);
+    return folder;
 }
 
-/* A path of locks has its nodes, every other one two that nobody knows. */
-static inline void list_nodes(uint64_t id, const char *path) {
-    const char *const strangers[] = {"lock-0000000002", "lock-0000000001"};
-    const char *names[NODES];
-    size_t length = strlen(path);
-    int count = 0;
-    for (int i = 0; i < NODES; i++)
-        if (strncmp(nodes[i], path, length) == 0 && nodes[i][length] == '/')
-            names[count++] = nodes[i] + length + 1;
-    bool of_lock = strncmp(path, "/lock", 5) == 0;
-    struct zkl_answer answer = {.names = of_lock ? names : strangers, .count = of_lock ? count : 2};
-    zkl_session_answer(session, id, &answer);
+static inline int write_by(uint64_t client, const struct zkl_op *op) {
+    const struct zkl_rpc rpc = {.kind = ZKL_RPC_WRITE, .path = op->path, .ops = op, .count = 1};
+    struct zkl_answer given;
+    ask_tree(client, &rpc, &given);
+    tell_events();
+    return given.error;
 }
 
-static inline void count_served(const struct zkl_rpc *rpc) {
-    served.lists += rpc->kind == ZKL_RPC_LIST;
-    served.syncs += rpc->kind == ZKL_RPC_SYNC;
-    served.gets += rpc->kind == ZKL_RPC_GET;
-    served.exists += rpc->kind == ZKL_RPC_EXISTS;
-    served.watch_removals += rpc->kind == ZKL_RPC_UNWATCH || rpc->kind == ZKL_RPC_UNWATCH_CHILDREN;
-    for (size_t i = 0; i < rpc->count; i++) {
-        served.sets += rpc->ops[i].kind == ZKL_OP_SET;
-        served.creates += rpc->ops[i].kind == ZKL_OP_CREATE;
-        served.deletes += rpc->ops[i].kind == ZKL_OP_DELETE;
-    }
+/* Where sequential nodes begin with 1. */
+static inline void make_folder(const char *path) {
+    write_by(others, &(struct zkl_op){.kind = ZKL_OP_CREATE, .path = path});
+    zkl_tree_set_counter(tree, path, 1);
+}
+
+/* A client's node, and its folder. */
+static inline void make_node(uint64_t client, const char *path) {
+    const struct zkl_op op = {ZKL_OP_CREATE, ZKL_EPHEMERAL, -1, path, "text", 4};
+    const char *const *names;
+    if (children_of(folder_of(path), &names) < 0) make_folder(folder_of(path));
+    write_by(client, &op);
 }
 
 static inline void answer(uint64_t id, const struct zkl_rpc *rpc) {
-    count_served(rpc);
-    const struct zkl_stat stat = {
-        .czxid = czxid ? czxid : (int64_t)made + 10, .version = version, .owner = ID};
-    struct zkl_answer good = {
-        .stat = &stat, .data = node_text, .size = node_text ? (int)strlen(node_text) : -1};
-    if (is_of_member(rpc->path) && !has_parents) good.error = ZKL_ERROR_NO_NODE;
-    if (rpc->kind == ZKL_RPC_WRITE || rpc->kind == ZKL_RPC_MULTI) write_all(id, rpc);
-    else if (rpc->kind == ZKL_RPC_LIST) list_nodes(id, rpc->path);
-    else zkl_session_answer(session, id, &good);
+    struct zkl_answer given;
+    ask_tree(ours, rpc, &given);
+    tell_events();
+    zkl_session_answer(session, id, &given);
 }
 
 static inline void serve_requests(void) {
@@ -134,11 +114,6 @@ static inline void fail_asked(int error) {
     zkl_session_answer(session, asked_id, &(struct zkl_answer){.error = error});
 }
 
-static inline void go_on(void) {
-    zkl_session_at(session, now += ZKL_SECOND / 4);
-    zkl_session_tick(session);
-}
-
 static inline void pass(zkl_time time) {
     zkl_session_at(session, now += time);
     zkl_session_tick(session);
@@ -158,13 +133,23 @@ static inline void serve(void) {
     for (int i = 0; i < ROUNDS; i++) {
         serve_requests();
         while (zkl_session_next_event(session, &event)) continue;
-        go_on();
+        pass(ZKL_SECOND / 4);
     }
 }
 
 static inline struct zkl_acquire_options options_of(const char *path, enum zkl_kind kind) {
     return (struct zkl_acquire_options){
         .path = path, .kind = kind, .owner = "me", .timeout = ZKL_NEVER};
+}
+
+static inline void open_tree(void) {
+    in_tree = true;
+    tree = zkl_tree_new(ZKL_NEVER);
+    others = zkl_tree_open(tree, ZKL_NEVER, now);
+    join_tree(ID);
+    make_folder("/lock");
+    make_folder("/lock2");
+    make_folder("/lockw");
 }
 
 /* Each path of the session counts for so many bytes more. */
@@ -178,14 +163,8 @@ static inline void open_with(size_t overhead) {
                                           .steps = true};
     session = zkl_session_new(&settings);
     if (!session) return;
-    memset(nodes, 0, sizeof nodes);
-    memset(&served, 0, sizeof served);
-    made = 0;
-    czxid = 0;
-    has_parents = false;
-    version = 0;
-    node_text = "text";
     zkl_session_at(session, now = 1000 * ZKL_SECOND);
+    open_tree();
     zkl_session_connected(session, ID, TIMEOUT);
 }
 
@@ -198,6 +177,7 @@ static inline void close_session(void) {
     serve();
     zkl_session_closed(session);
     zkl_session_free(session);
+    zkl_tree_free(tree);
 }
 
 #endif

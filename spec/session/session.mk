@@ -1,11 +1,12 @@
-# session.mk - the C specs of src/session; included by the top Makefile, all paths are from the top
-# of the tree.
+# session.mk - the C specs of src/session, whose server is the tree of src/memory; included by the
+# top Makefile, all paths are from the top of the tree.
 
 SESSION_SPECS = $(wildcard spec/session/*_test.c)
+SESSION_DRIVEN = $(SIM_DRIVEN) $(MEMORY_SOURCES)
 SESSION_FILES = $(SESSION_SPECS) $(SIM_DRIVEN) $(CORE_HEADERS) $(wildcard src/session/*.h) \
 	$(wildcard spec/session/*.h)
 
-session-programs = $(call spec-programs,$(1),$(2),$(SESSION_SPECS),$(SIM_DRIVEN))
+session-programs = $(call spec-programs,$(1),$(2),$(SESSION_SPECS),$(SESSION_DRIVEN))
 
 .PHONY: test-session
 

@@ -13,11 +13,12 @@
 static unsigned left; /* allocations to the one that fails; 0: none does */
 
 static bool fails(void) {
-    return left > 0 && --left == 0;
+    return !in_tree && left > 0 && --left == 0;
 }
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *memory, size_t size);
 char *__real_strdup(const char *text);
 
 void *__wrap_malloc(size_t size) {
@@ -26,6 +27,10 @@ void *__wrap_malloc(size_t size) {
 
 void *__wrap_calloc(size_t count, size_t size) {
     return fails() ? NULL : __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *memory, size_t size) {
+    return fails() ? NULL : __real_realloc(memory, size);
 }
 
 char *__wrap_strdup(const char *text) {
@@ -117,8 +122,12 @@ static void hold_both(void) {
 }
 
 static void live(void) {
+    static const char *const paths[] = {
+        "/a/lock-0000000001",      "/w", "/folder/other", "/g", "/waiters/lock-0000000001",
+        "/waiters/lock-0000000002"};
     open_session();
     if (!session) return;
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) make_node(others, paths[i]);
     ask();
     follow();
     hold();
@@ -145,7 +154,7 @@ static void look(void) {
     serve_requests();
 }
 
-/* A create of the fixed name was lost, and its node removed; the look for a second one lacks. */
+/* A create of the fixed name was lost, and lands late; the look for its node lacks. */
 static bool look_lacking(unsigned n) {
     const struct zkl_acquire_options options = options_of("/lock", ZKL_UNFAIR);
     struct zkl_stats stats;
@@ -156,6 +165,7 @@ static bool look_lacking(unsigned n) {
     zkl_request_drop(request);
     serve();
     CHECK(!zkl_session_has_claims(session));
+    make_node(ours, "/lock/lock");
     bool failed = lack(n, look);
     serve();
     serve();
@@ -166,20 +176,25 @@ static bool look_lacking(unsigned n) {
     return failed;
 }
 
-/* The list that shows an orphan ahead of the claim lacks. */
+/* The list that shows an orphan ahead of the claim lacks; an earlier watch tells of its end. */
 static bool list_lacking(unsigned n) {
     const struct zkl_acquire_options options = options_of("/lock", ZKL_MUTEX);
-    char name[ZKL_NAME_SIZE];
+    char name[ZKL_NAME_SIZE], orphan[NODE_SIZE];
+    const struct zkl_rpc watch = {.kind = ZKL_RPC_GET, .path = orphan, .watch = true};
+    const char *const *names;
+    struct zkl_answer given;
     open_session();
     zkl_name_prefix(name, ZKL_MUTEX, ID, 99);
-    snprintf(nodes[0], NODE_SIZE, "/lock/%s0000000000", name);
+    snprintf(orphan, sizeof orphan, "/lock/%s0000000000", name);
+    make_node(ours, orphan);
+    ask_tree(ours, &watch, &given);
     zkl_request *request = zkl_acquire(session, &options);
     CHECK(comes(ZKL_RPC_WRITE, ZKL_OP_CREATE));
     answer(asked_id, &asked);
     bool failed = lack(n, serve_requests);
     serve();
     serve();
-    CHECK_TEXT(nodes[0], "");
+    CHECK(children_of(orphan, &names) < 0);
     CHECK_IS(zkl_request_code(request), ZKL_OK);
     zkl_request_drop(request);
     close_session();
@@ -215,6 +230,7 @@ static void questions(void) {
     }
     TEST("a question whose answer lacks memory ends with that") {
         open_session();
+        make_node(others, "/a");
         zkl_request *request = zkl_get(session, "/a", ZKL_NEVER);
         CHECK(asks());
         left = 1;
@@ -227,6 +243,7 @@ static void questions(void) {
     TEST("a list of members that lacks memory is asked for again in a moment") {
         enum zkl_code why;
         open_session();
+        make_node(others, "/f/1");
         zkl_roster *roster = zkl_members(session, "/f", &why);
         CHECK(asks());
         left = 1;
@@ -242,6 +259,7 @@ static void questions(void) {
     TEST("a roster that lacks memory waits a moment, and asks again") {
         enum zkl_code why;
         open_session();
+        make_node(others, "/f/1");
         zkl_roster *roster = zkl_members(session, "/f", &why);
         serve_requests();
         zkl_session_at(session, now += TIMEOUT);
@@ -284,6 +302,7 @@ static void parents(void) {
     TEST("without memory for those above it no parent is made") {
         const struct zkl_acquire_options options = options_of("/lock/deep", ZKL_MUTEX);
         open_session();
+        make_folder("/lock/deep");
         zkl_request *request = zkl_acquire(session, &options);
         CHECK(comes(ZKL_RPC_WRITE, ZKL_OP_CREATE));
         left = 1;

@@ -54,6 +54,7 @@ static inline void close_all(void) {
     serves();
     zkl_session_closed(session);
     zkl_session_free(session);
+    zkl_tree_free(tree);
     session = NULL;
     thing_count = out_count = 0;
     hears_states = is_deaf = is_mute = false;
@@ -130,7 +131,7 @@ static inline void passes(void) {
 static inline void runs(void) {
     for (zkl_time until = now + seconds(1, 10 * ZKL_SECOND); now < until;) {
         serves();
-        go_on();
+        pass(ZKL_SECOND / 4);
         take_all();
     }
     serves();
@@ -149,8 +150,10 @@ static inline void comes_back(void) {
 /* resume [<session>]; flap <times>: cut and resumed; ask-from [<s>]: from now, or never */
 static inline void connects(void) {
     bool flaps = is(0, "flap");
+    if (is(0, "expire")) zkl_tree_expire(tree, ours);
+    if (is(0, "resume") && words > 1) join_tree((uint64_t)number(1, 0));
     if (is(0, "cut")) zkl_session_suspended(session);
-    else if (is(0, "resume")) zkl_session_connected(session, (uint64_t)number(1, ID), TIMEOUT);
+    else if (is(0, "resume")) zkl_session_connected(session, ours, TIMEOUT);
     else if (is(0, "expire")) zkl_session_expired(session);
     else if (is(0, "reopen")) zkl_session_reopening(session);
     else if (is(0, "refuse")) zkl_session_refused(session);
@@ -160,7 +163,7 @@ static inline void connects(void) {
         zkl_session_ask_from(session, words > 1 ? now + seconds(1, 0) : ZKL_NEVER);
     for (int64_t i = flaps ? number(1, 1) : 0; i > 0; i--) {
         zkl_session_suspended(session);
-        zkl_session_connected(session, ID, TIMEOUT);
+        zkl_session_connected(session, ours, TIMEOUT);
     }
 }
 
@@ -175,9 +178,8 @@ static inline void limits_stack(void) {
 
 /* --- the server ------------------------------------------------------------------------------- */
 
-/* answer [<times>] */
 static inline void answers(void) {
-    for (int64_t i = number(1, 1); i > 0 && out_count; i--) answer_first();
+    if (out_count) answer_first();
 }
 
 /* Answers until a request begins with these words, and only that is said. */
@@ -296,36 +298,28 @@ static inline void explains(void) {
     say("%.48s", text + number(2, 0));
 }
 
-/* stranger <node>...: others have made them; ahead <node>...: ahead of what is made from now on */
-static inline void makes(void) {
+/* stranger <node>...: others make them; ahead <node>...: and later nodes have higher numbers */
+static inline void others_make(void) {
     for (size_t i = 1; i < words; i++) {
-        int free_at = 0;
-        while (free_at < NODES - 1 && *nodes[free_at]) free_at++;
-        snprintf(nodes[free_at], NODE_SIZE, "%.*s", NODE_SIZE - 1, full_of(word[i]));
-        if (is(0, "ahead")) made = atoi(word[i] + stem_of(word[i])) + 1;
+        int32_t next = atoi(word[i] + stem_of(word[i])) + 1;
+        make_node(others, full_of(word[i]));
+        if (is(0, "ahead")) zkl_tree_set_counter(tree, folder_of(word[i]), next);
     }
 }
 
-/* gone <node>: it is deleted, and the event comes */
-static inline void deletes(void) {
-    char node[NODE_SIZE];
-    snprintf(node, sizeof node, "%.*s", NODE_SIZE - 1, full_of(at(1)));
-    wrong = "there is no such node";
-    for (int i = 0; i < NODES; i++)
-        if (strcmp(nodes[i], node) == 0) wrong = NULL;
-    delete_node(node);
+/* write <node> [<data>]; gone <node>: it is deleted */
+static inline void others_write(void) {
+    struct zkl_op op = {.kind = ZKL_OP_DELETE, .version = -1, .path = full_of(at(1))};
+    if (is(0, "write")) op.kind = ZKL_OP_SET, op.data = at(2), op.size = strlen(at(2));
+    if (write_by(others, &op) != ZKL_ERROR_NONE) wrong = "there is no such node";
 }
 
 /* nodes <folder>: those that the server has */
 static inline void names_nodes(void) {
-    size_t folder = strlen(at(1));
-    bool any = false;
-    for (int i = 0; i < NODES; i++) {
-        if (strncmp(nodes[i], at(1), folder) != 0 || nodes[i][folder] != '/') continue;
-        say("%s", short_of(nodes[i]) + folder + 1);
-        any = true;
-    }
-    if (!any) say("no nodes");
+    const char *const *names;
+    int count = children_of(at(1), &names);
+    for (int i = 0; i < count; i++) say("%s", short_of(names[i]));
+    if (count <= 0) say("no nodes");
 }
 
 /* created, deleted, changed, children <node>: the event */
@@ -335,14 +329,9 @@ static inline void happens(void) {
     zkl_session_event(session, (enum zkl_node_event)event, full_of(at(1)));
 }
 
-/* server made, version, czxid <number>; server text [<data>]: for all that it tells from now on */
-static inline void turns_to(void) {
-    static char text[80];
-    if (is(1, "made")) made = (int)number(2, 0);
-    else if (is(1, "version")) version = (int32_t)number(2, 0);
-    else if (is(1, "czxid")) czxid = number(2, 0);
-    else if (is(1, "text")) node_text = words > 2 ? strcpy(text, word[2]) : NULL;
-    else wrong = "the server has no such thing";
+/* counter <folder> <number>: of the next node there */
+static inline void counts_on(void) {
+    zkl_tree_set_counter(tree, at(1), (int32_t)number(2, 0));
 }
 
 #endif

@@ -48,8 +48,13 @@ static inline const char *full_of(const char *text) {
     static char names[SCRIPT_WORDS][2 * NODE_SIZE];
     static size_t next;
     char *name = names[next++ % SCRIPT_WORDS];
-    for (int i = 0; i < NODES; i++)
-        if (*nodes[i] && strcmp(short_of(nodes[i]), text) == 0) return nodes[i];
+    const char *slash = strrchr(text, '/'), *const *children = NULL;
+    int folder = slash ? (int)(slash - text) : 0;
+    snprintf(name, sizeof names[0], "%.*s", folder, text);
+    for (int i = folder ? children_of(name, &children) : 0; i-- > 0;) {
+        snprintf(name + folder, sizeof names[0] - (size_t)folder, "/%s", children[i]);
+        if (strcmp(short_of(name), text) == 0) return name;
+    }
     size_t stem = stem_of(text);
     bool numbered = stem > 0 && text[stem] && strchr("-_", text[stem - 1]);
     if (!numbered) return text;
@@ -259,8 +264,10 @@ static inline void say_details(const struct thing *of) {
     if (zkl_request_signalled(request)) script_say(" woke %zu", zkl_request_signalled(request));
     if (zkl_request_stops(request)) script_say(" stops %" PRIu64, zkl_request_stops(request));
     say_queue(request, of->lists);
+    if (!data && size) script_say(" no data of %zu", size);
     if (data) script_say(" ");
     if (data) say_bytes(data, size);
+    if (of_data) script_say(" v%" PRId32, of_data);
     if (detail) script_say(" \"%.36s\"", detail);
 }
 
