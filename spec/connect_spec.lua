@@ -21,25 +21,34 @@ local function refused(address, options)
 end
 
 
-describe("connect, with nobody there,", function()
+-- The server refuses these credentials, at once; gives the message.
+local function is_unauthorised(address, auth)
+    local message, code, seconds = refused(address, { auth = auth })
+    assert.equal("auth", code)
+    assert.is_true(seconds < 10, seconds)
+    return message
+end
+
+
+describe("connect, with nobody there, #zklock.connect", function()
     after_each(rig.close_sessions)
 
-    local function in_vain(name, address, reason)
+    for name, row in pairs{
+        ["a port where nobody listens, and says so"] = { "127.0.0.1:1", "refused" },
+        ["several such ports"] = { "127.0.0.1:1,127.0.0.1:2,127.0.0.1:3" },
+        ["an address of IPv6 where nobody listens"] = { "[::1]:1" },
+        ["an address that is none"] = { "256.256.256.256:2181" },
+        ["a name that does not resolve"] = { "no-such-host.invalid:2181" },
+        ["a name much too long, and says why"] = { ("x"):rep(3000) .. ":2181", "[Nn]ame" },
+    } do
         it('gives "connection" in connect_timeout: ' .. name, function()
-            local message, code, seconds = refused(address, { connect_timeout = 0.3 })
+            local message, code, seconds = refused(row[1], { connect_timeout = 0.3 })
             assert.equal("connection", code)
-            assert.is_truthy(message:find(address, 1, true), message)
-            if reason then assert.is_truthy(message:find(reason), message) end
+            assert.is_truthy(message:find(row[1], 1, true), message)
+            assert.is_truthy(message:find(row[2] or ""), message)
             assert.is_true(seconds >= 0.25 and seconds < 10, seconds)
         end)
     end
-
-    in_vain("a port where nobody listens, and says so", "127.0.0.1:1", "refused")
-    in_vain("several such ports", "127.0.0.1:1,127.0.0.1:2,127.0.0.1:3")
-    in_vain("an address of IPv6 where nobody listens", "[::1]:1")
-    in_vain("an address that is none", "256.256.256.256:2181")
-    in_vain("a name that does not resolve", "no-such-host.invalid:2181")
-    in_vain("a name much too long, and says why", ("x"):rep(3000) .. ":2181", "[Nn]ame")
 
     it("waits for a server that accepts and is silent no longer than that", function()
         local proxy = rig.proxy_for_test(hosts)
@@ -49,81 +58,72 @@ describe("connect, with nobody there,", function()
         assert.is_true(seconds < 10, seconds)
     end)
 
-    it("finds the one server that is there", function()
-        local session = rig.session("127.0.0.1:1," .. hosts .. ",127.0.0.1:2")
-        assert.equal("connected", session:state())
-    end)
-
     it("is connected when the server comes in time (PIT-03)", function()
         local proxy = rig.proxy_for_test(hosts)
         proxy:command("refuse")
-        local session, code
         zklock.run(
-            function() session, code = zklock.connect(proxy.hosts, { connect_timeout = 60 }) end,
+            function() rig.session(proxy.hosts, { connect_timeout = 60 }) end,
             function() zklock.sleep(0.2) proxy:command("accept") end)
-        assert.is_truthy(session, code)
-        assert.equal("connected", session:state())
-        session:close()
     end)
 end)
 
 
-describe("connect", function()
+describe("connect #zklock.connect", function()
     after_each(rig.close_sessions)
 
-    it("gives a session that is connected, with an id and the negotiated timeout", function()
-        local session = rig.session(hosts, { timeout = 3 })
-        assert.equal("connected", session:state())
-        assert.is_truthy(session:id():find("^%x+$"))
-        assert.equal(3, session:timeout())
-    end)
-
-    local function negotiates(name, asked, given)
-        it("gets " .. name, function()
-            local session = rig.session(hosts, { timeout = asked, connect_timeout = 30 })
-            assert.equal(given, session:timeout())
+    local longest = "the server's longest timeout for "
+    for name, row in pairs{
+        ["a timeout that the server has"] = { 3, 3 },
+        ["the server's shortest timeout for the shortest"] = { 0.1, 0.4 },
+        [longest .. "a long one"] = { 3600, 60 },
+        [longest .. "a month"] = { 2592000, 60 },
+        [longest .. "a century"] = { 3.2e9, 60 },
+        [longest .. "the largest number"] = { 1e300, 60 },
+    } do
+        it("gives a session that is connected, with an id and " .. name, function()
+            local session = rig.session(hosts, { timeout = row[1], connect_timeout = 30 })
+            assert.equal("connected", session:state())
+            assert.is_truthy(session:id():find("^%x+$"))
+            assert.equal(row[2], session:timeout())
         end)
     end
-    negotiates("the server's shortest timeout for the shortest", 0.1, 0.4)
-    negotiates("the server's longest timeout for a long one", 3600, 60)
-    negotiates("the server's longest timeout for a month", 2592000, 60)
-    negotiates("the server's longest timeout for a century", 3.2e9, 60)
-    negotiates("the server's longest timeout for the largest number", 1e300, 60)
+
+    -- A node for a chroot.
+    local function make_chroot()
+        local chroot = rig.path()
+        foreign("create /spec '' create %s ''", chroot)
+        return chroot
+    end
 
     it("takes / for no chroot", function()
         local path = rig.path()
-        local lease = assert(rig.session(hosts .. "/"):mutex(path):acquire(20))
+        local lease = rig.hold(rig.session(hosts .. "/"):mutex(path))
         assert.equal(1, #server:nodes(path))
-        assert.is_true(lease:release{ wait = 20 })
+        rig.released(lease)
     end)
 
     it("works below a chroot, which the paths do not show", function()
-        local chroot = rig.path()
-        foreign("create /spec ''")
-        foreign("create %s ''", chroot)
+        local chroot = make_chroot()
         local lock = rig.session(hosts .. chroot):mutex("/a/lock")
-        local lease = assert(lock:acquire(20))
+        local lease = rig.hold(lock)
         assert.equal("/a/lock", lease.path)
         local inside, outside = lock:queue(), server:nodes(chroot .. "/a/lock")
         assert.equal(1, #inside)
         assert.same({ chroot .. "/a/lock/" .. inside[1].name }, outside)
         local waiting = rig.session(hosts):mutex(chroot .. "/a/lock")
-        assert.equal("busy", select(3, waiting:acquire(0)))
-        assert.is_true(lease:release{ wait = 20 })
-        assert.is_truthy(waiting:acquire(20))
+        assert.equal("busy", (rig.code_of(waiting, 0)))
+        rig.released(lease)
+        rig.hold(waiting)
     end)
 
     it('gives "no_node" for a chroot that does not exist', function()
-        local message, code = refused(hosts .. "/no/such/chroot")
-        assert.equal("no_node", code)
+        local message = rig.is_refused("no_node", "chroot does not exist",
+                                       zklock.connect(hosts .. "/no/such/chroot"))
         assert.is_truthy(message:find("/no/such/chroot", 1, true), message)
-        assert.is_truthy(message:find("chroot does not exist", 1, true), message)
     end)
 
     it('lets an acquire give "no_node", and says why, when the chroot was deleted since', function()
-        local chroot = rig.path()
-        foreign("create /spec ''")
-        foreign("create %s ''", chroot)
+        local chroot = make_chroot()
         local session = rig.session(hosts .. chroot)
         local gate, rwlock = session:semaphore("/gate", 2), session:rwlock("/rwlock")
         foreign("delete %s", chroot)
@@ -139,9 +139,7 @@ describe("connect", function()
 
     it('gives "auth" for a scheme that the server does not know', function()
         for _ = 1, 60 do
-            local _, code, seconds = refused(hosts, { auth = "nosuch:thing" })
-            assert.equal("auth", code)
-            assert.is_true(seconds < 10, seconds)
+            is_unauthorised(hosts, "nosuch:thing")
         end
     end)
 
@@ -153,7 +151,7 @@ describe("connect", function()
             rig.wait_apart("the refusal", function() return handle:state() == "expired" end)
             return handle
         end
-        assert.equal("auth", select(2, refused(hosts, { auth = "nosuch:thing" })))
+        is_unauthorised(hosts, "nosuch:thing")
     end)
 
     it("keeps credentials out of messages and tostring", function()
@@ -165,7 +163,7 @@ describe("connect", function()
 end)
 
 
-describe("credentials", function()
+describe("credentials #zklock.connect", function()
     local ann, chroot
     setup(function()
         -- The chroot is empty now and then: a container would be removed in its time.
@@ -175,12 +173,12 @@ describe("credentials", function()
     end)
     after_each(rig.close_sessions)
 
-    it('that the chroot refuses give "auth"', function()
+    it('that the chroot refuses, or that are missing, give "auth"', function()
         for _, auth in ipairs{ "digest:bob:b", "digest:ann:b" } do
-            local message, code = refused(hosts .. chroot, { auth = auth })
-            assert.equal("auth", code)
+            local message = is_unauthorised(hosts .. chroot, auth)
             assert.is_truthy(message:find("not authorised", 1, true), message)
         end
+        is_unauthorised(hosts .. chroot)
     end)
 
     -- libzookeeper takes none between two attempts to connect, and tells of them once.
@@ -188,9 +186,9 @@ describe("credentials", function()
         for _ = 1, 20 do
             local several = "127.0.0.1:1,127.0.0.1:2," .. hosts .. chroot
             local session = rig.session(several, { auth = "digest:ann:a", acl = "creator" })
-            assert(session:mutex("/lock"):acquire(20)):release()
+            rig.used(session:mutex("/lock"))
             session:close()
-            assert.equal("auth", select(2, refused(several, { auth = "digest:bob:b" })))
+            is_unauthorised(several, "digest:bob:b")
         end
     end)
 
@@ -200,9 +198,9 @@ describe("credentials", function()
             proxy:command("%s auth 1", fault)
             local session = rig.session(proxy.hosts .. chroot, { auth = "digest:ann:a" })
             assert.equal(1, session:stats().reconnects)
-            assert(session:mutex("/lock"):acquire(20)):release()
+            rig.used(session:mutex("/lock"))
             proxy:command("%s auth 1", fault)
-            assert.equal("auth", select(2, refused(proxy.hosts, { auth = "nosuch:thing" })))
+            is_unauthorised(proxy.hosts, "nosuch:thing")
         end)
     end
 
@@ -217,20 +215,14 @@ describe("credentials", function()
             end)
             local expiries = session:stats().expiries
             proxy:command("blackhole")
-            rig.wait_for("the loss", function() return lease:state() == "lost" end)
-            rig.wait_for("the expiry", function()
-                return #server:nodes(chroot .. "/lock") == 0
-            end)
+            rig.becomes(lease, "lost")
+            server:wait_for_nodes(chroot .. "/lock", 0)
             proxy:command("flow")
             rig.wait_for("another session", function()
                 return session:stats().expiries > expiries and session:state() == "connected"
             end)
             rig.used(session:mutex("/lock"))
         end
-    end)
-
-    it('that are missing give "auth"', function()
-        assert.equal("auth", select(2, refused(hosts .. chroot)))
     end)
 
     it("that are right open the chroot, every time", function()
@@ -244,28 +236,26 @@ describe("credentials", function()
         local bob = rig.session(hosts, { auth = "digest:bob:b" })
         local lock = bob:mutex(chroot .. "/lock")
         for _, timeout in ipairs{ 0, 60 } do
-            local seconds, code = rig.timed(rig.code_of, lock, timeout)
-            assert.equal("auth", code)
-            assert.is_true(seconds < 30, seconds)
+            assert.equal("auth", (rig.takes(0, 30, rig.code_of, lock, timeout)))
         end
         assert.equal("auth", select(3, lock:queue()))
         assert.equal("auth", select(3, lock:with(5, error)))
-        rig.wait_for("nothing left", function() return bob:stats().claims == 0 end)
+        rig.counts(bob, { claims = 0 })
         assert.equal("connected", bob:state())
     end)
 
     it('that a new lock\'s parents refuse give "auth"', function()
         local bob = rig.session(hosts, { auth = "digest:bob:b" })
-        assert.equal("auth", select(3, bob:mutex(chroot .. "/new/lock"):acquire(20)))
+        assert.equal("auth", (rig.code_of(bob:mutex(chroot .. "/new/lock"))))
     end)
 
     it('acl = "read" lets others look and not touch', function()
         local path = ("/read-%d"):format(rig.pid)
         local owner = rig.session(hosts, { auth = "digest:ann:a", acl = "read" })
-        local lease = assert(owner:mutex(path):acquire(20))
+        local lease = rig.hold(owner:mutex(path))
         local other = rig.session(hosts):mutex(path)
         assert.equal(1, #assert(other:queue()))
-        assert.equal("auth", select(3, other:acquire(2)))
+        assert.equal("auth", (rig.code_of(other, 2)))
         assert.equal("held", lease:state())
     end)
 
@@ -273,13 +263,13 @@ describe("credentials", function()
         local path = ("/protected-%d"):format(rig.pid)
         foreign("create %s '' protect %s", path, path)
         local lock = rig.session(hosts):mutex(path)
-        assert.equal("auth", select(3, lock:acquire(2)))
+        assert.equal("auth", (rig.code_of(lock, 2)))
         assert.same({}, lock:queue())
     end)
 end)
 
 
-describe("a path that cannot hold a lock", function()
+describe("a path that cannot hold a lock #session:mutex", function()
     local session, path
     before_each(function()
         session = rig.session(hosts)
@@ -299,7 +289,7 @@ end)
 
 
 -- A server that enforces quotas answers with a code that libzookeeper 3.8.0 has no words for.
-describe("a hard quota of the path", function()
+describe("a hard quota of the path #session:mutex", function()
     local quoted, session
     local refusal = "the server refuses: a hard quota of the path is exceeded (-125)"
 
@@ -317,7 +307,7 @@ describe("a hard quota of the path", function()
     end)
 
     it('lets an acquire give "unsupported", and says that it is a quota', function()
-        local lease = assert(session:mutex("/quota/lock"):acquire(20)) -- the third node
+        local lease = rig.hold(session:mutex("/quota/lock")) -- the third node
         local lock = rig.session(quoted.hosts):mutex("/quota/lock")
         rig.is_refused("unsupported", refusal, lock:acquire(20))
         rig.released(lease)
@@ -325,9 +315,9 @@ describe("a hard quota of the path", function()
     end)
 
     it("lets a guard give the same, and which write it was", function()
-        local lease = assert(session:mutex("/quota/lock"):acquire(20))
+        local lease = rig.hold(session:mutex("/quota/lock"))
         rig.is_refused("unsupported", 'write 1, create "/quota/more": ' .. refusal,
                        lease:guard{ { "create", "/quota/more", "" } })
-        assert.is_true(lease:release{ wait = 20 })
+        rig.released(lease)
     end)
 end)

@@ -89,6 +89,7 @@ describe("a lease #lease:state", function()
 
     it("counts down while others are looked at: reads prove nothing; a check winds up again" ..
        " #lease:remaining #lease:check" ..
+       " #lease:remaining #lease:check" ..
        " #lease:remaining #lease:check",
        function()
         local lease = leased{ timeout = 30 }
@@ -214,6 +215,7 @@ describe("a lease #lease:state", function()
     end)
 
     it("that was lost says so to the end: also released, of a closed session, and after with" ..
+       " #lease:expire" ..
        " #lease:expire" ..
        " #lease:expire",
        function()

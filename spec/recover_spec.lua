@@ -328,6 +328,7 @@ end)
 
 describe("a holder that is killed between its statement and COMMIT on MariaDB #server" ..
          " #a_crash_that_costs_no_session_timeout" ..
+         " #a_crash_that_costs_no_session_timeout" ..
          " #a_crash_that_costs_no_session_timeout", function()
     local server, stores, url, folder
 

@@ -20,16 +20,26 @@ local function path_of(key) return ("/resty_lock/%s/%s"):format(name, key) end
 
 local function contenders(key, count) server:wait_for_nodes(path_of(key), count) end
 
--- What a call gives, to be compared.
-local function given(...) return { n = select("#", ...), ... } end
+-- Asserts that a call failed, and for which reason.
+local function fails(why, ...) assert.same({ n = 2, nil, why }, { n = select("#", ...), ... }) end
 
-local NOT, TIMEOUT = { n = 2, nil, "unlocked" }, { n = 2, nil, "timeout" }
-local LOCKED = { n = 2, nil, "locked" }
+-- Asserts that a call gave that value alone.
+local function gives(value, ...) assert.same({ n = 1, value }, { n = select("#", ...), ... }) end
+
+-- Locks the key with an object of the session; gives the object.
+local function locked(session, key, opts)
+    local lock = new(session, opts)
+    gives(0, lock:lock(key))
+    return lock
+end
+
+-- A session cannot have it now.
+local function is_taken(session, key) fails("timeout", new(session, { timeout = 0 }):lock(key)) end
 
 -- Others can have it, once its node is gone.
 local function is_free(key)
     contenders(key, 0)
-    assert.equal(0, new(b):lock(key))
+    locked(b, key)
 end
 
 before_each(function()
@@ -39,69 +49,54 @@ end)
 after_each(rig.close_sessions)
 
 
-describe("resty_lock before use()", function() -- these come first
+describe("resty_lock before use() #resty_lock.use", function() -- these come first
     it("has new say that it is closed", function()
-        assert.same({ n = 2, nil, "closed" }, given(resty_lock:new(name)))
+        fails("closed", resty_lock:new(name))
     end)
 end)
 
 
-describe("resty_lock", function()
-    it("gives 0 for a free lock, and 1 for its end, again and again", function()
-        for _, session in ipairs{ a, b, b, a } do
-            local lock = new(session)
-            assert.same({ n = 1, 0 }, given(lock:lock("foo")))
-            assert.same({ n = 1, 1 }, given(lock:unlock()))
-            rig.at_rest(session)
-        end
-    end)
-
-    it("gives 0 at once after the end of another object of the session", function()
-        for _, opts in ipairs{ {}, { timeout = 0 } } do
-            for _ = 1, 3 do
-                local lock = new(a, opts)
-                assert.equal(0, lock:lock("foo"))
-                assert.equal(1, lock:unlock())
+describe("resty_lock #resty_lock:lock", function()
+    for _, opts in ipairs{ {}, { timeout = 0 } } do
+        it(("gives 0 for a free lock, and 1 for its end, again and again (timeout %s)"):format(
+           opts.timeout or "by default"), function()
+            for _, session in ipairs{ a, b, b, a } do
+                for _ = 1, 3 do gives(1, locked(session, "foo", opts):unlock()) end
+                rig.at_rest(session)
             end
-        end
-    end)
+        end)
+    end
 
     for _, timeout in ipairs{ 0.01, 0 } do
         it("times out where another object has the lock: " .. timeout, function()
             for _, other in ipairs{ a, b } do
-                local one, two = new(a), new(other, { timeout = timeout })
-                assert.equal(0, one:lock("foo"))
-                assert.same(TIMEOUT, given(two:lock("foo")))
-                assert.same({ n = 1, 1 }, given(one:unlock()))
-                assert.same(NOT, given(two:unlock()))
+                local one, two = locked(a, "foo"), new(other, { timeout = timeout })
+                fails("timeout", two:lock("foo"))
+                gives(1, one:unlock())
+                fails("unlocked", two:unlock())
                 rig.at_rest(a)
             end
         end)
     end
 
-    local steps = { {}, { step = 0.01 }, { ratio = 3 }, { max_step = 0.05 } }
-    for i, opts in ipairs(steps) do
-        it("gives the seconds that it waited, more than 0: options " .. i, function()
-            zklock.run(function()
-                local one, two = new(a), new(b, opts)
-                assert.equal(0, one:lock("blah"))
-                coroutine.wrap(function()
-                    contenders("blah", 2)
-                    zklock.sleep(0.1)
-                    assert.equal(1, one:unlock("blah"))
-                end)()
-                local elapsed, why = two:lock("blah")
-                assert.is_nil(why)
-                assert.is_true(elapsed >= 0.1 - rig.ROUNDED, elapsed)
-                assert.equal(1, two:unlock())
-            end)
+    it("gives the seconds that it waited, more than 0, while other light threads go on", function()
+        zklock.run(function()
+            local one, two = locked(a, "blah"), new(b)
+            coroutine.wrap(function()
+                contenders("blah", 2)
+                zklock.sleep(0.1)
+                gives(1, one:unlock("blah"))
+            end)()
+            local elapsed, why = two:lock("blah")
+            assert.is_nil(why)
+            assert.is_true(elapsed >= 0.1 - rig.ROUNDED, elapsed)
+            gives(1, two:unlock())
         end)
-    end
+    end)
 
     it("gives more than 0 for a wait that was as short as may be", function()
         zklock.run(function()
-            local one, two = new(a), new(a)
-            assert.equal(0, one:lock("blah"))
+            local one, two = locked(a, "blah"), new(a)
             coroutine.wrap(function()
                 while a:stats().waits == 0 do zklock.sleep(0.00001) end
                 one:unlock()
@@ -110,120 +105,80 @@ describe("resty_lock", function()
         end)
     end)
 
-    it("waits in its light thread, while others go on", function()
-        zklock.run(function()
-            local one, two, turns = new(a), new(a), 0
-            assert.equal(0, one:lock("blah"))
-            coroutine.wrap(function()
-                contenders("blah", 1)
-                while turns < 10 do
-                    turns = turns + 1
-                    zklock.sleep(0.001)
-                end
-                one:unlock()
-            end)()
-            assert.is_true(two:lock("blah") > 0)
-            assert.equal(10, turns)
-        end)
-    end)
-
     it("has different locks for different keys, and for different names", function()
         local held = {}
         for _, key in ipairs{ "a", "b", "a/b", "a%2Fb", ".", "%2E", "a b", "a:b", 3, -3 } do
-            held[#held + 1] = new(a)
-            assert.equal(0, held[#held]:lock(key))
+            held[#held + 1] = locked(a, key)
         end
         name = name .. "/2"
-        local another = new(b)
-        assert.equal(0, another:lock("a"))
+        held[#held + 1] = locked(b, "a")
         name = name:gsub("/", "%%2F")
         contenders("a", 1)
-        for _, lock in ipairs(held) do assert.equal(1, lock:unlock()) end
+        for _, lock in ipairs(held) do gives(1, lock:unlock()) end
     end)
 
     it("has one lock for a number, however it is written, and for one path of a mutex", function()
-        local lock = new(a)
-        assert.equal(0, lock:lock(3))
-        assert.same(TIMEOUT, given(new(b, { timeout = 0 }):lock("3")))
-        assert.same(TIMEOUT, given(new(b, { timeout = 0 }):lock(3.0)))
-        assert.equal("busy", (select(3, b:mutex(path_of(3)):acquire(0))))
+        local lock = locked(a, 3)
+        is_taken(b, "3")
+        is_taken(b, 3.0)
+        assert.equal("busy", (rig.code_of(b:mutex(path_of(3)), 0)))
+        gives(1, lock:unlock())
     end)
 
     it("says what is wrong with a key, as a shared dictionary does", function()
         local lock = new(a)
-        assert.same({ n = 2, nil, "nil key" }, given(lock:lock(nil)))
-        assert.same({ n = 2, nil, "nil key" }, given(lock:lock(false)))
-        assert.same({ n = 2, nil, "empty key" }, given(lock:lock("")))
-        assert.same({ n = 2, nil, "key too long" }, given(lock:lock(("x"):rep(65536))))
-        assert.same(NOT, given(lock:unlock()))
-        assert.equal(0, lock:lock(("/"):rep(65535)))
-        assert.equal(1, lock:unlock())
+        fails("nil key", lock:lock(nil))
+        fails("nil key", lock:lock(false))
+        fails("empty key", lock:lock(""))
+        fails("key too long", lock:lock(("x"):rep(65536)))
+        fails("unlocked", lock:unlock())
+        gives(0, lock:lock(("/"):rep(65535)))
+        gives(1, lock:unlock())
     end)
 
     it("has one lock an object, whatever the key, and says so", function()
-        local lock, other = new(a), new(b)
-        assert.equal(0, lock:lock("a"))
-        assert.equal(0, other:lock("b"))
-        for _, key in ipairs{ "a", "b", "c" } do assert.same(LOCKED, given(lock:lock(key))) end
-        assert.same(TIMEOUT, given(new(b, { timeout = 0 }):lock("a")))
+        local lock, other = locked(a, "a"), locked(b, "b")
+        for _, key in ipairs{ "a", "b", "c" } do fails("locked", lock:lock(key)) end
+        is_taken(b, "a")
         contenders("c", 0)
-        assert.equal(1, lock:unlock())
-        assert.equal(0, lock:lock("c"))
+        gives(1, lock:unlock())
+        gives(0, lock:lock("c"))
+        gives(1, other:unlock())
     end)
 
     it("has a lock also while it is not certain of it", function()
         local session, proxy = rig.behind_proxy(server.hosts)
-        local lock = new(session)
-        assert.equal(0, lock:lock("a"))
+        local lock = locked(session, "a")
         proxy:break_off(session)
         assert.equal("suspect", lock.lease:state())
-        assert.same(LOCKED, given(lock:lock("b")))
+        fails("locked", lock:lock("b"))
         proxy:pass()
-        assert.equal(1, lock:unlock())
+        gives(1, lock:unlock())
     end)
 
     it("says unlocked where there is no lock", function()
         local lock = new(a)
-        assert.same(NOT, given(lock:unlock()))
-        assert.same(NOT, given(lock:expire()))
-        assert.same(NOT, given(lock:expire(1)))
+        fails("unlocked", lock:unlock())
+        fails("unlocked", lock:expire())
+        fails("unlocked", lock:expire(1))
         lock:lock("foo")
         lock:unlock()
-        assert.same(NOT, given(lock:unlock()))
-        assert.same(NOT, given(lock:expire()))
+        fails("unlocked", lock:unlock())
+        fails("unlocked", lock:expire())
     end)
 
     it("may be unlocked by any light thread", function()
         local lock = new(a)
-        zklock.run(function() assert.equal(0, lock:lock("foo")) end)
-        zklock.run(function() assert.equal(1, lock:unlock()) end)
+        zklock.run(function() gives(0, lock:lock("foo")) end)
+        zklock.run(function() gives(1, lock:unlock()) end)
         is_free("foo")
     end)
 
-    it("lets one fill a cache, with 0, of many that want it on two machines", function()
-        local cache, fills, answers = nil, 0, 0
-        local function want(session)
-            local lock = new(session, { timeout = 20 })
-            local elapsed = assert(lock:lock("key"))
-            if elapsed == 0 then
-                contenders("key", 40)
-                fills, cache = fills + 1, "value"
-            end
-            assert.equal("value", cache)
-            assert.equal(1, lock:unlock())
-            answers = answers + 1
-        end
-        rig.run(40, function(n) want(n % 2 == 0 and a or b) end)
-        assert.equal(1, fills)
-        assert.equal(40, answers)
-    end)
-
     it("gives the message of any other failure", function()
-        local lock = new(a, { timeout = 20 })
-        assert.equal(0, lock:lock("foo"))
+        local lock = locked(a, "foo", { timeout = 20 })
         zklock.run(function()
             local waiter, result = new(a, { timeout = 20 }), nil
-            coroutine.wrap(function() result = given(waiter:lock("foo")) end)()
+            coroutine.wrap(function() result = { waiter:lock("foo") } end)()
             wait_for("the waiter", function() return a:stats().waits == 1 end)
             assert.equal(1, a:interrupt(waiter))
             wait_for("its end", function() return result end)
@@ -245,92 +200,75 @@ describe("resty_lock", function()
 end)
 
 
-describe("two light threads with one object of resty_lock", function()
+describe("two light threads with one object of resty_lock #resty_lock:lock", function()
     it("have one lock: who is granted a second one is told, and has it not", function()
         zklock.run(function()
-            local holder, lock, result = new(b), new(a), nil
-            assert.equal(0, holder:lock("a"))
-            coroutine.wrap(function() result = given(lock:lock("a")) end)()
+            local holder, lock, result = locked(b, "a"), new(a), nil
+            coroutine.wrap(function() result = { lock:lock("a") } end)()
             contenders("a", 2)
-            assert.equal(0, lock:lock("b"))
+            gives(0, lock:lock("b"))
             holder:unlock()
             wait_for("its answer", function() return result end)
-            assert.same(LOCKED, result)
+            assert.same({ nil, "locked" }, result)
             contenders("a", 0)
-            assert.same(TIMEOUT, given(new(b, { timeout = 0 }):lock("b")))
-            assert.equal(1, lock:unlock())
+            is_taken(b, "b")
+            gives(1, lock:unlock())
         end)
     end)
 
     it("have one lock of one key, also before the first one was told", function()
         zklock.run(function()
-            local holder, lock, result = new(a), new(a), nil
-            assert.equal(0, holder:lock("a"))
-            coroutine.wrap(function() result = given(lock:lock("a")) end)()
+            local holder, lock, result = locked(a, "a"), new(a), nil
+            coroutine.wrap(function() result = { lock:lock("a") } end)()
             wait_for("the waiter", function() return a:stats().waits == 1 end)
             holder:unlock()
             rig.wait_apart("the grant", function() return a:stats().grants == 2 end)
             assert.is_nil(result)
-            assert.same(LOCKED, given(lock:lock("a")))
+            fails("locked", lock:lock("a"))
             wait_for("its answer", function() return result end)
             assert.is_true(result[1] > 0)
-            assert.equal(1, lock:unlock())
+            gives(1, lock:unlock())
         end)
     end)
 end)
 
 
-describe("the end of a lock of resty_lock", function()
+describe("the end of a lock of resty_lock #resty_lock:unlock #resty_lock:expire", function()
     it("comes by itself, and what others have then stays theirs", function()
-        local one, two = new(a, { exptime = 0.1 }), new(b, { timeout = 20 })
-        assert.equal(0, one:lock("blah"))
+        local one, two = locked(a, "blah", { exptime = 0.1 }), new(b, { timeout = 20 })
         assert.is_true(two:lock("blah") > 0)
-        assert.same(NOT, given(one:unlock()))
-        assert.same(NOT, given(one:expire(20)))
-        assert.same(TIMEOUT, given(new(a, { timeout = 0 }):lock("blah")))
-        assert.equal(1, two:unlock())
+        fails("unlocked", one:unlock())
+        fails("unlocked", one:expire(20))
+        is_taken(a, "blah")
+        gives(1, two:unlock())
     end)
 
     it("leaves an object that may lock again", function()
-        local lock = new(a, { exptime = 0.1 })
-        assert.equal(0, lock:lock("blah"))
+        local lock = locked(a, "blah", { exptime = 0.1 })
         wait_for("its end", function() return lock:lock("other") == 0 end)
         is_free("blah")
-        assert.equal(1, lock:unlock())
+        gives(1, lock:unlock())
     end)
 
     it("is moved by expire, to a time from now", function()
-        local one, two = new(a, { exptime = 60 }), new(b, { timeout = 20 })
-        assert.equal(0, one:lock("foo"))
-        assert.same({ n = 1, true }, given(one:expire(0.1)))
+        local one, two = locked(a, "foo", { exptime = 60 }), new(b, { timeout = 20 })
+        gives(true, one:expire(0.1))
         assert.is_true(two:lock("foo") > 0)
-        assert.same(NOT, given(one:expire()))
-        assert.equal(1, two:unlock())
-    end)
-
-    it("is moved by expire without a time to exptime from now, whatever it was before", function()
-        local one, two = new(a, { exptime = 0.2 }), new(b, { timeout = 20 })
-        assert.equal(0, one:lock("foo"))
-        local moved = one:expire(60) -- unless the machine stood still meanwhile
-        zklock.sleep(0.3)
-        if not moved then return end
-        assert.same(TIMEOUT, given(new(b, { timeout = 0 }):lock("foo")))
-        assert.is_true(one:expire())
-        assert.is_true(two:lock("foo") > 0)
+        fails("unlocked", one:expire())
+        gives(1, two:unlock())
     end)
 
     it("by a client that removes its node is told by unlock", function()
         local quick = rig.session(server.hosts, { timeout = 3 })
-        local lock = new(quick)
-        assert.equal(0, lock:lock("foo"))
-        server:foreign("delete %s", server:nodes(path_of("foo"))[1])
+        local lock = locked(quick, "foo")
+        rig.delete_node(server, path_of("foo"))
         wait_for("the loss", function() return quick:stats().losses == 1 end)
-        assert.same(NOT, given(lock:unlock()))
+        fails("unlocked", lock:unlock())
     end)
 
     it("comes when its object is collected #real", function()
         for _ = 1, 2 do
-            assert.equal(0, new(a):lock("foo"))
+            gives(0, new(a):lock("foo"))
             wait_for("its end", function()
                 collectgarbage()
                 return a:stats().claims == 0
@@ -340,11 +278,10 @@ describe("the end of a lock of resty_lock", function()
     end)
 
     it("does not come while a variable has its object #real", function()
-        local lock = new(a)
-        assert.equal(0, lock:lock("foo"))
+        local lock = locked(a, "foo")
         for _ = 1, 5 do collectgarbage() end
-        assert.same(TIMEOUT, given(new(b, { timeout = 0 }):lock("foo")))
-        assert.equal(1, lock:unlock())
+        is_taken(b, "foo")
+        gives(1, lock:unlock())
     end)
 
     it("leaves nothing of it, nor of a wait in vain #real", function()
@@ -372,7 +309,7 @@ end)
 
 -- lua-resty-lock 0.09 returns 0 for a free lock with each of these, and "timeout" for a taken lock.
 -- Both ran side by side in nginx 1.22 with lua-resty-core 0.1.25.
-describe("resty_lock takes, as resty.lock does, the options", function()
+describe("resty_lock takes, as resty.lock does, the options #resty_lock:new", function()
     for what, opts in pairs{
         ["false"] = false,
         ["timeout = -1"] = { timeout = -1 },
@@ -391,18 +328,17 @@ describe("resty_lock takes, as resty.lock does, the options", function()
             { timeout = 0.1, step = false, ratio = false, max_step = false },
     } do
         it(what .. (opts and opts.timeout and "" or " #slow"), function()
-            local lock, other = new(a, opts), new(b, opts)
-            assert.equal(0, lock:lock("foo"))
-            assert.same(TIMEOUT, given(other:lock("foo")))
-            assert.is_true(lock:expire(math.huge))
-            assert.is_true(lock:expire(false))
-            assert.equal(1, lock:unlock("foo"))
+            local lock = locked(a, "foo", opts)
+            fails("timeout", new(b, opts):lock("foo"))
+            gives(true, lock:expire(math.huge))
+            gives(true, lock:expire(false))
+            gives(1, lock:unlock("foo"))
         end)
     end
 end)
 
 
-describe("misuse of resty_lock", function()
+describe("misuse of resty_lock #failures", function()
     local blames = rig.blames
 
     it("is told, and blames the caller", function()
@@ -434,55 +370,44 @@ end)
 
 if not here.world() then return end
 
-describe("in virtual time resty_lock", function()
+describe("in virtual time resty_lock #resty_lock:lock", function()
     it("waits 5 s, and holds 30 s, unless told otherwise", function()
-        local one, two = new(a), new(b)
-        assert.equal(0, one:lock("foo"))
-        local took, ok, why = rig.timed(two.lock, two, "foo")
-        assert.is_nil(ok)
-        assert.equal("timeout", why)
-        assert.is_true(took >= 5 and took < 5.1, took)
+        local one, two = locked(a, "foo"), new(b)
+        fails("timeout", rig.takes(5, 5.1, two.lock, two, "foo"))
         local elapsed = new(b, { timeout = 60, exptime = 60 }):lock("foo")
         assert.is_true(elapsed > 24.5 and elapsed < 25.1, elapsed)
+        fails("unlocked", one:unlock())
     end)
 
     it("waits no longer than a lock is held", function()
-        local one, two = new(a), new(b, { timeout = 4, exptime = 1 })
-        assert.equal(0, one:lock("foo"))
-        local took = rig.timed(two.lock, two, "foo")
-        assert.is_true(took >= 1 and took < 1.1, took)
-        assert.equal(1, one:unlock())
+        local one, two = locked(a, "foo"), new(b, { timeout = 4, exptime = 1 })
+        fails("timeout", rig.takes(1, 1.1, two.lock, two, "foo"))
+        gives(1, one:unlock())
     end)
 
     it("holds without an end where exptime is 0, or the time of expire", function()
         for _, opts in ipairs{ { exptime = 0 }, { exptime = 1 } } do
-            local lock = new(a, opts)
-            assert.equal(0, lock:lock("foo"))
-            assert.is_true(lock:expire(0))
+            local lock = locked(a, "foo", opts)
+            gives(true, lock:expire(0))
             zklock.sleep(10000)
-            assert.same(TIMEOUT, given(new(b, { timeout = 1 }):lock("foo")))
-            assert.equal(1, lock:unlock())
+            fails("timeout", new(b, { timeout = 1 }):lock("foo"))
+            gives(1, lock:unlock())
             rig.at_rest(a)
         end
     end)
 
-    it("has its lock moved by expire as often as that is called", function()
-        for _ = 1, 2 do
-            local one = new(a, { timeout = 0, exptime = 0.1 })
-            local two = new(b, { timeout = 0, exptime = 0.1 })
-            assert.same(NOT, given(one:expire()))
-            assert.equal(0, one:lock("foo"))
-            zklock.sleep(0.06)
-            assert.is_true(one:expire())
-            zklock.sleep(0.06)
-            assert.same(TIMEOUT, given(two:lock("foo")))
-            assert.is_true(one:expire(0.2))
-            zklock.sleep(0.15)
-            assert.same(TIMEOUT, given(two:lock("foo")))
+    it("has its lock moved by expire as often as that is called, by default to exptime", function()
+        for _, time in ipairs{ false, 0.2 } do
+            local one = locked(a, "foo", { exptime = 0.1 })
+            for _ = 1, 3 do
+                zklock.sleep(0.06)
+                gives(true, one:expire(time))
+            end
+            zklock.sleep((time or 0.1) - 0.05)
+            is_taken(b, "foo")
             zklock.sleep(0.1)
-            assert.equal(0, two:lock("foo"))
-            assert.equal(1, two:unlock())
-            assert.same(NOT, given(two:expire(0.2)))
+            gives(1, locked(b, "foo"):unlock())
+            fails("unlocked", one:expire(time))
             rig.at_rest(b)
         end
     end)
@@ -494,7 +419,7 @@ describe("in virtual time resty_lock", function()
                 assert.equal("closed", (select(2, resty_lock:new(name))))
                 resty_lock.use(session)
                 zklock.sleep(1)
-                assert.equal(0, resty_lock:new(name):lock(hosts))
+                gives(0, resty_lock:new(name):lock(hosts))
                 assert.equal(1, session:stats().grants)
             end
         end

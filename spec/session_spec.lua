@@ -21,6 +21,7 @@ end
 describe("a session #zklock.connect", function()
     it("tells its state, id and timeout also when it is closed, without a server #server #clock" ..
        " #session:state #session:id #session:timeout" ..
+       " #session:state #session:id #session:timeout" ..
        " #session:state #session:id #session:timeout",
        function()
         local proxy = rig.proxy(server.hosts)

@@ -22,10 +22,10 @@ end
 local loop = require "spec.loops.loop" "copas"
 
 loop.start = "copas.addthread("
-describe("copas", function() promises(loop, it, before_each, after_each) end)
+describe("copas #zklock.driver", function() promises(loop, it, before_each, after_each) end)
 
 
-describe("in copas", function()
+describe("in copas #zklock.driver", function()
     after_each(rig.close_sessions)
 
     it("a descriptor that select() cannot take is refused: context", function()

@@ -7,10 +7,10 @@ local rig = require "spec.rig"
 local server = rig.shared()
 
 loop.start = "controller:wrap("
-describe("cqueues", function() promises(loop, it, before_each, after_each) end)
+describe("cqueues #zklock.driver", function() promises(loop, it, before_each, after_each) end)
 
 
-describe("in cqueues", function()
+describe("in cqueues #zklock.driver", function()
     local session, path, lock, holder
     before_each(function()
         session, path = rig.session(server.hosts), rig.path()

@@ -9,10 +9,10 @@ local zklock = require "zklock"
 local server = rig.shared()
 
 loop.start = "coroutine.wrap("
-describe("luv", function() promises(loop, it, before_each, after_each) end)
+describe("luv #zklock.driver", function() promises(loop, it, before_each, after_each) end)
 
 
-describe("in luv", function()
+describe("in luv #zklock.driver", function()
     local session, path, lock, holder
     before_each(function()
         session, path = rig.session(server.hosts), rig.path()

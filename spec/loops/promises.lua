@@ -32,9 +32,7 @@ return function(loop, it, before_each, after_each)
     after_each(rig.close_sessions)
 
     --- The lock, held by another session.
-    local function held_by_another()
-        return rig.hold(rig.session(server.hosts):mutex(path))
-    end
+    local function held_by_another() return rig.held_by_another(server, path) end
 
     local function wait_for_waits(count)
         loop:wait_for(count .. " waits", function()
@@ -42,11 +40,28 @@ return function(loop, it, before_each, after_each)
         end)
     end
 
-    local function wait_into(of, codes)
-        return function()
+    --- 50 coroutines wait for the lock until fn() ends that; all are told the code.
+    local function all_told(expected, of, fn)
+        local codes = {}
+        run(times(50, function()
             local code = rig.code_of(of)
             codes[#codes + 1] = code
-        end
+        end, function()
+            wait_for_waits(50)
+            fn(function() return #codes == 50 end)
+        end))
+        assert.equal(50, #codes)
+        for n = 1, 50 do assert.equal(expected, codes[n]) end
+    end
+
+    --- A lease of another lock that is lost; what its callback was told.
+    local function to_be_lost(fn)
+        local states, lost = {}, rig.hold(session:mutex(rig.path()))
+        lost:on_lost(function(_, state)
+            states[#states + 1] = state
+            if fn then fn() end
+        end)
+        return states, function() rig.delete_node(server, lost.path) end
     end
 
     --- Outside of the loop.
@@ -59,43 +74,31 @@ return function(loop, it, before_each, after_each)
         assert.equal(0, session:stats().watches)
     end
 
-    it("lets 1000 coroutines have the lock, once each, in order of arrival", function()
-        local counter, arrived, order, expected = 0, 0, {}, {}
-        rig.used(lock)
-        run(times(1000, function()
-            arrived = arrived + 1
-            local place = arrived
-            local lease = assert(lock:acquire(60))
+    it("lets 1000 coroutines have the lock, once each, in order of arrival, but those who " ..
+       "gave up or were interrupted", function()
+        local holder, order, expected, codes = held_by_another(), {}, {}, {}
+        local arrived, counter = 0, 0
+        local function hold(place)
             local seen = counter
-            if place % 200 == 0 then sleep(0.001) end
+            if place % 200 == 1 then sleep(0.001) end
             counter = seen + 1
             order[#order + 1] = place
-            lease:release()
-        end))
-        for n = 1, 1000 do expected[n] = n end
-        assert.equal(1000, counter)
-        assert.same(expected, order)
-        nothing_left()
-    end)
-
-    it("passes over those of 1000 who gave up or were interrupted, and nobody else", function()
-        local holder, order, expected, codes = held_by_another(), {}, {}, {}
-        local arrived = 0
-        local function wait()
+        end
+        run(times(1000, function()
             arrived = arrived + 1
             local place = arrived
             local late, tired = place % 10 == 0, place % 10 == 5
             local lease, _, code = lock:acquire{ timeout = late and 0.3 or 60,
                                                  owner = tired and "tired" or place }
-            if lease then
-                order[#order + 1] = place
-                lease:release()
-            else
+            if not lease then
                 codes[code] = (codes[code] or 0) + 1
+                return
             end
-        end
-        run(times(1000, wait, function()
+            hold(place)
+            lease:release()
+        end, function()
             loop:wait_for("the late ones", function() return codes.timeout == 100 end)
+            assert(rig.code_of(lock, 0) == "busy")
             assert(session:interrupt("tired") == 100)
             loop:wait_for("the tired ones", function() return codes.interrupted == 100 end)
             holder:release()
@@ -104,6 +107,7 @@ return function(loop, it, before_each, after_each)
             if place % 5 ~= 0 then expected[#expected + 1] = place end
         end
         assert.same(expected, order)
+        assert.equal(800, counter)
         assert.same({ timeout = 100, interrupted = 100 }, codes)
         nothing_left()
     end)
@@ -195,55 +199,10 @@ return function(loop, it, before_each, after_each)
         assert.equal(6, had)
     end)
 
-    it("keeps deadlines, and tries without waiting", function()
-        local holder = held_by_another()
-        local began, code, tried
-        run(function()
-            began = core.now()
-            code = rig.code_of(lock, 0.2)
-        end, function() tried = rig.code_of(lock, 0) end)
-        assert.equal("timeout", code)
-        assert.equal("busy", tried)
-        assert.is_true(core.now() - began >= 0.2)
-        assert.is_true(holder:release{ wait = 20 })
-        nothing_left()
-    end)
-
-    it("ends an owner's wait when that is interrupted, and no other", function()
-        local holder = held_by_another()
-        local code
-        run(function() code = rig.code_of(lock, { owner = "tired" }) end,
-            function() assert(lock:acquire(30)):release{ wait = 20 } end,
-            function()
-                wait_for_waits(2)
-                assert(session:interrupt("tired") == 1)
-                loop:wait_for("the answer", function() return code end)
-                holder:release()
-            end)
-        assert.equal("interrupted", code)
-        nothing_left()
-    end)
-
-    it("gives the lock up when fn returns or raises, and passes what it gives", function()
-        local trouble = {}
-        run(function()
-            local ok, problem = pcall(lock.with, lock, 5, function()
-                sleep(0.001)
-                error(trouble)
-            end)
-            assert(not ok and problem == trouble)
-            local had, a, b = lock:with(5, function(_, ...) sleep(0.001) return ... end, 1, 2)
-            assert(had == true and a == 1 and b == 2)
-        end)
-        nothing_left()
-    end)
-
     it("calls callbacks inside a wait; one of them that waits itself is told not to #slow",
        function()
-        local holder, positions, states, code = held_by_another(), {}, {}, nil
-        local lost = rig.hold(session:mutex(rig.path()))
-        lost:on_lost(function(_, state)
-            states[#states + 1] = state
+        local holder, positions, code = held_by_another(), {}, nil
+        local states, lose = to_be_lost(function()
             code = code or select(3, lock:acquire(1))
         end)
         run(function()
@@ -252,7 +211,7 @@ return function(loop, it, before_each, after_each)
             end }
         end, function()
             loop:wait_for("on_queued", function() return positions[1] end)
-            server:foreign("delete %s", server:nodes(lost.path)[1])
+            lose()
             loop:wait_for("on_lost", function() return states[1] end)
             loop:wait_for("the refusal", function() return code end)
             holder:release()
@@ -284,12 +243,11 @@ return function(loop, it, before_each, after_each)
         for _, block in ipairs{ zklock.sleep, function(seconds)
             zklock.run(function() zklock.sleep(seconds) end)
         end } do
-            local holder, had, states = held_by_another(), nil, {}
-            local lost = rig.hold(session:mutex(rig.path()))
-            lost:on_lost(function(_, state) states[#states + 1] = state end)
+            local holder, had = held_by_another(), nil
+            local states, lose = to_be_lost()
             run(function() had = assert(lock:acquire(20)) end, function()
                 wait_for_waits(1)
-                server:foreign("delete %s", server:nodes(lost.path)[1])
+                lose()
                 holder:release()
                 local deadline = core.now() + 10
                 while not states[1] and core.now() < deadline do block(0.01) end
@@ -302,31 +260,23 @@ return function(loop, it, before_each, after_each)
     end)
 
     it('tells all waiters when the session is closed: "closed"', function()
-        local holder, codes = held_by_another(), {}
-        run(times(50, wait_into(lock, codes), function()
-            wait_for_waits(50)
-            session:close()
-        end))
-        assert.equal(50, #codes)
-        for n = 1, 50 do assert.equal("closed", codes[n]) end
+        local holder = held_by_another()
+        all_told("closed", lock, function() session:close() end)
         assert.equal("held", holder:state())
         assert.equal(1, #server:nodes(path))
     end)
 
     it('tells all waiters when the session expires: "expired"; later calls go on #slow', function()
-        local fragile, codes = rig.fragile(server, { timeout = 3 }), {}
-        local short = fragile.session:mutex(path)
-        local holder = held_by_another()
-        run(times(50, wait_into(short, codes), function()
-            wait_for_waits(50)
+        local fragile = rig.fragile(server, { timeout = 3 })
+        local short, holder = fragile.session:mutex(path), held_by_another()
+        all_told("expired", short, function(all_are)
             fragile.cut()
             wait_for_waits(0)
             fragile.heal()
-            loop:wait_for("all answers", function() return #codes == 50 end)
+            loop:wait_for("all answers", all_are)
             holder:release()
             rig.used(short)
-        end))
-        for n = 1, 50 do assert.equal("expired", codes[n]) end
+        end)
         fragile.stop()
         nothing_left()
     end)

@@ -3,7 +3,7 @@ local program = require "spec.fault.program"
 local rig = require "spec.rig"
 
 
-describe("a session in a second thread", function()
+describe("a session in a second thread #context", function()
     it("refuses dispatch(), and waits: context; in its own it goes on", function()
         local system = program.system()
         local session = rig.session(rig.shared().hosts)

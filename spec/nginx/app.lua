@@ -1,6 +1,5 @@
 --- What the throwaway nginx of the specs serves: /NAME runs app.NAME. It runs in nginx.
 
-local core = require "zklock.core"
 local zklock = require "zklock"
 
 local app = {}
@@ -43,13 +42,22 @@ function app.open()
 end
 
 
-local function lock()
+--- The lock of the request's path.
+function app.lock()
     return app.open():mutex(arg("path"))
 end
 
 
 local function failed(_, message, code)
     return say(code, " ", message)
+end
+
+
+--- Answers with these values.
+function app.answer(...)
+    local words = { ... }
+    for i = 1, select("#", ...) do words[i] = tostring(words[i]) end
+    return say(table.concat(words, " "))
 end
 
 
@@ -68,16 +76,10 @@ function app.connect()
 end
 
 
-function app.close_on_signal()
-    return failed(zklock.close_on_signal("TERM"))
-end
-
-
---- What other clients know: the session's id, state and counters.
+--- What other clients know: the session's id and state; and its claims.
 function app.session()
-    local stats = app.open():stats()
-    return say(("%s %s waits=%d claims=%d grants=%d"):format(
-        session:id() or "none", session:state(), stats.waits, stats.claims, stats.grants))
+    local ours = app.open()
+    return app.answer(ours:id() or "none", ours:state(), "claims=" .. ours:stats().claims)
 end
 
 
@@ -89,19 +91,19 @@ end
 
 --- Holds the lock for `hold` seconds.
 function app.with()
-    local ok, token, code = lock():with(tonumber(arg("timeout")), function(lease)
+    local ok, message, code = app.lock():with(tonumber(arg("timeout")), function()
         ngx.sleep(tonumber(arg("hold", 0.001)))
-        return lease:token_string()
+        return true
     end)
-    if not ok then return failed(nil, token, code) end
+    if not ok then return failed(nil, message, code) end
     return say("held")
 end
 
 
---- The same, and tells when somebody else is inside.
+--- The same, and tells when another holder is inside.
 function app.alone()
     local inside = ngx.shared.inside
-    return say(select(2, assert(lock():with(function()
+    return say(select(2, assert(app.lock():with(function()
         local count = inside:incr("count", 1, 0)
         ngx.sleep(0.001)
         inside:incr("count", -1)
@@ -110,20 +112,9 @@ function app.alone()
 end
 
 
---- Holds the lock until it is lost, and says what with gives.
-function app.lose()
-    local ok, message, code, result = lock():with(function(lease)
-        news[#news + 1] = "inside"
-        while lease:state() ~= "lost" do ngx.sleep(0.01) end
-        return "sold"
-    end)
-    return say(tostring(ok), " ", tostring(code), " ", tostring(result), " ", message)
-end
-
-
---- Holds it until /drop, or until somebody asks for it; then it takes another one first.
+--- Holds it until /drop, or until another client asks for it; then it takes another lock first.
 function app.keep()
-    local lease, message, code = lock():acquire{ timeout = tonumber(arg("timeout")) }
+    local lease, message, code = app.lock():acquire{ timeout = tonumber(arg("timeout")) }
     if not lease then return failed(nil, message, code) end
     kept[arg("path")] = lease
     lease:on_lost(function(_, state)
@@ -155,24 +146,6 @@ function app.news()
 end
 
 
--- --- a configuration that the worker has at hand --------------------------------------------
-
-local config, changes = "unknown", 0
-
-function app.watch()
-    assert(app.open():watch(arg("path"), function(data)
-        ngx.sleep(0.001) -- callbacks may wait
-        config, changes = data or "none", changes + 1
-    end))
-    return say("watched")
-end
-
-
-function app.config()
-    return say(config, " ", changes)
-end
-
-
 function app.collect()
     collectgarbage()
     collectgarbage()
@@ -191,6 +164,20 @@ function app.go()
 end
 
 
+--- A request that is open until /let_go, also that of another worker.
+function app.stay()
+    news[#news + 1] = "stays"
+    while not ngx.shared.gone:get(arg("path")) do ngx.sleep(0.01) end
+    return say("stayed")
+end
+
+
+function app.let_go()
+    ngx.shared.gone:set(arg("path"), true)
+    return say("go")
+end
+
+
 -- --- members ------------------------------------------------------------------------------
 
 local members = {} -- by name: each, or why there is none
@@ -198,7 +185,6 @@ local members = {} -- by name: each, or why there is none
 --- Joins, in a timer.
 function app.join()
     local ours, path, name = app.open(), arg("path"), arg("name")
-    members[name] = "joining"
     ngx.timer.at(0, function()
         local member, _, code = ours:join(path, { name = name, timeout = 60 })
         members[name] = member or code
@@ -223,20 +209,6 @@ function app.leave_when_told()
 end
 
 
---- A request that is open until /let_go, also that of another worker.
-function app.stay()
-    news[#news + 1] = "stays"
-    while not ngx.shared.gone:get(arg("path")) do ngx.sleep(0.01) end
-    return say("stayed")
-end
-
-
-function app.let_go()
-    ngx.shared.gone:set(arg("path"), true)
-    return say("go")
-end
-
-
 -- --- combining ----------------------------------------------------------------------------
 
 local combined = {} -- submit(), by path
@@ -247,34 +219,21 @@ local function carry_out(_, items)
     batches[#batches + 1] = #items
     local results = {}
     for i, item in ipairs(items) do
-        ngx.sleep(item.hold)
         while item.waits and not gone[item.waits] do ngx.sleep(0.01) end
-        if item.fails then error("it fails", 0) end
         results[i] = "done " .. item.number
     end
     return results
 end
 
 
--- One that has light threads of its own, which submit.
-local function spawn_inside(_, items)
-    local thread = ngx.thread.spawn(function() return select(3, items[1].submit(1)) end)
-    local _, code = ngx.thread.wait(thread)
-    return { code }
-end
-
-
---- Submits the `number` of the request, whose part of a batch takes `hold` seconds; with `waits` it
--- goes on until /go.
+--- Submits the `number` of the request; with `waits` its part of a batch goes on until /go.
 function app.combine()
     local path = arg("path")
-    combined[path] = combined[path] or lock():combine(carry_out)
+    combined[path] = combined[path] or app.lock():combine(carry_out)
     submitters[path] = (submitters[path] or 0) + 1
-    local ok, result, message, code = pcall(combined[path], {
-        number = arg("number", "0"), hold = tonumber(arg("hold", 0)), fails = arg("fails"),
-        waits = arg("waits") and path,
+    local result, message, code = combined[path]({
+        number = arg("number", "0"), waits = arg("waits") and path,
     }, tonumber(arg("timeout")))
-    if not ok then return say("raised ", result) end
     if not result then return failed(nil, message, code) end
     return say(result)
 end
@@ -298,12 +257,6 @@ function app.has_ended()
 end
 
 
-function app.combine_inside()
-    local submit = lock():combine(spawn_inside)
-    return say((submit{ submit = submit }))
-end
-
-
 function app.batches()
     return say(table.concat(batches, " "))
 end
@@ -312,7 +265,7 @@ end
 -- --- ends that run nothing more -----------------------------------------------------
 
 function app.exit_inside()
-    lock():with(function() return say("exit") end)
+    app.lock():with(function() return say("exit") end)
 end
 
 
@@ -357,77 +310,9 @@ function app.release_all()
 end
 
 
--- --- owners -------------------------------------------------------------------------------
-
---- One light thread enters twice, another one of the same request waits.
-function app.reenter()
-    local ours = lock()
-    local first, second = assert(ours:acquire(20)), assert(ours:acquire(0))
-    local thread = ngx.thread.spawn(function() return select(3, ours:acquire(0)) end)
-    local _, code = ngx.thread.wait(thread)
-    local same = first:token_string() == second:token_string()
-    second:release()
-    first:release()
-    return say(tostring(same), " ", code)
-end
-
-
---- The request's light thread holds the lock, and waits for a coroutine that wants it.
-function app.inside()
-    local ours = lock()
-    local lease = assert(ours:acquire(20))
-    local code = coroutine.wrap(function()
-        return coroutine.wrap(function() return select(3, ours:acquire(20)) end)()
-    end)()
-    lease:release()
-    return say(code)
-end
-
-
---- A light thread holds the lock, and waits for a coroutine. Of another light thread a coroutine
--- wants the lock meanwhile.
-function app.beside()
-    local ours, due, result = lock(), false, nil
-    local holder = ngx.thread.spawn(function()
-        local lease = assert(ours:acquire(20))
-        coroutine.wrap(function() while not due do ngx.sleep(0.001) end end)()
-        lease:release()
-    end)
-    while ours:acquire(0) do ngx.sleep(0.001) end
-    local waiter = ngx.thread.spawn(function()
-        coroutine.wrap(function() result = { ours:acquire(20) } end)()
-    end)
-    while not result and session:stats().waits == 0 do ngx.sleep(0.001) end
-    due = true
-    ngx.thread.wait(holder)
-    ngx.thread.wait(waiter)
-    return say(result[1] and result[1]:state() or result[3])
-end
-
-
---- A light thread waits until another one of its request interrupts it, then has what that one
---- gives up.
-function app.interrupted()
-    local ours = app.open():mutex(arg("path"))
-    local lease = assert(ours:acquire(20))
-    local waiter = ngx.thread.spawn(function() return select(3, ours:acquire(20)) end)
-    local count = session:interrupt(waiter)
-    local _, code = ngx.thread.wait(waiter)
-    lease:release()
-    local holder = ngx.thread.spawn(function()
-        local held = assert(ours:acquire(20))
-        while held:state() == "held" do ngx.sleep(0.001) end
-        return held:state()
-    end)
-    while session:release_all(holder) == 0 do ngx.sleep(0.001) end
-    local _, state = ngx.thread.wait(holder)
-    return say(count, " ", code, " ", state)
-end
-
-
 -- --- phases ----------------------------------------------------------------------------------
 
---- Notes what a wait says in this phase.
+--- Notes the refusal of a wait in this phase.
 function app.try_here(phase)
     local _, message, code
     if session then _, message, code = session:mutex("/spec/phase"):acquire(0)
@@ -443,7 +328,7 @@ end
 
 --- For a later phase to release.
 function app.hand_over()
-    ngx.ctx.lease = assert(lock():acquire(20))
+    ngx.ctx.lease = assert(app.lock():acquire(20))
     ngx.say("acquired")
 end
 
@@ -451,26 +336,6 @@ end
 function app.release_here()
     if ngx.ctx.lease then assert(ngx.ctx.lease:release()) end
     ngx.ctx.lease = nil
-end
-
-
--- Runs fn in a timer and gives what it gives.
-local function in_timer(fn, ...)
-    local semaphore, result = require("ngx.semaphore").new(), nil
-    assert(ngx.timer.at(0, function(_, ...)
-        result = { fn(...) }
-        semaphore:post()
-    end, ...))
-    semaphore:wait(10)
-    return unpack(result)
-end
-
-
-function app.timer()
-    local ours = lock()
-    return say(tostring(in_timer(function()
-        return ours:with(5, function() ngx.sleep(0.01) end)
-    end)))
 end
 
 
@@ -483,62 +348,12 @@ end
 
 --- A timer that waits for the lock, as who wants to be leader does.
 function app.timer_waits()
-    local ours = lock()
+    local ours = app.lock()
     ngx.timer.at(0, function()
         local _, _, code = ours:acquire()
         ngx.log(ngx.NOTICE, "the timer's wait ended with ", code)
     end)
     return say("waits")
-end
-
-
---- In a function that cannot yield.
-function app.sort()
-    local ours, result = lock(), nil
-    table.sort({ 1, 2 }, function()
-        result = { ours:acquire(1) }
-        return false
-    end)
-    return failed(unpack(result, 1, 3))
-end
-
-
---- In a metamethod, which can yield.
-function app.metamethod()
-    local ours = lock()
-    local leases = setmetatable({}, { __index = function() return ours:acquire(1) end })
-    return say(leases.first:state())
-end
-
-
---- In a finalizer, which cannot.
-function app.finalizer()
-    local ours, result = lock(), nil
-    local proxy = newproxy(true) -- luacheck: ignore 113
-    getmetatable(proxy).__gc = function() result = { ours:acquire(1) } end
-    proxy = nil -- luacheck: ignore 311
-    while not result do collectgarbage() end
-    return failed(unpack(result, 1, 3))
-end
-
-
---- zklock.sleep and zklock.run.
-function app.others()
-    local short, turns, asleep = nil, 0, true
-    ngx.thread.spawn(function() -- so that nginx looks at its clock often
-        while asleep do
-            turns = turns + 1
-            ngx.sleep(0.001)
-        end
-    end)
-    for _ = 1, 10 do
-        local due = core.now() + 0.01
-        short = not zklock.sleep(0.01) or short or core.now() < due
-    end
-    asleep = false
-    local _, _, code = zklock.run(function() return true end)
-    local slept = short and "short" or turns < 10 and "alone" or "well"
-    return say(("slept %s, %s"):format(slept, code))
 end
 
 

@@ -5,7 +5,7 @@ local rig = require "spec.rig"
 
 local server, host, path
 
-describe("a callback in nginx #nginx", function()
+describe("a callback in nginx #nginx #callbacks", function()
     setup(function() server = rig.shared() end)
     before_each(function() path = rig.path() end)
     after_each(function()

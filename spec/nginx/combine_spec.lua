@@ -8,20 +8,15 @@ local rig = require "spec.rig"
 local server, host, path
 
 
-local function contenders(count)
-    rig.wait_for(count .. " contenders", function() return #server:nodes(path) == count end)
-end
+local function contenders(count) server:wait_for_nodes(path, count) end
 
 
-describe("combine in nginx #nginx", function()
+describe("combine in nginx #nginx #lock:combine", function()
     setup(function() server = rig.shared() end)
-    before_each(function() path = rig.path() end)
+    before_each(function() host, path = nil, rig.path() end)
     after_each(function()
         rig.close_sessions()
-        local troubles = host and host:troubles() or {}
-        nginx.stop_all()
-        host = nil
-        assert.same({}, troubles)
+        nginx.stop_all(host)
     end)
 
     local function start(options)
@@ -29,9 +24,7 @@ describe("combine in nginx #nginx", function()
         host:get("/session") -- opens it
     end
 
-    local function held_elsewhere()
-        return rig.hold(rig.session(server.hosts):mutex(path))
-    end
+    local function held_elsewhere() return rig.held_by_another(server, path) end
 
     -- How many items each batch had.
     local function batches()
@@ -49,24 +42,34 @@ describe("combine in nginx #nginx", function()
         end)
     end
 
-    local function words(count, more)
+    local function request(number, more)
+        return ("/combine?number=%s&path=%s%s"):format(number, path, more or "")
+    end
+
+    -- Begins so many requests, with the numbers 1, 2, …
+    local function begin(count)
         local requests = {}
-        for n = 1, count do
-            requests[n] = ("/combine?number=%d&path=%s%s"):format(n, path, more or "")
+        for n = 1, count do requests[n] = request(n) end
+        return host:begin(unpack(requests))
+    end
+
+    -- All of them are answered, each with its own number.
+    local function all_done(begun, count)
+        local answers = nginx.finish(begun)
+        assert.equal(count, #answers)
+        for _, answer in ipairs(answers) do
+            assert.equal("done " .. answer.path:match("number=(%d+)"), answer.body)
         end
-        return (table.unpack or unpack)(requests)
     end
 
     it("carries out what many requests want in one hold, and answers each its own", function()
         start()
         local lease = held_elsewhere()
-        local begun = host:begin(words(60))
+        local begun = begin(60)
         requests_wait(60)
         contenders(2) -- of which one is the worker's
         lease:release()
-        for _, answer in ipairs(nginx.finish(begun)) do
-            assert.equal("done " .. answer.path:match("number=(%d+)"), answer.body)
-        end
+        all_done(begun, 60)
         assert.same({ 60 }, batches())
         contenders(0)
     end)
@@ -75,8 +78,7 @@ describe("combine in nginx #nginx", function()
     local function leaving(number, more)
         local file = os.tmpname()
         os.remove(file)
-        local begun = host:begin(("-f %s /combine?number=%s&path=%s%s"):format(file, number, path,
-                                                                              more or ""))
+        local begun = host:begin(("-f %s %s"):format(file, request(number, more)))
         return function()
             files.write(file, "")
             nginx.finish(begun)
@@ -93,7 +95,7 @@ describe("combine in nginx #nginx", function()
         local lease = held_elsewhere()
         local taken_goes = leaving("first", "&waits=1")
         requests_wait(1)
-        local others = host:begin(words(10))
+        local others = begin(10)
         requests_wait(11)
         lease:release()
         rig.wait_for("the batch", function() return #batches() == 1 end)
@@ -102,77 +104,52 @@ describe("combine in nginx #nginx", function()
         late_goes()
         taken_goes()
         host:get("/go?path=" .. path)
-        local answers = nginx.finish(others)
-        assert.equal(10, #answers)
-        for _, answer in ipairs(answers) do assert.equal("done", answer.body:match("^%w+")) end
-        assert.equal("done 0", host:get("/combine?path=" .. path).body)
+        all_done(others, 10)
+        assert.equal("done 0", host:get(request(0)).body)
         assert.same({ 11, 1 }, batches()) -- without the one that went before it was taken
         contenders(0)
     end)
 
-    it("tells each by its deadline, before it is taken and after #clock", function()
-        start()
-        local lease = held_elsewhere()
-        local answer = host:get("/combine?timeout=0.3&path=" .. path)
-        assert.equal("timeout", answer.body:match("^%w+"))
-        contenders(1)
-        lease:release()
-        answer = host:get("/combine?timeout=1.5&hold=6&path=" .. path)
-        assert.equal("unknown", answer.body:match("^%w+"))
-        assert.is_true(answer.seconds < 5.5, answer.seconds)
-        assert.equal("done 0", host:get("/combine?path=" .. path).body)
-    end)
-
-    it("raises an error of the function in each request of the batch", function()
-        start()
-        local lease = held_elsewhere()
-        local begun = host:begin("5 /combine?fails=1&path=" .. path)
-        requests_wait(5)
-        lease:release()
-        assert.same({ ["raised it fails"] = 5 }, nginx.bodies(nginx.finish(begun)))
-        assert.equal("done 0", host:get("/combine?path=" .. path).body)
-    end)
-
     it("refuses a submit of the function's own light threads", function()
-        start()
-        assert.equal("would_deadlock", host:get("/combine_inside?path=" .. path).body)
+        host = nginx.start{ server = nginx.code [[
+            local submit
+            submit = lock:combine(function()
+                local thread = ngx.thread.spawn(function() return select(3, submit(1)) end)
+                local _, code = ngx.thread.wait(thread)
+                return { code }
+            end)
+            return (submit(1))
+        ]] }
+        assert.equal("would_deadlock", host:get("/code?path=" .. path).body)
     end)
 
     it("carries out each alone while no timer is to be had", function()
         start{ http = "lua_max_pending_timers 1;" ..
             "init_worker_by_lua_block { ngx.timer.at(86400, function() end) }" }
         local lease = held_elsewhere()
-        local begun = host:begin(words(10))
+        local begun = begin(10)
         requests_wait(10)
         lease:release()
-        for _, answer in ipairs(nginx.finish(begun)) do
-            assert.equal("done " .. answer.path:match("number=(%d+)"), answer.body)
-        end
-        for _, size in ipairs(batches()) do assert.equal(1, size) end
-        assert.equal(10, #batches())
+        all_done(begun, 10)
+        assert.same({ 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 }, batches())
     end)
 
     it("goes on when nginx did not run its timer, with those that wait #slow", function()
-        local narrow = nginx.start{ http = "lua_max_running_timers 2;" }
-        narrow:get("/session")
-        narrow:get("/long_timer?seconds=3")
-        local begun = narrow:begin("10 /combine?path=" .. path)
-        rig.wait_for("10 requests", function()
-            return narrow:get("/submitters?path=" .. path).body == "10"
-        end)
+        start{ http = "lua_max_running_timers 2;",
+               expected = "lua_max_running_timers are not enough" }
+        host:get("/long_timer?seconds=3")
+        local begun = begin(10)
+        requests_wait(10)
         rig.wait_for("a later one", function()
-            return narrow:get("/combine?timeout=0.5&path=" .. path).body == "done 0"
+            return host:get(request(0, "&timeout=0.5")).body == "done 0"
         end)
-        assert.same({ ["done 0"] = 10 }, nginx.bodies(nginx.finish(begun)))
-        for _, line in ipairs(narrow:troubles()) do
-            assert.truthy(line:find("lua_max_running_timers are not enough", 1, true), line)
-        end
+        all_done(begun, 10)
     end)
 
     it("answers every request when the worker is to go", function()
         start()
         local lease = held_elsewhere()
-        local begun = host:begin(words(40))
+        local begun = begin(40)
         requests_wait(40)
         local old = host:workers()[1]
         lease:release()

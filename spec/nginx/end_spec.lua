@@ -15,7 +15,7 @@ local function is_free()
 end
 
 
-describe("an end in nginx #nginx", function()
+describe("an end in nginx #nginx #session:close", function()
     local RELEASE = 'log_by_lua_block { require("spec.nginx.app").release_all() }'
 
     setup(function() server = rig.shared() end)
@@ -31,20 +31,37 @@ describe("an end in nginx #nginx", function()
 
     local function start(options) host = nginx.start(options) end
 
+    local function get(request, more)
+        return host:get(("/%s?path=%s%s"):format(request, path, more or "")).body
+    end
+
+    -- Tells the master; its workers go.
+    local function leaves(signal)
+        local old = host:workers()
+        host:signal(signal)
+        for _, pid in ipairs(old) do assert(nginx.gone(pid), "it stays") end
+    end
+
     describe("of a light thread that waits", function()
         local ways = {
             ["its client goes #slow"] = "-a 4 /with?path=",
             ["another one exits"] = "/sibling_exits?path=",
             ["another one kills it"] = "/killed?path=",
         }
+        -- A request that waits behind the lease, and ends so.
+        local function ends(request)
+            local lease = rig.hold(lock)
+            local begun = host:begin(request .. path)
+            contenders(2)
+            get "go"
+            nginx.finish(begun)
+            return lease
+        end
+
         for name, request in pairs(ways) do
             it("gives up what is granted to it at once: " .. name, function()
                 start{ location = "lua_check_client_abort on;" }
-                local lease = rig.hold(lock)
-                local begun = host:begin(request .. path)
-                contenders(2)
-                host:get("/go?path=" .. path)
-                nginx.finish(begun)
+                local lease = ends(request)
                 rig.wait_for("the end of both", function() return host:ended(path) == 2 end)
                 contenders(2) -- it still stands in line
                 lease:release()
@@ -54,11 +71,7 @@ describe("an end in nginx #nginx", function()
 
             it("leaves the line with release_all in log_by_lua: " .. name, function()
                 start{ location = "lua_check_client_abort on;" .. RELEASE }
-                rig.hold(lock)
-                local begun = host:begin(request .. path)
-                contenders(2)
-                host:get("/go?path=" .. path)
-                nginx.finish(begun)
+                ends(request)
                 contenders(1)
             end)
         end
@@ -68,11 +81,11 @@ describe("an end in nginx #nginx", function()
             local lease = rig.hold(lock)
             local begun = host:begin("/killed?stay=8&path=" .. path)
             contenders(2)
-            host:get("/go?path=" .. path)
+            get "go"
             local asked = 1 -- so far
             rig.wait_for("the end of the light thread", function()
                 asked = asked + 1
-                return host:get("/is_killed?path=" .. path).body == "yes"
+                return get "is_killed" == "yes"
             end)
             lease:release()
             is_free()
@@ -96,31 +109,30 @@ describe("an end in nginx #nginx", function()
     describe("by ngx.exit inside `with`", function()
         it("is a release with release_all in log_by_lua", function()
             start{ location = RELEASE }
-            assert.equal("exit", host:get("/exit_inside?path=" .. path).body)
+            assert.equal("exit", get "exit_inside")
             is_free()
         end)
 
         it("without that, when the lease is collected", function()
             start()
-            assert.equal("exit", host:get("/exit_inside?path=" .. path).body)
-            host:get("/collect")
+            assert.equal("exit", get "exit_inside")
+            get "collect"
             is_free()
         end)
     end)
 
     describe("of a worker", function()
         it("is nginx's matter: close_on_signal says so", function()
-            start()
-            assert.is_truthy(host:get("/close_on_signal").body:find("^unsupported "))
+            start{ server = nginx.code 'return select(3, zklock.close_on_signal("TERM"))' }
+            assert.equal("unsupported", get "code")
         end)
 
-        -- Many requests for the lock, of which none has it yet, until let go; then every
-        -- one holds it for a millisecond.
-        local function load(session_timeout)
+        -- Many requests for the lock, none of which has it until the lease ends; then each holds
+        -- it for a millisecond.
+        local function load(count, more)
             local lease = rig.hold(lock)
-            local begun = host:begin(("40 /with?session_timeout=%d&path=%s"):format(
-                session_timeout, path))
-            contenders(41)
+            local begun = host:begin(("%d /with?path=%s%s"):format(count, path, more))
+            contenders(count + 1)
             return lease, begun
         end
 
@@ -128,24 +140,20 @@ describe("an end in nginx #nginx", function()
             start{ workers = 2, http = 'init_by_lua_block { require "zklock" }' }
             nginx.finish(host:begin("20 /with?path=" .. path))
             for _ = 1, 3 do
-                local old = host:workers()
-                host:signal("HUP")
-                for _, pid in ipairs(old) do assert(nginx.gone(pid), "it stays") end
-                assert.equal("held", host:get("/with?path=" .. path).body)
+                leaves "HUP"
+                assert.equal("held", get "with")
             end
         end)
 
-        -- Those who have not got it half a second later are told so: on a busy machine some are.
+        -- On a busy machine some have not got it half a second later, and are told so.
         it("by reload under load: it leaves soon, and every request is answered", function()
             start{ workers = 2 }
             for _ = 1, 3 do
-                local lease, begun = load(30)
-                local old = host:workers()
+                local lease, begun = load(40, "&session_timeout=30")
                 lease:release()
-                host:signal("HUP")
-                for _, pid in ipairs(old) do assert(nginx.gone(pid), "it stays") end
-                local answers, counts = nginx.finish(begun), { held = 0, interrupted = 0 }
-                for _, each in ipairs(answers) do
+                leaves "HUP"
+                local counts = { held = 0, interrupted = 0 }
+                for _, each in ipairs(nginx.finish(begun)) do
                     local word = each.body:match("^%w+")
                     counts[word] = counts[word] + 1
                 end
@@ -159,14 +167,12 @@ describe("an end in nginx #nginx", function()
             rig.hold(lock)
             local begun = host:begin("10 /with?path=" .. path)
             contenders(11)
-            host:get("/timer_waits?path=" .. path)
+            get "timer_waits"
             contenders(12)
-            local old = host:workers()[1]
-            host:signal("HUP")
+            leaves "HUP"
             for _, answer in ipairs(nginx.finish(begun)) do
                 assert.equal("interrupted", answer.body:match("^%w+"))
             end
-            assert(nginx.gone(old), "it stays")
             assert.truthy(host:log():find("the timer's wait ended with interrupted", 1, true))
             contenders(1)
         end)
@@ -175,38 +181,44 @@ describe("an end in nginx #nginx", function()
             start{ main = "worker_shutdown_timeout 1s;" }
             local begun = host:begin("/with?session_timeout=60&hold=600&path=" .. path)
             contenders(1)
-            local old = host:workers()[1]
-            host:signal("HUP")
-            assert(nginx.gone(old), "it stays")
+            leaves "HUP"
             is_free()
             nginx.finish(begun)
         end)
 
-        it("by quit: nothing is left", function()
+        it("by quit: nothing is left, before the session could expire", function()
             start()
-            host:get("/keep?session_timeout=60&path=" .. path)
+            get("keep", "&session_timeout=60")
             contenders(1)
-            local worker = host:workers()[1]
-            host:signal("QUIT")
-            assert(nginx.gone(worker), "it stays")
-            rig.wait_for("the node to go, before the session could expire", function()
-                return #server:nodes(path) == 0
-            end)
+            leaves "QUIT"
+            contenders(0)
         end)
 
-        it("by a crash under load: others go on within the session timeout #slow", function()
-            start()
-            local lease, begun = load(3)
+        -- A worker is killed under load: another one has the lock, after how many seconds.
+        local function crash(count, more)
+            start{ expected = "exited on signal 9" }
+            local lease, begun = load(count, more)
             local worker = host:workers()[1]
             lease:release()
             host:signal("KILL", worker)
             nginx.finish(begun)
-            local answer = host:get("/with?path=" .. path)
+            local answer = host:get("/with?path=" .. path .. more)
             assert.equal("held", answer.body)
             assert.not_equal(worker, host:workers()[1])
+            return answer.seconds
+        end
+
+        it("by a crash under load: others go on within the session timeout #slow", function()
+            crash(40, "&session_timeout=3")
             contenders(0)
-            assert.equal(1, #host:troubles()) -- that it crashed
-            host = nil
+        end)
+
+        it("by a crash with recover: others go on at once", function()
+            local folder = rig.shell("mktemp -d /dev/shm/zklock-XXXXXX"):match("%S+")
+            local seconds = crash(200, "&session_timeout=40&recover=" .. folder)
+            assert.is_true(seconds < 20, seconds)
+            if os.getenv("ZKLOCK_FIGURES") then print(("%.3f s"):format(seconds)) end
+            rig.shell("rm -rf %s", folder)
         end)
     end)
 end)

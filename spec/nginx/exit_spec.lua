@@ -9,7 +9,76 @@ local server, host, path
 local DICTS = "lua_shared_dict gone 100k; lua_shared_dict turns 100k;"
 local PROMISE = 1 -- seconds, after the drain
 
-describe("a worker that is told to exit #nginx", function()
+local WHILE_HELD = "while lease:held() do zklock.sleep(60) end "
+
+-- Loops of timers, by name.
+local loops = {
+    -- docs/reference/election.md, but for the result of sleep.
+    leader = [[
+        session:election(path):lead(function(lease)
+            local state
+            repeat
+                if lease:held() then ngx.sleep(0) end
+                zklock.sleep(60)
+                state = lease:state()
+            until state == "lost" or state == "released"
+        end)]],
+    -- It would lead again at once.
+    quick = [[
+        session:election(path):lead(function(lease)
+            while lease:held() do ngx.sleep(0.001) end
+        end)]],
+    held = "local lease = assert(session:mutex(path):acquire()) " .. WHILE_HELD,
+    -- It asks neither the lease nor zklock.sleep.
+    on_lost = [[
+        local lost = false
+        local lease = assert(session:mutex(path):acquire())
+        lease:on_lost(function() lost = true end)
+        while not lost do ngx.sleep(0.02) end]],
+    with = [[
+        return select(3, session:mutex(path):with(function() zklock.sleep(60) end))]],
+    waits = [[
+        local lease = assert(session:mutex(path):acquire{ owner = "a" })
+        session:mutex(path):acquire{ owner = "b" } ]] .. WHILE_HELD,
+    combine = [[
+        local submit = session:mutex(path):combine(function(lease) ]] .. WHILE_HELD .. [[
+            return { true }
+        end)
+        submit("item")]],
+    condition = [[
+        local lock = session:mutex(path)
+        lock:condition("never"):wait(assert(lock:acquire()))]],
+    once = [[
+        package.loaded.join = require "docs.members.join" -- as the page's programs name it
+        require "docs.members.once"(session, path, "here", 60, function() end)]],
+    -- The name is taken, and stays so.
+    joins = [[
+        assert(session:join(path, { name = "here" }))
+        require "docs.members.join"(session, path, "here")]],
+    -- It ignores all but the session's state.
+    deaf = [[
+        assert(session:mutex(path):acquire())
+        repeat zklock.sleep(60) until session:state() == "closed"]],
+    watch = [[
+        session:members(path, function() end)
+        session:watch(path, function() end)
+        session:election(path):on_change(function() end)
+        assert(session:join(path, { name = "here" }))
+        while zklock.sleep(60) do end]],
+}
+
+-- Nothing ends it. It counts its turns.
+local ENDLESS = [[
+    session:mutex(path):acquire()
+    while true do
+        zklock.sleep(0.1)
+        session:mutex(path):with(0.1, function() end)
+        zklock.connect("127.0.0.1:1", { connect_timeout = 0.1 })
+        ngx.shared.turns:incr(path, 1, 0)
+    end]]
+
+
+describe("a worker that is told to exit #nginx #session:close", function()
     setup(function() server = rig.shared() end)
     before_each(function()
         path = rig.path()
@@ -20,11 +89,31 @@ describe("a worker that is told to exit #nginx", function()
         nginx.stop_all(host)
     end)
 
-    local function start(query, main, http)
+    -- A location /NAME runs the code in a timer, in that of the worker's end if `late` is set.
+    local function location(name, code, late)
+        return ([[location = /%s { content_by_lua_block {
+            local app, zklock = require "spec.nginx.exit_app", require "zklock"
+            app.start(function(session, path) %s end, %s)
+        } }]]):format(name, code, late and 3600 or 0)
+    end
+
+    -- Starts a server of that code and of the loops; with a query it has a session.
+    local function start(options)
+        options = options or {}
+        local locations = location("code", options.code or "", options.late)
+        for name, code in pairs(loops) do locations = locations .. location(name, code) end
         host = nginx.start{
-            app = "spec.nginx.exit_app", http = DICTS .. (http or ""), main = main,
+            app = "spec.nginx.exit_app", http = DICTS .. (options.http or ""), server = locations,
+            expected = options.expected,
         }
-        assert.equal("open", host:get("/open?" .. (query or "drain=0.1")).body)
+        local query = options.query or "drain=0.1"
+        if query ~= "" then assert.equal("open", host:get("/open?" .. query).body) end
+    end
+
+    -- Begins the loop of a timer, which then has a node of the lock.
+    local function begin(loop, of)
+        host:get(("/%s?path=%s"):format(loop, of or path))
+        server:wait_for_nodes(of or path, 1)
     end
 
     local function nodes(count) server:wait_for_nodes(path, count) end
@@ -40,58 +129,46 @@ describe("a worker that is told to exit #nginx", function()
         return old
     end
 
-    local function goes(old)
-        assert(nginx.gone(old), "it stays")
+    local function goes(old, seconds)
+        assert(nginx.gone(old, seconds), "it stays")
     end
 
     -- How many nodes of the lock, or of a member, are there once the loop has begun.
-    local begun = { locked = 0, waits = 2, joins = 1, condition = 0 }
+    local begun = { waits = 2, condition = 0 }
 
-    for _, name in ipairs{ "leader", "quick", "held", "on_lost", "named", "with", "locked", "waits",
-                           "combine", "condition", "once", "joins", "deaf", "watch" } do
+    for name in pairs(loops) do
         it("ends the loop of a timer: " .. name, function()
             start()
-            host:get(("/start?loop=%s&path=%s"):format(name, path))
-            if name == "locked" then server:wait_for_nodes(path .. "-key", 1)
-            elseif name == "condition" then rig.wait_for("its wait", function()
-                return #server:nodes(path .. "-never") > 0 or #server:nodes(path) == 0
-            end)
-            else nodes(begun[name] or 1) end
+            host:get(("/%s?path=%s"):format(name, path))
+            if name == "condition" then server:wait_for_nodes(path .. "-condition-never", 1) end
+            nodes(begun[name] or 1)
             goes(told())
-            says("the loop has ended")
+            says("it ended: " .. (name == "with" and "lost" or ""))
             nodes(0)
-            if name == "with" then says("with ended with lost") end
         end)
     end
 
     for _, signal in ipairs{ "HUP", "QUIT" } do
         it("exits within its drain and a second: " .. signal .. " #clock", function()
-            start("drain=0.5")
-            host:get("/start?loop=leader&path=" .. path)
-            nodes(1)
-            local old = told(signal)
-            assert(nginx.gone(old, 0.5 + PROMISE), "it stays")
+            start{ query = "drain=0.5" }
+            begin "leader"
+            goes(told(signal), 0.5 + PROMISE)
         end)
     end
 
     it("lets the work of timers end first, as long as its drain lasts", function()
-        start("drain=60")
-        host:get("/work?path=" .. path)
-        nodes(1)
+        start{ query = "drain=60", code = [[
+            local lease = assert(session:mutex(path):acquire())
+            app.wait_for_go(path)
+            return lease:state() .. " " .. tostring(lease:release())
+        ]] }
+        begin "code"
         local old = told()
         rig.wait_for("a new worker", function() return host:workers()[2] end)
         nodes(1)
         host:get("/let_go?path=" .. path)
         goes(old)
-        says("the work ended: held true")
-    end)
-
-    it("without a drain ends the loop of a timer at once", function()
-        start("drain=0")
-        host:get("/start?loop=held&path=" .. path)
-        nodes(1)
-        goes(told())
-        nodes(0)
+        says("it ended: held true")
     end)
 
     it("ends the loop of a timer that requests outlive, and leaves them their locks", function()
@@ -99,8 +176,7 @@ describe("a worker that is told to exit #nginx", function()
         local request = path .. "-request"
         local open = host:begin("/hold?path=" .. request, "/sleep?path=" .. request)
         server:wait_for_nodes(request, 1)
-        host:get("/start?loop=held&path=" .. path)
-        nodes(1)
+        begin "held"
         local old = told()
         nodes(0)
         server:wait_for_nodes(request, 1)
@@ -111,77 +187,62 @@ describe("a worker that is told to exit #nginx", function()
         server:wait_for_nodes(request, 0)
     end)
 
-    it("with worker_shutdown_timeout ends the loop of a timer, too", function()
-        start(nil, "worker_shutdown_timeout 1s;")
-        host:get("/start?loop=leader&path=" .. path)
-        nodes(1)
-        goes(told())
-        nodes(0)
-    end)
-
     it("with recover leaves no file behind", function()
         local folder = rig.shell("mktemp -d /dev/shm/zklock-exit-XXXXXX"):match("[^\n]+")
-        start("drain=0.1&recover=" .. folder)
-        host:get("/start?loop=leader&path=" .. path)
-        nodes(1)
+        start{ query = "drain=0.1&recover=" .. folder }
+        begin "leader"
         goes(told("QUIT"))
         assert.equal("", rig.shell("ls %s", folder))
         rig.shell("rm -r %s", folder)
     end)
 
     it("ends the loops of timers when it may run no other timer", function()
-        start(nil, nil, "lua_max_running_timers 3;") -- two, besides the dispatcher's
-        host:get("/start?loop=held&path=" .. path)
-        host:get("/start?loop=on_lost&path=" .. path .. "-other")
-        nodes(1)
-        server:wait_for_nodes(path .. "-other", 1)
+        local FEW = "lua_max_running_timers are not enough"
+        start{ http = "lua_max_running_timers 3;", expected = FEW } -- two, and the dispatcher's
+        begin "held"
+        begin("on_lost", path .. "-other")
         goes(told())
-        assert.truthy(host:log():find("lua_max_running_timers are not enough", 1, true))
-        host = nil
+        says(FEW)
     end)
 
-    it("ends a connect that nobody answers", function()
-        host = nginx.start{ app = "spec.nginx.exit_app", http = DICTS }
-        host:get("/open_none")
-        goes(told())
-        says("connect ended with interrupted")
-    end)
-
-    it("without a session ends a sleep", function()
-        host = nginx.start{ app = "spec.nginx.exit_app", http = DICTS }
-        host:get("/sleep_alone")
-        goes(told())
-        says("the sleep ended with interrupted")
-    end)
-
-    it("refuses to open a session", function()
-        start()
-        host:get("/open_late")
-        goes(told())
-        says("a late connect ends with interrupted")
-    end)
+    -- In a worker without a session, but for the last one.
+    for name, options in pairs{
+        ["ends a connect that nobody answers"] = { query = "", code = [[
+            local opened, _, code
+            repeat
+                opened, _, code = zklock.connect("127.0.0.1:1", { connect_timeout = 60 })
+            until opened or not zklock.sleep(60)
+            return code ]] },
+        ["ends a sleep"] = { query = "", code = "return select(3, zklock.sleep(60))" },
+        ["refuses to open a session"] = {
+            late = true, code = 'return select(3, zklock.connect(os.getenv "ZK_HOSTS"))' },
+    } do
+        it(name, function()
+            start(options)
+            host:get("/code")
+            goes(told())
+            says("it ended: interrupted")
+        end)
+    end
 
     it("serves its requests beside a loop that ignores everything #slow", function()
-        start()
-        local open = host:begin("/hold?path=" .. path .. "-request")
-        server:wait_for_nodes(path .. "-request", 1)
-        host:get("/start?loop=endless&path=" .. path)
+        start{ expected = "exited on signal 9", code = ENDLESS }
+        local request = path .. "-request"
+        local open = host:begin("/hold?path=" .. request)
+        server:wait_for_nodes(request, 1)
+        host:get("/code?path=" .. path)
+        local function turns() return tonumber(host:get("/turns?path=" .. path).body) end
         local old = told()
         rig.wait_for("its lock to go", function()
-            local turns = tonumber(host:get("/turns?path=" .. path).body)
-            return turns > 0 and #server:nodes(path) == 0
+            return turns() > 0 and #server:nodes(path) == 0
         end)
-        local before = tonumber(host:get("/turns?path=" .. path).body)
+        local before = turns()
         rig.sleep_apart(2)
-        local turns = tonumber(host:get("/turns?path=" .. path).body) - before
-        assert.is_true(turns > 0 and turns <= 20, turns) -- each sleeps 0.1 s
-        host:get("/let_go?path=" .. path .. "-request")
+        local more = turns() - before
+        assert.is_true(more > 0 and more <= 20, more) -- each sleeps 0.1 s
+        host:get("/let_go?path=" .. request)
         assert.same({ ["held true acquired"] = 1 }, nginx.bodies(nginx.finish(open)))
         host:signal("KILL", old)
-        assert(nginx.gone(old))
-        for _, line in ipairs(host:troubles()) do
-            assert.truthy(line:find("exited on signal 9", 1, true), line)
-        end
-        host = nil
+        goes(old)
     end)
 end)

@@ -8,9 +8,8 @@ local FOLDER, TOTAL = "/members/gateway", 1000
 local server
 
 
-describe("a rate limit of two hosts #nginx", function()
+describe("a rate limit of two hosts #nginx #session:members", function()
     local counts -- of hosts, as a client of ZooKeeper was told
-    local hosts
 
     local function count(list)
         local seen, number = {}, 0
@@ -24,7 +23,7 @@ describe("a rate limit of two hosts #nginx", function()
 
     local function start(name, options)
         options = options or {}
-        local host = nginx.start{
+        return nginx.start{
             workers = 2,
             http = ([[
                 lua_shared_dict limit 1m;
@@ -49,8 +48,6 @@ describe("a rate limit of two hosts #nginx", function()
                     content_by_lua_block { ngx.say(math.floor(ngx.now())) }
                 }]],
         }
-        hosts[#hosts + 1] = host
-        return host
     end
 
     -- Its workers, whichever answers, let that share through.
@@ -67,6 +64,15 @@ describe("a rate limit of two hosts #nginx", function()
         end, 60)
     end
 
+    -- Two hosts, each of which has half of it.
+    local function two_hosts(options)
+        local first, second = start("one:80", options), start "two:80"
+        shares(first, TOTAL / 2)
+        shares(second, TOTAL / 2)
+        nodes(4)
+        return first, second
+    end
+
     -- How many workers of the host have, but for the old ones.
     local function joined(name, old)
         local number = 0
@@ -80,7 +86,7 @@ describe("a rate limit of two hosts #nginx", function()
 
     setup(function() server = rig.shared() end)
     before_each(function()
-        hosts, counts = {}, {}
+        counts = {}
         nodes(0)
         assert(rig.session(server.hosts):members(FOLDER, function(list)
             counts[#counts + 1] = count(list)
@@ -93,10 +99,7 @@ describe("a rate limit of two hosts #nginx", function()
 
     it("is halved; when one is killed the other has all of it, until that is started again #slow",
        function()
-        local first, second = start "one:80", start "two:80"
-        shares(first, TOTAL / 2)
-        shares(second, TOTAL / 2)
-        nodes(4)
+        local first, second = two_hosts()
         second:kill()
         shares(first, TOTAL)
         nodes(2)
@@ -108,8 +111,7 @@ describe("a rate limit of two hosts #nginx", function()
     end)
 
     it("is as it was when one is started again before its session has expired #slow", function()
-        local first, second = start "one:80", start "two:80"
-        shares(first, TOTAL / 2)
+        local first, second = two_hosts()
         second:kill()
         second:start_again()
         shares(second, TOTAL / 2)
@@ -134,10 +136,7 @@ describe("a rate limit of two hosts #nginx", function()
     end)
 
     it("counts each host once over reloads, also while an old worker serves a request", function()
-        local first = start("one:80", { drain = 5 }) -- by then new workers have joined
-        local second = start "two:80"
-        shares(first, TOTAL / 2)
-        nodes(4)
+        local first, second = two_hosts{ drain = 5 } -- by then new workers have joined
         rig.wait_for("both", function() return counts[#counts] == 2 end)
         local told = #counts
         local begun = first:begin("10 /stay?path=it")
@@ -160,7 +159,7 @@ describe("a rate limit of two hosts #nginx", function()
 end)
 
 
-describe("a member in nginx #nginx", function()
+describe("a member in nginx #nginx #session:join", function()
     local host, path
 
     setup(function() server = rig.shared() end)
@@ -173,62 +172,41 @@ describe("a member in nginx #nginx", function()
         nginx.stop_all()
     end)
 
-    local function state_is(state, name)
-        rig.wait_for(state, function()
-            return host:get("/member?name=" .. name).body == state
+    -- Joins in the worker, the new one after a reload.
+    local function join()
+        host:get("/join?name=a&path=" .. path)
+        rig.wait_for("the member", function()
+            return host:get("/member?name=a").body == "joined"
         end, 60)
     end
 
-    local function join(name)
-        host:get(("/join?path=%s&name=%s"):format(path, name))
-    end
-
-    local function open_request()
-        local begun = host:begin("/stay?path=" .. path)
+    -- The worker is told to exit while a request is open, and the member leaves; gives the worker,
+    -- and a function that ends the request, and with it the worker.
+    local function told_to_exit()
+        local begun, worker = host:begin("/stay?path=" .. path), host:workers()[1]
         rig.wait_for("the request", function() return host:get("/news").body:find "stays" end)
-        return begun, host:workers()[1]
-    end
-
-    local function finish(begun, worker)
-        host:get("/let_go?path=" .. path)
-        nginx.finish(begun)
-        assert(nginx.gone(worker), "it stays")
+        host:signal "HUP"
+        server:wait_for_nodes(path, 0)
+        return worker, function()
+            host:get("/let_go?path=" .. path)
+            nginx.finish(begun)
+            assert(nginx.gone(worker), "it stays")
+        end
     end
 
     it("leaves by itself when its worker is told to exit, though a request is open", function()
-        join "a"
-        state_is("joined", "a")
-        local begun, worker = open_request()
-        host:signal "HUP"
-        server:wait_for_nodes(path, 0)
-        join "a" -- in the new worker
-        state_is("joined", "a")
-        finish(begun, worker)
+        join()
+        local _, finish = told_to_exit()
+        join()
+        finish()
         assert.same({ path .. "/a" }, server:nodes(path))
     end)
 
     it("leaves when its worker is told to go, though a request is open", function()
-        join "a"
-        state_is("joined", "a")
+        join()
         host:get "/leave_when_told?name=a"
-        local begun, worker = open_request()
-        host:signal "HUP"
-        server:wait_for_nodes(path, 0)
-        assert.is_true(#rig.shell("ls -d /proc/%d", worker) > 0)
-        finish(begun, worker)
-    end)
-
-    it("waits to join while its worker answers requests", function()
-        local proxy = rig.proxy_for_test(server.hosts)
-        host:get("/session?hosts=" .. proxy.hosts)
-        proxy:command "blackhole"
-        join "a"
-        for _ = 1, 20 do
-            assert.equal("pong", host:get("/ping").body)
-            assert.equal("joining", host:get("/member?name=a").body)
-        end
-        proxy:command "flow"
-        state_is("joined", "a")
-        assert.same({ path .. "/a" }, server:nodes(path))
+        local worker, finish = told_to_exit()
+        assert.is_true(nginx.lives(worker))
+        finish()
     end)
 end)

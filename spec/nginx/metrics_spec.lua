@@ -43,7 +43,7 @@ local function query(text)
 end
 
 
-describe("the metrics of an nginx #nginx", function()
+describe("the metrics of an nginx #nginx #zklock.metrics", function()
     setup(function() rig.shared() end)
     after_each(function()
         stop_prometheus()

@@ -8,7 +8,7 @@ local zklock = require "zklock"
 local APP = 'require("spec.nginx.tls_app")'
 
 
-describe("before the request, in nginx #nginx", function()
+describe("before the request, in nginx #nginx #context", function()
     local server, host, path, folder
 
     setup(function() server = rig.shared() end)

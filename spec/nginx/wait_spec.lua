@@ -6,7 +6,7 @@ local program = require "spec.fault.program"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
-local server, path
+local server, host, path
 
 
 local function hold() return rig.hold(rig.session(server.hosts):mutex(path)) end
@@ -16,17 +16,38 @@ local function free() rig.released(hold()) end
 
 local function contenders(count) server:wait_for_nodes(path, count) end
 
+local function start(options) host = nginx.start(options) end
+
+-- What a request about the path is answered, and after how many seconds.
+local function ask(request, more)
+    local answer = host:get(("/%s?path=%s%s"):format(request, path, more or ""))
+    return answer.body, answer.seconds
+end
+
+-- The answer begins with the code; it is given.
+local function is_code(code, answer)
+    assert.equal(code, answer:match("^%w+"), answer)
+    return answer
+end
+
 -- What so many requests for the lock are answered that begin behind its holder.
-local function answers_behind(lease, host, count, request)
+local function answers_behind(lease, count, request)
     local begun = host:begin(count .. " " .. request .. "?path=" .. path)
     contenders(count + 1)
     lease:release()
     return nginx.bodies(nginx.finish(begun))
 end
 
+-- A request that runs the code is answered with what that returns.
+local function gives(expected, code)
+    start{ server = nginx.code(code) }
+    local body, seconds = ask "code"
+    assert.equal(expected, body)
+    assert.is_true(seconds < 10, seconds)
+end
 
-describe("in nginx #nginx", function()
-    local host
+
+describe("in nginx #nginx #zklock.driver", function()
     setup(function() server = rig.shared() end)
     before_each(function() host, path = nil, rig.path() end)
     after_each(function()
@@ -36,59 +57,46 @@ describe("in nginx #nginx", function()
     end)
 
     it("alone the driver works", function()
-        local ok, message, code = zklock.driver("ngx")
-        assert.is_nil(ok)
-        assert.equal("context", code)
-        assert.truthy(message:find("nginx with the Lua module", 1, true))
-        host = nginx.start{
-            http = 'init_worker_by_lua_block { assert(require("zklock").driver("ngx")) }',
-        }
-        assert.equal("held", host:get("/with?path=" .. rig.path()).body)
+        rig.is_refused("context", "nginx with the Lua module", zklock.driver("ngx"))
+        start{ http = 'init_worker_by_lua_block { assert(require("zklock").driver("ngx")) }' }
+        assert.equal("held", (ask "with"))
     end)
 
     describe("a wait", function()
-        for phase, location in pairs{
-            rewrite = 'rewrite_by_lua_block { require("spec.nginx.app").with() }',
-            access = 'access_by_lua_block { require("spec.nginx.app").with() }',
-            content = "",
-        } do
+        for _, phase in ipairs{ "rewrite", "access", "content" } do
             it("is possible in " .. phase, function()
-                host = nginx.start{ server = "location = /phase {" .. location ..
-                    ' content_by_lua_block { require("spec.nginx.app").with() } }' }
-                assert.same({ held = 1 }, answers_behind(hold(), host, 1, "/phase"))
+                local with = '_by_lua_block { require("spec.nginx.app").with() } '
+                local content = phase == "content" and "" or "content" .. with
+                start{ server = ("location = /phase { %s %s }"):format(phase .. with, content) }
+                assert.same({ held = 1 }, answers_behind(hold(), 1, "/phase"))
             end)
         end
 
         it("is possible in a timer", function()
-            host = nginx.start()
-            assert.equal("true", host:get("/timer?path=" .. rig.path()).body)
+            gives("true", [[
+                local semaphore, result = require("ngx.semaphore").new(), nil
+                ngx.timer.at(0, function()
+                    result = lock:with(5, function() ngx.sleep(0.01) end)
+                    semaphore:post()
+                end)
+                semaphore:wait(10)
+                return result
+            ]])
         end)
 
         it("ends at its deadline", function()
-            host = nginx.start()
+            start()
             local lease = hold()
-            local answer = host:get("/with?timeout=0.3&path=" .. path)
-            assert.equal("timeout", answer.body:match("^%w+"))
-            assert.is_true(answer.seconds >= 0.3 and answer.seconds < 10, answer.seconds)
-            assert.equal("busy", host:get("/with?timeout=0&path=" .. path).body:match("^%w+"))
+            local answer, seconds = ask("with", "&timeout=0.3")
+            is_code("timeout", answer)
+            assert.is_true(seconds >= 0.3 and seconds < 10, seconds)
+            is_code("busy", (ask("with", "&timeout=0")))
             rig.released(lease)
-            assert.equal("held", host:get("/with?timeout=0&path=" .. path).body)
-        end)
-
-        it("of with, whose lock is lost meanwhile, says so, and what its function gave #slow",
-           function()
-            host = nginx.start()
-            local begun = host:begin("1 /lose?path=" .. path)
-            rig.wait_for("it holds", function()
-                return host:get("/news").body:find("inside", 1, true)
-            end)
-            server:foreign("delete %s", server:nodes(path)[1])
-            local body = next(nginx.bodies(nginx.finish(begun)))
-            assert.equal("nil lost sold", body:match("^%w+ %w+ %w+"))
+            assert.equal("held", (ask("with", "&timeout=0")))
         end)
 
         it("suspends its light thread alone: others are served while 300 wait", function()
-            host = nginx.start()
+            start()
             local lease = hold()
             local begun = host:begin("300 /with?hold=0.001&path=" .. path)
             contenders(301)
@@ -101,58 +109,63 @@ describe("in nginx #nginx", function()
     end)
 
     describe("where nothing can wait", function()
-        local log = 'log_by_lua_block { require("spec.nginx.app").try_here() }'
-        local filters = [[
-            header_filter_by_lua_block { require("spec.nginx.app").try_here() }
-            body_filter_by_lua_block { require("spec.nginx.app").try_here() }
-            set_by_lua_block $unused { require("spec.nginx.app").try_here() }]]
-
         local function says(phase, text)
-            local body = host:get("/refused?phase=" .. phase).body
-            assert.equal("context", body:match("^%w+"), body)
-            assert.truthy(body:find(text, 1, true), body)
+            local answer = is_code("context", (ask("refused", "&phase=" .. phase)))
+            assert.truthy(answer:find(text, 1, true), answer)
         end
 
         it("acquire and connect say so, and where they can", function()
-            host = nginx.start{
-                http = [[
-                    init_by_lua_block { require("spec.nginx.app").try_here("init") }
-                    init_worker_by_lua_block { require("spec.nginx.app").try_here("init_worker") }
-                    exit_worker_by_lua_block { require("spec.nginx.app").try_here("exit_worker") }
-                ]],
-                server = "location = /here {" .. filters .. log .. "return 200 here; }",
-            }
+            local TRY = 'require("spec.nginx.app").try_here'
+            local http, here = "", ""
+            for _, phase in ipairs{ "init", "init_worker", "exit_worker" } do
+                http = http .. ('%s_by_lua_block { %s("%s") }\n'):format(phase, TRY, phase)
+            end
+            local phases = { header_filter = "", body_filter = "", log = "", set = "$unused" }
+            for phase, variable in pairs(phases) do
+                here = here .. ("%s_by_lua_block %s { %s() }\n"):format(phase, variable, TRY)
+            end
+            start{ http = http, server = "location = /here {" .. here .. "return 200 here; }" }
             says("init", "open the session in a request")
             says("init_worker", "ngx.timer.at(0")
             host:get("/session") -- opens it: from now on they try to acquire
             assert.equal(200, host:get("/here").status)
-            for _, phase in ipairs{ "header_filter", "body_filter", "log", "set" } do
-                says(phase, "rewrite, access and content")
-            end
+            for phase in pairs(phases) do says(phase, "rewrite, access and content") end
         end)
 
-        it("because the thread cannot yield: acquire says that", function()
-            host = nginx.start()
-            for _, place in ipairs{ "sort", "finalizer" } do
-                local body = host:get(("/%s?path=%s"):format(place, rig.path())).body
-                assert.equal("context", body:match("^%w+"), body)
-                assert.truthy(body:find("a finalizer, or a function that was given to table.sort",
-                    1, true), body)
-            end
-        end)
+        for place, code in pairs{
+            ["table.sort"] = [[
+                table.sort({ 1, 2 }, function()
+                    result = { lock:acquire(1) }
+                    return false
+                end)]],
+            ["a finalizer"] = [[
+                local proxy = newproxy(true)
+                getmetatable(proxy).__gc = function() result = { lock:acquire(1) } end
+                proxy = nil
+                while not result do collectgarbage() end]],
+        } do
+            it("because the thread cannot yield acquire says that: " .. place, function()
+                start{ server = nginx.code("local result; " .. code .. " return result[2]") }
+                local answer = is_code("context", (ask "code"))
+                assert.truthy(answer:find("a finalizer, or a function that was given to table.sort",
+                    1, true), answer)
+            end)
+        end
 
         it("but in a metamethod acquire can", function()
-            host = nginx.start()
-            assert.equal("held", host:get("/metamethod?path=" .. rig.path()).body)
+            gives("held", [[
+                local leases = { __index = function() return lock:acquire(1) end }
+                return setmetatable({}, leases).first:state()
+            ]])
         end)
 
         for _, phase in ipairs{ "header_filter", "body_filter", "log" } do
             it("a lease can be released: " .. phase, function()
-                host = nginx.start{ server = ([[location = /there {
+                start{ server = ([[location = /there {
                     content_by_lua_block { require("spec.nginx.app").hand_over() }
                     %s_by_lua_block { require("spec.nginx.app").release_here() } }]])
                     :format(phase) }
-                assert.equal("acquired", host:get("/there?path=" .. path).body)
+                assert.equal("acquired", (ask "there"))
                 free()
             end)
         end
@@ -161,17 +174,13 @@ describe("in nginx #nginx", function()
     describe("connect", function()
         it("does not hold up the worker, nor do slow names #clock", function()
             local library = program.library("worker")
-            host = nginx.start{
-                environment = "SLOW_NAMES=1 LD_PRELOAD=" .. library,
-            }
+            start{ environment = "SLOW_NAMES=1 LD_PRELOAD=" .. library }
             local named = server.hosts:gsub("127.0.0.1", "localhost")
             local begun = host:begin("/connect?hosts=" .. named)
-            local pings = 0
-            repeat
+            for _ = 1, 20 do
                 local answer = host:get("/ping")
                 assert.is_true(answer.seconds < 1.9, answer.seconds) -- less than a name
-                pings = pings + 1
-            until pings == 20
+            end
             local answer = nginx.finish(begun)[1]
             assert.truthy(answer.body:find("closed in %d"), answer.body)
             assert.is_true(answer.seconds >= 2, answer.seconds)
@@ -179,90 +188,111 @@ describe("in nginx #nginx", function()
         end)
 
         it("fails in time when nobody answers, and leaves nothing", function()
-            host = nginx.start()
-            local answer = host:get("/connect?connect_timeout=0.3&hosts=127.0.0.1:1")
-            assert.equal("connection", answer.body:match("^%w+"), answer.body)
-            assert.is_true(answer.seconds < 10, answer.seconds)
+            start()
+            local answer, seconds = ask("connect", "&connect_timeout=0.3&hosts=127.0.0.1:1")
+            is_code("connection", answer)
+            assert.is_true(seconds < 10, seconds)
             local function threads()
                 return #rig.shell("ls /proc/%d/task", host:workers()[1]):gsub("[^\n]", "")
             end
             rig.wait_for("its threads to end", function() return threads() == 1 end)
         end)
-
-        it("is needed once a worker: all requests share the session", function()
-            host = nginx.start()
-            local first = host:get("/session").body:match("^%x+")
-            nginx.finish(host:begin("20 /with?path=" .. path))
-            local id, waits, grants = host:get("/session").body:match(
-                "^(%x+) connected waits=(%d+) claims=%d+ grants=(%d+)$")
-            assert.equal(first, id)
-            assert.equal(20, tonumber(grants))
-            assert.is_true(tonumber(waits) > 0)
-        end)
     end)
 
     describe("an owner", function()
         it("is the light thread: it enters again, another one waits", function()
-            host = nginx.start()
-            assert.equal("true busy", host:get("/reenter?path=" .. path).body)
+            gives("true busy", [[
+                local first, second = assert(lock:acquire(20)), assert(lock:acquire(0))
+                local thread = ngx.thread.spawn(function() return select(3, lock:acquire(0)) end)
+                local _, code = ngx.thread.wait(thread)
+                return first:token_string() == second:token_string(), code
+            ]])
         end)
 
         it("is a coroutine, and a coroutine for which it waits gets would_deadlock", function()
-            host = nginx.start()
-            local answer = host:get("/inside?path=" .. path)
-            assert.equal("would_deadlock", answer.body)
-            assert.is_true(answer.seconds < 10, answer.seconds)
+            gives("would_deadlock", [[
+                assert(lock:acquire(20))
+                return coroutine.wrap(function()
+                    return coroutine.wrap(function() return select(3, lock:acquire(20)) end)()
+                end)()
+            ]])
         end)
 
         it("that waits for its own coroutine does not refuse another light thread's", function()
-            host = nginx.start()
-            assert.equal("held", host:get("/beside?path=" .. path).body)
+            gives("held", [[
+                local due, result = false, nil
+                local holder = ngx.thread.spawn(function()
+                    local lease = assert(lock:acquire(20))
+                    coroutine.wrap(function() while not due do ngx.sleep(0.001) end end)()
+                    lease:release()
+                end)
+                while lock:acquire(0) do ngx.sleep(0.001) end
+                local waiter = ngx.thread.spawn(function()
+                    coroutine.wrap(function() result = { lock:acquire(20) } end)()
+                end)
+                while not result and session:stats().waits == 0 do ngx.sleep(0.001) end
+                due = true
+                ngx.thread.wait(holder)
+                ngx.thread.wait(waiter)
+                return result[1] and result[1]:state() or result[3]
+            ]])
         end)
 
         it("is named by its light thread: another one interrupts it, or gives up what it has",
            function()
-            host = nginx.start()
-            assert.equal("1 interrupted released",
-                         host:get("/interrupted?path=" .. path).body)
+            gives("1 interrupted released", [[
+                local lease = assert(lock:acquire(20))
+                local waiter = ngx.thread.spawn(function() return select(3, lock:acquire(20)) end)
+                local count = session:interrupt(waiter)
+                local _, code = ngx.thread.wait(waiter)
+                lease:release()
+                local holder = ngx.thread.spawn(function()
+                    local held = assert(lock:acquire(20))
+                    while held:state() == "held" do ngx.sleep(0.001) end
+                    return held:state()
+                end)
+                while session:release_all(holder) == 0 do ngx.sleep(0.001) end
+                local _, state = ngx.thread.wait(holder)
+                return count, code, state
+            ]])
         end)
 
         it("is of its request: the next one on the same coroutine is another", function()
-            host = nginx.start()
-            local coroutine = host:get("/keep?path=" .. path).body
-            local again
+            start()
+            local coroutine, again = ask "keep", false
             for _ = 1, 10 do -- until nginx uses it again
                 again = again or host:get("/keep?path=" .. rig.path()).body == coroutine
-                local answer = host:get("/with?timeout=0&path=" .. path)
-                assert.equal("busy", answer.body:match("^%w+"), answer.body)
+                is_code("busy", (ask("with", "&timeout=0")))
             end
             assert.is_true(again)
-            host:get("/drop?path=" .. path)
+            ask "drop"
             free()
         end)
     end)
 
     it("a callback may wait for a lock: whoever wakes waits does not call it", function()
-        host = nginx.start()
-        host:get("/keep?path=" .. path)
+        start()
+        ask "keep"
         assert.equal(1, rig.session(server.hosts):mutex(path):revoke())
         free()
     end)
 
     it("several workers exclude each other", function()
-        host = nginx.start{ workers = 3, http = "lua_shared_dict inside 1m;" }
+        start{ workers = 3, http = "lua_shared_dict inside 1m;" }
         rig.wait_for("three workers", function() return #host:workers() == 3 end)
         local answers = nginx.finish(host:begin("120 /alone?path=" .. path))
         assert.same({ alone = 120 }, nginx.bodies(answers))
-        local sessions = {}
-        for _ = 1, 100 do sessions[host:get("/session").body:match("^%x+")] = true end
-        local count = 0
-        for _ in pairs(sessions) do count = count + 1 end
+        local sessions, count = {}, 0
+        for _ = 1, 100 do
+            local id = ask("session"):match("^%x+")
+            if not sessions[id] then sessions[id], count = true, count + 1 end
+        end
         assert.equal(3, count)
     end)
 
     it("the worker may be nobody, and its socket leaves no trace", function()
-        host = nginx.start{ user = "nobody nogroup" }
-        assert.equal("held", host:get("/with?path=" .. rig.path()).body)
+        start{ user = "nobody nogroup" }
+        assert.equal("held", (ask "with"))
         assert.equal("", host:temporary())
         local peers = rig.shell("grep -c '%s/tmp/zklock-.*/bell$' /proc/net/unix", host.dir)
         assert.equal(1, tonumber(peers)) -- its end of the connection; the door is closed
@@ -270,32 +300,28 @@ describe("in nginx #nginx", function()
 
     it("without a socket it looks by itself, and says so once", function()
         local library = program.library("worker")
-        local mute = nginx.start{ environment = "NO_FOLDER=1 LD_PRELOAD=" .. library }
-        assert.same({ held = 30 }, answers_behind(hold(), mute, 30, "/with"))
-        assert.equal("held", mute:get("/with?timeout=0.2&path=" .. path).body)
-        assert.equal(1, #mute:troubles())
-        assert.truthy(mute:troubles()[1]:find("no socket in $TMPDIR or /tmp", 1, true))
+        start{ environment = "NO_FOLDER=1 LD_PRELOAD=" .. library, expected = "no socket in" }
+        assert.same({ held = 30 }, answers_behind(hold(), 30, "/with"))
+        assert.equal("held", (ask("with", "&timeout=0.2")))
+        assert.equal(1, select(2, host:log():gsub("no socket in %$TMPDIR or /tmp", "")))
         os.remove(library)
     end)
 
     it("without a timer to be had each wait looks by itself", function()
-        local narrow = nginx.start{ http = "lua_max_running_timers 1;" }
+        start{ http = "lua_max_running_timers 1;",
+               expected = "lua_max_running_timers are not enough" }
         local lease = hold()
-        narrow:get("/long_timer?seconds=3")
-        assert.same({ held = 30 }, answers_behind(lease, narrow, 30, "/with"))
-        for _, line in ipairs(narrow:troubles()) do
-            assert.truthy(line:find("lua_max_running_timers are not enough", 1, true), line)
-        end
+        host:get("/long_timer?seconds=3")
+        assert.same({ held = 30 }, answers_behind(lease, 30, "/with"))
     end)
 
     it("lua_code_cache off fails, and says what to do", function()
-        local loaded = 'init_by_lua_block { require "zklock" }'
-        for _, http in ipairs{ loaded, "" } do
-            local bare = nginx.start{ code_cache = "off", http = http }
-            if http == "" then bare:get("/connect") end -- the first one cannot know
-            local answer = bare:get("/connect")
-            assert.truthy(answer.body:find("context: lua_code_cache off", 1, true), answer.body)
-            assert.truthy(answer.body:find("lua_code_cache on", 1, true), answer.body)
+        for _, http in ipairs{ 'init_by_lua_block { require "zklock" }', "" } do
+            start{ code_cache = "off", http = http, expected = "lua_code_cache is off" }
+            if http == "" then ask "connect" end -- the first one cannot know
+            local answer = ask "connect"
+            assert.truthy(answer:find("context: lua_code_cache off", 1, true), answer)
+            assert.truthy(answer:find("lua_code_cache on", 1, true), answer)
         end
     end)
 
@@ -319,11 +345,11 @@ describe("in nginx #nginx", function()
 
     it("close takes a second at most, and does not hold up the worker #clock", function()
         local own = rig.server()
-        host = nginx.start{ environment = "ZK_HOSTS=" .. own.hosts }
-        host:get("/keep?path=" .. rig.path())
+        start{ environment = "ZK_HOSTS=" .. own.hosts }
+        ask "keep"
         fault.pause(own)
         local begun = host:begin("/close")
-        rig.wait_for("the close", function() return host:get("/session").body:find("closed") end)
+        rig.wait_for("the close", function() return ask("session"):find("closed") end)
         local ping = host:get("/ping")
         assert.is_true(ping.seconds < 0.9, ping.seconds)
         local answer = nginx.finish(begun)[1]
@@ -332,48 +358,45 @@ describe("in nginx #nginx", function()
     end)
 
     it("zklock.sleep goes on with others and lasts as long as asked, zklock.run refuses", function()
-        host = nginx.start()
-        assert.equal("slept well, context", host:get("/others").body)
-    end)
-
-    it("a node is watched: each request has its latest data at hand, and asks nobody", function()
-        host = nginx.start()
-        host:get("/with?path=" .. path .. "-lock") -- the folder
-        assert.equal("watched", host:get("/watch?path=" .. path).body)
-        local function shows(text)
-            rig.wait_for(text, function() return host:get("/config").body == text end)
-        end
-        shows("none 1")
-        server:foreign("create %s one", path)
-        shows("one 2")
-        server:foreign("set %s two", path)
-        shows("two 3")
-        server:foreign("delete %s", path)
-        shows("none 4")
+        gives("true true context", [[
+            local now = require("zklock.core").now
+            local long, turns, asleep = true, 0, true
+            ngx.thread.spawn(function() -- so that nginx looks at its clock often
+                while asleep do
+                    turns = turns + 1
+                    ngx.sleep(0.001)
+                end
+            end)
+            for _ = 1, 10 do
+                local due = now() + 0.01
+                long = zklock.sleep(0.01) and long and now() >= due
+            end
+            asleep = false
+            local _, _, code = zklock.run(function() return true end)
+            return long, turns >= 10, code
+        ]])
     end)
 
     it("a session that expires is opened anew; callbacks run, and may wait #slow", function()
-        local proxy = rig.proxy(server.hosts)
-        host = nginx.start{ environment = "ZK_HOSTS=" .. proxy.hosts }
-        local function ask(what)
-            return host:get(what .. "?session_timeout=4&path=" .. path).body
-        end
-        ask("/keep")
-        local id = ask("/session"):match("^%x+")
+        local proxy = rig.proxy_for_test(server.hosts)
+        start{ environment = "ZK_HOSTS=" .. proxy.hosts }
+        local function asks(what) return (ask(what, "&session_timeout=4")) end
+        asks "keep"
+        local id = asks("session"):match("^%x+")
         proxy:command("blackhole")
-        rig.wait_for("suspect", function() return ask("/state") == "suspect" end)
-        rig.wait_for("lost", function() return ask("/state") == "lost" end)
+        for _, state in ipairs{ "suspect", "lost" } do
+            rig.wait_for(state, function() return asks "state" == state end)
+        end
         contenders(0)
         proxy:command("flow")
         rig.wait_for("another session", function()
-            local now, state = ask("/session"):match("^(%x+) (%w+)")
+            local now, state = asks("session"):match("^(%x+) (%w+)")
             return state == "connected" and now ~= id
         end)
-        assert.equal("held", ask("/with"))
+        assert.equal("held", asks "with")
         rig.wait_for("the news", function()
-            local news = ask("/news")
+            local news = asks "news"
             return news:find("suspect.*lost") and news:find("suspended.*expired.*connected")
         end)
-        proxy:stop()
     end)
 end)
