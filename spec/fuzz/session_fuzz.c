@@ -334,8 +334,8 @@ static void answer(const struct sent *sent, int error) {
     const struct call *call = call_of(sent->id);
     const struct stake *stake = asking_stake(call);
     struct zkl_claim before = stake ? stake->claim : (struct zkl_claim){0};
-    bool says_so =
-        stake_call_of(call) == STAKE_DOWNGRADE && (error == ZKL_ERROR_NONE || error == ZKL_ERROR_NODE_EXISTS);
+    bool says_so = stake_call_of(call) == STAKE_DOWNGRADE &&
+                   (error == ZKL_ERROR_NONE || error == ZKL_ERROR_NODE_EXISTS);
     answer_with(sent, error);
     if (before.kind != ZKL_WRITE || !is_kept(stake) || stake->claim.kind != ZKL_READ) return;
     require(says_so && stake->claim.node.czxid == before.node.czxid);
@@ -675,7 +675,8 @@ static void give_up_all(void) {
 
 static bool is_at_rest(void) {
     bool idle = zkl_session_is_idle(w.session) && !zkl_session_has_claims(w.session);
-    return idle && connected() && !w.session->followers[FOLLOWER_MEMBER] && w.session->watches.unwanted == 0;
+    return idle && connected() && !w.session->followers[FOLLOWER_MEMBER] &&
+           w.session->watches.unwanted == 0;
 }
 
 /* The server answers (byte() is 0: it does as it is asked): every claim comes to its end. */

@@ -1,4 +1,4 @@
-/* asked.h - what a call asks for, for tests that look into a session. */
+/* asked.h - the kind and the asker of a call, for tests that look into a session. */
 #ifndef ASKED_H
 #define ASKED_H
 

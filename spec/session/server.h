@@ -119,7 +119,7 @@ static inline void pass(zkl_time time) {
     zkl_session_tick(session);
 }
 
-/* As a shell does: comes back when the session is due. How long that took. */
+/* Comes back when the session is due, as a shell does. How long that took. */
 static inline zkl_time come_back(void) {
     pass(0);
     zkl_time due = zkl_session_due(session), pause = due > now ? due - now : 0;

@@ -11,7 +11,7 @@
 struct asker {
     void (*destroy)(struct asker *asker); /* with the last reference */
     uint64_t id;                          /* in events */
-    unsigned references;                  /* of users, lists, the inbox and calls */
+    unsigned references;                  /* users, lists, the inbox and calls hold them */
     unsigned calls;                       /* requests out for it */
 };
 

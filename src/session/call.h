@@ -31,10 +31,10 @@ struct call {
     const struct call_kind *kind;
     struct asker *asker; /* counted; NULL: the session itself */
     struct zkl_rpc rpc;
-    struct zkl_op op;   /* of a WRITE */
-    struct zkl_op *ops; /* of a MULTI, with their paths, if it owns them; else NULL */
+    struct zkl_op op;   /* a WRITE has it */
+    struct zkl_op *ops; /* a MULTI may own them, with their paths; else NULL */
     zkl_time issued;
-    char *node;    /* what the request is about; NULL: out of memory */
+    char *node;    /* the node that is asked about; NULL: out of memory */
     bool watching; /* a watch on it is set, if the answer comes */
     bool unsent;   /* it is answered as not sent when those before it are answered */
     bool unknown;  /* unsent, and answered as by a server that does not know the operation */
@@ -59,8 +59,8 @@ void zkl_call_delete(struct call *call, const char *parent, const char *name,
 void zkl_call_set(struct call *call, const char *parent, const char *name, const char *data,
                   int32_t version); /* -1: whatever it is */
 /*
- * One transaction: all ops or none. The call is about the node of the first op. The ops stay as
- * they are until the answer.
+ * A transaction carries out all ops or none. The call is about the node of the first op. The ops
+ * stay as they are until the answer.
  */
 void zkl_call_transact(struct call *call, const struct zkl_op *ops, size_t count);
 /* The same with a copy of the ops, whose paths are the call's own from now on. */
@@ -76,9 +76,9 @@ void zkl_call_unwatch(struct call *call, const char *node);
 void zkl_call_mark_unsent(struct call *call); /* it will not be sent */
 void zkl_call_unlink(struct call *call);      /* out of the queue */
 void zkl_call_free(struct call *call);
-/* Which operation the server refused, from 0; the number of operations: the server does not say. */
+/* The number of the operation that the server refused, from 0; if it does not say, their count. */
 size_t zkl_call_refused(const struct call *call, const struct answer *answer);
-/* Of a parent's create. False: the node is there, or another create of it will follow. */
+/* The answer is a parent's. False: the node is there, or another create of it will follow. */
 bool zkl_call_parent_matters(const struct call *call, const struct answer *answer);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * events.c - what happened is posted, for the users to take.
+ * events.c - posts news for the users, who take them.
  *
  * A note is part of its asker, so posting cannot fail. State changes, of which a reader needs the
  * latest few, have a ring of their own.

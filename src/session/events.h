@@ -8,7 +8,7 @@
 /* A kind of notes. */
 struct note_kind {
     enum zkl_event_kind event;
-    size_t place; /* of the note, behind its asker */
+    size_t place; /* bytes from the asker to the note */
     /* Adds to the event what its id does not say; NULL: nothing. */
     void (*describe)(const struct asker *asker, struct zkl_event *event);
 };

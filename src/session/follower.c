@@ -1,4 +1,4 @@
-/* follower.c - what watchers, members and rosters have in common. */
+/* follower.c - the common part of watchers, members and rosters. */
 #include "follower.h"
 
 #include "internal.h"

@@ -1,6 +1,6 @@
 /*
- * follower.h - what a session keeps up until its user ends it: watchers, members and rosters. Each
- * asks the server when it is due, one round of requests at a time.
+ * follower.h - the base of watchers, members and rosters, which a session keeps up until their
+ * users end them. Each asks the server when it is due, one round of requests at a time.
  */
 #ifndef ZKL_SESSION_FOLLOWER_H
 #define ZKL_SESSION_FOLLOWER_H

@@ -96,8 +96,8 @@ static struct call *call_for(struct zkl_session *session, const struct path *pat
 }
 
 /*
- * A sync and a list, which waits for no memory for the get between: without that get's answer the
- * list does not end the doubt.
+ * A sync and a list. If there is no memory for the get between them, the list is sent all the same,
+ * and does not end the doubt.
  */
 static void look_at(struct zkl_session *session, struct path *path) {
     path->look_at = session->now + session->common.clock.timeout; /* if there is no answer */

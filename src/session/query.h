@@ -1,4 +1,4 @@
-/* query.h - requests that only ask: they may be asked again. */
+/* query.h - requests that only ask, and may be repeated. */
 #ifndef ZKL_SESSION_QUERY_H
 #define ZKL_SESSION_QUERY_H
 

@@ -5,7 +5,7 @@
 #include "call.h"
 #include "stake.h"
 
-/* What a stake asks, in the order in which answers that are lost are told. */
+/* The kinds of a stake's calls, in the order in which lost answers are told. */
 enum stake_call {
     STAKE_PARENT, /* create of a missing parent */
     STAKE_CREATE,
