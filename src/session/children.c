@@ -5,7 +5,6 @@
 #include "call.h"
 #include "children.h"
 #include "internal.h"
-#include "kept.h"
 #include "room.h"
 #include "stake_actions.h"
 
@@ -46,14 +45,4 @@ void zkl_path_watched(struct zkl_session *session, struct path *path, enum zkl_r
     if (set) path->line.children = ZKL_WATCHED;
     else zkl_path_unwatch(session, path);
     if (reply == ZKL_REFUSED || (set && reply != ZKL_DONE)) path->line.changed = true;
-}
-
-void zkl_path_event(struct zkl_session *session, enum zkl_node_event event, const char *node) {
-    struct path *path = zkl_path_find(session, node, strlen(node));
-    if (event != ZKL_NODE_CHILDREN && event != ZKL_NODE_DELETED) return;
-    zkl_watches_children_fired(&session->watches, node);
-    if (!path || !path->children) return;
-    zkl_path_unwatch(session, path);
-    path->line.changed = true;
-    zkl_kept_contended(path);
 }

@@ -14,7 +14,5 @@ struct stake;
 bool zkl_path_watch(struct path *path, struct stake *stake);
 /* That list is answered. */
 void zkl_path_watched(struct zkl_session *session, struct path *path, enum zkl_reply reply);
-void zkl_path_unwatch(struct zkl_session *session, struct path *path); /* if it is watched */
-void zkl_path_event(struct zkl_session *session, enum zkl_node_event event, const char *node);
-
+void zkl_path_unwatch(struct zkl_session *session, struct path *path);
 #endif

@@ -33,6 +33,7 @@ zkl_session *zkl_session_new(const struct zkl_settings *settings) {
     session->random = settings->seed;
     session->watches.overhead = settings->overhead;
     session->yielding = &zkl_yielding;
+    session->stake_calls = zkl_stake_calls;
     session->common.clock.patience = settings->patience;
     session->due = ZKL_NEVER;
     session->stakes_end = &session->stakes;
@@ -261,7 +262,7 @@ void zkl_session_closed(zkl_session *session) {
 void zkl_session_event(zkl_session *session, enum zkl_node_event event, const char *node) {
     assert(node && *node == '/');
     session->stats.events++;
-    zkl_path_event(session, event, node);
+    zkl_kept_event(session, event, node);
     if (event != ZKL_NODE_CHILDREN) {
         zkl_watches_fired(&session->watches, node);
         zkl_stake_event(session, event, node);

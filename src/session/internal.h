@@ -36,11 +36,12 @@ struct zkl_session {
 
     struct path *paths[PATH_BUCKETS], *idle_paths;
     struct remembered remembered[REMEMBERED];
-    struct stake *stakes, **stakes_end; /* in order of arrival */
-    bool starving;                      /* one of them has `starved` set */
-    struct stake *fed;                  /* the stake that is fed the event next */
-    struct call *calls, **calls_end;    /* in order; behind those that are out ... */
-    struct call *to_send;               /* ... the first that is not sent */
+    struct stake *stakes, **stakes_end;  /* in order of arrival */
+    bool starving;                       /* one of them has `starved` set */
+    const struct call_kind *stake_calls; /* by enum stake_call */
+    struct stake *fed;                   /* the stake that is fed the event next */
+    struct call *calls, **calls_end;     /* in order; behind those that are out ... */
+    struct call *to_send;                /* ... the first that is not sent */
     struct zkl_request *requests;
     struct follower *followers[FOLLOWER_KINDS];
     uint64_t earlier[EARLIER]; /* ids of its ZooKeeper sessions before this one; 0: none */

@@ -5,6 +5,10 @@
  * contends on the path, and to make room for another node or watch (room.c).
  */
 #include "kept.h"
+
+#include <string.h>
+
+#include "children.h"
 #include "internal.h"
 #include "stake_actions.h"
 
@@ -43,6 +47,16 @@ void zkl_kept_take(const struct path *path) {
 void zkl_kept_contended(const struct path *path) {
     struct stake *kept = (struct stake *)path->line.kept;
     if (kept) zkl_stake_perform(kept, zkl_claim_contended(&kept->claim, kept->session->now));
+}
+
+void zkl_kept_event(struct zkl_session *session, enum zkl_node_event event, const char *node) {
+    struct path *path = zkl_path_find(session, node, strlen(node));
+    if (event != ZKL_NODE_CHILDREN && event != ZKL_NODE_DELETED) return;
+    zkl_watches_children_fired(&session->watches, node);
+    if (!path || !path->children) return;
+    zkl_path_unwatch(session, path);
+    path->line.changed = true;
+    zkl_kept_contended(path);
 }
 
 void zkl_kept_clear_way(const struct path *path, const struct stake *stake) {

@@ -9,6 +9,8 @@ zkl_time zkl_kept_due(const struct zkl_session *session); /* when the first of t
 void zkl_kept_give_back(struct stake *kept);
 void zkl_kept_take(const struct path *path);      /* a claim was started on the path */
 void zkl_kept_contended(const struct path *path); /* others came to the path, or may have */
+/* The same, by an event of the path or of its children. */
+void zkl_kept_event(struct zkl_session *session, enum zkl_node_event event, const char *node);
 void zkl_kept_clear_way(const struct path *path, const struct stake *stake); /* before its start */
 
 #endif

@@ -16,7 +16,7 @@ void zkl_orphans_find(struct zkl_session *session, struct path *path) {
     while ((orphan = zkl_line_orphan(&path->line))) {
         struct stake *stake = zkl_stake_new(session, path, &nobodys, ZKL_NEVER);
         if (!stake) {
-            zkl_orphans_look_later(session, path); /* the next list shows it again */
+            zkl_path_look_later(session, path); /* the next list shows it again */
             return;
         }
         session->stats.orphans++;
@@ -32,7 +32,7 @@ void zkl_orphans_find_fixed(struct zkl_session *session, struct path *path,
     struct stake *stake =
         orphan == ZKL_ORPHAN ? zkl_stake_new(session, path, &nobodys, ZKL_NEVER) : NULL;
     if (!stake) {
-        zkl_orphans_look_later(session, path);
+        zkl_path_look_later(session, path);
         return;
     }
     session->stats.orphans++;
@@ -40,11 +40,6 @@ void zkl_orphans_find_fixed(struct zkl_session *session, struct path *path,
 }
 
 /* --- late looks ------------------------------------------------------------------------------ */
-
-void zkl_orphans_look_later(struct zkl_session *session, struct path *path) {
-    path->look_at = session->now + session->common.clock.timeout;
-    zkl_session_wake(session, path->look_at);
-}
 
 /* Without an answer the look is repeated. */
 static void answer_look(const struct call *call, const struct answer *answer) {

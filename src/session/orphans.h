@@ -13,8 +13,6 @@ void zkl_orphans_find(struct zkl_session *session, struct path *path);
 /* The same of the node of the fixed name, which a get showed. */
 void zkl_orphans_find_fixed(struct zkl_session *session, struct path *path,
                             const struct zkl_stat *stat);
-/* A create may still land. The path is looked at after a session timeout. */
-void zkl_orphans_look_later(struct zkl_session *session, struct path *path);
 void zkl_orphans_look(struct zkl_session *session); /* where that is due */
 zkl_time zkl_orphans_due(struct zkl_session *session);
 

@@ -89,6 +89,11 @@ void zkl_path_tidy(struct zkl_session *session) {
     }
 }
 
+void zkl_path_look_later(struct zkl_session *session, struct path *path) {
+    path->look_at = session->now + session->common.clock.timeout;
+    zkl_session_wake(session, path->look_at);
+}
+
 char *zkl_path_join(const char *parent, const char *name) {
     size_t size = strlen(parent) + 1 + strlen(name) + 1;
     char *joined = malloc(size);

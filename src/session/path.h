@@ -50,6 +50,8 @@ void zkl_path_tidy(struct zkl_session *session); /* frees the idle ones, unless 
 /* Visits every node above `path`, from the top down. False: out of memory. */
 bool zkl_path_each_parent(const char *path, void (*visit)(void *context, const char *node),
                           void *context);
+/* Orphans are looked for after a session timeout, because a create may still land. */
+void zkl_path_look_later(struct zkl_session *session, struct path *path);
 char *zkl_path_join(const char *parent, const char *name); /* NULL: no memory */
 
 #endif

@@ -137,6 +137,11 @@ struct stake *zkl_stake_new(struct zkl_session *session, struct path *path,
     return stake;
 }
 
+struct call *zkl_stake_call_new(struct stake *stake, enum stake_call kind) {
+    struct zkl_session *session = stake->session;
+    return zkl_call_new(session, &session->stake_calls[kind], &stake->asker);
+}
+
 void zkl_stake_note_grant(struct stake *stake) {
     struct stake **first = &stake->path->granted;
     if (stake->granted_link) return;

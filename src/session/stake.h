@@ -3,12 +3,11 @@
 #define ZKL_SESSION_STAKE_H
 
 #include "../core/claim.h"
+#include "call.h"
 #include "events.h"
 #include "hold.h"
 #include "path.h"
 #include "stakes.h"
-
-struct answer;
 
 struct stake {
     struct zkl_claim claim; /* first: a claim of ours is a stake */
@@ -53,6 +52,31 @@ static inline bool zkl_stake_revoked(const struct stake *stake) {
     return stake->revoked && stake->revoked == stake->claim.node.nonce;
 }
 
+/* The kinds of a stake's calls, in the order in which lost answers are told. */
+enum stake_call {
+    STAKE_PARENT, /* create of a missing parent */
+    STAKE_CREATE,
+    STAKE_CREATE_ALL, /* create of the nodes of all parts of a multi-lock; one part asks */
+    STAKE_WAIT,       /* create of a waiter's node, and delete of the lock's */
+    STAKE_SYNC,
+    STAKE_LIST, /* call->listed: counted in its `lists`; NULL: it was never sent */
+    STAKE_GET_OWN,
+    STAKE_RANK,
+    STAKE_DOWNGRADE,
+    STAKE_GET_AHEAD,
+    STAKE_FORWARD, /* delete of a waiter's node, and the signal to the next one */
+    STAKE_REVISE,  /* get of the own node, whose data is not what DOWNGRADE or MARK took it to be */
+    STAKE_MARK,
+    STAKE_REMOVE,
+    STAKE_CALLS
+};
+
+/* The stake that asked; the call is a stake's. */
+static inline struct stake *zkl_call_stake(const struct call *call) {
+    return (struct stake *)((char *)call->asker - offsetof(struct stake, asker));
+}
+
+struct call *zkl_stake_call_new(struct stake *stake, enum stake_call kind); /* NULL: no memory */
 struct stake *zkl_stake_new(struct zkl_session *session, struct path *path,
                             const struct zkl_acquire_options *options,
                             zkl_time deadline); /* NULL: no memory */

@@ -8,7 +8,6 @@
 #include "internal.h"
 #include "kept.h"
 #include "multi.h"
-#include "orphans.h"
 #include "room.h"
 #include "stake_actions.h"
 
@@ -399,7 +398,7 @@ static zkl_actions perform_one(struct stake *stake, enum zkl_action action) {
     case ZKL_DO_DOWNGRADE: zkl_stake_downgrade(stake); break;
     case ZKL_DO_FORWARD: zkl_condition_forward(stake); break;
     case ZKL_DO_MARK: zkl_stake_mark(stake); break;
-    case ZKL_DO_DOUBT: zkl_orphans_look_later(stake->session, stake->path); break;
+    case ZKL_DO_DOUBT: zkl_path_look_later(stake->session, stake->path); break;
     case ZKL_DO_PAUSE: return pause_claim(stake);
     case ZKL_DO_KEEP: zkl_session_wake(stake->session, stake->claim.deadline); break;
     case ZKL_DO_FOLLOW: resume_followers(stake); break;

@@ -2,7 +2,7 @@
 #ifndef ZKL_SESSION_STAKE_ACTIONS_H
 #define ZKL_SESSION_STAKE_ACTIONS_H
 
-#include "stake_feed.h"
+#include "stake.h"
 
 void zkl_stake_perform(struct stake *stake, zkl_actions actions);
 /*

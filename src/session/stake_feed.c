@@ -11,10 +11,6 @@
 
 /* --- replies --------------------------------------------------------------------------------- */
 
-struct call *zkl_stake_call_new(struct stake *stake, enum stake_call kind) {
-    return zkl_call_new(stake->session, &zkl_stake_calls[kind], &stake->asker);
-}
-
 static bool is_a(const struct call *call, enum stake_call kind) {
     return call->kind == &zkl_stake_calls[kind];
 }
