@@ -14,5 +14,6 @@ struct stake;
 bool zkl_path_watch(struct path *path, struct stake *stake);
 /* That list is answered. */
 void zkl_path_watched(struct zkl_session *session, struct path *path, enum zkl_reply reply);
-void zkl_path_unwatch(struct zkl_session *session, struct path *path);
+void zkl_path_unwatch(struct zkl_session *session, struct path *path); /* if it is watched */
+
 #endif

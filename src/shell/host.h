@@ -64,7 +64,7 @@ void zkl_client_round(struct zkl_client *client, zkl_time now);
 bool zkl_client_is_closed(const struct zkl_client *client);
 bool zkl_client_has_events(const struct zkl_client *client); /* the inbox is not empty */
 
-/* process.c: whether that is this process, and not its parent. */
+/* That is this process, and not its parent (thread.c). */
 bool zkl_process_is(pid_t process);
 
 #endif

@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -95,11 +94,6 @@ static void end_poll(zkl_client *client) {
     zkl_lock(client);
     zkl_threaded(client)->polls--;
     zkl_unlock(client);
-}
-
-int zkl_poll_timeout(zkl_time timeout) {
-    bool forever = timeout / 1000000 >= INT_MAX;
-    return forever ? -1 : (int)((timeout + 999999) / 1000000);
 }
 
 bool zkl_client_poll(zkl_client *const *clients, size_t count, zkl_time timeout) {

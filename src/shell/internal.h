@@ -44,14 +44,15 @@ static inline struct threaded *zkl_threaded(const zkl_client *client) {
 }
 
 /* thread.c */
+int zkl_process_learn(void (*on_fork)(void)); /* once: zkl_process_is() knows this process, and each
+                                                 child, which calls on_fork() first. 0: done */
+int zkl_poll_timeout(zkl_time timeout);       /* milliseconds for poll(); -1: for ever */
 void zkl_wait_until(struct threaded *self, pthread_cond_t *condition, zkl_time due);
 
 /* inbox.c; the mutex is held */
 void zkl_inbox_init(struct threaded *self);
 void zkl_inbox_destroy(struct threaded *self);
 void zkl_inbox_update(struct threaded *self); /* events came into it, or were taken out */
-
-int zkl_poll_timeout(zkl_time timeout); /* inbox.c; milliseconds for poll(), -1: for ever */
 
 /* board.c; the mutex is held */
 void zkl_board_update(struct threaded *self, bool has_events);

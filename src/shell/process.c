@@ -21,18 +21,12 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards the list */
 static struct threaded *clients;
 static struct zkl_totals ended; /* what delisted clients had counted */
 static pid_t registered;        /* the process that `clients` belongs to */
-static pid_t process;           /* this one; a forked child sets its own */
 static atomic_int ending;       /* caught signals that were not yet sent again */
 
 /* In a forked child: a thread of the parent may have had the mutex; no thread reads signals. */
 static void forked(void) {
     pthread_mutex_init(&mutex, NULL);
-    process = getpid();
     ending = 0;
-}
-
-bool zkl_process_is(pid_t other) {
-    return other == process;
 }
 
 /* The first client that is still listed, with a reference for the caller; NULL: none. */
@@ -47,7 +41,7 @@ static struct threaded *first_client(void) {
 /* Begins to close every client, then waits for all of them together. */
 static void close_all(void) {
     zkl_time due = zkl_now() + EXIT_BOUND;
-    if (registered != process) return; /* a forked child */
+    if (!zkl_process_is(registered)) return; /* a forked child */
     pthread_mutex_lock(&mutex);
     for (struct threaded *each = clients; each; each = each->next)
         zkl_client_begin_close(&each->client, due);
@@ -80,17 +74,16 @@ static void at_exit(void) {
 static int prepare(void) {
     Dl_info self;
     if (registered == 0) {
-        process = getpid();
-        if (pthread_atfork(NULL, NULL, forked) != 0 || atexit(at_exit) != 0) return -1;
+        if (zkl_process_learn(forked) != 0 || atexit(at_exit) != 0) return -1;
         if (dladdr((void *)&registered, &self) && self.dli_fname)
             dlopen(self.dli_fname, RTLD_NOW | RTLD_NODELETE);
     }
-    if (registered != process) { /* the list is the parent's */
+    if (!zkl_process_is(registered)) { /* the list is the parent's */
         clients = NULL;
         zkl_totals_clear(&ended);
         ended = (struct zkl_totals){0};
     }
-    registered = process;
+    registered = getpid();
     return 0;
 }
 
@@ -125,7 +118,7 @@ void zkl_process_delist(struct threaded *self) {
 
 void zkl_process_totals(struct zkl_totals *totals) {
     pthread_mutex_lock(&mutex);
-    if (registered == process) {
+    if (zkl_process_is(registered)) {
         zkl_totals_merge(totals, &ended);
         for (struct threaded *each = clients; each; each = each->next) add(totals, &each->client);
     }

@@ -1,6 +1,8 @@
-/* thread.c - threads, and the mutex of a client. */
+/* thread.c - threads, the mutex of a client, and this process. */
+#include <limits.h>
 #include <signal.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "internal.h"
 #include "linux.h"
@@ -35,6 +37,11 @@ void zkl_condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, zkl_t
     pthread_cond_timedwait(condition, mutex, &time);
 }
 
+int zkl_poll_timeout(zkl_time timeout) {
+    bool forever = timeout / 1000000 >= INT_MAX;
+    return forever ? -1 : (int)((timeout + 999999) / 1000000);
+}
+
 void zkl_wait_until(struct threaded *self, pthread_cond_t *condition, zkl_time due) {
     announce(self); /* a wait unlocks the mutex, as zkl_unlock() does */
     zkl_condition_wait(condition, &self->mutex, due);
@@ -55,6 +62,26 @@ int zkl_thread_start(void *(*run)(void *), void *argument) {
     int error = create(&thread, run, argument);
     if (error == 0) pthread_detach(thread);
     return error;
+}
+
+/* --- this process ---------------------------------------------------------------------------- */
+
+static pid_t process; /* a forked child sets its own */
+static void (*tell_fork)(void);
+
+static void forked(void) {
+    process = getpid();
+    tell_fork();
+}
+
+int zkl_process_learn(void (*on_fork)(void)) {
+    process = getpid();
+    tell_fork = on_fork;
+    return pthread_atfork(NULL, NULL, forked);
+}
+
+bool zkl_process_is(pid_t other) {
+    return other == process;
 }
 
 /* --- room for two more threads ----------------------------------------------------------- */
