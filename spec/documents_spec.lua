@@ -351,7 +351,7 @@ end)
 
 
 describe("the table of docs/design/states.md", function()
-    local header = read "src/core/claim.h"
+    local header = read "src/core/claim_state.h"
     local states, actions = {}, {}
     for name in header:match "enum zkl_claim_state (%b{})":gmatch "ZKL_([%u_]+)" do
         states[name] = true

@@ -22,7 +22,7 @@ return {
       "The claim has no request of its own out here, so none can stall it." },
     { "src/core/claim.c", "zkl_claim_resume", "case ZKL_SIGNALLED",
       "The claim has no request out here, so none can stall it." },
-    { "src/core/claim.h", "zkl_claim_awaits_parts",
+    { "src/core/claim_state.h", "zkl_claim_awaits_parts",
       "`claim->state == ZKL_CREATE` && claim->node.nonce == 0",
       "Both callers ask of a claim in CREATE; it is part of the word that the header gives." },
     { "src/core/claim_replies.c", "not_created", "case ZKL_DONE",

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "claim.h"
+#include "claim_state.h"
 
 /* --- contenders ----------------------------------------------------------------------- */
 

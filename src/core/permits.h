@@ -20,7 +20,7 @@
 #ifndef ZKL_PERMITS_H
 #define ZKL_PERMITS_H
 
-#include "claim.h"
+#include "claim_state.h"
 
 /* A claim without a node has no place yet: all are ahead of it. */
 bool zkl_permits_fit(const struct zkl_line *line, const struct zkl_claim *claim);

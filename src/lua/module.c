@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../core/claim.h"
+#include "../core/claim_state.h"
 #include "../zookeeper/zookeeper_link.h"
 #include "binding.h"
 

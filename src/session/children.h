@@ -2,7 +2,7 @@
 #ifndef ZKL_SESSION_CHILDREN_H
 #define ZKL_SESSION_CHILDREN_H
 
-#include "../core/claim.h"
+#include "../core/claim_state.h"
 #include "path.h"
 
 struct stake;

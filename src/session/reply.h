@@ -2,7 +2,7 @@
 #ifndef ZKL_SESSION_REPLY_H
 #define ZKL_SESSION_REPLY_H
 
-#include "../core/claim.h"
+#include "../core/claim_state.h"
 #include "rpc.h"
 
 struct call;
