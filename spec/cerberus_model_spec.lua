@@ -14,7 +14,7 @@ local engines, zklock
 
 setup(function()
     worlds.enter()
-    engines, zklock = require "zklock.engine", require "zklock"
+    engines, zklock = require "zklock.seckill.engine", require "zklock"
 end)
 teardown(worlds.leave)
 

@@ -3,7 +3,7 @@
 --- epoch follows is asked of the engine's own rules.lua; the rest is here, in as few words as it
 --- can be said (PIT-21, Q-08). What carries the rules out is in spec/cerberus_model_spec.lua.
 
-local rules = require "zklock.engine.cerberus.rules"
+local rules = require "zklock.seckill.engine.cerberus.rules"
 
 local ORDER = { "A", "B" }
 local VALUES = { "A", "B", "" }

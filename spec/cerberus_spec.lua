@@ -5,7 +5,7 @@ local core = require "zklock.core"
 local engine = require "zklock.engine"
 local engines = require "spec.engines"
 local is_refused = require "spec.seckill.refused"
-local redis_servers = require "zklock.throwaway.redis"
+local redis_servers = require "zklock.seckill.throwaway.redis"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 

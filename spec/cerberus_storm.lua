@@ -13,9 +13,9 @@
 -- last line is "right" or says what is wrong; the exit status is 0 or 1.
 
 local engine = require "zklock.engine"
-local redis_servers = require "zklock.throwaway.redis"
+local redis_servers = require "zklock.seckill.throwaway.redis"
 local rig = require "spec.rig"
-local throwaway = require "zklock.throwaway"
+local throwaway = require "zklock.seckill.throwaway"
 local zklock = require "zklock"
 
 local PROCESSES, COROUTINES, LOCKS = 4, 3, 2

@@ -2,16 +2,16 @@
 --- docs/engines.md. First the servers that are there to be struck, then the scenarios.
 
 local clocks = require "zklock.throwaway.clock"
-local database = require "zklock.engine.database"
+local database = require "zklock.seckill.database"
 local interpreter = require "zklock.system.interpreter"
 local markets = require "zklock.seckill.market"
 local meeting = require "zklock.seckill.engines.scenario.meeting"
-local redis = require "zklock.throwaway.redis"
+local redis = require "zklock.seckill.throwaway.redis"
 local relays = require "zklock.throwaway.relay"
 local rig = require "spec.rig"
 local runner = require "zklock.seckill.runner"
 local shell = require "zklock.system.shell"
-local throwaway = require "zklock.throwaway"
+local throwaway = require "zklock.seckill.throwaway"
 local zklock = require "zklock"
 
 
@@ -179,7 +179,7 @@ describe("a script with servers that are there to be struck", function()
     local LUA = os.getenv "ZKLOCK_LUA" or "lua5.4"
     local SCRIPT = [[
         local shell = require "zklock.system.shell"
-        local servers = require("zklock.throwaway").open()
+        local servers = require("zklock.seckill.throwaway").open()
         local pair, masters = servers:redis_pair(), servers:redis_masters(1)
         local ensemble, single = servers:zookeepers(3), servers:zookeeper_with_clock()
         local _, mariadb = servers:own_mysql()

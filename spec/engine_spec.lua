@@ -1,15 +1,15 @@
 --- Engines: locks of SQL, Redis and ZooKeeper behind one interface, against real servers. What is
 -- promised in docs/engines.md, and the faults that the seeds' engines have.
 
-local checked = require "zklock.engine.checked"
-local connections = require "zklock.engine.redis"
+local checked = require "zklock.seckill.engine.checked"
+local connections = require "zklock.seckill.engine.redis"
 local core = require "zklock.core"
-local database = require "zklock.engine.database"
+local database = require "zklock.seckill.database"
 local engine = require "zklock.engine"
 local engines = require "spec.engines"
 local files = require "spec.files"
 local is_refused = require "spec.seckill.refused"
-local redis_servers = require "zklock.throwaway.redis"
+local redis_servers = require "zklock.seckill.throwaway.redis"
 local rig = require "spec.rig"
 local socket = require "socket"
 local zklock = require "zklock"
@@ -288,7 +288,7 @@ describe("a lock with a lease time", function()
         mine.way = setmetatable({
             release = function()
                 releases = releases + 1
-                require("zklock.engine.failure").raise("connection", "nobody is there")
+                require("zklock.seckill.engine.failure").raise("connection", "nobody is there")
             end,
         }, { __index = mine.way })
         assert.same({ true, "done" }, { mine:with(PATIENT, function() return "done" end) })

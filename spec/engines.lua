@@ -1,9 +1,9 @@
 --- What the specs of the engines share: throwaway servers, engines on them, and names of locks.
 
-local database = require "zklock.engine.database"
+local database = require "zklock.seckill.database"
 local engine = require "zklock.engine"
 local rig = require "spec.rig"
-local throwaway = require "zklock.throwaway"
+local throwaway = require "zklock.seckill.throwaway"
 
 local HOSTS = os.getenv "ZK_HOSTS"
 local ANSWER = 20 -- seconds for which a server is waited for that is there
@@ -16,7 +16,7 @@ local servers, redis, mysql
 
 
 --- Starts the servers.
----@return zklock.Throwaway servers
+---@return zklock.seckill.Throwaway servers
 ---@return string redis  address
 function engines.start()
     servers, mysql = throwaway.open(), nil

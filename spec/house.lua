@@ -31,10 +31,10 @@ local OF_LINUX = { ["linux/magic"] = true, ["sys/prctl"] = true, ["sys/syscall"]
 local REQUIRES = {
     zklock = {},
     system = {},
-    engine = { "zklock", "system" },
-    throwaway = { "zklock", "system", "engine" },
+    throwaway = { "zklock", "system" },
     command = { "zklock", "system", "throwaway", "child" },
-    seckill = { "zklock", "system", "engine", "throwaway", "command" },
+    seckill = { "zklock", "system", "throwaway", "command", "engine" },
+    engine = { "seckill" }, -- a public name of the laboratory's, which its objects tell
     bin = { "command", "seckill" },
     child = {},
 }

@@ -87,8 +87,8 @@ describe("a house", function()
     it("has no require that points up", function()
         says({ ["lua/zklock/lock.lua"] = 'local sale = require "zklock.seckill"\n' },
              "lua/zklock/lock.lua names zklock.seckill: the room zklock may require no other room")
-        says({ ["lua/zklock/engine/redis.lua"] = "require('zklock.throwaway.redis').start()\n" },
-             "lua/zklock/engine/redis.lua names zklock.throwaway.redis: the room engine may "
+        says({ ["lua/zklock/throwaway/relay.lua"] = "require('zklock.engine').open()\n" },
+             "lua/zklock/throwaway/relay.lua names zklock.engine: the room throwaway may "
              .. "require only zklock, system")
     end)
 

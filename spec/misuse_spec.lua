@@ -7,7 +7,7 @@ local reference = require "spec.reference"
 local resty_lock = require "zklock.resty_lock"
 local rig = require "spec.rig"
 local seckill = require "zklock.seckill"
-local throwaway = require "zklock.throwaway"
+local throwaway = require "zklock.seckill.throwaway"
 local zklock = require "zklock"
 
 local LONG = ("x"):rep(300000)

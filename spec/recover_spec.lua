@@ -2,10 +2,10 @@
 -- session less than forty seconds here, and no test waits so long: what is granted after a crash
 -- is so because the dead process's session was ended.
 
-local database = require "zklock.engine.database"
+local database = require "zklock.seckill.database"
 local program = require "spec.fault.program"
 local rig = require "spec.rig"
-local throwaway = require "zklock.throwaway"
+local throwaway = require "zklock.seckill.throwaway"
 local zklock = require "zklock"
 
 local SESSION = 40 -- seconds
@@ -352,7 +352,7 @@ describe("a holder that is killed between its statement and COMMIT on MariaDB #s
         store:execute_all{ "CREATE TABLE stock (left_over INT, token BIGINT) ENGINE = InnoDB",
                            "INSERT INTO stock VALUES (10, 0)" }
         local holder = program.start(server.hosts, (HOLDER:format(folder, path, [[
-            local store = require("zklock.engine.database").open(%q)
+            local store = require("zklock.seckill.database").open(%q)
             store:execute("BEGIN")
             store:execute((%q):gsub("%%%%s", lease:token_string()))
         ]])):format(url, SELL), { input = true })

@@ -1,8 +1,8 @@
 --- Sales with the engines' locks as strategies: docs/engines.md.
 
 local cerberus_strategy = require "zklock.seckill.strategy.cerberus"
-local connections = require "zklock.engine.redis"
-local database = require "zklock.engine.database"
+local connections = require "zklock.seckill.engine.redis"
+local database = require "zklock.seckill.database"
 local engines = require "spec.engines"
 local evidence = require "zklock.seckill.scenario.evidence"
 local is_refused = require "spec.seckill.refused"
@@ -10,7 +10,7 @@ local place = require "zklock.seckill.place"
 local rig = require "spec.rig"
 local seckill = require "zklock.seckill"
 local switch = require "zklock.seckill.engines.scenario.switch"
-local throwaway = require "zklock.throwaway"
+local throwaway = require "zklock.seckill.throwaway"
 local zklock = require "zklock"
 
 local HOSTS = os.getenv "ZK_HOSTS"

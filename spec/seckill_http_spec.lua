@@ -1,6 +1,6 @@
 --- The pieces of the sale over HTTP that need no server. spec/nginx/sale_spec.lua has the rest.
 
-local database = require "zklock.engine.database"
+local database = require "zklock.seckill.database"
 local distributions = require "zklock.seckill.distribution"
 local latency = require "zklock.seckill.http.latency"
 local reapers = require "zklock.system.reaper"

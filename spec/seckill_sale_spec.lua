@@ -1,7 +1,7 @@
 --- Sales scripted in Lua: `require "zklock.seckill"`. What is promised in docs/seckill.md.
 
 local core = require "zklock.core"
-local database = require "zklock.engine.database"
+local database = require "zklock.seckill.database"
 local distributions = require "zklock.seckill.distribution"
 local fairness = require "zklock.seckill.fairness"
 local files = require "spec.files"
@@ -12,7 +12,7 @@ local rig = require "spec.rig"
 local seckill = require "zklock.seckill"
 local seed = require "zklock.seckill.seed"
 local shell = require "zklock.system.shell"
-local throwaway = require "zklock.throwaway"
+local throwaway = require "zklock.seckill.throwaway"
 local zklock = require "zklock"
 
 package.path = "spec/seckill/?.lua;docs/seckill/?.lua;" .. package.path

@@ -4,7 +4,7 @@
 local buyers = require "zklock.seckill.buyer"
 local catalogue = require "zklock.seckill.catalogue"
 local crash = require "zklock.seckill.scenario.crash"
-local database = require "zklock.engine.database"
+local database = require "zklock.seckill.database"
 local double_write = require "zklock.seckill.scenario.double_write"
 local evidence = require "zklock.seckill.scenario.evidence"
 local few = require "zklock.seckill.scenario.few"

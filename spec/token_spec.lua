@@ -1,9 +1,9 @@
 --- The recipe of tokens that README.md and docs/which-lock.md teach, as it stands there, on
 -- MariaDB: a transaction reads what was committed there, and locks no row by that (Q-01, Q-03).
 
-local database = require "zklock.engine.database"
+local database = require "zklock.seckill.database"
 local files = require "spec.files"
-local mariadb = require "zklock.throwaway.mariadb"
+local mariadb = require "zklock.seckill.throwaway.mariadb"
 local reapers = require "zklock.system.reaper"
 local rig = require "spec.rig"
 local zklock = require "zklock"

@@ -2,12 +2,12 @@
 -- and MariaDB wait for their disk before they answer, Redis keeps nothing on it. All of them are
 -- throwaway, on this machine, and end with it.
 
-local connections = require "zklock.engine.redis"
-local database = require "zklock.engine.database"
-local engine_options = require "zklock.engine.options"
-local mariadb = require "zklock.throwaway.mariadb"
+local connections = require "zklock.seckill.engine.redis"
+local database = require "zklock.seckill.database"
+local engine_options = require "zklock.seckill.engine.options"
+local mariadb = require "zklock.seckill.throwaway.mariadb"
 local rig = require "spec.rig"
-local throwaway = require "zklock.throwaway"
+local throwaway = require "zklock.seckill.throwaway"
 
 local MASTERS = 5
 local ANSWER = 5 -- seconds

@@ -10,12 +10,12 @@
 
 local clocks = require "zklock.throwaway.clock"
 local core = require "zklock.core"
-local database = require "zklock.engine.database"
-local engine_options = require "zklock.engine.options"
-local mariadb = require "zklock.throwaway.mariadb"
-local redis = require "zklock.throwaway.redis"
+local database = require "zklock.seckill.database"
+local engine_options = require "zklock.seckill.engine.options"
+local mariadb = require "zklock.seckill.throwaway.mariadb"
+local redis = require "zklock.seckill.throwaway.redis"
 local rig = require "spec.rig"
-local throwaway = require "zklock.throwaway"
+local throwaway = require "zklock.seckill.throwaway"
 
 local LUA = os.getenv("ZKLOCK_LUA") or "lua5.4"
 local TICK = 200  -- milliseconds

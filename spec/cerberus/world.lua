@@ -222,7 +222,7 @@ end
 
 -- engines ----------------------------------------------------------------------------------------
 
--- A way to lock, as the engines have it: see zklock.engine.lock.
+-- A way to lock, as the engines have it: see zklock.seckill.engine.lock.
 local function way_of(kind)
     local way = {
         has = { lease = true, owned = true },
@@ -241,7 +241,7 @@ local function way_of(kind)
             return world.dead[kind] or not is_possible or is_possible()
         end)
         if world.dead[kind] then
-            require("zklock.engine.failure").raise("connection", kind .. " does not answer")
+            require("zklock.seckill.engine.failure").raise("connection", kind .. " does not answer")
         end
     end
 
@@ -324,16 +324,16 @@ local FAKES = {
         active = function() return world.in_run end,
         end_of_run = function() return world.in_run and function() return false end or nil end,
     },
-    ["zklock.engine.redis"] = { unique = unique },
-    ["zklock.engine.redis_set"] = way_of "redis-set",
-    ["zklock.engine.sql_table"] = way_of "sql-table",
-    ["zklock.engine.zookeeper"] = own,
+    ["zklock.seckill.engine.redis"] = { unique = unique },
+    ["zklock.seckill.engine.redis_set"] = way_of "redis-set",
+    ["zklock.seckill.engine.sql_table"] = way_of "sql-table",
+    ["zklock.seckill.engine.zookeeper"] = own,
 }
 
 local saved
 
 local function is_replaced(name)
-    return FAKES[name] ~= nil or name:find "^zklock%.engine" ~= nil
+    return FAKES[name] ~= nil or name:find "^zklock%.seckill%.engine" ~= nil
 end
 
 --- From here on modules are loaded as this world has them.

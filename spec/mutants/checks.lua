@@ -15,7 +15,7 @@ end
 
 local NGINX = { "spec/nginx" }
 -- What is never loaded there.
-local NO_NGINX = { "lua/zklock/command/", "lua/zklock/engine/[^d]", "lua/zklock/seckill/[^h]",
+local NO_NGINX = { "lua/zklock/command/", "lua/zklock/seckill/[^dh]", "lua/zklock/seckill/d[^a]",
                    "lua/zklock/world", "lua/zklock/memory", "src/child/", "src/lua/" }
 -- Of files that Lua 5.4 does not load: copas is LuaJIT's.
 local ON_JIT = { ["lua/zklock/driver/copas.lua"] = { "spec/loops/copas_spec.lua" } }

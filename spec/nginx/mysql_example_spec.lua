@@ -4,9 +4,9 @@
 
 local client = require "zklock.seckill.http.client"
 local core = require "zklock.core"
-local database = require "zklock.engine.database"
+local database = require "zklock.seckill.database"
 local files = require "spec.files"
-local mariadb = require "zklock.throwaway.mariadb"
+local mariadb = require "zklock.seckill.throwaway.mariadb"
 local nginx = require "spec.nginx.nginx"
 local reapers = require "zklock.system.reaper"
 local rig = require "spec.rig"

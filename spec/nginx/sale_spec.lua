@@ -2,10 +2,10 @@
 -- all of it on a throwaway MariaDB (make test-http-mysql).
 
 local client = require "zklock.seckill.http.client"
-local database = require "zklock.engine.database"
+local database = require "zklock.seckill.database"
 local dkjson = require "dkjson"
 local reapers = require "zklock.system.reaper"
-local mariadb = require "zklock.throwaway.mariadb"
+local mariadb = require "zklock.seckill.throwaway.mariadb"
 local nginx = require "spec.nginx.nginx"
 local rig = require "spec.rig"
 local run_demo = require "spec.seckill.demo"

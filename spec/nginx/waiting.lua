@@ -1,6 +1,6 @@
 --- The connections of a MariaDB that wait in a statement that begins so.
 
----@param db table  a database of zklock.engine.database, of another connection
+---@param db table  a database of zklock.seckill.database, of another connection
 ---@param statement string
 ---@return table[] rows  of one column, the id
 return function(db, statement)

@@ -2,8 +2,8 @@
 --- it is; those that begin while it lives find it. It ends with the prompt that started it.
 
 local shell = require "zklock.system.shell"
-local throwaway = require "zklock.throwaway"
 local zklock = require "zklock"
+local zookeeper = require "zklock.throwaway.zookeeper"
 
 local getenv, tostring = os.getenv, tostring
 
@@ -46,8 +46,7 @@ function _M.with(fn)
     local file = place()
     local found = told(file)
     if found and answers(found) then return fn(found) end
-    return throwaway.with(function(servers)
-        local hosts = servers:zookeeper()
+    return zookeeper.with(function(hosts)
         tell(file, hosts)
         local ok, result = pcall(fn, hosts)
         if told(file) == hosts then os.remove(file) end

@@ -5,7 +5,7 @@
 local own_sale = require "zklock.seckill.own_sale"
 local markets = require "zklock.seckill.market"
 local process_options = require "zklock.seckill.process_options"
-local throwaway = require "zklock.throwaway"
+local throwaway = require "zklock.seckill.throwaway"
 
 
 -- S2 sleeps that long with the lock held (DEMO-09, DEMO-10).

@@ -22,7 +22,7 @@ local play = require "zklock.seckill.play"
 local progress = require "zklock.seckill.progress"
 local sales = require "zklock.seckill.sale"
 local simulated = require "zklock.seckill.simulated"
-local throwaway = require "zklock.throwaway"
+local throwaway = require "zklock.seckill.throwaway"
 
 local ngx = ngx
 
@@ -55,8 +55,8 @@ local function briefly(fn, ...) return results(pcall(fn, ...)) end
 
 local function check_servers(servers)
     if servers ~= nil and (type(servers) ~= "table" or not servers.reaper) then
-        misuse.refuse("the servers of a sale come from zklock.throwaway's open, and are not %s",
-            misuse.show(servers))
+        misuse.refuse("the servers of a sale come from zklock.seckill.throwaway's open, "
+            .. "and are not %s", misuse.show(servers))
     end
 end
 
@@ -76,7 +76,7 @@ end
 
 --- Carries out a sale.
 ---@param options table
----@param servers zklock.Throwaway?  default: of its own
+---@param servers zklock.seckill.Throwaway?  default: of its own
 ---@return zklock.seckill.Sale? sale  nil: it cannot be simulated, or not here
 ---@return string? message
 ---@return string? code  "unsupported", "context"

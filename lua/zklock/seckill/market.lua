@@ -7,7 +7,7 @@ local zklock = require "zklock"
 
 ---@class zklock.seckill.Market
 ---@field options zklock.seckill.Options
----@field throwaway zklock.Throwaway
+---@field throwaway zklock.seckill.Throwaway
 local Market = {}
 Market.__index = Market
 

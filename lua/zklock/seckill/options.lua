@@ -12,7 +12,7 @@ local processes = require "zklock.seckill.environment"
 ---@field session number    session timeout asked for, seconds
 ---@field zookeeper string? address
 ---@field lua string?       the interpreter for the processes
----@field throwaway zklock.Throwaway?  what all sales share
+---@field throwaway zklock.seckill.Throwaway?  what all sales share
 ---@field verbose boolean
 ---@field json string?      file for the results
 ---@field report string?    file for a page that shows them

@@ -3,13 +3,13 @@
 --- Redis. What would stay on a server is removed when the sale is over, also when this process was
 --- killed.
 
-local database = require "zklock.engine.database"
+local database = require "zklock.seckill.database"
 local interpreter = require "zklock.system.interpreter"
 local json_file = require "zklock.seckill.json_file"
-local redis = require "zklock.throwaway.redis"
+local redis = require "zklock.seckill.throwaway.redis"
 local shell = require "zklock.system.shell"
 local stores = require "zklock.seckill.stores"
-local switch = require "zklock.engine.cerberus.place"
+local switch = require "zklock.seckill.engine.cerberus.place"
 
 
 --- What a store's functions are given.

@@ -285,7 +285,7 @@ end
 
 --- Carries a plan out.
 ---@param plan zklock.seckill.Plan
----@param throwaway zklock.Throwaway
+---@param throwaway zklock.seckill.Throwaway
 ---@param progress fun(play: zklock.seckill.Play)  called now and then
 ---@return zklock.seckill.Outcome
 function play.carry_out(plan, throwaway, progress)

@@ -11,7 +11,7 @@
 --- docs/design/laboratory.md tells more. What a store of the user's own gives is checked by
 --- zklock.seckill.checked_store.
 
-local database = require "zklock.engine.database"
+local database = require "zklock.seckill.database"
 local lua_module = require "zklock.seckill.lua_module"
 
 

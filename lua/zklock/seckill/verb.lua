@@ -54,8 +54,8 @@ function seckill.run(given, out, err)
         return laboratory.main(with_zookeeper(words, connect.hosts(given)), out, err)
     end
     if not needs_server(words) then return laboratory.main(words, out, err) end
-    return require("zklock.throwaway").with(function(servers)
-        return laboratory.main(with_zookeeper(words, servers:zookeeper()), out, err)
+    return require("zklock.throwaway.zookeeper").with(function(hosts)
+        return laboratory.main(with_zookeeper(words, hosts), out, err)
     end)
 end
 

@@ -3,6 +3,7 @@
 
 local clocks = require "zklock.throwaway.clock"
 local dependency = require "zklock.system.dependency"
+local reapers = require "zklock.system.reaper"
 local relay = require "zklock.throwaway.relay"
 local shell = require "zklock.system.shell"
 local wait_for = require "zklock.throwaway.wait_for"
@@ -211,6 +212,20 @@ function ZooKeeper:close()
     run("/dev/null", "", "stop", shell.quote(self.folder))
     for _, each in ipairs(self.relays or {}) do each:close() end
     self.relays = nil
+end
+
+
+--- Calls fn(hosts) with a ZooKeeper that ends with the call, however it ends.
+function zookeeper.with(fn)
+    local reaper, started = reapers.open(), nil
+    local ok, result = pcall(function()
+        started = zookeeper.start(reaper)
+        return fn(started.hosts)
+    end)
+    reaper:close()
+    if started then started:close() end
+    if not ok then error(result, 0) end
+    return result
 end
 
 

@@ -1,6 +1,6 @@
 --- What engines have, as a table: `engine.has` of each.
 
-local engine = require "zklock.engine"
+local engine = require "zklock.seckill.engine"
 
 
 local COLUMNS = {

@@ -10,7 +10,7 @@
 --- not say which buyer it is gets a number from its server.
 
 local buyers = require "zklock.seckill.buyer"
-local database = require "zklock.engine.database"
+local database = require "zklock.seckill.database"
 local dkjson = require "dkjson"
 local faults = require "zklock.seckill.fault"
 local records = require "zklock.seckill.record"

@@ -1,10 +1,10 @@
 --- The environment of the sale over HTTP: servers are nginx, the store is an SQLite file or
 --- MariaDB.
 
-local database = require "zklock.engine.database"
+local database = require "zklock.seckill.database"
 local dependency = require "zklock.system.dependency"
 local latency = require "zklock.seckill.http.latency"
-local mariadb = require "zklock.throwaway.mariadb"
+local mariadb = require "zklock.seckill.throwaway.mariadb"
 local shell = require "zklock.system.shell"
 local runs = require "zklock.seckill.http.run"
 

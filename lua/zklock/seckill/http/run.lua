@@ -3,7 +3,7 @@
 
 local client = require "zklock.seckill.http.client"
 local core = require "zklock.core"
-local database = require "zklock.engine.database"
+local database = require "zklock.seckill.database"
 local places = require "zklock.seckill.place"
 local seed = require "zklock.seckill.seed"
 local servers = require "zklock.seckill.http.server"

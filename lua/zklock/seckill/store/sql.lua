@@ -3,13 +3,13 @@
 --- in the seed; the order goes into the same transaction. So whatever is killed, stock and orders
 --- agree, unless two servers worked with the same stock.
 
-local database = require "zklock.engine.database"
+local database = require "zklock.seckill.database"
 local sorted_names = require "zklock.sorted_names"
 
 local literal_token = database.literal_token
 
 
----@class zklock.seckill.Sql: zklock.engine.Database
+---@class zklock.seckill.Sql: zklock.seckill.Database
 local Sql = database.class()
 
 

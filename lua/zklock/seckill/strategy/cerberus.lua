@@ -5,10 +5,10 @@
 --- `parameters.engine` has `order`, `engines`, `failover` and `session`, as in docs/engines.md;
 --- what engines are to find their servers by is filled in.
 
-local engine_options = require "zklock.engine.options"
-local engines = require "zklock.engine"
+local engine_options = require "zklock.seckill.engine.options"
+local engines = require "zklock.seckill.engine"
 local misuse = require "zklock.misuse"
-local sql_database = require "zklock.engine.database"
+local sql_database = require "zklock.seckill.database"
 
 
 local ORDER = { "redis-set", "zookeeper" }

@@ -5,10 +5,10 @@
 --- buyers of the server go on; each command and each statement blocks the server while it lasts.
 
 local cerberus = require "zklock.seckill.strategy.cerberus"
-local engines = require "zklock.engine"
-local engine_options = require "zklock.engine.options"
-local failure = require "zklock.engine.failure"
-local sql_database = require "zklock.engine.database"
+local engines = require "zklock.seckill.engine"
+local engine_options = require "zklock.seckill.engine.options"
+local failure = require "zklock.seckill.engine.failure"
+local sql_database = require "zklock.seckill.database"
 local wait_for = require "zklock.throwaway.wait_for"
 
 

@@ -8,8 +8,8 @@
 --- seed's (CFG-06: 3 times, from 1 s), with which few of many buyers succeed, though there is stock
 --- left (BUG-09's undersell): `parameters = { engine = { retries = 20, base = 0.01 } }`.
 
-local backoff = require "zklock.engine.backoff"
-local engine_options = require "zklock.engine.options"
+local backoff = require "zklock.seckill.engine.backoff"
+local engine_options = require "zklock.seckill.engine.options"
 local misuse = require "zklock.misuse"
 local stores = require "zklock.seckill.stores"
 local zklock = require "zklock"

@@ -7,7 +7,7 @@ local clocks = require "zklock.throwaway.clock"
 local interpreter = require "zklock.system.interpreter"
 local evidence = require "zklock.seckill.scenario.evidence"
 local meeting = require "zklock.seckill.engines.scenario.meeting"
-local redis = require "zklock.throwaway.redis"
+local redis = require "zklock.seckill.throwaway.redis"
 
 
 local HOUR = 3600

@@ -4,7 +4,7 @@
 --- the lock, so those that are left when the leader is killed have it, too.
 
 local meeting = require "zklock.seckill.engines.scenario.meeting"
-local redis = require "zklock.throwaway.redis"
+local redis = require "zklock.seckill.throwaway.redis"
 
 
 local LONG = 30     -- seconds within which the other one has the lock

@@ -7,7 +7,7 @@
 --- set by itself.
 
 local evidence = require "zklock.seckill.scenario.evidence"
-local redis_servers = require "zklock.throwaway.redis"
+local redis_servers = require "zklock.seckill.throwaway.redis"
 local seed = require "zklock.seckill.seed"
 
 

@@ -1,0 +1,189 @@
+--- The engines of cerberus' order: what they are, what all of them have, and for how long their
+--- locks may outlive a process. Each is opened when it is first needed.
+
+local core = require "zklock.core"
+local engines = require "zklock.seckill.engine"
+local failure = require "zklock.seckill.engine.failure"
+local misuse = require "zklock.misuse"
+
+
+---@class zklock.engine.Order
+---@field names string[]
+---@field parts table<string, { kind: string, options: table, life: number }>
+---@field opened table<string, zklock.engine.Engine>
+local Order = {}
+Order.__index = Order
+
+
+local order = {}
+
+
+--- Checks the option `order`.
+function order.list_of_names(value, name)
+    if type(value) ~= "table" or not value[1] then
+        misuse.refuse("%s must be a list of names of engines, not %s", name, misuse.show(value))
+    end
+    for _, each in ipairs(value) do
+        if type(each) ~= "string" or each:find "[%s%c]" or each == "" then
+            misuse.refuse("%s must have names without spaces, not %s", name, misuse.show(each))
+        end
+    end
+end
+
+
+--- Checks the option `engines`.
+function order.table_of_options(value, name)
+    if type(value) ~= "table" then
+        misuse.refuse("%s must be a table: options for each engine of the order, not %s", name,
+            misuse.show(value))
+    end
+end
+
+
+-- The engine's own name, and its options.
+local function part_options(given, name)
+    local own = {}
+    for option, value in pairs((given.engines or {})[name] or {}) do own[option] = value end
+    local kind = own.engine or name
+    own.engine = nil
+    return kind, own
+end
+
+
+local function validate_part(given, name)
+    local kind, own = part_options(given, name)
+    if kind == "cerberus" or kind == "sql-optimistic" then
+        misuse.refuse("%s cannot be in the order of cerberus", kind)
+    end
+    engines.validate(kind, own)
+end
+
+
+--- Raises if no engines can be opened with these options.
+---@param given { order: string[], engines: table<string, table>? }
+function order.validate(given)
+    local known = {}
+    for _, name in ipairs(given.order) do
+        if known[name] then misuse.refuse("order has %s twice", name) end
+        known[name] = true
+        validate_part(given, name)
+    end
+    for name in pairs(given.engines or {}) do
+        if not known[name] then
+            misuse.refuse("engines has %s, which is not in the order", misuse.show(name))
+        end
+    end
+end
+
+
+local function part_of(self, name)
+    local part = self.parts[name]
+    if part then return part end
+    failure.raise("unsupported", ("the switch says %s, which is not in the order"):format(name))
+end
+
+
+--- The engine's own name, which tells what it is.
+---@param name string
+---@return string
+function Order:kind(name) return part_of(self, name).kind end
+
+
+--- Seconds for which a lock of the engine may outlive the process that had it.
+---@param name string
+---@return number
+function Order:life(name) return part_of(self, name).life end
+
+
+--- Seconds for which it may outlive its lease, if nobody has that any more: zklock's is released.
+---@param name string
+---@return number
+function Order:remains(name) return self:kind(name) == "zookeeper" and 0 or self:life(name) end
+
+
+--- The engine of that name.
+---@param name string
+---@return zklock.engine.Engine
+function Order:engine(name)
+    if self.opened[name] then return self.opened[name] end
+    local part = part_of(self, name)
+    local opened, message = engines.open(part.kind, part.options)
+    if not opened then failure.raise("connection", message) end
+    self.opened[name] = opened
+    return opened
+end
+
+
+-- That engine's lock of the same name and kind.
+local function lock_of(self, lock, name)
+    lock.part_locks = lock.part_locks or {}
+    local known = lock.part_locks[name]
+    if known then return known end
+    local engine = self:engine(name)
+    local new
+    if lock.kind == "read" or lock.kind == "write" then
+        local both = assert(engine:rwlock(lock.name))
+        new = lock.kind == "read" and both:read() or both:write()
+    else
+        new = assert(engine:mutex(lock.name, { fair = lock.kind == "fair" or nil }))
+    end
+    lock.part_locks[name] = new
+    return new
+end
+
+
+--- Waits for that engine's lock, if it is still wanted when the engine is open. Meanwhile
+--- request.waits_in is the engine.
+---@param lock zklock.engine.Lock
+---@param name string
+---@param owner string
+---@param request zklock.engine.Request
+---@param is_wanted fun(): boolean
+---@return zklock.engine.Lease? lease
+---@return string? message
+---@return string? code  "timeout" also if it is not wanted
+function Order:acquire(lock, name, owner, request, is_wanted)
+    local part = lock_of(self, lock, name)
+    if not is_wanted() then return nil, "not wanted", "timeout" end
+    local left = request.due and math.max(request.due - core.now(), 0)
+    request.waits_in = self.opened[name]
+    local lease, message, code = part:acquire{ timeout = left, owner = owner }
+    request.waits_in = nil
+    return lease, message, code
+end
+
+
+--- What all engines have.
+---@return zklock.engine.Has
+function Order:has()
+    local has = { switch = true }
+    for what in pairs(engines.has(self:kind(self.names[1]))) do
+        has[what] = true
+        for _, name in ipairs(self.names) do
+            has[what] = has[what] and engines.has(self:kind(name))[what]
+        end
+    end
+    -- Not for cerberus: a lease time is an option of each engine, and no multi-lock is switched.
+    has.lease, has.multi = nil, nil
+    return has
+end
+
+
+function Order:close()
+    for _, engine in pairs(self.opened) do engine:close() end
+end
+
+
+---@param given { order: string[], engines: table<string, table>? }
+---@return zklock.engine.Order
+function order.new(given)
+    local parts = {}
+    for _, name in ipairs(given.order) do
+        local kind, own = part_options(given, name)
+        parts[name] = { kind = kind, options = own, life = engines.life(kind, own) }
+    end
+    return setmetatable({ names = given.order, parts = parts, opened = {} }, Order)
+end
+
+
+return order

@@ -1,0 +1,214 @@
+--- Where the switch is kept: nodes of ZooKeeper below one path, which all processes of a service
+--- share.
+---
+---     cerberus_engine   what the switch says; anybody may set it, also by hand (CFG-17)
+---     epoch             by which engines locks are had now: see rules.lua
+---     members           which process acts by which epoch, a line each: see members.lua
+---     desk              a mutex: a process that changes one of these has it
+---     epoch-NUMBER      a read-write lock: a process that acts by that epoch has it to read
+---
+--- What ZooKeeper does not answer in time is raised, as failure.catch knows it.
+
+local core = require "zklock.core"
+local failure = require "zklock.seckill.engine.failure"
+local rules = require "zklock.seckill.engine.cerberus.rules"
+local scope = require "zklock.scope"
+local zklock = require "zklock"
+
+
+local NODES = { "cerberus_engine", "epoch", "members" }
+
+local ANSWER = 1 -- seconds; so long an answer is waited for, also when the time is over
+
+
+---@class zklock.engine.Place
+---@field session zklock.Session
+---@field root string
+---@field first string  the engine of the first epoch
+---@field desk zklock.Lock
+---@field session_timeout number  seconds
+local Place = {}
+Place.__index = Place
+
+
+local place = {}
+
+
+local function raise(message) failure.raise("connection", message) end
+
+
+--- Seconds for which an answer is waited for.
+---@param due number?  on the clock of core.now
+---@return number
+function place.left(due) return due and math.max(due - core.now(), ANSWER) or ANSWER end
+
+
+local function path_of(self, node) return self.root .. "/" .. node end
+
+
+-- What writes with that lease of the desk.
+local function writer(self, lease, due)
+    return function(node, text, version, wish)
+        local written, problem, code = lease:guard{
+            { "set", path_of(self, node), text, version },
+            wish and { "check", path_of(self, "cerberus_engine"), wish.version } or nil,
+            timeout = place.left(due),
+        }
+        if not written and code ~= "conflict" then raise(problem) end
+        return written == true
+    end
+end
+
+
+-- Calls fn(lease, ...) with the desk. A coroutine that nobody resumes any more has it no longer
+-- than a process that died.
+local function at_desk(self, due, fn, ...)
+    local lease, message = self.desk:acquire{
+        timeout = place.left(due), owner = {}, max_hold = self.session_timeout,
+    }
+    if not lease then raise(message) end
+    return scope(lease, fn, lease, ...)
+end
+
+
+--- Changes nodes, while nobody else does: fn(write) calls write(node, text, version, wish), each
+--- time one transaction that the server carries out only if this process has the desk still. It
+--- gives false if the node has another version, or if the switch has: anybody may set that, also
+--- without the desk.
+---@param due number?
+---@param fn fun(write: fun(node: string, text: string, version: integer?, wish: table?): boolean)
+function Place:change(due, fn)
+    at_desk(self, due, function(lease) fn(writer(self, lease, due)) end)
+end
+
+
+--- Changes a node's text to fn(text).
+---@param node string
+---@param fn fun(text: string): string
+---@param due number?
+function Place:edit(node, fn, due)
+    self:change(due, function(write)
+        local text, version = self:read(node, due)
+        if not write(node, fn(text), version) then
+            raise(("%s is changed by others"):format(path_of(self, node)))
+        end
+    end)
+end
+
+
+-- If the nodes are there, there is no need to wait for the desk.
+local function are_made(self, due)
+    local text, message, code = self.session:get(path_of(self, "epoch"), place.left(due))
+    if not text and code ~= "no_node" then raise(message) end
+    return text ~= nil
+end
+
+
+local function make_nodes(lease, self, due)
+    local epoch = { number = 1, engines = { self.first }, wish = 0 }
+    local made, problem, code = lease:guard{
+        { "create", path_of(self, "cerberus_engine"), self.first },
+        { "create", path_of(self, "epoch"), rules.text(epoch) },
+        { "create", path_of(self, "members"), "" },
+        timeout = place.left(due),
+    }
+    if not made and code ~= "conflict" then raise(problem) end
+end
+
+
+--- Makes the nodes, unless they are there.
+---@param due number?
+function Place:make(due)
+    if not are_made(self, due) then at_desk(self, due, make_nodes, self, due) end
+end
+
+
+--- Reads a node.
+---@param node string
+---@param due number?
+---@return string text
+---@return integer version
+function Place:read(node, due)
+    local text, version = self.session:get(path_of(self, node), place.left(due))
+    if not text then raise(version) end
+    return text, version
+end
+
+
+---@param due number?
+---@return zklock.engine.Epoch
+function Place:epoch(due)
+    local text, version = self:read("epoch", due)
+    local epoch = rules.parse(text)
+    if not epoch then raise(("%s/epoch says %q, which is no epoch"):format(self.root, text)) end
+    epoch.version = version
+    return epoch
+end
+
+
+---@param due number?
+---@return zklock.engine.Wish
+function Place:wish(due)
+    local text, version = self:read("cerberus_engine", due)
+    return { text = text, version = version }
+end
+
+
+--- The read lock of the epoch of that number: each process that acts by that epoch has it.
+---@param number integer
+---@param id string  of the registration, kept in the lock's node
+---@return zklock.Lock
+function Place:lock(number, id)
+    return self.session:rwlock(path_of(self, "epoch-" .. number), { data = id }):read()
+end
+
+
+--- Calls fn(text, version) when the node is known, and at each change.
+---@param node string
+---@param fn function
+function Place:watch(node, fn)
+    return assert(self.session:watch(path_of(self, node), function(text, version)
+        if text then fn(text, version) end
+    end))
+end
+
+
+function Place:close() self.session:close() end
+
+
+--- Connects to the place of the switch.
+---@param options { zookeeper: string, root: string, session: number }
+---@param first string  the engine of the first epoch, if there was none
+---@return zklock.engine.Place
+function place.open(options, first)
+    local session, message = zklock.connect(options.zookeeper, { timeout = options.session })
+    if not session then raise(message) end
+    local self = setmetatable({
+        session = session, root = options.root, first = first, session_timeout = options.session,
+        desk = session:mutex(options.root .. "/desk"),
+    }, Place)
+    local ok, problem = pcall(self.make, self, core.now() + options.session)
+    if not ok then
+        session:close()
+        error(problem, 0)
+    end
+    return self
+end
+
+
+--- Removes the nodes; what held locks goes by itself. Nobody may use them any more.
+---@param zookeeper string  addresses
+---@param root string
+function place.remove(zookeeper, root)
+    local session = assert(zklock.connect(zookeeper))
+    assert(session:mutex(root .. "/desk"):with(session:timeout(), function(lease)
+        for _, node in ipairs(NODES) do
+            local done, message, code = lease:guard{ { "delete", root .. "/" .. node } }
+            assert(done or code == "no_node", message)
+        end
+    end))
+    session:close()
+end
+
+
+return place

@@ -1,0 +1,155 @@
+--- A registration: this process acts by an epoch. It is an ephemeral node, the read lock of that
+--- epoch, and a line in the list of members. All leases that the process has in that epoch stand
+--- or fall with it.
+
+local core = require "zklock.core"
+local errand = require "zklock.seckill.engine.cerberus.errand"
+local failure = require "zklock.seckill.engine.failure"
+local members = require "zklock.seckill.engine.cerberus.members"
+local place_left = require("zklock.seckill.engine.cerberus.place").left
+local unique = require("zklock.seckill.engine.redis").unique
+
+
+---@class zklock.engine.Registration
+---@field place zklock.engine.Place
+---@field id string
+---@field epoch zklock.engine.Epoch
+---@field lives { of_process: number, of_lease: number }  seconds for which locks of its engines may
+--- outlive the process, or their leases
+---@field lease zklock.Lease    the read lock
+---@field counts boolean        it was the present epoch's after its line was written
+---@field leaving zklock.engine.Errand
+---@field grants zklock.engine.Granted[]  the locks that the process has in this epoch
+local Registration = {}
+Registration.__index = Registration
+
+
+-- A lock that the process has. It does not keep the lease: one that nobody has any more, of a
+-- coroutine that was dropped, say, is as one of a process that died: its locks may live on for a
+-- while, but for zklock's, which are released.
+---@class zklock.engine.Granted
+---@field lease zklock.engine.Lease?  weak
+---@field ends number?                nobody has the lease; its locks end then at the latest
+
+
+local registration = {}
+
+
+--- Does it count? By this process's clock.
+---@return boolean
+function Registration:stands()
+    local state = self.lease:state()
+    return state == "held" or state == "suspect"
+end
+
+
+local WEAK = { __mode = "v" }
+
+--- The process has this lease from now on.
+---@param lease zklock.engine.Lease
+function Registration:add(lease)
+    self.grants[#self.grants + 1] = setmetatable({ lease = lease }, WEAK)
+end
+
+
+--- It has it no more.
+---@param lease zklock.engine.Lease
+function Registration:remove(lease)
+    for i, each in ipairs(self.grants) do
+        if each.lease == lease then table.remove(self.grants, i) break end
+    end
+end
+
+
+local function may_be_had(self, granted)
+    if granted.lease then return granted.lease:lives() end
+    granted.ends = granted.ends or core.now() + self.lives.of_lease
+    return core.now() < granted.ends
+end
+
+
+-- Locks that may still be had, of leases that somebody has or not.
+local function look(self)
+    for i = #self.grants, 1, -1 do
+        if not may_be_had(self, self.grants[i]) then table.remove(self.grants, i) end
+    end
+    return self.grants
+end
+
+
+--- Has anybody in this process a lease of this epoch? One that ended by itself is none; one that is
+--- suspect is, and one that was lost with the session, as long as its engines may have it.
+---@return boolean
+function Registration:is_used()
+    for _, each in ipairs(look(self)) do
+        if each.lease then return true end
+    end
+    return false
+end
+
+
+--- Have all locks ended that the process had in this epoch, also those whose leases nobody has?
+---@return boolean
+function Registration:is_over() return look(self)[1] == nil end
+
+
+--- Asks ZooKeeper, past all that it may have said before: does it stand? No answer is neither.
+---@param due number?
+---@return boolean
+function Registration:check(due)
+    local stands, message, code = self.lease:check(place_left(due))
+    if not stands and code ~= "lost" and code ~= "released" then
+        failure.raise("connection", message)
+    end
+    return stands == true
+end
+
+
+--- The same, and is its epoch the present one?
+---@param due number?
+---@return boolean
+function Registration:is_current(due)
+    return self:check(due) and self.place:epoch(due).number == self.epoch.number
+end
+
+
+--- Takes its line away, after its lease was released. Where ZooKeeper does not answer the line
+--- stays, to be taken away later, as that of a process that died.
+---@param due number?
+function Registration:strike_off(due)
+    self.place:edit("members", function(text) return members.without(text, self.id) end, due)
+end
+
+
+--- Writes its line, unless it was left meanwhile: then nobody would take the line away. The
+--- registration counts if is_current() says so after.
+---@param due number?
+function Registration:enlist(due)
+    local member = { id = self.id, number = self.epoch.number, life = self.lives.of_process }
+    self.place:edit("members", function(text)
+        local others = members.without(text, self.id)
+        return self:stands() and members.with(others, member) or others
+    end, due)
+end
+
+
+--- Takes the read lock of the epoch.
+---@param place zklock.engine.Place
+---@param epoch zklock.engine.Epoch
+---@param lives { of_process: number, of_lease: number }
+---@param due number?
+---@return zklock.engine.Registration
+function registration.new(place, epoch, lives, due)
+    local id = unique()
+    local lease, message = place:lock(epoch.number, id):acquire{
+        timeout = place_left(due), owner = id,
+    }
+    if not lease then failure.raise("connection", message) end
+    return setmetatable({
+        place = place, id = id, epoch = epoch, lives = lives, lease = lease, counts = false,
+        leaving = errand(), grants = {},
+    }, Registration)
+end
+
+
+return registration

@@ -1,0 +1,176 @@
+--- An engine: what makes locks that others see. All have this interface; what one of them does
+--- not have is "unsupported".
+
+local Lock = require "zklock.seckill.engine.lock"
+local checked = require "zklock.seckill.engine.checked"
+local failure = require "zklock.seckill.engine.failure"
+local misuse = require "zklock.misuse"
+local options = require "zklock.seckill.engine.options"
+local owners = require "zklock.owner"
+local receiver = require "zklock.receiver"
+
+
+--- What an engine may have.
+---@class zklock.engine.Has
+---@field fair boolean?        locks are had in the order in which they were asked for, if wished
+---@field reentrant boolean?   its owner can have a lock twice
+---@field rwlock boolean?      read-write locks
+---@field condition boolean?   a holder gives the lock up until it is told to go on
+---@field multi boolean?       several locks as one
+---@field lease boolean?       a lock has an end of its own
+---@field watchdog boolean?    and is renewed before, while its holder lives
+---@field wakes boolean?       a waiter is told of the release; without it, it polls
+---@field owned boolean?       only the holder of a lock can release it
+---@field token boolean?       leases have a fencing token
+---@field switch boolean?      it is several engines, of which one is chosen
+
+---@class zklock.engine.Engine
+---@field name string
+---@field has zklock.engine.Has
+---@field options table
+---@field way table  see zklock.seckill.engine.lock
+---@field requests table<zklock.engine.Request, true>  waits for its locks; weak: a request goes
+--- with its coroutine
+local Engine = { __name = "zklock.engine" }
+Engine.__index = Engine
+
+
+local MUTEX = { fair = options.flag, lease = options.seconds(0.001) }
+local RWLOCK = { lease = options.seconds(0.001) }
+
+
+local function lacks(self, what)
+    return failure.of("unsupported", self.name, "it has no " .. what)
+end
+
+
+--- A lock.
+---@param name string
+---@param given { fair: boolean?, lease: number? }?
+---@return zklock.engine.Lock? lock
+---@return string? message
+---@return string? code  "unsupported"
+function Engine:mutex(name, given)
+    options.text(name, "the name of a lock")
+    given = options.complete(given, MUTEX, {}, "the options of mutex")
+    if given.fair and not self.has.fair then return lacks(self, "fair locks") end
+    if given.lease and not self.has.lease then return lacks(self, "lease time") end
+    return Lock.new(self, name, given.fair and "fair" or "mutex", given)
+end
+
+
+-- Two locks of one name.
+local RWLock = { __name = "zklock.engine.rwlock" }
+RWLock.__index = RWLock
+
+function RWLock:read() return self.reader end
+function RWLock:write() return self.writer end
+
+receiver(RWLock, RWLock, "rwlock")
+
+
+--- A read-write lock: its read() and write() are the locks.
+---@param name string
+---@param given { lease: number? }?
+---@return table? rwlock
+---@return string? message
+---@return string? code  "unsupported"
+function Engine:rwlock(name, given)
+    options.text(name, "the name of a lock")
+    given = options.complete(given, RWLOCK, {}, "the options of rwlock")
+    if not self.has.rwlock then return lacks(self, "read-write locks") end
+    return setmetatable({
+        reader = Lock.new(self, name, "read", given), writer = Lock.new(self, name, "write", given),
+    }, RWLock)
+end
+
+
+local function check_parts(self, locks)
+    if type(locks) ~= "table" or not locks[1] then
+        misuse.refuse("multi takes a list of one lock or more")
+    end
+    for i, lock in ipairs(locks) do
+        if getmetatable(lock) ~= Lock or lock.engine ~= self or lock.kind == "multi" then
+            misuse.refuse("lock %d of multi must be a lock of this engine, and not several", i)
+        end
+    end
+end
+
+
+--- Several locks as one: all of them or none.
+---@param locks zklock.engine.Lock[]
+---@return zklock.engine.Lock? lock
+---@return string? message
+---@return string? code  "unsupported"
+function Engine:multi(locks)
+    if not self.has.multi then return lacks(self, "multi-locks") end
+    check_parts(self, locks)
+    local names = {}
+    for i, lock in ipairs(locks) do names[i] = lock.name end
+    local multi = Lock.new(self, table.concat(names, " + "), "multi", {})
+    multi.way, multi.parts = self.way.multi, locks
+    return multi
+end
+
+
+--- Does the server answer? It is asked for a lock that nobody holds for long.
+---@return true? ok
+---@return string? message
+---@return string? code  "connection"
+function Engine:check()
+    local lease, message, code = self:mutex(checked):acquire(0)
+    if lease then lease, message, code = lease:release() end
+    if lease or code == "busy" then return true end
+    return nil, message, code == "timeout" and "connection" or code
+end
+
+
+--- Ends the owner's waits with "interrupted".
+---@param owner any?  default: the running coroutine
+---@return integer count
+function Engine:interrupt(owner)
+    local key, count = owners.key(owner), 0
+    for request in pairs(self.requests) do
+        if request.owner == key and not request.interrupted then
+            request.interrupted, count = true, count + 1
+            if self.way.wake then self.way.wake(request) end
+        end
+    end
+    return count
+end
+
+
+--- Sets the switch: see zklock.seckill.engine.cerberus.
+---@param value string      an engine's name; another one or "": the next in order
+---@param timeout number?   seconds until all must act by it
+---@return true? done
+---@return string? message
+---@return string? code  "timeout", "connection", "unsupported"
+function Engine:switch(value, timeout)
+    if not self.has.switch then return lacks(self, "switch") end
+    return self.way.switch(self, value, timeout)
+end
+
+
+--- Closes its connections. A lock that is held stays so until it ends by itself, if it does.
+function Engine:close() self.way.close(self) end
+
+
+function Engine:__tostring() return ("zklock.engine (%s)"):format(self.name) end
+
+
+receiver(Engine, Engine, "engine")
+
+
+---@param name string
+---@param way table
+---@param given table  its options, complete
+function Engine.new(name, way, given)
+    return setmetatable({
+        name = name, way = way, has = way.has, options = given,
+        requests = setmetatable({}, { __mode = "k" }),
+    }, Engine)
+end
+
+
+return Engine

@@ -1,0 +1,175 @@
+--- A lease of an engine's lock: the right to be in the critical section, while it lasts.
+
+local core = require "zklock.core"
+local failure = require "zklock.seckill.engine.failure"
+local receiver = require "zklock.receiver"
+
+local now = core.now
+
+
+---@class zklock.engine.Lease
+---@field lock zklock.engine.Lock
+---@field name string
+---@field owner string
+---@field value any        what the engine keeps of the grant
+---@field expires number?  on the clock of core.now; nil: it has no end of its own
+---@field version string?  of a row: its digits
+---@field parts table[]?  leases of several locks as one
+---@field bound table?     a lease of zklock's without which it is lost
+---@field renewed_with table?  a lease of zklock's: the watchdog renews while that is held
+---@field over "lost"|"released"|nil
+---@field closed boolean?  its scope has ended
+local Lease = { __name = "zklock.engine.lease" }
+Lease.__index = Lease
+
+
+-- The state of a lease that depends on another one: the worse of both. A suspect lease may be held
+-- again; a lost one has ended.
+local function with(state, other)
+    local others = other:state()
+    if state == "lost" or others == "lost" or others == "released" then return "lost" end
+    return others == "suspect" and "suspect" or state
+end
+
+
+-- What its engines say of it, by this process's clock.
+local function state_of(self)
+    if self.over then return self.over end
+    local state = self.expires and self.expires <= now() and "lost" or "held"
+    for _, part in ipairs(self.parts or {}) do state = with(state, part) end
+    return state
+end
+
+
+--- May its engines have the lock for its holder still? By this process's clock, and without a look
+--- at the registration that the lease may be bound to. A suspect lease lives.
+---@return boolean
+function Lease:lives()
+    local state = state_of(self)
+    return state == "held" or state == "suspect"
+end
+
+
+--- By this process's clock and by what it was told; asks nobody.
+---@return "held"|"suspect"|"lost"|"released"
+function Lease:state()
+    local state = state_of(self)
+    if state == "released" or not self.bound then return state end
+    return with(state, self.bound)
+end
+
+
+---@return boolean
+function Lease:held() return self:state() == "held" end
+
+
+---@return number seconds for which "held" is certain; 0: it is not; math.huge: it has no end
+function Lease:remaining()
+    if not self:held() then return 0 end
+    local left = self.expires and self.expires - now() or math.huge
+    for _, part in ipairs(self.parts or {}) do left = math.min(left, part:remaining()) end
+    return math.max(math.min(left, self.bound and self.bound:remaining() or math.huge), 0)
+end
+
+
+--- Asks the server, in one round trip.
+---@return true? held
+---@return string? message
+---@return string? code  "lost", "released", "connection", "unsupported"
+function Lease:check()
+    if self.over then return failure.of(self.over, self.name) end
+    local check = self.lock.way.check
+    if not check then return failure.of("unsupported", self.name, "it knows no owners") end
+    local had, message, code = failure.catch(self.name, check, self)
+    if code then return nil, message, code end
+    if had then return true end
+    self.over = "lost"
+    return failure.of("lost", self.name)
+end
+
+
+--- Has it for its whole lease time again.
+---@return true? ok
+---@return string? message
+---@return string? code  "lost", "released", "connection", "unsupported"
+function Lease:renew()
+    if self.over then return failure.of(self.over, self.name) end
+    local renew = self.lock.way.renew
+    if not renew then return failure.of("unsupported", self.name, "its leases are not renewed") end
+    local had, message, code = failure.catch(self.name, renew, self)
+    if code then return nil, message, code end
+    if had then return true end
+    self.over = "lost"
+    return failure.of("lost", self.name)
+end
+
+
+--- Gives the lock up.
+---@return true? ok
+---@return string? message
+---@return string? code  "lost", "released", "connection"
+function Lease:release()
+    if self.over then return failure.of(self.over, self.name) end
+    local had, message, code = failure.catch(self.name, self.lock.way.release, self)
+    if code then return nil, message, code end
+    self.over = had and "released" or "lost"
+    if had then return true end
+    return failure.of("lost", self.name)
+end
+
+
+--- The fencing token, if the engine has one.
+---@return string? digits
+---@return string? message
+---@return string? code  "unsupported"
+function Lease:token_string()
+    if self.lock.engine.has.token then return self.lock.way.token(self) end
+    return failure.of("unsupported", self.name, "it has no fencing token")
+end
+
+
+--- By which epoch it was had, if its engine has a switch that keeps the locks.
+---@return integer? number  that of a later grant is not less
+---@return string engines   that gave the lock, in their order; or the message
+---@return string? code  "unsupported"
+function Lease:epoch()
+    local way = self.lock.way
+    if way.epoch and self.value then return way.epoch(self) end
+    return failure.of("unsupported", self.name, "it has no epochs")
+end
+
+
+--- Gives it up at the end of a scope, once: a server that does not answer is not asked again.
+---@return "lost"|"released"|nil over  nil: that is not known
+function Lease:close()
+    if not self.over and not self.closed then
+        self.closed = true
+        self:release()
+    end
+    return self.over
+end
+
+Lease.__close = Lease.close
+
+
+function Lease:__tostring()
+    return ("zklock.engine.lease (%s, %s)"):format(self.name, self:state())
+end
+
+
+receiver(Lease, Lease, "lease")
+
+
+---@param lock zklock.engine.Lock
+---@param owner string
+---@param grant { value: any, expires: number?, version: string?, parts: table[]?, bound: table? }
+function Lease.new(lock, owner, grant)
+    return setmetatable({
+        lock = lock, name = lock.name, owner = owner, value = grant.value,
+        expires = grant.expires, version = grant.version, parts = grant.parts,
+        bound = grant.bound,
+    }, Lease)
+end
+
+
+return Lease

@@ -1,0 +1,170 @@
+--- A lock of an engine: what all of them have in common. The deadline, the tries until then, and
+--- `with` are here; how a lock is tried for and given up is its engine's way:
+---
+---     way.try(lock, owner, request)      -- a grant, or nil and the seconds until the next try
+---     way.release(lease)                 -- false: it was lost before
+---     way.check(lease)                   -- is it still had, by the server's word?
+---     way.wait(lock, request, seconds)   -- instead of sleeping
+---     way.granted(lease)                 -- it is had from now on
+---     way.finish(lock, request)          -- after the last try, whatever came of it
+---     way.wake(request)                  -- ends its wait: it was interrupted
+---     way.token(lease)                   -- its fencing token, if the engine has them
+---     way.epoch(lease)                   -- number and engines of its epoch, if there are any
+---
+--- The first two are what a way must have. They raise what failure.catch knows.
+
+local Lease = require "zklock.seckill.engine.lease"
+local core = require "zklock.core"
+local failure = require "zklock.seckill.engine.failure"
+local misuse = require "zklock.misuse"
+local options = require "zklock.seckill.engine.options"
+local owners = require "zklock.owner"
+local receiver = require "zklock.receiver"
+local scope = require "zklock.scope"
+local section = require "zklock.section"
+local zklock = require "zklock"
+
+local now = core.now
+
+
+---@class zklock.engine.Lock
+---@field engine zklock.engine.Engine
+---@field way table
+---@field name string
+---@field kind "mutex"|"fair"|"read"|"write"|"multi"
+---@field lease number?  seconds for which it is had, unless the holder renews it
+local Lock = { __name = "zklock.engine.lock" }
+Lock.__index = Lock
+
+
+-- One acquire(), from the first try to the last.
+---@class zklock.engine.Request
+---@field lock zklock.engine.Lock
+---@field owner string
+---@field given { timeout: number?, owner: any }
+---@field due number?           on the clock of core.now; nil: for ever
+---@field granted boolean?
+---@field interrupted boolean?
+---@field unreachable string?   why it cannot be had while servers do not answer
+---@field unsure boolean?       the last try did not learn whether it is taken
+local Request = {}
+Request.__index = Request
+
+
+function Request:close()
+    self.lock.engine.requests[self] = nil
+    local finish = self.lock.way.finish
+    if finish and not self.closed then
+        self.closed = true
+        failure.catch(self.lock.name, finish, self.lock, self)
+    end
+end
+
+Request.__close = Request.close
+
+
+local function sleep(_, _, seconds) zklock.sleep(seconds) end
+
+
+local function timed_out(self, request, timeout)
+    if request.unreachable then
+        return failure.of("connection", self.name, request.unreachable)
+    end
+    if timeout > 0 then return failure.of("timeout", self.name, ("waited %g s"):format(timeout)) end
+    if request.unsure then
+        return failure.of("timeout", self.name, "nobody said whether it is taken")
+    end
+    return failure.of("busy", self.name)
+end
+
+
+local function granted(self, request, grant)
+    request.granted = true
+    local lease = Lease.new(self, request.owner, grant)
+    if self.way.granted then self.way.granted(lease) end
+    return lease
+end
+
+
+local function try_on(self, request, timeout)
+    local wait = self.way.wait or sleep
+    while true do
+        if request.interrupted then return failure.of("interrupted", self.name) end
+        local grant, pause, code = failure.catch(self.name, self.way.try, self, request.owner,
+            request)
+        if code then return nil, pause, code end
+        if grant then return granted(self, request, grant) end
+        local left = request.due and request.due - now() or math.huge
+        if left <= 0 then return timed_out(self, request, timeout) end
+        wait(self, request, math.min(pause, left))
+    end
+end
+
+
+local function acquire(self, given)
+    local timeout = given.timeout or self.engine.options.timeout
+    local request = setmetatable({
+        lock = self, owner = owners.key(given.owner), given = given,
+        due = timeout and now() + timeout,
+    }, Request)
+    self.engine.requests[request] = true
+    return scope(request, function() return try_on(self, request, timeout) end)
+end
+
+
+--- Waits for the lock.
+---@param arg? number|table  seconds (nil: for ever, 0: one try), or { timeout =, owner = }
+---@return zklock.engine.Lease? lease
+---@return string? message
+---@return string? code  "timeout", "busy" (a try), "interrupted", "connection"
+function Lock:acquire(arg) return acquire(self, options.acquire(arg)) end
+
+
+local function with(self, given, fn, ...)
+    if self.way.with then return self.way.with(self, given, fn, ...) end
+    local lease, message, code = acquire(self, given)
+    if not lease then return nil, message, code end
+    return section(lease, fn, ...)
+end
+
+
+--- lock:with([timeout|options,] fn, ...): runs fn(lease, ...) with the lock, and releases it
+--- after, also when fn raises; the error passes unchanged.
+---@return true? ok  then what fn gives; nil, message, code if the lock was not had; nil, message,
+---"lost" and what fn gave if it was lost
+function Lock:with(given, fn, ...)
+    if type(given) == "function" then return with(self, {}, given, fn, ...) end
+    if type(fn) ~= "function" then
+        misuse.refuse("with takes ([timeout or options,] function, arguments...)")
+    end
+    return with(self, options.acquire(given), fn, ...)
+end
+
+
+--- A condition, for which a holder would wait: none of these engines has them.
+---@return nil, string message, string code  "unsupported"
+function Lock:condition()
+    return failure.of("unsupported", self.name, self.engine.name .. " has no conditions")
+end
+
+
+function Lock:__tostring()
+    return ("zklock.engine.lock (%s, %s, %s)"):format(self.engine.name, self.kind, self.name)
+end
+
+
+receiver(Lock, Lock, "lock")
+
+
+---@param engine zklock.engine.Engine
+---@param name string
+---@param kind string
+---@param given { lease: number? }
+function Lock.new(engine, name, kind, given)
+    return setmetatable({
+        engine = engine, way = engine.way, name = name, kind = kind, lease = given.lease,
+    }, Lock)
+end
+
+
+return Lock

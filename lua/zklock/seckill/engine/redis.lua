@@ -1,0 +1,127 @@
+--- A connection to a Redis server, by Debian's lua-redis. It blocks its process while a command is
+--- under way, for `answer` seconds at the longest.
+
+local dependency = require "zklock.system.dependency"
+local failure = require "zklock.seckill.engine.failure"
+local is_interrupt = require "zklock.is_interrupt"
+
+
+---@class zklock.engine.Redis
+---@field address string  "HOST:PORT"
+---@field answer number   seconds
+---@field client table?   nil: not connected
+local Redis = {}
+Redis.__index = Redis
+
+
+local redis = {}
+
+
+--- It is made when it is first needed, and again when it broke.
+---@param address string
+---@param answer number
+---@return zklock.engine.Redis
+function redis.new(address, answer)
+    return setmetatable({ address = address, answer = answer }, Redis)
+end
+
+
+local function connect(self)
+    local host, port = self.address:match "^(.*):(%d+)$"
+    local client = dependency.load("redis").connect{
+        host = host, port = port, timeout = self.answer,
+    }
+    client.network.socket:settimeout(self.answer)
+    return client
+end
+
+
+-- The place in lua-redis's source says nothing to a reader.
+local function text_of(problem) return (tostring(problem):gsub("^[^:]+:%d+: ", "")) end
+
+
+--- Does it have something to read? A connection on which nothing was asked has its end only.
+---@return boolean
+function Redis:readable()
+    local socket = self.client.network.socket
+    return dependency.load("socket").select({ socket }, nil, 0)[1] ~= nil
+end
+
+
+--- Connected, and without an answer to what nobody asks for any more.
+---@return table client
+function Redis:connected()
+    if self.client and self:readable() then self:close() end
+    if not self.client then
+        local ok, client = pcall(connect, self)
+        if is_interrupt(client) then error(client, 0) end
+        if not ok then failure.raise("connection", text_of(client)) end
+        self.client = client
+    end
+    return self.client
+end
+
+
+--- Calls fn(client, ...); an answer that does not come ends the connection.
+function Redis:use(fn, ...)
+    local ok, reply = pcall(fn, self.client, ...)
+    if ok then return reply end
+    if is_interrupt(reply) then
+        self:close() -- the answer is still to come
+        error(reply, 0)
+    end
+    local text = text_of(reply)
+    if not text:find "^redis error" then self:close() end
+    failure.raise("connection", ("%s: %s"):format(self.address, text))
+end
+
+
+--- Runs a command.
+---@param command string  in small letters
+---@return any reply
+function Redis:call(command, ...)
+    return self:use(self:connected()[command], ...)
+end
+
+
+--- Runs a script.
+---@param script string
+---@param keys string[]
+---@return any reply
+function Redis:eval(script, keys, ...)
+    local arguments = { script, #keys }
+    for _, key in ipairs(keys) do arguments[#arguments + 1] = key end
+    for i = 1, select("#", ...) do arguments[#arguments + 1] = (select(i, ...)) end
+    return self:call("eval", arguments)
+end
+
+
+function Redis:close()
+    if self.client then self.client.network.socket:close() end
+    self.client = nil
+end
+
+
+--- Removes the key if it has this value.
+redis.COMPARE_AND_DELETE = [[
+if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end
+return 0]]
+
+
+--- Text that nobody else has.
+---@return string
+function redis.unique()
+    local file = assert(io.open("/dev/urandom", "rb"))
+    local bytes = file:read(16)
+    file:close()
+    return (bytes:gsub(".", function(c) return ("%02x"):format(c:byte()) end))
+end
+
+
+--- Whole milliseconds, as Redis has them.
+---@param seconds number
+---@return string
+function redis.milliseconds(seconds) return ("%.0f"):format(seconds * 1000) end
+
+
+return redis

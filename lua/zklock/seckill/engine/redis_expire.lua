@@ -1,0 +1,52 @@
+--- Engine "redis-expire": SETNX, then EXPIRE, and DEL (ALG-09), as in the seed's flash sale.
+---
+--- It keeps the seed's faults. SETNX and EXPIRE are two steps: a client that dies between them has
+--- locked for ever (BUG-15); the option `gap` widens that moment. The value says nothing of the
+--- owner, and DEL asks for none: a holder that releases late removes the lock of another (BUG-16,
+--- PIT-07), and is told that all went well.
+---
+--- Waiters poll every 3 ms and some nanoseconds (CFG-13), for 2 s if nothing else is said (CFG-11).
+--- They do so with zklock.sleep; a command blocks the process until its answer.
+
+local core = require "zklock.core"
+local options = require "zklock.seckill.engine.options"
+local single = require "zklock.seckill.engine.single_redis"
+
+
+local NANOSECONDS = 30e-9 -- CFG-13
+
+
+local way = {
+    has = { lease = true },
+    fields = single.fields{
+        lease = options.whole_seconds, poll = options.seconds(0.0001),
+        timeout = options.seconds(0), gap = options.seconds(0),
+    },
+    defaults = single.defaults{ lease = 1000, poll = 0.003, timeout = 2, gap = 0 },
+    validate = single.validate, open = single.open, close = single.close,
+}
+
+
+-- EXPIRE has whole seconds.
+local function lease_of(lock) return math.ceil(lock.lease or lock.engine.options.lease) end
+
+
+function way.try(lock)
+    local engine = lock.engine
+    if not engine.redis:call("setnx", lock.name, "LOCKED") then
+        return nil, engine.options.poll + NANOSECONDS * math.random()
+    end
+    if engine.options.gap > 0 then core.poll({}, engine.options.gap) end
+    local asked, lease = core.now(), lease_of(lock)
+    engine.redis:call("expire", lock.name, ("%d"):format(lease))
+    return { expires = asked + lease }
+end
+
+
+function way.release(lease)
+    lease.lock.engine.redis:call("del", lease.name)
+    return true
+end
+
+
+return way

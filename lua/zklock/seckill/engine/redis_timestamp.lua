@@ -1,0 +1,71 @@
+--- Engine "redis-timestamp": SETNX with the time at which the lock ends, taken over with GETSET
+--- (ALG-03). The key never expires by itself; its value is "MILLISECONDS OWNER", where the owner is
+--- the client identity that the seed wants for the release.
+---
+--- It keeps the seed's faults. Each client writes and compares its own wall clock: one that is
+--- fast takes locks that are held; the option `skew` is added to it. GETSET writes also when it
+--- loses: the winner's end is then the loser's, and the winner does not know its own lock any
+--- more, so that its release is "lost" and leaves the lock to its end. The release is a GET and a
+--- DEL, between which the lock may become another's (PIT-07).
+---
+--- Waiters poll, with zklock.sleep; a command blocks the process until its answer.
+
+local core = require "zklock.core"
+local dependency = require "zklock.system.dependency"
+local options = require "zklock.seckill.engine.options"
+local redis = require "zklock.seckill.engine.redis"
+local single = require "zklock.seckill.engine.single_redis"
+
+
+local way = {
+    has = { lease = true, owned = true },
+    fields = single.fields{
+        lease = options.seconds(0.001), poll = options.seconds(0.0001),
+        skew = options.difference,
+    },
+    defaults = single.defaults{ lease = 10, poll = 0.005, skew = 0 },
+    validate = single.validate, open = single.open, close = single.close,
+}
+
+
+-- Seconds since 1970, by this client's clock.
+local function wall_clock(engine)
+    return dependency.load("socket").gettime() + engine.options.skew
+end
+
+
+local function is_past(engine, value)
+    return tonumber(value:match "^%d+") / 1000 < wall_clock(engine)
+end
+
+
+-- Steps 2 to 4 of ALG-03: takes over a lock whose time is past.
+local function take_over(engine, name, value)
+    local old = engine.redis:call("get", name)
+    if not old or not is_past(engine, old) then return false end
+    return engine.redis:call("getset", name, value) == old
+end
+
+
+function way.try(lock)
+    local engine, name = lock.engine, lock.name
+    local asked, lease = core.now(), lock.lease or engine.options.lease
+    local value = ("%s %s"):format(redis.milliseconds(wall_clock(engine) + lease), redis.unique())
+    if engine.redis:call("setnx", name, value) or take_over(engine, name, value) then
+        return { value = value, expires = asked + lease }
+    end
+    return nil, single.pause(engine)
+end
+
+
+function way.check(lease) return lease.lock.engine.redis:call("get", lease.name) == lease.value end
+
+
+function way.release(lease)
+    if not way.check(lease) then return false end
+    lease.lock.engine.redis:call("del", lease.name)
+    return true
+end
+
+
+return way

@@ -1,0 +1,45 @@
+--- Several locks as one: they are asked for in the order of the list. If one is not had in time,
+--- all are released, and it begins anew.
+
+local core = require "zklock.core"
+local failure = require "zklock.seckill.engine.failure"
+local parts = require "zklock.seckill.engine.parts"
+
+
+local PART = 1.5  -- seconds for each part of the list, until all are released (Redisson's)
+local PAUSE = 0.01
+
+
+local multi = {}
+
+
+local function take(leases, lock, request)
+    local due = core.now() + PART * #lock.parts
+    if request.due then due = math.min(due, request.due) end
+    for i, part in ipairs(lock.parts) do
+        local lease, message, code = part:acquire{
+            timeout = math.max(due - core.now(), 0), owner = request.given.owner,
+        }
+        if not lease and code ~= "timeout" and code ~= "busy" then
+            failure.raise(code, message)
+        end
+        if not lease then return false end
+        leases[i] = lease
+    end
+    return true
+end
+
+
+function multi.try(lock, _, request)
+    local leases = parts.gather(take, lock, request)
+    if leases then return { parts = leases } end
+    return nil, PAUSE * math.random()
+end
+
+
+function multi.check(lease) return parts.each(lease.parts, "check") end
+function multi.renew(lease) return parts.each(lease.parts, "renew") end
+function multi.release(lease) return parts.release(lease.parts) end
+
+
+return multi

@@ -1,0 +1,154 @@
+--- A waiter is woken by a message on a channel (pub/sub). The channels have a connection of their
+--- own, which is looked at without blocking, between short sleeps.
+
+local core = require "zklock.core"
+local dependency = require "zklock.system.dependency"
+local failure = require "zklock.seckill.engine.failure"
+local redis = require "zklock.seckill.engine.redis"
+local zklock = require "zklock"
+
+
+local LOOK = 0.002 -- seconds between looks
+local WEAK = { __mode = "k" }
+
+
+---@class zklock.engine.Wakeup
+---@field redis zklock.engine.Redis
+---@field channels table<string, zklock.engine.Channel>  those that are listened to
+local Wakeup = {}
+Wakeup.__index = Wakeup
+
+
+-- A message for one waiter stays here until a waiter takes it: so it is not lost with a waiter
+-- whose coroutine was dropped.
+---@class zklock.engine.Channel
+---@field waiters table<zklock.engine.Waiter, true>  weak: a waiter goes with its coroutine
+---@field free integer  messages for one waiter
+
+---@class zklock.engine.Waiter
+---@field channel string
+---@field woken boolean
+
+
+local wakeup = {}
+
+
+---@param address string
+---@param answer number
+---@return zklock.engine.Wakeup
+function wakeup.new(address, answer)
+    return setmetatable({ redis = redis.new(address, answer), channels = {} }, Wakeup)
+end
+
+
+-- One message, as the server sends it: { kind, channel, payload }.
+local function read(self)
+    self.next = self.next or dependency.load("redis").command("", { request = function() end })
+    return self.redis:use(self.next)
+end
+
+
+local function wake_all(channel)
+    for waiter in pairs(channel.waiters) do waiter.woken = true end
+end
+
+
+-- A message is for one waiter, or for all.
+local function take(self, message)
+    local channel = self.channels[message[2]]
+    if message[1] ~= "message" or not channel then return end
+    if message[3] == "all" then
+        wake_all(channel)
+    else
+        channel.free = channel.free + 1
+    end
+end
+
+
+-- Was it woken, or can it take a message?
+local function is_woken(self, waiter)
+    local channel = self.channels[waiter.channel]
+    if not waiter.woken and channel.free > 0 then
+        channel.free = channel.free - 1
+        waiter.woken = true
+    end
+    return waiter.woken
+end
+
+
+local function send(self, command, channel)
+    self.redis:use(function(client) client.requests.multibulk(client, command, channel) end)
+end
+
+
+-- Returns when the server has confirmed it: what is published from then on comes.
+local function subscribe(self, channel)
+    send(self, "SUBSCRIBE", channel)
+    repeat
+        local message = read(self)
+        take(self, message)
+    until message[1] == "subscribe" and message[2] == channel
+end
+
+
+-- After the connection broke, each waiter looks by itself: what was published meanwhile is lost.
+local function connect(self)
+    if self.redis.client then return end
+    self.redis:connected()
+    for name, channel in pairs(self.channels) do
+        subscribe(self, name)
+        wake_all(channel)
+    end
+end
+
+
+--- Listens to a channel from now on.
+---@param channel string
+---@return zklock.engine.Waiter
+function Wakeup:listen(channel)
+    connect(self)
+    local waiter = { channel = channel, woken = false }
+    if not self.channels[channel] then
+        subscribe(self, channel)
+        self.channels[channel] = { waiters = setmetatable({}, WEAK), free = 0 }
+    end
+    self.channels[channel].waiters[waiter] = true
+    return waiter
+end
+
+
+--- Does not listen any more.
+---@param waiter zklock.engine.Waiter
+function Wakeup:leave(waiter)
+    local waiters = self.channels[waiter.channel].waiters
+    waiters[waiter] = nil
+    if next(waiters) then return end
+    self.channels[waiter.channel] = nil
+    if self.redis.client then send(self, "UNSUBSCRIBE", waiter.channel) end
+end
+
+
+-- Takes what has come.
+local function look(self)
+    connect(self)
+    while self.redis:readable() do take(self, read(self)) end
+end
+
+
+--- Waits until it is woken, for so many seconds at most; then it must look for itself.
+---@param waiter zklock.engine.Waiter
+---@param seconds number
+function Wakeup:wait(waiter, seconds)
+    local due = core.now() + seconds
+    repeat
+        zklock.sleep(math.max(math.min(LOOK, due - core.now()), 0))
+        failure.catch(waiter.channel, look, self)
+    until is_woken(self, waiter) or core.now() >= due
+    waiter.woken = false
+end
+
+
+function Wakeup:close() self.redis:close() end
+
+
+return wakeup

@@ -1,0 +1,114 @@
+--- Engine "redlock": one key on N independent Redis masters (ALG-08). Each is asked in turn, for
+--- `fast_fail` seconds at most (CFG-10). The lock is had if N/2+1 gave it, and in less than its
+--- lease time; otherwise it is given back on all, also on those that refused.
+---
+--- It keeps the seed's faults. It depends on the masters' clocks: where one jumps, the key ends
+--- early (PIT-17); a master that restarts without its keys gives the lock again. A holder that is
+--- stopped for longer than the lease time has lost the lock and is not told (Q-03). There is no
+--- allowance for drift.
+---
+--- Waiters poll at random times, with zklock.sleep; the process is blocked while the masters are
+--- asked, so for N times `fast_fail` when none of them answers.
+
+local core = require "zklock.core"
+local failure = require "zklock.seckill.engine.failure"
+local misuse = require "zklock.misuse"
+local options = require "zklock.seckill.engine.options"
+local redis = require "zklock.seckill.engine.redis"
+local single = require "zklock.seckill.engine.single_redis"
+
+
+local way = {
+    has = { lease = true, owned = true },
+    fields = {
+        redis = options.addresses, lease = options.seconds(0.001),
+        fast_fail = options.seconds(0.001), poll = options.seconds(0.0001),
+    },
+    defaults = { lease = 10, fast_fail = 0.05, poll = 0.01 },
+}
+
+
+function way.validate(given)
+    if not given.redis then
+        misuse.refuse("the engine redlock needs redis = a list of \"HOST:PORT\"")
+    end
+end
+
+
+function way.open(engine)
+    local masters = {}
+    for i, address in ipairs(options.addresses_of(engine.options.redis)) do
+        masters[i] = redis.new(address, engine.options.fast_fail)
+    end
+    engine.masters, engine.quorum = masters, math.floor(#masters / 2) + 1
+    return engine
+end
+
+
+-- Asks all masters; how many say yes, and how many do not answer.
+local function ask_all(engine, question, ...)
+    local yes, silent, why = 0, 0, nil
+    for _, master in ipairs(engine.masters) do
+        local answer, message, code = failure.catch(master.address, question, master, ...)
+        if code then silent, why = silent + 1, message end
+        if not code and answer then yes = yes + 1 end
+    end
+    return yes, silent, why
+end
+
+
+local function set(master, name, value, lease)
+    return master:call("set", name, value, "NX", "PX", redis.milliseconds(lease))
+end
+
+
+local function compare_and_delete(master, name, value)
+    return master:eval(redis.COMPARE_AND_DELETE, { name }, value) == 1
+end
+
+
+local function has(master, name, value) return master:call("get", name) == value end
+
+
+-- If too few answer for a quorum, a request that waits in vain fails with "connection". No master
+-- may have refused: the answers came too late.
+local function note_answers(engine, request, yes, silent, why)
+    request.unsure = yes + silent == #engine.masters
+    request.unreachable = #engine.masters - silent < engine.quorum
+        and ("%d of %d masters do not answer: %s"):format(silent, #engine.masters, why) or nil
+end
+
+
+function way.try(lock, _, request)
+    local engine = lock.engine
+    local lease, value, asked = lock.lease or engine.options.lease, redis.unique(), core.now()
+    local yes, silent, why = ask_all(engine, set, lock.name, value, lease)
+    if yes >= engine.quorum and core.now() - asked < lease then
+        return { value = value, expires = asked + lease }
+    end
+    note_answers(engine, request, yes, silent, why)
+    ask_all(engine, compare_and_delete, lock.name, value)
+    return nil, single.pause(engine)
+end
+
+
+-- Does a majority say yes? Raises if too few answer to tell.
+local function majority(lease, question)
+    local engine = lease.lock.engine
+    local yes, silent, why = ask_all(engine, question, lease.name, lease.value)
+    if yes >= engine.quorum then return true end
+    if yes + silent >= engine.quorum then failure.raise("connection", why) end
+    return false
+end
+
+
+function way.check(lease) return majority(lease, has) end
+function way.release(lease) return majority(lease, compare_and_delete) end
+
+
+function way.close(engine)
+    for _, master in ipairs(engine.masters) do master:close() end
+end
+
+
+return way

@@ -1,0 +1,46 @@
+--- What engines have in common that lock in one Redis.
+
+local misuse = require "zklock.misuse"
+local options = require "zklock.seckill.engine.options"
+local redis = require "zklock.seckill.engine.redis"
+
+
+local ANSWER = 2 -- seconds; Jedis's default
+
+local single = {}
+
+
+--- An engine's options: those of its own, and of all.
+function single.fields(own)
+    own.redis, own.answer = options.address, options.seconds(0.001)
+    return own
+end
+
+
+function single.defaults(own)
+    own.answer = ANSWER
+    return own
+end
+
+
+function single.validate(given)
+    if not given.redis then misuse.refuse("the engine needs redis = \"HOST:PORT\"") end
+end
+
+
+--- Connects at once, so that a wrong address is known.
+function single.open(engine)
+    engine.redis = redis.new(engine.options.redis, engine.options.answer)
+    engine.redis:connected()
+    return engine
+end
+
+
+function single.close(engine) engine.redis:close() end
+
+
+--- Seconds until the next try: not in step with the others (PIT-14).
+function single.pause(engine) return engine.options.poll * (0.5 + math.random()) end
+
+
+return single

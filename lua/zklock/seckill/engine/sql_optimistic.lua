@@ -1,0 +1,102 @@
+--- Engine "sql-optimistic": a version column (ALG-02). It is no lock: nobody waits, any number
+--- are in the critical section, and a write is refused if the row has another version by then than
+--- its writer has read.
+---
+--- acquire() reads the version and never waits. release() is the write: it adds 1 to the version
+--- if that is still what was read, and else the lease is "lost". with() runs its function again
+--- then, up to `retries` times with Curator's backoff from `base` on (CFG-06); what the function
+--- did before stays done. So what it protects must be written by the same statement: in the
+--- laboratory that is the strategy of the same name, whose version column is in the product's
+--- row.
+---
+--- A statement blocks the process. On SQLite or MariaDB.
+
+local backoff = require "zklock.seckill.engine.backoff"
+local failure = require "zklock.seckill.engine.failure"
+local options = require "zklock.seckill.engine.options"
+local sql = require "zklock.seckill.engine.sql"
+local unique = require("zklock.seckill.engine.redis").unique
+local zklock = require "zklock"
+
+local unpack = table.unpack or unpack -- luacheck: std max
+
+
+local TABLE = "CREATE TABLE IF NOT EXISTS distributed_lock "
+    .. "(resource_name varchar(255) PRIMARY KEY, client_info varchar(64), version bigint)"
+local SELECT = "SELECT version FROM distributed_lock WHERE resource_name = %s"
+local INSERT = "INSERT INTO distributed_lock (resource_name, version) "
+    .. "SELECT %s, 0 WHERE NOT EXISTS (" .. SELECT .. ")"
+local UPDATE = "UPDATE distributed_lock SET client_info = %s, version = version + 1 "
+    .. "WHERE resource_name = %s AND version = %s"
+
+
+local way = {
+    has = {},
+    fields = sql.fields{ retries = options.count, base = options.seconds(0) },
+    defaults = { retries = 3, base = 1 },
+    validate = sql.validate,
+}
+
+
+function way.open(engine)
+    engine.sql, engine.client = sql.open(engine.options), unique()
+    engine.sql:insist(TABLE)
+    return engine
+end
+
+
+function way.close(engine) engine.sql:close() end
+
+
+-- Its digits.
+local function version_of(connection, name)
+    local version = connection:value(connection:statement(SELECT, name))
+    return version and ("%d"):format(tonumber(version))
+end
+
+
+function way.try(lock)
+    local connection = lock.engine.sql
+    local version = version_of(connection, lock.name)
+    if not version then
+        connection:insist(connection:statement(INSERT, lock.name, lock.name))
+        version = version_of(connection, lock.name)
+    end
+    return { version = version }
+end
+
+
+function way.check(lease)
+    return version_of(lease.lock.engine.sql, lease.name) == lease.version
+end
+
+
+function way.release(lease)
+    local engine = lease.lock.engine
+    return engine.sql:insist(engine.sql:statement(UPDATE, engine.client, lease.name,
+        lease.version)) == 1
+end
+
+
+local function pack(...) return { n = select("#", ...), ... } end
+
+
+function way.with(lock, given, fn, ...)
+    local wanted, results = lock.engine.options, nil
+    for retry = 0, wanted.retries do
+        local lease, message, code = lock:acquire(given)
+        if not lease then return nil, message, code end
+        results = pack(fn(lease, ...))
+        local written
+        written, message, code = lease:release()
+        if written then return true, unpack(results, 1, results.n) end
+        if code ~= "lost" then return nil, message, code end
+        if retry < wanted.retries then zklock.sleep(backoff.seconds(wanted.base, retry)) end
+    end
+    local tried = ("tried %d times"):format(wanted.retries + 1)
+    local message, code = select(2, failure.of("lost", lock.name, tried))
+    return nil, message, code, unpack(results, 1, results.n)
+end
+
+
+return way

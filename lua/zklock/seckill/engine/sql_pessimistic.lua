@@ -1,0 +1,139 @@
+--- Engine "sql-pessimistic": SELECT … FOR UPDATE in a transaction that lasts as long as the lock;
+--- its COMMIT is the release (ALG-01). It needs MariaDB: SQLite has no such statement.
+---
+--- Each lock that is held has a connection and an open transaction. When the holder dies, the
+--- server rolls back, and so releases it. Without COMMIT it is held for ever (PIT-15); there is
+--- no lease time, no order among waiters, and its owner cannot have it twice. The row is found by
+--- an index: without one (`index = false`) InnoDB locks the whole table (PIT-15).
+---
+--- The seed's statement would block the process of the waiter, so here waiters poll: FOR UPDATE
+--- NOWAIT with zklock.sleep. A statement blocks the process for its round trip.
+
+local misuse = require "zklock.misuse"
+local options = require "zklock.seckill.engine.options"
+local sql = require "zklock.seckill.engine.sql"
+
+
+local TABLE = "CREATE TABLE IF NOT EXISTS %s "
+    .. "(resource_name varchar(255) %s, client_info varchar(64)) ENGINE = InnoDB"
+local IS_THERE = "SELECT 1 FROM %s WHERE resource_name = %%s"
+local INSERT = "INSERT IGNORE INTO %s (resource_name) VALUES (%%s)"
+local LOCK = "SELECT * FROM %s WHERE resource_name = %%s FOR UPDATE NOWAIT"
+
+
+local way = {
+    has = { owned = true },
+    fields = sql.fields{ poll = options.seconds(0.0001), index = options.flag },
+    defaults = { poll = 0.005, index = true },
+}
+
+
+function way.validate(given)
+    if given.sqlite then
+        misuse.refuse("the engine sql-pessimistic needs mysql = a URL of MariaDB: SQLite has no "
+            .. "SELECT … FOR UPDATE")
+    end
+    sql.validate(given)
+end
+
+
+-- A statement that meets a row locked by another connection fails at once, also a statement that
+-- cannot say NOWAIT.
+local function new_connection(engine)
+    local connection = sql.open(engine.options)
+    connection:try "SET SESSION innodb_lock_wait_timeout = 0"
+    return connection
+end
+
+
+-- The statements, for the table with the index or for the one without.
+local function statements_of(indexed)
+    local name = indexed and "contentMethodLock_row" or "contentMethodLock_row_unindexed"
+    return {
+        create = TABLE:format(name, indexed and "PRIMARY KEY" or "NOT NULL"),
+        is_there = IS_THERE:format(name), insert = INSERT:format(name), lock = LOCK:format(name),
+    }
+end
+
+
+function way.open(engine)
+    engine.idle, engine.in_use, engine.known = {}, {}, {}
+    engine.statements = statements_of(engine.options.index)
+    local connection = new_connection(engine)
+    connection:insist(engine.statements.create)
+    engine.idle[1] = connection
+    return engine
+end
+
+
+function way.close(engine)
+    for _, connection in ipairs(engine.idle) do connection:close() end
+    for connection in pairs(engine.in_use) do connection:close() end
+    engine.idle, engine.in_use = {}, {}
+end
+
+
+local function take_connection(engine)
+    local connection = table.remove(engine.idle) or new_connection(engine)
+    engine.in_use[connection] = true
+    return connection
+end
+
+
+-- A connection that failed is of no more use.
+local function give_back(engine, connection, works)
+    engine.in_use[connection] = nil
+    if works then
+        engine.idle[#engine.idle + 1] = connection
+    else
+        connection:close()
+    end
+end
+
+
+-- The row must be there before it can be locked.
+local function make_row(engine, connection, name)
+    if engine.known[name] then return true end
+    local statements = engine.statements
+    engine.known[name] = connection:value(connection:statement(statements.is_there, name)) ~= nil
+        or connection:try(connection:statement(statements.insert, name)) ~= nil
+    return engine.known[name]
+end
+
+
+local function lock_row(engine, connection, name)
+    if not make_row(engine, connection, name) then return false end
+    connection:try "START TRANSACTION"
+    local cursor = connection:try(connection:statement(engine.statements.lock, name))
+    if cursor then
+        cursor:close()
+        return true
+    end
+    connection:try "ROLLBACK"
+    return false
+end
+
+
+function way.try(lock)
+    local engine = lock.engine
+    local connection = take_connection(engine)
+    local ok, locked = pcall(lock_row, engine, connection, lock.name)
+    if ok and locked then return { value = connection } end
+    give_back(engine, connection, ok)
+    if not ok then error(locked, 0) end
+    return nil, engine.options.poll * (0.5 + math.random())
+end
+
+
+-- The lock lives as long as the connection.
+function way.check(lease) return (pcall(lease.value.value, lease.value, "SELECT 1")) end
+
+
+function way.release(lease)
+    local works = pcall(lease.value.try, lease.value, "COMMIT")
+    give_back(lease.lock.engine, lease.value, works)
+    return works
+end
+
+
+return way

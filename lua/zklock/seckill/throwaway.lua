@@ -1,3 +1,0 @@
---- Servers for sales: zklock.throwaway, by the laboratory's name.
-
-return require "zklock.throwaway"

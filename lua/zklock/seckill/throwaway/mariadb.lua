@@ -1,0 +1,73 @@
+--- A throwaway MariaDB: in a folder of the run, reached by a socket there, as
+--- the user who starts it. It ends with the reaper.
+
+local core = require "zklock.core"
+local database = require "zklock.seckill.database"
+local process = require "zklock.system.process"
+local shell = require "zklock.system.shell"
+local zklock = require "zklock"
+
+
+local LIMIT = 600 -- seconds, after which it is ended in any case
+local READY = 30
+local LOOK = 0.05
+
+-- An empty folder is enough: without privilege tables no account and no rights are needed.
+-- Nobody but the user reaches the socket, as the folder is the user's own.
+local SERVER = [[mkdir -p "$0/data" && exec mariadbd --no-defaults --user="$(id -un)" \
+    --datadir="$0/data" --socket="$0/socket" --pid-file="$0/pid" --skip-networking \
+    --skip-grant-tables --skip-name-resolve --max-connections=50 \
+    --innodb-flush-log-at-trx-commit="$1" --innodb-doublewrite="$2" \
+    --innodb-buffer-pool-size=32M --performance-schema=OFF >"$0/log" 2>&1]]
+
+-- When it writes its log to the disk, and whether it writes pages twice. By default nothing must
+-- outlive the machine's power; a durable one has these as they are installed.
+local QUICK, DURABLE = { "2", "0" }, { "1", "1" }
+
+
+local mariadb = {}
+
+
+-- The path of its socket becomes part of a URL.
+local function address(folder)
+    return ("mysql://root:@localhost/?socket=%s/socket"):format(folder)
+end
+
+
+local function await(folder, running)
+    local url = address(folder)
+    local due = core.now() + READY
+    repeat
+        local ok, connection = pcall(database.open, url)
+        if ok then
+            connection:close()
+            return url
+        end
+        zklock.sleep(LOOK)
+    until core.now() > due or not running:lives()
+    error("MariaDB did not start: " .. (shell.first_line(
+        ("grep -m1 ERROR %s/log"):format(shell.quote(folder))) or "its log is silent"), 0)
+end
+
+
+--- Starts one, on the data that are there if it ran before; gives its URL.
+---@param reaper zklock.system.Reaper
+---@param options { name: string?, durable: boolean? }?  name: of its folder; durable: it waits for
+---its disk
+---@return string url
+---@return zklock.system.Process process
+function mariadb.start(reaper, options)
+    if shell.succeeds "! command -v mariadbd >/dev/null" then
+        error("no MariaDB could be started: apt install mariadb-server, or give mysql = "
+            .. "\"mysql://USER:PASSWORD@HOST:PORT\"", 0)
+    end
+    options = options or {}
+    local folder = reaper.folder .. "/" .. (options.name or "mariadb")
+    local care = options.durable and DURABLE or QUICK
+    local running = process.start("MariaDB", { "sh", "-c", SERVER, folder, care[1], care[2] },
+        LIMIT, reaper)
+    return await(folder, running), running
+end
+
+
+return mariadb

@@ -1,0 +1,152 @@
+--- Throwaway Redis servers: each on a free port of 127.0.0.1, in a folder of the run, with nothing
+--- on the disk. They end with the reaper.
+
+local connections = require "zklock.seckill.engine.redis"
+local core = require "zklock.core"
+local dependency = require "zklock.system.dependency"
+local engine_options = require "zklock.seckill.engine.options"
+local failure = require "zklock.seckill.engine.failure"
+local process = require "zklock.system.process"
+local shell = require "zklock.system.shell"
+local zklock = require "zklock"
+
+
+local LIMIT = 600 -- seconds, after which it is ended in any case
+local READY = 30
+local LOOK = 0.02
+local ANSWER = 10
+local TRIES = 5   -- another process may take the port that was free
+local FIRST, ROOM = 10000, 1000 -- of the ports to choose from, and so many at least
+
+local SERVER = [[port=$1 program=$2; shift 2
+exec "$program" --port "$port" --bind 127.0.0.1 --dir "$0" --dbfilename "$port.rdb" --save "" \
+    --appendonly no --daemonize no --logfile "" --enable-debug-command local "$@" \
+    >"$0/redis-$port.log" 2>&1]]
+
+
+local redis = {}
+
+
+---@class zklock.seckill.throwaway.Redis
+---@field address string  "127.0.0.1:PORT"
+---@field process zklock.system.Process
+
+
+-- A port by chance, below the range of ephemeral ports: no connection takes it while the server is
+-- down. 0: the system chooses one, for there is no such room.
+local function some_port()
+    local file = io.open "/proc/sys/net/ipv4/ip_local_port_range"
+    local room = (file and file:read "*n" or 0) - FIRST
+    if file then file:close() end
+    if room < ROOM then return 0 end
+    return FIRST + tonumber(connections.unique():sub(1, 8), 16) % room
+end
+
+
+local function free_port()
+    local socket, problem
+    for _ = 1, ROOM do
+        socket, problem = dependency.load("socket").bind("127.0.0.1", some_port())
+        if socket then break end
+    end
+    local _, port = assert(socket, problem):getsockname()
+    socket:close()
+    return tostring(port)
+end
+
+
+-- Does it answer, before it is known that it does not?
+local function await(address, running)
+    local connection = connections.new(address, ANSWER)
+    local due = core.now() + READY
+    repeat
+        local answers = failure.catch(address, connection.call, connection, "ping")
+        connection:close()
+        if answers then return true end
+        zklock.sleep(LOOK)
+    until core.now() > due or not running:lives()
+    return false
+end
+
+
+local function start_on(port, reaper, options)
+    local address = "127.0.0.1:" .. port
+    local words = { "sh", "-c", SERVER, reaper.folder, port, options.program or "redis-server" }
+    for _, argument in ipairs(options.arguments or {}) do words[#words + 1] = argument end
+    local running = process.start("Redis", words, LIMIT, reaper)
+    if await(address, running) and running:lives() then
+        return { address = address, process = running }
+    end
+    running:kill()
+end
+
+
+--- Starts one.
+---@param reaper zklock.system.Reaper
+---@param options { port: string?, program: string?, arguments: string[]? }?  default: a free port
+---@return zklock.seckill.throwaway.Redis
+function redis.start(reaper, options)
+    options = options or {}
+    local port = options.port
+    if not shell.succeeds "command -v redis-server >/dev/null" then
+        error("no Redis could be started: apt install redis-server, or give redis = "
+            .. "\"HOST:PORT\"", 0)
+    end
+    local tried
+    for _ = 1, port and 1 or TRIES do
+        tried = port or free_port()
+        local started = start_on(tried, reaper, options)
+        if started then return started end
+    end
+    error("Redis did not start: " .. (shell.first_line(("tail -1 %s/redis-%s.log")
+        :format(shell.quote(reaper.folder), tried)) or "its log is silent"), 0)
+end
+
+
+--- The answer of a server to one command.
+---@param address string  "HOST:PORT"
+---@param command string  in small letters
+---@return any
+function redis.ask(address, command, ...)
+    local connection = connections.new(address, ANSWER)
+    local answer, message, code = failure.catch(address, connection.call, connection, command, ...)
+    connection:close()
+    if code then error(message, 0) end
+    return answer
+end
+
+
+--- The keys that a server has and that have not ended.
+---@param address string
+---@return string[]
+function redis.keys(address) return redis.ask(address, "keys", "*") end
+
+
+-- Deletes a batch of keys; gives the cursor for the next.
+local function remove_some(connection, cursor, pattern)
+    local batch = connection:call("scan", cursor, { match = pattern, count = 1000 })
+    if batch[2][1] then connection:call("del", batch[2]) end
+    return batch[1]
+end
+
+
+local function remove_all(connection, pattern)
+    local cursor = "0"
+    repeat cursor = remove_some(connection, cursor, pattern) until cursor == "0"
+end
+
+
+--- Removes the keys that have this text in them. A server that does not answer keeps them: they end
+--- with their lease time, if they have one.
+---@param addresses string  "HOST:PORT,HOST:PORT"
+---@param text string
+function redis.remove(addresses, text)
+    for _, address in ipairs(engine_options.addresses_of(addresses)) do
+        local connection = connections.new(address, ANSWER)
+        failure.catch(address, remove_all, connection, "*" .. text .. "*")
+        connection:close()
+    end
+end
+
+
+return redis

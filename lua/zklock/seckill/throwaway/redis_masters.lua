@@ -1,0 +1,84 @@
+--- Independent Redis masters, as redlock has them. Each can be cut off from its clients, and has a
+--- wall clock of its own that can jump.
+
+local clocks = require "zklock.throwaway.clock"
+local redis = require "zklock.seckill.throwaway.redis"
+local relays = require "zklock.throwaway.relay"
+
+
+---@class zklock.seckill.throwaway.RedisMaster
+---@field address string  where clients find it
+---@field server zklock.seckill.throwaway.Redis
+---@field relay zklock.throwaway.Relay
+---@field clock zklock.throwaway.Clock
+local Master = {}
+Master.__index = Master
+
+
+--- Clients do not reach it any more.
+function Master:cut() self.relay:cut() end
+
+
+--- They do again.
+function Master:heal() self.relay:lead_to(self.server.address) end
+
+
+--- Its wall clock is so many seconds ahead from now on.
+---@param seconds integer
+function Master:jump(seconds) self.clock:jump(seconds) end
+
+
+--- The time by its wall clock, in seconds, also while its clients are cut off from it.
+---@return integer
+function Master:time() return tonumber(redis.ask(self.server.address, "time")[1]) end
+
+
+--- The keys that it has, also while its clients are cut off from it.
+---@return string[]
+function Master:keys() return redis.keys(self.server.address) end
+
+
+---@class zklock.seckill.throwaway.RedisMasters  a list of them
+---@field addresses string  "HOST:PORT,HOST:PORT"
+local Masters = {}
+Masters.__index = Masters
+
+
+--- Ends them.
+function Masters:close()
+    for _, master in ipairs(self) do
+        master.server.process:kill()
+        master.relay:close()
+    end
+end
+
+
+local redis_masters = {}
+
+
+local function start_one(reaper)
+    local clock = clocks.new(reaper)
+    local server = redis.start(reaper, { program = clock:program "redis-server" })
+    local relay = relays.start(reaper, server.address)
+    return setmetatable({
+        address = relay.address, server = server, relay = relay, clock = clock,
+    }, Master)
+end
+
+
+--- Starts so many.
+---@param reaper zklock.system.Reaper
+---@param count integer
+---@return zklock.seckill.throwaway.RedisMasters
+function redis_masters.start(reaper, count)
+    local self, addresses = setmetatable({}, Masters), {}
+    for i = 1, count do
+        self[i] = start_one(reaper)
+        addresses[i] = self[i].address
+    end
+    self.addresses = table.concat(addresses, ",")
+    return self
+end
+
+
+return redis_masters

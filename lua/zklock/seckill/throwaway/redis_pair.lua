@@ -1,0 +1,106 @@
+--- A Redis master and its replica, with one address for clients, behind which the replica is as
+--- soon as it is promoted. Another relay is between the two, and can cut the replica off.
+---
+---     local pair = redis_pair.start(reaper)
+---     pair:cut()              -- what is written from now on does not come to the replica
+---     pair:kill_master()
+---     pair:promote()          -- the replica is the master, and has what came to it
+
+local redis = require "zklock.seckill.throwaway.redis"
+local relays = require "zklock.throwaway.relay"
+local wait_for = require "zklock.throwaway.wait_for"
+
+
+local READY = 30 -- seconds
+
+
+---@class zklock.seckill.throwaway.RedisPair
+---@field address string  where clients find the master
+---@field master zklock.seckill.throwaway.Redis
+---@field replica zklock.seckill.throwaway.Redis
+---@field door zklock.throwaway.Relay  from clients to the master
+---@field link zklock.throwaway.Relay  from the replica to the master
+local Pair = {}
+Pair.__index = Pair
+
+
+local redis_pair = {}
+
+
+local function replication(address) return redis.ask(address, "info", "replication").replication end
+
+
+-- By way of the master's disk, a new replica gets what is written from then on at once; without it
+-- after a second, when it has told the master that it is there.
+local function start_servers(reaper)
+    local master = redis.start(reaper, { arguments = { "--repl-diskless-sync", "no" } })
+    local link = relays.start(reaper, master.address)
+    local replica = redis.start(reaper, { arguments = {
+        "--replicaof", "127.0.0.1", link.address:match "%d+$",
+        "--repl-diskless-load", "on-empty-db",
+    } })
+    return master, link, replica
+end
+
+
+--- Starts one. The replica has all that the master has.
+---@param reaper zklock.system.Reaper
+---@return zklock.seckill.throwaway.RedisPair
+function redis_pair.start(reaper)
+    local master, link, replica = start_servers(reaper)
+    local self = setmetatable({
+        master = master, link = link, replica = replica,
+        door = relays.start(reaper, master.address),
+    }, Pair)
+    self.address = self.door.address
+    if not wait_for(function() return self:is_online() end, READY) then
+        error("the Redis replica does not reach its master", 0)
+    end
+    return self
+end
+
+
+--- Does what is written to the master come to the replica?
+---@return boolean
+function Pair:is_online()
+    local replica = replication(self.master.address).slave0
+    return replica ~= nil and replica:find "state=online" ~= nil
+end
+
+
+--- Waits until the replica has what was written before.
+---@param limit number  seconds
+---@return boolean
+function Pair:replicated(limit)
+    return wait_for(function()
+        return replication(self.master.address).master_repl_offset
+            == replication(self.replica.address).slave_repl_offset
+    end, limit) == true
+end
+
+
+--- Cuts the replica off from its master.
+function Pair:cut() self.link:cut() end
+
+
+--- Kills the master; clients find nobody.
+function Pair:kill_master() self.master.process:kill() end
+
+
+--- The replica becomes the master, and clients find it.
+function Pair:promote()
+    redis.ask(self.replica.address, "slaveof", "no", "one")
+    self.door:lead_to(self.replica.address)
+end
+
+
+--- Ends all of it.
+function Pair:close()
+    if self.master.process:lives() then self.master.process:kill() end
+    self.replica.process:kill()
+    self.link:close()
+    self.door:close()
+end
+
+
+return redis_pair
