@@ -226,7 +226,7 @@ demo-engines:
 site:
 	@$(MAKE) --no-print-directory -s $(BUILD)/5.4/zklock/core.so
 	@mkdir -p $(BUILD)/site/en $(BUILD)/site/zh $(BUILD)/site/runs
-	@$(call with,5.4) lua5.4 docs/lessons/site.lua $(BUILD)/site
+	@$(call with,5.4) lua5.4 lua/zklock/seckill/lessons/site.lua $(BUILD)/site
 	@echo "$(BUILD)/site/index.html"
 
 # The build that $(LUA) can load.

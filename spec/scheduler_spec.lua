@@ -1,18 +1,18 @@
---- The page on which the reader is the scheduler (docs/lessons/scheduler): its table is what the
---- code does, whichever way a state is entered; who can oversell, and who cannot; and a browser
---- walks through it.
+--- The page on which the reader is the scheduler (lua/zklock/seckill/lessons/scheduler): its table
+--- is what the code does, whichever way a state is entered; it shows which buyers can oversell; and
+--- a browser walks through it.
 
 local browser = require "spec.report.browser"
 local files = require "spec.files"
-local games = require "docs.lessons.scheduler.games"
-local graph = require "docs.lessons.scheduler.graph"
-local page = require "docs.lessons.scheduler.page"
-local play = require "docs.lessons.scheduler.play"
+local games = require "zklock.seckill.lessons.scheduler.games"
+local graph = require "zklock.seckill.lessons.scheduler.graph"
+local page = require "zklock.seckill.lessons.scheduler.page"
+local play = require "zklock.seckill.lessons.scheduler.play"
 local rig = require "spec.rig"
-local store = require "docs.lessons.scheduler.store"
-local texts = require "docs.lessons.scheduler.texts"
-local ways = require "docs.lessons.scheduler.ways"
-local words_of = require "docs.lessons.scheduler.words"
+local store = require "zklock.seckill.lessons.scheduler.store"
+local texts = require "zklock.seckill.lessons.scheduler.texts"
+local ways = require "zklock.seckill.lessons.scheduler.ways"
+local words_of = require "zklock.seckill.lessons.scheduler.words"
 
 local unpack = table.unpack or unpack -- luacheck: std max
 
@@ -259,7 +259,7 @@ describe("the page", function()
     end)
 
     it("has a script of at most 200 lines", function()
-        local script = rig.shell "cat docs/lessons/scheduler/board.js"
+        local script = rig.shell "cat lua/zklock/seckill/lessons/scheduler/board.js"
         assert.is_true(select(2, script:gsub("\n", "")) <= 200)
     end)
 end)

@@ -1,16 +1,16 @@
---- The lessons' site (docs/lessons): each run comes out as its page says, pages have the same parts
---- in both languages, their links lead somewhere, and nothing comes from a network.
+--- The lessons' site (lua/zklock/seckill/lessons): each run comes out as its page says, pages have
+--- the same parts in both languages, their links lead somewhere, and nothing comes from a network.
 
 local browser = require "spec.report.browser"
 local files = require "spec.files"
-local holds = require "docs.lessons.site.holds"
-local page = require "docs.lessons.site.page"
-local picture = require "docs.lessons.site.picture"
+local holds = require "zklock.seckill.lessons.site.holds"
+local page = require "zklock.seckill.lessons.site.page"
+local picture = require "zklock.seckill.lessons.site.picture"
 local rig = require "spec.rig"
-local runs = require "docs.lessons.site.runs"
-local site = require "docs.lessons.site"
-local steps = require "docs.lessons.site.steps"
-local words = require "docs.lessons.site.words"
+local runs = require "zklock.seckill.lessons.site.runs"
+local site = require "zklock.seckill.lessons.site"
+local steps = require "zklock.seckill.lessons.site.steps"
+local words = require "zklock.seckill.lessons.site.words"
 
 local folder, lessons
 local pages = {} -- by path below the folder

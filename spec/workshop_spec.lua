@@ -5,7 +5,7 @@ local files = require "spec.files"
 local rig = require "spec.rig"
 
 local LUA = os.getenv "ZKLOCK_LUA" or "lua5.4"
-local GIVEN = "docs/lessons/workshop"
+local GIVEN = "lua/zklock/seckill/lessons/workshop"
 local SOLVED = GIVEN .. "/solutions"
 local PAGE = files.read "docs/lessons/teaching.md"
 
@@ -237,11 +237,12 @@ describe("the page of the workshop", function()
     end
 
     it("shows what the hundred schedules print", function()
-        assert.equal(block "100 schedules", run "lua5.4 docs/lessons/workshop/schedules.lua")
+        assert.equal(block "100 schedules",
+                     run "lua5.4 lua/zklock/seckill/lessons/workshop/schedules.lua")
     end)
 
     it("shows a schedule that is right by luck", function()
-        local printed = run "lua5.4 docs/lessons/workshop/schedules.lua 2"
+        local printed = run "lua5.4 lua/zklock/seckill/lessons/workshop/schedules.lua 2"
         assert.matches("\nright\n$", printed)
     end)
 end)

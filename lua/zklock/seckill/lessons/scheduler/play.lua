@@ -1,0 +1,198 @@
+--- A game played by a list of choices: two servers run the program of purchase.lua with zklock's
+--- client, in a world of virtual time. What can be seen after each choice is noted.
+
+local Store = require "zklock.seckill.lessons.scheduler.store"
+local purchase = require "zklock.seckill.lessons.scheduler.purchase"
+local timetable = require "zklock.seckill.lessons.scheduler.timetable"
+local zklock = require "zklock"
+
+local PATH = "/lock/bun"
+local STOCK = 1
+local NEVER = 80000 -- seconds: longer than any game, and less than a world's limit
+
+---@class zklock.scheduler.Server
+---@field at string       the step that it is about to do, "wait" (for the lock) or "end"
+---@field stopped boolean
+---@field lease? string   the state of its lease as it saw it last; nil at its end
+---@field stock? integer  that it has read; nil at its end
+---@field token? integer  1: of the first grant
+---@field told? string    how it ended
+
+---@class zklock.scheduler.View
+---@field servers zklock.scheduler.Server[]
+---@field queues integer[][]  of each lock: the servers in it, the holder first
+---@field stock integer
+---@field orders integer
+---@field greatest integer    token that the store was shown, 0: none
+---@field choices string[]    what can come next
+
+local Game = {}
+Game.__index = Game
+
+
+-- A server's program, and what it does where.
+function Game:serve(world, number)
+    local me, steps = self.servers[number], self.times.steps[number]
+    local function step(name, knows)
+        me.at = name
+        for key, value in pairs(knows or {}) do me[key] = value end
+        local next_step = table.remove(steps, 1) or NEVER
+        zklock.sleep(next_step - world:now())
+        me.at = "wait"
+    end
+    world:process("server " .. number, function()
+        local session = assert(zklock.connect("memory:" .. self.game.hosts[number],
+            { timeout = timetable.session }))
+        me.told = purchase(session:mutex(PATH), self.store, step)
+        me.at = "end"
+    end)
+end
+
+
+function Game:stop(world, stop)
+    local name, me = "server " .. stop.server, self.servers[stop.server]
+    local finish = self.times.moments[#self.times.moments]
+    world:at(stop.from, function()
+        me.stopped = world:stop(name, (stop.till or finish) - stop.from)
+    end)
+    if stop.till then world:at(stop.till, function() me.stopped = false end) end
+end
+
+
+-- Who is in the queue of a lock. A node that is new is of the server that has just asked.
+function Game:queue(host, choice)
+    local queue = {}
+    for i, name in ipairs(zklock.memory(host):children(PATH) or {}) do
+        local node = host .. "/" .. name
+        self.owners[node] = self.owners[node] or tonumber(choice:match "^ask (%d)$")
+        queue[i] = assert(self.owners[node])
+    end
+    return queue
+end
+
+
+-- Tokens are numbers of transactions; which one is greater is all that matters.
+function Game:rank(token)
+    local rank = 0
+    for _, me in ipairs(self.servers) do
+        if me.lease and me.lease.token <= token then rank = rank + 1 end
+    end
+    return rank
+end
+
+
+-- Of a server that has come to its end, what it knew makes no difference any more.
+function Game:server(me)
+    if me.lease and not me.stopped then me.state = me.lease:state() end
+    local runs = me.at ~= "end"
+    return {
+        at = me.at, stopped = me.stopped, told = me.told,
+        lease = runs and me.state or nil, stock = runs and me.stock or nil,
+        token = self.game.checks and me.lease and self:rank(me.lease.token) or nil,
+    }
+end
+
+
+-- What can come next. A server can be stopped from its request for the lock to its end.
+local function choices_of(view, faults)
+    local list = {}
+    local function add(name, server)
+        list[#list + 1] = server and ("%s %d"):format(name, server) or name
+    end
+    for number, server in ipairs(view.servers) do
+        local at = server.at
+        if server.stopped then add("wake", number)
+        elseif at ~= "end" then
+            if at ~= "wait" then add(at, number) end
+            if faults and at ~= "ask" then add("stop", number) end
+        end
+    end
+    for _, number in ipairs(faults and view.queues[1] or {}) do
+        if view.servers[number].stopped then
+            add "expire"
+            break
+        end
+    end
+    return list
+end
+
+
+-- Raises if the choice was none of those that could come.
+local function check(choice, before)
+    for _, each in ipairs(before.choices) do
+        if each == choice then return end
+    end
+    error(choice .. " cannot come", 0)
+end
+
+
+function Game:look(choice)
+    local game, store = self.game, self.store
+    local view = {
+        servers = { self:server(self.servers[1]), self:server(self.servers[2]) },
+        queues = {}, stock = store.stock, orders = store.orders,
+        greatest = self:rank(store.greatest),
+    }
+    for number, host in ipairs(game.hosts) do
+        if host ~= game.hosts[number - 1] then
+            table.insert(view.queues, self:queue(host, choice))
+        end
+    end
+    view.choices = choices_of(view, game.faults)
+    return view
+end
+
+
+-- What there is in its world: the servers, stops, and a look right before each next choice.
+function Game:begin(world, path)
+    for number in ipairs(self.servers) do self:serve(world, number) end
+    for _, stop in ipairs(self.times.stops) do self:stop(world, stop) end
+    for i, moment in ipairs(self.times.moments) do
+        world:at(moment - 0.001, function()
+            if i > 1 then check(path[i - 1], self.views[i - 1]) end
+            self.views[i] = self:look(path[i - 1])
+        end)
+    end
+    world:at(self.times.moments[#path + 1], function()
+        for number in ipairs(self.servers) do world:kill("server " .. number) end
+    end)
+end
+
+
+local play = { stock = STOCK }
+
+
+--- Plays a game by these choices; it raises if one of them cannot come.
+---@param game table      of games.lua
+---@param path string[]   choices, as timetable.lua has them
+---@param seed integer?   of the world: how long packets take
+---@return zklock.scheduler.View[] views  the first one is that of the beginning
+function play.views(game, path, seed)
+    local self = setmetatable({
+        game = game, times = timetable.of(path), store = Store.new(STOCK, game.checks),
+        servers = { { stopped = false }, { stopped = false } }, owners = {}, views = {},
+    }, Game)
+    local world = assert(zklock.world(function(world) self:begin(world, path) end,
+        { seed = seed or 1 }))
+    local ok, problem = world:run()
+    if not ok then error(table.concat(path, ", ") .. ": " .. tostring(problem), 0) end
+    return self.views
+end
+
+
+--- All that there is to see, as a text: what has the same text is one state.
+---@param view zklock.scheduler.View
+---@return string
+function play.key(view)
+    local parts = { view.stock, view.orders, view.greatest }
+    for _, queue in ipairs(view.queues) do parts[#parts + 1] = table.concat(queue, "<") end
+    for _, server in ipairs(view.servers) do
+        for _, name in ipairs{ "at", "stopped", "lease", "stock", "token", "told" } do
+            parts[#parts + 1] = tostring(server[name])
+        end
+    end
+    return table.concat(parts, " ")
+end
+
+
+return play

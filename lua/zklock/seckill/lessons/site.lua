@@ -1,0 +1,67 @@
+--- `make site`: lessons as a folder of pages that needs no network and no server. Each lesson's
+--- runs are carried out, and have to come out as its page says.
+---
+---     lua5.4 lua/zklock/seckill/lessons/site.lua build/site
+
+local page = require "zklock.seckill.lessons.site.page"
+local runs = require "zklock.seckill.lessons.site.runs"
+local scheduler = require "zklock.seckill.lessons.scheduler.page"
+
+local site = {}
+
+
+-- In the order in which one learns.
+local NAMES = {
+    "no_lock", "lock_in_one_server", "release_before_commit", "paused_holder", "token",
+    "killed_holder", "expiry", "late_release", "clocks", "dead_master", "switch", "herd",
+    "fairness", "coarse_lock", "many_waiters", "read_write", "deadlock", "re_entry", "no_need",
+}
+
+
+--- All lessons, in their order; the name of each is that of its page.
+---@return table[]
+function site.lessons()
+    local lessons = {}
+    for i, name in ipairs(NAMES) do
+        local lesson = require("zklock.seckill.lessons." .. name)
+        lesson.name = name:gsub("_", "-")
+        lessons[i] = lesson
+    end
+    return lessons
+end
+
+
+local function write(path, text)
+    local file = assert(io.open(path, "wb"))
+    assert(file:write(text))
+    assert(file:close())
+end
+
+
+--- Writes the site into a folder, which has the folders en, zh and runs.
+---@param folder string
+---@param say fun(line: string)?
+function site.write(folder, say)
+    local lessons = site.lessons()
+    for index, lesson in ipairs(lessons) do
+        local facts, sales = runs.play(lesson)
+        for _, which in ipairs{ "first", "second" } do
+            local sale = sales[which]
+            assert(sale:report(folder .. "/runs/" .. page.report_name(lesson, which)))
+            if say then say(tostring(sale):match "[^\n]*") end
+        end
+        for _, language in ipairs(page.languages) do
+            write(("%s/%s/%s.html"):format(folder, language, lesson.name),
+                page.lesson(lessons, index, facts, language))
+        end
+    end
+    for _, language in ipairs(page.languages) do
+        write(("%s/%s/%s.html"):format(folder, language, scheduler.name), scheduler.of(language))
+    end
+    write(folder .. "/index.html", page.index(lessons, { scheduler }))
+end
+
+
+if arg and arg[0] and arg[0]:find "seckill/lessons/site%.lua$" then site.write(arg[1], print) end
+
+return site

@@ -1,0 +1,95 @@
+--- Whose a lock is: the part of a hold in which it is the buyer's by right, and what comes after.
+
+local buyers = require "zklock.seckill.lessons.site.buyers"
+
+local holds = {}
+
+local NEAR = 0.01 -- of the picture's width: what is shorter is not worth a part of its own
+
+
+-- Strategies whose lock, if there is one, keeps out the buyers of one server at most.
+local APART = {
+    none = function(row) return row.buyer end,
+    ["local"] = function(row) return row.server end,
+}
+
+-- Which of several locks of one name a row is about; nil: there is one.
+local function part_of(row, sale)
+    local part = sale.lock_of or APART[sale.options.strategy]
+    return part and part(row, sale)
+end
+
+
+local function name_of(row) return row.lock or row.product end
+
+local function is_next_holder(other, row, sale)
+    return other.granted and other.granted > row.granted and other.buyer ~= row.buyer
+        and name_of(other) == name_of(row) and part_of(other, sale) == part_of(row, sale)
+        and not (row.shared and other.shared)
+end
+
+
+-- Until when the lock is its own: until it ends by itself, as the lesson says, or is another's.
+local function right_ends(row, sale)
+    local ends = sale.ends and sale.ends(row, sale) or math.huge
+    for _, other in ipairs(sale.rows) do
+        if is_next_holder(other, row, sale) then ends = math.min(ends, other.granted) end
+    end
+    return ends
+end
+
+
+-- The times in which another one is at work, too, with a lock of its own or with none.
+local function together(row, sale, finish)
+    local list, near = {}, NEAR * sale.finish
+    for _, each in ipairs(part_of(row, sale) and sale.overlaps or {}) do
+        local from, to = math.max(row.granted, each.from), math.min(finish, each.to)
+        if each.lock == name_of(row) and from < to then
+            list[#list + 1] = {
+                from = from - row.granted < near and row.granted or from,
+                to = finish - to < near and finish or to,
+            }
+        end
+    end
+    return list
+end
+
+
+--- The parts of a row's hold, in their order: "hold" by right, alone; "share" by right, with
+--- others; "two", while others are at work, too, or while it only believes that it holds the lock;
+--- "dead", while nobody who lives has it.
+---@param row table  that had the lock
+---@param sale table
+---@return { what: string, from: number, to: number }[]
+function holds.parts(row, sale)
+    local finish, ends = row.released or row.ended or sale.finish, right_ends(row, sale)
+    local parts, at = {}, row.granted
+    local function add(what, to)
+        parts[#parts + 1] = { what = what, from = at, to = to }
+        at = to
+    end
+    for _, each in ipairs(together(row, sale, finish)) do
+        if each.from > at then add("hold", each.from) end
+        add("two", each.to)
+    end
+    local till = math.min(ends, finish)
+    if till > at or not parts[1] then add(row.shared and "share" or "hold", till) end
+    if finish > at then add("two", finish) end
+    if sale.ends and ends > finish and buyers.fault(row, sale, "kill") then
+        add("dead", math.min(ends, sale.finish))
+    end
+    return parts
+end
+
+
+--- What a part that is "two" means in this sale: "many" buyers without a lock, two locks "apart",
+--- or one that a buyer "believes" to hold.
+---@param sale table
+---@return string
+function holds.meaning(sale)
+    if sale.options.strategy == "none" then return "many" end
+    return (sale.lock_of or APART[sale.options.strategy]) and "apart" or "believes"
+end
+
+
+return holds

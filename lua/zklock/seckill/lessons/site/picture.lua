@@ -1,0 +1,241 @@
+--- A run as a picture: a lane for each server, a row for each buyer, and the stock below them. It
+--- is HTML and SVG with places in per cent, so that it is as wide as the page, in its colours, and
+--- needs no script; the table behind it has the numbers. (The report of the run, which shows
+--- thousands of holds and zooms, is a file beside the page.)
+
+local axis = require "docs.pictures.axis"
+local holds = require "zklock.seckill.lessons.site.holds"
+local markup = require "zklock.seckill.lessons.site.markup"
+local signs = require "zklock.seckill.lessons.site.signs"
+local stock = require "zklock.seckill.lessons.site.stock"
+local times = require "zklock.seckill.lessons.site.times"
+
+local picture = {}
+
+local NEAR = 4.4 -- per cent of the width: a sign, on a telephone
+
+
+-- rows -------------------------------------------------------------------------------------------
+
+-- The rows of each server, those that had the lock first above.
+local function rows_of(sale)
+    local lanes = {}
+    for number = 1, sale.servers do lanes[number] = {} end
+    for _, row in ipairs(sale.rows) do table.insert(lanes[row.server], row) end
+    for _, lane in ipairs(lanes) do
+        table.sort(lane, function(a, b)
+            local one, other = a.granted or math.huge, b.granted or math.huge
+            if one ~= other then return one < other end
+            return a.buyer < b.buyer
+        end)
+    end
+    return lanes
+end
+
+
+local function bar(class, scale, from, to, text)
+    return ('<i class="%s" style="left:%.2f%%;width:%.2f%%">%s</i>'):format(class, from * scale,
+        math.max(0, to - from) * scale, text or "")
+end
+
+
+local FAULTS = { stop = true, wakes = true, killed = true }
+
+-- Is it a step of that server's, not of one of its buyers? (Without a number: of what all share.)
+local function is_of(step, number)
+    if not step.purchase then return step.server == number end
+    return FAULTS[step.what] and step.purchase.server == number
+end
+
+
+-- The signs of steps in groups; those that would lie upon one another stand side by side.
+local function groups_of(marked, scale, is_here)
+    local groups, last = {}, nil
+    for i, step in ipairs(marked) do
+        if is_here(step) then
+            local place = step.at * scale
+            if not (last and place - last.place < NEAR * last.count) then
+                last = { place = place, count = 0, signs = "", ticks = "" }
+                groups[#groups + 1] = last
+            end
+            last.count, last.signs, last.last = last.count + 1, last.signs .. signs.marks[i], place
+            last.ticks = last.ticks .. bar("tick", scale, step.at, step.at)
+        end
+    end
+    return groups
+end
+
+
+-- Above the bars: the signs of steps, and a line down from each, at its moment.
+local function marks_of(marked, scale, is_here)
+    local groups = groups_of(marked, scale, is_here)
+    for i, group in ipairs(groups) do
+        local class, place = "", group.place
+        if group.count > 1 and place < 80 then class = ' class="several"'
+        elseif group.count > 1 then class, place = ' class="several leftwards"', group.last end
+        groups[i] = ('%s<b%s style="left:%.2f%%">%s</b>'):format(group.ticks, class, place,
+            group.signs)
+    end
+    return table.concat(groups)
+end
+
+
+-- A row: what it is of, its bars, the signs above these, and one at its end.
+local function row_html(name, bars, marks, told)
+    return ('<div class="row%s"><span class="who">%s</span><span class="track">%s%s</span>'
+        .. '<span class="told">%s</span></div>'):format(marks ~= "" and " marked" or "", name,
+        table.concat(bars), marks, told or "")
+end
+
+
+-- Did it commit after it had released the lock?
+local function commits_late(row, sale) return sale.commits and row.told > row.released end
+
+
+local function row_of(row, sale, marked, scale)
+    local bars = {}
+    if row.asked then
+        local waited = row.granted or row.gave_up or row.told or sale.finish
+        if waited > row.asked then bars[1] = bar("wait", scale, row.asked, waited) end
+    end
+    if row.granted then
+        for i, part in ipairs(holds.parts(row, sale)) do
+            bars[#bars + 1] = bar(part.what, scale, part.from, part.to, i == 1 and row.text)
+        end
+        if commits_late(row, sale) then
+            bars[#bars + 1] = bar("commit", scale, row.released, row.told)
+        end
+    end
+    local marks = marks_of(marked, scale, function(step)
+        return step.purchase == row and not FAULTS[step.what]
+    end)
+    local label = row.label and ('<div class="server label">%s</div>'):format(row.label) or ""
+    return label .. row_html(markup.escape(row.buyer), bars, marks, signs.told(row.outcome))
+end
+
+
+-- What happened to a server is a row of its own: its stops, and what the lesson tells of it.
+local function server_row(sale, number, marked, words, scale)
+    local bars, name = {}, number and "server " .. number
+    for _, fault in ipairs(sale.faults) do
+        if fault.target == name then
+            bars[#bars + 1] = bar("stop", scale, fault.at, fault.ended or sale.finish,
+                words[fault.kind == "kill" and "killed" or "stopped"])
+        end
+    end
+    for _, span in ipairs(sale.spans) do
+        if span.server == number then
+            bars[#bars + 1] = bar("span", scale, span.at, span.ended or sale.finish,
+                markup.escape(span.text[words.name]))
+        end
+    end
+    if not bars[1] then return "" end
+    return row_html("", bars, marks_of(marked, scale, function(step)
+        return is_of(step, number)
+    end))
+end
+
+
+local function lane(title, lines)
+    return ('<div class="lane"><div class="server">%s</div>%s</div>'):format(title,
+        table.concat(lines, "\n"))
+end
+
+
+local function lanes_of(sale, words, scale)
+    local lanes, marked = {}, sale.steps
+    if sale.common then
+        lanes[1] = lane(sale.common[words.name], { server_row(sale, nil, marked, words, scale) })
+    end
+    for number, rows in ipairs(rows_of(sale)) do
+        local lines = { server_row(sale, number, marked, words, scale) }
+        for _, row in ipairs(rows) do lines[#lines + 1] = row_of(row, sale, marked, scale) end
+        lanes[#lanes + 1] = lane(words.server:format(number), lines)
+    end
+    return table.concat(lanes, "\n")
+end
+
+
+local function axis_of(sale, words, scale)
+    local ticks, step = {}, axis.step(sale.finish, 3)
+    for i = 0, math.floor(sale.finish / step) do
+        ticks[i + 1] = ('<b style="left:%.2f%%">%g</b>'):format(i * step * scale, i * step)
+    end
+    return ('<div class="row axis"><span class="who"></span><span class="track">%s</span></div>'
+        .. '<div class="unit">%s</div>'):format(table.concat(ticks), words.unit)
+end
+
+
+-- the key ----------------------------------------------------------------------------------------
+
+-- What the signs at the ends of rows say, each with the outcomes that it stands for.
+local function key_of_outcomes(sale, words)
+    local entries, seen = {}, {}
+    for _, sign in ipairs(signs.order) do
+        local outcomes = {}
+        for _, row in ipairs(sale.rows) do
+            if signs.told(row.outcome) == sign and not seen[row.outcome] then
+                seen[row.outcome] = true
+                outcomes[#outcomes + 1] = words.outcomes[row.outcome] or row.outcome
+            end
+        end
+        if outcomes[1] then
+            entries[#entries + 1] = ("<li><b>%s</b>%s</li>"):format(sign,
+                markup.escape(table.concat(outcomes, words.comma)))
+        end
+    end
+    return table.concat(entries)
+end
+
+
+-- In this order the key has what a picture may have, as the class of a bar or a line.
+local CLASSES = { "wait", "hold", "share", "two", "dead", "commit", "stop", "written", "rightly" }
+
+
+local function word_of(class, sale, words)
+    if class == "two" then return words.key[holds.meaning(sale)] end
+    local is_hold = class == "hold" or class == "share"
+    if is_hold and not sale.waits then return words.key.buy end -- nobody is kept out
+    if class == "written" and sale.commits then return words.key.committed end
+    return words.key[class]
+end
+
+
+-- Is there anything of that class in it that the key explains?
+local function is_shown(class, drawn, sale)
+    if class == "rightly" then return sale.apart ~= 0 end
+    if class == "stop" then return sale.faults[1] ~= nil end
+    return drawn:find(('class="%s"'):format(class), 1, true)
+end
+
+
+local function key_of(drawn, sale, words)
+    local entries = {}
+    for _, class in ipairs(CLASSES) do
+        if is_shown(class, drawn, sale) then
+            local word = class == "stop" and sale.faults[1].kind or class
+            entries[#entries + 1] = ('<li><i class="%s"></i>%s</li>'):format(class,
+                word_of(word, sale, words))
+        end
+    end
+    if sale.steps[1] then entries[#entries + 1] = "<li><b>①</b>" .. words.key.mark .. "</li>" end
+    return '<ul class="key">' .. table.concat(entries) .. key_of_outcomes(sale, words) .. "</ul>"
+end
+
+
+--- The picture, with its key.
+---@param sale table
+---@param words table
+---@return string html
+function picture.of(sale, words)
+    local scale = 100 / sale.finish
+    local drawn = lanes_of(sale, words, scale) .. "\n" .. stock.row(sale, words, scale)
+    local label = words.picture:format(words.verdicts[sale.verdict],
+        times.duration(sale.finish))
+    return ('<figure class="run"><div role="img" aria-label="%s">\n%s\n%s\n</div>%s</figure>')
+        :format(markup.escape(label), drawn, axis_of(sale, words, scale),
+            key_of(drawn, sale, words))
+end
+
+
+return picture

@@ -1,0 +1,149 @@
+--- The steps that a page tells and its picture marks, in the order of time: of two buyers of whom
+--- the second read before the first had written, so that its write undid the other; or of all.
+
+local buyers = require "zklock.seckill.lessons.site.buyers"
+
+local steps = {}
+
+
+-- When others can see what it wrote: a transaction is told of right after its commit.
+local function seen_at(sale, purchase)
+    return purchase.written and (sale.commits and purchase.told or purchase.written)
+end
+
+
+--- The first two of which one undid what the other wrote: the one that is seen first, the other.
+---@param sale table
+---@return zklock.seckill.Purchase? one
+---@return zklock.seckill.Purchase? other
+function steps.pair(sale)
+    local written = {}
+    for _, each in ipairs(sale.purchases) do
+        if each.written then written[#written + 1] = each end
+    end
+    table.sort(written, function(a, b) return seen_at(sale, a) < seen_at(sale, b) end)
+    for i, other in ipairs(written) do
+        for n = i - 1, 1, -1 do
+            local one = written[n]
+            if one.product == other.product and other.granted < seen_at(sale, one) then
+                return one, other
+            end
+        end
+    end
+end
+
+
+-- The next one that had the lock after that moment.
+local function granted_after(sale, moment)
+    for _, each in ipairs(buyers.granted(sale.purchases)) do
+        if each.granted > moment then return each end
+    end
+end
+
+
+-- A holder that came too late with its write, and the one that had the lock meanwhile.
+local function refused_pair(sale)
+    for _, late in ipairs(sale.purchases) do
+        if (late.outcome == "late" or late.outcome == "lost") and late.granted then
+            return late, granted_after(sale, late.granted)
+        end
+    end
+end
+
+
+local function add_purchase(list, sale, purchase)
+    local function add(at, what, count)
+        if at then
+            list[#list + 1] = { at = at, what = what, count = count, purchase = purchase }
+        end
+    end
+    add(purchase.granted, "reads", purchase.read)
+    if sale.commits then
+        add(purchase.written, "prepares", purchase.left)
+        add(purchase.released, "releases")
+        add(purchase.told, "commits", purchase.left)
+    elseif purchase.written then
+        add(purchase.written, "writes", purchase.left)
+    elseif purchase.outcome == "late" then
+        add(purchase.told, "late")
+    end
+end
+
+
+-- A stop, or its end, of the server of one of these.
+local function add_faults(list, sale, purchases, what)
+    for _, purchase in ipairs(purchases) do
+        local fault = buyers.fault(purchase, sale, "stop")
+        if fault then
+            local at = what == "stop" and fault.at or fault.ended
+            list[#list + 1] = { at = at, what = what, purchase = purchase }
+        end
+    end
+end
+
+
+--- Adds what these buyers saw when they looked at their leases.
+---@param list table[]
+---@param sale table
+---@param purchases zklock.seckill.Purchase[]
+function steps.add_looks(list, sale, purchases)
+    for _, note in ipairs(sale.notes) do
+        local state = note.line:match "^its hold is (%l+)$"
+        for _, purchase in ipairs(purchases) do
+            if state and note.buyer == purchase.buyer then
+                list[#list + 1] = { at = note.at, what = "looks_" .. state, purchase = purchase }
+            end
+        end
+    end
+end
+
+
+--- Sorts steps by their moments; of those of one moment the one that was added first comes first.
+---@param list table[]
+---@return table[]  the same
+function steps.sorted(list)
+    for i, step in ipairs(list) do step.index = i end
+    table.sort(list, function(a, b)
+        if a.at ~= b.at then return a.at < b.at end
+        return a.index < b.index
+    end)
+    return list
+end
+
+
+-- The steps of these purchases; what those that look saw of their leases is among them.
+local function steps_of(sale, purchases, lookers)
+    local list = {}
+    add_faults(list, sale, purchases, "wakes")
+    for _, purchase in ipairs(purchases) do add_purchase(list, sale, purchase) end
+    steps.add_looks(list, sale, lookers)
+    add_faults(list, sale, purchases, "stop")
+    return steps.sorted(list)
+end
+
+
+--- The steps that the page tells and marks; none if none overlapped.
+---@param sale table
+---@return table[]  { at =, what =, count =, purchase = }; a lesson's own may have text = { en =,
+---                 zh = } instead of `what`, and server = a number, or nothing, for `purchase`
+function steps.of(sale)
+    local one, other = steps.pair(sale)
+    if not one then one, other = refused_pair(sale) end
+    if not one then return {} end
+    return steps_of(sale, { one, other }, { one, other })
+end
+
+
+--- The steps of all buyers. Of looks at a lease they have those of a server that was stopped.
+---@param sale table
+---@return table[]
+function steps.all(sale)
+    local stopped = {}
+    for _, purchase in ipairs(sale.purchases) do
+        if buyers.fault(purchase, sale, "stop") then stopped[#stopped + 1] = purchase end
+    end
+    return steps_of(sale, sale.purchases, stopped)
+end
+
+
+return steps
