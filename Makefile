@@ -444,8 +444,8 @@ test-lua5.2 test-lua5.3: test-%: $(BUILD)/%/zklock/core.so
 	$(call in-memory,$*,$*,$(FOR_EACH_LUA))
 
 # Flash sales, and the engines of other servers.
-laboratory = $(wildcard spec/bench_*_spec.lua spec/cerberus*_spec.lua spec/checker_spec.lua \
-	spec/engine*_spec.lua spec/report_spec.lua spec/seckill*_spec.lua docs/seckill/*_spec.lua)
+laboratory = $(wildcard spec/bench_*_spec.lua spec/checker_spec.lua spec/seckill/*_spec.lua \
+	docs/seckill/*_spec.lua)
 documents = $(wildcard docs/testing-your-code/*_spec.lua)
 faults = $(wildcard spec/fault/*_spec.lua)
 # Of them: of servers, and of all else.
@@ -458,13 +458,13 @@ early = $(filter $(foreach letter,a b c d e f g h i,spec/$(letter)%),$(others))
 late = $(filter-out $(early),$(others))
 specs = $(faults) $(others)
 
-# A storm over cerberus with real engines; spec/cerberus_spec.lua has a short one.
+# A storm over cerberus with real engines; spec/seckill/cerberus_spec.lua has a short one.
 SECONDS ?= 60
 SEED ?=
 
 test-cerberus-storm: $(BUILD)/$(ABI)/zklock/core.so
 	@rig/packages engines
-	@$(call with,$(ABI)) ZKLOCK_LUA=$(LUA) $(LUA) spec/cerberus_storm.lua $(SECONDS) $(SEED)
+	@$(call with,$(ABI)) ZKLOCK_LUA=$(LUA) $(LUA) spec/seckill/cerberus/storm.lua $(SECONDS) $(SEED)
 
 # So many shells want one lock; the spec takes 30.
 SHELLS ?= 100
@@ -477,7 +477,7 @@ WAYS ?= 20000
 
 test-cerberus-model: $(BUILD)/5.1/zklock/core.so
 	ZKLOCK_WAYS=$(WAYS) ZKLOCK_SEED=$(or $(SEED),1) $(call with,5.1) \
-		$(LUAJIT) $$(command -v busted) spec/cerberus_model_spec.lua
+		$(LUAJIT) $$(command -v busted) spec/seckill/cerberus_model_spec.lua
 
 # An error at each instruction of each operation; the specs take some.
 interrupts:
@@ -488,16 +488,16 @@ interrupts:
 # and ThreadSanitizer; AddressSanitizer at those of replies, conditions and processes.
 LUA_SPECS = $(laboratory) \
 	$(patsubst %,spec/%_spec.lua,command_counter command_repl documents each_lua examples failed \
-		house interrupt misuse mutants packaging scheduler shortage site tls types \
-		workshop)
+		house interrupt misuse mutants packaging shortage tls types)
 C_SPECS = $(filter-out $(LUA_SPECS),$(wildcard spec/*_spec.lua spec/fault/*_spec.lua))
 THREAD_SPECS = $(filter-out $(patsubst %,spec/fault/%_spec.lua,malformed clock rivals),$(C_SPECS))
 MEMORY_SPECS = $(filter-out $(patsubst %,spec/fault/%_spec.lua,ensemble clock traps rivals),$(C_SPECS))
 # The benchmarks, and what else is of the tests or of the tree, run on Lua 5.4; TLS is one matter
 # for all.
 JIT_SPECS = $(filter-out spec/bench_%_spec.lua \
-	$(patsubst %,spec/%_spec.lua,checker documents failed house mutants packaging site tls),$(wildcard \
-	spec/*_spec.lua spec/loops/*_spec.lua docs/*/*_spec.lua))
+	$(patsubst %,spec/%_spec.lua,checker documents failed house mutants packaging tls \
+		seckill/bench_engines seckill/site),$(wildcard \
+	spec/*_spec.lua spec/loops/*_spec.lua spec/seckill/*_spec.lua docs/*/*_spec.lua))
 
 # $(call interpreter,<flags>): rig/lua.c, built with the same sanitizer as the module
 interpreter = mkdir -p $(@D) && $(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) -g -O1 $(1) \

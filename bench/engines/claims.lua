@@ -2,7 +2,7 @@
 
 local core = require "zklock.core"
 local engine = require "zklock.engine"
-local markdown = require "bench.engines.markdown"
+local markdown = require "bench.markdown"
 local median = require "bench.median"
 local rig = require "spec.rig"
 local rounds = require "bench.contended.rounds"

@@ -5,7 +5,7 @@
 --
 -- Leases and ZooKeeper's sessions last options.lease seconds.
 
-local markdown = require "bench.engines.markdown"
+local markdown = require "bench.markdown"
 local median = require "bench.median"
 local scenes = require "bench.engines.scene"
 local stages = require "bench.engines.stages"

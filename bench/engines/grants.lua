@@ -1,7 +1,7 @@
 --- Part "grants": so many contenders on one lock, who come back at once; and a crowd that comes at
 -- once, of whom each has the lock once.
 
-local markdown = require "bench.engines.markdown"
+local markdown = require "bench.markdown"
 local rounds = require "bench.contended.rounds"
 
 local number, milliseconds = markdown.number, markdown.milliseconds

@@ -3,7 +3,7 @@
 
 local crowds = require "bench.contended.crowd"
 local clients = require "bench.contended.clients"
-local markdown = require "bench.engines.markdown"
+local markdown = require "bench.markdown"
 local rounds = require "bench.contended.rounds"
 local locks = require "docs.throughput.locks"
 local worlds = require "bench.contended.world"

@@ -3,7 +3,7 @@
 
 local clients = require "bench.contended.clients"
 local core = require "zklock.core"
-local markdown = require "bench.engines.markdown"
+local markdown = require "bench.markdown"
 local rig = require "spec.rig"
 local rounds = require "bench.contended.rounds"
 local say = require "bench.contended.say"

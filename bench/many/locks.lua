@@ -2,7 +2,7 @@
 -- same requests made by libzookeeper alone, and Curator with several numbers of threads.
 
 local clients = require "bench.contended.clients"
-local markdown = require "bench.engines.markdown"
+local markdown = require "bench.markdown"
 local rounds = require "bench.contended.rounds"
 
 local range = markdown.range

@@ -1,7 +1,7 @@
 --- Two runs side by side: what --json has written, against what is measured now.
 
 local dkjson = require "dkjson"
-local markdown = require "bench.engines.markdown"
+local markdown = require "bench.markdown"
 local rounds = require "bench.contended.rounds"
 
 local BASE = "zklock"

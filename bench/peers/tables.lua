@@ -2,7 +2,7 @@
 -- zklock on Lua 5.4, of each round by itself, its median (least to most).
 
 local clients = require "bench.contended.clients"
-local markdown = require "bench.engines.markdown"
+local markdown = require "bench.markdown"
 local rounds = require "bench.contended.rounds"
 
 local number, range = markdown.number, markdown.range

@@ -4,7 +4,7 @@
 
 local dkjson = require "dkjson"
 local engine = require "zklock.engine"
-local engines = require "spec.engines"
+local engines = require "spec.seckill.engines"
 local files = require "spec.files"
 local markdown = require "spec.markdown"
 local rig = require "spec.rig"
@@ -18,7 +18,7 @@ local PATIENT = 20  -- seconds for which something is waited for that does
 local SHOWN = 1.5   -- seconds in which those that are woken ask
 local MANY = 3      -- clients that wait
 
-local OWN_PATH = "spec/engine_matrix_spec.lua"
+local OWN_PATH = "spec/seckill/engine_matrix_spec.lua"
 
 local YES = { yes = true, ["yes, nearly"] = true, ["if wished"] = true }
 local NO_SENSE = "—"

@@ -2,7 +2,7 @@
 --- is what the code does, whichever way a state is entered; it shows which buyers can oversell; and
 --- a browser walks through it.
 
-local browser = require "spec.report.browser"
+local browser = require "spec.seckill.report.browser"
 local files = require "spec.files"
 local games = require "zklock.seckill.lessons.scheduler.games"
 local graph = require "zklock.seckill.lessons.scheduler.graph"

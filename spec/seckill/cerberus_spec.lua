@@ -1,9 +1,9 @@
 --- Engine "cerberus": several engines in an order, and a switch, against real servers. What
--- docs/design/cerberus.md promises; spec/cerberus has its rules in a model.
+-- docs/design/cerberus.md promises; spec/seckill/cerberus has its rules in a model.
 
 local core = require "zklock.core"
 local engine = require "zklock.engine"
-local engines = require "spec.engines"
+local engines = require "spec.seckill.engines"
 local is_refused = require "spec.seckill.refused"
 local redis_servers = require "zklock.seckill.throwaway.redis"
 local rig = require "spec.rig"
@@ -862,7 +862,7 @@ end)
 
 describe("a storm of switches, stops, kills and servers that end", function()
     it("leaves each lock with one holder, and all goes on after it #slow", function()
-        local output = rig.shell("%s spec/cerberus_storm.lua 4 17 2>&1",
+        local output = rig.shell("%s spec/seckill/cerberus/storm.lua 4 17 2>&1",
             os.getenv "ZKLOCK_LUA" or "lua5.4")
         assert.matches("\nright\n$", output)
         assert.is_true(tonumber(output:match "(%d+) wrote") > 0, output)

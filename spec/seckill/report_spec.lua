@@ -1,13 +1,13 @@
 --- The report of sales: what is written, and what a browser makes of it.
 
-local browser = require "spec.report.browser"
+local browser = require "spec.seckill.report.browser"
 local check = require "spec.torture.checker"
 local dkjson = require "dkjson"
 local history = require "spec.torture.history"
 local record_of_history = require "spec.torture.record"
 local report = require "zklock.seckill.report"
 local rig = require "spec.rig"
-local sales = require "spec.report.sales"
+local sales = require "spec.seckill.report.sales"
 local uplot = require "zklock.seckill.report.uplot"
 local utf8 = require "zklock.utf8"
 local words = require "zklock.seckill.report.words"

@@ -3,7 +3,7 @@
 local cerberus_strategy = require "zklock.seckill.strategy.cerberus"
 local connections = require "zklock.seckill.engine.redis"
 local database = require "zklock.seckill.database"
-local engines = require "spec.engines"
+local engines = require "spec.seckill.engines"
 local evidence = require "zklock.seckill.scenario.evidence"
 local is_refused = require "spec.seckill.refused"
 local place = require "zklock.seckill.place"

@@ -4,8 +4,8 @@
 --- lock is never had by two; and when nothing more goes wrong, the switch is through and all have
 --- had the lock.
 
-local explore = require "spec.cerberus.explore"
-local worlds = require "spec.cerberus.world"
+local explore = require "spec.seckill.cerberus.explore"
+local worlds = require "spec.seckill.cerberus.world"
 
 local WAYS = tonumber(os.getenv "ZKLOCK_WAYS") or 400
 local SEED = tonumber(os.getenv "ZKLOCK_SEED") or 1

@@ -2,7 +2,8 @@
 -- and give back locks while the switch is set at random, and processes and servers are stopped,
 -- killed and started again.
 --
---   lua spec/cerberus_storm.lua [SECONDS [SEED]]     make test-cerberus-storm SECONDS=60 SEED=17
+--   lua spec/seckill/cerberus/storm.lua [SECONDS [SEED]]
+--   make test-cerberus-storm SECONDS=60 SEED=17
 --
 -- What a lock guards is a number, as the name of a file: who has the lock reads it, waits, looks
 -- whether it still has the lock, and renames the file to the next number. If the file has gone, two

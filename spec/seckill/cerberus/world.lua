@@ -15,7 +15,7 @@ local SESSIONS = { "switch", "locks" } -- of each process
 local AGES = 100     -- seconds after which no lock of a dead process lives
 local SETTLED = 1000 -- rounds in which all must have ended
 
-local snapshot = require "spec.cerberus.snapshot"
+local snapshot = require "spec.seckill.cerberus.snapshot"
 
 local world -- the present one
 

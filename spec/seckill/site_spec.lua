@@ -1,7 +1,7 @@
 --- The lessons' site (lua/zklock/seckill/lessons): each run comes out as its page says, pages have
 --- the same parts in both languages, their links lead somewhere, and nothing comes from a network.
 
-local browser = require "spec.report.browser"
+local browser = require "spec.seckill.report.browser"
 local files = require "spec.files"
 local holds = require "zklock.seckill.lessons.site.holds"
 local page = require "zklock.seckill.lessons.site.page"
@@ -325,7 +325,7 @@ describe("the pages", function()
         end)
     end)
 
-    -- The scheduler's page, which has a script, is spec/scheduler_spec.lua's.
+    -- The scheduler's page, which has a script, is spec/seckill/scheduler_spec.lua's.
     it("load nothing: no script, no picture, no style of another file", function()
         for path, text in pairs(pages) do
             if not path:find "^runs/" and not path:find "/scheduler%.html$" then
