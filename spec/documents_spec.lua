@@ -2,7 +2,7 @@
 -- table of a claim's states has the core's own words.
 
 local catalogue = require "zklock.seckill.catalogue"
-local options = require "zklock.seckill.options"
+local command_line = require "zklock.seckill.command_line"
 local promises = require "spec.promises"
 local reference = require "spec.reference"
 local rig = require "spec.rig"
@@ -282,7 +282,7 @@ describe("in Chinese", function()
                 for word in rig.shell("printf '%%s\n' %s", text):gmatch "[^\n]+" do
                     words[#words + 1] = word
                 end
-                assert(options.parse(words, catalogue))
+                assert(command_line.parse(words, catalogue))
                 count = count + 1
             end
             assert.is_true(count >= 3)

@@ -4,7 +4,7 @@
 local clocks = require "zklock.throwaway.clock"
 local database = require "zklock.seckill.database"
 local interpreter = require "zklock.system.interpreter"
-local markets = require "zklock.seckill.market"
+local runs = require "zklock.seckill.run"
 local meeting = require "zklock.seckill.engines.scenario.meeting"
 local redis = require "zklock.seckill.throwaway.redis"
 local relays = require "zklock.throwaway.relay"
@@ -22,7 +22,7 @@ local servers, options
 setup(function()
     servers = throwaway.open()
     options = {
-        environment = { open_run = markets.open }, throwaway = servers, pause = 0.02, session = 2,
+        environment = { open_run = runs.open }, throwaway = servers, pause = 0.02, session = 2,
         zookeeper = os.getenv "ZK_HOSTS",
     }
 end)
@@ -278,7 +278,7 @@ describe("the sale of two buyers", function()
     local A_WHILE = 1
 
     local function is_right(sale_options, strike)
-        local sale = meeting.sale(markets.open("", options), sale_options,
+        local sale = meeting.sale(runs.open("", options), sale_options,
             { what = "failover", where = "elsewhere", strike = strike, patience = A_WHILE })
         local played = meeting.of_one(sale)
         assert.is_true(played.right, tostring(sale))
@@ -311,7 +311,7 @@ describe("the sale of two buyers", function()
     end)
 
     it("is an error if it is wrong for another reason", function()
-        local sale = markets.open("", options):sale{ strategy = "none", pause = 0.1 }
+        local sale = runs.open("", options):sale{ strategy = "none", pause = 0.1 }
         assert.equal("wrong", sale.verdict)
         assert.error_matches(function() meeting.of_two(sale) end, "not because two had the lock")
     end)

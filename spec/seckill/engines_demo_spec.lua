@@ -7,7 +7,7 @@ local engine = require "zklock.engine"
 local environment = require "zklock.seckill.engines.environment"
 local json_file = require "zklock.seckill.json_file"
 local matrix = require "zklock.seckill.engines.matrix"
-local options = require "zklock.seckill.options"
+local command_line = require "zklock.seckill.command_line"
 local rig = require "spec.rig"
 
 local HOSTS = os.getenv "ZK_HOSTS"
@@ -97,7 +97,7 @@ describe("the command of the engines", function()
     end)
 
     it("works 3 s with --seed-times (DEMO-13)", function()
-        assert.equal(3, options.parse({ "--seed-times" }, {}, environment).hold)
+        assert.equal(3, command_line.parse({ "--seed-times" }, {}, environment).hold)
     end)
 
     it("names the program that is missing", function()

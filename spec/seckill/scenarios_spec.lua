@@ -11,7 +11,7 @@ local few = require "zklock.seckill.scenario.few"
 local herd = require "zklock.seckill.scenario.herd"
 local late_write = require "zklock.seckill.scenario.late_write"
 local one_lock = require "zklock.seckill.scenario.one_lock"
-local options = require "zklock.seckill.options"
+local command_line = require "zklock.seckill.command_line"
 local oversell = require "zklock.seckill.scenario.oversell"
 local process = require "zklock.system.process"
 local read_write = require "zklock.seckill.scenario.read_write"
@@ -366,8 +366,8 @@ describe("a verdict of the laboratory", function()
         local folder, pid
         run({}, { {
             id = "BROKEN", title = "a scenario that breaks off", expect = "right",
-            play = function(_, market)
-                local throwaway = market.throwaway
+            play = function(_, its_run)
+                local throwaway = its_run.throwaway
                 folder = throwaway.folder
                 pid = process.start("sleeper", { "sleep", "60" }, 60, throwaway.reaper).pid
                 error "broken"
@@ -378,7 +378,7 @@ describe("a verdict of the laboratory", function()
     end)
 
     it("comes with its sales, which tell what the scenario shows", function()
-        local chosen = options.parse({}, {})
+        local chosen = command_line.parse({}, {})
         local throwaway = reaper.open()
         chosen.environment.prepare(chosen, throwaway)
         local result = runner.run_one(scenario {
@@ -397,7 +397,7 @@ describe("a verdict of the laboratory", function()
             play = function()
                 return { right = true, finding = "", sales = { { name = "a" }, { name = "b" } } }
             end,
-        }, options.parse({}, {}))
+        }, command_line.parse({}, {}))
         assert.equal("two sales: b (TWO)", result.sales[2].name)
     end)
 end)
@@ -576,15 +576,15 @@ describe("the laboratory's command line", function()
     end)
 
     it("takes DEMO-06 for both of its variants, in the catalogue's order", function()
-        local chosen = options.parse({ "--only", "DEMO-06,DEMO-02" }, catalogue)
+        local chosen = command_line.parse({ "--only", "DEMO-06,DEMO-02" }, catalogue)
         local ids = {}
         for i, scenario in ipairs(chosen.scenarios) do ids[i] = scenario.id end
         assert.same({ "DEMO-02", "DEMO-06a", "DEMO-06b" }, ids)
     end)
 
     it("holds 5 s with --seed-times (S2), half a second without", function()
-        assert.equal(5, options.parse({ "--seed-times" }, {}).hold)
-        assert.equal(0.5, options.parse({}, {}).hold)
+        assert.equal(5, command_line.parse({ "--seed-times" }, {}).hold)
+        assert.equal(0.5, command_line.parse({}, {}).hold)
     end)
 
     it("lists the scenarios without running any", function()
@@ -601,7 +601,7 @@ describe("the laboratory's command line", function()
     end)
 
     it("says what is missing when there is no ZooKeeper to use", function()
-        local chosen = options.parse({ "--only", "DEMO-04" }, catalogue)
+        local chosen = command_line.parse({ "--only", "DEMO-04" }, catalogue)
         if chosen.zookeeper then return end -- ZK_HOSTS is set
         local status, _, err = run { "--only", "DEMO-04" }
         assert.equal(3, status)

@@ -3,7 +3,7 @@
 
 local is_refused = require "spec.seckill.refused"
 local seckill = require "zklock.seckill"
-local vain = require "zklock.seckill.vain"
+local stuck = require "zklock.seckill.stuck"
 
 package.path = "spec/seckill/?.lua;docs/seckill/?.lua;" .. package.path
 
@@ -31,7 +31,7 @@ describe("buyers that waited in vain", function()
             each.product, each.lock, each.asked = "bun", "bun", each.asked or 0
             each.outcome = each.outcome or each.released and "sold" or "unanswered"
         end
-        return vain.count({ purchases = { ... }, faults = faults }, { bun = { left = left } }, 20)
+        return stuck.count({ purchases = { ... }, faults = faults }, { bun = { left = left } }, 20)
     end
 
     local function waits(told, more)

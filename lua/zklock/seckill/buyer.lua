@@ -51,12 +51,12 @@ end
 function Buyer:note_hold() self:note("its hold is " .. self.strategy:state(self.hold)) end
 
 
--- Calls fn(...), which has to come back after a while: the server's patience names it else.
+-- Calls fn(...), which has to come back after a while; else the server's hang detector names it.
 local function patiently(self, what, seconds, fn, ...)
-    local patience = self.server.patience
-    if not patience then return fn(...) end
-    patience:begins(self, what, seconds)
-    return patience:ends(self, fn(...))
+    local detector = self.server.hang_detector
+    if not detector then return fn(...) end
+    detector:begins(self, what, seconds)
+    return detector:ends(self, fn(...))
 end
 
 
@@ -137,7 +137,8 @@ function Buyer:enter(wish)
     self.token = token_of(self, hold)
     self:record("granted", self.token or "-")
     if strategy.shared and strategy:shared(hold) then self:record "shared" end
-    if strategy.on_state and self.server.patience then -- a callback is a step of a simulated sale
+    -- In a simulated sale a callback is a step.
+    if strategy.on_state and self.server.hang_detector then
         strategy:on_state(hold, function(state) self:record(state) end)
     end
     return hold

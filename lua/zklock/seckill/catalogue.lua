@@ -11,7 +11,7 @@ local scenarios = require "zklock.seckill.scenarios"
 ---@field race boolean?             wrong by a race: by luck a run may come out right
 ---@field zookeeper boolean?        needs one
 ---@field explanation string       a sentence for readers that are new to this
----@field play fun(scenario, market: zklock.seckill.Market, attempt: integer): zklock.seckill.Played
+---@field play fun(scenario, run: zklock.seckill.Run, attempt: integer): zklock.seckill.Played
 
 ---@class zklock.seckill.Played
 ---@field right boolean      what the store says, and what else the scenario wants

@@ -2,8 +2,8 @@
 --- the demo, and the store is an SQLite file. zklock.seckill.http.environment and
 --- zklock.seckill.engines.environment are the others.
 
-local own_sale = require "zklock.seckill.own_sale"
-local markets = require "zklock.seckill.market"
+local sale_command = require "zklock.seckill.sale_command"
+local runs = require "zklock.seckill.run"
 local process_options = require "zklock.seckill.process_options"
 local throwaway = require "zklock.seckill.throwaway"
 
@@ -20,8 +20,8 @@ local environment = {
     title = "The flash sale",
     example = "DEMO-03,DEMO-17",
     modules = { "luasql.sqlite3" },
-    open_run = markets.open,
-    own_sale = own_sale,
+    open_run = runs.open,
+    sale_command = sale_command,
 }
 
 

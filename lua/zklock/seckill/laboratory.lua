@@ -6,7 +6,7 @@ local consoles = require "zklock.seckill.console"
 local dependency = require "zklock.system.dependency"
 local is_interrupt = require "zklock.is_interrupt"
 local json_file = require "zklock.seckill.json_file"
-local options = require "zklock.seckill.options"
+local command_line = require "zklock.seckill.command_line"
 local reapers = require "zklock.system.reaper"
 local reports = require "zklock.seckill.report"
 local runner = require "zklock.seckill.runner"
@@ -116,7 +116,7 @@ end
 
 local function run_own_sale(chosen, out)
     local files = { report = chosen.report, json = chosen.json, csv = chosen.csv }
-    return chosen.environment.own_sale.run(chosen.sale, files, out) and EXPECTED or UNEXPECTED
+    return chosen.environment.sale_command.run(chosen.sale, files, out) and EXPECTED or UNEXPECTED
 end
 
 
@@ -149,7 +149,7 @@ end
 ---@param environment table?  default: zklock.seckill.environment
 ---@return integer status
 function laboratory.main(arguments, out, err, scenarios, environment)
-    local chosen, message = options.parse(arguments, scenarios or catalogue, environment)
+    local chosen, message = command_line.parse(arguments, scenarios or catalogue, environment)
     if not chosen then
         err:write(message, "\n")
         return USAGE

@@ -7,7 +7,7 @@ local core = require "zklock.core"
 local fault = require "zklock.seckill.fault"
 local interpreter = require "zklock.system.interpreter"
 local json_file = require "zklock.seckill.json_file"
-local patience = require "zklock.seckill.patience"
+local hang_detector = require "zklock.seckill.hang_detector"
 local place = require "zklock.seckill.place"
 local process = require "zklock.system.process"
 local record = require "zklock.seckill.record"
@@ -72,7 +72,7 @@ local function start_server(self, number)
         process = process.start("server " .. number, interpreter.words(self.plan.lua, SERVER,
             self.folder .. "/plan.json", tostring(number)),
             math.ceil(self.plan.limit + READY), self.throwaway.reaper, true),
-        pulse = patience.pulse(self.plan, self.folder, number),
+        pulse = hang_detector.pulse(self.plan, self.folder, number),
     }
 end
 

@@ -6,7 +6,7 @@ local misuse = require "zklock.misuse"
 local overlaps = require "zklock.seckill.overlaps"
 local report = require "zklock.seckill.report"
 local sorted_names = require "zklock.sorted_names"
-local vain = require "zklock.seckill.vain"
+local stuck = require "zklock.seckill.stuck"
 
 
 ---@class zklock.seckill.Sale
@@ -159,7 +159,7 @@ function sale.judge(plan, outcome) return judge(plan, count_products(plan, outco
 
 local function has_answers(purchases)
     for _, purchase in ipairs(purchases) do
-        if not vain.is_hung(purchase) then return true end
+        if not stuck.is_hung(purchase) then return true end
     end
     return false
 end
@@ -169,7 +169,7 @@ end
 -- that came to nothing.
 local function complete(self, outcome)
     local limit = self.plan.limit
-    local waited = vain.count(outcome, self.products, outcome.late and limit or self.seconds)
+    local waited = stuck.count(outcome, self.products, outcome.late and limit or self.seconds)
     if waited > 0 then
         self.verdict = self.verdict == "right" and "stuck" or self.verdict
         self.finding = ("%s; %d %s waited in vain"):format(self.finding, waited,

@@ -29,7 +29,7 @@ local GROUP = 1000 -- buyers: a call has only so many arguments
 ---@field store table
 ---@field record zklock.seckill.Record
 ---@field faults zklock.seckill.Faults
----@field patience zklock.seckill.Patience?  nil in a simulated sale, whose world has its own
+---@field hang_detector zklock.seckill.HangDetector?  nil in a simulated sale: the world detects
 ---@field served integer     how many of its buyers it is done with
 local Server = {}
 Server.__index = Server
@@ -120,7 +120,7 @@ local function serve(self, purchase, wish)
     end
     if not buyer.told then buyer:tell "untold" end
     if buyer.hold then pcall(buyer.leave, buyer) end
-    if self.patience then self.patience:done(buyer) end
+    if self.hang_detector then self.hang_detector:done(buyer) end
     self.served = self.served + 1
     if not ok and is_interrupt(problem) then error(problem, 0) end
 end
@@ -154,7 +154,7 @@ function Server:serve()
         groups[#groups + 1] = function() zklock.run(unpack(tasks, first, last)) end
     end
     if not groups[1] then return end
-    if self.patience then return self.patience:carry_out(#tasks, groups) end
+    if self.hang_detector then return self.hang_detector:carry_out(#tasks, groups) end
     zklock.run(unpack(groups))
 end
 

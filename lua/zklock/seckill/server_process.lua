@@ -5,7 +5,7 @@
 local core = require "zklock.core"
 local faults = require "zklock.seckill.fault"
 local json_file = require "zklock.seckill.json_file"
-local patience = require "zklock.seckill.patience"
+local hang_detector = require "zklock.seckill.hang_detector"
 local records = require "zklock.seckill.record"
 local servers = require "zklock.seckill.server"
 
@@ -31,7 +31,7 @@ local function run(file_name, number)
     math.randomseed(plan.seed * 1000 + number)
     local server = servers.new(plan, number, records.create(plan.folder, number))
     server:open()
-    server.faults, server.patience = faults.watch(server), patience.new(server)
+    server.faults, server.hang_detector = faults.watch(server), hang_detector.new(server)
     server:come("ready-" .. number)
     server:come "start"
     assert(server.places:wait("start", plan.servers + 1, LONGEST_START, block))

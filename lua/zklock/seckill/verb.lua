@@ -19,7 +19,7 @@ end
 
 --- Declares what the laboratory reads itself, for shells to complete: not by every Lua.
 function seckill.describe_tail(parser)
-    require("zklock.seckill.options").describe(parser, require "zklock.seckill.environment")
+    require("zklock.seckill.command_line").describe(parser, require "zklock.seckill.environment")
 end
 
 

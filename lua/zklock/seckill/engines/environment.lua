@@ -3,7 +3,7 @@
 --- are started.
 
 local clocks = require "zklock.throwaway.clock"
-local markets = require "zklock.seckill.market"
+local runs = require "zklock.seckill.run"
 local matrix = require "zklock.seckill.engines.matrix"
 local process_options = require "zklock.seckill.process_options"
 local processes = require "zklock.seckill.environment"
@@ -22,7 +22,7 @@ local environment = {
     title = "The flash sale with the engines of others",
     example = "DEMO-12,PIT-15",
     modules = { "luasql.sqlite3", "luasql.mysql", "redis", "socket", "dkjson" },
-    open_run = markets.open,
+    open_run = runs.open,
     prepare = processes.prepare,
 }
 

@@ -16,9 +16,9 @@ local crash = {}
 
 
 -- A machine that stood still proves nothing when it was late.
-local function play(_, market)
-    local timeout = market:session_timeout()
-    local sale = market:sale{
+local function play(_, run)
+    local timeout = run:session_timeout()
+    local sale = run:sale{
         buyers = 2, servers = 2, strategy = "zookeeper", timeout = 30 + 2 * timeout,
         faults = { { at = 0, kill = "holder" } },
     }

@@ -23,10 +23,10 @@ end
 local function both_read(a, b) return a.shared == true and b.shared == true end
 
 
-local function play(scenario, market)
-    local sale = market:sale{
+local function play(scenario, run)
+    local sale = run:sale{
         buyers = WRITERS + READERS, strategy = scenario.strategy, timeout = 60,
-        pause = math.max(market.options.pause, 0.01),
+        pause = math.max(run.options.pause, 0.01),
         store = "zklock.seckill.scenario.cached_store",
         purchase = "zklock.seckill.scenario.purchase.double_write",
         parameters = { writers = WRITERS },

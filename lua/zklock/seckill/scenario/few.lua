@@ -10,14 +10,14 @@ local few = {}
 
 -- The store's verdict, if the scenario wants no more of it. On a slow machine even the first may
 -- wait in vain: that proves nothing, and the next attempt has more patience.
-local function play(scenario, market, attempt)
+local function play(scenario, run, attempt)
     local options = {
         products = { ["lockId_111"] = STOCK }, buyers = BUYERS, servers = 2,
         strategy = "zookeeper",
     }
     for name, value in pairs(scenario.sale) do options[name] = value end
     options.timeout = options.timeout * 5 ^ (attempt - 1)
-    local sale = market:sale(options)
+    local sale = run:sale(options)
     return {
         again = sale.sold == 0,
         right = sale.verdict == "right" and scenario.wants(sale),

@@ -62,8 +62,8 @@ function herd.judge(scenario, notes)
 end
 
 
-local function play(scenario, market)
-    local sale = market:sale{
+local function play(scenario, run)
+    local sale = run:sale{
         buyers = WAITERS + 1, servers = WAITERS + 1, timeout = 30, limit = 30,
         strategy = scenario.order == "none" and "zookeeper-none" or "zookeeper",
         purchase = "zklock.seckill.scenario.purchase.herd",

@@ -28,9 +28,9 @@ end
 
 
 -- How far the second has come before the first goes on, says `overtaken`.
-local function play(scenario, market)
-    local timeout = market:session_timeout()
-    local sale = market:sale{
+local function play(scenario, run)
+    local timeout = run:session_timeout()
+    local sale = run:sale{
         buyers = 2, servers = 2, strategy = "zookeeper", fenced = scenario.fenced,
         timeout = 30 + STOPPED * timeout,
         purchase = scenario.purchase, parameters = { shown = scenario.shown },

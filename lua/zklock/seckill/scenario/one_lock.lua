@@ -7,11 +7,11 @@ local evidence = require "zklock.seckill.scenario.evidence"
 local one_lock = {}
 
 
-local function sale_with(market, lock)
-    return market:sale{
+local function sale_with(run, lock)
+    return run:sale{
         name = lock == "one" and "one lock" or "a lock each",
         products = { ["10000001"] = 100, ["10000002"] = 100 }, buyers = 40, lock = lock,
-        strategy = "zookeeper", pause = math.max(market.options.pause, 0.01), timeout = 60,
+        strategy = "zookeeper", pause = math.max(run.options.pause, 0.01), timeout = 60,
     }
 end
 
@@ -21,8 +21,8 @@ local function grants_per_second(sale) return sale.wait:count() / sale.seconds e
 local function have_different_products(a, b) return a.product ~= b.product end
 
 
-local function play(_, market)
-    local one, each = sale_with(market, "one"), sale_with(market, "product")
+local function play(_, run)
+    local one, each = sale_with(run, "one"), sale_with(run, "product")
     local right = one.verdict == "right" and each.verdict == "right"
         and one.sold == one.buyers and each.sold == each.buyers
         and not evidence.at_once(one, have_different_products)

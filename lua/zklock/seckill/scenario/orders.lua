@@ -25,8 +25,8 @@ local function first_two(log)
 end
 
 
-local function play(_, market)
-    local sale = market:sale{
+local function play(_, run)
+    local sale = run:sale{
         products = { ["1"] = ORDERS }, buyers = CLIENTS, servers = CLIENTS,
         strategy = "zookeeper", timeout = 60,
         purchase = "zklock.seckill.scenario.purchase.orders",

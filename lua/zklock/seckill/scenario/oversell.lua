@@ -9,8 +9,8 @@ local oversell = {}
 
 
 -- A sale in which not all were served proves nothing.
-local function play(scenario, market)
-    local sale = market:sale(scenario.sale)
+local function play(scenario, run)
+    local sale = run:sale(scenario.sale)
     if sale.sold ~= sale.buyers then
         error(("only %d of %d buyers were served"):format(sale.sold, sale.buyers), 0)
     end

@@ -108,8 +108,8 @@ end
 -- A machine may be too slow for the seed's timeout: a buyer that waits too long loses its place in
 -- line, and the order with it. That is no fault of the lock and no proof of anything; the next
 -- attempt waits longer.
-local function play(scenario, market, attempt)
-    local sale = market:sale{
+local function play(scenario, run, attempt)
+    local sale = run:sale{
         products = { ["lockId_111"] = STOCK }, buyers = TASKS, servers = WORKERS,
         strategy = "zookeeper-rw", fenced = false,
         timeout = attempt == 1 and scenario.timeout or LONG,

@@ -48,9 +48,9 @@ local function fault_of(sale, log, script, hold)
 end
 
 
-local function play(scenario, market)
-    local hold, script = market.options.hold, SCRIPTS[scenario.script]
-    local sale = market:sale{
+local function play(scenario, run)
+    local hold, script = run.options.hold, SCRIPTS[scenario.script]
+    local sale = run:sale{
         buyers = 2, servers = 2, strategy = "zookeeper", pause = 0, hold = hold,
         timeout = 30 + hold, purchase = "zklock.seckill.scenario.purchase.turns",
         parameters = { script = scenario.script },

@@ -8,8 +8,8 @@ local FIRST, SECOND = "10000001", "10000002"
 local two_products = {}
 
 
-local function play(scenario, market)
-    local sale = market:sale{
+local function play(scenario, run)
+    local sale = run:sale{
         buyers = BUYERS, products = { [FIRST] = STOCK, [SECOND] = STOCK },
         product = function(i) return i <= BUYERS / 2 and FIRST or SECOND end,
         strategy = scenario.strategy, pause = 0, timeout = 60,

@@ -24,8 +24,8 @@ local function counted(sale)
 end
 
 
-local function play(_, market)
-    local sale = market:sale{
+local function play(_, run)
+    local sale = run:sale{
         buyers = 2, servers = 2, strategy = "zookeeper", timeout = 30,
         purchase = "zklock.seckill.scenario.purchase.vanished",
         parameters = { rounds = ROUNDS },

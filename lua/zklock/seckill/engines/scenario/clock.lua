@@ -60,11 +60,11 @@ local function jump(masters)
 end
 
 
-local function play_redlock(_, market)
-    local masters = market.throwaway:redis_masters(5)
+local function play_redlock(_, run)
+    local masters = run.throwaway:redis_masters(5)
     masters[4]:cut()
     masters[5]:cut()
-    local sale = meeting.sale(market, {
+    local sale = meeting.sale(run, {
         strategy = "redlock", redis = masters.addresses,
         parameters = { engine = { lease = LEASE, fast_fail = ANSWER } },
     }, { what = "clock jump", where = "master 3", strike = function() jump(masters) end,
@@ -76,13 +76,13 @@ end
 
 -- the same against zklock -----------------------------------------------------------------------
 
-local function play_zookeeper(_, market)
-    local server = market.throwaway:zookeeper_with_clock()
+local function play_zookeeper(_, run)
+    local server = run.throwaway:zookeeper_with_clock()
     local function strike()
         server.clock:jump(HOUR)
         check_jump(server:time(), "ZooKeeper")
     end
-    local sale = meeting.sale(market,
+    local sale = meeting.sale(run,
         { strategy = "zookeeper", zookeeper = server.hosts, session = SESSION },
         { what = "clock jump", where = "ZooKeeper", strike = strike, patience = A_WHILE })
     server:close()
@@ -100,11 +100,11 @@ local function check_clients(sale)
 end
 
 
-local function play_clients(scenario, market)
-    local wall = clocks.new(market.throwaway.reaper)
-    local sale = meeting.sale(market, {
+local function play_clients(scenario, run)
+    local wall = clocks.new(run.throwaway.reaper)
+    local sale = meeting.sale(run, {
         strategy = scenario.strategy, session = SESSION,
-        lua = wall:program(market.options.lua or interpreter.own()),
+        lua = wall:program(run.options.lua or interpreter.own()),
         purchase = "zklock.seckill.engines.scenario.purchase.tells_the_time",
     }, { what = "clock jump", where = "both servers", strike = function() wall:jump(HOUR) end,
          patience = scenario.patience })

@@ -24,24 +24,24 @@ local function check_cause(pair)
 end
 
 
-local function play_redis(scenario, market)
-    local pair = market.throwaway:redis_pair()
+local function play_redis(scenario, run)
+    local pair = run.throwaway:redis_pair()
     pair:cut()
     local function strike()
         check_cause(pair)
         pair:kill_master()
         pair:promote()
     end
-    local sale = meeting.sale(market, { strategy = scenario.strategy, redis = pair.address },
+    local sale = meeting.sale(run, { strategy = scenario.strategy, redis = pair.address },
         { what = "failover", where = "Redis", strike = strike, patience = LONG })
     pair:close()
     return meeting.of_two(sale)
 end
 
 
-local function play_zookeeper(_, market)
-    local servers = market.throwaway:zookeepers(3)
-    local sale = meeting.sale(market,
+local function play_zookeeper(_, run)
+    local servers = run.throwaway:zookeepers(3)
+    local sale = meeting.sale(run,
         { strategy = "zookeeper", zookeeper = servers.hosts, session = SESSION },
         { what = "failover", where = "ZooKeeper", strike = function() servers:kill_leader() end,
           patience = A_WHILE })

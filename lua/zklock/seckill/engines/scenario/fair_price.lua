@@ -12,8 +12,8 @@ local APART, PAUSE = 0.003, 0.002
 local fair_price = {}
 
 
-local function sale_with(market, strategy)
-    local sale = market:sale{
+local function sale_with(run, strategy)
+    local sale = run:sale{
         strategy = strategy, buyers = BUYERS, servers = 4, pause = PAUSE, timeout = 60,
         purchase = "zklock.seckill.engines.scenario.purchase.one_by_one",
         parameters = { apart = APART },
@@ -28,9 +28,9 @@ end
 local function grants_per_second(sale) return sale.wait:count() / sale.seconds end
 
 
-local function play(scenario, market)
-    local fair = sale_with(market, scenario.fair)
-    local unfair = sale_with(market, scenario.unfair)
+local function play(scenario, run)
+    local fair = sale_with(run, scenario.fair)
+    local unfair = sale_with(run, scenario.unfair)
     return {
         right = fair.verdict == "right" and unfair.verdict == "right",
         finding = ("%.0f/s, %d overtakes; unfair %.0f/s, %d"):format(grants_per_second(fair),

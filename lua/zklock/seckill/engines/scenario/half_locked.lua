@@ -17,16 +17,16 @@ local NO_END = "^the key ends in %-1 s$" -- what Redis says of such a key
 local half_locked = {}
 
 
-local function carry_out(market, options)
+local function carry_out(run, options)
     options.buyers, options.servers = BUYERS, BUYERS
     options.purchase = "zklock.seckill.engines.scenario.purchase.half_locked"
-    local sale = market:sale(options)
+    local sale = run:sale(options)
     return sale, evidence.story(sale, "server %d")
 end
 
 
-local function play_redis(_, market)
-    local sale, log = carry_out(market, {
+local function play_redis(_, run)
+    local sale, log = carry_out(run, {
         strategy = "redis-expire", timeout = PATIENCE, parameters = { engine = { gap = GAP } },
         faults = { { at = KILLED, kill = "server 1" } },
     })
@@ -45,9 +45,9 @@ local function play_redis(_, market)
 end
 
 
-local function play_zookeeper(_, market)
-    local timeout = market:session_timeout()
-    local sale, log = carry_out(market, {
+local function play_zookeeper(_, run)
+    local timeout = run:session_timeout()
+    local sale, log = carry_out(run, {
         strategy = "zookeeper", timeout = 30 + 2 * timeout,
         faults = { { at = 0, kill = "holder" } },
     })

@@ -19,14 +19,14 @@ local late_release = {}
 
 
 -- Long enough for the lock to end, and for B to have it.
-local function length_of(scenario, market)
-    return scenario.zookeeper and 1.75 * market:session_timeout() or 2 * LEASE
+local function length_of(scenario, run)
+    return scenario.zookeeper and 1.75 * run:session_timeout() or 2 * LEASE
 end
 
 
-local function carry_out(scenario, market)
-    local length = length_of(scenario, market)
-    return market:sale{
+local function carry_out(scenario, run)
+    local length = length_of(scenario, run)
+    return run:sale{
         buyers = 3, servers = 3, strategy = scenario.strategy, timeout = 30 + length,
         purchase = "zklock.seckill.engines.scenario.purchase.late_release",
         parameters = {
@@ -43,8 +43,8 @@ local function is_as_meant(fault, a, b)
 end
 
 
-local function play(scenario, market)
-    local sale = carry_out(scenario, market)
+local function play(scenario, run)
+    local sale = carry_out(scenario, run)
     local log, a, b, c = evidence.story(sale, "server %d"), unpack(sale.purchases)
     if sale.sold ~= 3 then error(("only %d of 3 were served"):format(sale.sold), 0) end
     if not is_as_meant(sale.faults[1], a, b) then

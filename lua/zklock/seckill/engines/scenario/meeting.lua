@@ -12,24 +12,24 @@ local meeting = {}
 
 
 --- Carries such a sale out.
----@param market zklock.seckill.Market
+---@param run zklock.seckill.Run
 ---@param options table  of seckill.sale
 ---@param fault { what: string, where: string, strike: fun(), patience: number }  patience: seconds
 --- for which the first waits for the other
 ---@return zklock.seckill.Sale
-function meeting.sale(market, options, fault)
-    local function run(play)
+function meeting.sale(run, options, fault)
+    local function strike(play)
         fault.strike()
         wait_for(function() return play:arrived "read" > 0 end, fault.patience)
     end
     local all = {
         buyers = 2, servers = 2, timeout = 60, parameters = {},
         purchase = "zklock.seckill.engines.scenario.purchase.asks_again",
-        faults = { { at = 0, held = true, run = run, what = fault.what, where = fault.where } },
+        faults = { { at = 0, held = true, run = strike, what = fault.what, where = fault.where } },
     }
     for name, value in pairs(options) do all[name] = value end
     all.parameters.again = AGAIN
-    return market:sale(all)
+    return run:sale(all)
 end
 
 

@@ -14,8 +14,8 @@ local other_product = {}
 local function have_different_locks(a, b) return a.lock ~= b.lock end
 
 
-local function play(scenario, market)
-    local sale = market:sale{
+local function play(scenario, run)
+    local sale = run:sale{
         products = { ["10000001"] = 100, ["10000002"] = 100 }, buyers = 2, servers = 2,
         product = function(i) return i == 1 and "10000001" or "10000002" end,
         strategy = scenario.strategy, parameters = { engine = scenario.engine },

@@ -14,11 +14,11 @@ local SESSION = 60  -- longer than it takes to find another server, on a busy ma
 local single_point = {}
 
 
-local function sale_with(market, options, where, kill)
+local function sale_with(run, options, where, kill)
     options.buyers, options.timeout = BUYERS, 60
     options.purchase = "zklock.seckill.engines.scenario.purchase.asks_again"
     options.faults = { { at = 0, held = true, run = kill, what = "death", where = where } }
-    return market:sale(options)
+    return run:sale(options)
 end
 
 
@@ -27,9 +27,9 @@ local function finding_of(sale)
 end
 
 
-local function play_database(_, market)
-    local url, server = market.throwaway:own_mysql()
-    local sale = sale_with(market, {
+local function play_database(_, run)
+    local url, server = run.throwaway:own_mysql()
+    local sale = sale_with(run, {
         strategy = "sql-pessimistic", mysql = url, parameters = { again = A_WHILE },
     }, "MariaDB", function() server:kill() end)
     local failed = sale.failures.connection or 0
@@ -47,9 +47,9 @@ local function play_database(_, market)
 end
 
 
-local function play_zookeeper(_, market)
-    local servers = market.throwaway:zookeepers(3)
-    local sale = sale_with(market, {
+local function play_zookeeper(_, run)
+    local servers = run.throwaway:zookeepers(3)
+    local sale = sale_with(run, {
         strategy = "zookeeper", zookeeper = servers.hosts, session = SESSION,
         parameters = { again = LONG },
     }, "ZooKeeper 1", function() servers:kill(1) end)

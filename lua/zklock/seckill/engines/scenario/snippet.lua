@@ -29,9 +29,9 @@ end
 local function any() return true end
 
 
-local function play(scenario, market)
-    local hold = market.options.hold
-    local sale = market:sale{
+local function play(scenario, run)
+    local hold = run.options.hold
+    local sale = run:sale{
         buyers = WORKERS + 1, servers = WORKERS + 1, strategy = scenario.strategy, hold = hold,
         purchase = "zklock.seckill.engines.scenario.purchase.snippet",
         timeout = 30 + 2 * WORKERS * hold,

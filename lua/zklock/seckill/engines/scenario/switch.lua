@@ -23,12 +23,12 @@ local FAILOVER = 0.5 -- seconds
 local switch = {}
 
 
-local function carry_out(market, options)
+local function carry_out(run, options)
     options.buyers, options.servers, options.pause = BUYERS, 2, 0.02
     options.purchase = "zklock.seckill.engines.scenario.purchase.switch"
     options.parameters.early = EARLY
     options.timeout = 30
-    local sale = market:sale(options)
+    local sale = run:sale(options)
     if not sale.faults[1] then error("nothing happened in the middle of the sale", 0) end
     return sale, evidence.story(sale, "server %d")
 end
@@ -49,8 +49,8 @@ local function was_beside(sale, buyer)
 end
 
 
-local function play_switch(scenario, market)
-    local sale, log = carry_out(market, {
+local function play_switch(scenario, run)
+    local sale, log = carry_out(run, {
         strategy = scenario.strategy,
         parameters = { watch = scenario.expect == "wrong" and COMES or STAYS_AWAY },
         faults = { { at = 0, switch = scenario.value, held = true } },
@@ -88,9 +88,9 @@ local function judge_safe(sale, log, beside)
 end
 
 
-local function play_end(scenario, market)
-    local server = redis_servers.start(market.throwaway.reaper)
-    local sale, log = carry_out(market, {
+local function play_end(scenario, run)
+    local server = redis_servers.start(run.throwaway.reaper)
+    local sale, log = carry_out(run, {
         strategy = "cerberus-safe", redis = server.address,
         parameters = { watch = 0, engine = { failover = scenario.failover } },
         faults = { {

@@ -23,8 +23,8 @@ local function bought(sale)
 end
 
 
-local function play(scenario, market)
-    local sale = market:sale{
+local function play(scenario, run)
+    local sale = run:sale{
         buyers = BUYERS, products = { [FIRST] = STOCK, [SECOND] = STOCK },
         product = function(i) return i <= BUYERS / 2 and FIRST or SECOND end,
         strategy = "redis-expire", purchase = scenario.purchase, pause = 0,

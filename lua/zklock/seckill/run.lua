@@ -1,25 +1,25 @@
---- The market of a scenario: what it makes its sales with. They have the command's options where
---- the scenario gives none, and one throwaway.
+--- A run: one attempt at a scenario, and the sales that it makes. They have the command's options
+--- where the scenario gives none, and share their throwaway servers.
 
 local seckill = require "zklock.seckill"
 local zklock = require "zklock"
 
 
----@class zklock.seckill.Market
+---@class zklock.seckill.Run
 ---@field options zklock.seckill.Options
 ---@field throwaway zklock.seckill.Throwaway
-local Market = {}
-Market.__index = Market
+local Run = {}
+Run.__index = Run
 
 
-local market = {}
+local run = {}
 
 
 ---@param _ string
 ---@param options zklock.seckill.Options
----@return zklock.seckill.Market
-function market.open(_, options)
-    return setmetatable({ options = options, throwaway = options.throwaway }, Market)
+---@return zklock.seckill.Run
+function run.open(_, options)
+    return setmetatable({ options = options, throwaway = options.throwaway }, Run)
 end
 
 
@@ -30,7 +30,7 @@ local CALM = 20
 --- Carries out a sale.
 ---@param options table  of seckill.sale
 ---@return zklock.seckill.Sale
-function Market:sale(options)
+function Run:sale(options)
     local own = self.options
     local all = {
         pause = own.pause, zookeeper = own.zookeeper, lua = own.lua, quiet = true,
@@ -43,7 +43,7 @@ end
 
 --- The session timeout that the server grants.
 ---@return number seconds
-function Market:session_timeout()
+function Run:session_timeout()
     local options = self.options
     local session = assert(zklock.connect(options.zookeeper, { timeout = options.session }))
     local granted = session:timeout()
@@ -53,7 +53,7 @@ end
 
 
 --- A sale ends its own processes.
-function Market.close() end
+function Run.close() end
 
 
-return market
+return run

@@ -30,7 +30,7 @@ local DEFAULTS = {
 }
 
 
-local options = {}
+local command_line = {}
 
 
 local function seconds(text) -- an argparse converter
@@ -51,7 +51,7 @@ end
 --- Declares what the command line may have.
 ---@param parser table  of argparse
 ---@param environment table
-function options.describe(parser, environment)
+function command_line.describe(parser, environment)
     parser:add_help(false)
     parser:help_max_width(80)
     parser:flag("-h --help", "Show this help.")
@@ -73,10 +73,10 @@ function options.describe(parser, environment)
         :argname "FILE"
     parser:option("--json", "Write the results into a file as well.")
         :argname "FILE"
-    if environment.own_sale then
+    if environment.sale_command then
         parser:option("--csv", "Write the purchases of a sale into a file, a line each.")
             :argname "FILE"
-        environment.own_sale.describe(parser)
+        environment.sale_command.describe(parser)
     end
     parser:flag("--verbose", "Show what the processes did, line by line.")
     parser:epilog("Exit status: 0 all as expected, 1 not, 2 wrong options, "
@@ -88,7 +88,7 @@ end
 local function parser_of(environment)
     local argparse = dependency.load "argparse"
     local parser = argparse(environment.command, environment.description)
-    options.describe(parser, environment)
+    command_line.describe(parser, environment)
     return parser
 end
 
@@ -137,7 +137,7 @@ end
 ---@param environment table?  default: zklock.seckill.environment
 ---@return zklock.seckill.Options? options
 ---@return string? message  what is wrong, and what is allowed
-function options.parse(arguments, catalogue, environment)
+function command_line.parse(arguments, catalogue, environment)
     environment = environment or processes
     local parser = parser_of(environment)
     local ok, given = parser:pparse(arguments)
@@ -158,12 +158,12 @@ function options.parse(arguments, catalogue, environment)
         help = given.help and parser:get_help() or nil,
     }
     for name, value in pairs(common) do chosen[name] = value end
-    if environment.own_sale then
-        chosen.sale, message = environment.own_sale.read(given)
+    if environment.sale_command then
+        chosen.sale, message = environment.sale_command.read(given)
         if message then return nil, message end
     end
     return chosen
 end
 
 
-return options
+return command_line

@@ -1,6 +1,6 @@
---- The patience of a server: what its buyers call, strategy and store, has to come back after a
---- while. A call that does not is given up: the buyer is told "hung", and a note names it. The
---- server ends when nobody is left but such buyers.
+--- The hang detector of a server: calls of its buyers, to strategy and store, have to come back
+--- after a while. A call that does not is given up: the buyer is told "hung", and a note names it.
+--- The server ends when only such buyers are left.
 ---
 --- While it lives it adds to a file, by which the process that carries out the sale sees that it
 --- does not loop: see zklock.seckill.play.
@@ -19,17 +19,17 @@ local TICK = 0.05
 local BEAT = 0.25
 
 
----@class zklock.seckill.Patience
+---@class zklock.seckill.HangDetector
 ---@field server zklock.seckill.Server
 ---@field time number       seconds that the server was awake: not while it was stopped or blocked
 ---@field calls table       by buyer: { what =, limit =, due = }
 ---@field given_up table    a set of buyers
 ---@field hung integer      how many these are
-local Patience = {}
-Patience.__index = Patience
+local HangDetector = {}
+HangDetector.__index = HangDetector
 
 
-local patience = {}
+local hang_detector = {}
 
 
 local OVER = setmetatable({}, { __tostring = function() return "the others hang" end })
@@ -40,11 +40,11 @@ local function beats(folder, number) return ("%s/beats-%d"):format(folder, numbe
 
 
 ---@param server zklock.seckill.Server
----@return zklock.seckill.Patience
-function patience.new(server)
+---@return zklock.seckill.HangDetector
+function hang_detector.new(server)
     return setmetatable({
         server = server, time = 0, calls = {}, given_up = {}, hung = 0,
-    }, Patience)
+    }, HangDetector)
 end
 
 
@@ -52,7 +52,7 @@ end
 ---@param buyer zklock.seckill.Buyer
 ---@param what string      "the strategy zookeeper: enter"
 ---@param seconds number?  for which it is to wait at most; default: the sale's timeout
-function Patience:begins(buyer, what, seconds)
+function HangDetector:begins(buyer, what, seconds)
     local plan = self.server.plan
     local limit = max(seconds or plan.timeout, plan.session) + GRACE
     self.calls[buyer] = { what = what, limit = limit, due = self.time + limit }
@@ -62,7 +62,7 @@ end
 --- The call has come back.
 ---@param buyer zklock.seckill.Buyer
 ---@return any ...  as given
-function Patience:ends(buyer, ...)
+function HangDetector:ends(buyer, ...)
     self.calls[buyer] = nil
     return ...
 end
@@ -70,7 +70,7 @@ end
 
 --- The server is done with the buyer.
 ---@param buyer zklock.seckill.Buyer
-function Patience:done(buyer)
+function HangDetector:done(buyer)
     self.calls[buyer] = nil
     if self.given_up[buyer] then self.hung = self.hung - 1 end
     self.given_up[buyer] = nil
@@ -114,7 +114,7 @@ end
 --- Runs the functions, which serve so many buyers, as far as they come back.
 ---@param count integer
 ---@param functions function[]
-function Patience:carry_out(count, functions)
+function HangDetector:carry_out(count, functions)
     local ok, problem = pcall(zklock.run, function() watch(self, count) end, unpack(functions))
     if not ok and problem ~= OVER then error(problem, 0) end
 end
@@ -136,7 +136,7 @@ Pulse.__index = Pulse
 ---@param folder string
 ---@param number integer
 ---@return zklock.seckill.Pulse
-function patience.pulse(plan, folder, number)
+function hang_detector.pulse(plan, folder, number)
     return setmetatable({
         path = beats(folder, number), length = 0, quiet = 0, last = core.now(),
         limit = max(plan.timeout, plan.session) + BLOCKED,
@@ -159,4 +159,4 @@ function Pulse:is_still(stopped)
 end
 
 
-return patience
+return hang_detector

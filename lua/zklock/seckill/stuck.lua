@@ -4,7 +4,7 @@
 local huge = math.huge
 
 
-local vain = {}
+local stuck = {}
 
 
 -- Outcomes that tell nothing of a lock: "closed" is the end of a session that the program closes.
@@ -66,10 +66,10 @@ local function was_free(purchase, holds, the_end)
 end
 
 
---- Had its wait no end but the sale's, or that of its server's patience?
+--- True if the wait ended only with the sale, or was given up as hung.
 ---@param purchase zklock.seckill.Purchase
 ---@return boolean
-function vain.is_hung(purchase)
+function stuck.is_hung(purchase)
     return purchase.outcome == "unanswered" or purchase.outcome == "hung"
 end
 
@@ -90,12 +90,12 @@ end
 ---@param products table<string, { left: integer }>  at the end
 ---@param the_end number  of the sale
 ---@return integer
-function vain.count(outcome, products, the_end)
+function stuck.count(outcome, products, the_end)
     local is_killed, count = is_killed_by(outcome.faults), 0
     local holds = holds_of(outcome.purchases, is_killed)
     for _, purchase in ipairs(outcome.purchases) do
         if not is_killed(purchase) and could_buy(purchase, products)
-           and (vain.is_hung(purchase) or is_kept_out(purchase, holds, the_end)) then
+           and (stuck.is_hung(purchase) or is_kept_out(purchase, holds, the_end)) then
             count = count + 1
         end
     end
@@ -103,4 +103,4 @@ function vain.count(outcome, products, the_end)
 end
 
 
-return vain
+return stuck

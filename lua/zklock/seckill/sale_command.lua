@@ -1,4 +1,4 @@
---- A sale of one's own on the command line: --strategy and what belongs to it make the options of
+--- A sale on the command line: --strategy and the options that belong to it make the options of
 --- seckill.sale; with --explore, those of seckill.explore.
 
 local comparisons = require "zklock.seckill.comparison"
@@ -8,7 +8,7 @@ local plans = require "zklock.seckill.plan"
 local seckill = require "zklock.seckill"
 
 
-local own_sale = {}
+local sale_command = {}
 
 
 local function number(text) -- an argparse converter
@@ -69,7 +69,7 @@ local OPTIONS = {
 
 --- Adds its options to the command line.
 ---@param parser table  of argparse
-function own_sale.describe(parser)
+function sale_command.describe(parser)
     for _, each in ipairs(OPTIONS) do
         local name, argument, help, convert = each[1], each[2], each[3], each[4]
         local option = parser:option("--" .. name, help):argname(argument)
@@ -126,7 +126,7 @@ end
 ---@param given table  what argparse read
 ---@return table? sale
 ---@return string? message  it is no sale; what is allowed
-function own_sale.read(given)
+function sale_command.read(given)
     local options, asked = {}, false
     for _, each in ipairs(OPTIONS) do
         local value = given[each[1]]
@@ -182,7 +182,7 @@ end
 ---@param files { report: string?, json: string?, csv: string? }
 ---@param out file*
 ---@return boolean right  all were
-function own_sale.run(asked, files, out)
+function sale_command.run(asked, files, out)
     if asked.seeds then return explore(asked, files, out) end
     local sales = seckill.compare(asked.strategies, asked.options)
     local right = true
@@ -196,4 +196,4 @@ function own_sale.run(asked, files, out)
 end
 
 
-return own_sale
+return sale_command
