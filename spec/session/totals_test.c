@@ -1,4 +1,5 @@
 /* totals_test.c - the counts of sessions, by name and added up. */
+#include "../../src/session/internal.h"
 #include "server.h"
 
 static void names(void) {
@@ -48,8 +49,30 @@ static void numbers(void) {
     }
 }
 
+static uint64_t stops_of_a_request(zkl_time at) {
+    zkl_session_at(session, now = at);
+    zkl_request *request = zkl_pause(session, ZKL_SECOND);
+    uint64_t stops = zkl_request_stops(request);
+    zkl_request_drop(request);
+    return stops;
+}
+
+static void stops(void) {
+    TEST("a stop counts for the requests that begin before proofs count again") {
+        open_session();
+        serve();
+        pass(TIMEOUT / 3); /* without a tick */
+        zkl_time from = zkl_clock_grants_from(&session->common.clock);
+        CHECK(from > now);
+        CHECK_IS(stops_of_a_request(from - 1), 1);
+        CHECK_IS(stops_of_a_request(from), 0);
+        close_session();
+    }
+}
+
 int main(void) {
     names();
     numbers();
+    stops();
     return check_report();
 }

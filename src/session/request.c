@@ -54,7 +54,6 @@ void zkl_request_forget_queue(struct zkl_request *request) {
         free(request->queue[i].data);
     }
     free(request->queue);
-    request->queue = NULL;
     request->queued = 0;
 }
 

@@ -100,7 +100,8 @@ struct guard {
 
 struct zkl_request *zkl_request_new(struct zkl_session *session, enum request_kind kind,
                                     zkl_time timeout);
-void zkl_request_forget_queue(struct zkl_request *request); /* QUEUE */
+/* The queue that it has, to be set anew or freed with the request. */
+void zkl_request_forget_queue(struct zkl_request *request);
 void zkl_request_finish(struct zkl_request *request, enum zkl_code code, int error);
 void zkl_request_queued(struct zkl_request *request, size_t position); /* tells its place */
 void zkl_request_end_by(struct zkl_request *request, struct zkl_conflict conflict);
