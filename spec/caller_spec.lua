@@ -1,5 +1,5 @@
 -- zklock.caller: the calls of one function of the user's, one at a time.
-local Caller = require "zklock.caller"
+local Caller = require "zklock.waiting.caller"
 
 local session = {
     protect = function(_, fn, ...) pcall(fn, ...) end,

@@ -85,25 +85,31 @@ describe("a house", function()
     end)
 
     it("has no require that points up", function()
-        says({ ["lua/zklock/lock.lua"] = 'local sale = require "zklock.seckill"\n' },
-             "lua/zklock/lock.lua names zklock.seckill: the room zklock may require no other room")
-        says({ ["lua/zklock/throwaway/relay.lua"] = "require('zklock.engine').open()\n" },
-             "lua/zklock/throwaway/relay.lua names zklock.engine: the room throwaway may "
-             .. "require only zklock, system")
+        says({ ["lua/zklock/value/path.lua"] = 'local wait = require "zklock.waiting.wait"\n' },
+             "lua/zklock/value/path.lua names zklock.waiting.wait: the room value may require "
+             .. "only core")
+        says({ ["lua/zklock/object/lock.lua"] = 'local sale = require "zklock.seckill"\n' },
+             "lua/zklock/object/lock.lua names zklock.seckill: the room object may require "
+             .. "only waiting, value, core")
+        says{ ["lua/zklock/object/lock.lua"] = 'Lock.__name = "zklock.lock"\n' }
+    end)
+
+    it("has no module beside its rooms", function()
+        says({ ["lua/zklock/lock.lua"] = "return {}\n" }, "lua/zklock/lock.lua is in no room")
     end)
 
     it("has no module that is named to be required later, where it may not be", function()
         says({ ["lua/zklock/command/ls.lua"] = 'local verbs = { "zklock.seckill.verb" }\n' },
              "lua/zklock/command/ls.lua names zklock.seckill.verb: the room command may require "
-             .. "only zklock, system, throwaway, child")
+             .. "only zklock, object, waiting, value, core, system, throwaway, child")
         says{ ["bin/zklock"] = 'local more = { "zklock.seckill.verb" }\n',
-              ["lua/zklock/driver/luv.lua"] = '-- not as "zklock.engine" does it\n' }
+              ["lua/zklock/waiting/driver/luv.lua"] = '-- not as "zklock.engine" does it\n' }
     end)
 
     it("has no starter of commands but for the command line", function()
-        says({ ["lua/zklock/driver/ngx.lua"] = 'local child = require "zklock.child"\n' },
-             "lua/zklock/driver/ngx.lua names zklock.child: the room zklock may require no other "
-             .. "room")
+        says({ ["lua/zklock/waiting/driver/ngx.lua"] = 'local child = require "zklock.child"\n' },
+             "lua/zklock/waiting/driver/ngx.lua names zklock.child: the room waiting may require "
+             .. "only value, core")
         says{ ["lua/zklock/command/run.lua"] = 'local child = require "zklock.child"\n' }
     end)
 

@@ -2,7 +2,7 @@
 local core = require "zklock.core"
 local here = require "zklock.world.here"
 local rig = require "spec.rig"
-local runtime = require "zklock.runtime"
+local runtime = require "zklock.waiting.runtime"
 local zklock = require "zklock"
 
 local server = rig.shared()

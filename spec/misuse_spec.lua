@@ -1,6 +1,6 @@
 --- Misuse blames the line of the user's that has it, names what is wrong, and is short. Nothing
 -- here waits for a server.
-local block = require "zklock.driver.block"
+local block = require "zklock.waiting.driver.block"
 local engine = require "zklock.engine"
 local public_calls = require "spec.finalizers.calls"
 local reference = require "spec.reference"

@@ -6,7 +6,7 @@ local apart = require "spec.apart"
 local core = require "zklock.core"
 local files = require "spec.files"
 local here = require "zklock.world.here"
-local runtime = require "zklock.runtime"
+local runtime = require "zklock.waiting.runtime"
 local zklock = require "zklock"
 
 local now = runtime.now

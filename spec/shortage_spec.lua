@@ -100,7 +100,8 @@ describe("without a free descriptor #zklock.connect", function()
                     %s
                     in_loop(function() end) -- it has what it needs
                     local session = assert(zklock.connect(HOSTS)) -- this loads the driver
-                    if %q == "not loaded" then package.loaded["zklock.driver." .. %q] = nil end
+                    local driver = "zklock.waiting.driver." .. %q
+                    if %q == "not loaded" then package.loaded[driver] = nil end
                     take_all()
                     in_loop(function() say(select(3, session:mutex(PATH):acquire(20))) end)
                     give_back()
@@ -108,7 +109,7 @@ describe("without a free descriptor #zklock.connect", function()
                         say(assert(session:mutex(PATH):acquire(20)):release{ wait = 20 })
                     end)
                     say(session:close())
-                ]]):format(each.name, each.run, driver, each.name))
+                ]]):format(each.name, each.run, each.name, driver))
                 assert.equal(code .. "\ntrue\ntrue\n", said)
             end)
         end

@@ -5,9 +5,9 @@
 local dkjson = require "dkjson"
 local encode = require "zklock.command.json"
 local files = require "spec.files"
-local misuse = require "zklock.misuse"
+local misuse = require "zklock.value.misuse"
 local rig = require "spec.rig"
-local utf8 = require "zklock.utf8"
+local utf8 = require "zklock.value.utf8"
 local zklock = require "zklock"
 
 -- Texts that are not UTF-8, by the flaw.

@@ -3,7 +3,7 @@
 -- driver does not count, all wait.
 local here = require "zklock.world.here"
 local rig = require "spec.rig"
-local runtime = require "zklock.runtime"
+local runtime = require "zklock.waiting.runtime"
 local zklock = require "zklock"
 
 local PATH = "/locks/a"

@@ -100,7 +100,7 @@ describe("the types", function()
             zklock = zklock, session = session, lock = lock, rwlock = rwlock,
             condition = lock:condition "some", lease = assert(lock:acquire(20)),
             election = session:election(rig.path()),
-            memory = zklock.memory "types", request = require "zklock.request",
+            memory = zklock.memory "types", request = require "zklock.waiting.request",
             world = assert(zklock.world(function() end)),
             resty_lock = resty_lock,
             member = assert(session:join(rig.path(), { name = "a", timeout = 20 })),

@@ -2,14 +2,14 @@
 -- The reference is docs/reference.
 
 local core = require "zklock.core"
-local failure = require "zklock.failure"
-local hosts_of = require "zklock.hosts"
-local memory = require "zklock.memory"
-local metrics = require "zklock.metrics"
-local options = require "zklock.options"
-local Session = require "zklock.session"
-local drivers = require "zklock.drivers"
-local wait = require "zklock.wait"
+local failure = require "zklock.value.failure"
+local hosts_of = require "zklock.value.hosts"
+local memory = require "zklock.object.memory"
+local metrics = require "zklock.object.metrics"
+local options = require "zklock.value.options"
+local Session = require "zklock.object.session"
+local drivers = require "zklock.waiting.drivers"
+local wait = require "zklock.waiting.wait"
 
 local ngx, ipairs = ngx, ipairs
 
@@ -67,7 +67,7 @@ _M.driver = drivers.use
 
 --- Runs a program of the user's under many schedules, in virtual time.
 function _M.simulate(...)
-    return require "zklock.simulate"(...)
+    return require "zklock.world.simulate"(...)
 end
 
 

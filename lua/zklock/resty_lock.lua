@@ -3,13 +3,13 @@
 -- An object is the owner of its lock, so any light thread of the worker may unlock it. Nothing but
 -- the object refers to the lease: when it is collected, the lease is, and the lock is given up.
 
-local Session = require "zklock.session"
-local check = require "zklock.check"
-local key_reader = require "zklock.key"
-local misuse = require "zklock.misuse"
-local path_rules = require "zklock.path"
-local receiver = require "zklock.receiver"
-local runtime = require "zklock.runtime"
+local Session = require "zklock.object.session"
+local check = require "zklock.value.check"
+local key_reader = require "zklock.value.lock_key"
+local misuse = require "zklock.value.misuse"
+local path_rules = require "zklock.value.path"
+local receiver = require "zklock.value.receiver"
+local runtime = require "zklock.waiting.runtime"
 
 local now = runtime.now
 local getmetatable, setmetatable = getmetatable, setmetatable

@@ -14,7 +14,7 @@ function board.wait(_, seconds) time = time + seconds end
 
 function core.board() return board end
 
-local waiters = require "zklock.waiters"
+local waiters = require "zklock.waiting.waiters"
 local zklock = require "zklock"
 
 local create, resume, running = coroutine.create, coroutine.resume, coroutine.running

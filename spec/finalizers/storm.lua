@@ -19,7 +19,7 @@ local calls = require "spec.finalizers.calls"
 local core = require "zklock.core"
 local zklock = require "zklock"
 
-local STRANGE = require("zklock.runtime").STRANGE
+local STRANGE = require("zklock.waiting.runtime").STRANGE
 local floor = math.floor
 local unpack = table.unpack or unpack
 local passed, failed = 0, 0
@@ -162,7 +162,7 @@ local function new_book()
     book.election = session:election "/election"
     book.member = assert(session:join("/members", { name = "member-0", timeout = PATIENCE }))
     book.condition = book.lock:condition "full"
-    book.request = require("zklock.request").new(session, (session.handle:pause()))
+    book.request = require("zklock.waiting.request").new(session, (session.handle:pause()))
     return book
 end
 

@@ -1,6 +1,6 @@
 /*
  * hosts_fuzz.c - libFuzzer on connect strings, by the way that zklock.connect takes: first
- * lua/zklock/hosts.lua, then src/zookeeper/hosts.c. What must hold for any text:
+ * lua/zklock/value/hosts.lua, then src/zookeeper/hosts.c. What must hold for any text:
  *
  *   - it is refused with a message that shows the form or names the chroot, or split into
  *     hosts and chroot without a byte lost;
@@ -178,7 +178,7 @@ static void check_split(const char *text, size_t size, const char *hosts, const 
 
 static void connect_string(const char *text, size_t size) {
     static lua_State *L;
-    if (!L) L = lua_with_lines("return require('zklock.hosts').split");
+    if (!L) L = lua_with_lines("return require('zklock.value.hosts').split");
     lua_pushvalue(L, 1);
     lua_pushlstring(L, text, size);
     if (lua_pcall(L, 1, 1, 0) != LUA_OK) {

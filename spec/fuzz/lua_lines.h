@@ -3,7 +3,7 @@
  * that reach new ones: Lua's own machine is not instrumented. One counter a line; the lines
  * of different files share them.
  *
- *   lua_State *L = lua_with_lines("return require('zklock.hosts').split");
+ *   lua_State *L = lua_with_lines("return require('zklock.value.hosts').split");
  *
  * gives a state with all libraries, zklock.core, the tree's lua/ in its path, and the chunk's value
  * at index 1. Run from the top of the tree.

@@ -1,11 +1,11 @@
 --- Judges what the options' checks make of a value: see options_fuzz.c.
 -- judge(call, ...) raises when a promise is broken.
 
-local Session = require "zklock.session"
-local hosts = require "zklock.hosts"
-local options = require "zklock.options"
-local owners = require "zklock.owner"
-local writes = require "zklock.writes"
+local Session = require "zklock.object.session"
+local hosts = require "zklock.value.hosts"
+local options = require "zklock.value.options"
+local owners = require "zklock.waiting.owner"
+local writes = require "zklock.value.writes"
 
 local to_time = ... -- seconds as C takes them; UBSan watches
 

@@ -16,9 +16,9 @@ end
 local NGINX = { "spec/nginx" }
 -- What is never loaded there.
 local NO_NGINX = { "lua/zklock/command/", "lua/zklock/seckill/[^dh]", "lua/zklock/seckill/d[^a]",
-                   "lua/zklock/world", "lua/zklock/memory", "src/child/", "src/lua/" }
+                   "lua/zklock/world", "lua/zklock/object/memory", "src/child/", "src/lua/" }
 -- Of files that Lua 5.4 does not load: copas is LuaJIT's.
-local ON_JIT = { ["lua/zklock/driver/copas.lua"] = { "spec/loops/copas_spec.lua" } }
+local ON_JIT = { ["lua/zklock/waiting/driver/copas.lua"] = { "spec/loops/copas_spec.lua" } }
 local ALL = list_of "ALL_SPECS"
 local BUSTED = [["$(command -v busted)" --exclude-tags=%s]]
 local IN_MEMORY = "env ZKLOCK_SERVER=memory "

@@ -9,7 +9,7 @@ local report = require "zklock.seckill.report"
 local rig = require "spec.rig"
 local sales = require "spec.seckill.report.sales"
 local uplot = require "zklock.seckill.report.uplot"
-local utf8 = require "zklock.utf8"
+local utf8 = require "zklock.value.utf8"
 local words = require "zklock.seckill.report.words"
 
 local unpack = table.unpack or unpack -- luacheck: std max

@@ -106,7 +106,7 @@ zkl_session *zkl_lua_begin(lua_State *L, zkl_client *client);
 int zkl_lua_begun(lua_State *L, zkl_client *client, zkl_request *request);
 
 int zkl_lua_on_misuse(lua_State *L); /* the function core.on_misuse(refuse) */
-/* Raise by lua/zklock/misuse.lua, which knows the user's line. */
+/* Raise by lua/zklock/value/misuse.lua, which knows the user's line. */
 int zkl_lua_misuse(lua_State *L, const char *text);
 int zkl_lua_raise_forked(lua_State *L);
 

@@ -1,4 +1,4 @@
-/* session.c - the session box: the verbs of a session, for lua/zklock/session.lua. */
+/* session.c - the session box: the verbs of a session, for lua/zklock/object/session.lua. */
 #include <errno.h>
 #include <netdb.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ zkl_client *zkl_lua_check_threaded(lua_State *L, int index) {
 
 /* --- opening ---------------------------------------------------------------------------- */
 
-/* core.session(options): options are complete and checked by lua/zklock/options.lua. */
+/* core.session(options): options are complete and checked by lua/zklock/value/options.lua. */
 int zkl_lua_session(lua_State *L) {
     static const char *const acls[] = {"open", "creator", "read", NULL};
     luaL_checktype(L, 1, LUA_TTABLE);

@@ -2,12 +2,12 @@
 
 local connect = require "zklock.command.connect"
 local core = require "zklock.core"
-local node_data = require "zklock.node_data"
+local node_data = require "zklock.value.node_data"
 local refusal = require "zklock.command.refusal"
 local show = require "zklock.command.show"
 local status = require "zklock.command.status"
 local tree = require "zklock.command.tree"
-local wait = require "zklock.wait"
+local wait = require "zklock.waiting.wait"
 local zklock = require "zklock"
 
 local ipairs, pcall = ipairs, pcall

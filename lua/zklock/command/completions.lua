@@ -1,6 +1,6 @@
 --- What a word at the prompt may go on with: a global, or what an object or a table has.
 
-local sorted_names = require "zklock.sorted_names"
+local sorted_names = require "zklock.value.sorted_names"
 
 local getmetatable, pairs, pcall, type = getmetatable, pairs, pcall, type
 

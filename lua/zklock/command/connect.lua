@@ -1,9 +1,9 @@
 --- The session of a verb.
 
 local core = require "zklock.core"
-local hosts_of = require "zklock.hosts"
-local misuse = require "zklock.misuse"
-local options = require "zklock.options"
+local hosts_of = require "zklock.value.hosts"
+local misuse = require "zklock.value.misuse"
+local options = require "zklock.value.options"
 local refusal = require "zklock.command.refusal"
 local status = require "zklock.command.status"
 local zklock = require "zklock"

@@ -4,7 +4,7 @@
 local completions = require "zklock.command.completions"
 local core = require "zklock.core"
 local display = require "zklock.command.display"
-local is_interrupt = require "zklock.is_interrupt"
+local is_interrupt = require "zklock.value.is_interrupt"
 local nearest = require "zklock.command.nearest"
 
 local getenv, getmetatable, io = os.getenv, getmetatable, io

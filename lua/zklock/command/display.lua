@@ -1,7 +1,7 @@
 --- Values at the prompt: a table is shown with what it has, if it has no text of its own.
 
 local printable = require "zklock.command.printable"
-local sorted_names = require "zklock.sorted_names"
+local sorted_names = require "zklock.value.sorted_names"
 
 local getmetatable, ipairs, pairs, tostring, type = getmetatable, ipairs, pairs, tostring, type
 

@@ -1,7 +1,7 @@
 --- What help() says at the prompt, by topic.
 
 local nearest = require "zklock.command.nearest"
-local sorted_names = require "zklock.sorted_names"
+local sorted_names = require "zklock.value.sorted_names"
 
 local type = type
 

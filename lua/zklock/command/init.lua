@@ -9,7 +9,7 @@
 local arguments = require "zklock.command.arguments"
 local connect = require "zklock.command.connect"
 local core = require "zklock.core"
-local is_interrupt = require "zklock.is_interrupt"
+local is_interrupt = require "zklock.value.is_interrupt"
 local printable = require "zklock.command.printable"
 local refusal = require "zklock.command.refusal"
 local status = require "zklock.command.status"

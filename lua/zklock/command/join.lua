@@ -3,8 +3,8 @@
 local connect = require "zklock.command.connect"
 local core = require "zklock.core"
 local jobs = require "zklock.command.job"
-local options = require "zklock.options"
-local paths = require "zklock.path"
+local options = require "zklock.value.options"
+local paths = require "zklock.value.path"
 
 local ipairs, huge = ipairs, math.huge
 local now = core.now

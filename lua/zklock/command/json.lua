@@ -1,8 +1,8 @@
 --- Plain values as JSON, without a library.
 
 local printable = require "zklock.command.printable"
-local sorted_names = require "zklock.sorted_names"
-local utf8 = require "zklock.utf8"
+local sorted_names = require "zklock.value.sorted_names"
+local utf8 = require "zklock.value.utf8"
 
 local ipairs, tostring, type = ipairs, tostring, type
 

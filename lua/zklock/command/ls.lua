@@ -3,7 +3,7 @@
 local columns = require "zklock.command.columns"
 local connect = require "zklock.command.connect"
 local encode = require "zklock.command.json"
-local options = require "zklock.options"
+local options = require "zklock.value.options"
 local repeated = require "zklock.command.repeated"
 local tree = require "zklock.command.tree"
 

@@ -4,10 +4,10 @@ local columns = require "zklock.command.columns"
 local connect = require "zklock.command.connect"
 local core = require "zklock.core"
 local encode = require "zklock.command.json"
-local failure = require "zklock.failure"
-local options = require "zklock.options"
+local failure = require "zklock.value.failure"
+local options = require "zklock.value.options"
 local repeated = require "zklock.command.repeated"
-local sessions = require "zklock.sessions"
+local sessions = require "zklock.waiting.sessions"
 
 local now = core.now
 

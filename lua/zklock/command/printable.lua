@@ -1,7 +1,7 @@
 --- What others wrote, for a terminal: a name, data, a server's reason. It may have escape
 -- sequences, and what turns the direction of writing.
 
-local utf8 = require "zklock.utf8"
+local utf8 = require "zklock.value.utf8"
 
 -- Of Unicode, besides the control characters of ASCII: those of Latin-1, line and paragraph
 -- separators, and those that turn the direction of writing.

@@ -2,11 +2,11 @@
 
 local console = require "zklock.command.console"
 local help_on = require "zklock.command.help"
-local options = require "zklock.options"
+local options = require "zklock.value.options"
 local printable = require "zklock.command.printable"
 local shell = require "zklock.system.shell"
 local show = require "zklock.command.show"
-local sorted_names = require "zklock.sorted_names"
+local sorted_names = require "zklock.value.sorted_names"
 local tree = require "zklock.command.tree"
 local zklock = require "zklock"
 

@@ -1,6 +1,6 @@
 --- What a verb shows once, or with --watch each second until it is interrupted.
 
-local is_interrupt = require "zklock.is_interrupt"
+local is_interrupt = require "zklock.value.is_interrupt"
 local shell = require "zklock.system.shell"
 local zklock = require "zklock"
 

@@ -1,7 +1,7 @@
 --- zklock repl: Lua at a prompt, with a session.
 
 local connect = require "zklock.command.connect"
-local hosts_of = require "zklock.hosts"
+local hosts_of = require "zklock.value.hosts"
 local interpreter = require "zklock.system.interpreter"
 local shell = require "zklock.system.shell"
 local status = require "zklock.command.status"

@@ -1,7 +1,7 @@
 --- What is in ZooKeeper: nodes' children, locks and their contenders.
 
-local failure = require "zklock.failure"
-local join = require("zklock.path").join
+local failure = require "zklock.value.failure"
+local join = require("zklock.value.path").join
 
 local ipairs = ipairs
 

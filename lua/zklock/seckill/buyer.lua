@@ -1,8 +1,8 @@
 --- A buyer: one purchase in a server. What it does is written into the server's record.
 
 local checked_store = require "zklock.seckill.checked_store"
-local misuse = require "zklock.misuse"
-local sorted_names = require "zklock.sorted_names"
+local misuse = require "zklock.value.misuse"
+local sorted_names = require "zklock.value.sorted_names"
 local zklock = require "zklock"
 
 

@@ -1,6 +1,6 @@
 --- What a store gives, checked: a store of the user's own that gives something else is named.
 
-local misuse = require "zklock.misuse"
+local misuse = require "zklock.value.misuse"
 
 local show = misuse.show
 

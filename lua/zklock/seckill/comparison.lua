@@ -1,6 +1,6 @@
 --- A comparison: the same sale with one strategy after the other.
 
-local misuse = require "zklock.misuse"
+local misuse = require "zklock.value.misuse"
 local report = require "zklock.seckill.report"
 
 

@@ -1,6 +1,6 @@
 --- A simulated sale under many schedules: how many were wrong, and the first wrong one.
 
-local misuse = require "zklock.misuse"
+local misuse = require "zklock.value.misuse"
 local options_of_worlds = require "zklock.world.options"
 local plans = require "zklock.seckill.plan"
 local search = require "zklock.world.search"

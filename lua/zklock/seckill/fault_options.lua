@@ -1,6 +1,6 @@
 --- The faults of a sale as the script gives them, checked: the option `faults`.
 
-local misuse = require "zklock.misuse"
+local misuse = require "zklock.value.misuse"
 local option = require "zklock.seckill.option"
 local zklock = require "zklock"
 

@@ -14,9 +14,9 @@ end
 
 local comparisons = require "zklock.seckill.comparison"
 local explorations = require "zklock.seckill.exploration"
-local failure = require "zklock.failure"
-local is_interrupt = require "zklock.is_interrupt"
-local misuse = require "zklock.misuse"
+local failure = require "zklock.value.failure"
+local is_interrupt = require "zklock.value.is_interrupt"
+local misuse = require "zklock.value.misuse"
 local plans = require "zklock.seckill.plan"
 local play = require "zklock.seckill.play"
 local progress = require "zklock.seckill.progress"

@@ -4,13 +4,13 @@ local zklock = require "zklock"
 local catalogue = require "zklock.seckill.catalogue"
 local consoles = require "zklock.seckill.console"
 local dependency = require "zklock.system.dependency"
-local is_interrupt = require "zklock.is_interrupt"
+local is_interrupt = require "zklock.value.is_interrupt"
 local json_file = require "zklock.seckill.json_file"
 local command_line = require "zklock.seckill.command_line"
 local reapers = require "zklock.system.reaper"
 local reports = require "zklock.seckill.report"
 local runner = require "zklock.seckill.runner"
-local utf8 = require "zklock.utf8"
+local utf8 = require "zklock.value.utf8"
 
 
 local EXPECTED, UNEXPECTED, USAGE, MISSING, INTERRUPTED = 0, 1, 2, 3, 130

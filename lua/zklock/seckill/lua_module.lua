@@ -1,6 +1,6 @@
 --- Modules of the user's own, given by name.
 
-local misuse = require "zklock.misuse"
+local misuse = require "zklock.value.misuse"
 
 
 local lua_module = {}

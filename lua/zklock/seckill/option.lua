@@ -1,7 +1,7 @@
 --- One option of a sale or of a fault: its value if it is of its kind, its default if it was left
 --- out; else an error that says what is allowed.
 
-local misuse = require "zklock.misuse"
+local misuse = require "zklock.value.misuse"
 
 local refuse, show = misuse.refuse, misuse.show
 

@@ -1,16 +1,16 @@
 --- The plan of a sale: the options of `seckill.sale`, checked, with what was left out filled in.
 
-local check = require "zklock.check"
+local check = require "zklock.value.check"
 local dependency = require "zklock.system.dependency"
 local fault_options = require "zklock.seckill.fault_options"
-local hosts = require "zklock.hosts"
-local misuse = require "zklock.misuse"
+local hosts = require "zklock.value.hosts"
+local misuse = require "zklock.value.misuse"
 local option = require "zklock.seckill.option"
 local options_of_worlds = require "zklock.world.options"
 local purchases = require "zklock.seckill.purchases"
 local seed = require "zklock.seckill.seed"
 local shell = require "zklock.system.shell"
-local sorted_names = require "zklock.sorted_names"
+local sorted_names = require "zklock.value.sorted_names"
 local stores = require "zklock.seckill.stores"
 local strategies = require "zklock.seckill.strategies"
 

@@ -15,7 +15,7 @@
 --- Times are those of zklock's clock, which all processes of a machine share. (In a simulated sale
 --- nothing is written down; what happens is taken as a line of it would be.)
 
-local runtime = require "zklock.runtime"
+local runtime = require "zklock.waiting.runtime"
 
 
 ---@class zklock.seckill.Purchase

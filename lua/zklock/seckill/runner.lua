@@ -2,7 +2,7 @@
 --- come out.
 
 local core = require "zklock.core"
-local is_interrupt = require "zklock.is_interrupt"
+local is_interrupt = require "zklock.value.is_interrupt"
 
 
 -- A strategy that is wrong by a race can come out right by luck. It is tried

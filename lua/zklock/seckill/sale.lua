@@ -2,10 +2,10 @@
 
 local distributions = require "zklock.seckill.distribution"
 local fairness = require "zklock.seckill.fairness"
-local misuse = require "zklock.misuse"
+local misuse = require "zklock.value.misuse"
 local overlaps = require "zklock.seckill.overlaps"
 local report = require "zklock.seckill.report"
-local sorted_names = require "zklock.sorted_names"
+local sorted_names = require "zklock.value.sorted_names"
 local stuck = require "zklock.seckill.stuck"
 
 

@@ -4,7 +4,7 @@
 local barrier = require "zklock.seckill.barrier"
 local buyers = require "zklock.seckill.buyer"
 local checked_store = require "zklock.seckill.checked_store"
-local is_interrupt = require "zklock.is_interrupt"
+local is_interrupt = require "zklock.value.is_interrupt"
 local purchases = require "zklock.seckill.purchases"
 local stores = require "zklock.seckill.stores"
 local strategies = require "zklock.seckill.strategies"

@@ -3,7 +3,7 @@
 --- run otherwise.
 
 local checked_store = require "zklock.seckill.checked_store"
-local failure = require "zklock.failure"
+local failure = require "zklock.value.failure"
 local fault = require "zklock.seckill.fault"
 local messages = require "zklock.seckill.messages"
 local record = require "zklock.seckill.record"

@@ -6,8 +6,8 @@
 -- that it resumed.
 
 local core = require "zklock.core"
-local misuse = require "zklock.misuse"
-local runtime = require "zklock.runtime"
+local misuse = require "zklock.value.misuse"
+local runtime = require "zklock.waiting.runtime"
 
 local setmetatable, status = setmetatable, coroutine.status
 

@@ -1,8 +1,8 @@
 --- What zklock.world and zklock.simulate may be given.
 
-local check = require "zklock.check"
+local check = require "zklock.value.check"
 local faults = require "zklock.world.faults"
-local misuse = require "zklock.misuse"
+local misuse = require "zklock.value.misuse"
 
 local ipairs, pairs, type = ipairs, pairs, type
 local huge = math.huge

@@ -1,7 +1,7 @@
 --- The problem of a schedule as text. A raised table is told by its fields, which are the same in
 --- each replay, unlike its address.
 
-local sorted_names = require "zklock.sorted_names"
+local sorted_names = require "zklock.value.sorted_names"
 
 local concat = table.concat
 local getmetatable, ipairs, pairs, tostring, type = getmetatable, ipairs, pairs, tostring, type

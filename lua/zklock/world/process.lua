@@ -1,10 +1,10 @@
 --- A process of a world of virtual time: its coroutines, its sessions, its callbacks. It is the
 -- driver of every wait in it.
 
-local failure = require "zklock.failure"
+local failure = require "zklock.value.failure"
 local here = require "zklock.world.here"
-local schedulers = require "zklock.scheduler"
-local sessions = require "zklock.sessions"
+local schedulers = require "zklock.waiting.scheduler"
+local sessions = require "zklock.waiting.sessions"
 
 local ipairs, select, setmetatable = ipairs, select, setmetatable
 local max = math.max

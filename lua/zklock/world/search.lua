@@ -2,7 +2,7 @@
 --- wrong one again, told, with a list of faults from which none can be left out.
 
 local faults = require "zklock.world.faults"
-local is_interrupt = require "zklock.is_interrupt"
+local is_interrupt = require "zklock.value.is_interrupt"
 local text_of = require "zklock.world.problem"
 local worlds = require "zklock.world"
 

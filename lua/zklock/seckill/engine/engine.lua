@@ -4,10 +4,10 @@
 local Lock = require "zklock.seckill.engine.lock"
 local checked = require "zklock.seckill.engine.checked"
 local failure = require "zklock.seckill.engine.failure"
-local misuse = require "zklock.misuse"
+local misuse = require "zklock.value.misuse"
 local options = require "zklock.seckill.engine.options"
-local owners = require "zklock.owner"
-local receiver = require "zklock.receiver"
+local owners = require "zklock.waiting.owner"
+local receiver = require "zklock.value.receiver"
 
 
 --- What an engine may have.

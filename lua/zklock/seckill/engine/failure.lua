@@ -1,6 +1,6 @@
 --- What a failure of an engine says: nil, message, code; as zklock's own do.
 
-local brief = require("zklock.misuse").brief
+local brief = require("zklock.value.misuse").brief
 
 
 local texts = {

@@ -12,9 +12,9 @@
 local Engine = require "zklock.seckill.engine.engine"
 local dependency = require "zklock.system.dependency"
 local failure = require "zklock.seckill.engine.failure"
-local misuse = require "zklock.misuse"
+local misuse = require "zklock.value.misuse"
 local options = require "zklock.seckill.engine.options"
-local sorted_names = require "zklock.sorted_names"
+local sorted_names = require "zklock.value.sorted_names"
 
 
 local modules = {

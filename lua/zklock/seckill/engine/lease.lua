@@ -2,7 +2,7 @@
 
 local core = require "zklock.core"
 local failure = require "zklock.seckill.engine.failure"
-local receiver = require "zklock.receiver"
+local receiver = require "zklock.value.receiver"
 
 local now = core.now
 

@@ -16,12 +16,12 @@
 local Lease = require "zklock.seckill.engine.lease"
 local core = require "zklock.core"
 local failure = require "zklock.seckill.engine.failure"
-local misuse = require "zklock.misuse"
+local misuse = require "zklock.value.misuse"
 local options = require "zklock.seckill.engine.options"
-local owners = require "zklock.owner"
-local receiver = require "zklock.receiver"
-local scope = require "zklock.scope"
-local section = require "zklock.section"
+local owners = require "zklock.waiting.owner"
+local receiver = require "zklock.value.receiver"
+local scope = require "zklock.waiting.scope"
+local section = require "zklock.object.section"
 local zklock = require "zklock"
 
 local now = core.now

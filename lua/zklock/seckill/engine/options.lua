@@ -1,7 +1,7 @@
 --- Checks the options of engines and of their locks. Wrong ones raise, and say what is allowed.
 
-local check = require "zklock.check"
-local misuse = require "zklock.misuse"
+local check = require "zklock.value.check"
+local misuse = require "zklock.value.misuse"
 
 local refuse, show = misuse.refuse, misuse.show
 

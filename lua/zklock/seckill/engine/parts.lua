@@ -1,7 +1,7 @@
 --- Leases of several locks that are had as one.
 
 local failure = require "zklock.seckill.engine.failure"
-local scope = require "zklock.scope"
+local scope = require "zklock.waiting.scope"
 
 
 local parts = {}

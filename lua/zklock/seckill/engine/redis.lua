@@ -3,7 +3,7 @@
 
 local dependency = require "zklock.system.dependency"
 local failure = require "zklock.seckill.engine.failure"
-local is_interrupt = require "zklock.is_interrupt"
+local is_interrupt = require "zklock.value.is_interrupt"
 
 
 ---@class zklock.engine.Redis

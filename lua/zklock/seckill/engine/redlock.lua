@@ -12,7 +12,7 @@
 
 local core = require "zklock.core"
 local failure = require "zklock.seckill.engine.failure"
-local misuse = require "zklock.misuse"
+local misuse = require "zklock.value.misuse"
 local options = require "zklock.seckill.engine.options"
 local redis = require "zklock.seckill.engine.redis"
 local single = require "zklock.seckill.engine.single_redis"

@@ -1,6 +1,6 @@
 --- What engines have in common that lock in one Redis.
 
-local misuse = require "zklock.misuse"
+local misuse = require "zklock.value.misuse"
 local options = require "zklock.seckill.engine.options"
 local redis = require "zklock.seckill.engine.redis"
 

@@ -4,7 +4,7 @@
 local core = require "zklock.core"
 local database = require "zklock.seckill.database"
 local failure = require "zklock.seckill.engine.failure"
-local misuse = require "zklock.misuse"
+local misuse = require "zklock.value.misuse"
 local options = require "zklock.seckill.engine.options"
 local zklock = require "zklock"
 

@@ -9,7 +9,7 @@
 --- The seed's statement would block the process of the waiter, so here waiters poll: FOR UPDATE
 --- NOWAIT with zklock.sleep. A statement blocks the process for its round trip.
 
-local misuse = require "zklock.misuse"
+local misuse = require "zklock.value.misuse"
 local options = require "zklock.seckill.engine.options"
 local sql = require "zklock.seckill.engine.sql"
 

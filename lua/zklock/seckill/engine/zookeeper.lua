@@ -3,9 +3,9 @@
 
 local checked = require "zklock.seckill.engine.checked"
 local failure = require "zklock.seckill.engine.failure"
-local misuse = require "zklock.misuse"
+local misuse = require "zklock.value.misuse"
 local options = require "zklock.seckill.engine.options"
-local receiver = require "zklock.receiver"
+local receiver = require "zklock.value.receiver"
 local zklock = require "zklock"
 
 

@@ -16,7 +16,7 @@ local faults = require "zklock.seckill.fault"
 local records = require "zklock.seckill.record"
 local sql = require "zklock.seckill.store.sql"
 local strategies = require "zklock.seckill.strategies"
-local show = require "zklock.misuse".show
+local show = require "zklock.value.misuse".show
 local zklock = require "zklock"
 
 local ngx = ngx

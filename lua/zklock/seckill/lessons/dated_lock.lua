@@ -2,7 +2,7 @@
 --- takes it if that time is over by its own wall clock, and the clock of one server jumps. With
 --- `counted` the server that keeps the lock counts the seconds itself, by a clock that nobody sets.
 
-local now = require("zklock.runtime").now -- seconds, of the sale's own clock
+local now = require("zklock.waiting.runtime").now -- seconds, of the sale's own clock
 local zklock = require "zklock"
 
 local locks = {} -- by name: the hold that has it

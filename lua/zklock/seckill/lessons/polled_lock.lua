@@ -2,7 +2,7 @@
 --- does not get it sleeps, each time twice as long as before, and asks again. A table that all
 --- servers of a simulated sale share is the server.
 
-local now = require("zklock.runtime").now -- seconds, of the sale's own clock
+local now = require("zklock.waiting.runtime").now -- seconds, of the sale's own clock
 local zklock = require "zklock"
 
 local FIRST, LONGEST = 0.05, 1 -- seconds: of a sleep

@@ -3,7 +3,7 @@
 --- seconds later the follower that has the most writes takes over. With `majority` an answer waits
 --- until two of the three have the write, as in ZooKeeper.
 
-local now = require("zklock.runtime").now -- seconds, of the sale's own clock
+local now = require("zklock.waiting.runtime").now -- seconds, of the sale's own clock
 local zklock = require "zklock"
 
 local writes -- in their order: { name =, hold =, ends =, master =, at = when each server has it }

@@ -2,7 +2,7 @@
 --- server hears of the switch at a moment of its own. With `safe` it needs the locks of both then,
 --- until all servers have heard and nobody holds a lock of A alone any more.
 
-local now = require("zklock.runtime").now -- seconds, of the sale's own clock
+local now = require("zklock.waiting.runtime").now -- seconds, of the sale's own clock
 local zklock = require "zklock"
 
 local A, B, BOTH = { "A" }, { "B" }, { "A", "B" }

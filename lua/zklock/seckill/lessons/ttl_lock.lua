@@ -1,7 +1,7 @@
 --- A lock that ends by itself, as `SET lock owner NX PX …` makes one in Redis: a table that all
 --- servers of a simulated sale share is the server.
 
-local now = require("zklock.runtime").now -- seconds, of the sale's own clock
+local now = require("zklock.waiting.runtime").now -- seconds, of the sale's own clock
 local zklock = require "zklock"
 
 local locks = {} -- by name: the hold that has it

@@ -3,7 +3,7 @@
 --- again and again are indices from 0 into a list, and -1 stands for what there is not.
 
 local json = require "zklock.seckill.report.json"
-local sorted_names = require "zklock.sorted_names"
+local sorted_names = require "zklock.value.sorted_names"
 local words = require "zklock.seckill.report.words"
 
 

@@ -1,6 +1,6 @@
 --- Purchases as lines of text, for a spreadsheet.
 
-local utf8 = require "zklock.utf8"
+local utf8 = require "zklock.value.utf8"
 
 
 local csv = {}

@@ -6,7 +6,7 @@
 
 local csv = require "zklock.seckill.report.csv"
 local json = require "zklock.seckill.report.json"
-local misuse = require "zklock.misuse"
+local misuse = require "zklock.value.misuse"
 local page = require "zklock.seckill.report.page"
 
 

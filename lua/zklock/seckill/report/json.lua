@@ -1,7 +1,7 @@
 --- JSON of records, and of what the page is made of.
 
 local dependency = require "zklock.system.dependency"
-local utf8 = require "zklock.utf8"
+local utf8 = require "zklock.value.utf8"
 
 
 local json = {}

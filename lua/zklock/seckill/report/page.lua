@@ -4,7 +4,7 @@
 local columns = require "zklock.seckill.report.columns"
 local json = require "zklock.seckill.report.json"
 local uplot = require "zklock.seckill.report.uplot"
-local utf8 = require "zklock.utf8"
+local utf8 = require "zklock.value.utf8"
 
 
 local page = {}

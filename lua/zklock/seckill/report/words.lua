@@ -1,7 +1,7 @@
 --- Why a sale ended as it did, in words. The verdict comes from the store, the overlaps from the
 --- record: mostly both say the same, and where they differ the record says why.
 
-local sorted_names = require "zklock.sorted_names"
+local sorted_names = require "zklock.value.sorted_names"
 
 
 local words = {}

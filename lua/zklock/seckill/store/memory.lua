@@ -2,7 +2,7 @@
 --- writes at a time, others read what was committed before, a statement waits up to ten seconds for
 --- the transaction of another, and that of a process that is no more is rolled back.
 
-local runtime = require "zklock.runtime"
+local runtime = require "zklock.waiting.runtime"
 local zklock = require "zklock"
 
 

@@ -4,7 +4,7 @@
 --- agree, unless two servers worked with the same stock.
 
 local database = require "zklock.seckill.database"
-local sorted_names = require "zklock.sorted_names"
+local sorted_names = require "zklock.value.sorted_names"
 
 local literal_token = database.literal_token
 

@@ -7,7 +7,7 @@
 
 local engine_options = require "zklock.seckill.engine.options"
 local engines = require "zklock.seckill.engine"
-local misuse = require "zklock.misuse"
+local misuse = require "zklock.value.misuse"
 local sql_database = require "zklock.seckill.database"
 
 

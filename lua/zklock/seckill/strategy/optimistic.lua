@@ -10,7 +10,7 @@
 
 local backoff = require "zklock.seckill.engine.backoff"
 local engine_options = require "zklock.seckill.engine.options"
-local misuse = require "zklock.misuse"
+local misuse = require "zklock.value.misuse"
 local stores = require "zklock.seckill.stores"
 local zklock = require "zklock"
 

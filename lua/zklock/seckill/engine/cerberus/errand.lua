@@ -5,7 +5,7 @@
 --- be right then, too.
 
 local core = require "zklock.core"
-local scope = require "zklock.scope"
+local scope = require "zklock.waiting.scope"
 
 
 local LONGEST = 1 -- seconds

@@ -17,13 +17,13 @@
 local core = require "zklock.core"
 local failure = require "zklock.seckill.engine.failure"
 local members = require "zklock.seckill.engine.cerberus.member"
-local misuse = require "zklock.misuse"
+local misuse = require "zklock.value.misuse"
 local options = require "zklock.seckill.engine.options"
 local orders = require "zklock.seckill.engine.cerberus.order"
 local parts = require "zklock.seckill.engine.parts"
 local places = require "zklock.seckill.engine.cerberus.place"
 local rules = require "zklock.seckill.engine.cerberus.rules"
-local tasks = require "zklock.tasks"
+local tasks = require "zklock.waiting.tasks"
 local zklock = require "zklock"
 
 

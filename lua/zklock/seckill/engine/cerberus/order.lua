@@ -4,7 +4,7 @@
 local core = require "zklock.core"
 local engines = require "zklock.seckill.engine"
 local failure = require "zklock.seckill.engine.failure"
-local misuse = require "zklock.misuse"
+local misuse = require "zklock.value.misuse"
 
 
 ---@class zklock.engine.Order

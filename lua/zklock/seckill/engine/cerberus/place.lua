@@ -12,7 +12,7 @@
 local core = require "zklock.core"
 local failure = require "zklock.seckill.engine.failure"
 local rules = require "zklock.seckill.engine.cerberus.rules"
-local scope = require "zklock.scope"
+local scope = require "zklock.waiting.scope"
 local zklock = require "zklock"
 
 

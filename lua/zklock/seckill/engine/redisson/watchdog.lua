@@ -4,7 +4,7 @@
 --- caller: the caller renews, with lease:renew().
 
 local core = require "zklock.core"
-local tasks = require "zklock.tasks"
+local tasks = require "zklock.waiting.tasks"
 local zklock = require "zklock"
 
 

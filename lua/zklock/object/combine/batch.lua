@@ -1,0 +1,45 @@
+--- A batch: one call of the user's function with a lease and some items, and what came of it.
+
+local entries = require "zklock.object.combine.entry"
+local misuse = require "zklock.value.misuse"
+
+local pcall, type = pcall, type
+local running = coroutine.running
+
+
+-- Why it is no list of so many results; nil: it is.
+local function flaw(results, count)
+    if type(results) ~= "table" then return "not " .. misuse.show(results) end
+    for i = 1, count do
+        if results[i] == nil then return ("and result %d is nil"):format(i) end
+    end
+    if results[count + 1] ~= nil then return "and there are more" end
+end
+
+
+-- By the lease's clock or, where that is not sure, by the server's word.
+local function is_held(lease)
+    local state = lease:state()
+    return state == "held" or state == "suspect" and lease:check() == true
+end
+
+
+--- Calls fn(lease, items).
+---@param fn function
+---@param inside table<thread, zklock.Lease> coroutines that run fn
+---@return table? results as many as there are items
+---@return zklock.Answer? answer the one to all items, if there are no results
+return function(fn, inside, lease, items)
+    local count, thread = #items, running() or "main" -- Lua 5.1 has no thread for main
+    inside[thread] = lease
+    local ok, results = pcall(fn, lease, items)
+    inside[thread] = nil
+    if not ok then return nil, { value = results, raised = true } end
+    local why = flaw(results, count)
+    if why then
+        local text = "%scombine's function must return a list of %d results, %s"
+        return nil, { value = text:format(misuse.place_of(fn), count, why), raised = true }
+    end
+    if is_held(lease) then return results end
+    return nil, entries.failed("lost", lease.path, "it may have been carried out")
+end

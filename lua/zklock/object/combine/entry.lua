@@ -1,0 +1,90 @@
+--- An entry: an item, and the pause of its submitter, which ends with an answer or at the deadline.
+
+local Request = require "zklock.waiting.request"
+local failure = require "zklock.value.failure"
+
+local error, select, setmetatable = error, select, setmetatable
+
+--- What a submitter is told: a result; a failure; or an error that is raised.
+---@class zklock.Answer
+---@field value any
+---@field message? string
+---@field code? string
+---@field raised? boolean
+
+---@class zklock.Entry
+---@field item any
+---@field request zklock.Request
+---@field taken? boolean fn has the item, or had it
+---@field answer? zklock.Answer
+---@field on_close fun() called when its submitter does not wait any more
+local Entry = {}
+Entry.__index = Entry
+
+
+--- Its submitter still waits.
+function Entry:lives()
+    local request = self.request
+    return request.requests[request.id] == request and not request:done()
+end
+
+
+--- Ends the pause with an answer, if it has not ended.
+---@param answer zklock.Answer
+function Entry:settle(answer)
+    if not self:lives() then return end
+    self.answer = answer
+    self.request.handle:cancel("ok")
+end
+
+
+function Entry:close()
+    self.request:close()
+    self.on_close()
+end
+
+Entry.__close = Entry.close
+
+
+local _M = {}
+
+
+--- The answer of a failure.
+---@return zklock.Answer
+function _M.failed(...)
+    local message, code = select(2, failure(...))
+    return { message = message, code = code }
+end
+
+
+--- What submit() gives.
+---@param answer zklock.Answer
+function _M.give(answer)
+    if answer.raised then error(answer.value, 0) end
+    if answer.code then return nil, answer.message, answer.code end
+    return answer.value
+end
+
+
+--- The same of an entry whose pause has ended: what fn has, or had, may be carried out.
+function _M.take(request, entry, path, timeout)
+    if entry.answer then return _M.give(entry.answer) end
+    local code = request.handle:result()
+    local detail = code == "timeout" and ("waited %g s"):format(timeout) or nil
+    if entry.taken then return failure("unknown", path, detail or code) end
+    return failure(code, path, detail)
+end
+
+
+---@param session zklock.Session
+---@return zklock.Entry
+function _M.new(session, item, owner, timeout, on_close)
+    return setmetatable({
+        item = item,
+        request = Request.new(session, session.handle:pause(timeout), owner),
+        on_close = on_close,
+    }, Entry)
+end
+
+
+return _M

@@ -1,0 +1,92 @@
+--- A runner: a coroutine that waits for the lock while an entry of the combiner lives, and carries
+-- out one batch in each hold.
+
+local carry_out = require "zklock.object.combine.batch"
+local current_task = require "zklock.waiting.host_task"
+local owners = require "zklock.waiting.owner"
+local scope = require "zklock.waiting.scope"
+local wait = require "zklock.waiting.wait"
+
+local ipairs, setmetatable = ipairs, setmetatable
+local running = coroutine.running
+
+---@class zklock.Runner
+---@field combiner zklock.Combiner which knows the runner weakly: it goes with its coroutine
+---@field waiting? string for the lock, as this owner
+---@field idle? boolean that wait was ended, because no entry lived
+---@field begun? boolean it runs, or will; an interrupt may come before that
+---@field thread? thread|"main"
+---@field task? zklock.Task
+---@field is_gone? fun(): boolean nothing will resume it
+local Runner = {}
+Runner.__index = Runner
+
+
+--- However it ends.
+function Runner:close()
+    local weak = self.combiner.weak
+    if weak.runner == self then weak.runner = nil end
+end
+
+Runner.__close = Runner.close
+
+
+--- Its wait for the lock ends, and it looks for entries again.
+function Runner:stop_waiting()
+    if not self.waiting then return end
+    self.idle = true
+    self.combiner.lock.session:interrupt_key(self.waiting)
+end
+
+
+local function carry_out_batch(combiner, lease)
+    local entries, items = combiner.queue:take(combiner.most)
+    if #entries == 0 then return end
+    local results, answer = carry_out(combiner.fn, combiner.inside, lease, items)
+    for i, entry in ipairs(entries) do entry:settle(answer or { value = results[i] }) end
+end
+
+
+local function work(self)
+    local combiner = self.combiner
+    self.begun, self.thread, self.task = true, running() or "main", current_task()
+    while combiner.weak.runner == self and combiner.queue:first() do
+        self.waiting = owners.key()
+        local lease, message, code = combiner.lock:acquire{
+            max_waiters = combiner.max_waiters, max_hold = combiner.max_hold,
+        }
+        self.waiting = nil
+        if lease then
+            scope(lease, carry_out_batch, combiner, lease)
+        elseif not self.idle then
+            combiner.queue:refuse{ message = message, code = code }
+        end
+        self.idle = nil
+    end
+end
+
+
+local _M = {}
+
+
+--- The one that runs now.
+---@param combiner zklock.Combiner
+---@return zklock.Runner?
+function _M.of(combiner)
+    local self = combiner.weak.runner
+    if self and self.begun and not (self.is_gone and self.is_gone()) then return self end
+end
+
+
+--- Starts one. False: nothing can run beside the caller.
+---@param combiner zklock.Combiner
+---@return boolean
+function _M.start(combiner)
+    local self = setmetatable({ combiner = combiner }, Runner)
+    combiner.weak.runner = self
+    self.begun, self.is_gone = wait.spawn(function() scope(self, work, self) end)
+    return self.begun
+end
+
+
+return _M

@@ -1,0 +1,126 @@
+--- A condition of a lock: a holder of the lock waits in it for a signal, and gives the lock
+-- up meanwhile. The nodes of the waiters are in a folder beside the lock's path, in order of
+-- arrival.
+
+local Lease = require "zklock.object.lease"
+local Request = require "zklock.waiting.request"
+local failure = require "zklock.value.failure"
+local misuse = require "zklock.value.misuse"
+local options = require "zklock.value.options"
+local receiver = require "zklock.value.receiver"
+local wait = require "zklock.waiting.wait"
+
+local getmetatable, setmetatable, type = getmetatable, setmetatable, type
+
+---@class zklock.Condition
+---@field folder string
+local Condition = {}
+Condition.__index = Condition
+Condition.__name = "zklock.condition"
+
+
+-- "lost" or "released", if it has come to that; by what is known here.
+local function end_of(lease)
+    local state = lease:state()
+    return (state == "lost" or state == "released") and state
+end
+
+
+-- Why this lease cannot be used with it: nil, message, code; the last two are nil, too, if
+-- it can.
+local function refusal(self, lease, method)
+    local lock = self.lock
+    if getmetatable(lease) ~= Lease then
+        misuse.refuse("condition:%s takes a lease of its lock first, not %s", method,
+                      type(lease))
+    end
+    if lock.session:forked() then return failure("forked", self.folder) end
+    local own = lease.session == lock.session and lease.path == lock.path
+    if not own or lease.kind ~= lock.kind then return failure("not_owner", self.folder) end
+    local ended = end_of(lease)
+    if ended then return failure(ended, self.folder) end
+    return nil, wait.refusal(lock.session)
+end
+
+
+local function take_wait(request, lease, folder, timeout)
+    local code, detail = request.handle:result()
+    if code == "ok" and lease.handle:state() == "released" then code = "released" end
+    if code == "ok" then return true end
+    if code == "timeout" then detail = ("waited %g s"):format(timeout) end
+    return failure(code, folder, detail)
+end
+
+
+--- Gives the lock up, waits for a signal, and has the lock again. One deadline for all of it.
+-- Others may have come between: test what was waited for, and wait again.
+---@param lease zklock.Lease of this lock; all handles of the grant are given up, and had again
+---@param timeout? number|table seconds, or { timeout }; nil: for ever
+---@return true? ok the lease is held, with a new token
+---@return string? message
+---@return string? code "timeout", "interrupted", "expired", "closed": the lease is released;
+-- "lost", "released": it was before; "auth", "too_many", "not_owner": nothing was done
+function Condition:wait(lease, timeout)
+    timeout = options.timeout(timeout)
+    local _, message, code = refusal(self, lease, "wait")
+    if code then return nil, message, code end
+    local session = self.lock.session
+    local request = Request.new(session, lease.handle:wait(self.folder, timeout), lease.owner)
+    return wait.wait(session, request, timeout, take_wait, lease, self.folder, timeout)
+end
+
+
+local function take_count(request, folder)
+    local code, detail = request.handle:result()
+    if code == "ok" then return request.handle:signalled() end
+    return failure(code, folder, detail)
+end
+
+
+local function signal(self, lease, timeout, method, all)
+    local _, message, code = refusal(self, lease, method)
+    if code then return nil, message, code end
+    timeout = options.timeout(timeout, self.lock.session:timeout())
+    local handle = lease.handle:signal(self.folder, all, timeout)
+    return self.lock.session:await(handle, timeout, take_count, self.folder)
+end
+
+
+--- Wakes the waiter that has waited longest; it goes on when it has the lock.
+---@param lease zklock.Lease of this lock; it is checked with the same request
+---@param timeout? number|table seconds, or { timeout }, default: the session timeout
+---@return integer? count 1, or 0: nobody waits
+---@return string? message
+---@return string? code "unknown": somebody may have been woken; after any other nobody is. (0 may
+-- come from a lease that is lost and does not know: nothing is written then.)
+function Condition:signal(lease, timeout)
+    return signal(self, lease, timeout, "signal", false)
+end
+
+
+--- Wakes all waiters, in their order.
+---@param lease zklock.Lease of this lock; it is checked with the same request
+---@param timeout? number|table seconds, or { timeout }, default: the session timeout
+---@return integer? count
+---@return string? message
+---@return string? code
+function Condition:broadcast(lease, timeout)
+    return signal(self, lease, timeout, "broadcast", true)
+end
+
+
+function Condition:__tostring()
+    return ("zklock.condition (%s)"):format(self.folder)
+end
+
+
+receiver(Condition, Condition, "condition")
+
+
+function Condition.new(lock, name)
+    local folder = options.path(lock.path .. "-condition-" .. options.segment(name))
+    return setmetatable({ lock = lock, folder = folder }, Condition)
+end
+
+
+return Condition

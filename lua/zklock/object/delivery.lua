@@ -1,0 +1,119 @@
+--- What a session's inbox has is delivered: to requests, leases, watchers and the user's callbacks.
+
+local Watcher = require "zklock.object.watcher"
+local metrics = require "zklock.object.metrics"
+local sessions = require "zklock.waiting.sessions"
+local sorted_names = require "zklock.value.sorted_names"
+local wait = require "zklock.waiting.wait"
+
+local error, ipairs, pairs, pcall = error, ipairs, pairs, pcall
+local sort = table.sort
+
+-- The most states, and events, that wait while the user's function is called.
+local STATES, EVENTS = 16, 1000
+
+
+local deliver = {}
+
+function deliver.request(self, id)
+    local request = self.requests[id]
+    if not request then return end
+    request.told = true
+    if request.callback then request.callback(request) end
+    if self.requests[id] == request then self.requests[id] = nil end
+end
+
+function deliver.queued(self, id, position)
+    local request = self.requests[id]
+    if request and request.on_queued then self:call(request, request.on_queued, position) end
+end
+
+-- Tells the leases in those lists. A callback may change the lists.
+local function tell_leases(lists)
+    local leases = {}
+    for _, list in pairs(lists) do
+        for _, lease in pairs(list) do leases[#leases + 1] = lease end
+    end
+    sort(leases, function(a, b) return a.number < b.number end)
+    for _, lease in ipairs(leases) do lease:tell() end
+end
+
+function deliver.lease(self, id)
+    tell_leases{ self.leases[id] }
+end
+
+-- What there is to tell is asked for where the host calls callbacks: later, perhaps.
+function deliver.watcher(self, id)
+    local watcher = self.watchers[id]
+    if watcher then wait.call(self, watcher, watcher.tell, watcher) end
+end
+
+deliver.member, deliver.roster = deliver.watcher, deliver.watcher
+
+function deliver.state(self, state)
+    self.told = state
+    if self.on_state then self.state_caller:tell_next(self, self.on_state, STATES, state) end
+end
+
+
+-- Only told to sessions that have the callback, or a world that keeps a story.
+function deliver.step(self, step)
+    self.runtime:note_step(step)
+    if not self.on_event then return end
+    if self.event_caller:tell_next(self, self.on_event, EVENTS, step) then return end
+    self.untold_events = self.untold_events + 1
+    metrics.count_untold_event()
+end
+
+
+-- What an error cut short: something had been taken out of the inbox, and was not delivered.
+local function deliver_again(self)
+    for _, id in ipairs(sorted_names(self.requests)) do
+        local request = self.requests[id]
+        if request and request:done() then deliver.request(self, id) end
+    end
+    tell_leases(self.leases)
+    for _, watcher in ipairs(Watcher.all(self)) do deliver.watcher(self, watcher.id) end
+    local state = self.handle:state()
+    if state ~= self.told then deliver.state(self, state) end
+end
+
+
+-- Events of paths on which tokens are mixed.
+local function deliver_mixed(self)
+    local mixed = self.mixed
+    self.mixed = nil
+    for _, event in ipairs(mixed) do deliver.step(self, event) end
+end
+
+
+local function deliver_each(self)
+    local count, handle = 0, self.handle
+    if self.cut then
+        self.cut = false
+        deliver_again(self)
+    end
+    if self.mixed then deliver_mixed(self) end
+    while true do
+        local kind, subject, more, position = handle:next()
+        if not kind then return count end
+        count = count + 1
+        deliver[kind](self, subject, position)
+        if not more then return count end
+    end
+end
+
+
+-- In the thread that opened the session: how many.
+local function deliver_all(self)
+    local ok, result = pcall(deliver_each, self)
+    if ok then return result end
+    sessions.look_again(self)
+    self.cut = true -- an interrupt, or an error of request:on_done()'s function
+    error(result, 0)
+end
+
+sessions.deliver_by(deliver_all)
+
+
+return deliver_all

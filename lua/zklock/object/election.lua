@@ -1,0 +1,88 @@
+--- An election: those who lead() stand in the line of one mutex, and its holder leads.
+
+local Follower = require "zklock.object.follower"
+local failure = require "zklock.value.failure"
+local options = require "zklock.value.options"
+local receiver = require "zklock.value.receiver"
+local section = require "zklock.object.section"
+
+local setmetatable = setmetatable
+
+---@class zklock.Election
+---@field lock zklock.Lock
+local Election = {}
+Election.__index = Election
+Election.__name = "zklock.election"
+
+
+-- An expiry ends a wait, but not the wish, if the session is opened anew.
+local function acquire(self)
+    while true do
+        local lease, message, code = self.lock:acquire()
+        if code ~= "expired" or self.session.handle:refusal() then return lease, message, code end
+    end
+end
+
+
+--- Contends, and runs fn(lease) while it leads: again and again, each time from the end of the
+-- line, until fn returns true. An error of fn passes unchanged.
+---@param fn fun(lease: zklock.Lease): boolean?
+---@return true? done
+---@return string? message why it contends no more
+---@return string? code "lost": fn returned true, but the lead was lost before
+function Election:lead(fn)
+    options.callback(fn, "what lead runs")
+    while true do
+        local lease, message, code = acquire(self)
+        if not lease then return nil, message, code end
+        local led, result, lost, done = section(lease, fn)
+        if led and result then return true end
+        if done then return nil, result, lost end
+    end
+end
+
+
+--- Who leads.
+---@param timeout? number|table seconds, or { timeout }, default: the session timeout
+---@return string? identity
+---@return string? data or message
+---@return integer|string|nil token or code: "no_node" if nobody leads
+function Election:leader(timeout)
+    local queue, message, code = self.lock:queue(timeout)
+    if not queue then return nil, message, code end
+    if not queue[1] then return failure("no_node", self.lock.path, "nobody leads") end
+    return Follower.describe(queue[1])
+end
+
+
+--- Calls fn(identity, data, token) with the leader, soon, and after each change of leader; fn(nil)
+-- when nobody leads; fn(nil, message, code) when the leader may not be read. fn runs inside any
+-- wait or session:dispatch(), until the session is closed, or expires and does not reopen.
+---@return function? stop it is not called any more
+---@return string? message
+---@return string? code "closed", "expired", "auth", "forked"
+function Election:on_change(fn)
+    options.callback(fn, "what on_change calls")
+    local session, path = self.session, self.lock.path
+    if session:forked() then return failure("forked", path) end
+    local refusal = session.handle:refusal()
+    if refusal then return failure(refusal, path) end
+    local follower = Follower.new(self.lock, fn)
+    return function() follower:stop() end
+end
+
+
+function Election:__tostring()
+    return ("zklock.election (%s)"):format(self.lock.path)
+end
+
+
+receiver(Election, Election, "election")
+
+
+function Election.new(session, lock)
+    return setmetatable({ session = session, lock = lock }, Election)
+end
+
+
+return Election

@@ -1,0 +1,131 @@
+--- A follower: it tells a function of the user's who leads an election, first, and after each
+-- change. It waits for nothing itself: its requests go on when dispatch() has their answers.
+--
+-- While somebody leads it watches that node. Nobody tells when a line that was empty is so no more:
+-- then it asks again after a moment.
+
+local Caller = require "zklock.waiting.caller"
+local Request = require "zklock.waiting.request"
+local take_queue = require "zklock.value.queue"
+
+local select, setmetatable = select, setmetatable
+local unpack = table.unpack or unpack
+
+local PAUSE = 0.5 -- seconds
+
+---@class zklock.Follower
+---@field told? string the leader's node, "" for nobody, or a failure's code
+---@field news? table what the function is to be called with, until it is
+---@field caller zklock.Caller
+---@field request? zklock.Request the one that is out
+---@field unwatch? function
+---@field stopped? boolean
+local Follower = {}
+Follower.__index = Follower
+
+
+--- Identity, data and token of the first in line. What asks it to give way has taken their place.
+function Follower.describe(entry)
+    if entry.revoked then return "", nil, entry.token end
+    return entry.identity, entry.data, entry.token
+end
+
+
+-- Begins a request by that method of the session's handle, and calls `after` with it when it is
+-- done. The one before is done with: its number must not be had again before its own call has
+-- ended, so this is what such a call ends with.
+function Follower:await(after, method, ...)
+    local session, before = self.session, self.request
+    local request = Request.new(session)
+    request:on_done(function()
+        if not self.stopped then after(self, request) end
+    end)
+    local handle, id = session.handle[method](session.handle, ...)
+    request.handle, request.id = handle, id
+    request.requests[id] = request
+    self.request = request
+    if before then before:close() end
+end
+
+
+function Follower:ask()
+    local lock = self.lock
+    self:await(self.take, "queue", lock.path, lock.claim, self.session:timeout())
+end
+
+
+-- A pause that does not last is of a session that begins nothing any more.
+function Follower:rested(request)
+    if request.handle:result() == "timeout" then self:ask() else self:stop() end
+end
+
+
+function Follower:rest()
+    self:await(self.rested, "pause", PAUSE)
+end
+
+
+local function tell_news(self)
+    local news = self.news
+    self.news = nil
+    if news and not self.stopped then self.session:protect(self.fn, unpack(news, 1, news.n)) end
+end
+
+
+-- Calls the function, unless it was told that.
+function Follower:tell(news, ...)
+    if self.told == news then return end
+    self.told, self.news = news, { n = select("#", ...), ... }
+    self.session:call(self, self.caller.call, self.caller, tell_news, self)
+end
+
+
+-- Until that node is gone. An error of the look is asked about again.
+function Follower:watch(name)
+    local unwatch
+    unwatch = self.session:watch(self.lock.path .. "/" .. name, function(data, _, code)
+        if data or self.stopped or self.unwatch ~= unwatch then return end
+        unwatch()
+        self.unwatch = nil
+        if code then self:rest() else self:ask() end
+    end)
+    self.unwatch = unwatch
+    if not unwatch then self:rest() end
+end
+
+
+function Follower:take(request)
+    local queue, message, code = take_queue(request, self.lock.path)
+    if not queue then
+        if code == "auth" or code == "unsupported" then self:tell(code, nil, message, code) end
+        return not self.stopped and self:rest()
+    end
+    local first = queue[1]
+    if first then self:tell(first.name, Follower.describe(first)) else self:tell("", nil) end
+    if self.stopped then return end
+    if first then self:watch(first.name) else self:rest() end
+end
+
+
+function Follower:stop()
+    self.stopped = true
+    self.session.followers[self] = nil
+    if self.unwatch then self.unwatch() end
+end
+
+
+--- The session refers to it until it is stopped.
+function Follower.new(lock, fn)
+    local self = setmetatable({
+        session = lock.session,
+        lock = lock,
+        fn = fn,
+        caller = Caller.new(),
+    }, Follower)
+    self.session.followers[self] = true
+    self:ask()
+    return self
+end
+
+
+return Follower

@@ -1,0 +1,325 @@
+--- A lease: the right to be in the critical section, while it lasts.
+
+local Caller = require "zklock.waiting.caller"
+local check = require "zklock.value.check"
+local core = require "zklock.core"
+local failure = require "zklock.value.failure"
+local misuse = require "zklock.value.misuse"
+local options = require "zklock.value.options"
+local receiver = require "zklock.value.receiver"
+local wait = require "zklock.waiting.wait"
+local writes_of = require "zklock.value.writes"
+
+local ipairs, pcall, setmetatable = ipairs, pcall, setmetatable
+local remove = table.remove
+local brief = misuse.brief
+
+local methods = {}
+---@class zklock.Lease
+---@field token integer the fencing token: it grows with every exclusive grant
+local Lease = { __name = "zklock.lease", methods = methods }
+
+
+-- The token is looked up late: above 2^53 it raises where numbers are doubles.
+function Lease:__index(key)
+    if key == "token" then return self.handle:token() end
+    return methods[key]
+end
+
+
+function Lease.new(lock, handle, owner)
+    local self = setmetatable({
+        handle = handle,
+        owner = owner, -- as session:interrupt() knows him
+        session = lock.session,
+        path = lock.path,
+        kind = lock.kind,
+    }, Lease)
+    self.session.runtime:granted(self)
+    return self
+end
+
+
+---@return string digits exact on every Lua
+function methods:token_string()
+    return self.handle:token_string()
+end
+
+
+--- From the lease clock, without a packet.
+---@return "held"|"suspect"|"lost"|"released"
+function methods:state()
+    return self.handle:state()
+end
+
+
+---@return boolean
+function methods:held()
+    return self.handle:state() == "held"
+end
+
+
+---@return number seconds for which "held" is certain without further contact
+function methods:remaining()
+    return self.handle:remaining()
+end
+
+
+--- Ends the hold of this handle so many seconds from now, whatever its `max_hold` was.
+---@param seconds number more than 0
+---@return true? ok
+---@return string? message
+---@return string? code "lost", "released"
+function methods:expire(seconds)
+    check.positive(seconds, "the time")
+    if self.session:forked() then return failure("forked", self.path) end
+    local code = self.handle:expire(seconds)
+    if code == "ok" then return true end
+    return failure(code, self.path)
+end
+
+
+--- Asks the server, in one round trip.
+---@param timeout? number|table seconds, or { timeout }, default: the session timeout
+---@return true? ok
+---@return string? message
+---@return string? code
+function methods:check(timeout)
+    local session = self.session
+    if session:forked() then return failure("forked", self.path) end
+    timeout = options.timeout(timeout, session:timeout())
+    return session:await(self.handle:check(timeout), timeout, wait.take_code, self.path)
+end
+
+
+-- The way out of a conflict, by the server's words.
+local ADVICE = {
+    ["bad version"] = ": get the node again, for the version that it has now",
+    ["node exists"] = ": set it, or use another path",
+    ["not empty"] = ": delete what is below it first",
+    ["no children for ephemerals"] = ": make it below a node that is not ephemeral",
+}
+
+
+-- What came of a guard that failed.
+local function describe(request, writes, code, detail)
+    local refused = request.handle:refused()
+    if refused > 0 then
+        local kind, path = writes[refused][1], writes[refused][2]
+        return ('write %d, %s "%s": %s%s'):format(refused, kind, brief(path), detail,
+                                                  ADVICE[detail] or "")
+    end
+    if code == "unsupported" then return detail or 'the lock has order = "none"' end
+    return detail
+end
+
+
+local function take_versions(request, path, writes)
+    local code, detail = request.handle:result()
+    if code ~= "ok" then return failure(code, path, describe(request, writes, code, detail)) end
+    local versions = {}
+    for i, each in ipairs(writes) do
+        versions[i] = (each[1] == "set" or each[1] == "create") and request.handle:version(i)
+    end
+    return true, versions
+end
+
+
+--- Writes to ZooKeeper that happen, all of them, only if this lease's node still exists.
+---@param writes table list of { "set", path, data [, version] }, { "create", path, data },
+-- { "delete", path [, version] }, { "check", path [, version] }; and `timeout` in seconds,
+-- default: the session timeout
+---@return true? ok
+---@return table|string versions of the nodes after it, false where there is none; or message
+---@return string? code "unknown": it may have been carried out; after any other nothing is written
+function methods:guard(writes)
+    local session = self.session
+    local list, timeout = writes_of(writes)
+    if session:forked() then return failure("forked", self.path) end
+    local refusal, code = wait.refusal(session)
+    if refusal then return nil, refusal, code end
+    timeout = timeout or session:timeout()
+    return session:await(self.handle:guard(list, timeout), timeout, take_versions, self.path, list)
+end
+
+
+local function take_downgrade(request, lease, path)
+    local code, detail = request.handle:result()
+    if code == "ok" then
+        lease.kind = "read"
+        return true
+    end
+    if code == "unsupported" then
+        detail = detail or ("only a write lease can be downgraded, with a number below %d")
+            :format(core.downgrade_limit)
+    end
+    return failure(code, path, detail)
+end
+
+
+--- A write lease becomes a read lease: other readers come in, writers do not. Its token
+-- stays. When the owner holds it twice, the lock stays a writer's until both have.
+---@param timeout? number|table seconds, or { timeout }, default: the session timeout
+---@return true? ok
+---@return string? message
+---@return string? code "unsupported", "lost", "released", "timeout"
+function methods:downgrade(timeout)
+    local session = self.session
+    if session:forked() then return failure("forked", self.path) end
+    local refusal, code = wait.refusal(session)
+    if refusal then return nil, refusal, code end
+    timeout = options.timeout(timeout, session:timeout())
+    return session:await(self.handle:downgrade(timeout), timeout, take_downgrade, self, self.path)
+end
+
+
+--- Gives the lock up. Does not wait for the server, unless { wait = seconds }.
+---@param opts? table
+---@return true? ok
+---@return string? message
+---@return string? code "lost", "released", or with `wait` "timeout"
+function methods:release(opts)
+    local limit = options.release(opts).wait
+    if limit then
+        local session = self.session
+        if session:forked() then return failure("forked", self.path) end
+        return session:await(self.handle:release_wait(limit), limit, wait.take_code, self.path)
+    end
+    local code = self.handle:release()
+    if code == "ok" then return true end
+    return failure(code, self.path)
+end
+
+
+--- Gives it up at the end of a scope.
+---@return string code "ok", "lost", "released"
+function methods:close()
+    return self.handle:release()
+end
+
+Lease.__close = methods.close
+
+
+-- Where the host comes to the callback: one before it may have stopped it, or newer news be there.
+local function call(self, callbacks, callback, quiet)
+    local news = callbacks.news
+    if not callback.fn or callback.told == news then return end
+    callback.told = news
+    if news ~= quiet then self.session:protect(callback.fn, self, news) end
+end
+
+
+-- A function that waits is told of a loss all the same; of other news after its call.
+local function call_with(session, callback, news, ...)
+    local caller = callback.caller
+    if news == "lost" then return session:call(callback, call, ...) end
+    session:call(callback, caller.call, caller, call, ...)
+end
+
+
+-- Calls each callback that was not told this yet, in their order; `quiet` is no news. A callback
+-- may register another, stop one, or wait: then newer news may have been told to all.
+local function tell(self, callbacks, news, quiet)
+    local all = {}
+    for i, callback in ipairs(callbacks) do all[i] = callback end
+    callbacks.news = news
+    for _, callback in ipairs(all) do
+        if callbacks.news ~= news then return end
+        if callback.fn and callback.told ~= news then
+            call_with(self.session, callback, news, self, callbacks, callback, quiet)
+        end
+    end
+end
+
+
+-- Something happened to the grant: the callbacks hear how it is now, for an event may be
+-- old when it is delivered.
+function methods:tell()
+    local state = self.handle:state()
+    if state == "released" then return end
+    if self.of_loss then tell(self, self.of_loss, state, "held") end
+    if self.of_revoke then
+        local handle = self.handle -- one that waited in a condition is another grant after
+        tell(self, self.of_revoke, handle:revoked() and handle:token_string(), false)
+    end
+end
+
+
+-- What ends the calls of one callback. It keeps nothing from the collector: the lease has the list.
+local function stopper(callbacks, callback)
+    local weak = setmetatable({ callbacks = callbacks, callback = callback }, { __mode = "v" })
+    return function()
+        local list, ended = weak.callbacks, weak.callback
+        if not (list and ended) then return end
+        for i = #list, 1, -1 do
+            if list[i] == ended then remove(list, i) end
+        end
+        ended.fn = nil
+    end
+end
+
+
+local function weak_values()
+    return setmetatable({}, { __mode = "v" })
+end
+
+
+-- The session's news of the grant come to this lease. The lists are weak, but each lease keeps the
+-- one that it is in.
+local function join(self, session)
+    local id, made = self.handle:id(), weak_values()
+    if not self.number then
+        session.listening = session.listening + 1
+        self.number = session.listening -- in the order in which leases began to listen
+    end
+    local list = session.leases[id] or made -- a finalizer may have made it
+    session.leases[id] = list
+    self.of_grant = list
+    list[self.number] = self
+end
+
+
+-- Has `fn` called from now on; at once if there is news already. `field` has the callbacks, in the
+-- order in which they were registered. Not for a lease that was released; but a lease whose owner
+-- waits in a condition comes back.
+local function listen(self, field, fn, quiet)
+    local made, callback = {}, { fn = fn, told = quiet, overtakes = true, caller = Caller.new() }
+    local callbacks = self[field] or made -- a finalizer may have made them
+    self[field] = callbacks
+    callbacks[#callbacks + 1] = callback
+    join(self, self.session)
+    self:tell()
+    return stopper(callbacks, callback)
+end
+
+
+--- Calls fn(lease, "suspect"|"lost") when it comes to that; at once if it has.
+-- It runs inside any wait or session:dispatch(). Never for a release.
+---@param fn fun(lease: zklock.Lease, state: "suspect"|"lost")
+---@return function stop it is not called any more
+function methods:on_lost(fn)
+    return listen(self, "of_loss", options.callback(fn, "on_lost's argument"), "held")
+end
+
+
+--- Calls fn(lease) when a client asks for the lock; at once if one has asked before. It runs
+-- inside any wait or session:dispatch(). To give way is up to the holder.
+---@param fn fun(lease: zklock.Lease)
+---@return function stop it is not called any more
+function methods:on_revoke(fn)
+    local stop = listen(self, "of_revoke", options.callback(fn, "on_revoke's argument"), false)
+    self.handle:listen()
+    return stop
+end
+
+
+function Lease:__tostring()
+    local ok, state = pcall(self.handle.state, self.handle)
+    return ("zklock.lease (%s, token %s, %s)"):format(
+        self.path, ok and self.handle:token_string() or "?", ok and state or "forked")
+end
+
+
+receiver(methods, Lease, "lease")
+
+return Lease

@@ -1,0 +1,335 @@
+--- A lock: a mutex, one side of a read-write lock, a semaphore, or several as one. In order
+-- of arrival over all processes, but for a mutex whose order is "none".
+
+local Condition = require "zklock.object.condition"
+local Lease = require "zklock.object.lease"
+local Request = require "zklock.waiting.request"
+local callers = require "zklock.waiting.callers"
+local combine = require "zklock.object.combine"
+local core = require "zklock.core"
+local failure = require "zklock.value.failure"
+local misuse = require "zklock.value.misuse"
+local options = require "zklock.value.options"
+local owners = require "zklock.waiting.owner"
+local receiver = require "zklock.value.receiver"
+local runtime = require "zklock.waiting.runtime"
+local scope = require "zklock.waiting.scope"
+local section = require "zklock.object.section"
+local take_queue = require "zklock.value.queue"
+local token_uses = require "zklock.object.token_uses"
+local wait = require "zklock.waiting.wait"
+
+local now = runtime.now
+local ipairs, setmetatable, type = ipairs, setmetatable, type
+local max = math.max
+
+---@class zklock.Lock
+---@field kind "mutex"|"read"|"write"|"permit"|"multi"
+---@field claim "mutex"|"read"|"write"|"permit"|"unfair" how it contends
+---@field limit? integer of a semaphore
+---@field batch? integer grants of a turn, or core.batch_by_time
+---@field counting? boolean its tokens count the grants of a node
+local Lock = {}
+Lock.__index = Lock
+Lock.__name = "zklock.lock"
+
+
+local USES = {
+    fifo = 'a mutex with order = "fifo"', turns = 'a mutex with order = "turns"',
+    none = 'a mutex with order = "none"', counting = 'a mutex with token = "turns"',
+    rwlock = "a read-write lock", semaphore = "a semaphore of %d permits",
+}
+
+
+local EPHEMERAL = "it, or a node above it, is an ephemeral node: use another path"
+local IN_ORDER = { fifo = true, counting = true, turns = true }
+
+-- The way out where the path is used in this way.
+local function advice(self, use)
+    local mutex = self.claim == "mutex" or self.kind == "multi"
+    if mutex and IN_ORDER[use] then
+        return 'take this lock in a second session, each of the two with token = "turns"'
+    end
+    if self.limit and use == "semaphore" then return "all users of a path give the same limit" end
+    return "a path has one kind of lock and one order: use another path"
+end
+
+
+-- The use of the path, as far as it is known, and the way out.
+local function describe(self, use, limit, ours, part)
+    if not use then return EPHEMERAL end
+    local path = self.parts and self.parts[part] and self.parts[part].path or "it"
+    local used = ours and ("this session uses %s as "):format(path) or path .. " is used as "
+    return used .. USES[use]:format(limit) .. ": " .. advice(self, use)
+end
+
+
+-- Why nobody was granted the lock in time.
+local function excuse(handle, timeout)
+    local text = timeout == 0 and "nobody said whether it is taken"
+        or ("waited %g s"):format(timeout)
+    local stops = handle:stops()
+    if stops == 0 then return text end
+    local often = stops == 1 and "once" or ("%d times"):format(stops)
+    return ("%s; this process was stopped %s, and gets no lock soon after a stop")
+        :format(text, often)
+end
+
+
+local function take(handle, owner, lock, timeout)
+    local lease, code, detail = handle:lease()
+    if lease then return Lease.new(lock, lease, owner) end
+    local tried = timeout == 0
+    if code == "timeout" then detail = excuse(handle, timeout) end
+    if code == "busy" and not tried then detail = "as many wait as max_waiters allows" end
+    if code == "conflict" then detail = describe(lock, handle:conflict()) end
+    if code == "no_node" then detail = "the chroot does not exist" end
+    return failure(code, lock.path, detail)
+end
+
+
+-- With its lease the request's handle is gone: a finalizer must not find that to interrupt it.
+local function take_lease(request, ...)
+    request.requests[request.id] = nil
+    return take(request.handle, request.owner, ...)
+end
+
+
+local function drop(handle, ...)
+    handle:drop()
+    return ...
+end
+
+
+-- The way of a single lock: how it is acquired, revoked and looked at. A multi-lock has another.
+local way = {}
+
+-- Begins to contend.
+function way.ask(self, owner, timeout, stopped, opts)
+    return self.session.handle:acquire(self.wish, owner, timeout, stopped, opts)
+end
+
+
+-- The same of a session that has on_event.
+local noting = setmetatable({}, { __index = way })
+
+function noting.ask(self, ...)
+    token_uses.note(self)
+    return way.ask(self, ...)
+end
+
+
+local function attempt(self, opts, limit, begun)
+    local session, owner = self.session, owners.key(opts.owner)
+    local driver, message, code = wait.driver(session)
+    if not driver then return nil, message, code end
+    local left = limit and max(limit - (now() - begun), 0)
+    local request = Request.new(session, nil, owner)
+    request.on_queued = opts.on_queued
+    session.runtime:note_wish(request, self.path)
+    local stopped = opts.timeout ~= 0 and callers.stopped(driver, self) or nil
+    local handle, id, done = self.way.ask(self, owner, left, stopped, opts)
+    if done then -- an owner that has the lock already
+        return drop(handle, take(handle, owner, self, opts.timeout))
+    end
+    request.handle, request.id = handle, id
+    request.requests[id] = request
+    return wait.by(driver, session, request, left, take_lease, self, opts.timeout)
+end
+
+
+-- A multi-lock that loses its place this often in a row pauses before it contends anew.
+local LOSSES, PAUSE = 8, 0.1
+
+
+-- A multi-lock that lost its place in one of its lines contends anew: "lost".
+local function acquire(self, opts)
+    local session, limit = self.session, opts.timeout
+    if session.handle:foreign() then return failure("forked", self.path) end
+    local begun = limit and now()
+    if limit == 0 then limit = session.connect_timeout end
+    local losses = 0
+    while true do
+        local lease, message, code = attempt(self, opts, limit, begun)
+        if code ~= "lost" then return lease, message, code end
+        losses = losses + 1
+        if losses >= LOSSES then wait.sleep(PAUSE) end
+    end
+end
+
+
+-- What acquire() and with() may be given.
+local function check(self, arg)
+    if self.limit then return options.permits(arg, self.limit) end
+    return options.acquire(arg)
+end
+
+
+--- Waits for the lock.
+---@param arg? number|table seconds (nil: for ever, 0: try), or { timeout, owner, on_queued,
+-- max_waiters, max_hold }
+---@return zklock.Lease? lease
+---@return string? message
+---@return string? code
+function Lock:acquire(arg, more)
+    if type(more) == "table" then
+        misuse.refuse("acquire takes seconds or a table: { timeout = seconds }")
+    end
+    return acquire(self, check(self, arg))
+end
+
+
+local function with(self, opts, fn, ...)
+    local lease, message, code = acquire(self, opts)
+    if not lease then return nil, message, code end
+    return section(lease, fn, ...)
+end
+
+
+--- lock:with([timeout|options,] fn, ...): runs fn(lease, ...) while holding the
+-- lock and releases it after, also when fn raises; the error passes unchanged.
+---@return true? ok then what fn gives; nil, message, code if the lock was not had; nil, message,
+-- "lost" and what fn gave if it was lost: fn did run
+function Lock:with(given, fn, ...)
+    if type(given) == "function" then return with(self, check(self), given, fn, ...) end
+    if type(fn) ~= "function" then
+        misuse.refuse("with takes ([timeout or options,] function, arguments...)")
+    end
+    return with(self, check(self, given), fn, ...)
+end
+
+
+-- Asks the present holders to give way, one after the other.
+function way.revoke(self, timeout)
+    local session = self.session
+    if session:forked() then return failure("forked", self.path) end
+    timeout = options.timeout(timeout, session:timeout())
+    local deadline = now() + timeout
+    local queue, message, code = self:queue(timeout)
+    if not queue then return nil, message, code end
+    local count = 0
+    for _, entry in ipairs(queue) do
+        if not (entry.held or entry.kept) then break end
+        local left = max(deadline - now(), 0)
+        local handle = session.handle:revoke(self.path .. "/" .. entry.name, left)
+        local ok
+        ok, message, code = session:await(handle, left, wait.take_code, self.path)
+        if not ok then return nil, message, code end
+        count = count + 1
+    end
+    return count
+end
+
+
+-- The contenders on its path.
+function way.queue(self, timeout)
+    local session = self.session
+    if session:forked() then return failure("forked", self.path) end
+    timeout = options.timeout(timeout, session:timeout())
+    local request = session.handle:queue(self.path, self.claim, timeout)
+    return session:await(request, timeout, take_queue, self.path)
+end
+
+
+--- Asks each holder of the lock now to give way: its lease:on_revoke is called. Whether it
+-- does is up to it. Curator's makeRevocable() hears it, too.
+---@param timeout? number|table seconds, or { timeout }, default: the session timeout
+---@return integer? count of the holders that were asked
+---@return string? message
+---@return string? code
+function Lock:revoke(timeout)
+    return self.way.revoke(self, timeout)
+end
+
+
+--- The contenders, first in line first, of every client that we know.
+---@param timeout? number|table seconds, or { timeout }, default: the session timeout
+---@return table? queue
+---@return string? message
+---@return string? code
+function Lock:queue(timeout)
+    return self.way.queue(self, timeout)
+end
+
+
+--- A condition in which a holder of the lock waits, and which a holder signals. A name is one
+-- condition for all users of the lock; a lock has as many as there are names.
+---@param name string
+---@return zklock.Condition? condition
+---@return string? message
+---@return string? code "unsupported"
+function Lock:condition(name)
+    if self.batch or self.claim ~= "mutex" and self.claim ~= "write" then
+        return failure("unsupported", self.path,
+                       'only a mutex with order = "fifo" or a write lock has conditions')
+    end
+    return Condition.new(self, name)
+end
+
+
+--- Gathers what the coroutines of this process want of the lock, and carries it out in one hold:
+-- fn(lease, items) is given items in order of arrival, and gives a list of as many results.
+---@param fn fun(lease: zklock.Lease, items: any[]): any[]
+---@param opts? { most?: integer, max_waiters?: integer, timeout?: number, max_hold?: number }
+-- `most` items in one hold, default 100; a `timeout` of submits that give none
+---@return fun(item: any, timeout?: number|table): any, string?, string? submit gives the item's
+-- result; nil, message, code: "unknown": it may be carried out; "lost": it was, but not to the end
+-- under the lock; after any other it is not
+function Lock:combine(fn, opts)
+    return combine(self, fn, opts)
+end
+
+
+function Lock:__tostring()
+    if self.limit then return ("zklock.semaphore (%s, %d)"):format(self.path, self.limit) end
+    return ("zklock.%s (%s)"):format(self.kind, self.path)
+end
+
+
+receiver(Lock, Lock, "lock")
+
+
+--- Runs fn(...) while holding the lock; the options are checked. It does not tell of a loss.
+---@return any what fn gives; nil, message, code if the lock was not had
+function Lock.run(lock, opts, fn, ...)
+    local lease, message, code = acquire(lock, opts)
+    if not lease then return nil, message, code end
+    return scope(lease, fn, ...)
+end
+
+
+-- What the session's handle is asked for, each time.
+local function wish_of(session, path, claim, opts)
+    return core.wish{
+        path = path,
+        kind = claim,
+        reentrant = opts.reentrant,
+        data = opts.data,
+        jitter = opts.jitter,
+        limit = opts.limit,
+        batch = opts.batch,
+        counting = opts.token == "turns",
+        keep = opts.keep,
+        meter = opts.metrics and session:meter(opts.metrics),
+    }
+end
+
+
+function Lock.new(session, path, kind, opts)
+    local claim = opts.order == "none" and "unfair" or kind
+    return setmetatable({
+        way = session.on_event and noting or way,
+        session = session,
+        path = path,
+        kind = kind,
+        claim = claim,
+        limit = opts.limit,
+        batch = opts.batch,
+        counting = opts.token == "turns",
+        -- A multi-lock has its parts'.
+        wish = kind ~= "multi" and wish_of(session, path, claim, opts),
+    }, Lock)
+end
+
+
+return Lock

@@ -1,0 +1,163 @@
+--- A member: a node that is in a folder as long as its user wants it. It is made again when it is
+-- gone, also after an expiry.
+
+local Caller = require "zklock.waiting.caller"
+local failure = require "zklock.value.failure"
+local options = require "zklock.value.options"
+local receiver = require "zklock.value.receiver"
+local wait = require "zklock.waiting.wait"
+
+local ipairs, select, setmetatable = ipairs, select, setmetatable
+local remove = table.remove
+
+---@class zklock.Member
+---@field handle? userdata nil: it has left
+---@field path string of its node
+---@field callbacks table[] in the order in which they were registered
+---@field caller zklock.Caller of all of them
+local Member = {}
+Member.__index = Member
+Member.__name = "zklock.member"
+
+
+local TAKEN = "that name is taken, by another session or by another join of this one: use " ..
+              "another name, or wait until that member has left"
+
+local function describe(code, path, detail)
+    if code == "conflict" then detail = TAKEN end
+    return select(2, failure(code, path, detail))
+end
+
+
+-- Its state and message, as state() gives them, and how often that has changed.
+local function look(self)
+    local handle = self.handle
+    if not handle then return "left" end
+    if self.session:forked() then return "forked", describe("forked", self.path) end
+    local state, detail, changes = handle:state()
+    if not state then return "left" end -- a finalizer just had it leave
+    local alive = state == "joined" or state == "joining"
+    return state, not alive and describe(state, self.path, detail) or nil, changes
+end
+
+
+--- How it is: "joined"; "joining" while its node is made again; "left"; or why it was given up, a
+-- code: "conflict" when another session made a node of its name, "auth", "closed", "expired", ...
+---@return string state
+---@return string? message of a code
+function Member:state()
+    local state, message = look(self)
+    return state, message
+end
+
+
+-- Where the host comes to the callback: one before it may have stopped it, or newer news be there.
+-- A node that was gone, and is there again, is news.
+local function call(self, callback)
+    local state, message, changes = look(self)
+    if not callback.fn or not changes or callback.told == changes then return end
+    callback.told = changes
+    self.session:protect(callback.fn, state, message)
+end
+
+
+local function call_each(self)
+    local all = {}
+    for i, callback in ipairs(self.callbacks) do all[i] = callback end
+    for _, callback in ipairs(all) do call(self, callback) end
+end
+
+
+--- Tells each callback what it was not told yet.
+function Member:tell()
+    self.caller:call(call_each, self)
+end
+
+
+--- Calls fn(state, message) after each change of the state, but for leave(). It runs inside any
+-- wait or session:dispatch().
+---@param fn fun(state: string, message: string?)
+---@return function stop it is not called any more
+function Member:on_change(fn)
+    local callback = { fn = options.callback(fn, "on_change's argument") }
+    local callbacks = self.callbacks
+    local state, _, changes = look(self)
+    callbacks[#callbacks + 1] = callback
+    if state == "joined" then callback.told = changes
+    elseif self.handle then self.session:call(self, self.tell, self) end
+    return function()
+        callback.fn = nil
+        for i = #callbacks, 1, -1 do
+            if callbacks[i] == callback then remove(callbacks, i) end
+        end
+    end
+end
+
+
+local function take_set(request, path)
+    local code, detail = request.handle:result()
+    if code == "ok" then return true end
+    return nil, describe(code, path, detail), code
+end
+
+
+--- Gives the node other data, and waits until it has them. However the wait ends, the node is given
+-- them as soon as that can be, and is made again with them.
+---@param data string
+---@param timeout? number|table seconds, or { timeout }, default: the session timeout
+---@return true? ok
+---@return string? message
+---@return string? code "closed": it has left; "timeout", "conflict", "auth", ...
+function Member:set(data, timeout)
+    local session, path = self.session, self.path
+    data, timeout = options.member_data(data), options.timeout(timeout, session:timeout())
+    if session:forked() then return failure("forked", path) end
+    local refusal, code = wait.refusal(session)
+    if refusal then return nil, refusal, code end
+    local request = self.handle and self.handle:set(data, timeout)
+    if not request then return failure("closed", path, "the member has left") end
+    return session:await(request, timeout, take_set, path)
+end
+
+
+--- Has the node removed. Does not wait for the server.
+---@return true
+function Member:leave()
+    local handle = self.handle
+    if not handle then return true end
+    self.handle, self.callbacks = nil, {}
+    self.session.watchers[self.id] = nil
+    handle:drop()
+    return true
+end
+
+Member.__close = Member.leave
+
+
+function Member:__tostring()
+    return ("zklock.member (%s, %s)"):format(self.path, (self:state()))
+end
+
+
+receiver(Member, Member, "member")
+
+
+--- Of a join that is done: the member, or nil, message, code. One that is collected leaves.
+function Member.new(request, session, path)
+    local self = setmetatable({
+        session = session,
+        handle = false,
+        id = false,
+        path = path,
+        callbacks = {},
+        caller = Caller.new(),
+    }, Member)
+    local code, detail = request.handle:result()
+    if code ~= "ok" then return nil, describe(code, path, detail), code end
+    self.handle = request.handle:member()
+    self.id = self.handle:id()
+    return self
+end
+
+
+return Member

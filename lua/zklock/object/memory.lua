@@ -1,0 +1,91 @@
+--- A ZooKeeper server inside this process, for tests: its sessions' faults, and a look at its
+-- tree. The server itself is src/memory; zklock.connect("memory:NAME") opens a session.
+
+local failure = require "zklock.value.failure"
+local hosts = require "zklock.value.hosts"
+local misuse = require "zklock.value.misuse"
+local options = require "zklock.value.options"
+local receiver = require "zklock.value.receiver"
+local runtime = require "zklock.waiting.runtime"
+
+local setmetatable = setmetatable
+
+---@class zklock.Memory
+local Memory = {}
+Memory.__index = Memory
+Memory.__name = "zklock.memory"
+
+
+-- A fault happens to a session of this server, whose world may be another one than the caller's.
+local function inflict(self, fault, session)
+    if misuse.kind_of(session) ~= "zklock.session" then
+        misuse.refuse("a fault happens to a session, not to %s", misuse.show(session))
+    end
+    local verbs = session.runtime:memory()
+    if verbs.name(session.handle) ~= self.name then
+        misuse.refuse("%s is no session of memory:%s", tostring(session), self.name)
+    end
+    return verbs[fault](session.handle)
+end
+
+
+--- The server ends the session, as if it had not heard of it for its timeout.
+---@param session zklock.Session
+---@return boolean done false: it was over before
+function Memory:expire(session)
+    return inflict(self, "expire", session)
+end
+
+
+--- The session's connection is lost, and answers that were on their way.
+---@param session zklock.Session
+---@return boolean done false: it was cut off before, or is closed
+function Memory:cut(session)
+    return inflict(self, "cut", session)
+end
+
+
+--- There is a connection again.
+---@param session zklock.Session
+---@return boolean done false: it was not cut off, or is closed
+function Memory:heal(session)
+    return inflict(self, "heal", session)
+end
+
+
+--- Each answer takes that long from now on.
+---@param seconds number 0 or more
+function Memory:delay(seconds)
+    runtime.here():memory().delay(self.name, options.delay(seconds))
+end
+
+
+--- The names of a node's children, in the order in which they were made.
+---@param path string from the root of the tree, also where sessions have a chroot
+---@return string[]? names
+---@return string? message
+---@return string? code "no_node"
+function Memory:children(path)
+    local names = runtime.here():memory().children(self.name, options.node(path))
+    if names then return names end
+    return failure("no_node", path)
+end
+
+
+--- Every session expires, the tree is empty, answers are not delayed.
+function Memory:reset()
+    runtime.here():memory().reset(self.name)
+end
+
+
+function Memory:__tostring()
+    return ("zklock.memory (%s)"):format(self.name)
+end
+
+
+receiver(Memory, Memory, "memory")
+
+
+return function(name)
+    return setmetatable({ name = hosts.server(name) }, Memory)
+end

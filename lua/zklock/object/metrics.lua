@@ -1,0 +1,196 @@
+--- What all sessions of the process have counted, in Prometheus' text format. The names, types and
+-- units are those of docs/monitoring.md.
+
+local options = require "zklock.value.options"
+local runtime = require "zklock.waiting.runtime"
+local sorted_names = require "zklock.value.sorted_names"
+
+local concat = table.concat
+local format = string.format
+local ipairs, pairs, setmetatable, type = ipairs, pairs, setmetatable, type
+
+-- Requests by kind, as stats() names them.
+local REQUESTS = { create = "creates", set = "sets", delete = "deletes", list = "lists",
+                   get = "gets", exists = "exists", sync = "syncs", unwatch = "watch_removals" }
+
+-- Told also before they come for the first time: Prometheus compares counters with what they were.
+local USUAL = { "granted", "reentered", "busy", "timeout", "expired", "interrupted", "closed",
+                "too_many" }
+
+-- name, type, field of stats(), what it is
+local PLAIN = {
+    { "losses_total", "counter", "losses", "Leases that were lost before they were given up." },
+    { "reconnects_total", "counter", "reconnects", "Reconnections." },
+    { "expiries_total", "counter", "expiries", "ZooKeeper sessions that ended by themselves." },
+    { "orphans_total", "counter", "orphans", "Late nodes that were found and removed." },
+    { "watch_events_total", "counter", "events", "Events of watches received." },
+    { "callback_errors_total", "counter", "callback_errors", "Errors raised by callbacks." },
+    { "untold_events_total", "counter", "untold_events", "Events that on_event was not told." },
+    { "callbacks_pending", "gauge", "callbacks_pending", "Callbacks that have not begun." },
+    { "requests_in_flight", "gauge", "in_flight", "Requests without an answer yet." },
+    { "claims", "gauge", "claims", "Contenders of this process, waiting or holding." },
+    { "watches", "gauge", "watches", "Node watches." },
+    { "watch_bytes", "gauge", "watch_bytes", "Paths of watched nodes of others." },
+    { "path_bytes", "gauge", "path_bytes", "Paths of own nodes." },
+}
+
+-- name, field, what it is
+local TIMES = {
+    { "wait_seconds", "wait", "From an acquire to its grant." },
+    { "hold_seconds", "hold", "From a grant until it was given up or lost." },
+    { "hand_over_seconds", "hand_over",
+      "From when the one ahead was known to have given the lock up to the grant." },
+}
+
+
+-- --- lines -----------------------------------------------------------------------------
+
+local function quote(value)
+    return '"' .. value:gsub('[\\"\n]', { ["\\"] = "\\\\", ['"'] = '\\"', ["\n"] = "\\n" }) .. '"'
+end
+
+
+-- With a point, also where the program has a locale with a comma.
+local function number(form, value)
+    return (form:format(value):gsub("[^%w+-]+", "."))
+end
+
+
+---@class zklock.MetricsText
+---@field lines string[]
+---@field labels string those of every sample, as text; "" or with a comma at the end
+local Text = {}
+Text.__index = Text
+
+
+function Text:family(name, kind, help)
+    local lines = self.lines
+    lines[#lines + 1] = format("# HELP zklock_%s %s", name, help)
+    lines[#lines + 1] = format("# TYPE zklock_%s %s", name, kind)
+end
+
+
+-- `labels`: text without a comma at its end, or nothing
+function Text:sample(name, labels, value)
+    local all = self.labels .. (labels or "")
+    all = all:gsub(",$", "")
+    if all ~= "" then all = "{" .. all .. "}" end
+    self.lines[#self.lines + 1] = format("zklock_%s%s %s", name, all, number("%.17g", value))
+end
+
+
+function Text:histogram(name, labels, histogram)
+    local before = labels and labels .. "," or ""
+    for _, bucket in ipairs(histogram.buckets) do
+        self:sample(name .. "_bucket", format('%sle="%s"', before, number("%.10g", bucket.le)),
+                    bucket.count)
+    end
+    self:sample(name .. "_bucket", before .. 'le="+Inf"', histogram.count)
+    self:sample(name .. "_sum", labels, histogram.sum)
+    self:sample(name .. "_count", labels, histogram.count)
+end
+
+
+-- --- families --------------------------------------------------------------------------
+
+local function add_outcomes(text, name, labels, outcomes)
+    local counts = {}
+    for _, outcome in ipairs(USUAL) do counts[outcome] = 0 end
+    for outcome, count in pairs(outcomes) do counts[outcome] = count end
+    for _, outcome in ipairs(sorted_names(counts)) do
+        text:sample(name, format('%soutcome="%s"', labels, outcome), counts[outcome])
+    end
+end
+
+
+local function add_sessions(text, totals)
+    text:family("sessions", "gauge", "Sessions by the state of their connection.")
+    for _, state in ipairs(sorted_names(totals.sessions)) do
+        text:sample("sessions", format('state="%s"', state), totals.sessions[state])
+    end
+    text:family("requests_total", "counter", "Requests sent to ZooKeeper.")
+    for _, kind in ipairs(sorted_names(REQUESTS)) do
+        text:sample("requests_total", format('type="%s"', kind), totals[REQUESTS[kind]])
+    end
+    for _, each in ipairs(PLAIN) do
+        local name, kind, field, help = each[1], each[2], each[3], each[4]
+        text:family(name, kind, help)
+        text:sample(name, nil, totals[field])
+    end
+    text:family("round_trip_seconds", "histogram", "From a request to ZooKeeper to its answer.")
+    text:histogram("round_trip_seconds", nil, totals.round_trip)
+end
+
+
+local function add_all(text, totals)
+    text:family("acquires_total", "counter", "Acquires by what came of them.")
+    add_outcomes(text, "acquires_total", "", totals.outcomes)
+    for _, each in ipairs(TIMES) do
+        local name, field, help = each[1], each[2], each[3]
+        text:family(name, "histogram", help)
+        text:histogram(name, nil, totals[field])
+    end
+end
+
+
+-- The same of locks that have a name for it, in families of their own: so sums count nothing twice.
+local function add_named(text, locks)
+    local names, label = sorted_names(locks), {}
+    for _, lock in ipairs(names) do label[lock] = "lock=" .. quote(lock) end
+    text:family("lock_acquires_total", "counter", "Acquires of named locks by what came of them.")
+    for _, lock in ipairs(names) do
+        add_outcomes(text, "lock_acquires_total", label[lock] .. ",", locks[lock].outcomes)
+    end
+    for _, each in ipairs(TIMES) do
+        local name, field, help = "lock_" .. each[1], each[2], each[3]
+        text:family(name, "histogram", help .. " Of named locks.")
+        for _, lock in ipairs(names) do text:histogram(name, label[lock], locks[lock][field]) end
+    end
+end
+
+
+local function labels_of(given)
+    local labels = {}
+    for _, name in ipairs(sorted_names(given)) do
+        local value = given[name]
+        if type(value) == "number" then value = number("%.14g", value) end
+        labels[#labels + 1] = format("%s=%s,", name, quote(value))
+    end
+    return concat(labels)
+end
+
+
+-- All sessions of this Lua state together; C counts other events by itself.
+local callback_errors, untold_events = 0, 0
+
+local _M = {}
+
+
+function _M.count_callback_error()
+    callback_errors = callback_errors + 1
+end
+
+
+function _M.count_untold_event()
+    untold_events = untold_events + 1
+end
+
+
+--- What all sessions of this process have counted, in Prometheus' text format.
+---@param labels? table<string, string|number> of every sample
+---@return string
+function _M.text(labels)
+    local text = setmetatable({ lines = {}, labels = labels_of(options.labels(labels)) }, Text)
+    local totals, pending = runtime.here():totals()
+    totals.callback_errors = callback_errors
+    totals.callbacks_pending = pending
+    totals.untold_events = totals.untold_events + untold_events
+    add_sessions(text, totals)
+    add_all(text, totals)
+    add_named(text, totals.locks)
+    text.lines[#text.lines + 1] = ""
+    return concat(text.lines, "\n")
+end
+
+
+return _M

@@ -1,0 +1,35 @@
+--- A live session gets other servers, when one of them has answered that it knows the session.
+
+local failure = require "zklock.value.failure"
+local misuse = require "zklock.value.misuse"
+local options = require "zklock.value.options"
+local split = require("zklock.value.hosts").split
+
+
+local function take(request, session, text)
+    local code = request.handle:result()
+    local unknown = code == "conflict" and "a server there does not know this session" or nil
+    if code ~= "ok" then return failure(code, text, unknown) end
+    session.hosts = text
+    return true
+end
+
+
+---@param session zklock.Session
+---@param text string as for zklock.connect, with the same chroot
+---@param timeout? number|table seconds, or { timeout }, default: the session timeout
+---@return true? ok
+---@return string? message
+---@return string? code "conflict", "timeout", "unsupported", ...
+return function(session, text, timeout)
+    local hosts = split(text)
+    if hosts.chroot ~= session.chroot then
+        misuse.refuse("set_hosts: the chroot stays: expected %s, not %s",
+                      misuse.show(session.chroot), misuse.show(hosts.chroot))
+    end
+    if session:forked() then return failure("forked", text) end
+    timeout = options.timeout(timeout, session:timeout())
+    local handle = not hosts.in_memory and session.handle:set_hosts(hosts.hosts, timeout)
+    if not handle then return failure("unsupported", text, "only sessions of ZooKeeper move") end
+    return session:await(handle, timeout, take, session, text)
+end

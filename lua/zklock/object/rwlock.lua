@@ -1,0 +1,45 @@
+--- The read-write lock: readers together, a writer alone, in order of arrival.
+
+local Lock = require "zklock.object.lock"
+local receiver = require "zklock.value.receiver"
+
+local setmetatable = setmetatable
+
+---@class zklock.RWLock
+local RWLock = {}
+RWLock.__index = RWLock
+RWLock.__name = "zklock.rwlock"
+
+
+--- The lock that readers share.
+---@return zklock.Lock
+function RWLock:read()
+    return self.reader
+end
+
+
+--- The lock that a writer has alone.
+---@return zklock.Lock
+function RWLock:write()
+    return self.writer
+end
+
+
+function RWLock:__tostring()
+    return ("zklock.rwlock (%s)"):format(self.path)
+end
+
+
+receiver(RWLock, RWLock, "rwlock")
+
+
+function RWLock.new(session, path, opts)
+    return setmetatable({
+        path = path,
+        reader = Lock.new(session, path, "read", opts),
+        writer = Lock.new(session, path, "write", opts),
+    }, RWLock)
+end
+
+
+return RWLock

@@ -1,0 +1,30 @@
+--- A critical section: runs a function with a lease, and gives the lease up after it, however the
+-- function ends. That the lease was lost is found at its end: then the function has run all the
+-- same.
+
+local failure = require "zklock.value.failure"
+local scope = require "zklock.waiting.scope"
+
+local select = select
+
+
+local function finish(lease, ...)
+    local ended = lease:close()
+    if ended == "released" then ended = lease:state() end -- by the function: was it lost then?
+    if ended ~= "lost" then return true, ... end
+    local message, code = select(2, failure("lost", lease.path or lease.name,
+                                            "the function has run"))
+    return nil, message, code, ...
+end
+
+
+local function enter(fn, lease, ...)
+    return finish(lease, fn(lease, ...))
+end
+
+
+--- Calls fn(lease, ...). An error of it passes unchanged.
+---@return true? ok then what fn gives; or nil, message, "lost", and what fn gave
+return function(lease, fn, ...)
+    return scope(lease, enter, fn, lease, ...)
+end

@@ -1,0 +1,482 @@
+--- Sessions: the connection to ZooKeeper that locks live in.
+
+local Caller = require "zklock.waiting.caller"
+local Election = require "zklock.object.election"
+local Lock = require "zklock.object.lock"
+local Member = require "zklock.object.member"
+local RWLock = require "zklock.object.rwlock"
+local Request = require "zklock.waiting.request"
+local Watcher = require "zklock.object.watcher"
+local core = require "zklock.core"
+local current_task = require "zklock.waiting.host_task"
+local deliver = require "zklock.object.delivery"
+local failure = require "zklock.value.failure"
+local key_reader = require "zklock.value.lock_key"
+local metrics = require "zklock.object.metrics"
+local misuse = require "zklock.value.misuse"
+local multi = require "zklock.object.multi"
+local options = require "zklock.value.options"
+local owners = require "zklock.waiting.owner"
+local paths = require "zklock.value.path"
+local receiver = require "zklock.value.receiver"
+local runtime = require "zklock.waiting.runtime"
+local sorted_names = require "zklock.value.sorted_names"
+local wait = require "zklock.waiting.wait"
+
+local ipairs, pairs, pcall, setmetatable = ipairs, pairs, pcall, setmetatable
+local this_thread = core.thread
+
+local CLOSE_BOUND = 5 -- seconds that close() may take
+local SCOPE_BOUND = 1 -- and at the end of a scope
+
+core.on_misuse(misuse.refuse)
+
+---@class zklock.Session
+local Session = {}
+Session.__index = Session
+Session.__name = "zklock.session"
+
+
+-- Calls the user's callback; its error is counted and kept for stats().
+function Session:protect(fn, ...)
+    local ok, problem = pcall(fn, ...)
+    if ok then return end
+    self.runtime:meet_error(problem)
+    metrics.count_callback_error()
+    self.callback_errors = self.callback_errors + 1
+    self.callback_error = problem
+end
+
+
+--- The same where the host calls callbacks; `key` as for wait.call.
+function Session:call(key, fn, ...)
+    wait.call(self, key, self.protect, self, fn, ...)
+end
+
+
+--- The number of the meter of that name. A name is a label of metrics, and nobody wants many.
+function Session:meter(name)
+    local meters = self.meters
+    if not meters[name] then
+        if self.meter_count == core.meters_max then
+            misuse.refuse("metrics: a session has at most %d names: name what locks are for, " ..
+                          "not each lock", core.meters_max)
+        end
+        meters[name] = self.handle:meter(name)
+        self.meter_count = meters[name]
+    end
+    return meters[name]
+end
+
+
+--- Delivers what happened: completed requests, callbacks. Never waits. Raises in a thread (of
+-- the operating system) other than the one that opened the session, which may be running this
+-- Lua state now.
+---@return integer count of what was delivered
+function Session:dispatch()
+    if this_thread() ~= self.thread then
+        misuse.refuse("context: dispatch() in a second thread: open a session in each thread")
+    end
+    return deliver(self)
+end
+
+
+--- Readable while dispatch() has something to deliver.
+---@return integer? descriptor
+---@return string? message
+---@return string? code "too_many": the process has no descriptor left; "unsupported"
+function Session:fd()
+    local flaw = self.runtime:no_descriptors()
+    if flaw then return failure("unsupported", self.hosts, flaw) end
+    local descriptor, reason = self.handle:fd()
+    if descriptor then return descriptor end
+    return nil, ("too_many: %s: no descriptor is free (%s)"):format(self.hosts, reason), "too_many"
+end
+
+
+---@return "connecting"|"connected"|"suspended"|"expired"|"closed"
+function Session:state()
+    return self.handle:state()
+end
+
+
+---@return string? id hexadecimal; nil while there is none
+function Session:id()
+    return self.handle:id()
+end
+
+
+---@return number seconds negotiated; before the first connection what was asked for
+function Session:timeout()
+    local negotiated = self.handle:timeout()
+    return negotiated > 0 and negotiated or self.asked_timeout
+end
+
+
+---@return table counters
+function Session:stats()
+    local stats = self.handle:stats()
+    stats.callback_errors = self.callback_errors
+    stats.callback_error = self.callback_error
+    stats.callbacks_pending = self.runtime:unsent(self)
+    stats.untold_events = stats.untold_events + self.untold_events
+    stats.recovered, stats.recover_error = self.handle:recovery()
+    return stats
+end
+
+
+--- True for a session that was inherited over a fork.
+function Session:forked()
+    return self.handle:foreign()
+end
+
+
+local function take_result(request)
+    return request.handle:result()
+end
+
+
+-- Ends everything at most within `bound` seconds.
+local function close(self, bound)
+    if self:forked() then return failure("forked", self.hosts) end
+    local here = runtime.here()
+    if self.runtime == runtime.real and here ~= self.runtime then here:refuse(self) end
+    self.runtime:close(self, bound)
+    return true
+end
+
+
+--- Releases every lease, wakes every waiter with "closed". Takes at most 5 s, and before that,
+-- with `drain`, so many seconds in which holders may end, and waiters be granted. No acquire
+-- begins then.
+---@param opts? { drain?: number, drain_waiters?: boolean } drain_waiters = false: none is granted
+---@return true? ok
+---@return string? message
+---@return string? code "context", "forked"
+function Session:close(opts)
+    opts = options.close(opts)
+    if opts.drain and not self:forked() and self:state() ~= "closed" then
+        local refusal, code = wait.refusal(self)
+        if refusal then return nil, refusal, code end
+        self:await(self.handle:drain(opts.drain_waiters, opts.drain), opts.drain, take_result)
+    end
+    return close(self, CLOSE_BOUND)
+end
+
+
+function Session:__close()
+    close(self, SCOPE_BOUND)
+end
+
+
+-- Ends the waits of the owner with that text.
+function Session:interrupt_key(key)
+    local count = 0
+    for _, id in ipairs(sorted_names(self.requests)) do
+        local request = self.requests[id]
+        local waits = request and request.owner == key
+        if waits and request:interrupt() then count = count + 1 end
+    end
+    return count
+end
+
+
+--- Ends the owner's waits with "interrupted".
+---@return integer count
+function Session:interrupt(owner)
+    if self:forked() then return failure("forked", self.hosts) end
+    return self:interrupt_key(owners.key(owner))
+end
+
+
+-- In nginx: what the light threads of a request hold, and what those that were killed
+-- were waiting for.
+local function release_task(self, task)
+    local count = 0
+    for key in pairs(task.owners) do count = count + self.handle:release_all(key) end
+    wait.abandon(task)
+    return count
+end
+
+
+--- Gives up every lease of the owner (default: the current one; in nginx, of all light
+-- threads of the request or timer).
+---@return integer count
+function Session:release_all(owner)
+    if self:forked() then return failure("forked", self.hosts) end
+    local task = owner == nil and current_task()
+    if task then return release_task(self, task) end
+    return self.handle:release_all(owners.key(owner))
+end
+
+
+---@return zklock.Lock
+function Session:mutex(path, opts)
+    path, opts = options.path(path), options.mutex(opts)
+    return Lock.new(self, path, "mutex", opts)
+end
+
+
+---@return zklock.RWLock
+function Session:rwlock(path, opts)
+    return RWLock.new(self, options.path(path), options.rwlock(opts))
+end
+
+
+--- Several locks of this session as one: all of them or none.
+---@param locks zklock.Lock[]
+---@return zklock.Lock
+function Session:multi(locks)
+    return multi(self, locks)
+end
+
+
+--- Those who lead() stand in line for the mutex on that path: its holder leads.
+---@param opts? { data?: string } what others are shown of a leader
+---@return zklock.Election
+function Session:election(path, opts)
+    path, opts = options.path(path), options.election(opts)
+    return Election.new(self, Lock.new(self, path, "mutex", opts))
+end
+
+
+---@param limit integer permits in all; the same for all users of the path
+---@return zklock.Lock lock its acquire and with take { permits = n }, all or none
+function Session:semaphore(path, limit, opts)
+    path, opts = options.path(path), options.semaphore(limit, opts)
+    opts.limit = limit
+    return Lock.new(self, path, "permit", opts)
+end
+
+
+--- A function that runs fn with its arguments, holding the mutex `prefix .. key`.
+---@param key integer|integer[]|fun(...): string|integer|table which argument is the key, which
+-- arguments are, or what makes it of all of them
+---@param opts? number|table seconds, or { timeout, owner, on_queued }, as for acquire
+---@return fun(...): any what fn gives; nil, message, code if the lock was not had
+function Session:locked(prefix, key, fn, opts)
+    options.prefix(prefix)
+    local key_of = key_reader(key)
+    options.callback(fn, "what locked runs")
+    opts = options.locked(opts)
+    local of_lock = opts.metrics and { metrics = opts.metrics }
+    return function(...)
+        return Lock.run(self:mutex(prefix .. key_of(...), of_lock), opts, fn, ...)
+    end
+end
+
+
+--- Gives a live session other servers.
+Session.set_hosts = require "zklock.object.move"
+
+
+local function take_data(request, path)
+    local code, detail = request.handle:result()
+    if code ~= "ok" then return failure(code, path, detail) end
+    return request.handle:data()
+end
+
+
+--- Reads a node. A holder reads what the holders before it wrote.
+---@param timeout? number|table seconds, or { timeout }, default: the session timeout
+---@return string? data
+---@return integer|string version for lease:guard; or message
+---@return string? code "no_node", "auth", "timeout"
+function Session:get(path, timeout)
+    options.node(path)
+    if self:forked() then return failure("forked", path) end
+    timeout = options.timeout(timeout, self:timeout())
+    return self:await(self.handle:get(path, timeout), timeout, take_data, path)
+end
+
+
+local function watch(self, verb, path, fn)
+    if self:forked() then return failure("forked", path) end
+    local watcher, code
+    local function stop() watcher:stop() end
+    watcher, code = Watcher.new(self, verb, path, fn)
+    if not watcher then return failure(code, path) end
+    return stop
+end
+
+
+--- Calls fn(data, version) with what is in a node, soon, and after each change: fn(nil) when it
+-- is not there; fn(nil, message, code) when it may not be read, or its watch gave way to a lock. It
+-- runs inside any wait or session:dispatch().
+---@param fn fun(data: string?, version: integer|string|nil, code: string?)
+---@return function? stop it is not called any more
+---@return string? message
+---@return string? code "too_many", "closed", "expired", "auth", "forked"
+function Session:watch(path, fn)
+    options.node(path)
+    options.callback(fn, "what watch calls")
+    return watch(self, "watch", path, fn)
+end
+
+
+--- Calls fn(list) with the children of a folder, soon, and after each change of them or of their
+-- data: { { name, data, session, since }, ... } by their names. A folder that is not there has
+-- none. fn(nil, message, code) when they may not be read, or are too many to watch.
+---@param fn fun(list: table?, message: string?, code: string?)
+---@return function? stop it is not called any more
+---@return string? message
+---@return string? code "too_many", "closed", "expired", "auth", "forked"
+function Session:members(folder, fn)
+    options.folder(folder)
+    options.callback(fn, "what members calls")
+    return watch(self, "members", folder, fn)
+end
+
+
+--- Makes an ephemeral node in the folder, and makes it again when it is gone, also after an expiry.
+-- Waits until it is there.
+---@param opts { name: string, data?: string, timeout?: number }
+---@return zklock.Member? member
+---@return string? message
+---@return string? code "conflict": that name is another's; "timeout", "too_many", ...
+function Session:join(folder, opts)
+    options.folder(folder)
+    opts = options.join(opts)
+    local path = paths.join(folder, opts.name)
+    if self:forked() then return failure("forked", path) end
+    local timeout = opts.timeout or self:timeout()
+    local refusal, code = wait.refusal(self)
+    if refusal then return nil, refusal, code end
+    local member, why, which = self:await(self.handle:join(path, opts.data, timeout), timeout,
+                                          Member.new, self, path)
+    if not member then return nil, why, which end
+    self.watchers[member.id] = member -- until it leaves; an interrupt before this has it leave
+    return member
+end
+
+
+-- Waits for a C request and gives what take() gives.
+function Session:await(handle, timeout, take, ...)
+    local refusal, code = wait.refusal(self)
+    if refusal then
+        handle:drop()
+        return nil, refusal, code
+    end
+    return wait.wait(self, Request.new(self, handle, owners.key()), timeout, take, ...)
+end
+
+
+function Session:__tostring()
+    local ok, state = pcall(self.handle.state, self.handle)
+    if not ok then return ("zklock.session (forked, %s)"):format(self.hosts) end
+    local id = self.handle:id()
+    return ("zklock.session (%s, %s%s)"):format(state, self.hosts, id and ", 0x" .. id or "")
+end
+
+
+receiver(Session, Session, "session")
+
+
+local function weak_values()
+    return setmetatable({}, { __mode = "v" })
+end
+
+
+local function open(hosts, opts, here)
+    local scheme, credentials = nil, nil
+    if opts.auth then scheme, credentials = opts.auth:match("^(%w+):(.*)$") end
+    local own = here:session_options(opts)
+    return core.session{
+        hosts = hosts.hosts,
+        in_memory = hosts.in_memory,
+        chroot = hosts.chroot,
+        timeout = opts.timeout,
+        margin = opts.margin,
+        auth_scheme = scheme,
+        auth = credentials,
+        acl = opts.acl,
+        containers = opts.parents == "container",
+        reopen = opts.reopen,
+        steps = own.steps,
+        identity = own.identity,
+        recover = opts.recover,
+        grace = opts.grace,
+        world = own.world,
+        process = own.process,
+    }
+end
+
+
+local function new(handle, hosts, opts, here)
+    local self = setmetatable({
+        handle = handle,
+        runtime = here,
+        thread = this_thread(),
+        hosts = hosts.text,
+        chroot = hosts.chroot,
+        asked_timeout = opts.timeout,
+        connect_timeout = opts.connect_timeout,
+        on_state = opts.on_state,
+        on_event = opts.on_event,
+        meters = {}, -- name -> its number
+        meter_count = 0,
+        requests = weak_values(), -- id -> Request
+        watchers = {}, -- id -> Watcher or Member
+        followers = {}, -- a set
+        drain = opts.drain, -- seconds, in nginx
+        leases = weak_values(), -- id of a grant -> list of its leases that have callbacks
+        listening = 0, -- how many there were
+        state_caller = Caller.new(),
+        event_caller = Caller.new(),
+        callback_errors = 0,
+        untold_events = 0, -- C counts others
+    }, Session)
+    here:add(self)
+    return self
+end
+
+
+-- Why it did not connect: what failure() takes.
+local function reason(handle, result, detail, timeout)
+    if result == "timeout" or result == "expired" then
+        local trouble, complaint = handle:trouble()
+        detail = trouble or result == "expired" and "the server ended the session" or
+            complaint or ("waited %g s"):format(timeout)
+        return "connection", detail
+    end
+    if result == "no_node" then return result, "the chroot does not exist" end
+    return result, detail
+end
+
+
+-- Why there can be no such session; nil: there can.
+local function impossible(hosts, opts)
+    if opts.tls then
+        return hosts.text, "zklock has no TLS of its own: see docs/tls.md, a recipe with stunnel"
+    end
+    local flaw = opts.recover and not hosts.in_memory and core.folder(opts.recover)
+    if flaw then return opts.recover, flaw end
+end
+
+
+--- See zklock.connect; the arguments are checked.
+function Session.connect(hosts, opts)
+    local refusal, code = wait.refusal()
+    if refusal then return nil, refusal, code end
+    local subject, flaw = impossible(hosts, opts)
+    if subject then return failure("unsupported", subject, flaw) end
+    local here = runtime.here()
+    flaw = here:refuse_hosts(hosts)
+    if flaw then return failure("context", hosts.text, flaw) end
+    local timeout, handle, message = opts.connect_timeout, open(hosts, opts, here)
+    if not handle then return failure("connection", hosts.text, message) end
+    local self = new(handle, hosts, opts, here)
+    local result, detail
+    result, detail, code = self:await(handle:ready(timeout), timeout, take_result)
+    if result == "ok" then
+        here:connected()
+        return self
+    end
+    here:close(self, 0)
+    if not result then return nil, detail, code end
+    result, detail = reason(handle, result, detail, timeout)
+    return failure(result, hosts.text, detail)
+end
+
+
+return Session

@@ -1,0 +1,87 @@
+--- A watcher: it tells a function of the user's how a node is, or which members a folder has,
+-- first, and after each change.
+
+local Caller = require "zklock.waiting.caller"
+local failure = require "zklock.value.failure"
+
+local pairs, setmetatable, sort = pairs, setmetatable, table.sort
+
+---@class zklock.Watcher
+---@field handle? userdata nil: it was stopped
+---@field caller zklock.Caller
+local Watcher = {}
+Watcher.__index = Watcher
+
+
+-- Whether there is anything to tell, and that.
+local function look(self, handle)
+    local code, data, version = handle:look()
+    if code == "ok" then return true, data, version end
+    if code == "no_node" then return true, nil end
+    if code then return true, failure(code, self.path, data) end
+end
+
+
+-- Calls the function; then it was told, however that went. What ends this before that does not
+-- undo anything: the session's next dispatch() tells it. A finalizer that ran during the look may
+-- have stopped it.
+local function tell(self, handle, any, ...)
+    if not any or self.handle ~= handle then return end
+    self.session:protect(self.fn, ...)
+    if self.handle == handle then handle:told() end
+end
+
+
+local function tell_news(self)
+    local handle = self.handle
+    if handle then tell(self, handle, look(self, handle)) end
+end
+
+
+--- Tells what there is to tell, if there is anything.
+function Watcher:tell()
+    self.caller:call(tell_news, self)
+end
+
+
+function Watcher:stop()
+    local handle = self.handle
+    if not handle then return end
+    self.handle = nil
+    self.session.watchers[self.id] = nil
+    handle:drop()
+end
+
+
+--- The watchers of the session, as a list: telling may change the set.
+function Watcher.all(session)
+    local all = {}
+    for _, watcher in pairs(session.watchers) do all[#all + 1] = watcher end
+    sort(all, function(a, b) return a.id < b.id end)
+    return all
+end
+
+
+--- The session refers to it until it is stopped. It is there before there is news for it, which a
+-- finalizer may have delivered.
+---@param verb "watch"|"members"
+---@return zklock.Watcher?
+---@return string? code
+function Watcher.new(session, verb, path, fn)
+    local self = setmetatable({
+        session = session,
+        handle = false,
+        id = false,
+        path = path,
+        fn = fn,
+        caller = Caller.new(),
+    }, Watcher)
+    local handle, code = session.handle[verb](session.handle, path)
+    if not handle then return nil, code end
+    self.handle, self.id = handle, handle:id()
+    session.watchers[self.id] = self
+    return self
+end
+
+
+return Watcher

@@ -1,0 +1,38 @@
+--- What a failure says: nil, message, code.
+
+local brief = require "zklock.value.misuse".brief
+
+local SUBJECT = 4096 -- bytes of it that a message repeats
+
+local texts = {
+    timeout = "not done in time",
+    unknown = "it may have been carried out",
+    lost = "the lease was lost",
+    released = "this lease was released before",
+    expired = "the ZooKeeper session expired",
+    connection = "no ZooKeeper server answered",
+    closed = "the session is closed",
+    interrupted = "the wait was interrupted",
+    not_owner = "the lease belongs to another lock",
+    would_deadlock = "the owner would wait for itself",
+    conflict = "something else is there",
+    auth = "the server refuses: not authorised",
+    no_node = "there is no such node",
+    too_many = "more than 512 KB of paths in one session, or 256 KB of watched ones",
+    busy = "it is taken",
+    no_memory = "not enough memory",
+    unsupported = "not supported",
+    context = "not allowed here",
+    forked = "this session belongs to the parent process: open one after the fork",
+}
+
+
+---@param code string
+---@param subject string what it is about
+---@param detail? string the server's reason, or ours
+---@return nil, string message, string code
+return function(code, subject, detail)
+    local text = ("%s: %s: %s"):format(code, brief(subject, SUBJECT), texts[code] or code)
+    if detail then text = ("%s (%s)"):format(text, detail) end
+    return nil, text, code
+end

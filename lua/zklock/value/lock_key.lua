@@ -1,0 +1,99 @@
+--- Keys: which lock a call of a function of session:locked() needs, by its arguments. The same
+-- values make the same key in every process, and others another one.
+
+local escape = require "zklock.value.path".escape
+local misuse = require "zklock.value.misuse"
+
+local ipairs, pairs, select, type = ipairs, pairs, select, type
+local max = math.max
+local concat = table.concat
+local refuse, show = misuse.refuse, misuse.show
+local type_of_number = math.type -- nil where all numbers are doubles
+
+local PLACES = 255 -- more arguments than a call may have in LuaJIT
+local EXACT = 2 ^ 53 -- a double above it may stand for several integers
+
+
+local function is_integer(value)
+    if type(value) ~= "number" then return false end
+    if type_of_number and type_of_number(value) == "integer" then return true end
+    return value % 1 == 0 and value >= -EXACT and value <= EXACT
+end
+
+
+-- A value as it stands in the key; `what` it is.
+local function part(value, what)
+    if type(value) == "string" and value ~= "" then return escape(value) end
+    if is_integer(value) then return ("%d"):format(value) end
+    refuse("%s must be text that is not empty, or a whole number (as a float up to 2^53), not %s",
+           what, show(value))
+end
+
+
+local function is_place(value, count)
+    return is_integer(value) and value >= 1 and value <= count
+end
+
+
+-- A list without holes, of one value or more.
+local function check_list(list, what)
+    if #list == 0 then refuse("%s must not be an empty list", what) end
+    for at in pairs(list) do
+        if not is_place(at, #list) then
+            refuse("%s must be a list without holes or names, and it has %s", what, show(at))
+        end
+    end
+end
+
+
+-- The key is made of the arguments in these places.
+local function of_arguments(places)
+    local names = {}
+    for i, place in ipairs(places) do names[i] = ("argument %d, a key,"):format(place) end
+    return function(...)
+        local parts = {}
+        for i, place in ipairs(places) do parts[i] = part((select(place, ...)), names[i]) end
+        return concat(parts, ":")
+    end
+end
+
+
+-- The key is made of what a function of the user's makes of the arguments.
+local function of_function(fn)
+    local what = "what the key's function gives"
+    return function(...)
+        local given = fn(...)
+        if type(given) ~= "table" then return part(given, what) end
+        check_list(given, what)
+        local parts = {}
+        for i = 1, #given do parts[i] = part(given[i], ("part %d of %s"):format(i, what)) end
+        return concat(parts, ":")
+    end
+end
+
+
+local function check_place(place)
+    if not is_place(place, PLACES) then
+        refuse("the key must be an argument's place, 1 to %d, a list of such places, or a " ..
+               "function, not %s", PLACES, show(place))
+    end
+end
+
+
+--- From what session:locked() is given: a function that makes the key of a call's arguments.
+---@param given integer|integer[]|function
+---@return fun(...): string
+return function(given)
+    if type(given) == "function" then return of_function(given) end
+    if type(given) == "table" then
+        check_list(given, "the key")
+    else
+        given = { given }
+    end
+    local places = {}
+    for i = 1, max(#given, 1) do
+        check_place(given[i])
+        places[i] = given[i]
+    end
+    return of_arguments(places)
+end

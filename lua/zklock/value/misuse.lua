@@ -1,0 +1,109 @@
+--- Misuse: a programming error in the user's code. It raises, blames the line of that code, and
+-- says what is allowed.
+
+local is_valid = require "zklock.value.utf8".is_valid
+
+local error, getmetatable, tostring, type = error, getmetatable, tostring, type
+local byte, find, format = string.byte, string.find, string.format
+local gsub, sub = string.gsub, string.sub
+local getinfo = debug.getinfo
+
+local SHOWN = 60 -- bytes of a text that a message repeats
+
+local _M = {}
+
+
+-- The folder of this library's files, as chunks are named: "@.../zklock/".
+local folder = getinfo(1, "S").source:match("^(.-)value/[^/]*$")
+
+-- Chunks that the library has in strings are named "=zklock.…".
+local function is_ours(source)
+    return sub(source, 1, #folder) == folder or find(source, "^=zklock%.")
+end
+
+
+-- "file:line: " of the innermost Lua function that is not of this library; "" if the coroutine
+-- has none.
+local function users_line()
+    local level = 3 -- the caller of refuse()
+    local info = getinfo(level, "Sl")
+    while info do
+        if info.currentline > 0 and not is_ours(info.source) then
+            return format("%s:%d: ", info.short_src, info.currentline)
+        end
+        level = level + 1
+        info = getinfo(level, "Sl")
+    end
+    return ""
+end
+
+
+--- "file:line: " of where a function of the user's is defined; "" of what is called otherwise.
+function _M.place_of(fn)
+    if type(fn) ~= "function" then return "" end
+    local info = getinfo(fn, "S")
+    return info.linedefined > 0 and format("%s:%d: ", info.short_src, info.linedefined) or ""
+end
+
+
+--- Raises the error.
+---@param text string for string.format
+function _M.refuse(text, ...)
+    error(users_line() .. format(text, ...), 0)
+end
+
+
+-- How many bytes of the text are whole characters, `most` or a few less.
+local function whole(text, most)
+    for last = most, most - 3, -1 do
+        local following = byte(text, last + 1)
+        if following < 0x80 or following >= 0xC0 then return last end
+    end
+    return most -- no UTF-8
+end
+
+
+-- The beginning of a text, and what tells that it went on.
+local function cut(text, most)
+    if #text <= most then return text, "" end
+    return sub(text, 1, whole(text, most)), format("… (%d bytes)", #text)
+end
+
+
+--- A text that a message may contain: its beginning, and its length if that is not all.
+---@param most? integer bytes
+function _M.brief(text, most)
+    local head, rest = cut(text, most or SHOWN)
+    return head .. rest
+end
+
+
+local function numbered(character)
+    return format("\\%03d", byte(character))
+end
+
+
+-- As it would be written in Lua, in one line of UTF-8. Lua 5.1 leaves control characters.
+local function quote(text)
+    local quoted = gsub(gsub(format("%q", text), "\\\n", "\\n"), "%c", numbered)
+    if is_valid(quoted) then return quoted end
+    return (gsub(quoted, "[\128-\255]", numbered))
+end
+
+
+--- The same of any value, as it would be written in Lua.
+function _M.show(value)
+    if type(value) ~= "string" then return _M.brief(tostring(value)) end
+    local head, rest = cut(value, SHOWN)
+    return quote(head) .. rest
+end
+
+
+--- What a value is: the name of its class, or its type.
+function _M.kind_of(value)
+    local class = type(value) == "table" and getmetatable(value)
+    return type(class) == "table" and class.__name or type(value)
+end
+
+
+return _M

@@ -1,0 +1,408 @@
+--- The options of each function of the API. Bad ones are a programming error: it raises, and says
+-- what is allowed.
+
+local check = require "zklock.value.check"
+local core = require "zklock.core"
+local misuse = require "zklock.value.misuse"
+local path_rules = require "zklock.value.path"
+local sorted_names = require "zklock.value.sorted_names"
+
+local huge = math.huge
+local getmetatable, pairs, select, type = getmetatable, pairs, select, type
+local concat = table.concat
+local complete, one_of = check.complete, check.one_of
+local flaw = path_rules.flaw
+local refuse, show = misuse.refuse, misuse.show
+local timeout_least = core.timeout_least
+
+local _M = {}
+
+local NOTHING = {} -- given
+local DELAY_MAX = 1e6 -- seconds
+
+
+-- --- what a field of one function alone may be --------------------------------------------
+
+local function session_timeout(value, name)
+    check.type(value, "number", name)
+    if not (value >= timeout_least and value < huge) then
+        refuse("%s must be seconds, at least %g, not %s", name, timeout_least, show(value))
+    end
+end
+
+local function batch(value, name)
+    check.whole(value, name, core.batch_max) -- a token counts the grants of a turn
+end
+
+local function margin(value, name)
+    check.type(value, "number", name)
+    if not (value > 0 and value <= 0.5) then
+        refuse("%s must be in (0, 0.5], not %s", name, show(value))
+    end
+end
+
+local function folder(value, name)
+    check.text(value, name)
+    if value:sub(1, 1) ~= "/" then
+        refuse("%s must be the absolute path of a folder, not %s", name, show(value))
+    end
+end
+
+local function auth(value, name)
+    check.type(value, "string", name)
+    if not value:find("^%w+:.") or value:find("\0", 1, true) then
+        refuse('%s must be "scheme:credentials", such as "digest:user:password", without NUL', name)
+    end
+end
+
+
+-- --- what each function takes --------------------------------------------------------------
+
+local connect_fields = {
+    timeout = session_timeout,
+    connect_timeout = check.positive,
+    auth = auth,
+    acl = one_of("open", "creator", "read"),
+    parents = one_of("container", "persistent"),
+    margin = margin,
+    reopen = check.flag,
+    drain = check.duration,
+    identity = check.line,
+    on_state = check.callback,
+    on_event = check.callback,
+    recover = folder,
+    grace = check.pause,
+    tls = check.anything,
+}
+
+local connect_defaults = {
+    timeout = 10,
+    connect_timeout = 5,
+    acl = "open",
+    parents = "container",
+    margin = 0.5,
+    reopen = true,
+    drain = 0.5,
+    grace = 0,
+}
+
+function _M.connect(given)
+    local opts = complete(given, connect_fields, connect_defaults, "the options of connect")
+    if opts.acl ~= "open" and not opts.auth then
+        refuse('acl = "%s" needs auth: the creator must be somebody', opts.acl)
+    end
+    if given and given.grace and not opts.recover then
+        refuse("grace is how long recover waits: it needs recover")
+    end
+    return opts
+end
+
+
+--- The numbers of signals that may close sessions.
+---@return integer[]
+function _M.signals(...)
+    local numbers, names = {}, { ... }
+    for i = 1, select("#", ...) do
+        numbers[i] = core.signals[names[i]] or
+            refuse("a signal must be %s, not %s", concat(sorted_names(core.signals), ", "),
+                   show(names[i]))
+    end
+    if #numbers == 0 then refuse('no signal: expected close_on_signal("TERM")') end
+    return numbers
+end
+
+
+--- Seconds that answers take.
+function _M.delay(seconds)
+    check.pause(seconds, "the delay", DELAY_MAX)
+    return seconds
+end
+
+
+function _M.path(path)
+    if type(path) ~= "string" then
+        refuse("a lock path must be a string, not %s", show(path))
+    end
+    check.size(path, "a lock path", check.PATH_SIZE)
+    local why = flaw(path)
+    if why then refuse("the lock path %s %s", show(path), why) end
+    return path
+end
+
+
+--- What the lock paths of session:locked() begin with.
+function _M.prefix(prefix)
+    check.type(prefix, "string", "the prefix")
+    check.size(prefix, "the prefix", check.PATH_SIZE)
+    local why = flaw(prefix .. "x")
+    if why then refuse("the prefix %s %s", show(prefix), why) end
+    return prefix
+end
+
+
+local mutex_fields = {
+    order = one_of("fifo", "none", "turns"),
+    reentrant = check.flag,
+    data = check.data,
+    batch = batch,
+    jitter = check.pause,
+    token = one_of("turns"),
+    keep = check.positive,
+    metrics = check.label,
+}
+
+
+local mutex_defaults = { order = "fifo", reentrant = true }
+
+function _M.mutex(given)
+    local opts = complete(given, mutex_fields, mutex_defaults, "the options of mutex")
+    if opts.jitter and opts.order ~= "none" then
+        refuse('jitter belongs to order = "none": by order = "%s" one waiter is woken at a time',
+            opts.order)
+    end
+    if opts.keep and opts.order == "none" then
+        refuse('keep belongs to order = "fifo" or "turns": by order = "none" ' ..
+               "nobody hears that others wait")
+    end
+    if opts.token and opts.order == "none" then
+        refuse('token belongs to order = "fifo": by order = "none" tokens compare with no others')
+    end
+    if opts.keep or opts.order == "turns" then opts.token = "turns" end
+    if opts.order == "turns" then
+        opts.batch = opts.batch or core.batch_by_time
+    elseif opts.batch then
+        refuse('batch belongs to order = "turns": by order = "%s" each has its own turn',
+            opts.order)
+    end
+    return opts
+end
+
+
+local election_fields = { data = check.data }
+
+--- Those of the mutex: a candidate that leads does not contend again.
+function _M.election(given)
+    return complete(given, election_fields, { reentrant = false }, "the options of election")
+end
+
+
+-- What others hold beside it cannot be kept.
+local function refuse_keep(given, what)
+    if type(given) ~= "table" or given.keep == nil then return end
+    refuse("keep belongs to a mutex, not to a %s", what)
+end
+
+
+local rwlock_fields = { reentrant = check.flag, data = check.data, metrics = check.label }
+
+local rwlock_defaults = { reentrant = true }
+
+function _M.rwlock(given)
+    refuse_keep(given, "read-write lock")
+    return complete(given, rwlock_fields, rwlock_defaults, "the options of rwlock")
+end
+
+
+local semaphore_fields = { data = check.data, metrics = check.label }
+
+--- The limit and the options of semaphore().
+function _M.semaphore(limit, given)
+    check.whole(limit, "the limit of a semaphore", 2147483647) -- it has 31 bits in a node's name
+    refuse_keep(given, "semaphore")
+    return complete(given, semaphore_fields, {}, "the options of semaphore")
+end
+
+
+local acquire_fields = {
+    timeout = check.duration,
+    owner = check.anything,
+    on_queued = check.callback,
+    max_waiters = check.count,
+    max_hold = check.positive,
+}
+
+--- What acquire() takes: nothing, seconds, or a table.
+function _M.acquire(given)
+    if given == nil then return NOTHING end
+    if type(given) == "number" then
+        check.duration(given, "timeout")
+        return { timeout = given }
+    end
+    if type(given) ~= "table" then
+        refuse("acquire takes seconds or a table of options, not %s", show(given))
+    end
+    return complete(given, acquire_fields, {}, "the options of acquire")
+end
+
+
+local locked_fields = { metrics = check.label }
+for name, checker in pairs(acquire_fields) do locked_fields[name] = checker end
+
+--- What locked() takes: the same, and the name of its locks in the metrics.
+function _M.locked(given)
+    if type(given) ~= "table" then return _M.acquire(given) end
+    return complete(given, locked_fields, {}, "the options of locked")
+end
+
+
+local OWN_LABELS = { le = true, lock = true, outcome = true, state = true, type = true }
+
+--- The labels of zklock.metrics().
+function _M.labels(given)
+    if given == nil then return NOTHING end
+    check.type(given, "table", "the labels of metrics")
+    local labels = {}
+    for name, value in pairs(given) do
+        local fits = type(name) == "string" and name:find("^%a[%w_]*$") and not OWN_LABELS[name]
+        if not fits then
+            refuse("a label of metrics must be a name of letters, digits and _, other than " ..
+                   "%s, not %s", concat(sorted_names(OWN_LABELS), ", "), show(name))
+        end
+        if type(value) ~= "number" then check.label(value, "the label " .. name) end
+        labels[name] = value
+    end
+    return labels
+end
+
+
+local combine_fields = {
+    most = check.count,
+    max_waiters = check.count,
+    timeout = check.duration,
+    max_hold = check.positive,
+}
+
+local combine_defaults = { most = 100 }
+
+function _M.combine(given)
+    return complete(given, combine_fields, combine_defaults, "the options of combine")
+end
+
+
+local permits_fields = { permits = check.anything } -- the limit is known below
+for name, checker in pairs(acquire_fields) do permits_fields[name] = checker end
+
+--- The same of a semaphore of that limit.
+function _M.permits(given, limit)
+    if type(given) ~= "table" then
+        return { timeout = _M.acquire(given).timeout, permits = 1 }
+    end
+    local opts = complete(given, permits_fields, { permits = 1 }, "the options of acquire")
+    check.whole(opts.permits, "permits", limit)
+    return opts
+end
+
+
+local timeout_fields = { timeout = check.duration }
+
+--- A last parameter `timeout`: seconds, or a table that has them; or its default.
+function _M.timeout(given, default)
+    if type(given) == "number" then
+        check.duration(given, "timeout")
+    elseif type(given) == "table" then
+        given = complete(given, timeout_fields, NOTHING, "the table of a timeout").timeout
+    elseif given ~= nil then
+        refuse("timeout must be seconds, or a table { timeout = seconds }, not %s", show(given))
+    end
+    if given == nil then return default end
+    return given
+end
+
+
+--- What session:multi() takes: a list, of what is the caller's to check.
+function _M.locks(given)
+    if type(given) ~= "table" or #given == 0 then
+        refuse("multi takes a list of one lock or more")
+    end
+    for key in pairs(given) do
+        if not check.is_place(key, #given) then
+            refuse("unknown option %s in multi; it takes a list of locks", show(key))
+        end
+    end
+    return given
+end
+
+
+--- One part of a path: a condition's name.
+function _M.segment(name)
+    if type(name) ~= "string" or name == "" or name:find("/", 1, true) then
+        refuse('a condition\'s name must be a string that is not empty, without "/", not %s',
+               show(name))
+    end
+    check.size(name, "a condition's name", check.PATH_SIZE)
+    local why = flaw("/-" .. name)
+    if why then refuse("the condition's name %s %s", show(name), why) end
+    return name
+end
+
+
+--- The path of any node.
+function _M.node(path)
+    check.node(path, "the path")
+    return path
+end
+
+
+--- The path of a folder of members.
+function _M.folder(path)
+    check.node(path, "the folder")
+    return path
+end
+
+
+local function member_name(value, name)
+    check.line(value, name)
+    local why = value == "" and "must not be empty" or
+        value:find("/", 1, true) and "must not contain /" or flaw("/" .. value)
+    if why then refuse("%s %s %s", name, show(value), why) end
+end
+
+
+local join_fields = { name = member_name, data = check.data, timeout = check.duration }
+
+function _M.join(given)
+    local opts = complete(given, join_fields, { data = "" }, "the options of join")
+    if not opts.name then refuse("join needs { name = ... }: the name of its node") end
+    return opts
+end
+
+
+--- The data that member:set() writes.
+function _M.member_data(data)
+    check.data(data, "data")
+    return data
+end
+
+
+local close_fields = { drain = check.duration, drain_waiters = check.flag }
+
+function _M.close(given)
+    return complete(given, close_fields, { drain_waiters = true }, "the options of close")
+end
+
+
+local release_fields = { wait = check.duration }
+
+function _M.release(given)
+    if given == nil then return NOTHING end
+    return complete(given, release_fields, {}, "the options of release")
+end
+
+
+--- A function, or what can be called like one.
+function _M.callable(fn, what)
+    local class = type(fn) == "table" and getmetatable(fn)
+    if type(class) ~= "table" or not class.__call then _M.callback(fn, what) end
+    return fn
+end
+
+
+function _M.callback(fn, what)
+    if type(fn) ~= "function" then
+        refuse("%s must be a function, not %s", what, show(fn))
+    end
+    return fn
+end
+
+
+return _M

@@ -1,0 +1,43 @@
+--- What a C request for the contenders of a lock gave, as lock:queue() shows them.
+
+local failure = require "zklock.value.failure"
+local node_data = require "zklock.value.node_data"
+
+local huge = math.huge
+local ipairs = ipairs
+
+
+-- Of the first in line. What another session may keep it may not hold, unless its node says so.
+local function is_held(entry, says_held)
+    local unknown = entry.keeps and not entry.mine and not says_held
+    entry.keeps = nil
+    if entry.kept then return false end
+    return unknown and "unknown" or true
+end
+
+
+local function describe(entry, first)
+    local identity, data, asked, says_held = node_data.read(entry.data)
+    local held = is_held(entry, says_held)
+    entry.identity, entry.data = identity, data
+    entry.revoked = asked or nil
+    entry.held = first and held
+end
+
+
+---@param request zklock.Request
+---@return table? queue
+---@return string? message
+---@return string? code
+return function(request, path)
+    local code, detail = request.handle:result()
+    if code ~= "ok" then return failure(code, path, detail) end
+    local queue = request.handle:queue()
+    local readers_so_far, taken = true, 0
+    for position, entry in ipairs(queue) do
+        readers_so_far = readers_so_far and entry.kind == "read"
+        taken = taken + (entry.permits or huge)
+        describe(entry, position == 1 or readers_so_far or taken <= (entry.limit or 0))
+    end
+    return queue
+end

@@ -1,0 +1,32 @@
+--- Makes methods say so when they are called with . instead of : or on another object.
+
+local misuse = require "zklock.value.misuse"
+
+local getmetatable, pairs, type = getmetatable, pairs, type
+
+
+-- The object of another class is named.
+local function refuse(object, class, call)
+    local kind = misuse.kind_of(object)
+    local not_of = kind ~= type(object) and (" of a %s, not of a %s"):format(class.__name, kind)
+    misuse.refuse("call it with a colon: %s(...)%s", call, not_of or "")
+end
+
+
+local function checked(fn, class, call)
+    return function(self, ...)
+        if getmetatable(self) ~= class then refuse(self, class, call) end
+        return fn(self, ...)
+    end
+end
+
+
+--- Replaces every method in the table `methods` of objects of `class`; `name`
+-- is what such an object is called in messages.
+return function(methods, class, name)
+    for method, fn in pairs(methods) do
+        if method:sub(1, 2) ~= "__" then
+            methods[method] = checked(fn, class, name .. ":" .. method)
+        end
+    end
+end

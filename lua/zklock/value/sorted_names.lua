@@ -1,0 +1,11 @@
+--- The names that a table has, or other keys, in order.
+
+local members = require "zklock.value.keys"
+
+---@param given table<any, any>
+---@return any[]
+return function(given)
+    local names = members(given)
+    table.sort(names)
+    return names
+end

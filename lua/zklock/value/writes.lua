@@ -1,0 +1,76 @@
+--- The writes of a guard: what is given to lease:guard() is checked.
+
+local check = require "zklock.value.check"
+local misuse = require "zklock.value.misuse"
+
+local ipairs, pairs, type = ipairs, pairs, type
+local refuse, show = misuse.refuse, misuse.show
+
+-- A packet of more than 1 MB would make the server cut the connection.
+local GUARD_SIZE = 512 * 1024
+
+-- What a write of a guard has behind its path.
+local write_forms = {
+    set = { text = '{ "set", path, data [, version] }', data = true, version = 4, length = 4 },
+    create = { text = '{ "create", path, data }', data = true, length = 3 },
+    delete = { text = '{ "delete", path [, version] }', version = 3, length = 3 },
+    check = { text = '{ "check", path [, version] }', version = 3, length = 3 },
+}
+
+local function check_version(value, name)
+    if value == nil then return end
+    check.type(value, "number", name)
+    if not (value >= 0 and value < 2 ^ 31 and value % 1 == 0) then
+        refuse("%s must be a node's version, a whole number from 0, not %s", name, show(value))
+    end
+end
+
+local function check_fields(given, form, what)
+    for key in pairs(given) do
+        if not check.is_place(key, form.length) then
+            refuse("%s has an unknown field %s; its form is %s", what, show(key), form.text)
+        end
+    end
+end
+
+-- { kind, path, data, version } and its bytes.
+local function write(given, what)
+    check.type(given, "table", what)
+    local form = write_forms[given[1]]
+    if not form then
+        refuse('%s must begin with "set", "create", "delete" or "check", not %s', what,
+               show(given[1]))
+    end
+    check_fields(given, form, what)
+    check.node(given[2], what .. "'s path")
+    local data = form.data and given[3] or ""
+    if form.data then check.type(given[3], "string", what .. "'s data") end
+    local version = form.version and given[form.version]
+    check_version(version, what .. "'s version")
+    return { given[1], given[2], data, version or -1 }, #given[2] + #data + 64
+end
+
+--- What guard() takes: a list of writes, and `timeout`.
+return function(given)
+    if type(given) ~= "table" or #given == 0 then
+        refuse("guard takes a list of one write or more, such as %s", write_forms.set.text)
+    end
+    local writes, total, timeout = {}, 0, nil
+    for key, value in pairs(given) do
+        if key == "timeout" then
+            check.duration(value, key)
+            timeout = value
+        elseif not check.is_place(key, #given) then
+            refuse("unknown option %s in guard; known: timeout, and a list of writes", show(key))
+        end
+    end
+    for i, each in ipairs(given) do
+        local size
+        writes[i], size = write(each, ("write %d of guard"):format(i))
+        total = total + size
+    end
+    if total > GUARD_SIZE then
+        refuse("guard writes at most %d bytes at once, not %d", GUARD_SIZE, total)
+    end
+    return writes, timeout
+end

@@ -1,0 +1,81 @@
+--- A caller makes the calls of one function of the user's, one at a time. A call may wait, and news
+-- may come meanwhile. Then there is one more call after it.
+
+local scope = require "zklock.waiting.scope"
+
+local running, status = coroutine.running, coroutine.status
+local ngx = ngx
+local remove, setmetatable = table.remove, setmetatable
+
+---@class zklock.Caller
+---@field thread table [1] is the coroutine in which it calls; a weak reference, because a coroutine
+-- that is killed, or left by its run, is collected
+---@field again boolean there may be news for one more call
+local Caller = {}
+Caller.__index = Caller
+
+
+-- In nginx only the request of a light thread can tell whether that is dead.
+local function is_calling(self)
+    local thread = self.thread[1]
+    if thread == nil then return false end
+    return ngx ~= nil or thread == "main" or status(thread) ~= "dead"
+end
+
+
+--- However the call ends.
+function Caller:close()
+    self.thread[1] = nil
+end
+
+Caller.__close = Caller.close
+
+
+local function call(self, tell, ...)
+    self.thread[1] = running() or "main" -- the main thread of Lua 5.1 has none
+    repeat
+        self.again = false
+        tell(...)
+    until not self.again
+end
+
+
+--- Calls tell(...), which is to look for news and call the user's function with it. In a call it
+-- only notes that there may be more.
+function Caller:call(tell, ...)
+    if is_calling(self) then
+        self.again = true
+        return
+    end
+    scope(self, call, self, tell, ...)
+end
+
+
+local function tell_all(self, session, fn)
+    local news = self.news
+    while news[1] ~= nil do session:protect(fn, remove(news, 1)) end
+end
+
+
+--- Tells the function the next of a row of news. Of more than `most` that wait the first goes.
+---@return boolean kept none had to go
+function Caller:tell_next(session, fn, most, item)
+    local news = self.news
+    news[#news + 1] = item
+    local kept = #news <= most
+    if not kept then remove(news, 1) end
+    session:call(self, self.call, self, tell_all, self, session, fn)
+    return kept
+end
+
+
+function Caller.new()
+    return setmetatable({
+        thread = setmetatable({}, { __mode = "v" }),
+        again = false,
+        news = {},
+    }, Caller)
+end
+
+
+return Caller

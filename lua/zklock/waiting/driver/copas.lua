@@ -1,0 +1,130 @@
+--- The driver for copas: a wait suspends the running thread of copas.
+--
+-- Copas knows no other waits than for sockets (1.2, Debian's), so each waiter is a socket to
+-- it: one that LuaSocket's select takes for readable once the waiter is to go on.
+
+local copas = require "copas"
+local coroutines = require "zklock.waiting.coroutines"
+local waiters = require "zklock.waiting.waiters"
+
+local running, yieldable = coroutine.running, coroutines.yieldable
+local setmetatable = setmetatable
+
+local LIMIT = 1024 -- FD_SETSIZE: select's descriptors
+
+local _M = {}
+
+local pollers = setmetatable({}, { __mode = "k" }) -- their threads
+
+
+--- True in a thread of copas; before copas 2 it cannot be asked, and every coroutine is one.
+function _M.here(in_run)
+    return not in_run and copas.running ~= false and yieldable()
+end
+
+
+--- Why a wait is not possible here: nothing, or message, code.
+function _M.refusal(session)
+    if not yieldable() then
+        return waiters.context('the driver "copas" waits in a thread of copas: ' ..
+                               "copas.addthread(function() ... end), then copas.loop()")
+    end
+    if pollers[running()] then
+        return waiters.context("a callback of zklock does not wait: start a thread for that, " ..
+                               "copas.addthread(function() ... end)")
+    end
+    local refusal, code = waiters.refusal(session, copas)
+    if not refusal and session and session:fd() >= LIMIT then
+        return waiters.context("copas waits with select(), for descriptors below %d: open the " ..
+                               "session before so many others", LIMIT)
+    end
+    return refusal, code
+end
+
+
+-- What copas, and LuaSocket's select, ask of a socket. Copas 4 refers to it even if its thread
+-- was removed, so it does not refer to the waiter.
+local Socket = {}
+Socket.__index = Socket
+
+
+function Socket:getfd()
+    return self:dirty() and self.all.fd or -1
+end
+
+
+--- True once its thread is to go on.
+function Socket:dirty()
+    return self.woken
+end
+
+
+function Socket:receive()
+    if self:dirty() then return "" end
+    return nil, "timeout"
+end
+
+
+-- Copas 1.2 closes the last socket that a thread waited for.
+function Socket.close() end
+
+
+-- The poller's: it has the session's descriptor looked at, until nobody waits.
+local Polled = setmetatable({}, Socket)
+Polled.__index = Polled
+
+
+function Polled:getfd()
+    return self.all.fd
+end
+
+
+function Polled:dirty()
+    return not self.all:any()
+end
+
+
+function Polled:receive()
+    self.all:dispatch()
+    return Socket.receive(self)
+end
+
+
+local driver = {}
+
+
+function driver.start(all)
+    copas.addthread(function()
+        pollers[running()] = true
+        copas.receive(setmetatable({ all = all }, Polled))
+    end)
+end
+
+
+function driver.stop() end
+
+
+function driver.wake(waiter)
+    if waiter.socket then waiter.socket.woken = true end
+end
+
+
+local function suspend(waiter)
+    waiter.socket = setmetatable({ all = waiter.waiters }, Socket)
+    copas.receive(waiter.socket)
+end
+
+
+--- Starts fn() beside the caller.
+function _M.spawn(fn)
+    copas.addthread(fn)
+    return true
+end
+
+
+function _M.wait(session, request)
+    waiters.wait(session, request, copas, driver, suspend)
+end
+
+
+return _M

@@ -1,0 +1,407 @@
+--- The driver for nginx with the Lua module (OpenResty). A wait suspends the light
+-- thread on a semaphore; one light thread a session, the dispatcher, is woken by the
+-- session's own threads over a unix socket and posts the semaphores.
+--
+-- A light thread that is killed while it waits (its client went, another thread called
+-- ngx.exit) runs nothing more. What was posted for it stays in its semaphore then, and the
+-- dispatcher, which looks a moment later, gives up what the thread was waiting for.
+
+local core = require "zklock.core"
+local calls_of = require "zklock.waiting.driver.ngx_calls"
+local current_task = require "zklock.waiting.host_task"
+local failure = require "zklock.value.failure"
+local leaving = require "zklock.waiting.driver.ngx_end"
+local semaphore = require "ngx.semaphore"
+
+local assert, ipairs, pairs, pcall = assert, ipairs, pairs, pcall
+local select, setmetatable = select, setmetatable
+local max, min = math.max, math.min
+local now = core.now
+local ngx = ngx
+local ERR, log = ngx.ERR, ngx.log
+local sleep = ngx.sleep
+local get_phase, spawn, kill = ngx.get_phase, ngx.thread.spawn, ngx.thread.kill
+local tcp, timer_at, timer_every = ngx.socket.tcp, ngx.timer.at, ngx.timer.every
+
+local STEP = 0.01 -- seconds, between looks where nothing wakes us
+local IDLE = 0.1 -- the same while nobody waits
+local WATCH = 5 -- between looks for a dispatcher that does not run
+local LOOK = 0.5 -- between looks for the end, and for timers that were dropped
+local SLICE = 60 -- of a wait, after which its thread looks itself
+local LATE = 0.1 -- a wait is told of its deadline; this late it looks itself
+local CLOSE_BOUND = 1
+local FOREVER = 2147483647 -- milliseconds
+
+local _M = { stops_callers = true } -- a wait stops the coroutines that resumed this one, too
+
+
+-- --- where waits are possible -----------------------------------------------------
+
+-- Here the Lua module lets a light thread wait, but only OpenResty's own nginx goes on after that:
+-- it has the patches. In another one the handshake would hang.
+local patched = ngx.config.nginx_configure():find("openresty", 1, true) ~= nil
+local can_wait = { ssl_client_hello = patched, ssl_session_fetch = patched } -- by phase
+
+-- Of another phase a look tells: a wait for a semaphore that has a post ends at once, or fails
+-- where it is not allowed.
+local function waits_in(phase)
+    if can_wait[phase] == nil then
+        local ok, waited = pcall(function() return semaphore.new(1):wait(0) end)
+        can_wait[phase] = ok and waited == true
+    end
+    return can_wait[phase]
+end
+
+
+local NEEDS_PATCHES = "only OpenResty's own nginx can; ssl_certificate_by_lua can in any"
+
+local instead = {
+    init = "the master forks its workers after it: open the session in a request, or in " ..
+           "ngx.timer.at(0, ...) of init_worker_by_lua",
+    init_worker = "do it in ngx.timer.at(0, ...)",
+    ssl_client_hello = NEEDS_PATCHES,
+    ssl_session_fetch = NEEDS_PATCHES,
+}
+
+local ELSEWHERE = "it can be done in rewrite, access and content, in " ..
+                  "ssl_certificate_by_lua, and in timers; a lease can be released anywhere"
+
+local NO_YIELD = "nothing can wait inside require, a finalizer, or a function that was " ..
+                 "given to table.sort or string.gsub"
+
+local NO_CACHE = "each request has a Lua of its own, and none could keep the session: " ..
+                 "set lua_code_cache on"
+
+
+-- The reason why nothing can wait in this place (message, code), or nil.
+local function refusal_of_place()
+    local phase = get_phase()
+    local subject, why
+    if not waits_in(phase) then
+        subject, why = ('waiting in the phase "%s"'):format(phase), instead[phase] or ELSEWHERE
+    elseif not core.isyieldable() then
+        subject, why = "waiting here", NO_YIELD
+    elseif core.states() > 1 then
+        subject, why = "lua_code_cache off", NO_CACHE
+    end
+    if subject then return select(2, failure("context", subject, why)) end
+end
+
+
+--- The reason why nothing can wait here in the session, or without one open a session (message,
+-- code), or nil.
+function _M.refusal(session)
+    local message, code = refusal_of_place()
+    if message then return message, code end
+    return leaving.refusal(session)
+end
+
+
+-- --- the dispatcher -----------------------------------------------------------------
+
+---@class zklock.Dispatcher
+---@field weak table its session; one to which nothing else refers is collected
+---@field waits table requests for which a light thread waits, or waited until it was killed;
+-- the session's own table is weak, and a request that is collected is closed some time later
+---@field woken zklock.Request[] posted, and not seen awake yet
+---@field calls zklock.NgxCalls callbacks that have not begun
+---@field started? number when its light thread was asked for
+---@field runs boolean
+local Dispatcher = {}
+Dispatcher.__index = Dispatcher
+
+local dispatchers = setmetatable({}, { __mode = "k" }) -- by session
+leaving.of(dispatchers)
+
+
+local function dispatcher_of(session)
+    local self = dispatchers[session]
+    if self then return self end
+    self = setmetatable({
+        weak = setmetatable({ session = session }, { __mode = "v" }),
+        waits = {},
+        woken = {},
+        calls = calls_of(),
+        runs = false,
+    }, Dispatcher)
+    dispatchers[session] = self
+    return self
+end
+
+
+-- nginx tells this timer when the worker is to exit, which the dispatchers' reading would prevent.
+-- The timer also starts a dispatcher whose own timer was dropped.
+local function watch(premature)
+    if leaving.has_begun(premature) then return end
+    for session, dispatcher in pairs(dispatchers) do
+        if not (dispatcher.runs or session.handle:ended()) then dispatcher:start() end
+    end
+end
+
+
+local watched
+
+-- nginx refuses a timer when too many wait. Then the next wait or sleep asks again.
+local function begin_watch()
+    if not watched then watched = timer_every(WATCH, watch) end
+end
+
+
+-- No light thread waits for the request: a semaphore's count is the posts less the waiters.
+local function is_orphan(request)
+    return request.asleep and request.sema:count() >= 0
+end
+
+
+-- No light thread waits for the request any more.
+function Dispatcher:drop(request)
+    self.waits[request] = nil
+    request:close()
+end
+
+
+-- A light thread waits for one of the requests.
+function Dispatcher:is_needed()
+    for request in pairs(self.waits) do
+        if request.asleep and not is_orphan(request) then return true end
+    end
+    return false
+end
+
+
+-- Ends the waits whose time is over, because the worker is to exit.
+function Dispatcher:hurry()
+    for request in pairs(self.waits) do
+        if leaving.ends(request) then request:interrupt() end
+    end
+end
+
+
+function Dispatcher:is_wanted()
+    local session = self.weak.session
+    if not session or session.handle:ended() then return false end
+    if not leaving.has_begun() then return true end
+    local wanted = leaving.proceed()
+    self:hurry()
+    return wanted or self:is_needed()
+end
+
+
+-- A waiter that was posted the last time has gone on since, or was killed before that: then
+-- the post is still there, and no waiter for it.
+function Dispatcher:look_after()
+    if #self.woken == 0 then return end
+    local none = {}
+    local woken = self.woken
+    self.woken = none
+    for _, request in ipairs(woken) do
+        if request.asleep and request.sema:count() > 0 then self:drop(request) end
+    end
+end
+
+
+function Dispatcher:deliver()
+    local session = self.weak.session
+    if not session then return end
+    self:look_after()
+    session.handle:heard()
+    session:dispatch()
+    if #self.woken > 0 then session.handle:poke() end -- to look after them in a moment
+end
+
+
+-- The socket over which the session wakes us; nil, reason.
+function Dispatcher:connect()
+    local handle = self.weak.session.handle
+    local path, problem = handle:listen()
+    if not path then return nil, problem end
+    local socket = tcp()
+    socket:settimeouts(1000, 1000, FOREVER)
+    local connected, reason = socket:connect("unix:" .. path)
+    local accepted = handle:accept() -- in any case: it removes the path
+    if connected and accepted then return socket end
+    return nil, reason or "somebody else connected"
+end
+
+
+-- False: the socket is of no use any more.
+local function read(socket)
+    local bytes, problem = socket:receiveany(16)
+    return bytes ~= nil or problem == "timeout"
+end
+
+
+local warned
+
+local function warn(problem)
+    if warned then return end
+    warned = true
+    log(ERR, "zklock: no socket in $TMPDIR or /tmp, so it looks every 10 ms: ", problem)
+end
+
+
+function Dispatcher:pace()
+    if leaving.has_begun() then return leaving.step() end
+    return self:is_needed() and STEP or IDLE
+end
+
+
+-- The socket's reading would keep a worker that is to exit.
+function Dispatcher:work()
+    local socket, problem
+    if not leaving.has_begun() then
+        socket, problem = self:connect()
+        if not socket then warn(problem) end
+    end
+    self:deliver()
+    while self:is_wanted() do
+        if not (socket and not leaving.has_begun() and read(socket)) then
+            if socket then socket:close() end
+            socket = nil
+            sleep(self:pace())
+        end
+        self:deliver()
+    end
+    if socket then socket:close() end
+    self:deliver()
+    self.calls:begin()
+end
+
+
+-- Runs beside work() in the same timer, because nginx may drop any other.
+function Dispatcher:look()
+    while true do
+        sleep(LOOK)
+        leaving.has_begun()
+        self.calls:retry()
+    end
+end
+
+
+local function run(_, self)
+    if self.runs then return end
+    self.runs = true
+    local looker = spawn(self.look, self)
+    local ok, problem = pcall(self.work, self)
+    kill(looker)
+    self.runs, self.started = false, nil
+    if not ok then log(ERR, "zklock: ", problem) end
+end
+
+
+-- nginx may not run a timer when it runs many: ask again.
+function Dispatcher:start()
+    if self.runs or self.started and now() < self.started + 1 then return end
+    self.started = now()
+    timer_at(0, run, self)
+    begin_watch()
+end
+
+
+-- --- a wait ---------------------------------------------------------------------------
+
+-- The request is done: its light thread goes on, if there still is one. No closure of that
+-- thread's: when it is killed, nginx clears its stack, and with that such a closure's upvalues.
+local function wake(request)
+    local woken = request.dispatcher.woken
+    request.sema:post(1)
+    woken[#woken + 1] = request
+end
+
+
+function Dispatcher:sleep(session, request, deadline)
+    local limit = STEP
+    if self.runs then limit = min(deadline and max(deadline - now(), 0) + LATE or SLICE, SLICE) end
+    request.asleep = true
+    local posted = request.sema:wait(limit)
+    request.asleep = false
+    if posted then return end
+    session:dispatch()
+    if not self.runs and leaving.has_begun() then
+        leaving.proceed()
+        self:hurry()
+    end
+end
+
+
+---@param session zklock.Session
+---@param request zklock.Request
+---@param deadline? number
+function _M.wait(session, request, deadline)
+    local self, task = dispatcher_of(session), current_task()
+    request.dispatcher, request.sema, request.begun = self, assert(semaphore.new()), now()
+    request.of_timer = get_phase() == "timer"
+    self.waits[request], task.waits[request] = true, true
+    request:on_done(wake)
+    while not request:done() do
+        self:start()
+        self:sleep(session, request, deadline)
+    end
+    self.waits[request], task.waits[request] = nil, nil
+end
+
+
+--- Ends what the task's killed light threads were waiting for. In log_by_lua its request ends.
+function _M.abandon(task)
+    task.over = get_phase() == "log"
+    for request in pairs(task.waits) do
+        if is_orphan(request) then request.dispatcher:drop(request) end
+    end
+end
+
+
+-- --- callbacks ---------------------------------------------------------------------------
+
+--- Calls fn(...) in a light thread of its own, because the caller may be the dispatcher. Calls of
+-- one key are made one after the other, and a call that has not begun gives way to the next.
+function _M.call(session, key, fn, ...)
+    dispatcher_of(session).calls:add(key, fn, ...)
+end
+
+
+--- How many such calls of the session, or of all sessions, have not begun.
+function _M.unsent(session)
+    local count = 0
+    for of, dispatcher in pairs(dispatchers) do
+        if of == (session or of) then count = count + dispatcher.calls:count() end
+    end
+    return count
+end
+
+
+--- Starts fn() in a timer: no client takes it along. nginx may not run a timer when it runs many.
+function _M.spawn(fn)
+    local began, runs = now(), false
+    local pends = timer_at(0, function()
+        runs = true
+        fn()
+    end)
+    return pends ~= nil, function() return not runs and now() > began + 1 end
+end
+
+
+-- --- the end of a session, sleep --------------------------------------------------------
+
+--- Closes a session without blocking the worker; where nothing can wait, in the background.
+function _M.close(session, bound)
+    local due = now() + min(bound, CLOSE_BOUND)
+    session.handle:close_soon(due - now())
+    if refusal_of_place() then return end
+    while not session.handle:ended() and now() < due do sleep(STEP) end
+end
+
+
+--- Sleeps; the worker goes on.
+function _M.sleep(seconds)
+    local message, code = refusal_of_place()
+    if message then return nil, message, code end
+    begin_watch()
+    return leaving.sleep(seconds)
+end
+
+
+--- Notes who acquired a lease.
+_M.granted = leaving.granted
+
+
+return _M

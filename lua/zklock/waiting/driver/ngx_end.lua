@@ -1,0 +1,294 @@
+--- The end of a worker of nginx. A worker that is told to exit lives until no timer runs and no
+-- request is open, so a loop in a timer would keep it for ever. Nothing here needs a thread of its
+-- own, because dispatchers, waits and sleeps call proceed() while they last.
+--
+--   STAYS     until nginx tells the worker to exit
+--   LEAVING   for the longest `drain` of its sessions, all goes on
+--   OVER      leases of timers are lost, members have left, watches have stopped; then the sleeps
+--             and waits of timers end. Requests go on
+--   CLOSED    the sessions are closed, because a loop ignored that its sleep was interrupted, and
+--             no request holds a lease; that ends a loop that looks at its session
+
+local core = require "zklock.core"
+local current_task = require "zklock.waiting.host_task"
+local failure = require "zklock.value.failure"
+local semaphore = require "ngx.semaphore"
+
+local collectgarbage, ipairs, next = collectgarbage, ipairs, next
+local pairs, select, setmetatable = pairs, select, setmetatable
+local max, min = math.max, math.min
+local now = core.now
+local get_phase, sleep = ngx.get_phase, ngx.sleep
+local exiting = ngx.worker.exiting
+
+local STAYS, LEAVING, OVER, CLOSED = 0, 1, 2, 3
+
+local STEP = 0.01 -- seconds, between looks of a worker that is to exit
+local LOOK = 0.5 -- between looks whether it is, where no dispatcher looks
+local SLICE = 60 -- of a sleep where one does
+local SOON = 0.001 -- until a lease is lost
+local PATIENCE = 0.5 -- with a loop that ignores an interrupted sleep
+local CLOSE_BOUND = 1
+
+local function weak(mode) return setmetatable({}, { __mode = mode }) end
+
+local stage, since, drain = STAYS, nil, 0
+local over_at -- when the stage became OVER
+local collected = 0 -- when the collector last ran, to find requests that have ended
+
+local dispatchers -- session -> zklock.Dispatcher
+local of_timers = weak "k" -- leases, as a set
+local of_requests = weak "kv" -- lease -> task of its request, while that lives
+local sleepers = weak "k" -- token on the stack of a sleep -> the stage when a timer's sleep began,
+-- STAYS for a request's
+local bell -- the semaphore for which sleepers wait
+
+local _M = {}
+
+
+-- --- holders and sleepers -------------------------------------------------------------------
+
+--- Notes who acquired a lease.
+function _M.granted(lease)
+    if get_phase() == "timer" then of_timers[lease] = true
+    else of_requests[lease] = current_task() end
+end
+
+
+-- Sleeps, until a change of the stage at most.
+local function pause(seconds)
+    if not bell then bell = semaphore.new() end
+    if bell then bell:wait(seconds) else sleep(min(seconds, STEP)) end
+end
+
+
+-- Wakes all sleepers. A thread that begins to sleep meanwhile does so by another bell.
+local function ring()
+    local rung = bell
+    bell = nil
+    local count = rung and -rung:count() or 0
+    if count > 0 then rung:post(count) end
+end
+
+
+local ended = { lost = true, released = true }
+
+local function is_held(lease)
+    return not ended[lease.handle:state()]
+end
+
+
+local function any_of_timers()
+    for lease in pairs(of_timers) do
+        if is_held(lease) then return true end
+    end
+    return false
+end
+
+
+-- A request that holds a lease is open, unless release_all in log_by_lua told its end, or the
+-- collector took its ngx.ctx.
+local function any_of_requests()
+    if not next(of_requests) then return false end
+    if now() > collected + 1 then
+        collectgarbage()
+        collected = now()
+    end
+    for lease, task in pairs(of_requests) do
+        if not task.over and is_held(lease) then return true end
+    end
+    return false
+end
+
+
+local function any_wait()
+    for _, dispatcher in pairs(dispatchers) do
+        if dispatcher:is_needed() then return true end
+    end
+    return false
+end
+
+
+-- A timer was told, and sleeps again.
+local function any_ignores()
+    for _, begun in pairs(sleepers) do
+        if begun == OVER then return true end
+    end
+    return false
+end
+
+
+-- --- the stages ---------------------------------------------------------------------------
+
+-- The sessions that are open, as a list, because the set may change meanwhile.
+local function sessions()
+    local list = {}
+    for session in pairs(dispatchers) do
+        if not session.handle:ended() then list[#list + 1] = session end
+    end
+    return list
+end
+
+
+--- Has the worker been told to exit? `told`: it has.
+function _M.has_begun(told)
+    if stage == STAYS and (told or exiting()) then
+        stage, since = LEAVING, now()
+        collectgarbage() -- of sleepers that were killed, sessions that nobody uses
+        collected = since
+        for _, session in ipairs(sessions()) do
+            drain = max(drain, session.drain)
+            session.handle:poke()
+        end
+        ring()
+    end
+    return stage ~= STAYS
+end
+
+
+-- Members leave, watches stop.
+local function depart()
+    for _, session in ipairs(sessions()) do
+        local all = {} -- each that stops changes the sets
+        for follower in pairs(session.followers) do all[#all + 1] = follower end
+        for _, each in pairs(session.watchers) do all[#all + 1] = each end
+        for _, each in ipairs(all) do (each.leave or each.stop)(each) end
+    end
+end
+
+
+-- Timers are not to wait any more, so that none acquires again what it is to lose.
+local function is_due()
+    return stage >= OVER or stage == LEAVING and now() >= since + drain
+end
+
+
+-- Takes the leases of timers. False while one is still held, for a moment.
+local function take_leases()
+    local left = false
+    for lease in pairs(of_timers) do
+        if is_held(lease) then
+            lease.handle:expire(SOON)
+            left = true
+        end
+    end
+    return not left
+end
+
+
+local function enter(new)
+    stage = new
+    ring()
+end
+
+
+local function close_sessions()
+    for _, session in ipairs(sessions()) do session.handle:close_soon(CLOSE_BOUND) end
+end
+
+
+local function any_listens()
+    for _, session in ipairs(sessions()) do
+        if next(session.watchers) or next(session.followers) then return true end
+    end
+    return false
+end
+
+
+-- Nothing is to end after the drain.
+local function is_idle()
+    return not (next(sleepers) or any_wait() or any_of_timers() or any_listens())
+end
+
+
+--- Does what is due. False: nothing more is to be done while this goes on.
+function _M.proceed()
+    if not _M.has_begun() then return true end
+    if stage == LEAVING and is_due() and take_leases() then
+        depart()
+        over_at = now()
+        enter(OVER)
+    end
+    if stage == LEAVING and not is_idle() then return true end
+    local serves = any_of_requests()
+    if stage == OVER and any_ignores() then
+        if serves or now() < over_at + PATIENCE then return true end
+        close_sessions()
+        enter(CLOSED)
+    end
+    return serves
+end
+
+
+-- --- waits --------------------------------------------------------------------------------
+
+--- How often a dispatcher looks, and a wait that none looks after.
+function _M.step()
+    return stage == OVER and 10 * STEP or STEP
+end
+
+
+--- The wait is to end. A request's wait has `drain`, also if it begins late; a timer's has not.
+function _M.ends(request)
+    if request.of_timer then return is_due() end
+    return stage >= LEAVING and now() >= max(since, request.begun) + drain
+end
+
+
+local REFUSED = "a worker that is told to exit"
+
+--- The reason why nothing waits in the session any more, or (nil) no session is opened: message,
+-- code. Otherwise nil. A loop that ignores the refusal is slowed down.
+function _M.refusal(session)
+    if not _M.has_begun() then return end
+    if session and stage < CLOSED then
+        if stage == LEAVING then _M.proceed() end
+        if not is_due() or get_phase() ~= "timer" then return end
+    end
+    sleep(STEP)
+    return select(2, failure("interrupted", REFUSED))
+end
+
+
+-- --- sleeps -------------------------------------------------------------------------------
+
+local function slice()
+    for _, dispatcher in pairs(dispatchers) do
+        if dispatcher.runs then return SLICE end
+    end
+    return (stage == LEAVING or stage == OVER) and STEP or LOOK
+end
+
+
+-- Until then, or until the stage that ends it.
+local function sleep_until(due, begun)
+    repeat
+        pause(min(max(due - now(), 0.001), slice()))
+        _M.proceed()
+    until now() >= due or stage >= OVER and stage > begun
+end
+
+
+--- Sleeps; the worker goes on. nginx counts in whole milliseconds and may be short by one.
+---@return true? ok
+---@return string? message
+---@return string? code "interrupted"
+function _M.sleep(seconds)
+    _M.proceed()
+    local sleeper, begun = {}, stage
+    sleepers[sleeper] = get_phase() == "timer" and begun or STAYS
+    if seconds == 0 then sleep(begun >= OVER and STEP or 0)
+    else sleep_until(now() + (begun >= OVER and max(seconds, STEP) or seconds), begun) end
+    sleepers[sleeper] = nil
+    if stage < OVER then return true end
+    return failure("interrupted", "zklock.sleep", REFUSED)
+end
+
+
+--- The table of dispatchers, which the driver keeps.
+function _M.of(table)
+    dispatchers = table
+end
+
+
+return _M

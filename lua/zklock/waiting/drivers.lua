@@ -1,0 +1,125 @@
+--- Chooses the driver that waits in the real process: the user's, or that of the event loop that
+-- runs, or of zklock.run, or one that blocks.
+
+local coroutines = require "zklock.waiting.coroutines"
+local failure = require "zklock.value.failure"
+local misuse = require "zklock.value.misuse"
+local tasks = require "zklock.waiting.tasks"
+
+local ipairs, pcall = ipairs, pcall
+local require, select, type = require, select, type
+local loaded = package.loaded
+
+local _M = {}
+
+local built = {
+    block = "zklock.waiting.driver.block",
+    ngx = "zklock.waiting.driver.ngx",
+    cqueues = "zklock.waiting.driver.cqueues",
+    luv = "zklock.waiting.driver.luv",
+    copas = "zklock.waiting.driver.copas",
+}
+local loops = { "cqueues", "luv", "copas" } -- libraries, by the names of their modules
+local chosen -- by the user; nil: by ourselves
+
+--- It is loaded now, as later there may be no descriptor to open its file with.
+_M.usual = require(ngx and built.ngx or built.block)
+
+
+-- The user's spawn(fn), as ours.
+local function starter(spawn)
+    return function(fn)
+        spawn(fn)
+        return true
+    end
+end
+
+
+--- zklock.driver(name | { wait = fn, spawn = fn } | nil)
+function _M.use(driver)
+    if driver == nil then
+        chosen = nil
+        return true
+    end
+    if type(driver) == "table" then
+        if type(driver.wait) ~= "function" then
+            misuse.refuse("a driver is a table with a function wait(session, request, deadline)")
+        end
+        if driver.spawn ~= nil and type(driver.spawn) ~= "function" then
+            misuse.refuse("a driver's spawn must be a function, not %s", misuse.show(driver.spawn))
+        end
+        chosen = { wait = driver.wait, spawn = driver.spawn and starter(driver.spawn) }
+        return true
+    end
+    if not built[driver] then
+        misuse.refuse('a driver is "block", "ngx", "cqueues", "luv", "copas" or a table with ' ..
+                      "`wait`")
+    end
+    if driver == "ngx" and not ngx then
+        return nil, 'context: the driver "ngx" is for nginx with the Lua module', "context"
+    end
+    if driver ~= "block" and coroutines.problem then
+        return failure("unsupported", "zklock.driver", coroutines.problem)
+    end
+    local ok, found = pcall(require, built[driver])
+    if not ok then
+        return nil, ('the driver "%s" needs a library that cannot be loaded: %s'):format(
+            driver, found), "unsupported"
+    end
+    chosen = found
+    return true
+end
+
+
+-- Refuses every wait, until the driver can be loaded: without it nobody knows whether its loop
+-- runs, and may not be blocked.
+local function missing(name, problem)
+    return {
+        here = function() return true end,
+        refusal = function()
+            return ('unsupported: the driver "%s" cannot be loaded: %s'):format(name, problem),
+                "unsupported"
+        end,
+    }
+end
+
+
+-- In plain Lua 5.1, in a loop.
+local unable = {
+    refusal = function()
+        return select(2, failure("unsupported", "a wait in an event loop", coroutines.problem))
+    end,
+}
+
+
+local function driver_of(name)
+    local ok, found = pcall(require, built[name])
+    return ok and found or missing(name, found)
+end
+
+for _, name in ipairs(loops) do
+    if loaded[name] then driver_of(name) end
+end
+
+
+--- The driver of the event loop that this runs in, if it does. A library that was never loaded
+-- has no loop.
+function _M.of_loop(in_run)
+    if not (loaded.cqueues or loaded.luv or loaded.copas) then return end
+    for i = 1, #loops do
+        local name = loops[i]
+        local found = loaded[name] and driver_of(name)
+        if found and found.here(in_run) then return coroutines.problem and unable or found end
+    end
+end
+
+
+--- The driver for the running coroutine.
+function _M.driver()
+    if chosen then return chosen end
+    local of_run = tasks.driver()
+    return _M.of_loop(of_run ~= nil) or of_run or _M.usual
+end
+
+
+return _M

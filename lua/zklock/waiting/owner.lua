@@ -1,0 +1,78 @@
+--- The owner of a lease or of a wait: the running coroutine within its task, or any value
+-- the user gives. An owner is handed to C as a text; equal texts are one owner.
+
+local current_task = require "zklock.waiting.host_task"
+local runtime = require "zklock.waiting.runtime"
+
+local running = coroutine.running
+local format = string.format
+local math_type = math.type or function() end -- Lua 5.3
+local tostring, type = tostring, type
+
+local _M = {}
+
+
+local function number_of(object)
+    local owners = runtime.here().owners
+    local numbers, objects = owners.numbers, owners.objects
+    if not numbers[object] then
+        owners.last = owners.last + 1
+        local number = "object " .. owners.last
+        numbers[object] = numbers[object] or number -- a finalizer may have asked for it
+        if objects then objects[numbers[object]] = object end
+    end
+    return numbers[object]
+end
+
+
+--- The beginning of the keys of the running task's coroutines, empty if the host has no tasks.
+---@return string
+function _M.prefix()
+    local task = current_task()
+    return task and task.name .. " " or ""
+end
+
+
+-- The key of a coroutine, which is one of the running task, if the host has tasks.
+local function within_task(key)
+    local task = current_task()
+    if not task then return key end
+    key = task.name .. " " .. key
+    task.owners[key] = true
+    return key
+end
+
+
+local function current()
+    local thread = running()
+    return within_task(thread and number_of(thread) or "main") -- Lua 5.1 has no thread for main
+end
+
+
+--- The key of an owner.
+---@param owner any nil: the running coroutine
+---@return string
+function _M.key(owner)
+    if owner == nil then return current() end
+    local kind = type(owner)
+    if kind == "string" then return format("string %q", owner) end -- without NUL
+    if kind == "number" then
+        return format(math_type(owner) == "integer" and "number %d" or "number %.17g", owner + 0)
+    end
+    if kind == "boolean" then return "boolean " .. tostring(owner) end
+    if kind == "thread" then return within_task(number_of(owner)) end
+    return number_of(owner)
+end
+
+
+--- The coroutine of a key, which begins with prefix(); nil: the owner is none.
+---@param key string
+---@return thread|"main"|nil
+function _M.thread_of(key)
+    if key == "main" then return key end
+    local object = runtime.real.owners.objects[key:sub(#_M.prefix() + 1)]
+    return type(object) == "thread" and object or nil
+end
+
+
+return _M

@@ -1,0 +1,136 @@
+--- The process that runs the code: the real one, or one of a world of virtual time. Both tell the
+-- time, the numbers of owners and the driver of waits, and both call callbacks of the user's.
+--
+-- zklock.world.here has the second form, and says when code of a world runs.
+
+local core = require "zklock.core"
+local drivers = require "zklock.waiting.drivers"
+local failure = require "zklock.value.failure"
+local sessions = require "zklock.waiting.sessions"
+
+local real_now = core.now
+local os_time, select, setmetatable = os.time, select, setmetatable
+
+---@class zklock.Runtime
+---@field owners { numbers: table<any, string>, last: integer, objects: table<string, any>? }
+---@field tokens { count: integer, uses: table<string, any> } see zklock.token_uses
+---@field resty_session zklock.Session?
+local real = {
+    owners = {
+        numbers = setmetatable({}, { __mode = "k" }), last = 0,
+        objects = setmetatable({}, { __mode = "v" }), -- by their numbers
+    },
+    tokens = { count = 0, uses = {} },
+}
+
+local world_here -- gives the runtime of a world whose code runs now; nil before the first world
+
+local _M = {
+    real = real,
+    STRANGE = "a world of virtual time and what is outside share no session, nor do two processes "
+        .. "of a world",
+}
+
+
+--- From now on worlds are asked whether their code runs.
+---@param here fun(): zklock.Runtime?
+function _M.ask(here)
+    world_here = here
+end
+
+
+---@return zklock.Runtime
+function _M.here()
+    return world_here and world_here() or real
+end
+
+
+--- Seconds, by the clock of the process.
+function _M.now()
+    return _M.here():now()
+end
+
+
+-- --- the real process ----------------------------------------------------------------------
+
+function real.now() return real_now() end
+function real.date() return os_time() end
+
+
+real.driver = drivers.driver
+
+
+--- May all coroutines of zklock.run be driven here? Not in an event loop.
+function real.drives_tasks()
+    return not drivers.of_loop(true)
+end
+
+
+--- Refuses a session that is not its own, by message and code.
+function real.refuse(_, session)
+    return select(2, failure("context", session.hosts, _M.STRANGE))
+end
+
+
+--- Options of core.session() that the user has not.
+function real.session_options(_, opts)
+    return { steps = opts.on_event ~= nil, identity = opts.identity or core.identity() }
+end
+
+
+--- Nothing: any servers will do.
+function real.refuse_hosts() end
+
+
+function real.add(_, session)
+    sessions.add(session)
+end
+
+
+function real.connected() end
+function real.meet_error() end
+function real.note_step() end
+function real.note_wish() end
+
+
+--- nil: sessions can have descriptors.
+function real.no_descriptors() end
+
+
+--- Calls fn(...), a callback of a session.
+function real.call(_, session, key, fn, ...)
+    local call = drivers.driver().call
+    if call then call(session, key, fn, ...) else fn(...) end
+end
+
+
+function real.unsent(_, session)
+    local unsent = drivers.usual.unsent
+    return unsent and unsent(session) or 0
+end
+
+
+--- A lease was acquired.
+function real.granted(_, lease)
+    local granted = drivers.usual.granted
+    if granted then granted(lease) end
+end
+
+
+function real.close(_, session, bound)
+    local close = drivers.driver().close
+    if close then close(session, bound) else session.handle:close(bound) end
+end
+
+
+--- The verbs of its servers in memory.
+function real.memory() return core.memory end
+
+
+--- The totals of its sessions, and how many callbacks have not begun.
+function real:totals()
+    return core.totals(nil), self:unsent()
+end
+
+
+return _M

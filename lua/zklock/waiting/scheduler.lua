@@ -1,0 +1,433 @@
+--- Coroutines of plain Lua, and who resumes them. A scheduler has no clock and waits for nothing:
+-- zklock.tasks has those of zklock.run, zklock.world those of a world of virtual time.
+--
+-- A coroutine that waits yields; it is resumed when its request is done. That holds also for
+-- coroutines which a task made itself, so a task may start others with coroutine.wrap(fn)(): they
+-- are driven too.
+--
+-- An error may come between any two instructions (Ctrl-C raises one). So a
+-- scheduler does not have to be taken back: it counts while a coroutine that it
+-- resumed runs, and nothing refers to it but the run that made it.
+
+local agenda = require "zklock.waiting.agenda"
+local members = require "zklock.value.keys"
+local scope = require "zklock.waiting.scope"
+
+local close = coroutine.close -- Lua 5.4
+local create, resume, running = coroutine.create, coroutine.resume, coroutine.running
+local status, yield = coroutine.status, coroutine.yield
+local error, ipairs = error, ipairs
+local select, setmetatable = select, setmetatable
+local sort = table.sort
+
+local SLICE = 0.1 -- seconds, between looks for tasks that others closed
+
+local _M = {}
+
+---@class zklock.Scheduler
+---@field host thread that runs the loop
+---@field outer? zklock.Scheduler whose coroutine made this one
+---@field resumed? thread the latest
+---@field ready table[] what is to be resumed: has a thread, perhaps arguments
+---@field sleepers zklock.Agenda of pauses
+---@field run_of table thread -> its run
+---@field runs table the runs that have not ended, as a set
+---@field closed thread[] tasks whose waits were closed since the last look
+---@field bury_at number when to look for tasks that others closed
+---@field made integer how many pauses and runs there have been
+local Scheduler = {}
+Scheduler.__index = Scheduler
+
+local latest = setmetatable({}, { __mode = "v" }) -- [1]: the scheduler that last resumed
+
+
+-- The thread, also where Lua 5.1 has none for the main one.
+local function this_thread()
+    return running() or "main"
+end
+
+
+--- The scheduler that the running coroutine can yield to: the coroutine that the scheduler
+-- resumed is the running one, or waits for one that it started itself.
+function _M.driving()
+    local scheduler, thread = latest[1], this_thread()
+    while scheduler do
+        local resumed = scheduler.resumed
+        if resumed == thread then return scheduler end
+        if resumed and status(resumed) == "normal" then
+            return scheduler.host ~= thread and scheduler or nil
+        end
+        scheduler = scheduler.outer
+    end
+end
+
+
+-- In the order in which they were made: no order of pairs() decides what happens next.
+local function in_order(list)
+    sort(list, function(a, b) return a.number < b.number end)
+    return ipairs(list)
+end
+
+
+-- --- pauses ---------------------------------------------------------------------------
+
+-- A pause: what a coroutine waits for. The code that is to resume the coroutine keeps the
+-- pause, not the thread: a pause that is over has no thread, so nothing is resumed by mistake.
+---@class zklock.Pause
+---@field scheduler zklock.Scheduler
+---@field run zklock.Run
+---@field request? zklock.Request with which it ends
+---@field thread thread|false
+---@field woken boolean
+---@field due? number of a sleeper, or when its request ends
+---@field place? integer of a sleeper, in the agenda
+---@field number integer
+local Pause = {}
+Pause.__index = Pause
+
+
+function Pause:wait(thread)
+    self.thread = thread
+    self.run.paused[thread] = self
+    while not self.woken do yield() end
+end
+
+
+--- However the wait ends: also by an error, or because the coroutine is closed.
+function Pause:close()
+    local thread = self.thread
+    if not thread then return end
+    self.run.paused[thread] = nil
+    self.thread = false
+    if self.woken then return end
+    local scheduler = self.scheduler
+    scheduler.sleepers:remove(self)
+    if not self.run.tasks[thread] then return end
+    scheduler.closed[#scheduler.closed + 1] = thread -- the task may have been closed
+end
+
+Pause.__close = Pause.close
+
+
+--- The running coroutine waits for it.
+function Pause:rest()
+    return scope(self, self.wait, self, this_thread())
+end
+
+
+-- --- runs --------------------------------------------------------------------------------
+
+-- The functions of one call of zklock.run.
+---@class zklock.Run
+---@field scheduler zklock.Scheduler
+---@field outer? zklock.Run the one around it, in the same scheduler
+---@field root zklock.Run the outermost one around it
+---@field inner table the runs in it, as a set
+---@field waiter? zklock.Pause of the task that waits for its end; nil: the loop is its own
+---@field paused table thread -> its pause
+---@field tasks table thread -> its place among the functions, until it has ended
+---@field live integer how many have not
+---@field started integer how many there were
+---@field results table of the first
+---@field problem? table { the error of one }
+---@field over boolean it has ended, or one around it: its coroutines are not resumed any more
+local Run = {}
+Run.__index = Run
+
+
+--- It, and the runs within it.
+---@return zklock.Run[]
+function Run:all()
+    local all = { self }
+    for _, run in ipairs(all) do -- the list grows meanwhile
+        for _, inner in ipairs(members(run.inner)) do all[#all + 1] = inner end
+    end
+    return all
+end
+
+
+--- None of its coroutines is resumed any more.
+function Run:stop()
+    for _, run in ipairs(self:all()) do run.over = true end
+end
+
+
+--- A task of it, which is not ready.
+function Run:new_task(fn)
+    local thread = create(fn)
+    self.live, self.started = self.live + 1, self.started + 1
+    self.tasks[thread] = self.started
+    self.scheduler.run_of[thread] = self
+    return thread
+end
+
+
+function Run:start(fn, ...)
+    local thread = self:new_task(fn)
+    self.scheduler:add{ thread = thread, arguments = { n = select("#", ...), ... } }
+end
+
+
+-- A task has ended. Only what the first one gives is kept.
+function Run:ended(thread, ...)
+    local place = self.tasks[thread]
+    if not place then return end
+    if place == 1 then self.results = { n = select("#", ...), ... } end
+    self.tasks[thread] = nil
+    self.live = self.live - 1
+    if self.live == 0 and self.waiter then self.scheduler:wake(self.waiter) end
+end
+
+
+-- One of its coroutines met an error.
+function Run:fail(problem)
+    if not self.waiter then error(problem, 0) end
+    self.problem = { problem }
+    self:close()
+    self.scheduler:wake(self.waiter)
+end
+
+
+-- Its tasks with that status.
+local function tasks_of(self, wanted)
+    local found = {}
+    for _, thread in ipairs(members(self.tasks)) do
+        if status(thread) == wanted then
+            found[#found + 1] = { number = self.tasks[thread] or 0, thread = thread }
+        end
+    end
+    return found
+end
+
+
+-- A task that another one closed has ended, and told nobody.
+function Run:bury()
+    for _, each in in_order(tasks_of(self, "dead")) do self:ended(each.thread) end
+end
+
+
+--- Ends what still runs: after an error, or an interrupt. What it waits for is given up.
+function Run:close()
+    self:stop()
+    for _, each in in_order(close and tasks_of(self, "suspended") or {}) do
+        if status(each.thread) == "suspended" then close(each.thread) end
+    end
+    self.scheduler:forget(self)
+end
+
+Run.__close = Run.close
+
+
+-- --- the scheduler -----------------------------------------------------------------------
+
+--- The run of the running coroutine, which this drives.
+function Scheduler:run_here()
+    return self.run_of[this_thread()] or self.run_of[self.resumed]
+end
+
+
+--- What the running coroutine is to wait for. One that a task started is of the task's run.
+function Scheduler:new_pause(request)
+    local thread = this_thread()
+    local run = self.run_of[thread]
+    if not run or run.over then
+        run = self.run_of[self.resumed]
+        self.run_of[thread] = run
+    end
+    self.made = self.made + 1
+    return setmetatable({
+        scheduler = self,
+        number = self.made,
+        run = run,
+        request = request,
+        thread = false,
+        woken = false,
+    }, Pause), thread
+end
+
+
+--- To be resumed. What is added is made before: a finalizer may add something meanwhile.
+function Scheduler:add(entry)
+    local ready = self.ready
+    ready[#ready + 1] = entry
+end
+
+
+function Scheduler:wake(waiter)
+    waiter.woken = true
+    self:add(waiter)
+end
+
+
+--- Nobody who sleeps in a run is woken any more.
+function Scheduler:forget_sleepers(run)
+    for _, each in ipairs(run:all()) do
+        for _, thread in ipairs(members(each.paused)) do
+            local pause = each.paused[thread]
+            if pause then self.sleepers:remove(pause) end
+        end
+    end
+end
+
+
+-- Lets go of a run, and of all in it: where coroutines cannot be closed, they are collected.
+function Scheduler:forget(run)
+    self:forget_sleepers(run)
+    local all, waiters = run:all(), {}
+    for _, each in ipairs(all) do
+        for _, thread in ipairs(members(each.paused)) do
+            waiters[#waiters + 1] = each.paused[thread]
+        end
+        each.paused = {}
+    end
+    for _, waiter in in_order(waiters) do
+        if waiter.request then waiter.request:close() end
+    end
+    for _, each in ipairs(all) do
+        each.tasks, each.inner = {}, {}
+        self.runs[each] = nil
+    end
+    if run.outer then run.outer.inner[run] = nil end
+end
+
+
+--- A task that yields by itself goes on when others have had their turns.
+function Scheduler:later(thread)
+    self:add{ thread = thread }
+end
+
+
+-- A coroutine of the run stopped.
+function Scheduler:stopped(run, thread, ok, ...)
+    if ok and self.run_of[thread].paused[thread] then return end
+    if not ok then return run:fail((...)) end
+    if status(thread) == "dead" then return run:ended(thread, ...) end
+    if run.tasks[thread] then self:later(thread) end
+end
+
+
+function Scheduler:resume(thread, ...)
+    local run = self.run_of[thread]
+    if status(thread) == "dead" then return run:ended(thread) end -- closed by another
+    if status(thread) ~= "suspended" or run.over then return end
+    self.resumed = thread
+    latest[1] = self
+    self:stopped(run, thread, resume(thread, ...))
+end
+
+
+-- A request is done: it was what a pause waits for.
+local function wake(request)
+    local self = request.pause
+    self.scheduler:wake(self)
+end
+
+
+--- The running coroutine waits for a request; `deadline`, if there is one, is when that ends.
+function Scheduler:wait(request, deadline)
+    local pause, thread = self:new_pause(request)
+    request.pause = pause
+    if request.told then return end
+    pause.due = deadline
+    request.callback = wake
+    pause:wait(thread)
+end
+
+
+--- The running coroutine sleeps until then.
+function Scheduler:sleep_until(due)
+    local sleeper = self:new_pause()
+    sleeper.due = due
+    self.sleepers:add(sleeper)
+    sleeper:rest()
+end
+
+
+--- Those that slept until `time` are ready.
+function Scheduler:wake_sleepers(time)
+    local sleepers = self.sleepers
+    local first = sleepers:first()
+    while first and first.due <= time do
+        self:wake(first)
+        sleepers:shift()
+        first = sleepers:first()
+    end
+end
+
+
+--- Tasks that others closed have ended.
+function Scheduler:bury()
+    for _, run in in_order(members(self.runs)) do run:bury() end
+end
+
+
+--- The same, of those whose waits were closed. False: none was.
+function Scheduler:bury_closed()
+    local closed = self.closed
+    if not closed[1] then return false end
+    self.closed = {}
+    for _, thread in ipairs(closed) do
+        if status(thread) == "dead" then self.run_of[thread]:ended(thread) end
+    end
+    return true
+end
+
+
+--- The same of all, if it is time to look for them. False: there was nothing to look at.
+function Scheduler:bury_when_due(time)
+    if time < self.bury_at then return self:bury_closed() end
+    self.bury_at = time + SLICE
+    self.closed = {}
+    self:bury()
+    return true
+end
+
+
+local NOTHING = { n = 0 }
+
+--- A run inside `outer`; `waiter` is woken when it has ended.
+function Scheduler:new_run(outer, waiter)
+    self.made = self.made + 1
+    local run = setmetatable({
+        scheduler = self,
+        number = self.made,
+        outer = outer,
+        inner = {},
+        waiter = waiter,
+        paused = {},
+        tasks = {},
+        live = 0,
+        started = 0,
+        results = NOTHING,
+        over = outer ~= nil and outer.over,
+    }, Run)
+    run.root = outer and outer.root or run
+    if outer then outer.inner[run] = true end
+    self.runs[run] = true
+    return run
+end
+
+
+local function weak_keys()
+    return setmetatable({}, { __mode = "k" })
+end
+
+
+--- Fills a scheduler, whose loop the running coroutine is to be.
+function _M.init(self, outer)
+    self.host = this_thread()
+    self.outer = outer
+    self.ready = {}
+    self.sleepers = agenda()
+    self.closed = {}
+    self.run_of = weak_keys()
+    self.runs = {}
+    self.made = 0
+    self.bury_at = 0
+    return self
+end
+
+
+_M.Run, _M.Scheduler = Run, Scheduler
+
+return _M

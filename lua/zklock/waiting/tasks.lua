@@ -1,0 +1,140 @@
+--- zklock.run: many coroutines of plain Lua at once. It is the driver of every
+-- wait inside it.
+--
+-- A run inside a task has no loop of its own: its functions are coroutines of the
+-- scheduler that runs, and the task waits until all of them have ended.
+
+local core = require "zklock.core"
+local schedulers = require "zklock.waiting.scheduler"
+local scope = require "zklock.waiting.scope"
+local sessions = require "zklock.waiting.sessions"
+
+local error, select, setmetatable, type = error, select, setmetatable, type
+local huge, max = math.huge, math.max
+local unpack = table.unpack or unpack
+local driving = schedulers.driving
+local now = core.now
+
+local _M = {}
+
+---@class zklock.Tasks: zklock.Scheduler
+---@field driver table
+---@field spare? table the list that was ready before, empty
+local Tasks = setmetatable({}, { __index = schedulers.Scheduler })
+Tasks.__index = Tasks
+
+
+--- True when the running coroutine can yield to a scheduler.
+function _M.active()
+    return driving() ~= nil
+end
+
+
+--- Nil outside of a run. In one: a function that tells whether it, or one around it, has ended;
+-- then what was started in it is not resumed any more.
+function _M.end_of_run()
+    local scheduler = driving()
+    if not scheduler then return nil end
+    local run = scheduler:run_here()
+    return function() return run.over end
+end
+
+
+-- Starts fn as a task of the outermost run around.
+local function spawn(scheduler, fn)
+    local run = scheduler:run_here().root
+    run:start(fn)
+    return true, function() return run.over end
+end
+
+
+--- The driver for the running coroutine, if it can yield to a scheduler.
+function _M.driver()
+    local scheduler = driving()
+    return scheduler and scheduler.driver
+end
+
+
+--- Sleeps, while others go on.
+function _M.sleep(seconds)
+    driving():sleep_until(now() + seconds)
+    return true
+end
+
+
+-- Takes what happened; waits for it, or for the first sleeper, if nobody is ready.
+function Tasks:look()
+    if sessions.dispatch() == 0 and #self.ready == 0 then
+        local sleeper = self.sleepers:first()
+        sessions.await(sleeper and max(sleeper.due - now(), 0) or huge)
+    end
+    local time = now()
+    self:wake_sleepers(time)
+    self:bury_when_due(time)
+end
+
+
+function Tasks:work()
+    local ready = self.ready
+    self.ready, self.spare = self.spare or {}, nil
+    for i = 1, #ready do
+        local thread, arguments = ready[i].thread, ready[i].arguments
+        ready[i] = nil
+        if thread and arguments then self:resume(thread, unpack(arguments, 1, arguments.n))
+        elseif thread then self:resume(thread) end
+    end
+    self.spare = ready
+end
+
+
+function Tasks:loop(run)
+    while run.live > 0 do
+        self:work()
+        if run.live > 0 then self:look() end
+    end
+end
+
+
+local function new_scheduler(outer)
+    local self = schedulers.init(setmetatable({}, Tasks), outer)
+    self.driver = {
+        wait = function(_, request, deadline) return self:wait(request, deadline) end,
+        spawn = function(fn) return spawn(self, fn) end,
+    }
+    return self
+end
+
+
+local function are_functions(...)
+    for i = 1, select("#", ...) do
+        if type((select(i, ...))) ~= "function" then return false end
+    end
+    return true
+end
+
+
+local function drive(run, fn, ...)
+    local scheduler = run.scheduler
+    if are_functions(...) then
+        run:start(fn)
+        for i = 1, select("#", ...) do run:start((select(i, ...))) end
+    else
+        run:start(fn, ...)
+    end
+    if run.waiter then run.waiter:rest() else scheduler:loop(run) end
+    if run.problem then error(run.problem[1], 0) end
+    return unpack(run.results, 1, run.results.n)
+end
+
+
+--- See zklock.run. `inside`: if it is called in a coroutine of a scheduler, that is to run them.
+function _M.run(inside, fn, ...)
+    local around = driving()
+    local scheduler = inside and around or new_scheduler(around)
+    local waiter = scheduler == around and scheduler:new_pause() or nil
+    local run = scheduler:new_run(waiter and waiter.run, waiter)
+    return scope(run, drive, run, fn, ...)
+end
+
+
+return _M

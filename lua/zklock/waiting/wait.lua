@@ -1,0 +1,131 @@
+--- Waits by the driver of the running process, and leaves nothing behind however the wait ends.
+
+local coroutines = require "zklock.waiting.coroutines"
+local drivers = require "zklock.waiting.drivers"
+local failure = require "zklock.value.failure"
+local misuse = require "zklock.value.misuse"
+local runtime = require "zklock.waiting.runtime"
+local scope = require "zklock.waiting.scope"
+local sessions = require "zklock.waiting.sessions"
+local tasks = require "zklock.waiting.tasks"
+
+local type = type
+local now = runtime.now
+
+local _M = {}
+
+
+local function attend(way, session, request, deadline, take, ...)
+    way.wait(session, request, deadline)
+    local handle = request.handle
+    if not (request.told or handle:done()) then
+        local late = deadline and now() >= deadline
+        handle:cancel(late and "timeout" or "interrupted")
+    end
+    return take(request, ...)
+end
+
+
+--- Waits for a request that was not done, by a driver, then gives what take(request, ...) gives.
+-- The request is closed after, so take() has to take all that it needs.
+function _M.by(way, session, request, timeout, take, ...)
+    local deadline = timeout and now() + timeout
+    return scope(request, attend, way, session, request, deadline, take, ...)
+end
+
+
+--- The same of any request, by the driver for the running coroutine.
+function _M.wait(session, request, timeout, take, ...)
+    if request.handle:done() then return scope(request, take, request, ...) end
+    return _M.by(runtime.here():driver(), session, request, timeout, take, ...)
+end
+
+
+--- For an answer that says no more than "ok".
+function _M.take_code(request, path)
+    local code, detail = request.handle:result()
+    if code == "ok" then return true end
+    return failure(code, path, detail)
+end
+
+
+-- Why that driver cannot wait here: nothing, or message, code.
+local function refusal_of(here, way, session)
+    if session and session.runtime ~= here then return here:refuse(session) end
+    local refusal = way.refusal
+    if not refusal and ngx and ngx.get_phase() == "init" then refusal = drivers.usual.refusal end
+    if refusal then return refusal(session) end
+end
+
+
+--- nil, or why the running host cannot wait here in the session (nil: in a new one): message,
+-- code.
+function _M.refusal(session)
+    local here = runtime.here()
+    return refusal_of(here, here:driver(), session)
+end
+
+
+--- The driver for the running coroutine; or nil, message, code: why it cannot wait here.
+function _M.driver(session)
+    local here = runtime.here()
+    local way = here:driver()
+    local message, code = refusal_of(here, way, session)
+    if message then return nil, message, code end
+    return way
+end
+
+
+--- Starts fn() beside the caller. False: nothing can run there.
+---@return boolean begun
+---@return (fun(): boolean)? is_gone nothing will resume it
+function _M.spawn(fn)
+    local spawn = runtime.here():driver().spawn
+    if not spawn then return false end
+    return spawn(fn)
+end
+
+
+--- Calls a callback of the user's, in a thread of its own where the session's host has such. There
+-- calls of one `key` that is not false are made one after the other (not if it `overtakes`), and a
+-- call that has not begun gives way to the next.
+function _M.call(session, key, fn, ...)
+    session.runtime:call(session, key, fn, ...)
+end
+
+
+--- The light threads of a task that were killed will not ask for what they waited for.
+function _M.abandon(task)
+    local abandon = runtime.here():driver().abandon
+    if abandon then abandon(task) end
+end
+
+
+--- Sleeps; others go on meanwhile where the host has others.
+---@return true? ok
+---@return string? message
+---@return string? code "interrupted": the host is to end; "context"
+function _M.sleep(seconds)
+    if type(seconds) ~= "number" or not (seconds >= 0) then
+        misuse.refuse("sleep takes seconds, 0 or more")
+    end
+    local sleep = runtime.here():driver().sleep
+    if not sleep then
+        sleep = tasks.active() and not drivers.of_loop(true) and tasks.sleep or sessions.sleep
+    end
+    return sleep(seconds)
+end
+
+
+--- Runs fn and every further function as a coroutine of its own, until all have
+-- ended; gives what fn gives. Arguments that are not all functions go to fn.
+-- An error in one ends the others and is raised here, unchanged.
+function _M.run(fn, ...)
+    if type(fn) ~= "function" then misuse.refuse("run takes functions") end
+    if ngx then return failure("context", "zklock.run", "in nginx: ngx.thread.spawn") end
+    if coroutines.problem then return failure("unsupported", "zklock.run", coroutines.problem) end
+    return tasks.run(runtime.here():drives_tasks(), fn, ...)
+end
+
+
+return _M

@@ -1,0 +1,132 @@
+--- The waiters of a session, in the loop of some library. One poller of that loop watches the
+-- session's descriptor while anybody waits, and dispatches for all.
+--
+-- A driver says how its poller starts and stops, and how a waiter is woken. What it keeps is
+-- referred to by its loop alone: with the loop, what waits in it is collected and given up.
+
+local members = require "zklock.value.keys"
+local scope = require "zklock.waiting.scope"
+
+local collectgarbage, error = collectgarbage, error
+local ipairs, pcall, setmetatable = ipairs, pcall, setmetatable
+
+---@class zklock.Waiters
+---@field session zklock.Session
+---@field loop any where they wait; compared only
+---@field set table<zklock.Waiter, true>
+---@field count integer of them; an interrupt may leave it too high, never too low
+local Waiters = {}
+Waiters.__index = Waiters
+
+local waiting = setmetatable({}, { __mode = "kv" }) -- session -> Waiters, while there are any
+
+
+--- The waiters of a session in `loop`. The driver has start(waiters) and stop(waiters), for the
+-- poller, and wake(waiter).
+local function waiters_of(session, loop, driver)
+    local self = waiting[session]
+    if self then return self end
+    self = setmetatable({
+        session = session,
+        loop = loop,
+        driver = driver,
+        fd = session:fd(),
+        set = {},
+        count = 0,
+    }, Waiters)
+    waiting[session] = self
+    return self
+end
+
+
+--- True while anybody waits.
+function Waiters:any()
+    return self.count > 0
+end
+
+
+--- Delivers what happened. If that cannot be (after a fork) it is each waiter's error.
+function Waiters:dispatch()
+    local ok, problem = pcall(self.session.dispatch, self.session)
+    if ok then return end
+    for _, waiter in ipairs(members(self.set)) do
+        waiter.problem = problem
+        self.driver.wake(waiter)
+    end
+end
+
+
+local Waiter = {}
+Waiter.__index = Waiter
+
+
+local function attend(self, suspend)
+    local waiters = self.waiters
+    local first = not waiters:any()
+    waiters.count = waiters.count + 1
+    waiters.set[self] = true
+    if first then waiters.driver.start(waiters) end
+    while not self.request:done() do
+        suspend(self)
+        if self.problem then error(self.problem, 0) end
+    end
+end
+
+
+--- Does not wait any more: it is done, or however the wait ends.
+function Waiter:close()
+    local waiters = self.waiters
+    if not waiters.set[self] then return end
+    waiters.set[self] = nil
+    waiters.count = waiters.count - 1
+    if waiters:any() then return end
+    waiting[waiters.session] = nil
+    waiters.driver.stop(waiters)
+end
+
+Waiter.__close = Waiter.close
+
+
+local _M = {}
+
+
+--- Waits in `loop` until the request is done: calls suspend(waiter) as long as it is not.
+function _M.wait(session, request, loop, driver, suspend)
+    local self = setmetatable({
+        request = request,
+        waiters = waiters_of(session, loop, driver),
+    }, Waiter)
+    request:on_done(function()
+        self:close() -- its loop may have cancelled it, and nobody else is to refer to it
+        driver.wake(self)
+    end)
+    scope(self, attend, self, suspend)
+end
+
+
+--- What refuses a wait: message, code.
+function _M.context(text, ...)
+    return "context: " .. text:format(...), "context"
+end
+
+
+local function elsewhere(session, loop)
+    local others = waiting[session]
+    return others and others.loop ~= loop
+end
+
+
+--- Why `loop` cannot wait in the session (nil: in a new one): nothing, or message, code.
+function _M.refusal(session, loop)
+    if not session then return end
+    local fd, message, code = session:fd()
+    if not fd then return message, code end
+    if not elsewhere(session, loop) then return end
+    collectgarbage() -- it may be a loop that was dropped
+    collectgarbage()
+    if not elsewhere(session, loop) then return end
+    return _M.context("another loop waits in this session: open one session for each loop")
+end
+
+
+return _M

@@ -1,0 +1,459 @@
+--- A world of virtual time: programs that use zklock run in processes of it, in one thread, and a
+-- seed chooses what comes next. Time stands still while a coroutine can run, and goes then to the
+-- next moment at which something is due.
+--
+-- The clients, the network and the servers are src/world; this has the coroutines, the faults and
+-- what is told of it.
+
+local Process = require "zklock.world.process"
+local agenda = require "zklock.waiting.agenda"
+local choices = require "zklock.world.choices"
+local core = require "zklock.core"
+local coroutines = require "zklock.waiting.coroutines"
+local failure = require "zklock.value.failure"
+local faults = require "zklock.world.faults"
+local go_on = require("zklock.world.loop").go_on
+local here = require "zklock.world.here"
+local inflict = require "zklock.world.inflict"
+local misuse = require "zklock.value.misuse"
+local options = require "zklock.world.options"
+local check_function = require("zklock.value.options").callback
+local receiver = require "zklock.value.receiver"
+local schedulers = require "zklock.waiting.scheduler"
+local text_of = require "zklock.world.problem"
+
+local create, resume = coroutine.create, coroutine.resume
+local running, status, yield = coroutine.running, coroutine.status, coroutine.yield
+local error, ipairs, pairs = error, ipairs, pairs
+local select, setmetatable = select, setmetatable
+local min = math.min
+
+local WEAK = { __mode = "k" }
+local SLACK = 100 -- packets that may follow each other without a change at a server
+local POLL, POLL_MAX = 0.0001, 1 -- seconds between two looks of a coroutine that polls
+local POLLS = 1000 -- until it polls half as often
+local PRINTS = 2 ^ 47 -- of schedules: times 33 a number is exact
+local NOBODY = { name = "" } -- of the processes
+local MESSAGES = 2000 -- that a world with a story keeps, at most
+
+---@class zklock.Message a packet between a process and a server
+---@field process string
+---@field up boolean to the server
+---@field sent number
+---@field arrived? number nil: it got lost
+---@field text string
+
+---@class zklock.World: zklock.Scheduler
+---@field core userdata
+---@field memory table the verbs of its servers, as core.memory
+---@field processes zklock.Process[]
+---@field by_name table<string, zklock.Process>
+---@field sessions table<integer, zklock.Session>
+---@field events zklock.Agenda what is to happen at a time: { due, fn }
+---@field happened zklock.Fault[] faults
+---@field problem? string
+---@field nobody zklock.InWorld what code of no process gets
+---@field story? string[]
+---@field messages? zklock.Message[] of a world that is over
+---@field steps integer turns of coroutines
+---@field follows integer how many events led to this one, each at the time of the one before it
+---@field sections integer locks that were granted
+---@field print integer of the steps, see print_step()
+---@field active_at number when a coroutine ran, a process heard something, or something was due
+---@field patience number when to look again whether nothing can happen
+---@field doubted number? when the last thing had happened, if it looked so
+---@field instant number the time of the last turn, in which the coroutine `first` had one
+---@field first thread?
+---@field turns table<thread, integer>? how many each had then, if there were more
+---@field polls table<thread, integer> how often each polled
+---@field keeps_errors boolean? of callbacks: they are not the schedule's
+---@field over boolean
+local World = setmetatable({}, { __index = schedulers.Scheduler })
+World.__index = World
+World.__name = "zklock.world"
+
+
+-- --- the story ----------------------------------------------------------------------------
+
+--- A line of the story, if there is one.
+function World:tell(process, text, ...)
+    local story = self.story
+    if not story then return end
+    story[#story + 1] = ("%11.6f s  %-10s  %s"):format(self:now(), process.name, text:format(...))
+end
+
+
+--- The program adds a line to the story.
+---@param text any
+function World:note(text)
+    self:tell(here.process() or NOBODY, "%s", text_of(text))
+end
+
+
+function World:note_wait(process, request)
+    if self.story and request.path then self:tell(process, "wants %s", request.path) end
+end
+
+
+function World:note_step(process, step)
+    if not self.story then return end
+    local token = step.token and (", token %s"):format(step.token) or ""
+    self:tell(process, "%s %s%s", step.event, step.path or "", token)
+end
+
+
+-- --- its end ------------------------------------------------------------------------------
+
+--- The schedule is wrong.
+function World:fail(problem, process)
+    if self.problem ~= nil then return end
+    if problem == nil then problem = "an error that is nil" end
+    self.problem = problem
+    self.over = true
+    if process then self:tell(process, "fails: %s", text_of(problem)) end
+end
+
+
+-- The first packets that arrived or got lost, each with its process.
+local function messages(self)
+    local list = {}
+    for i, each in ipairs(self.core:messages()) do
+        local session = self.sessions[each.number]
+        list[i] = {
+            process = session and session.runtime.name, up = each.up, sent = each.sent,
+            arrived = each.arrived, text = each.text,
+        }
+    end
+    return list
+end
+
+
+-- Calls fn(self, ...) in the world, in a coroutine that is its loop. Its error is the schedule's.
+local function within(self, fn, ...)
+    if here.world() then misuse.refuse("a world of virtual time has no other one in it") end
+    local loop = create(fn)
+    self.host, self.outer = loop, schedulers.driving()
+    here.enter(loop, self)
+    local ok, problem = resume(loop, self, ...)
+    if not ok then self:fail(problem)
+    elseif status(loop) ~= "dead" then
+        self:fail("only the coroutines of a process yield")
+    end
+    if self.over and self.core then
+        self.ended_at = self.core:now()
+        self.messages = messages(self)
+        self.core:end_it()
+        self.core = nil
+    end
+end
+
+
+local function run(self)
+    while not self.over do go_on(self) end
+end
+
+
+-- --- for the test -------------------------------------------------------------------------
+
+--- Seconds since it began.
+function World:now()
+    return self.core and self.core:now() or self.ended_at
+end
+
+
+--- As math.random: a number below 1; from 1 to m; from m to n.
+function World:random(m, n)
+    if not self.core then misuse.refuse("the world is over") end
+    if m == nil and n == nil then return self.core:fraction("program") end
+    options.range(m, n)
+    if n == nil then m, n = 1, m end
+    return m - 1 + self.core:draw("program", n - m + 1)
+end
+
+
+--- A process whose main coroutine is fn().
+---@param name string which no other has
+function World:process(name, fn)
+    options.name(name)
+    check_function(fn, "what a process runs")
+    if self.over then misuse.refuse("the world is over") end
+    if self.by_name[name] then misuse.refuse("there is a process %s", misuse.show(name)) end
+    local process = Process.new(self, #self.processes + 1, name, fn)
+    self.live = self.live + 1
+    self.processes[process.number] = process
+    self.by_name[name] = process
+end
+
+
+-- Calls fn() then.
+function World:schedule(at, fn)
+    self.events:add{ due = at, fn = fn, follows = self.follows }
+end
+
+
+--- Calls fn(), which does not wait, at that time.
+---@param time number seconds since the world began
+function World:at(time, fn)
+    options.moment(time)
+    check_function(fn, "what happens at a time")
+    if self.over then misuse.refuse("the world is over") end
+    self:schedule(time, fn)
+end
+
+
+--- Calls fn(), which does not wait, when all processes have ended.
+function World:finally(fn)
+    check_function(fn, "what is done finally")
+    self.finals[#self.finals + 1] = fn
+end
+
+
+--- A point at which the process may be stopped, and others may go first.
+function World:pause()
+    local process = here.process()
+    if not process or schedulers.driving() ~= self then
+        misuse.refuse("world:pause() is for a coroutine of a process")
+    end
+    process:pause()
+end
+
+
+local function find(self, name)
+    local process = self.by_name[name]
+    if not process then misuse.refuse("there is no process %s", misuse.show(name)) end
+    return process
+end
+
+
+--- A step of the schedule, by a number. Two schedules have one print if their steps are the same.
+function World:print_step(number)
+    self.print = (self.print * 33 + number) % PRINTS
+end
+
+
+-- A fault that was drawn, or is told again.
+function World:inflict(fault)
+    self:print_step(#self.processes + fault.turn)
+    fault.at = self:now()
+    self.happened[#self.happened + 1] = fault
+    inflict[fault.kind](self, self.by_name[fault.process], fault.lasts)
+end
+
+
+-- Done by the test. False: the process has ended, or is stopped.
+local function by_test(self, kind, name, seconds)
+    local process = find(self, name)
+    if self.over or process.over or kind == "stop" and process.stopped then return false end
+    self.active_at = self:now()
+    return inflict[kind](self, process, seconds) ~= false
+end
+
+
+--- The process does nothing for so long; the time of servers goes on.
+---@return boolean done false: it has ended, or is stopped
+function World:stop(name, seconds)
+    options.moment(seconds)
+    local done, process = by_test(self, "stop", name, seconds), here.process()
+    if process and process.stopped and schedulers.driving() == self then process:pause() end
+    return done
+end
+
+
+-- Code of a process that is over does nothing more. A coroutine of the user's own yields to the
+-- user's code, which only an error ends.
+local function vanish(self)
+    while running() == self.resumed do yield() end
+    error("the process has been killed", 0)
+end
+
+
+--- The process ends without a farewell; its sessions live until they expire.
+---@return boolean done false: it has ended
+function World:kill(name)
+    local done, process = by_test(self, "kill", name), here.process()
+    if process and process.over and schedulers.driving() == self then vanish(self) end
+    return done
+end
+
+
+--- Its sessions have no connection, for so long or until they are healed.
+---@return boolean done false: it has ended
+function World:cut(name, seconds)
+    if seconds ~= nil then options.moment(seconds) end
+    return by_test(self, "cut", name, seconds)
+end
+
+
+---@return boolean done false: it has ended, or was not cut off
+function World:heal(name)
+    return by_test(self, "heal", name)
+end
+
+
+--- The server ends its sessions.
+---@return boolean done false: it has ended
+function World:expire(name)
+    return by_test(self, "expire", name)
+end
+
+
+-- --- coroutines that poll ---------------------------------------------------------------
+
+--- The moment at which a coroutine goes on that yields by itself, or sleeps for no time. It polls
+-- for something, so time has to go on, the faster the longer it polls.
+function World:next_poll(thread)
+    local polls = (self.polls[thread] or 0) + 1
+    self.polls[thread] = polls
+    return self:now() + min(POLL * 2 ^ (polls / POLLS), POLL_MAX)
+end
+
+
+function World:later(thread)
+    self.sleepers:add{ thread = thread, due = self:next_poll(thread) }
+end
+
+
+-- --- one thing at a time ------------------------------------------------------------------
+
+--- What can come next, in words.
+---@return string[]
+function World:choices()
+    local texts = {}
+    if self.over then return texts end
+    for i, choice in ipairs(choices(self)) do texts[i] = choice.text end
+    return texts
+end
+
+
+--- Does that one of world:choices().
+---@return boolean goes_on false: the world is over
+function World:choose(number)
+    if self.over then return false end
+    local choice = choices(self)[number]
+    if not choice then misuse.refuse("there is no choice %s", misuse.show(number)) end
+    within(self, function()
+        choice.fn()
+        if not self.over and not choices(self)[1] then go_on(self) end -- it ends
+    end)
+    return not self.over
+end
+
+
+--- Does what the seed chooses.
+---@return boolean goes_on false: the world is over
+function World:step()
+    if self.over then return false end
+    within(self, go_on, nil, 1)
+    return not self.over
+end
+
+
+--- Does what the seed chooses until the world is over.
+---@return true? ok
+---@return any problem
+function World:run()
+    if not self.over then within(self, run) end
+    if self.problem == nil then return true end
+    return nil, self.problem
+end
+
+
+-- --- its beginning ------------------------------------------------------------------------
+
+local function refuse_wait()
+    return select(2, failure("context", "a world of virtual time",
+                             "only the coroutines of its processes wait"))
+end
+
+
+-- As core.memory, of its own servers.
+local function verbs_of(box)
+    local verbs = {}
+    for _, verb in ipairs{ "expire", "cut", "heal", "name", "delay", "reset", "children" } do
+        verbs[verb] = function(...) return box[verb](box, ...) end
+    end
+    return verbs
+end
+
+
+--- nil, or message, code: why there can be none here.
+local function problem_here()
+    if ngx then return select(2, failure("context", "zklock.world", "not in nginx")) end
+    if coroutines.problem then
+        return select(2, failure("unsupported", "zklock.world", coroutines.problem))
+    end
+    if here.world() then
+        return select(2, failure("context", "zklock.world", "a world has no other one in it"))
+    end
+end
+
+
+-- fn(world) says what there is in it.
+local function new(fn, opts)
+    local box = core.world(opts.seed, opts.faults.delay, opts.story and MESSAGES or 0)
+    local self = schedulers.init(setmetatable({
+        core = box,
+        memory = verbs_of(box),
+        seed = opts.seed,
+        limit = opts.limit,
+        processes = {},
+        by_name = {},
+        sessions = {},
+        events = agenda(),
+        finals = {},
+        happened = {},
+        longest = 1, -- session timeout
+        slack = SLACK * opts.faults.delay, -- seconds that packets may take on their ways
+        steps = 0,
+        follows = 0,
+        sections = 0,
+        print = 0,
+        polls = setmetatable({}, WEAK),
+        active_at = 0,
+        over = false,
+        live = 0, -- processes
+        story = opts.story and {} or nil,
+        no_driver = {
+            refusal = refuse_wait,
+            sleep = function() return nil, refuse_wait() end,
+            wait = function() error("zklock: a wait outside of a process", 0) end,
+        },
+    }, World))
+    self.nobody = here.nobody(self)
+    self.faults = opts.list and faults.told(self, opts.list) or faults.drawn(self, opts.faults)
+    within(self, function() fn(self) end)
+    return self
+end
+
+
+function World:__tostring()
+    return ("zklock.world (seed %s, %g s, %s)"):format(self.seed, self:now(),
+        self.problem ~= nil and "wrong: " .. text_of(self.problem) or
+        self.over and "over" or "goes on")
+end
+
+
+-- What is for the test.
+local methods = {}
+for _, name in ipairs{ "at", "choices", "choose", "cut", "expire", "finally", "heal", "kill",
+                       "note", "now", "pause", "process", "random", "run", "step", "stop" } do
+    methods[name] = World[name]
+end
+receiver(methods, World, "world")
+for name, method in pairs(methods) do World[name] = method end
+
+
+local _M = { new = new, problem_here = problem_here }
+
+
+--- See zklock.world.
+function _M.world(fn, given)
+    check_function(fn, "what a world begins with")
+    local opts = options.world(given)
+    local message, code = problem_here()
+    if message then return nil, message, code end
+    return new(fn, opts)
+end
+
+
+return _M
