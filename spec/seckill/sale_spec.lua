@@ -303,8 +303,8 @@ describe("the options of a sale", function()
         refused({ store = "no_such" }, "no store \"no_such\": there are sqlite, mysql")
         refused({ store = "mysql://nobody" }, "is no database's URL")
         refused({ purchase = "no_such" }, "no purchase \"no_such\": there are plain")
-        refused({ strategy = "zklock.failure" },
-            "the strategy zklock.failure has no function \"open\"")
+        refused({ strategy = "zklock.value.failure" },
+            "the strategy zklock.value.failure has no function \"open\"")
         refused({ store = "row_lock" }, "the store row_lock has no function \"create\"")
         refused({ strategy = "broken" }, "the strategy broken cannot be loaded: .*on purpose")
     end)

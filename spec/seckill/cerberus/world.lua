@@ -320,7 +320,7 @@ local FAKES = {
         end,
     },
     ["zklock.core"] = { now = function() return world.time end },
-    ["zklock.tasks"] = {
+    ["zklock.waiting.tasks"] = {
         active = function() return world.in_run end,
         end_of_run = function() return world.in_run and function() return false end or nil end,
     },
