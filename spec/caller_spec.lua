@@ -1,4 +1,4 @@
--- zklock.caller: the calls of one function of the user's, one at a time.
+-- zklock.waiting.caller: the calls of one function of the user's, one at a time.
 local Caller = require "zklock.waiting.caller"
 
 local session = {

@@ -1,5 +1,5 @@
 --- The world whose code runs, and its process; code that was given to world:at() runs in none.
--- zklock.runtime asks here for either.
+-- zklock.waiting.runtime asks here for either.
 --
 -- An error may come between any two instructions (Ctrl-C raises one), so nothing depends on code
 -- that leaves a world: a world is entered while the coroutine of its loop runs, or waits for one
