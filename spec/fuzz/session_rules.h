@@ -331,7 +331,7 @@ static bool has_alarm(const struct stake *stake) {
 
 static bool is_had_by_any(const struct stake *stake) {
     EACH_USER(user) {
-        bool has = user->lease && !user->lease->released;
+        bool has = user->lease && user->lease->ended == ZKL_OK;
         if (has && zkl_stakes_have(&user->lease->stakes, stake)) return true;
     }
     return false;
@@ -378,7 +378,7 @@ static bool will_end(const struct zkl_request *request) {
 
 static void check_user(const struct user *user) {
     if (user->request) require(!zkl_request_done(user->request) && will_end(user->request));
-    if (!user->lease || user->lease->released || user->doing == WAITS) return;
+    if (!user->lease || user->lease->ended != ZKL_OK || user->doing == WAITS) return;
     require(zkl_lease_token(user->lease) == user->token || !is_had(user));
     if (has_ended(user->lease)) require(user->told && !is_had(user));
 }

@@ -186,8 +186,8 @@ static void mix_stake(const struct stake *stake, zkl_time now) {
     mix(place_of(session, (const struct stake *)stake->claim.partner) << 8 |
         place_of(session, (const struct stake *)stake->claim.next_part));
     mix((uint64_t)stake->phase << 8 | (uint64_t)stake->leaves_room << 4 |
-        (uint64_t)zkl_stake_revoked(stake) << 3 | stake->joint << 2 | stake->starved << 1 |
-        (stake->request != NULL));
+        (uint64_t)zkl_stake_revoked(stake) << 3 | (stake->part == STAKE_JOINT) << 2 |
+        stake->starved << 1 | (stake->request != NULL));
     mix((uint64_t)stake->version << 32 | stake->handles << 16 | stake->writers);
     mix((uint64_t)(stake->downgrading != NULL));
     if (zkl_claim_is_pausing(&stake->claim)) mix_time(stake->wake_at, now);
@@ -226,7 +226,7 @@ static void mix_request_of(const struct zkl_session *session, const struct zkl_r
 static void mix_path(const struct path *path, zkl_time now) {
     mix_text(path->text);
     mix_line(&path->line, now);
-    mix((uint64_t)path->lists << 2 | path->fixed << 1 | path->fixed_seen);
+    mix((uint64_t)path->lists << 2 | path->fixed);
     if (path->look_at) mix_time(path->look_at, now);
 }
 

@@ -270,7 +270,7 @@ static bool add_part(struct zkl_request *request, const struct zkl_acquire_optio
     struct stake *part =
         path ? zkl_stake_new(request->session, path, &of_part, request->deadline) : NULL;
     if (!part) return false;
-    part->part = true;
+    part->part = STAKE_PART;
     zkl_stake_ref(part);
     stakes->many[stakes->count++] = part;
     attend(request, part);

@@ -10,8 +10,7 @@
 
 /* How the lease ended: LOST or RELEASED; OK: it has not. */
 static enum zkl_code end_of(const zkl_lease *lease) {
-    if (lease->lost) return ZKL_LOST;
-    return lease->released ? ZKL_RELEASED : zkl_stakes_ended(&lease->stakes);
+    return lease->ended != ZKL_OK ? lease->ended : zkl_stakes_ended(&lease->stakes);
 }
 
 static zkl_session *session_of(const zkl_lease *lease) {
@@ -51,8 +50,8 @@ void zkl_lease_give_up_all(const struct stakes *stakes, enum zkl_kind kind) {
     if (!stakes->many) zkl_stake_give_up(stakes->one, kind);
     for (size_t i = 0; stakes->many && i < stakes->count; i++) {
         struct stake *part = stakes->many[i];
-        bool joint = part->joint;
-        part->joint = false;
+        bool joint = part->part == STAKE_JOINT;
+        part->part = STAKE_PART;
         if (joint) zkl_stake_give_up(part, part->claim.kind);
     }
 }
@@ -68,10 +67,9 @@ enum zkl_code zkl_lease_expire(zkl_lease *lease, zkl_time length) {
 }
 
 enum zkl_code zkl_lease_release(zkl_lease *lease) {
-    if (lease->released) return ZKL_RELEASED;
+    if (lease->ended != ZKL_OK) return ZKL_RELEASED;
     enum zkl_code ended = end_of(lease);
-    lease->released = true; /* also while the stake is away */
-    lease->lost = ended == ZKL_LOST;
+    lease->ended = ended == ZKL_LOST ? ZKL_LOST : ZKL_RELEASED; /* also while the stake is away */
     zkl_hold_end(zkl_stakes_at(&lease->stakes, 0), &lease->hold);
     zkl_lease_give_up_all(&lease->stakes, lease->kind);
     return ended;

@@ -9,8 +9,7 @@ struct zkl_lease {
     struct stakes stakes;
     enum zkl_kind kind; /* of the handle, not of the grant; unused for a multi-lock */
     struct hold hold;
-    bool released; /* given up */
-    bool lost;     /* it was lost before it was given up: that is final */
+    enum zkl_code ended; /* RELEASED, or LOST if it was lost before it was given up; OK: neither */
 };
 
 /* A new request about a lease; it is done already if the lease has ended. */

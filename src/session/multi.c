@@ -83,7 +83,7 @@ void zkl_multi_grant(struct stake *stake) {
         part->handles = 1;
         part->writers = part->claim.kind == ZKL_WRITE;
         part->token = zkl_claim_token(&part->claim);
-        part->joint = zkl_multi_is_part(part);
+        if (zkl_multi_is_part(part)) part->part = STAKE_JOINT;
         zkl_stake_hold_begins(part);
         zkl_stake_finish(part, ZKL_OK);
         part = next_part(part);
@@ -105,16 +105,16 @@ void zkl_multi_failed(struct stake *stake) {
 
 static struct stake *joint_part(const struct stake *stake) {
     struct stake *part = next_part(stake);
-    while (part != stake && !part->joint) part = next_part(part);
+    while (part != stake && part->part != STAKE_JOINT) part = next_part(part);
     return part == stake ? NULL : part;
 }
 
 void zkl_multi_lost(struct stake *stake) {
     struct stake *part;
-    if (!stake->joint) return;
-    stake->joint = false;
+    if (stake->part != STAKE_JOINT) return;
+    stake->part = STAKE_PART;
     while ((part = joint_part(stake))) {
-        part->joint = false;
+        part->part = STAKE_PART;
         zkl_stake_give_up(part, part->claim.kind);
     }
 }

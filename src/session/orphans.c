@@ -53,7 +53,7 @@ static void answer_look(const struct call *call, const struct answer *answer) {
         zkl_orphans_find(session, path);
     }
     if (path->look_at != call->look_at) return; /* another doubt since */
-    if (path->fixed && !path->fixed_seen) return;
+    if (path->fixed == FIXED_UNSEEN) return;
     path->look_at = 0;
     zkl_path_idle(session, path);
 }
@@ -74,7 +74,8 @@ static void answer_look_fixed(const struct call *call, const struct answer *answ
     if (!call->node) return;
     struct path *path = zkl_path_find(call->session, call->node, strlen(call->node) - tail);
     if (!path || path->look_at != call->look_at) return;
-    path->fixed_seen = answer->reply == ZKL_DONE || answer->reply == ZKL_ABSENT;
+    bool tells = answer->reply == ZKL_DONE || answer->reply == ZKL_ABSENT;
+    path->fixed = tells ? FIXED_SEEN : FIXED_UNSEEN;
     if (answer->reply == ZKL_DONE) zkl_orphans_find_fixed(call->session, path, answer->stat);
 }
 
@@ -96,7 +97,7 @@ static struct call *call_for(struct zkl_session *session, const struct path *pat
  */
 static void look_at(struct zkl_session *session, struct path *path) {
     path->look_at = session->now + session->common.clock.timeout; /* if there is no answer */
-    path->fixed_seen = false;
+    if (path->fixed) path->fixed = FIXED_UNSEEN;
     struct call *sync = call_for(session, path, &sync_call);
     struct call *fixed = path->fixed ? call_for(session, path, &fixed_call) : NULL;
     struct call *list = sync ? call_for(session, path, &list_call) : NULL;

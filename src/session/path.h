@@ -5,6 +5,19 @@
 #include "../core/line.h"
 #include "session.h"
 
+/* The node of the fixed name, which a claim of ZKL_UNFAIR makes. */
+enum fixed_node {
+    FIXED_NEVER,  /* there was no such claim */
+    FIXED_UNSEEN, /* the look for orphans got no answer about it */
+    FIXED_SEEN
+};
+
+enum follow {
+    FOLLOW_NONE,
+    FOLLOW_RUNS, /* they are being resumed */
+    FOLLOW_ANEW  /* and have to be again, from the first */
+};
+
 struct path {
     struct path *next;      /* in a bucket of session->paths */
     struct path *next_idle; /* in session->idle_paths, while `idle` */
@@ -16,16 +29,14 @@ struct path {
     const struct stake *told;
     zkl_time told_at;
     size_t told_place;
-    bool fixed;             /* there was a claim of ZKL_UNFAIR */
-    bool fixed_seen;        /* the look for orphans got an answer about the fixed name */
+    enum fixed_node fixed;
     struct watch *children; /* pinned; NULL: line.children is ZKL_UNWATCHED */
     zkl_time look_at;       /* when to look for orphans again; 0: no doubt */
     size_t stakes;
-    size_t counted;   /* of them, those in session->node_bytes */
-    size_t lists;     /* CALL_LIST that are out */
-    bool postponed;   /* perhaps a claim does not watch its predecessor yet */
-    bool following;   /* claims that waited for another one of the session are being resumed */
-    bool follow_anew; /* and have to be again, from the first */
+    size_t counted;     /* of them, those in session->node_bytes */
+    size_t lists;       /* CALL_LIST that are out */
+    bool postponed;     /* perhaps a claim does not watch its predecessor yet */
+    enum follow follow; /* of claims that waited for another one of the session */
     size_t length;
     char text[];
 };

@@ -125,7 +125,7 @@ struct stake *zkl_stake_new(struct zkl_session *session, struct path *path,
     stake->path = path;
     stake->jitter = options->jitter;
     stake->meter = zkl_meter_of(session, options->meter);
-    path->fixed = path->fixed || zkl_kind_is_fixed(options->kind);
+    if (!path->fixed && zkl_kind_is_fixed(options->kind)) path->fixed = FIXED_UNSEEN;
     stake->asker.id = ++session->last_id;
     if (!session->stakes) busy_again(session);
     stake->link = session->stakes_end;

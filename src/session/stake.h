@@ -9,6 +9,12 @@
 #include "path.h"
 #include "stakes.h"
 
+enum stake_part {
+    STAKE_ALONE,
+    STAKE_PART, /* of a multi-lock */
+    STAKE_JOINT /* the same, granted, and its lease has not given it up */
+};
+
 struct stake {
     struct zkl_claim claim; /* first: a claim of ours is a stake */
     struct asker asker;     /* counted by the session's list, handles, request and calls */
@@ -23,15 +29,14 @@ struct stake {
     enum zkl_phase phase;            /* as last told */
     int32_t version;                 /* of the own node's data, as last seen */
     bool counted;                    /* its node is in session->node_bytes */
-    bool part;                       /* of a multi-lock */
-    bool leaves_room;                /* its node was kept, and goes to make room */
-    bool joint;                      /* part of a multi-lock, whose lease has not given it up */
-    uint64_t revoked;                /* nonce of a node whose data ask the holder to give way */
-    int64_t token;                   /* of the latest grant */
-    struct hold *holds;              /* of its handles that may be held for a limited time */
-    unsigned handles;                /* not given up */
-    unsigned writers; /* those of them that may write; the node is a writer's meanwhile */
-    uint32_t starved; /* kinds of calls, a bit each, for which there was no memory */
+    enum stake_part part;
+    bool leaves_room;   /* its node was kept, and goes to make room */
+    uint64_t revoked;   /* nonce of a node whose data ask the holder to give way */
+    int64_t token;      /* of the latest grant */
+    struct hold *holds; /* of its handles that may be held for a limited time */
+    unsigned handles;   /* not given up */
+    unsigned writers;   /* those of them that may write; the node is a writer's meanwhile */
+    uint32_t starved;   /* kinds of calls, a bit each, for which there was no memory */
     char *data; /* of the node: the session's identity, and the lock's data in a line of its own */
     char *marked_data;       /* its data as last written with ZKL_HELD_WORD, or NULL */
     char *owner;             /* "": nobody's (an orphan) */

@@ -289,7 +289,7 @@ void zkl_stake_resume_postponed(struct zkl_session *session, struct path *path) 
 /* In order of arrival; the first of the followers may have to go alone again. */
 static void resume_in_order(struct path *path, zkl_time now) {
     struct zkl_claim *claim = path->line.claims, *next;
-    for (; claim && !path->follow_anew; claim = next) {
+    for (; claim && path->follow != FOLLOW_ANEW; claim = next) {
         next = claim->next;
         if (!zkl_claim_follows(claim)) continue;
         if (zkl_claim_stays(claim)) return;
@@ -305,14 +305,14 @@ static void resume_in_order(struct path *path, zkl_time now) {
 static void resume_followers(struct stake *stake) {
     const struct zkl_session *session = stake->session;
     struct path *path = stake->path;
-    path->follow_anew = true;
-    if (path->following) return;
-    path->following = true;
-    while (path->follow_anew) {
-        path->follow_anew = false;
+    bool within = path->follow != FOLLOW_NONE;
+    path->follow = FOLLOW_ANEW;
+    if (within) return;
+    while (path->follow == FOLLOW_ANEW) {
+        path->follow = FOLLOW_RUNS;
         resume_in_order(path, session->now);
     }
-    path->following = false;
+    path->follow = FOLLOW_NONE;
 }
 
 /* splitmix64. https://prng.di.unimi.it/splitmix64.c */
