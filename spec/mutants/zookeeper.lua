@@ -32,7 +32,9 @@ return {
       catch = by("unfair", "to a create that landed late: who comes next removes that node") },
     { "unfair-no-late-look",
       "the late look lists only, which does not tell whose a node of a fixed name is",
-      at = "zkl_stake_new", find = "if (!path->fixed && zkl_kind_is_fixed(options->kind)) path->fixed = FIXED_UNSEEN;",
+      at = "zkl_stake_new",
+      find = [[
+    if (!path->fixed && zkl_kind_is_fixed(options->kind)) path->fixed = FIXED_UNSEEN;]],
       catch = by("unfair", "to a create is looked after once more, a session timeout later") },
     { "unfair-check-name", "a check is content with any node of the name",
       at = "check_got",
