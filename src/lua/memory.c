@@ -1,4 +1,4 @@
-/* memory.c - the table core.memory: verbs of a server inside the process, for zklock/object/memory.lua. */
+/* memory.c - the table core.memory: verbs of a server in the process, for object/memory.lua. */
 #include <stdlib.h>
 #include <string.h>
 
