@@ -1,12 +1,12 @@
 --- calls.lua LIBRARY - counts the functions that a free acquire(3) of a plain mutex and its release
 -- enter, by the library zklock.core without optimization, in a world. The world's own functions do
--- not count. Functions in files of rarer features are listed.
+-- not count. None may be in a file of a rarer feature.
 
 local tracer = require "tracer"
 local zklock = require "zklock"
 
 local LIBRARY = arg[1]
-local MOST = 837 -- calls
+local MOST = 650 -- calls in C
 
 -- Files of what such an acquire does not use.
 local RARE = {
@@ -61,7 +61,7 @@ end
 local function count_c(addresses)
     local calls, files, rare = 0, {}, {}
     each_function(addresses, function(name, room, file)
-        if room == "world" or room == "memory" then return end
+        if room == "world" or room == "memory" or file == "world.c" then return end
         calls = calls + 1
         files[room .. "/" .. file] = true
         if RARE[file] and not rare[name] then
@@ -99,7 +99,7 @@ local lua, lua_files = count_lua()
 print(("a free acquire(3) and its release: %d calls in C, %d files; %d calls in Lua, %d files")
     :format(c, size(c_files), lua, size(lua_files)))
 for _, each in ipairs(rare) do print("    enters " .. each) end
-local well = c + lua <= MOST
-if not well then print(("    more than %d calls"):format(MOST)) end
+local well = c <= MOST and not rare[1]
+if not well then print(("    allowed: %d calls in C, and none of rarer features"):format(MOST)) end
 print(("%d passed, %d failed"):format(well and 1 or 0, well and 0 or 1))
 os.exit(well and 0 or 1)

@@ -45,7 +45,7 @@ return {
     { "BUG-03-deadline", "a wait that ends by its deadline leaves its node in the line",
       at = "zkl_claim_cancel",
       find = [[
-        return fail(claim, why) | zkl_batch_leave(claim, 0);
+        return fail(claim, why) | give_up_node(claim, 0);
     case ZKL_RECOVER_STAT:]],
       replace = [[
         return fail(claim, why) | gone(claim);
@@ -287,10 +287,11 @@ return {
     if (!may_enter(claim) && claim->trying) return fail(claim, ZKL_TIMEOUT) | gone(claim);
     if (follows(claim) ||]] },
     { "untold-turn", "on a new path who waits for a turn is told so later, and too many wait",
-      at = "zkl_claim_start", find = "claim->stalled = zkl_batch_follows(claim);",
+      at = "zkl_claim_start",
+      find = "claim->stalled = claim->batch != 0 && zkl_batch_follows(claim);",
       replace = [[
     if (follows(claim)) return stall(claim);
-    claim->stalled = zkl_batch_follows(claim);]] },
+    claim->stalled = claim->batch != 0 && zkl_batch_follows(claim);]] },
     { "kept-back-forgotten", "a watch whose event was kept back counts no more, and is set again",
       at = "answer_removal", find = "answer->rc == ZKL_ERROR_NONE",
       replace = "answer->rc == ZKL_ERROR_NONE || answer->rc == ZKL_ERROR_NO_WATCHER" },
@@ -437,7 +438,7 @@ return {
       replace = "heir->node = claim->node; heir->node.doubted = false;" },
     { "batch-place-lost", "who gives up does not hand its place on",
       at = "zkl_claim_cancel",
-      find = "case ZKL_PROVE: return fail(claim, why) | zkl_batch_leave(claim, 0);",
+      find = "case ZKL_PROVE: return fail(claim, why) | give_up_node(claim, 0);",
       replace = "case ZKL_PROVE: return fail(claim, why) | leave(claim);" },
     { "batch-no-order", "who comes later goes first after a lost connection",
       at = "goes_first", find = "if (earlier && may_succeed(claim)) return true;",
@@ -503,10 +504,10 @@ return {
       replace = "else if (member->state == ZKL_MEMBER_JOINING) " ..
                 "zkl_member_end(member, ZKL_CONFLICT, answer->rc);" },
     { "revoke-of-waiters", "a wish that reaches a waiter is forgotten when it holds",
-      at = "zkl_multi_grant", find = "part->handles = 1;",
+      at = "zkl_stake_grant", find = "stake->handles = 1;",
       replace = [[
-        part->handles = 1;
-        part->revoked = false;]] },
+        stake->handles = 1;
+        stake->revoked = false;]] },
     { "turns-revoked", "a turn that was revoked is handed on",
       at = "zkl_stake_take_data", find = "end_turn(stake);" },
 

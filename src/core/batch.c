@@ -63,7 +63,7 @@ static bool is_kept_for(const struct zkl_claim *kept, const struct zkl_claim *cl
 bool zkl_batch_awaits_kept(const struct zkl_claim *claim) {
     const struct zkl_line *line = claim->line;
     const struct zkl_claim *next = line->claims;
-    if (!line->kept || !is_kept_for(line->kept, claim)) return false;
+    if (!is_kept_for(line->kept, claim)) return false;
     while (next != claim && !may_succeed(next)) next = next->next;
     return next == claim;
 }
@@ -77,7 +77,7 @@ static bool goes_first(const struct zkl_claim *claim, bool earlier) {
 /* A try follows no claim: it asks the server. Claims behind this one only wait, but for tries. */
 bool zkl_batch_follows(const struct zkl_claim *claim) {
     bool earlier = true;
-    if (claim->batch == 0 || claim->trying) return false;
+    if (claim->trying) return false;
     for (const struct zkl_claim *each = claim->line->claims; each; each = each->next) {
         if (each != claim && goes_first(each, earlier)) return true;
         if (each != claim) continue;

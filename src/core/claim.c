@@ -76,15 +76,18 @@ bool zkl_claim_stays(const struct zkl_claim *claim) {
     if (claim->state != ZKL_NEW || claim->line->tries > 0) return false;
     if (!connected(claim)) return true;
     if (!claim->announced) return false;
-    return zkl_kind_is_fixed(claim->kind) ? zkl_unfair_follows(claim) : zkl_batch_follows(claim);
+    if (zkl_kind_is_fixed(claim->kind)) return zkl_unfair_follows(claim);
+    return claim->batch != 0 && zkl_batch_follows(claim);
 }
 
 zkl_actions zkl_claim_start(struct zkl_claim *claim) {
     assert(claim->state == ZKL_NEW && claim->wanted);
-    if (zkl_claim_is_crowded_out(claim)) return fail(claim, ZKL_BUSY) | gone(claim);
+    if (claim->max_waiters && zkl_claim_is_crowded_out(claim))
+        return fail(claim, ZKL_BUSY) | gone(claim);
     if (zkl_kind_is_fixed(claim->kind)) return zkl_unfair_start(claim);
-    if (!connected(claim) || zkl_batch_awaits_kept(claim)) return stall(claim);
-    claim->stalled = zkl_batch_follows(claim);
+    bool waits_for_kept = claim->line->kept && zkl_batch_awaits_kept(claim);
+    if (!connected(claim) || waits_for_kept) return stall(claim);
+    claim->stalled = claim->batch != 0 && zkl_batch_follows(claim);
     if (claim->stalled) return announce(claim) | zkl_batch_followed(claim);
     if (follows(claim) || !may_enter(claim)) return stall(claim);
     if (!claim->trying) return zkl_claim_enter(claim);
@@ -107,12 +110,12 @@ zkl_actions zkl_claim_cancel(struct zkl_claim *claim, enum zkl_code why) {
     case ZKL_SIGNALLED: return fail(claim, why) | zkl_waiter_forward(claim);
     case ZKL_WAIT:
         if (zkl_kind_is_fixed(claim->kind)) return fail(claim, why) | gone(claim);
-        return fail(claim, why) | zkl_batch_leave(claim, 0);
+        return fail(claim, why) | give_up_node(claim, 0);
     case ZKL_RECOVER_STAT:
     case ZKL_LIST:
     case ZKL_RANK:
     case ZKL_FIRST:
-    case ZKL_PROVE: return fail(claim, why) | zkl_batch_leave(claim, 0);
+    case ZKL_PROVE: return fail(claim, why) | give_up_node(claim, 0);
     case ZKL_RETREAT: claim->state = ZKL_LEAVE; return fail(claim, why);
     case ZKL_HELD:
     case ZKL_DOWNGRADE:
@@ -128,7 +131,7 @@ zkl_actions zkl_claim_release(struct zkl_claim *claim, zkl_time now) {
     if (claim->state == ZKL_SIGNALLED) return zkl_waiter_take(claim);
     if (claim->state == ZKL_DOWNGRADE) claim->wanted = false; /* it leaves once its name is known */
     if (claim->state != ZKL_HELD) return 0;
-    zkl_actions actions = zkl_batch_leave(claim, now);
+    zkl_actions actions = give_up_node(claim, now);
     bool removing = actions & ZKL_DO_REMOVE;
     /* A create that stayed unknown may have landed since: look now. */
     if (claim->node.doubted && removing && !zkl_kind_is_fixed(claim->kind)) actions |= ZKL_DO_LIST;

@@ -86,9 +86,9 @@ void zkl_claim_keep(struct zkl_claim *claim, zkl_time keep, zkl_time now);
 bool zkl_claim_inherits(const struct zkl_claim *claim, const struct zkl_claim *kept);
 
 /*
- * The claim would have to wait, and `max_waiters` wait already. With a node it counts those ahead
- * of it. Without one it counts its session's claims and, in turns, the others' nodes as the last
- * list had them.
+ * The claim, which has a `max_waiters`, would have to wait, and so many wait already. With a node
+ * it counts those ahead of it. Without one it counts its session's claims and, in turns, the
+ * others' nodes as the last list had them.
  */
 bool zkl_claim_is_crowded_out(const struct zkl_claim *claim);
 

@@ -268,7 +268,7 @@ zkl_actions zkl_claim_got_ahead(struct zkl_claim *claim, struct zkl_contender *c
 
 zkl_actions zkl_claim_told_held(struct zkl_claim *claim, const struct zkl_contender *contender) {
     if (!claim->trying || !awaits(claim, contender)) return 0;
-    return fail(claim, ZKL_BUSY) | zkl_batch_leave(claim, 0);
+    return fail(claim, ZKL_BUSY) | give_up_node(claim, 0);
 }
 
 /* A get that is refused tells no czxid, but that the node is there. */

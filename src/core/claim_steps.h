@@ -231,6 +231,14 @@ static inline zkl_actions lose(struct zkl_claim *claim) {
     return ZKL_DO_LOSE;
 }
 
+/* The claim may_pass_on() its node, which goes to the next one, stays, or is removed. */
+zkl_actions zkl_batch_leave(struct zkl_claim *claim, zkl_time now);
+
+/* The claim gives up its node; `now` matters to a holder. */
+static inline zkl_actions give_up_node(struct zkl_claim *claim, zkl_time now) {
+    return may_pass_on(claim) ? zkl_batch_leave(claim, now) : leave(claim);
+}
+
 /* --- claim_way.c: the way of a claim in a line ---------------------------------------------- */
 
 zkl_actions zkl_claim_enter(struct zkl_claim *claim);   /* a new attempt, with its own nonce */
@@ -257,16 +265,15 @@ void zkl_lookahead_await(struct zkl_claim *claim);
 
 /* --- batch.c: claims that have one node between them --------------------------------------- */
 
-bool zkl_batch_follows(const struct zkl_claim *claim);   /* another claim goes first, for both */
+/* The claim has a batch, and another one goes first, for both. */
+bool zkl_batch_follows(const struct zkl_claim *claim);
 zkl_actions zkl_batch_followed(struct zkl_claim *claim); /* it waits for its turn */
-/* The node goes to the session's next claim, stays, or is removed; `now` matters to a holder. */
-zkl_actions zkl_batch_leave(struct zkl_claim *claim, zkl_time now);
 /* KEPT or HELD: a list of the path is answered; the claim asks anew. KEPT: time passed; it ends. */
 zkl_actions zkl_batch_listed(struct zkl_claim *claim, enum zkl_reply reply, zkl_time now);
 zkl_actions zkl_batch_ask(struct zkl_claim *claim);
 zkl_actions zkl_batch_tick(struct zkl_claim *claim, zkl_time now);
 zkl_actions zkl_batch_end(struct zkl_claim *claim);
-/* The line has a kept node, which will go to the claim, or be removed. */
+/* The node of line->kept will go to the claim, or be removed. */
 bool zkl_batch_awaits_kept(const struct zkl_claim *claim);
 
 /* --- condition.c: transitions of a waiter ------------------------------------------------- */

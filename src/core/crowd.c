@@ -61,9 +61,9 @@ static size_t waiting_elsewhere(const struct zkl_claim *claim) {
 bool zkl_claim_is_crowded_out(const struct zkl_claim *claim) {
     bool ordered = !claim->line->exhausted;
     size_t most = (size_t)claim->max_waiters;
-    if (most == 0) return false;
     if (is_in_line(claim)) return ordered && waiting_ahead(claim) >= most;
     size_t here = waiting_here(claim);
-    if (ordered && here < most && zkl_batch_follows(claim)) here += waiting_elsewhere(claim);
+    if (ordered && here < most && claim->batch != 0 && zkl_batch_follows(claim))
+        here += waiting_elsewhere(claim);
     return here >= most;
 }

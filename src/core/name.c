@@ -72,8 +72,9 @@ static bool parse_counter(const char *text, size_t length, size_t digits, bool n
     if (negative && number[-1] != '-') return false;
     int64_t value = 0;
     for (size_t i = 0; i < digits; i++) {
-        if (!is_digit(number[i])) return false;
-        value = value * 10 + (number[i] - '0');
+        unsigned digit = (unsigned)number[i] - '0';
+        if (digit > 9) return false;
+        value = value * 10 + digit;
     }
     name->permits = name->limit = 0;
     if (!find_marker(text, length - width, &name->kind) &&
@@ -89,11 +90,10 @@ static const char *parse_hex(const char *text, uint64_t *value) {
     *value = 0;
     for (int digits = 0; digits < 16; text++) {
         char c = *text;
-        uint64_t digit;
         if (c == '-') continue;
-        if (is_digit(c)) digit = (uint64_t)(c - '0');
-        else if (c >= 'a' && c <= 'f') digit = (uint64_t)(c - 'a') + 10;
-        else return NULL;
+        unsigned digit = (unsigned)c - '0';
+        if (c >= 'a' && c <= 'f') digit = (unsigned)c - 'a' + 10;
+        else if (digit > 9) return NULL;
         *value = *value << 4 | digit;
         digits++;
     }

@@ -150,6 +150,13 @@ static void attend(struct zkl_request *request, struct stake *stake) {
     stake->request = request;
 }
 
+static void start(struct stake *stake) {
+    struct path *path = stake->path;
+    if (path->line.kept) zkl_kept_clear_way(path, stake);
+    zkl_stake_perform(stake, zkl_claim_start(&stake->claim));
+    if (path->line.kept) zkl_kept_take(path);
+}
+
 /* A new contender. False: out of memory. */
 static bool contend(struct zkl_request *request, struct path *path,
                     const struct zkl_acquire_options *options) {
@@ -157,9 +164,7 @@ static bool contend(struct zkl_request *request, struct path *path,
     if (!stake) return false;
     zkl_stakes_set(&request->stakes, stake);
     attend(request, stake);
-    zkl_kept_clear_way(path, stake);
-    zkl_stake_perform(stake, zkl_claim_start(&stake->claim));
-    zkl_kept_take(path);
+    start(stake);
     return true;
 }
 
@@ -284,11 +289,7 @@ static bool add_part(struct zkl_request *request, const struct zkl_acquire_optio
 static void start_parts(struct zkl_request *request) {
     for (size_t i = 0; i < request->stakes.count; i++) {
         struct stake *part = request->stakes.many[i];
-        struct path *path = part->path;
-        if (!part->claim.wanted) continue;
-        zkl_kept_clear_way(path, part);
-        zkl_stake_perform(part, zkl_claim_start(&part->claim));
-        zkl_kept_take(path);
+        if (part->claim.wanted) start(part);
     }
 }
 

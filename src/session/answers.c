@@ -115,6 +115,7 @@ static bool take(struct zkl_session *session, uint64_t *id, struct zkl_rpc *rpc)
 
 bool zkl_session_next_rpc(zkl_session *session, uint64_t *id, struct zkl_rpc *rpc) {
     if (take(session, id, rpc)) return true;
+    if (!session->starving) return false;
     zkl_stake_answer_starved(session);
     return take(session, id, rpc);
 }

@@ -75,9 +75,8 @@ void zkl_condition_stayed(struct stake *stake) {
     zkl_stake_finish(stake, stake->claim.refusal);
 }
 
-bool zkl_condition_granted(struct stake *stake) {
+void zkl_condition_granted(struct stake *stake) {
     struct stake *waiter = partner_of(stake);
-    if (stake->handles == 0) return false;
     stake->phase = ZKL_PHASE_HELD;
     stake->token = zkl_claim_token(&stake->claim);
     zkl_stake_hold_ends(stake, ZKL_STEP_RELEASED); /* the reply to the wait was lost */
@@ -86,5 +85,4 @@ bool zkl_condition_granted(struct stake *stake) {
     zkl_stake_finish(stake, ZKL_OK);
     if (waiter) zkl_stake_perform(waiter, zkl_claim_release(&waiter->claim, waiter->session->now));
     zkl_stake_writers_gone(stake); /* the handles that write may have been given up meanwhile */
-    return true;
 }

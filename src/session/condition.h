@@ -10,7 +10,7 @@ void zkl_condition_forward(struct stake *waiter);
 void zkl_condition_tell_partner(struct stake *waiter); /* it matters to the lock's stake */
 void zkl_condition_failed(struct stake *stake);        /* its waiter, if any, need not go on */
 void zkl_condition_stayed(struct stake *stake);        /* the wait did not begin */
-bool zkl_condition_granted(struct stake *stake);       /* false: it was not away */
+void zkl_condition_granted(struct stake *stake);       /* it is back */
 zkl_actions zkl_condition_waited(const struct call *call, const struct answer *answer);
 zkl_actions zkl_condition_forwarded(const struct call *call, const struct answer *answer);
 

@@ -79,13 +79,8 @@ void zkl_multi_retreat(struct stake *stake) {
 void zkl_multi_grant(struct stake *stake) {
     struct stake *part = stake;
     do {
-        zkl_stake_note_grant(part);
-        part->handles = 1;
-        part->writers = part->claim.kind == ZKL_WRITE;
-        part->token = zkl_claim_token(&part->claim);
         if (zkl_multi_is_part(part)) part->part = STAKE_JOINT;
-        zkl_stake_hold_begins(part);
-        zkl_stake_finish(part, ZKL_OK);
+        zkl_stake_grant(part);
         part = next_part(part);
     } while (part != stake);
 }

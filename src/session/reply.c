@@ -31,17 +31,12 @@
 
 /* --- parts of a reply -------------------------------------------------------------------- */
 
-static bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-
 /* "%010d" of an int32. */
 static bool is_counter(const char *text) {
     size_t length = strlen(text);
     if (length != 10 && (length != 11 || *text != '-')) return false;
-    for (size_t i = *text == '-'; i < length; i++)
-        if (!is_digit(text[i])) return false;
-    return true;
+    size_t sign = *text == '-';
+    return sign + strspn(text + sign, "0123456789") == length;
 }
 
 static bool is_created(const char *asked, const char *made, bool sequential) {

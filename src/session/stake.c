@@ -118,7 +118,7 @@ struct stake *zkl_stake_new(struct zkl_session *session, struct path *path,
     }
     zkl_claim_init(&stake->claim, &path->line, options->kind, deadline, options->trying);
     zkl_claim_want(&stake->claim, options->permits, options->limit);
-    zkl_claim_batch(&stake->claim, options->batch);
+    if (options->batch) zkl_claim_batch(&stake->claim, options->batch);
     if (options->counting) zkl_claim_count(&stake->claim);
     if (options->keep) zkl_claim_keep(&stake->claim, options->keep, session->now);
     stake->claim.max_waiters = options->max_waiters;
@@ -142,7 +142,8 @@ struct call *zkl_stake_call_new(struct stake *stake, enum stake_call kind) {
     return zkl_call_new(session, &session->stake_calls[kind], &stake->asker);
 }
 
-void zkl_stake_note_grant(struct stake *stake) {
+/* It may hold from now on, until it is GONE. */
+static void note_grant(struct stake *stake) {
     struct stake **first = &stake->path->granted;
     if (stake->granted_link) return;
     stake->granted_link = first;
@@ -288,18 +289,29 @@ void zkl_stake_hold_ends(struct stake *stake, enum zkl_step_kind how) {
     zkl_step_note(stake, how, held);
 }
 
+void zkl_stake_grant(struct stake *stake) {
+    note_grant(stake);
+    stake->handles = 1;
+    stake->writers = stake->claim.kind == ZKL_WRITE;
+    stake->token = zkl_claim_token(&stake->claim);
+    zkl_stake_hold_begins(stake);
+    zkl_stake_finish(stake, ZKL_OK);
+}
+
 void zkl_stake_granted(struct stake *stake) {
     stake->session->stats.grants++;
     stake->measured = true;
     zkl_meter_granted(stake);
-    if (zkl_condition_granted(stake)) {
+    if (stake->handles > 0) {
+        zkl_condition_granted(stake);
         post_notice(stake); /* callbacks that were told before may be told again */
         return;
     }
     stake->request->lease = true;
     stake->request->lease_kind = stake->claim.kind;
     zkl_hold_begin(zkl_stakes_at(&stake->request->stakes, 0), &stake->request->hold);
-    zkl_multi_grant(stake);
+    if (stake->part) zkl_multi_grant(stake);
+    else zkl_stake_grant(stake);
     end_turn(stake); /* somebody asked for it before it held */
 }
 

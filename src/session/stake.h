@@ -86,7 +86,6 @@ struct stake *zkl_stake_new(struct zkl_session *session, struct path *path,
                             const struct zkl_acquire_options *options,
                             zkl_time deadline); /* NULL: no memory */
 void zkl_stake_forget(struct stake *stake);     /* GONE; handles may still ask for its state */
-void zkl_stake_note_grant(struct stake *stake); /* it may hold from now on, until it is GONE */
 size_t zkl_stake_cost(const struct zkl_session *session, size_t path_length);
 void zkl_stake_count_node(struct stake *stake);            /* for the node that it makes */
 size_t zkl_stake_bytes(const struct zkl_session *session); /* of nodes, less those that go */
@@ -104,6 +103,7 @@ void zkl_stake_await_end(struct zkl_request *request);
 void zkl_stake_finish(struct stake *stake, enum zkl_code code);
 /* The same of the downgrade that waits for the grant to be a reader's, if there is one. */
 void zkl_stake_finish_downgrade(struct stake *stake, enum zkl_code code);
+void zkl_stake_grant(struct stake *stake); /* its first handle */
 void zkl_stake_granted(struct stake *stake);
 void zkl_stake_hold_begins(struct stake *stake);
 void zkl_stake_hold_ends(struct stake *stake, enum zkl_step_kind how); /* if it holds */

@@ -61,7 +61,7 @@ void zkl_stake_new_node(struct stake *stake) {
 static void create_node(struct stake *stake) {
     zkl_stake_new_node(stake);
     if (stake->claim.waiting) zkl_condition_create(stake);
-    else if (zkl_multi_is_part(stake)) zkl_multi_create(stake);
+    else if (stake->part && zkl_multi_is_part(stake)) zkl_multi_create(stake);
     else create_one(stake);
 }
 

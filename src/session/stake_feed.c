@@ -252,7 +252,6 @@ static void answer_starved(struct stake *stake) {
 
 /* A stake with a request out is answered later, when it has none: in the order of its requests. */
 void zkl_stake_answer_starved(struct zkl_session *session) {
-    if (!session->starving) return;
     session->starving = false;
     for (struct stake *stake = session->stakes; stake; stake = session->fed) {
         session->fed = stake->next;
