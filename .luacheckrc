@@ -18,7 +18,7 @@ files["docs/testing-your-code/simulated_spec.lua"] = { std = "min+busted" }
 files["lua/zklock/seckill/lessons/workshop/*_spec.lua"] = { std = "min+busted" }
 files["docs/testing-your-code/sale_spec.lua"] = { std = "min+busted" }
 files["lua/zklock/seckill/http/app.lua"] = { globals = { "ngx" } }
-files["lua/zklock/waiting/host_task.lua"] = { globals = { "ngx" } }
+files["lua/zklock/waiting/nginx_task.lua"] = { globals = { "ngx" } }
 files["spec/nginx/app.lua"] = { globals = { "ngx" } }
 files["spec/nginx/resty_lock_app.lua"] = { globals = { "ngx" } }
 files["spec/nginx/exit_app.lua"] = { globals = { "ngx" } }

@@ -2,7 +2,7 @@
 -- fn() runs in a process of its own, and the caller's does nothing until it has ended; what
 -- happened to that one meanwhile is told at its next wait. Elsewhere it is a call.
 
-local here = require "zklock.world.here"
+local current = require "zklock.world.current"
 
 local count = 0
 
@@ -18,7 +18,7 @@ end
 
 
 return function(fn)
-    local world, process = here.world(), here.process()
+    local world, process = current.world(), current.process()
     if not world then return fn() end
     local pause, ok, problem = world:new_pause(), nil, nil
     process.stopped = true

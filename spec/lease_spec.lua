@@ -1,6 +1,6 @@
 --- Leases: what a holder knows, how early it learns of a loss, and how it gives up.
 local core = require "zklock.core"
-local here = require "zklock.world.here"
+local current = require "zklock.world.current"
 local rig = require "spec.rig"
 local runtime = require "zklock.waiting.runtime"
 local zklock = require "zklock"
@@ -326,7 +326,7 @@ describe("on_lost #lease:on_lost", function()
             again = lock:acquire{ timeout = 5, owner = "again" }
         end)
         lose(lease)
-        if here.world() then -- there it is a coroutine that waits
+        if current.world() then -- there it is a coroutine that waits
             rig.wait_for("acquired again", function() return again end)
         end
         assert.equal("lost", code)

@@ -1,7 +1,7 @@
 --- zklock.resty_lock behaves as lua-resty-lock's documentation and tests say of resty.lock, but for
 --- what docs/resty-lock.md lists.
 
-local here = require "zklock.world.here"
+local current = require "zklock.world.current"
 local resty_lock = require "zklock.resty_lock"
 local rig = require "spec.rig"
 local zklock = require "zklock"
@@ -368,7 +368,7 @@ describe("misuse of resty_lock #failures", function()
 end)
 
 
-if not here.world() then return end
+if not current.world() then return end
 
 describe("in virtual time resty_lock #resty_lock:lock", function()
     it("waits 5 s, and holds 30 s, unless told otherwise", function()
@@ -423,7 +423,7 @@ describe("in virtual time resty_lock #resty_lock:lock", function()
                 assert.equal(1, session:stats().grants)
             end
         end
-        local world = here.world()
+        local world = current.world()
         world:process(name .. "-1", process(server.hosts))
         world:process(name .. "-2", process("memory:other"))
         zklock.sleep(2)

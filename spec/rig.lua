@@ -5,7 +5,7 @@
 local apart = require "spec.apart"
 local core = require "zklock.core"
 local files = require "spec.files"
-local here = require "zklock.world.here"
+local current = require "zklock.world.current"
 local runtime = require "zklock.waiting.runtime"
 local zklock = require "zklock"
 
@@ -76,7 +76,7 @@ end
 
 --- Sleeps, and nothing is dispatched meanwhile.
 function rig.sleep_apart(seconds)
-    if not here.world() then return core.poll({}, seconds) end
+    if not current.world() then return core.poll({}, seconds) end
     apart(function() zklock.sleep(seconds) end)
 end
 

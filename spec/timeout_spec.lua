@@ -1,7 +1,7 @@
 --- A timeout is given as seconds or as { timeout = seconds }, wherever one may be given. Nothing
 -- here waits: each wait is seen by its deadline, and ended. In a world of virtual time, where a
 -- driver does not count, all wait.
-local here = require "zklock.world.here"
+local current = require "zklock.world.current"
 local rig = require "spec.rig"
 local runtime = require "zklock.waiting.runtime"
 local zklock = require "zklock"
@@ -35,7 +35,7 @@ for name, call in pairs(calls) do
         -- When it would give up, and with which code it is given up.
         local function wait_of(timeout)
             local _, _, code = call(it_has, timeout)
-            return here.world() and runtime.now() or deadline, code
+            return current.world() and runtime.now() or deadline, code
         end
 
         before_each(function()
@@ -64,8 +64,8 @@ for name, call in pairs(calls) do
             it("is " .. form, function()
                 local before = runtime.now()
                 local due, code = wait_of(timeout)
-                local latest = here.world() and before or runtime.now()
-                assert.equal(here.world() and "timeout" or "interrupted", code)
+                local latest = current.world() and before or runtime.now()
+                assert.equal(current.world() and "timeout" or "interrupted", code)
                 assert.is_true(due - before >= 7 - rig.ROUNDED, due - before)
                 assert.is_true(due - latest <= 7 + rig.ROUNDED, due - latest)
             end)

@@ -8,7 +8,7 @@ local check = require "zklock.value.check"
 local key_reader = require "zklock.value.lock_key"
 local misuse = require "zklock.value.misuse"
 local path_rules = require "zklock.value.path"
-local receiver = require "zklock.value.receiver"
+local strict_methods = require "zklock.value.strict_methods"
 local runtime = require "zklock.waiting.runtime"
 
 local now = runtime.now
@@ -137,7 +137,7 @@ function RestyLock:__tostring()
 end
 
 
-receiver(RestyLock, RestyLock, "resty_lock")
+strict_methods(RestyLock, RestyLock, "resty_lock")
 
 
 --- Says once a worker which session the locks are of.
@@ -146,7 +146,7 @@ function RestyLock.use(session)
     if getmetatable(session) ~= Session then
         refuse("use takes a session, not %s", show(session))
     end
-    runtime.here().resty_session = session
+    runtime.current().resty_session = session
 end
 
 
@@ -159,7 +159,7 @@ end
 function RestyLock.new(_, name, opts)
     check.name(name, "the name")
     opts = check.complete(opts or nil, fields, {}, "the options of new")
-    local session = runtime.here().resty_session
+    local session = runtime.current().resty_session
     if not session then return nil, "closed" end
     local exptime = length_of(opts.exptime or DEFAULT_EXPTIME)
     local timeout = tonumber(opts.timeout or nil)

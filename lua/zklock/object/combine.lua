@@ -5,7 +5,7 @@
 
 local callers = require "zklock.waiting.callers"
 local carry_out = require "zklock.object.combine.batch"
-local current_task = require "zklock.waiting.host_task"
+local current_task = require "zklock.waiting.nginx_task"
 local entries = require "zklock.object.combine.entry"
 local failure = require "zklock.value.failure"
 local misuse = require "zklock.value.misuse"

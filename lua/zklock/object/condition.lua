@@ -7,7 +7,7 @@ local Request = require "zklock.waiting.request"
 local failure = require "zklock.value.failure"
 local misuse = require "zklock.value.misuse"
 local options = require "zklock.value.options"
-local receiver = require "zklock.value.receiver"
+local strict_methods = require "zklock.value.strict_methods"
 local wait = require "zklock.waiting.wait"
 
 local getmetatable, setmetatable, type = getmetatable, setmetatable, type
@@ -114,7 +114,7 @@ function Condition:__tostring()
 end
 
 
-receiver(Condition, Condition, "condition")
+strict_methods(Condition, Condition, "condition")
 
 
 function Condition.new(lock, name)

@@ -3,7 +3,7 @@
 local Follower = require "zklock.object.follower"
 local failure = require "zklock.value.failure"
 local options = require "zklock.value.options"
-local receiver = require "zklock.value.receiver"
+local strict_methods = require "zklock.value.strict_methods"
 local section = require "zklock.object.section"
 
 local setmetatable = setmetatable
@@ -77,7 +77,7 @@ function Election:__tostring()
 end
 
 
-receiver(Election, Election, "election")
+strict_methods(Election, Election, "election")
 
 
 function Election.new(session, lock)

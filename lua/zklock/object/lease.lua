@@ -6,7 +6,7 @@ local core = require "zklock.core"
 local failure = require "zklock.value.failure"
 local misuse = require "zklock.value.misuse"
 local options = require "zklock.value.options"
-local receiver = require "zklock.value.receiver"
+local strict_methods = require "zklock.value.strict_methods"
 local wait = require "zklock.waiting.wait"
 local writes_of = require "zklock.value.writes"
 
@@ -320,6 +320,6 @@ function Lease:__tostring()
 end
 
 
-receiver(methods, Lease, "lease")
+strict_methods(methods, Lease, "lease")
 
 return Lease

@@ -11,7 +11,7 @@ local failure = require "zklock.value.failure"
 local misuse = require "zklock.value.misuse"
 local options = require "zklock.value.options"
 local owners = require "zklock.waiting.owner"
-local receiver = require "zklock.value.receiver"
+local strict_methods = require "zklock.value.strict_methods"
 local runtime = require "zklock.waiting.runtime"
 local scope = require "zklock.waiting.scope"
 local section = require "zklock.object.section"
@@ -286,7 +286,7 @@ function Lock:__tostring()
 end
 
 
-receiver(Lock, Lock, "lock")
+strict_methods(Lock, Lock, "lock")
 
 
 --- Runs fn(...) while holding the lock; the options are checked. It does not tell of a loss.

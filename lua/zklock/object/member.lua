@@ -4,7 +4,7 @@
 local Caller = require "zklock.waiting.caller"
 local failure = require "zklock.value.failure"
 local options = require "zklock.value.options"
-local receiver = require "zklock.value.receiver"
+local strict_methods = require "zklock.value.strict_methods"
 local wait = require "zklock.waiting.wait"
 
 local ipairs, select, setmetatable = ipairs, select, setmetatable
@@ -139,7 +139,7 @@ function Member:__tostring()
 end
 
 
-receiver(Member, Member, "member")
+strict_methods(Member, Member, "member")
 
 
 --- Of a join that is done: the member, or nil, message, code. One that is collected leaves.

@@ -5,7 +5,7 @@ local failure = require "zklock.value.failure"
 local hosts = require "zklock.value.hosts"
 local misuse = require "zklock.value.misuse"
 local options = require "zklock.value.options"
-local receiver = require "zklock.value.receiver"
+local strict_methods = require "zklock.value.strict_methods"
 local runtime = require "zklock.waiting.runtime"
 
 local setmetatable = setmetatable
@@ -56,7 +56,7 @@ end
 --- Each answer takes that long from now on.
 ---@param seconds number 0 or more
 function Memory:delay(seconds)
-    runtime.here():memory().delay(self.name, options.delay(seconds))
+    runtime.current():memory().delay(self.name, options.delay(seconds))
 end
 
 
@@ -66,7 +66,7 @@ end
 ---@return string? message
 ---@return string? code "no_node"
 function Memory:children(path)
-    local names = runtime.here():memory().children(self.name, options.node(path))
+    local names = runtime.current():memory().children(self.name, options.node(path))
     if names then return names end
     return failure("no_node", path)
 end
@@ -74,7 +74,7 @@ end
 
 --- Every session expires, the tree is empty, answers are not delayed.
 function Memory:reset()
-    runtime.here():memory().reset(self.name)
+    runtime.current():memory().reset(self.name)
 end
 
 
@@ -83,7 +83,7 @@ function Memory:__tostring()
 end
 
 
-receiver(Memory, Memory, "memory")
+strict_methods(Memory, Memory, "memory")
 
 
 return function(name)

@@ -181,7 +181,7 @@ end
 ---@return string
 function _M.text(labels)
     local text = setmetatable({ lines = {}, labels = labels_of(options.labels(labels)) }, Text)
-    local totals, pending = runtime.here():totals()
+    local totals, pending = runtime.current():totals()
     totals.callback_errors = callback_errors
     totals.callbacks_pending = pending
     totals.untold_events = totals.untold_events + untold_events

@@ -1,7 +1,7 @@
 --- The read-write lock: readers together, a writer alone, in order of arrival.
 
 local Lock = require "zklock.object.lock"
-local receiver = require "zklock.value.receiver"
+local strict_methods = require "zklock.value.strict_methods"
 
 local setmetatable = setmetatable
 
@@ -30,7 +30,7 @@ function RWLock:__tostring()
 end
 
 
-receiver(RWLock, RWLock, "rwlock")
+strict_methods(RWLock, RWLock, "rwlock")
 
 
 function RWLock.new(session, path, opts)

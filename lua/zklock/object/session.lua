@@ -8,7 +8,7 @@ local RWLock = require "zklock.object.rwlock"
 local Request = require "zklock.waiting.request"
 local Watcher = require "zklock.object.watcher"
 local core = require "zklock.core"
-local current_task = require "zklock.waiting.host_task"
+local current_task = require "zklock.waiting.nginx_task"
 local deliver = require "zklock.object.delivery"
 local failure = require "zklock.value.failure"
 local key_reader = require "zklock.value.lock_key"
@@ -18,7 +18,7 @@ local multi = require "zklock.object.multi"
 local options = require "zklock.value.options"
 local owners = require "zklock.waiting.owner"
 local paths = require "zklock.value.path"
-local receiver = require "zklock.value.receiver"
+local strict_methods = require "zklock.value.strict_methods"
 local runtime = require "zklock.waiting.runtime"
 local sorted_names = require "zklock.value.sorted_names"
 local wait = require "zklock.waiting.wait"
@@ -139,8 +139,8 @@ end
 -- Ends everything at most within `bound` seconds.
 local function close(self, bound)
     if self:forked() then return failure("forked", self.hosts) end
-    local here = runtime.here()
-    if self.runtime == runtime.real and here ~= self.runtime then here:refuse(self) end
+    local current = runtime.current()
+    if self.runtime == runtime.real and current ~= self.runtime then current:refuse(self) end
     self.runtime:close(self, bound)
     return true
 end
@@ -369,7 +369,7 @@ function Session:__tostring()
 end
 
 
-receiver(Session, Session, "session")
+strict_methods(Session, Session, "session")
 
 
 local function weak_values()
@@ -377,10 +377,10 @@ local function weak_values()
 end
 
 
-local function open(hosts, opts, here)
+local function open(hosts, opts, current)
     local scheme, credentials = nil, nil
     if opts.auth then scheme, credentials = opts.auth:match("^(%w+):(.*)$") end
-    local own = here:session_options(opts)
+    local own = current:session_options(opts)
     return core.session{
         hosts = hosts.hosts,
         in_memory = hosts.in_memory,
@@ -402,10 +402,10 @@ local function open(hosts, opts, here)
 end
 
 
-local function new(handle, hosts, opts, here)
+local function new(handle, hosts, opts, current)
     local self = setmetatable({
         handle = handle,
-        runtime = here,
+        runtime = current,
         thread = this_thread(),
         hosts = hosts.text,
         chroot = hosts.chroot,
@@ -426,7 +426,7 @@ local function new(handle, hosts, opts, here)
         callback_errors = 0,
         untold_events = 0, -- C counts others
     }, Session)
-    here:add(self)
+    current:add(self)
     return self
 end
 
@@ -460,19 +460,19 @@ function Session.connect(hosts, opts)
     if refusal then return nil, refusal, code end
     local subject, flaw = impossible(hosts, opts)
     if subject then return failure("unsupported", subject, flaw) end
-    local here = runtime.here()
-    flaw = here:refuse_hosts(hosts)
+    local current = runtime.current()
+    flaw = current:refuse_hosts(hosts)
     if flaw then return failure("context", hosts.text, flaw) end
-    local timeout, handle, message = opts.connect_timeout, open(hosts, opts, here)
+    local timeout, handle, message = opts.connect_timeout, open(hosts, opts, current)
     if not handle then return failure("connection", hosts.text, message) end
-    local self = new(handle, hosts, opts, here)
+    local self = new(handle, hosts, opts, current)
     local result, detail
     result, detail, code = self:await(handle:ready(timeout), timeout, take_result)
     if result == "ok" then
-        here:connected()
+        current:connected()
         return self
     end
-    here:close(self, 0)
+    current:close(self, 0)
     if not result then return nil, detail, code end
     result, detail = reason(handle, result, detail, timeout)
     return failure(result, hosts.text, detail)

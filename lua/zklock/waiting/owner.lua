@@ -1,7 +1,7 @@
 --- The owner of a lease or of a wait: the running coroutine within its task, or any value
 -- the user gives. An owner is handed to C as a text; equal texts are one owner.
 
-local current_task = require "zklock.waiting.host_task"
+local current_task = require "zklock.waiting.nginx_task"
 local runtime = require "zklock.waiting.runtime"
 
 local running = coroutine.running
@@ -13,7 +13,7 @@ local _M = {}
 
 
 local function number_of(object)
-    local owners = runtime.here().owners
+    local owners = runtime.current().owners
     local numbers, objects = owners.numbers, owners.objects
     if not numbers[object] then
         owners.last = owners.last + 1

@@ -1,7 +1,7 @@
 --- A request: what a driver waits for. The C request does the work; this adds
 -- callbacks, and the deadline that drivers are shown.
 
-local receiver = require "zklock.value.receiver"
+local strict_methods = require "zklock.value.strict_methods"
 
 local setmetatable = setmetatable
 
@@ -48,7 +48,7 @@ end
 Request.__close = Request.close
 
 
-receiver(Request, Request, "request")
+strict_methods(Request, Request, "request")
 
 
 --- Wraps a C request, and makes session:dispatch() find it, session:interrupt(owner), too. Nothing

@@ -1,7 +1,7 @@
 --- The process that runs the code: the real one, or one of a world of virtual time. Both tell the
 -- time, the numbers of owners and the driver of waits, and both call callbacks of the user's.
 --
--- zklock.world.here has the second form, and says when code of a world runs.
+-- zklock.world.current has the second form, and says when code of a world runs.
 
 local core = require "zklock.core"
 local drivers = require "zklock.waiting.drivers"
@@ -23,7 +23,8 @@ local real = {
     tokens = { count = 0, uses = {} },
 }
 
-local world_here -- gives the runtime of a world whose code runs now; nil before the first world
+-- Gives the runtime of a world whose code runs now; nil before the first world.
+local current_of_worlds
 
 local _M = {
     real = real,
@@ -33,21 +34,21 @@ local _M = {
 
 
 --- From now on worlds are asked whether their code runs.
----@param here fun(): zklock.Runtime?
-function _M.ask(here)
-    world_here = here
+---@param current fun(): zklock.Runtime?
+function _M.ask(current)
+    current_of_worlds = current
 end
 
 
 ---@return zklock.Runtime
-function _M.here()
-    return world_here and world_here() or real
+function _M.current()
+    return current_of_worlds and current_of_worlds() or real
 end
 
 
 --- Seconds, by the clock of the process.
 function _M.now()
-    return _M.here():now()
+    return _M.current():now()
 end
 
 

@@ -37,7 +37,7 @@ end
 --- The same of any request, by the driver for the running coroutine.
 function _M.wait(session, request, timeout, take, ...)
     if request.handle:done() then return scope(request, take, request, ...) end
-    return _M.by(runtime.here():driver(), session, request, timeout, take, ...)
+    return _M.by(runtime.current():driver(), session, request, timeout, take, ...)
 end
 
 
@@ -50,8 +50,8 @@ end
 
 
 -- Why that driver cannot wait here: nothing, or message, code.
-local function refusal_of(here, way, session)
-    if session and session.runtime ~= here then return here:refuse(session) end
+local function refusal_of(current, way, session)
+    if session and session.runtime ~= current then return current:refuse(session) end
     local refusal = way.refusal
     if not refusal and ngx and ngx.get_phase() == "init" then refusal = drivers.usual.refusal end
     if refusal then return refusal(session) end
@@ -61,16 +61,16 @@ end
 --- nil, or why the running host cannot wait here in the session (nil: in a new one): message,
 -- code.
 function _M.refusal(session)
-    local here = runtime.here()
-    return refusal_of(here, here:driver(), session)
+    local current = runtime.current()
+    return refusal_of(current, current:driver(), session)
 end
 
 
 --- The driver for the running coroutine; or nil, message, code: why it cannot wait here.
 function _M.driver(session)
-    local here = runtime.here()
-    local way = here:driver()
-    local message, code = refusal_of(here, way, session)
+    local current = runtime.current()
+    local way = current:driver()
+    local message, code = refusal_of(current, way, session)
     if message then return nil, message, code end
     return way
 end
@@ -80,7 +80,7 @@ end
 ---@return boolean begun
 ---@return (fun(): boolean)? is_gone nothing will resume it
 function _M.spawn(fn)
-    local spawn = runtime.here():driver().spawn
+    local spawn = runtime.current():driver().spawn
     if not spawn then return false end
     return spawn(fn)
 end
@@ -96,7 +96,7 @@ end
 
 --- The light threads of a task that were killed will not ask for what they waited for.
 function _M.abandon(task)
-    local abandon = runtime.here():driver().abandon
+    local abandon = runtime.current():driver().abandon
     if abandon then abandon(task) end
 end
 
@@ -109,7 +109,7 @@ function _M.sleep(seconds)
     if type(seconds) ~= "number" or not (seconds >= 0) then
         misuse.refuse("sleep takes seconds, 0 or more")
     end
-    local sleep = runtime.here():driver().sleep
+    local sleep = runtime.current():driver().sleep
     if not sleep then
         sleep = tasks.active() and not drivers.of_loop(true) and tasks.sleep or sessions.sleep
     end
@@ -124,7 +124,7 @@ function _M.run(fn, ...)
     if type(fn) ~= "function" then misuse.refuse("run takes functions") end
     if ngx then return failure("context", "zklock.run", "in nginx: ngx.thread.spawn") end
     if coroutines.problem then return failure("unsupported", "zklock.run", coroutines.problem) end
-    return tasks.run(runtime.here():drives_tasks(), fn, ...)
+    return tasks.run(runtime.current():drives_tasks(), fn, ...)
 end
 
 

@@ -13,12 +13,12 @@ local coroutines = require "zklock.waiting.coroutines"
 local failure = require "zklock.value.failure"
 local faults = require "zklock.world.faults"
 local go_on = require("zklock.world.loop").go_on
-local here = require "zklock.world.here"
+local current = require "zklock.world.current"
 local inflict = require "zklock.world.inflict"
 local misuse = require "zklock.value.misuse"
 local options = require "zklock.world.options"
 local check_function = require("zklock.value.options").callback
-local receiver = require "zklock.value.receiver"
+local strict_methods = require "zklock.value.strict_methods"
 local schedulers = require "zklock.waiting.scheduler"
 local text_of = require "zklock.world.problem"
 
@@ -86,7 +86,7 @@ end
 --- The program adds a line to the story.
 ---@param text any
 function World:note(text)
-    self:tell(here.process() or NOBODY, "%s", text_of(text))
+    self:tell(current.process() or NOBODY, "%s", text_of(text))
 end
 
 
@@ -130,10 +130,10 @@ end
 
 -- Calls fn(self, ...) in the world, in a coroutine that is its loop. Its error is the schedule's.
 local function within(self, fn, ...)
-    if here.world() then misuse.refuse("a world of virtual time has no other one in it") end
+    if current.world() then misuse.refuse("a world of virtual time has no other one in it") end
     local loop = create(fn)
     self.host, self.outer = loop, schedulers.driving()
-    here.enter(loop, self)
+    current.enter(loop, self)
     local ok, problem = resume(loop, self, ...)
     if not ok then self:fail(problem)
     elseif status(loop) ~= "dead" then
@@ -210,7 +210,7 @@ end
 
 --- A point at which the process may be stopped, and others may go first.
 function World:pause()
-    local process = here.process()
+    local process = current.process()
     if not process or schedulers.driving() ~= self then
         misuse.refuse("world:pause() is for a coroutine of a process")
     end
@@ -253,7 +253,7 @@ end
 ---@return boolean done false: it has ended, or is stopped
 function World:stop(name, seconds)
     options.moment(seconds)
-    local done, process = by_test(self, "stop", name, seconds), here.process()
+    local done, process = by_test(self, "stop", name, seconds), current.process()
     if process and process.stopped and schedulers.driving() == self then process:pause() end
     return done
 end
@@ -270,7 +270,7 @@ end
 --- The process ends without a farewell; its sessions live until they expire.
 ---@return boolean done false: it has ended
 function World:kill(name)
-    local done, process = by_test(self, "kill", name), here.process()
+    local done, process = by_test(self, "kill", name), current.process()
     if process and process.over and schedulers.driving() == self then vanish(self) end
     return done
 end
@@ -382,7 +382,7 @@ local function problem_here()
     if coroutines.problem then
         return select(2, failure("unsupported", "zklock.world", coroutines.problem))
     end
-    if here.world() then
+    if current.world() then
         return select(2, failure("context", "zklock.world", "a world has no other one in it"))
     end
 end
@@ -419,7 +419,7 @@ local function new(fn, opts)
             wait = function() error("zklock: a wait outside of a process", 0) end,
         },
     }, World))
-    self.nobody = here.nobody(self)
+    self.nobody = current.nobody(self)
     self.faults = opts.list and faults.told(self, opts.list) or faults.drawn(self, opts.faults)
     within(self, function() fn(self) end)
     return self
@@ -439,7 +439,7 @@ for _, name in ipairs{ "at", "choices", "choose", "cut", "expire", "finally", "h
                        "note", "now", "pause", "process", "random", "run", "step", "stop" } do
     methods[name] = World[name]
 end
-receiver(methods, World, "world")
+strict_methods(methods, World, "world")
 for name, method in pairs(methods) do World[name] = method end
 
 

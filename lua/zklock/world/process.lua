@@ -2,7 +2,7 @@
 -- driver of every wait in it.
 
 local failure = require "zklock.value.failure"
-local here = require "zklock.world.here"
+local current = require "zklock.world.current"
 local schedulers = require "zklock.waiting.scheduler"
 local sessions = require "zklock.waiting.sessions"
 
@@ -31,7 +31,7 @@ local LEAST = 1e-9 -- seconds; a shorter sleep takes no time
 ---@field unheard zklock.Session[] what had news then
 ---@field cut_until number until when it has no network
 ---@field cuts table<zklock.Session, true> those that are cut off by that
-local Process = setmetatable({}, { __index = here.InWorld })
+local Process = setmetatable({}, { __index = current.InWorld })
 Process.__index = Process
 
 
@@ -76,9 +76,9 @@ end
 function Process:resume(now, thread, ...)
     local world = self.world
     world:print_step(self.number)
-    here.act(self)
+    current.act(self)
     world:resume(thread, ...)
-    here.act(nil)
+    current.act(nil)
     self.turns, self.turned_at, world.active_at = self.turns + 1, now, now
 end
 
@@ -113,9 +113,9 @@ function Process:hear(session, now)
         return
     end
     self.world.active_at = now
-    here.act(self)
+    current.act(self)
     sessions.deliver(session)
-    here.act(nil)
+    current.act(nil)
     if session.handle:ended() then
         for _, pause in ipairs(self.closing[session] or {}) do self.world:wake(pause) end
         self.closing[session] = nil
@@ -140,9 +140,9 @@ function Process:make_calls()
     if self.calling or not self.calls[1] or self.over then return end
     self.calling = true
     local task = self.run:new_task(call_all)
-    here.act(self)
+    current.act(self)
     self.world:resume(task, self)
-    here.act(nil)
+    current.act(nil)
 end
 
 
@@ -160,7 +160,7 @@ end
 --- Closes a session at most within `bound` seconds; waits for that where a coroutine may.
 function Process:close(session, bound)
     session.handle:close_soon(bound)
-    local waits = here.process() == self and schedulers.driving() == self.world
+    local waits = current.process() == self and schedulers.driving() == self.world
     if not waits or session.handle:ended() or self.over then return end
     local pause, closing = self.world:new_pause(), self.closing[session] or {}
     closing[#closing + 1], self.closing[session] = pause, closing
@@ -176,7 +176,7 @@ function Process:call(_, _, fn, ...)
     local waits = self.calling or self.calls[1]
     if not waits and schedulers.driving() == self.world then return fn(...) end
     self.calls[#self.calls + 1] = { fn = fn, n = select("#", ...), ... }
-    if here.process() == self then return end
+    if current.process() == self then return end
     self.world:schedule(self.world:now(), function() self:make_calls() end) -- nobody else does
 end
 

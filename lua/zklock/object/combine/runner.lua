@@ -2,7 +2,7 @@
 -- out one batch in each hold.
 
 local carry_out = require "zklock.object.combine.batch"
-local current_task = require "zklock.waiting.host_task"
+local current_task = require "zklock.waiting.nginx_task"
 local owners = require "zklock.waiting.owner"
 local scope = require "zklock.waiting.scope"
 local wait = require "zklock.waiting.wait"

@@ -7,7 +7,7 @@ local failure = require "zklock.seckill.engine.failure"
 local misuse = require "zklock.value.misuse"
 local options = require "zklock.seckill.engine.options"
 local owners = require "zklock.waiting.owner"
-local receiver = require "zklock.value.receiver"
+local strict_methods = require "zklock.value.strict_methods"
 
 
 --- What an engine may have.
@@ -66,7 +66,7 @@ RWLock.__index = RWLock
 function RWLock:read() return self.reader end
 function RWLock:write() return self.writer end
 
-receiver(RWLock, RWLock, "rwlock")
+strict_methods(RWLock, RWLock, "rwlock")
 
 
 --- A read-write lock: its read() and write() are the locks.
@@ -159,7 +159,7 @@ function Engine:close() self.way.close(self) end
 function Engine:__tostring() return ("zklock.engine (%s)"):format(self.name) end
 
 
-receiver(Engine, Engine, "engine")
+strict_methods(Engine, Engine, "engine")
 
 
 ---@param name string

@@ -2,7 +2,7 @@
 
 local core = require "zklock.core"
 local failure = require "zklock.seckill.engine.failure"
-local receiver = require "zklock.value.receiver"
+local strict_methods = require "zklock.value.strict_methods"
 
 local now = core.now
 
@@ -157,7 +157,7 @@ function Lease:__tostring()
 end
 
 
-receiver(Lease, Lease, "lease")
+strict_methods(Lease, Lease, "lease")
 
 
 ---@param lock zklock.engine.Lock

@@ -19,7 +19,7 @@ local failure = require "zklock.seckill.engine.failure"
 local misuse = require "zklock.value.misuse"
 local options = require "zklock.seckill.engine.options"
 local owners = require "zklock.waiting.owner"
-local receiver = require "zklock.value.receiver"
+local strict_methods = require "zklock.value.strict_methods"
 local scope = require "zklock.waiting.scope"
 local section = require "zklock.object.section"
 local zklock = require "zklock"
@@ -153,7 +153,7 @@ function Lock:__tostring()
 end
 
 
-receiver(Lock, Lock, "lock")
+strict_methods(Lock, Lock, "lock")
 
 
 ---@param engine zklock.engine.Engine

@@ -5,7 +5,7 @@ local checked = require "zklock.seckill.engine.checked"
 local failure = require "zklock.seckill.engine.failure"
 local misuse = require "zklock.value.misuse"
 local options = require "zklock.seckill.engine.options"
-local receiver = require "zklock.value.receiver"
+local strict_methods = require "zklock.value.strict_methods"
 local zklock = require "zklock"
 
 
@@ -95,7 +95,7 @@ function ZooKeeper:close() self.session:close() end
 function ZooKeeper.__tostring() return "zklock.engine (zookeeper)" end
 
 
-receiver(ZooKeeper, ZooKeeper, "engine")
+strict_methods(ZooKeeper, ZooKeeper, "engine")
 
 
 return way

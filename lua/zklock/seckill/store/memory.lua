@@ -30,7 +30,8 @@ local memory = {}
 ---@param place zklock.seckill.Place  the same table for all of a sale
 ---@return zklock.seckill.MemoryStore
 function memory.open(place)
-    return setmetatable({ tables = place.tables, process = runtime.here(), written = {} }, Memory)
+    local store = { tables = place.tables, process = runtime.current(), written = {} }
+    return setmetatable(store, Memory)
 end
 
 

@@ -8,7 +8,7 @@
 
 local core = require "zklock.core"
 local calls_of = require "zklock.waiting.driver.ngx_calls"
-local current_task = require "zklock.waiting.host_task"
+local current_task = require "zklock.waiting.nginx_task"
 local failure = require "zklock.value.failure"
 local leaving = require "zklock.waiting.driver.ngx_end"
 local semaphore = require "ngx.semaphore"

@@ -10,7 +10,7 @@
 --             no request holds a lease; that ends a loop that looks at its session
 
 local core = require "zklock.core"
-local current_task = require "zklock.waiting.host_task"
+local current_task = require "zklock.waiting.nginx_task"
 local failure = require "zklock.value.failure"
 local semaphore = require "ngx.semaphore"
 
