@@ -63,7 +63,7 @@ static void follow(void) {
     enum zkl_code why;
     zkl_watcher *watcher = zkl_watch(session, "/w", &why);
     zkl_roster *roster = zkl_members(session, "/folder", &why);
-    zkl_request *join = zkl_join(session, "/folder/me", "other", ZKL_NEVER);
+    zkl_request *join = zkl_join(session, "/fresh/me", "other", ZKL_NEVER);
     serve();
     if (watcher) {
         struct zkl_sight sight;

@@ -70,9 +70,30 @@ static void stops(void) {
     }
 }
 
+static void late_answers(void) {
+    TEST("an answer that comes twice is ignored, while more is to be sent") {
+        const struct zkl_answer lost = {.error = ZKL_ERROR_CONNECTION_LOSS};
+        open_session();
+        zkl_request *first = zkl_get(session, "/a", ZKL_NEVER);
+        CHECK(comes(ZKL_RPC_GET, 0));
+        uint64_t answered = asked_id;
+        answer(answered, &asked);
+        zkl_request *second = zkl_get(session, "/b", ZKL_NEVER);
+        zkl_session_answer(session, answered, &lost);
+        CHECK(zkl_request_done(first) && !zkl_request_done(second));
+        CHECK(comes(ZKL_RPC_GET, 0));
+        answer(asked_id, &asked);
+        CHECK(zkl_request_done(second));
+        zkl_request_drop(first);
+        zkl_request_drop(second);
+        close_session();
+    }
+}
+
 int main(void) {
     names();
     numbers();
     stops();
+    late_answers();
     return check_report();
 }

@@ -22,10 +22,10 @@
 #include "claim_steps.h"
 
 void zkl_claim_batch(struct zkl_claim *claim, int32_t batch) {
-    assert(batch >= ZKL_BATCH_BY_TIME && batch <= ZKL_BATCH_MAX);
-    assert(batch == 0 || (claim->kind == ZKL_MUTEX && !is_part(claim) && !claim->waiting));
+    assert(batch >= ZKL_BATCH_BY_TIME && batch != 0 && batch <= ZKL_BATCH_MAX);
+    assert(claim->kind == ZKL_MUTEX && !is_part(claim) && !claim->waiting);
     claim->batch = batch;
-    if (batch != 0) zkl_claim_count(claim);
+    zkl_claim_count(claim);
 }
 
 void zkl_claim_count(struct zkl_claim *claim) {
@@ -232,7 +232,7 @@ static bool has_held(const struct zkl_claim *claim) {
  */
 static bool may_hand_over(const struct zkl_claim *claim, zkl_time now) {
     if (!has_held(claim)) return claim->batch != 0;
-    return may_pass_on(claim) && !is_over(claim, now) && zkl_line_own(claim);
+    return !is_over(claim, now) && zkl_line_own(claim);
 }
 
 /* The first claim that waits for the node, unless an earlier one is under way with its own. */

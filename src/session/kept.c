@@ -41,7 +41,7 @@ void zkl_kept_give_back(struct stake *kept) {
 
 void zkl_kept_take(const struct path *path) {
     struct stake *kept = (struct stake *)path->line.kept;
-    if (kept) zkl_stake_perform(kept, zkl_claim_take(&kept->claim, kept->session->now));
+    zkl_stake_perform(kept, zkl_claim_take(&kept->claim, kept->session->now));
 }
 
 void zkl_kept_contended(const struct path *path) {
@@ -61,6 +61,5 @@ void zkl_kept_event(struct zkl_session *session, enum zkl_node_event event, cons
 
 void zkl_kept_clear_way(const struct path *path, const struct stake *stake) {
     struct stake *kept = (struct stake *)path->line.kept;
-    if (kept && is_kept(kept) && !zkl_claim_inherits(&stake->claim, &kept->claim))
-        zkl_kept_give_back(kept);
+    if (is_kept(kept) && !zkl_claim_inherits(&stake->claim, &kept->claim)) zkl_kept_give_back(kept);
 }

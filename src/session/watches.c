@@ -314,11 +314,6 @@ struct watch *zkl_watches_pin(struct watches *watches, const char *path) {
     return watch;
 }
 
-const struct watch *zkl_watches_pinned(const struct watches *watches, const char *path) {
-    const struct watch *watch = *find(watches, path);
-    return watch && watch->pins ? watch : NULL;
-}
-
 void zkl_watches_ask_for(struct watches *watches, struct watch *watch) {
     discount(watches, watch);
     watch->asked++;
