@@ -26,7 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../session/asked.h"
+#include "../sim/asked.h"
 #include "core/permits.h"
 #include "session/call.h" /* to look, never to change */
 #include "session/internal.h"

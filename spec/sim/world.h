@@ -22,7 +22,7 @@
 #include "../../src/session/query.h"
 #include "../../src/session/roster.h"
 #include "../../src/session/watcher.h"
-#include "../session/asked.h"
+#include "asked.h"
 
 enum {
     CLIENTS = 8,
