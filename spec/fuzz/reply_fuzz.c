@@ -153,6 +153,20 @@ int zkl_thread_room(void) {
     return 0;
 }
 
+/* One process, which nobody forks. */
+int zkl_process_learn(void (*on_fork)(void)) {
+    return 0;
+}
+
+bool zkl_process_is(pid_t process) {
+    return true;
+}
+
+/* What is polled here is ready, or will never be. */
+int zkl_poll_timeout(zkl_time timeout) {
+    return 0;
+}
+
 struct descriptors *zkl_descriptors_before(void) {
     return NULL;
 }
