@@ -47,7 +47,7 @@ local function start(sources)
     local started, root = {}, rig.path()
     rig.shared():foreign("create %s ''", root)
     for i, source in ipairs(sources) do
-        local proxy = rig.proxy(rig.shared().hosts)
+        local proxy = rig.proxy_for_test(rig.shared().hosts)
         local process = program.start(proxy.hosts .. root, OWN_WORDS .. source, { input = true })
         started[i] = { process = process, proxy = proxy }
     end
