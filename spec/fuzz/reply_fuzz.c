@@ -153,7 +153,7 @@ int zkl_thread_room(void) {
     return 0;
 }
 
-/* One process, which nobody forks. */
+/* Nobody forks this process. */
 int zkl_process_learn(void (*on_fork)(void)) {
     return 0;
 }
@@ -162,7 +162,7 @@ bool zkl_process_is(pid_t process) {
     return true;
 }
 
-/* What is polled here is ready, or will never be. */
+/* A poll does not wait here. */
 int zkl_poll_timeout(zkl_time timeout) {
     return 0;
 }
