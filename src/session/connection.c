@@ -266,6 +266,8 @@ void zkl_session_event(zkl_session *session, enum zkl_node_event event, const ch
     if (event != ZKL_NODE_CHILDREN) {
         zkl_watches_fired(&session->watches, node);
         zkl_stake_event(session, event, node);
+        /* Most events are of locks, which nobody follows. */
+        if (!zkl_watches_is_pinned(&session->watches, node)) return;
     }
     for (int kind = 0; kind < FOLLOWER_KINDS; kind++) {
         for (struct follower *each = session->followers[kind], *next; each; each = next) {

@@ -314,6 +314,11 @@ struct watch *zkl_watches_pin(struct watches *watches, const char *path) {
     return watch;
 }
 
+bool zkl_watches_is_pinned(const struct watches *watches, const char *path) {
+    const struct watch *watch = *find(watches, path);
+    return watch && watch->pins;
+}
+
 void zkl_watches_ask_for(struct watches *watches, struct watch *watch) {
     discount(watches, watch);
     watch->asked++;

@@ -61,6 +61,7 @@ void zkl_watches_narrow(struct stake *stake, bool at_once);
 void zkl_watches_leave(struct stake *stake);
 /* For a watcher, also in later sessions, or for a path's children. NULL: out of memory. */
 struct watch *zkl_watches_pin(struct watches *watches, const char *path);
+bool zkl_watches_is_pinned(const struct watches *watches, const char *path);
 void zkl_watches_ask_for(struct watches *watches, struct watch *watch); /* one that is pinned */
 void zkl_watches_unpin(struct zkl_session *session, struct watch *watch);
 /* If there is a connection; else later. */
