@@ -34,7 +34,7 @@ struct path {
     zkl_time look_at;       /* when to look for orphans again; 0: no doubt */
     size_t stakes;
     size_t counted;     /* of them, those in session->node_bytes */
-    size_t lists;       /* CALL_LIST that are out */
+    size_t lists;       /* STAKE_LIST calls that are out */
     bool postponed;     /* perhaps a claim does not watch its predecessor yet */
     enum follow follow; /* of claims that waited for another one of the session */
     size_t length;

@@ -91,12 +91,8 @@ static void busy_again(struct zkl_session *session) {
     zkl_session_wake(session, session->now + session->common.clock.timeout / 6);
 }
 
-static struct stake *stake_of(const struct asker *asker) {
-    return (struct stake *)((char *)asker - offsetof(struct stake, asker));
-}
-
 static void destroy(struct asker *asker) {
-    struct stake *stake = stake_of(asker);
+    struct stake *stake = zkl_asker_stake(asker);
     if (stake->data != stake->session->identity) free(stake->data);
     free(stake->marked_data);
     free(stake->owner);
@@ -239,7 +235,7 @@ void zkl_stake_forget(struct stake *stake) {
 /* --- what the user is told --------------------------------------------------------------- */
 
 static void describe_notice(const struct asker *asker, struct zkl_event *event) {
-    event->phase = stake_of(asker)->phase;
+    event->phase = zkl_asker_stake(asker)->phase;
 }
 
 static const struct note_kind notice = {ZKL_EVENT_LEASE, ZKL_NOTE_PLACE(struct stake, notice),

@@ -76,9 +76,14 @@ enum stake_call {
     STAKE_CALLS
 };
 
+/* The asker is a stake's. */
+static inline struct stake *zkl_asker_stake(const struct asker *asker) {
+    return (struct stake *)((char *)asker - offsetof(struct stake, asker));
+}
+
 /* The stake that asked; the call is a stake's. */
 static inline struct stake *zkl_call_stake(const struct call *call) {
-    return (struct stake *)((char *)call->asker - offsetof(struct stake, asker));
+    return zkl_asker_stake(call->asker);
 }
 
 struct call *zkl_stake_call_new(struct stake *stake, enum stake_call kind); /* NULL: no memory */
