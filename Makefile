@@ -134,7 +134,9 @@ VERSION := $(shell sed -n 's/.*_VERSION = "\(.*\)" }/\1/p' lua/zklock/init.lua)
 DIST = zklock-$(VERSION)
 DIST_URL ?= file://$(abspath $(BUILD))
 
+# A checkout that is heavier than spec/weights.lua allows is packed with OVERWEIGHT=1 only.
 dist:
+	$(if $(OVERWEIGHT),,[ ! -e .git ] || $(LUA) spec/weights.lua)
 	mkdir -p $(BUILD)
 	if [ -e .git ]; then git archive --prefix=$(DIST)/ -o $(BUILD)/$(DIST).tar.gz HEAD; else \
 		find . -path './$(BUILD)' -prune -o ! -type d -print | sort | \
