@@ -358,11 +358,26 @@ test-tls: setup-tests $(BUILD)/5.4/zklock/core.so $(RIG)
 test-luajit: $(BUILD)/5.1/zklock/core.so $(BUILD)/5.1/heap.so $(RIG)
 	$(call busted,5.1,$(LUAJIT),$(JIT_SPECS))
 
-# Parts of these, each a lane of .ci/suite: $(call part,<target>,<specs>,<tags>)
+# Parts of these: $(call part,<target>,<specs>,<tags>)
 part = +@$(MAKE) --no-print-directory $(1) SPEC="$(2)" TAGS="$(3)"
 
+# Specs wait for three quarters of their time, so the parts of a lane of .ci/suite run beside each
+# other: $(call beside,<kind>,<parts>)
+beside = +@$(MAKE) --no-print-directory -k -j$(words $(2)) -Otarget $(2:%=test-$(1)-%)
+
+parts-of-specs = $(call beside,$(1),faults early late)
 interrupts = spec/interrupt_spec.lua
 
+test-quick-specs test-quick-laboratory: $(BUILD)/5.4/zklock/core.so $(BUILD)/5.4/heap.so $(RIG)
+test-asan-specs: $(BUILD)/asan/zklock/core.so $(BUILD)/asan/lua $(RIG)
+test-tsan-specs: $(BUILD)/tsan/zklock/core.so $(BUILD)/tsan/lua $(RIG)
+
+test-quick-specs: ; $(call parts-of-specs,quick)
+test-asan-specs: ; $(call parts-of-specs,asan)
+test-tsan-specs: ; $(call parts-of-specs,tsan)
+test-slow-specs: ; $(call beside,slow,early late)
+test-slow-faults: ; $(call beside,slow,links servers)
+test-quick-laboratory: ; $(call beside,quick,engines pages sales)
 test-quick-%: ; $(call part,test-lua,$(filter-out $(interrupts),$($*)),$(QUICK))
 # On a server in memory they take a fifth of the time.
 test-quick-interrupts: ; $(call part,test-lua-memory-5.4,$(interrupts),$(QUICK))
@@ -449,6 +464,9 @@ test-lua5.2 test-lua5.3: test-%: $(BUILD)/%/zklock/core.so
 laboratory = $(wildcard spec/bench_*_spec.lua spec/checker_spec.lua spec/seckill/*_spec.lua \
 	docs/seckill/*_spec.lua)
 documents = $(wildcard docs/testing-your-code/*_spec.lua)
+engines = $(wildcard spec/seckill/engine*_spec.lua spec/seckill/cerberus*_spec.lua)
+pages = $(wildcard $(patsubst %,spec/seckill/%_spec.lua,report scheduler site workshop))
+sales = $(filter-out $(engines) $(pages),$(laboratory))
 faults = $(wildcard spec/fault/*_spec.lua)
 # Of them: of servers, and of all else.
 servers = $(patsubst %,spec/fault/%_spec.lua,ensemble fake malformed wiped)
@@ -456,7 +474,7 @@ links = $(filter-out $(servers),$(faults))
 others = $(documents) \
 	$(filter-out $(laboratory),$(wildcard spec/*_spec.lua spec/loops/*_spec.lua))
 # Two halves of them, by their names.
-early = $(filter $(foreach letter,a b c d e f g h i,spec/$(letter)%),$(others))
+early = $(filter $(foreach letter,a b c d e f g h i j k l,spec/$(letter)%),$(others))
 late = $(filter-out $(early),$(others))
 specs = $(faults) $(others)
 

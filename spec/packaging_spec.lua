@@ -228,8 +228,9 @@ describe("continuous integration", function()
         local specs = {}
         for lane in rig.shell("cat .ci/suite"):gmatch("test%-" .. lanes .. "%-%a+") do
             local recipe = rig.shell("env -u MAKEFLAGS -u SPEC make -n %s", lane)
-            local command = recipe:match("[^\n]*/busted [^\n]*") or ""
-            for path in command:gmatch("%S+_spec%.lua") do specs[#specs + 1] = path end
+            for command in recipe:gmatch "[^\n]*/busted [^\n]*" do
+                for path in command:gmatch("%S+_spec%.lua") do specs[#specs + 1] = path end
+            end
         end
         table.sort(specs)
         return specs
