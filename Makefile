@@ -16,6 +16,7 @@
 # make deb       Debian packages, in build/deb; MAINTAINER names who made them. test-deb: they are
 #                installed, and used, in a root of their own; test-install: commands of our pages
 # make coverage  which conditions of the core and the session the tests cover: MC/DC, by clang 19
+# make specs     each spec, and what it is about
 # make promises  each promise of docs/reference, and the tests that show it
 # make lint, format, words, install, clean
 #
@@ -327,7 +328,12 @@ test-soak: $(BUILD)/5.1/zklock/core.so
 	$(call with,5.1) rig/zookeeper run -- $(LUAJIT) bench/soak.lua \
 		--cycles 10000 --tries 2000 --waits 200
 
-.PHONY: promises
+.PHONY: specs promises
+specs:
+	@awk 'FNR == 1 { print FILENAME; head = 1 } !/^--/ { head = 0 } \
+		head { sub(/^--+ ?/, ""); print $$0 ? "    " $$0 : "" }' \
+		$(sort $(specs) $(laboratory) $(wildcard spec/nginx/*_spec.lua))
+
 promises:
 	@LUA_PATH="./?.lua;;" $(LUA) spec/promises.lua spec/*_spec.lua spec/*/*_spec.lua
 

@@ -32,6 +32,11 @@ describe("the house", function()
         assert.same({}, house.faults(tree()))
     end)
 
+    it("has specs that say at their top what they are about (make specs)", function()
+        assert.equal("", rig.shell("head -qn1 $(find spec docs -name '*_spec.lua') | "
+                                   .. "grep -v '^--'; true"))
+    end)
+
     it("warns of rooms that are too large", function()
         for _, warning in ipairs(weights.excess(weights.count())) do
             print("warning: " .. warning)
