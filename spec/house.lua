@@ -47,7 +47,7 @@ local REQUIRES = {
 }
 
 -- At most so many sources of a room need each other in a circle, by what they call of one another.
-local CIRCLE, CIRCLES = 6, { core = 5, session = 5, shell = 3 }
+local CIRCLE, CIRCLES = 6, { core = 2, session = 5, shell = 3 }
 
 
 local house = {}

@@ -4,13 +4,14 @@
  *
  * Bounds:
  *   czxid     all of 64 bits, above 0: ZooKeeper's begin with 1
- *   served    a node begins with 0; from any number below ZKL_BATCH_MAX a hand-over keeps to it
+ *   grants    a node begins with 0; from any number below ZKL_BATCH_MAX a hand-over keeps to it
  *   line      its own contender is listed, or not, as zkl_line_own() says at random
  * Not shown: the order between tokens that count grants and tokens that do not.
  *
  * cbmc: --unsigned-overflow-check --pointer-overflow-check
  */
-#include "../../src/core/batch.c"
+#include "../../src/core/keep.c"
+#include "../../src/core/turn.c"
 
 #include "any.h"
 
@@ -26,53 +27,53 @@ bool zkl_line_has_others(const struct zkl_line *line) {
     return nondet_bool();
 }
 
-static bool is_served_number(int32_t served) {
-    return served >= 0 && served < ZKL_BATCH_MAX;
+static bool is_grants_number(int32_t grants) {
+    return grants >= 0 && grants < ZKL_BATCH_MAX;
 }
 
 static void show_order(void) {
     int64_t czxid = nondet_int64(), other = nondet_int64();
-    int32_t served = nondet_int32(), others = nondet_int32();
+    int32_t grants = nondet_int32(), others = nondet_int32();
     bool counting = nondet_bool();
-    ASSUME(czxid > 0 && other > 0 && is_served_number(served) && is_served_number(others));
-    int64_t token = zkl_token(czxid, counting, served);
+    ASSUME(czxid > 0 && other > 0 && is_grants_number(grants) && is_grants_number(others));
+    int64_t token = zkl_token(czxid, counting, grants);
     if (counting && czxid > ZKL_BATCH_CZXID_MAX) {
         SHOW(token == 0, "a czxid that is too large gives no token");
         return;
     }
     SHOW(token > 0, "a token is above 0");
     if (counting && other > ZKL_BATCH_CZXID_MAX) return;
-    bool later = czxid < other || (czxid == other && served < others && counting);
+    bool later = czxid < other || (czxid == other && grants < others && counting);
     SHOW(!later || token < zkl_token(other, counting, others), "a later grant has a larger token");
 }
 
 static void show_hand_over(void) {
     struct zkl_line line;
     struct zkl_common common;
-    struct zkl_claim claim, heir;
+    struct zkl_claim claim, next;
     struct zkl_contender *listed = &contender;
     line.contenders = &listed;
     line.common = &common;
-    line.claims = &heir;
-    claim.line = heir.line = &line;
-    claim.next = heir.next = NULL;
+    line.claims = &next;
+    claim.line = next.line = &line;
+    claim.next = next.next = NULL;
     claim.next_part = &claim;
-    heir.next_part = &heir;
+    next.next_part = &next;
     common.clock.connected = nondet_bool();
     claim.ends = nondet_bool();
-    ASSUME(claim.counting && heir.counting);
-    ASSUME(is_served_number(claim.node.served));
+    ASSUME(claim.counting && next.counting);
+    ASSUME(is_grants_number(claim.node.grants));
     ASSUME(claim.node.czxid > 0 && claim.node.czxid <= ZKL_BATCH_CZXID_MAX);
     ASSUME(claim.node.turn_began >= 0);
     zkl_time now = nondet_int64();
     ASSUME(now >= claim.node.turn_began);
     int64_t token = zkl_claim_token(&claim);
     bool granted = has_held(&claim);
-    if (successor(&claim, now) != &heir) return;
-    hand_over(&claim, &heir);
-    SHOW(is_served_number(heir.node.served), "a node has no more grants than it has tokens");
-    SHOW(!granted || zkl_claim_token(&heir) > token, "the heir has a larger token");
-    SHOW(granted || zkl_claim_token(&heir) == token, "without a grant the token is still unused");
+    if (zkl_turn_successor(&claim) != &next || turn(&claim, now) == ZKL_TURN_OVER) return;
+    hand_over(&claim, &next);
+    SHOW(is_grants_number(next.node.grants), "a node has no more grants than it has tokens");
+    SHOW(!granted || zkl_claim_token(&next) > token, "the successor has a larger token");
+    SHOW(granted || zkl_claim_token(&next) == token, "without a grant the token is still unused");
 }
 
 int main(void) {

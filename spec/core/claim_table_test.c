@@ -51,7 +51,7 @@ static void follow(void) {
 }
 
 /* The part had the node 42, and has handed it to the claim. */
-static void reach_heir(zkl_time deadline) {
+static void reach_successor(zkl_time deadline) {
     scene_open(ZKL_MUTEX, deadline, false);
     follow();
     zkl_claim_start(&s.part);
@@ -65,7 +65,7 @@ static void reach_heir(zkl_time deadline) {
 }
 
 static void reach_turns(enum zkl_claim_state state, zkl_time deadline) {
-    if (state == ZKL_FIRST) reach_heir(deadline);
+    if (state == ZKL_FIRST) reach_successor(deadline);
     else scene_reach_as(kind_in(state, AS_BATCH), state, deadline);
     zkl_claim_batch(&s.claim, 3);
     follow();
@@ -247,23 +247,23 @@ static bool leads(const struct zkl_claim *claim) {
 }
 
 /* Of claims that take turns the second makes no node here. */
-static bool has_inherited(const struct zkl_claim *heir) {
-    return heir->batch != 0 && heir->node.nonce != 0;
+static bool has_inherited(const struct zkl_claim *next) {
+    return next->batch != 0 && next->node.nonce != 0;
 }
 
 /* The part takes the place of the claim that hands it on, or goes on by itself: it is not
  * forgotten. */
 static void check_turns(const struct zkl_claim *was, zkl_actions did) {
-    const struct zkl_claim *is = &s.claim, *heir = &s.part;
+    const struct zkl_claim *is = &s.claim, *next = &s.part;
     bool left = leads(was) && !leads(is) && is->state != ZKL_NEW; /* there it is still the first */
     if (left && s.common.clock.connected) CHECK(did & ZKL_DO_FOLLOW);
-    if (!has_inherited(heir) || was->state == ZKL_GONE) return;
+    if (!has_inherited(next) || was->state == ZKL_GONE) return;
     CHECK(left && is->state == ZKL_GONE && !(did & NETWORK));
-    CHECK_TEXT(heir->node.name, was->node.name);
-    CHECK(heir->node.nonce == was->node.nonce && heir->node.czxid == was->node.czxid);
+    CHECK_TEXT(next->node.name, was->node.name);
+    CHECK(next->node.nonce == was->node.nonce && next->node.czxid == was->node.czxid);
     bool held = was->state == ZKL_HELD || was->state == ZKL_KEPT;
-    CHECK_IS(heir->node.served, was->node.served + held);
-    CHECK_IS(heir->state == ZKL_FIRST, held && s.common.clock.connected);
+    CHECK_IS(next->node.grants, was->node.grants + held);
+    CHECK_IS(next->state == ZKL_FIRST, held && s.common.clock.connected);
 }
 
 static void check_told(const struct zkl_claim *was, zkl_actions did) {

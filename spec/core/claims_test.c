@@ -19,6 +19,7 @@
 #include <ctype.h>
 #include <stddef.h>
 
+#include "keep.h"
 #include "permits.h"
 #include "scene.h"
 #include "script.h"
@@ -464,10 +465,10 @@ static const struct field {
         OF_CLAIM(trying), OF_CLAIM(wanted), OF_CLAIM(stalled), OF_CLAIM(announced),                \
         OF_CLAIM(rounds), OF_CLAIM(ranks), OF_CLAIM(headed), OF_CLAIM(looking), OF_CLAIM(epoch),   \
         OF_CLAIM(ends), OF_CLAIM(asks), OF_CLAIM(node.czxid), OF_CLAIM(node.nonce),                \
-        OF_CLAIM(node.sequence), OF_CLAIM(node.served), OF_CLAIM(node.watched),                    \
+        OF_CLAIM(node.sequence), OF_CLAIM(node.grants), OF_CLAIM(node.watched),                    \
         OF_CLAIM(node.doubted), OF_CLAIM(node.contended), OF_CLAIM(node.marked), OF_LINE(count),   \
         OF_LINE(tries), OF_LINE(incomplete), OF_LINE(opened), OF_LINE(changed),                    \
-        OF_LINE(restraint.gave_back), OF_COMMON(session), OF_COMMON(clock.epoch)
+        OF_LINE(backoff.gave_back), OF_COMMON(session), OF_COMMON(clock.epoch)
     FIELDS};
 
 /* The field of this name, or that has it behind a dot. */
@@ -540,13 +541,17 @@ static bool show_fixed(const struct zkl_claim *claim, const char *what) {
     return true;
 }
 
+/* The next claim that is to be resumed. */
+static bool follows(const struct zkl_claim *claim) {
+    return zkl_claim_follower((struct zkl_claim *)claim) == claim;
+}
+
 static bool show_truth(const struct zkl_claim *claim, const char *what) {
     static const struct {
         const char *name;
         bool (*is)(const struct zkl_claim *claim);
     } truths[] = {{"holds", zkl_claim_holds},
-                  {"follows", zkl_claim_follows},
-                  {"stays", zkl_claim_stays},
+                  {"follows", follows},
                   {"crowded", zkl_claim_is_crowded_out},
                   {"may-downgrade", zkl_claim_may_downgrade}};
     EACH(truths, i) {
@@ -557,13 +562,13 @@ static bool show_truth(const struct zkl_claim *claim, const char *what) {
     return false;
 }
 
-/* An heir gets this from the claim before it. */
+/* A successor gets this from the claim before it. */
 static void show_place(const struct zkl_claim *claim) {
     const struct zkl_node *node = &claim->node;
     uint64_t nonce = node->nonce & (ZKL_NONCE_COUNTS - 1);
     script_say("place %s %" PRId32 "/%" PRId64, word_for(node->name), node->sequence, node->czxid);
-    script_say(" nonce %" PRIu64 " list %" PRIu32 " served %" PRId32, nonce, node->listed,
-               node->served);
+    script_say(" nonce %" PRIu64 " list %" PRIu32 " grants %" PRId32, nonce, node->listed,
+               node->grants);
     if (node->watched) script_say(" watched");
     if (node->doubted) script_say(" doubted");
     if (node->marked) script_say(" marked");
@@ -606,8 +611,8 @@ static void show_one(struct zkl_claim *claim, const char *what) {
         script_say("inherits %d", zkl_claim_inherits(claim, claim->line->kept));
     else if (strcmp(what, "keep") == 0)
         script_say("keep %g", (double)claim->keep / (double)ZKL_SECOND);
-    else if (strcmp(what, "restraint") == 0)
-        script_say("restraint %g", (double)claim->line->restraint.length / (double)ZKL_SECOND);
+    else if (strcmp(what, "backoff") == 0)
+        script_say("backoff %g", (double)claim->line->backoff.length / (double)ZKL_SECOND);
     else show_field(claim, what);
 }
 
@@ -802,6 +807,38 @@ static void script_begin(void) {
     s = (struct scene){.now = 0};
 }
 
+/* --- the table of releases -------------------------------------------------------------------- */
+
+#define RELEASES "spec/core/claims/release.txt"
+
+static bool has_test(const char *name, const char *title) {
+    char line[SCRIPT_LINE];
+    FILE *file = fopen(name, "r");
+    bool found = false;
+    while (file && !found && fgets(line, sizeof line, file)) {
+        script_trim(line);
+        found = strcmp(line, title) == 0;
+    }
+    if (file) fclose(file);
+    return found;
+}
+
+static void walk_releases(void) {
+    static const char *const purposes[] = {"nobody", "later", "the next claim"};
+    static const char *const turns[] = {"goes on", "may be over", "is over"};
+    static const char *const outcomes[] = {"removed", "kept", "kept until a list tells",
+                                           "handed on"};
+    for (int purpose = 0; purpose < ZKL_PURPOSES; purpose++) {
+        for (int turn = 0; turn < ZKL_TURNS; turn++) {
+            char title[SCRIPT_LINE];
+            snprintf(title, sizeof title, "a node for %s is %s where the turn %s",
+                     purposes[purpose], outcomes[zkl_releases[purpose][turn]], turns[turn]);
+            if (!has_test(RELEASES, title)) check_complain(RELEASES, 0, "no test \"%s\"", title);
+        }
+    }
+}
+
 int main(int argc, char **argv) {
+    if (argc == 1) TEST("each cell of the table of releases has a test") walk_releases();
     return script_main(argc, argv, "spec/core/claims/*.txt");
 }

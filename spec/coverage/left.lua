@@ -6,9 +6,9 @@
 local UNWANTED = "Nobody wants a claim in this state any more, and the function returned before."
 
 return {
-    { "src/core/batch.c", "trusts_its_list",
+    { "src/core/keep.c", "trusts_its_list",
       "claim->keep > 0 && claim->batch == 0 && asked && recent && `is_alone(claim)`",
-      "With others in line the turn is over, so no heir asks, and a claim that is kept has left." },
+      "With others in line the turn is over, so the node is neither handed on nor kept." },
     { "src/core/claim.c", "zkl_claim_cancel", "case ZKL_FORWARD", UNWANTED },
     { "src/core/claim.c", "zkl_claim_cancel", "case ZKL_KEPT",
       "The first line of the function returns for it." },

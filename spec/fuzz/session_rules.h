@@ -198,7 +198,7 @@ static bool is_ahead(const struct zkl_claim *claim, const struct zkl_contender *
 /* Of what a user got by its own node; a part may have been first for a while. */
 static void check_first(const struct zkl_claim *claim) {
     const struct zkl_line *line = claim->line;
-    if (is_fixed(claim) || claim->node.served || claim->next_part != claim) return;
+    if (is_fixed(claim) || claim->node.grants || claim->next_part != claim) return;
     require(!line->incomplete && zkl_line_find(line, claim->node.name));
     if (claim->kind == ZKL_PERMIT) {
         require(!zkl_permits_stranger(line, claim) && zkl_permits_fit(line, claim));

@@ -94,7 +94,7 @@ static const struct row {
     [EVENT_PASSED_OVER] = {"passed over", "B", "as above"},
     [EVENT_LEFT_NOTHING] = {"left nothing", "E", "as for created"},
     [EVENT_UNMARKED] = {"unmarked", "LIRWPGFHAQV",
-                        "only a holder's node is marked; its heir has it"},
+                        "only a holder's node is marked; its successor has it"},
     [EVENT_TOLD_HELD] = {"told held", "W", "only a try asks, in WAIT"},
     [EVENT_SIGNALLED] = {"signalled", "WV", "asked for in WAIT"},
 

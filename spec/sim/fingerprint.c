@@ -120,7 +120,7 @@ static void mix_claim(const struct zkl_claim *claim, zkl_time now) {
                    claim->asks << 6 | claim->counting << 7 | claim->node.marked << 8 |
                    (claim->node.nonce != 0) << 9));
     mix(claim->waiting);
-    mix((uint64_t)(uint32_t)claim->batch << 32 | (uint32_t)claim->node.served);
+    mix((uint64_t)(uint32_t)claim->batch << 32 | (uint32_t)claim->node.grants);
     mix((uint64_t)(uint32_t)claim->permits << 32 | (uint32_t)claim->limit);
     mix((uint64_t)claim->heard << 2 | (uint64_t)(claim->headed != 0) << 1 | claim->unseen);
     mix((uint64_t)claim->node.czxid);
@@ -139,17 +139,17 @@ static void mix_claim(const struct zkl_claim *claim, zkl_time now) {
     mix(claim->looking);
 }
 
-static void mix_restraint(const struct zkl_restraint *restraint, zkl_time now) {
-    mix((uint64_t)restraint->length);
-    if (restraint->gave_back) mix_time(restraint->gave_back, now);
-    if (restraint->until > now) mix_time(restraint->until, now);
+static void mix_backoff(const struct zkl_backoff *backoff, zkl_time now) {
+    mix((uint64_t)backoff->length);
+    if (backoff->gave_back) mix_time(backoff->gave_back, now);
+    if (backoff->until > now) mix_time(backoff->until, now);
 }
 
 static void mix_line(const struct zkl_line *line, zkl_time now) {
     mix((uint64_t)(line->exhausted | line->incomplete << 1 | line->opened << 2 |
                    (unsigned)line->children << 3 | line->changed << 5));
     mix(line->serial);
-    mix_restraint(&line->restraint, now);
+    mix_backoff(&line->backoff, now);
     for (size_t i = 0; i < line->count; i++) {
         mix_text(line->contenders[i]->name);
         mix((uint64_t)line->contenders[i]->czxid << 1 | line->contenders[i]->claimed);
@@ -255,7 +255,7 @@ static void mix_zk(struct zkl_session *session, zkl_time now) {
     if (!world.setting.plain) mix(session->random);
     while ((path = zkl_path_next(session, path))) mix_path(path, now);
     for (int i = 0; i < REMEMBERED; i++)
-        if (session->remembered[i].path) mix_restraint(&session->remembered[i].restraint, now);
+        if (session->remembered[i].path) mix_backoff(&session->remembered[i].backoff, now);
     for (const struct stake *stake = session->stakes; stake; stake = stake->next)
         mix_stake(stake, now);
     for (const struct call *call = session->calls; call; call = call->next)

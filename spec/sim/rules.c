@@ -57,8 +57,8 @@ static bool waits_for_its_turn(const struct zkl_claim *claim) {
 
 /* A node has as many grants as tokens, and within a turn a client's own wishes keep their order. */
 static void check_turn(const struct zkl_claim *claim, const struct node *node) {
-    require(claim->node.served < ZKL_BATCH_MAX, "no grant of a node has the token of another node");
-    require(claim->node.served == node->grants, "the grants of a node are counted");
+    require(claim->node.grants < ZKL_BATCH_MAX, "no grant of a node has the token of another node");
+    require(claim->node.grants == node->grants, "the grants of a node are counted");
     require(!node->yields, "a turn that was revoked is not handed on");
     for (const struct zkl_claim *each = claim->line->claims; each != claim; each = each->next)
         require(!waits_for_its_turn(each) || claim->trying,
@@ -111,7 +111,7 @@ static void check_part_of_grant(const struct client *client, const struct zkl_cl
     if (claim->counting) check_turn(claim, node);
     if (knows_of_rivals(client, node, true)) node->stirred = true;
     node->grants++;
-    note_token(node, claim->node.served);
+    note_token(node, claim->node.grants);
     note_counted(claim, node);
 }
 
@@ -389,8 +389,8 @@ static bool has_follower(const struct zkl_claim *claim) {
 static bool ends_anyway(const struct zkl_claim *claim) {
     const struct stake *stake = (const struct stake *)claim;
     bool assumed =
-        claim->ends && claim->batch > 0 && claim->node.contended && claim->node.served > 0;
-    return assumed || zkl_stake_revoked(stake) || claim->node.served + 1 == ZKL_BATCH_MAX ||
+        claim->ends && claim->batch > 0 && claim->node.contended && claim->node.grants > 0;
+    return assumed || zkl_stake_revoked(stake) || claim->node.grants + 1 == ZKL_BATCH_MAX ||
            world.shortages || world.setting.room || world.setting.refusals ||
            !zkl_line_find(claim->line, claim->node.name);
 }
@@ -398,7 +398,7 @@ static bool ends_anyway(const struct zkl_claim *claim) {
 /* So many grants, or for so long. */
 static bool is_served(const struct client *client, const struct zkl_claim *claim) {
     if (claim->batch == 0) return true;
-    if (claim->batch > 0) return claim->node.served + 1 >= claim->batch;
+    if (claim->batch > 0) return claim->node.grants + 1 >= claim->batch;
     return clock_of(client) - claim->node.turn_began >= ZKL_QUANTUM;
 }
 
@@ -791,7 +791,7 @@ static bool has_way(const struct zkl_claim *claim) {
 static void check_end_of_turn(const struct client *client, const struct zkl_claim *claim,
                               const struct node *own) {
     bool known = zkl_line_has_others(claim->line), others = false;
-    if (claim->batch <= 0 || claim->node.served + 1 < claim->batch || !has_follower(claim)) return;
+    if (claim->batch <= 0 || claim->node.grants + 1 < claim->batch || !has_follower(claim)) return;
     if (world.shortages) return;
     EACH_NODE(node) {
         others = others || (is_rival(node, own) && alive(node));

@@ -19,7 +19,7 @@ void rules_on_guard(struct guarded *guard, const struct stakes *stakes) {
         require(node, "a guard is sent by a claim that has a node");
         guard->places[i] = node ? node->place : 0;
         guard->lines[i] = line_of(stake);
-        guard->served = stake->claim.node.served;
+        guard->served = stake->claim.node.grants;
     }
 }
 

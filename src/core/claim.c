@@ -59,25 +59,9 @@ zkl_actions zkl_claim_adopt(struct zkl_claim *claim, struct zkl_contender *orpha
     return leave(claim);
 }
 
-/*
- * An earlier claim's create may find no parents and be made again, behind ours. So the first claim
- * on a path goes alone, until the path is known to exist.
- */
-static bool follows(const struct zkl_claim *claim) {
-    if (claim->line->opened) return false;
-    for (const struct zkl_claim *each = claim->line->claims; each != claim; each = each->next) {
-        if (each->state == ZKL_CREATE) return true;
-    }
-    return false;
-}
-
-/* What blocks this claim blocks those behind it, too, and each of them was told that it waits. */
-bool zkl_claim_stays(const struct zkl_claim *claim) {
-    if (claim->state != ZKL_NEW || claim->line->tries > 0) return false;
-    if (!connected(claim)) return true;
-    if (!claim->announced) return false;
-    if (zkl_kind_is_fixed(claim->kind)) return zkl_unfair_follows(claim);
-    return claim->batch != 0 && zkl_batch_follows(claim);
+/* The only claim on its path: it waits for no other. */
+static bool is_only_claim(const struct zkl_claim *claim) {
+    return claim->line->claims == claim && !claim->next;
 }
 
 zkl_actions zkl_claim_start(struct zkl_claim *claim) {
@@ -85,18 +69,21 @@ zkl_actions zkl_claim_start(struct zkl_claim *claim) {
     if (claim->max_waiters && zkl_claim_is_crowded_out(claim))
         return fail(claim, ZKL_BUSY) | gone(claim);
     if (zkl_kind_is_fixed(claim->kind)) return zkl_unfair_start(claim);
-    bool waits_for_kept = claim->line->kept && zkl_batch_awaits_kept(claim);
-    if (!connected(claim) || waits_for_kept) return stall(claim);
-    claim->stalled = claim->batch != 0 && zkl_batch_follows(claim);
-    if (claim->stalled) return announce(claim) | zkl_batch_followed(claim);
-    if (follows(claim) || !may_enter(claim)) return stall(claim);
+    if (!connected(claim)) return stall(claim);
+    switch (is_only_claim(claim) ? ZKL_AWAITS_NOTHING : zkl_claim_awaits(claim)) {
+    case ZKL_AWAITS_TURN: return stall(claim) | announce(claim) | zkl_turn_awaited(claim->line);
+    case ZKL_AWAITS_NODE:
+    case ZKL_AWAITS_PATH: return stall(claim);
+    case ZKL_AWAITS_NOTHING: break;
+    }
+    if (!may_enter(claim)) return stall(claim);
     if (!claim->trying) return zkl_claim_enter(claim);
     claim->state = ZKL_TRY;
     return ZKL_DO_LIST;
 }
 
 zkl_actions zkl_claim_cancel(struct zkl_claim *claim, enum zkl_code why) {
-    if (claim->state == ZKL_KEPT) return zkl_batch_end(claim);
+    if (claim->state == ZKL_KEPT) return zkl_keep_end(claim);
     if (!claim->wanted) return 0;
     switch (claim->state) {
     case ZKL_NEW:
@@ -165,8 +152,8 @@ zkl_actions zkl_claim_resume(struct zkl_claim *claim, zkl_time now) {
     case ZKL_RETREAT:
     case ZKL_LEAVE: return ZKL_DO_REMOVE;
     case ZKL_RECOVER_STAT: claim->node.watched = true; return ZKL_DO_WATCH_OWN;
-    case ZKL_HELD: return claim->asks ? zkl_batch_ask(claim) : ZKL_DO_MARK;
-    case ZKL_KEPT: return zkl_batch_ask(claim);
+    case ZKL_HELD: return claim->asks ? zkl_keep_ask(claim) : ZKL_DO_MARK;
+    case ZKL_KEPT: return zkl_keep_ask(claim);
     case ZKL_FIRST: return admit(claim, now);
     case ZKL_WAIT: {
         if (claim->waiting) return watch_own(claim);
@@ -207,7 +194,7 @@ zkl_actions zkl_claim_expire(struct zkl_claim *claim, enum zkl_code why) {
 }
 
 zkl_actions zkl_claim_tick(struct zkl_claim *claim, zkl_time now) {
-    if (claim->state == ZKL_KEPT) return zkl_batch_tick(claim, now);
+    if (claim->state == ZKL_KEPT) return zkl_keep_tick(claim, now);
     bool overdue = now >= claim->deadline;
     if (!zkl_claim_holds(claim)) return overdue ? zkl_claim_cancel(claim, ZKL_TIMEOUT) : 0;
     bool ran_out =

@@ -43,13 +43,14 @@
  * lock's claim is IN_CONDITION. A signal is a write to the waiter's node. The signal stays there
  * until the lock's claim is granted again; if that fails, the waiter passes the signal on.
  *
- * Claims with a `batch` (batch.c) have one node between them: the holder hands it to the session's
+ * Claims with a `batch` (turn.c) have one node between them: the holder hands it to the session's
  * next claim until the turn ends. The others are in NEW meanwhile.
  *
- * A claim that gave the lock up may be KEPT: its node stays for the session's next claim. It stays
- * for a while if the claim has `keep`; in turns, until it is known whether others wait. The owner
- * feeds the claim zkl_claim_take() when a claim of the line was started, zkl_claim_contended() when
- * the children of the path have changed, and zkl_claim_tick() by its deadline.
+ * A claim that gave the lock up may be KEPT (keep.c): its node stays for the session's next claim.
+ * It stays for a while if the claim has `keep`; in turns, until it is known whether others wait.
+ * The owner feeds the claim zkl_claim_take() when a claim of the line was started,
+ * zkl_claim_contended() when the children of the path have changed, and zkl_claim_tick() by its
+ * deadline.
  *
  * A request that failed for lack of a connection leaves the claim `stalled`;
  * zkl_claim_resume() asks again. The table of transitions is in docs/design/states.md.
@@ -78,12 +79,20 @@ void zkl_claim_batch(struct zkl_claim *claim, int32_t batch);
 
 /*
  * The node of a new MUTEX, which is no part, is kept for that time after the release, unless the
- * lock is to be left to others for now (zkl_restraint). Its tokens count grants. It goes when its
+ * lock is to be left to others for now (zkl_backoff). Its tokens count grants. It goes when its
  * user begins to wait in a condition.
  */
 void zkl_claim_keep(struct zkl_claim *claim, zkl_time keep, zkl_time now);
-/* `claim` may have the node of `kept` after it. */
-bool zkl_claim_inherits(const struct zkl_claim *claim, const struct zkl_claim *kept);
+
+/*
+ * The one question that a claim in NEW asks of the other claims on its path: whether it makes a
+ * node of its own now (ZKL_AWAITS_NOTHING), or comes after another one.
+ */
+enum zkl_awaits zkl_claim_awaits(const struct zkl_claim *claim);
+/* A claim in NEW may have the node of the other one after it. */
+bool zkl_claim_inherits(const struct zkl_claim *claim, const struct zkl_claim *other);
+/* The next claim, from this one on, that ZKL_DO_FOLLOW is to resume; NULL: none. */
+struct zkl_claim *zkl_claim_follower(struct zkl_claim *from);
 
 /*
  * The claim, which has a `max_waiters`, would have to wait, and so many wait already. With a node
@@ -109,9 +118,6 @@ zkl_actions zkl_claim_adopt(struct zkl_claim *claim, struct zkl_contender *orpha
 /* A claim in LEAVE for a node of ZKL_NAME_FIXED that no claim answers for (zkl_line_fixed_orphan).
  */
 zkl_actions zkl_claim_adopt_fixed(struct zkl_claim *claim, int64_t czxid);
-
-/* Of a claim that follows: to resume it, or one behind it, would change nothing. */
-bool zkl_claim_stays(const struct zkl_claim *claim);
 
 /* --- what the user does ------------------------------------------------------------ */
 zkl_actions zkl_claim_start(struct zkl_claim *claim);

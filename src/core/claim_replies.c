@@ -144,7 +144,7 @@ zkl_actions zkl_claim_listed(struct zkl_claim *claim, enum zkl_reply reply, enum
     case ZKL_FORWARD: return zkl_waiter_listed(claim, reply);
     case ZKL_WAIT: return zkl_lookahead_looked(claim, reply);
     case ZKL_HELD:
-    case ZKL_KEPT: return zkl_batch_listed(claim, reply, now);
+    case ZKL_KEPT: return zkl_keep_listed(claim, reply, now);
     default: return 0; /* not asked for in this state: it came with a create that failed, or late */
     }
 }
@@ -340,7 +340,7 @@ zkl_actions zkl_claim_marked(struct zkl_claim *claim, enum zkl_reply reply) {
     return reply == ZKL_UNKNOWN ? stall(claim) : 0;
 }
 
-/* An heir that does not hold yet reads its node again when it does; a stalled mark is repeated. */
+/* A claim that does not hold yet reads its node again when it does; a stalled mark is repeated. */
 zkl_actions zkl_claim_unmarked(struct zkl_claim *claim) {
     if (claim->state != ZKL_HELD) claim->node.watched = false;
     if (claim->state != ZKL_HELD || claim->stalled) return 0;

@@ -35,8 +35,7 @@ enum zkl_action {
                                          claim->ahead while nobody has (version 0) */
     ZKL_DO_DOUBT = 1 << 10,           /* sync and list the path once more, a session timeout
                                          from now, for zkl_line_orphan() */
-    ZKL_DO_FOLLOW = 1 << 11,          /* resume the claims of the line that zkl_claim_follows(), in
-                                         order */
+    ZKL_DO_FOLLOW = 1 << 11,          /* resume each zkl_claim_follower() of the line, in order */
     ZKL_DO_QUEUED = 1 << 12,          /* tell the user: waiting in line */
     ZKL_DO_GRANT = 1 << 13,           /* tell the user: granted, token zkl_claim_token() */
     ZKL_DO_FAIL = 1 << 14,            /* tell the user: not granted, claim->code; cancel the other
@@ -106,6 +105,14 @@ enum zkl_waiting {
     ZKL_WAITER_SETTLED /* its signal was taken, or nobody is to have it */
 };
 
+/* The claim of its session that one in NEW comes after, and why. */
+enum zkl_awaits {
+    ZKL_AWAITS_NOTHING, /* it needs a node of its own */
+    ZKL_AWAITS_NODE,    /* the node that is kept, which it gets unless others wait */
+    ZKL_AWAITS_TURN,    /* another claim, for both or, without an order, for all */
+    ZKL_AWAITS_PATH     /* an earlier claim, which finds out whether the path exists */
+};
+
 /* How the server answered a request. */
 enum zkl_reply {
     ZKL_DONE,    /* it was carried out */
@@ -123,7 +130,7 @@ struct zkl_node {
                             asked since got lost */
     uint32_t listed;     /* serial of the list that came with it */
     int32_t sequence;
-    int32_t served;           /* grants of it to claims before this one */
+    int32_t grants;           /* how often it was granted to claims before this one */
     bool watched;             /* or the get is out */
     bool doubted;             /* its create, or one of an attempt before, stayed unknown */
     bool contended;           /* it waited behind another session's */
@@ -195,13 +202,6 @@ static inline bool zkl_claim_asks_too_often(struct zkl_claim *claim) {
     return ++claim->rounds > ZKL_ROUNDS;
 }
 
-/* The claim waited for another one of its session, or has its node now: DO_FOLLOW resumes it. */
-static inline bool zkl_claim_follows(const struct zkl_claim *claim) {
-    enum zkl_claim_state state = claim->state;
-    bool is_heir = claim->stalled && (state == ZKL_FIRST || state == ZKL_LIST);
-    return claim->wanted && (state == ZKL_NEW || is_heir);
-}
-
 /* The claim, of ZKL_UNFAIR, makes a pause: until zkl_claim_wake(). */
 static inline bool zkl_claim_is_pausing(const struct zkl_claim *claim) {
     return zkl_kind_is_fixed(claim->kind) && claim->state == ZKL_NEW && !claim->stalled;
@@ -235,13 +235,13 @@ static inline bool zkl_claims_wait_from(const struct zkl_claim *claim) {
 #define ZKL_BATCH_CZXID_MAX (INT64_MAX / ZKL_BATCH_MAX)
 
 /* 0: the czxid is too large for a token that counts. */
-static inline int64_t zkl_token(int64_t czxid, bool counting, int32_t served) {
+static inline int64_t zkl_token(int64_t czxid, bool counting, int32_t grants) {
     if (!counting) return czxid;
-    return czxid > ZKL_BATCH_CZXID_MAX ? 0 : czxid * ZKL_BATCH_MAX + served;
+    return czxid > ZKL_BATCH_CZXID_MAX ? 0 : czxid * ZKL_BATCH_MAX + grants;
 }
 
 static inline int64_t zkl_claim_token(const struct zkl_claim *claim) {
-    return zkl_token(claim->node.czxid, claim->counting, claim->node.served);
+    return zkl_token(claim->node.czxid, claim->counting, claim->node.grants);
 }
 
 /* Granted, and neither lost nor given up. */
@@ -252,6 +252,11 @@ static inline bool zkl_claim_holds(const struct zkl_claim *claim) {
 /* The claim holds, or is KEPT: what is true of a holder's node is true of its node. */
 static inline bool zkl_claim_has_node(const struct zkl_claim *claim) {
     return zkl_claim_holds(claim) || claim->state == ZKL_KEPT;
+}
+
+/* Given up, and its node stays for a time. */
+static inline bool zkl_claim_is_kept(const struct zkl_claim *claim) {
+    return claim->state == ZKL_KEPT && claim->keep > 0;
 }
 
 /*

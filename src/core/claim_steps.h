@@ -1,8 +1,8 @@
 /*
  * claim_steps.h - the steps that claims of every kind are made of: the ways out of a state. For
  * claim.c, claim_way.c and claim_replies.c, which have the machine; for unfair.c and condition.c,
- * which have what is different in a claim of ZKL_UNFAIR, and in a waiter; for batch.c, which hands
- * nodes on; for lookahead.c and crowd.c.
+ * which have what is different in a claim of ZKL_UNFAIR, and in a waiter; for turn.c and keep.c,
+ * which say who is next, and how long a node stays; for lookahead.c and crowd.c.
  */
 #ifndef ZKL_CLAIM_STEPS_H
 #define ZKL_CLAIM_STEPS_H
@@ -41,7 +41,8 @@ static inline zkl_actions make_way(const struct zkl_claim *claim) {
     return 0;
 }
 
-/* The node's name says that it may be kept, even if the claim, an heir, has no `keep` itself. */
+/* The node's name says that it may be kept, even if the claim inherited it and has no `keep`
+ * itself. */
 static inline bool has_keeping_node(const struct zkl_claim *claim) {
     return claim->node.nonce & ZKL_NONCE_KEEPS;
 }
@@ -132,6 +133,46 @@ static inline bool is_entering(const struct zkl_claim *claim) {
            claim->state == ZKL_RECOVER_LIST;
 }
 
+/* On its way to the front. */
+static inline bool is_under_way(const struct zkl_claim *claim) {
+    bool moves = is_entering(claim) || is_in_line(claim) || claim->state == ZKL_RETREAT;
+    return claim->wanted && moves;
+}
+
+/* It holds, or held until now. */
+static inline bool has_held(const struct zkl_claim *claim) {
+    return claim->state == ZKL_HELD || claim->state == ZKL_KEPT;
+}
+
+/* No other contender is in its line, as far as is known. */
+static inline bool is_alone(const struct zkl_claim *claim) {
+    const struct zkl_line *line = claim->line;
+    return !line->changed && line->count == 1 && zkl_line_own(claim);
+}
+
+/* Asks for the watch that tells when others come, unless it is set or asked for. */
+static inline zkl_actions watch_children(struct zkl_line *line) {
+    if (line->children != ZKL_UNWATCHED) return 0;
+    line->children = ZKL_WATCH_ASKED;
+    return ZKL_DO_WATCH_CHILDREN;
+}
+
+/* A claim in NEW does not come after another one of its session. */
+static inline bool needs_node(const struct zkl_claim *claim) {
+    return zkl_claim_awaits(claim) == ZKL_AWAITS_NOTHING;
+}
+
+/* Another claim of ZKL_UNFAIR. */
+static inline bool is_other_fixed(const struct zkl_claim *claim, const struct zkl_claim *each) {
+    return each != claim && zkl_kind_is_fixed(each->kind) && each->state != ZKL_GONE;
+}
+
+/* A claim of ZKL_UNFAIR may have a node whose czxid it does not know. */
+static inline bool is_unsure_of_node(const struct zkl_claim *claim) {
+    bool looks = claim->state == ZKL_RECOVER_SYNC || claim->state == ZKL_RECOVER_LIST;
+    return claim->state == ZKL_CREATE || (looks && claim->node.czxid == 0);
+}
+
 static inline bool is_part(const struct zkl_claim *claim) {
     return claim->next_part != claim;
 }
@@ -179,9 +220,7 @@ static inline void hold(struct zkl_claim *claim) {
     } while (part != claim);
 }
 
-zkl_actions zkl_batch_granted(struct zkl_claim *claim, zkl_time now); /* batch.c */
-/* In HELD with a node that may be kept: it hears of others, or tells them that it holds. */
-zkl_actions zkl_batch_held(struct zkl_claim *claim);
+zkl_actions zkl_keep_granted(struct zkl_claim *claim, zkl_time now); /* it may_pass_on() its node */
 
 /* Another part is still to find out whether it has a node, and which. */
 static inline bool others_seek(const struct zkl_claim *claim) {
@@ -223,7 +262,7 @@ static inline zkl_actions admit(struct zkl_claim *claim, zkl_time now) {
     if (is_part(claim) && !all_are(claim, ZKL_FIRST)) return watch_own(claim);
     if (is_part(claim) && !all_have_nodes(claim)) return fail(claim, ZKL_LOST) | leave(claim);
     hold(claim);
-    return ZKL_DO_GRANT | (may_pass_on(claim) ? zkl_batch_granted(claim, now) : 0);
+    return ZKL_DO_GRANT | (may_pass_on(claim) ? zkl_keep_granted(claim, now) : 0);
 }
 
 static inline zkl_actions lose(struct zkl_claim *claim) {
@@ -231,12 +270,11 @@ static inline zkl_actions lose(struct zkl_claim *claim) {
     return ZKL_DO_LOSE;
 }
 
-/* The claim may_pass_on() its node, which goes to the next one, stays, or is removed. */
-zkl_actions zkl_batch_leave(struct zkl_claim *claim, zkl_time now);
+zkl_actions zkl_keep_release(struct zkl_claim *claim, zkl_time now); /* the same */
 
 /* The claim gives up its node; `now` matters to a holder. */
 static inline zkl_actions give_up_node(struct zkl_claim *claim, zkl_time now) {
-    return may_pass_on(claim) ? zkl_batch_leave(claim, now) : leave(claim);
+    return may_pass_on(claim) ? zkl_keep_release(claim, now) : leave(claim);
 }
 
 /* --- claim_way.c: the way of a claim in a line ---------------------------------------------- */
@@ -263,18 +301,28 @@ zkl_actions zkl_lookahead_looked(struct zkl_claim *claim, enum zkl_reply reply);
 /* The predecessor went, too, while requests are out: their replies tell what to do next. */
 void zkl_lookahead_await(struct zkl_claim *claim);
 
-/* --- batch.c: claims that have one node between them --------------------------------------- */
+/* --- turn.c: who is next, and when a turn ends ---------------------------------------------- */
 
-/* The claim has a batch, and another one goes first, for both. */
-bool zkl_batch_follows(const struct zkl_claim *claim);
-zkl_actions zkl_batch_followed(struct zkl_claim *claim); /* it waits for its turn */
+/* The claim to which this one hands its node, or its place on the way; NULL: none waits for it. */
+struct zkl_claim *zkl_turn_successor(const struct zkl_claim *claim);
+void zkl_turn_granted(struct zkl_claim *claim, zkl_time now); /* its first grant begins the turn */
+/* The turn may end with this grant: its batch, or its time, is used. */
+bool zkl_turn_is_due(const struct zkl_claim *claim, zkl_time now);
+bool zkl_turn_is_over(const struct zkl_claim *claim, zkl_time now); /* with the end of this hold */
+/* If the turn is due and nobody waits, asks for the watch that tells when others come. */
+zkl_actions zkl_turn_watch(const struct zkl_claim *holder, zkl_time now);
+/* A claim waits for its turn now, so the turn that goes on is to hear of other sessions. */
+zkl_actions zkl_turn_awaited(const struct zkl_line *line);
+
+/* --- keep.c: how long a node stays ------------------------------------------------------------ */
+
+/* In HELD with a node that may be kept: it hears of others, or tells them that it holds. */
+zkl_actions zkl_keep_held(struct zkl_claim *claim);
 /* KEPT or HELD: a list of the path is answered; the claim asks anew. KEPT: time passed; it ends. */
-zkl_actions zkl_batch_listed(struct zkl_claim *claim, enum zkl_reply reply, zkl_time now);
-zkl_actions zkl_batch_ask(struct zkl_claim *claim);
-zkl_actions zkl_batch_tick(struct zkl_claim *claim, zkl_time now);
-zkl_actions zkl_batch_end(struct zkl_claim *claim);
-/* The node of line->kept will go to the claim, or be removed. */
-bool zkl_batch_awaits_kept(const struct zkl_claim *claim);
+zkl_actions zkl_keep_listed(struct zkl_claim *claim, enum zkl_reply reply, zkl_time now);
+zkl_actions zkl_keep_ask(struct zkl_claim *claim);
+zkl_actions zkl_keep_tick(struct zkl_claim *claim, zkl_time now);
+zkl_actions zkl_keep_end(struct zkl_claim *claim);
 
 /* --- condition.c: transitions of a waiter ------------------------------------------------- */
 
@@ -285,8 +333,6 @@ zkl_actions zkl_waiter_listed(struct zkl_claim *claim, enum zkl_reply reply);
 
 /* --- unfair.c: transitions of a claim of ZKL_UNFAIR; claim.h says what each event is --- */
 
-/* Another claim of the session asks or waits for this one, too. */
-bool zkl_unfair_follows(const struct zkl_claim *claim);
 zkl_actions zkl_unfair_start(struct zkl_claim *claim);
 zkl_actions zkl_unfair_got_own(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
                                int64_t czxid, uint64_t owner, zkl_time now);

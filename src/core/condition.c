@@ -39,7 +39,7 @@ static zkl_actions stay(struct zkl_claim *lock, enum zkl_code why) {
     lock->deadline = ZKL_NEVER;
     lock->node.watched = false; /* the node's event may have been taken for the transaction's */
     lock->refusal = why;
-    return ZKL_DO_STAYED | zkl_batch_held(lock);
+    return ZKL_DO_STAYED | zkl_keep_held(lock);
 }
 
 /* Nothing was carried out, for certain: by no earlier attempt either. */
@@ -111,8 +111,8 @@ static size_t first_behind(const struct zkl_line *line, const struct zkl_contend
 }
 
 /* The waiter that is tried next, after `ahead`. */
-static struct zkl_contender *next_heir(const struct zkl_claim *claim,
-                                       const struct zkl_contender *own) {
+static struct zkl_contender *next_waiter(const struct zkl_claim *claim,
+                                         const struct zkl_contender *own) {
     const struct zkl_line *line = claim->line;
     bool tried = claim->ahead && claim->ahead->listed;
     for (size_t i = first_behind(line, own); i < line->count; i++) {
@@ -123,21 +123,21 @@ static struct zkl_contender *next_heir(const struct zkl_claim *claim,
     return NULL;
 }
 
-static zkl_actions bequeath(struct zkl_claim *claim) {
+static zkl_actions pass_on(struct zkl_claim *claim) {
     const struct zkl_contender *own = zkl_line_own(claim);
     if (!own) return gone(claim);
-    struct zkl_contender *heir = next_heir(claim, own);
-    if (heir) zkl_contender_ref(heir);
+    struct zkl_contender *next = next_waiter(claim, own);
+    if (next) zkl_contender_ref(next);
     drop_ahead(claim);
-    claim->ahead = heir;
-    if (heir) return ZKL_DO_FORWARD;
+    claim->ahead = next;
+    if (next) return ZKL_DO_FORWARD;
     claim->waiting = ZKL_WAITER_SETTLED;
     return leave(claim);
 }
 
 zkl_actions zkl_waiter_listed(struct zkl_claim *claim, enum zkl_reply reply) {
     switch (reply) {
-    case ZKL_DONE: return bequeath(claim);
+    case ZKL_DONE: return pass_on(claim);
     case ZKL_ABSENT: return gone(claim);
     case ZKL_REFUSED: claim->waiting = ZKL_WAITER_SETTLED; return leave(claim);
     case ZKL_UNKNOWN: break;
@@ -149,7 +149,7 @@ zkl_actions zkl_waiter_listed(struct zkl_claim *claim, enum zkl_reply reply) {
 zkl_actions zkl_claim_forwarded(struct zkl_claim *claim, enum zkl_reply reply, bool next) {
     if (claim->state != ZKL_FORWARD) return 0;
     if (reply == ZKL_DONE || (reply == ZKL_ABSENT && !next)) return gone(claim);
-    if (reply != ZKL_UNKNOWN && next) return bequeath(claim);
-    drop_ahead(claim); /* the same heir may still get the signal */
+    if (reply != ZKL_UNKNOWN && next) return pass_on(claim);
+    drop_ahead(claim); /* the same waiter may still get the signal */
     return stall(claim);
 }

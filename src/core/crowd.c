@@ -63,7 +63,7 @@ bool zkl_claim_is_crowded_out(const struct zkl_claim *claim) {
     size_t most = (size_t)claim->max_waiters;
     if (is_in_line(claim)) return ordered && waiting_ahead(claim) >= most;
     size_t here = waiting_here(claim);
-    if (ordered && here < most && claim->batch != 0 && zkl_batch_follows(claim))
+    if (ordered && here < most && claim->batch != 0 && !needs_node(claim))
         here += waiting_elsewhere(claim);
     return here >= most;
 }

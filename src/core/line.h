@@ -51,13 +51,11 @@ struct zkl_common {
 /* A watch on the path's children, which tells when a contender comes. */
 enum zkl_children { ZKL_UNWATCHED, ZKL_WATCH_ASKED, ZKL_WATCHED };
 
-/*
- * A lock that this session kept, gave back to others and soon wanted again is not kept for a while:
- * others want it as often.
+/* A lock that this session kept, gave back to others and soon wanted again is not kept meanwhile.
  */
-struct zkl_restraint {
+struct zkl_backoff {
     zkl_time gave_back; /* when the lock last went to others; 0: not since it was wanted */
-    zkl_time length;    /* of the last restraint; 0: none for long */
+    zkl_time length;    /* of the last one; 0: none for long */
     zkl_time until;
 };
 
@@ -73,11 +71,11 @@ struct zkl_line {
     bool condition;  /* its contenders wait for a signal */
     enum zkl_children children;
     bool changed; /* in this turn, and since the last list of a claim in LIST, a contender came or
-                     went; or may have, unwatched (batch.c) */
+                     went; or may have, unwatched (turn.c) */
     struct zkl_claim *claims, **claims_end; /* this session's, in order of arrival */
     size_t tries;                           /* of them, those that must not queue */
     struct zkl_claim *kept; /* in KEPT, or holds by a node that may be kept; or NULL */
-    struct zkl_restraint restraint;
+    struct zkl_backoff backoff;
 };
 
 void zkl_line_clear(struct zkl_line *line);

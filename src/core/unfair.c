@@ -4,7 +4,7 @@
  * The name tells neither the node's owner nor the attempt that made it. A get's reply does, by the
  * owner and the czxid. A node is a claim's if this session owns it and no other claim has its
  * czxid; therefore no claim creates while another one of the session may have a node that it does
- * not know of (is_unsure). Nor does a claim ask the server while another waits, holds or leaves:
+ * not know of. Nor does a claim ask the server while another waits, holds or leaves:
  * one waits there for all of them, and the others stay in NEW.
  *
  * A delete whose outcome is unknown is not repeated: RECOVER_SYNC and RECOVER_LIST tell first
@@ -14,37 +14,12 @@
 
 #include "claim_steps.h"
 
-/* --- claims of one session on one path --------------------------------------------------- */
-
-static bool is_other(const struct zkl_claim *claim, const struct zkl_claim *each) {
-    return each != claim && zkl_kind_is_fixed(each->kind) && each->state != ZKL_GONE;
-}
-
-/* It may have a node whose czxid it does not know. */
-static bool is_unsure(const struct zkl_claim *claim) {
-    bool looks = claim->state == ZKL_RECOVER_SYNC || claim->state == ZKL_RECOVER_LIST;
-    return claim->state == ZKL_CREATE || (looks && claim->node.czxid == 0);
-}
-
-/* The claim stands for all. (A create may be sent right behind a delete that is out.) */
-static bool stands_for_all(const struct zkl_claim *claim) {
-    if (claim->state == ZKL_NEW) return zkl_claim_is_pausing(claim);
-    return claim->state != ZKL_LEAVE || claim->stalled;
-}
-
-bool zkl_unfair_follows(const struct zkl_claim *claim) {
-    for (const struct zkl_claim *each = claim->line->claims; each; each = each->next) {
-        if (!is_other(claim, each)) continue;
-        if (is_unsure(each)) return true;
-        if (!claim->trying && stands_for_all(each)) return true;
-    }
-    return false;
-}
+/* --- whose a node is ------------------------------------------------------------------------- */
 
 /* No claim but `claim` (NULL: none at all) has the session's node of this czxid. */
 static bool is_free_for(const struct zkl_line *line, const struct zkl_claim *claim, int64_t czxid) {
     for (const struct zkl_claim *each = line->claims; each; each = each->next) {
-        if (is_other(claim, each) && each->node.czxid == czxid) return false;
+        if (is_other_fixed(claim, each) && each->node.czxid == czxid) return false;
     }
     return true;
 }
@@ -53,7 +28,7 @@ enum zkl_orphan zkl_line_fixed_orphan(const struct zkl_line *line, uint64_t owne
     bool ours = owner != 0 && owner == line->common->session;
     if (!ours || !is_free_for(line, NULL, czxid)) return ZKL_ANSWERED;
     for (const struct zkl_claim *each = line->claims; each; each = each->next) {
-        if (is_other(NULL, each) && is_unsure(each)) return ZKL_PERHAPS;
+        if (is_other_fixed(NULL, each) && is_unsure_of_node(each)) return ZKL_PERHAPS;
     }
     return ZKL_ORPHAN;
 }
@@ -63,7 +38,7 @@ enum zkl_orphan zkl_line_fixed_orphan(const struct zkl_line *line, uint64_t owne
 zkl_actions zkl_unfair_start(struct zkl_claim *claim) {
     claim->state = ZKL_NEW;
     forget_node(claim);
-    claim->stalled = !connected(claim) || !may_enter(claim) || zkl_unfair_follows(claim);
+    claim->stalled = !connected(claim) || !may_enter(claim) || !needs_node(claim);
     if (!claim->stalled) return zkl_claim_enter(claim);
     return connected(claim) && !claim->trying ? announce(claim) : 0;
 }

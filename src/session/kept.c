@@ -13,7 +13,7 @@
 #include "stake_actions.h"
 
 static bool is_kept(const struct stake *stake) {
-    return stake->claim.state == ZKL_KEPT && stake->claim.keep > 0;
+    return zkl_claim_is_kept(&stake->claim);
 }
 
 static zkl_time since(const struct stake *kept) {

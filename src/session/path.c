@@ -25,14 +25,14 @@ static struct remembered *place(struct zkl_session *session, const struct path *
 
 static void recall(struct zkl_session *session, struct path *path) {
     const struct remembered *last = place(session, path);
-    if (last->path == zkl_hash(path->text, path->length)) path->line.restraint = last->restraint;
+    if (last->path == zkl_hash(path->text, path->length)) path->line.backoff = last->backoff;
 }
 
 static void remember(struct zkl_session *session, const struct path *path) {
-    const struct zkl_restraint *restraint = &path->line.restraint;
-    if (restraint->gave_back || restraint->length)
+    const struct zkl_backoff *backoff = &path->line.backoff;
+    if (backoff->gave_back || backoff->length)
         *place(session, path) =
-            (struct remembered){zkl_hash(path->text, path->length), path->line.restraint};
+            (struct remembered){zkl_hash(path->text, path->length), path->line.backoff};
 }
 
 /* --- in use ----------------------------------------------------------------------------------- */

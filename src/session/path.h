@@ -44,7 +44,7 @@ struct path {
 /* What is remembered of a path that is not in use; of two in one place the latest. */
 struct remembered {
     uint32_t path; /* its hash */
-    struct zkl_restraint restraint;
+    struct zkl_backoff backoff;
 };
 
 enum { REMEMBERED = 64 };

@@ -260,7 +260,7 @@ static void queue_got(struct zkl_request *request, const struct call *call,
         const struct stake *stake = zkl_stake_of(request->session, call->node);
         if (stake) entry->kept = stake->claim.state == ZKL_KEPT;
         entry->czxid = answer->stat->czxid;
-        entry->token = zkl_token(entry->czxid, entry->counts, stake ? stake->claim.node.served : 0);
+        entry->token = zkl_token(entry->czxid, entry->counts, stake ? stake->claim.node.grants : 0);
         entry->created = answer->stat->ctime;
         entry->session = (uint64_t)answer->stat->owner;
         entry->ours = entry->session == request->session->common.session;

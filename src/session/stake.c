@@ -181,8 +181,7 @@ void zkl_stake_await_end(struct zkl_request *request) {
     for (size_t i = 0; i < request->stakes.count; i++) {
         struct stake *stake = zkl_stakes_at(&request->stakes, i);
         if (stake->handles > 0 || stake->claim.state == ZKL_GONE) continue;
-        if (stake->claim.state == ZKL_KEPT && stake->claim.keep > 0)
-            continue; /* the release ends with that */
+        if (zkl_claim_is_kept(&stake->claim)) continue; /* the release ends with that */
         zkl_request_ref(request);
         request->next_leaving = stake->leaving;
         stake->leaving = request;

@@ -288,13 +288,11 @@ void zkl_stake_resume_postponed(struct zkl_session *session, struct path *path) 
 
 /* In order of arrival; the first of the followers may have to go alone again. */
 static void resume_in_order(struct path *path, zkl_time now) {
-    struct zkl_claim *claim = path->line.claims, *next;
-    for (; claim && path->follow != FOLLOW_ANEW; claim = next) {
+    struct zkl_claim *claim = zkl_claim_follower(path->line.claims), *next;
+    for (; claim; claim = path->follow == FOLLOW_ANEW ? NULL : zkl_claim_follower(next)) {
         next = claim->next;
-        if (!zkl_claim_follows(claim)) continue;
-        if (zkl_claim_stays(claim)) return;
-        if (zkl_stake_lacks_room((struct stake *)claim)) continue;
-        zkl_stake_perform((struct stake *)claim, zkl_claim_resume(claim, now));
+        if (!zkl_stake_lacks_room((struct stake *)claim))
+            zkl_stake_perform((struct stake *)claim, zkl_claim_resume(claim, now));
     }
 }
 

@@ -183,12 +183,11 @@ struct stake *zkl_stake_of(struct zkl_session *session, const char *node) {
     return NULL;
 }
 
-/* A claim that asked for its own node has handed it on meanwhile: the answer is for the heir. */
-static void answer_heir(const struct call *call, const struct answer *answer) {
-    bool counting = zkl_call_stake(call)->claim.counting;
-    bool handed_on = is_a(call, STAKE_GET_OWN) && call->node && counting;
-    struct stake *heir = handed_on ? zkl_stake_of(call->session, call->node) : NULL;
-    if (heir) zkl_stake_perform(heir, see_own(heir, answer));
+/* The claim is gone. If it handed on the node that it had asked for, its successor is told. */
+static void answer_successor(const struct call *call, const struct answer *answer) {
+    if (!zkl_call_stake(call)->claim.counting || !is_a(call, STAKE_GET_OWN)) return;
+    struct stake *next = zkl_stake_of(call->session, call->node);
+    if (next) zkl_stake_perform(next, see_own(next, answer));
 }
 
 /* LIST and CREATE_ALL are for more claims than the stake's. */
@@ -210,7 +209,7 @@ static zkl_actions (*const feeds[STAKE_CALLS])(const struct call *, const struct
 static void answer_one(const struct call *call, const struct answer *answer) {
     struct stake *stake = zkl_call_stake(call);
     if (stake->claim.state == ZKL_GONE) {
-        answer_heir(call, answer);
+        answer_successor(call, answer);
         return;
     }
     if (answer->reply == ZKL_REFUSED && answer->rc != ZKL_ERROR_NODE_EXISTS)

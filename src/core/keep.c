@@ -1,0 +1,221 @@
+/*
+ * keep.c - decides how long a node stays: with the successor of its holder, for a time, or until it
+ * is known whether others wait.
+ *
+ * A claim that gives up the lock, or its place on the way, hands it to the session's next claim, is
+ * KEPT, or removes its node; the table of keep.h decides. A claim that is KEPT decides again when
+ * it hears more.
+ *
+ * A claim with `keep` stays KEPT for that time if nobody waits, with turns or without. The
+ * session's next claim is its successor. A watch on the path's children tells the KEPT claim of any
+ * contender, and then its node goes. Until that watch is set a claim whose turn may end is KEPT,
+ * too, and its node is neither handed on nor removed.
+ */
+#include "keep.h"
+
+#include <assert.h>
+
+#include "claim_steps.h"
+
+/* --- how often a lock may be kept ------------------------------------------------------------- */
+
+/* As Lustre does it, and Linux's NFS server with delegations. */
+enum { SOON = 2, LEAST = 2, MOST = 30 }; /* seconds */
+
+/* Remembers when a node went because others wanted it. */
+static void note_others(const struct zkl_claim *claim, zkl_time now) {
+    bool asked_for = claim->keep > 0 && connected(claim) && !is_alone(claim);
+    if (asked_for) claim->line->backoff.gave_back = now;
+}
+
+/*
+ * The lock is wanted again. If it went to others a short time ago it is not kept for a while, twice
+ * as long each time.
+ */
+static bool backs_off(struct zkl_backoff *backoff, zkl_time now) {
+    if (backoff->gave_back) {
+        bool soon = now - backoff->gave_back < SOON * ZKL_SECOND;
+        zkl_time length = backoff->length ? 2 * backoff->length : LEAST * ZKL_SECOND;
+        if (length > MOST * ZKL_SECOND) length = MOST * ZKL_SECOND;
+        backoff->length = soon ? length : 0;
+        backoff->until = now + backoff->length;
+        backoff->gave_back = 0;
+    }
+    return now < backoff->until;
+}
+
+void zkl_claim_keep(struct zkl_claim *claim, zkl_time keep, zkl_time now) {
+    assert(keep > 0 && !is_part(claim) && !claim->waiting);
+    zkl_claim_count(claim);
+    claim->keep = backs_off(&claim->line->backoff, now) ? 0 : keep;
+}
+
+/* --- while it holds --------------------------------------------------------------------------- */
+
+/* Writes into the node that it is held. A try of another session may wait for that word. */
+static zkl_actions tell_held(struct zkl_claim *claim) {
+    if (!has_keeping_node(claim) || claim->node.marked || is_alone(claim)) return 0;
+    claim->node.marked = true;
+    claim->asks = false;
+    return ZKL_DO_MARK;
+}
+
+zkl_actions zkl_keep_held(struct zkl_claim *claim) {
+    if (!has_keeping_node(claim)) return 0;
+    claim->line->kept = claim;
+    return is_alone(claim) ? watch_children(claim->line) : tell_held(claim);
+}
+
+zkl_actions zkl_keep_granted(struct zkl_claim *claim, zkl_time now) {
+    zkl_turn_granted(claim, now);
+    if (has_keeping_node(claim)) claim->line->kept = claim;
+    if (claim->ends) return make_way(claim) | tell_held(claim);
+    if (has_keeping_node(claim)) return zkl_keep_held(claim);
+    return make_way(claim) ? zkl_turn_watch(claim, now) : 0;
+}
+
+/* --- what a release does with the node -------------------------------------------------------- */
+
+const enum zkl_release zkl_releases[ZKL_PURPOSES][ZKL_TURNS] = {
+    /*                goes on            unsure                over */
+    [ZKL_FOR_NONE] = {ZKL_NODE_REMOVED, ZKL_NODE_REMOVED, ZKL_NODE_REMOVED},
+    [ZKL_FOR_LATER] = {ZKL_NODE_KEPT, ZKL_NODE_KEPT, ZKL_NODE_REMOVED},
+    [ZKL_FOR_NEXT] = {ZKL_NODE_HANDED_ON, ZKL_NODE_AWAITS_LIST, ZKL_NODE_REMOVED},
+};
+
+/* No other contender is known, and no other claim of the session is on its way. */
+static bool may_be_kept(const struct zkl_claim *claim) {
+    if (!has_held(claim) || claim->keep == 0 || !connected(claim)) return false;
+    if (!is_alone(claim) || claim->node.marked) return false;
+    const struct zkl_claim *each = claim->line->claims;
+    while (each && (each == claim || !is_under_way(each))) each = each->next;
+    return !each;
+}
+
+static enum zkl_purpose purpose(const struct zkl_claim *claim, const struct zkl_claim *next) {
+    if (next) return ZKL_FOR_NEXT;
+    return may_be_kept(claim) ? ZKL_FOR_LATER : ZKL_FOR_NONE;
+}
+
+/*
+ * The answer that sets the watch need not come first, because a list of a moment ago showed the
+ * node alone. That answer shows later contenders, and no grant after it passes them.
+ */
+static bool trusts_its_list(const struct zkl_claim *claim, zkl_time now) {
+    const struct zkl_clock *clock = &claim->line->common->clock;
+    bool recent = claim->node.listed_at && now - claim->node.listed_at <= clock->patience;
+    bool asked = claim->line->children == ZKL_WATCH_ASKED;
+    return claim->keep > 0 && claim->batch == 0 && asked && recent && is_alone(claim);
+}
+
+/* Only a list can tell whether others wait. */
+static bool is_unsure(const struct zkl_claim *claim, zkl_time now) {
+    if (trusts_its_list(claim, now)) return false;
+    if (claim->state == ZKL_KEPT) return claim->asks;
+    bool may_end = zkl_turn_is_due(claim, now) && connected(claim);
+    return may_end && claim->line->children != ZKL_WATCHED;
+}
+
+/* A place in line goes to the next claim, whoever waits, because its turn has not begun. */
+static enum zkl_turn turn(const struct zkl_claim *claim, zkl_time now) {
+    if (!has_held(claim)) return ZKL_TURN_GOES_ON;
+    if (zkl_turn_is_over(claim, now)) return ZKL_TURN_OVER;
+    return is_unsure(claim, now) ? ZKL_TURN_UNSURE : ZKL_TURN_GOES_ON;
+}
+
+/* The successor does not inherit requests that are out, nor watches. */
+static zkl_actions hand_over(struct zkl_claim *claim, struct zkl_claim *next) {
+    bool held = has_held(claim);
+    next->node = claim->node;
+    next->node.grants += held;
+    next->node.watched = false;
+    next->state = held && connected(claim) ? ZKL_FIRST : ZKL_LIST;
+    next->stalled = true;
+    drop_ahead(claim);
+    keep_no_more(claim);
+    claim->state = ZKL_GONE;
+    claim->wanted = false;
+    return connected(claim) ? ZKL_DO_FORGET | ZKL_DO_FOLLOW : ZKL_DO_FORGET;
+}
+
+zkl_actions zkl_keep_ask(struct zkl_claim *claim) {
+    claim->asks = true;
+    return claim->line->children == ZKL_WATCHED ? ZKL_DO_LIST : watch_children(claim->line);
+}
+
+static zkl_actions stay(struct zkl_claim *claim, zkl_time now) {
+    bool for_long = claim->keep > 0;
+    claim->state = ZKL_KEPT;
+    claim->wanted = claim->stalled = false; /* a request of HELD that got lost is not repeated */
+    claim->line->kept = claim;
+    claim->deadline = for_long && claim->keep < ZKL_NEVER - now ? now + claim->keep : ZKL_NEVER;
+    zkl_actions asks = claim->line->children == ZKL_WATCHED ? 0 : zkl_keep_ask(claim);
+    return for_long ? asks | ZKL_DO_KEEP : asks;
+}
+
+zkl_actions zkl_keep_end(struct zkl_claim *claim) {
+    /* A create of unknown outcome may have landed since: look, as at a release. */
+    bool looks = claim->state == ZKL_KEPT && claim->node.doubted;
+    zkl_actions actions = leave(claim);
+    return looks && actions & ZKL_DO_REMOVE ? actions | ZKL_DO_LIST : actions;
+}
+
+zkl_actions zkl_keep_release(struct zkl_claim *claim, zkl_time now) {
+    struct zkl_claim *next = zkl_turn_successor(claim);
+    switch (zkl_releases[purpose(claim, next)][turn(claim, now)]) {
+    case ZKL_NODE_HANDED_ON: return hand_over(claim, next);
+    case ZKL_NODE_KEPT:
+    case ZKL_NODE_AWAITS_LIST: return claim->state == ZKL_KEPT ? 0 : stay(claim, now);
+    case ZKL_NODE_REMOVED: break;
+    }
+    if (has_held(claim)) note_others(claim, now);
+    return zkl_keep_end(claim);
+}
+
+/* --- what is heard meanwhile ------------------------------------------------------------------ */
+
+/*
+ * A try of another session may wait for the word, and only the watch tells of the try. Where that
+ * is refused, or there was no memory for the list, the line counts as changed, and the node says at
+ * once that it is held.
+ */
+static zkl_actions hold_listed(struct zkl_claim *claim, enum zkl_reply reply) {
+    bool deaf = has_keeping_node(claim) && claim->line->children == ZKL_UNWATCHED;
+    if (reply != ZKL_DONE) claim->node.listed_at = 0;
+    claim->asks = reply == ZKL_UNKNOWN && deaf && !claim->node.marked;
+    if (claim->asks) return stall(claim);
+    return reply == ZKL_ABSENT ? 0 : tell_held(claim);
+}
+
+/* A list without an answer counts as if others waited. */
+zkl_actions zkl_keep_listed(struct zkl_claim *claim, enum zkl_reply reply, zkl_time now) {
+    struct zkl_line *line = claim->line;
+    if (claim->state == ZKL_HELD) return hold_listed(claim, reply);
+    if (!claim->asks || claim->stalled) return 0;
+    if (reply != ZKL_DONE || line->children == ZKL_UNWATCHED) line->changed = true;
+    claim->asks = line->children == ZKL_WATCH_ASKED;
+    return zkl_keep_release(claim, now);
+}
+
+zkl_actions zkl_claim_take(struct zkl_claim *kept, zkl_time now) {
+    bool known = kept->state == ZKL_KEPT && (!kept->asks || trusts_its_list(kept, now));
+    return known ? zkl_keep_release(kept, now) : 0;
+}
+
+zkl_actions zkl_claim_contended(struct zkl_claim *kept, zkl_time now) {
+    if (kept->state == ZKL_HELD) return tell_held(kept);
+    return kept->state == ZKL_KEPT ? zkl_keep_release(kept, now) : 0;
+}
+
+zkl_actions zkl_keep_tick(struct zkl_claim *claim, zkl_time now) {
+    const struct zkl_clock *clock = &claim->line->common->clock;
+    bool lost = zkl_clock_phase(clock, claim->epoch, now) == ZKL_PHASE_LOST;
+    return lost || now >= claim->deadline ? zkl_keep_end(claim) : 0;
+}
+
+zkl_actions zkl_claim_yield(struct zkl_claim *claim) {
+    if (claim->state == ZKL_KEPT) return zkl_keep_end(claim);
+    if (claim->state != ZKL_HELD || !may_pass_on(claim)) return 0;
+    claim->ends = true;
+    return make_way(claim);
+}

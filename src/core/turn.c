@@ -1,0 +1,205 @@
+/*
+ * turn.c - decides which claim of a session is next on a path, and when a turn ends.
+ *
+ * A claim that has not begun makes a node of its own, unless another claim of its session comes
+ * first (zkl_claim_awaits).
+ *
+ * In turns the claims of a session share one node. The first claim goes to the front for all. The
+ * others are in NEW meanwhile, in order of arrival. Its successor, the next claim, gets its place
+ * or its node (keep.c).
+ *
+ * A turn ends for another session that waits: after its batch, or its quantum of time, at the first
+ * hand-over at which the line has a contender of another session, or has changed since its list.
+ * Where nobody waits the turn goes on; a watch on the path's children tells when somebody comes.
+ * The turn ends in any case when its node has had ZKL_BATCH_MAX grants, for it has no more tokens.
+ * If a grant is known to be the turn's last, the next claim makes its own node at once, behind the
+ * contenders of other sessions.
+ */
+#include <assert.h>
+
+#include "claim_steps.h"
+
+void zkl_claim_batch(struct zkl_claim *claim, int32_t batch) {
+    assert(batch >= ZKL_BATCH_BY_TIME && batch != 0 && batch <= ZKL_BATCH_MAX);
+    assert(claim->kind == ZKL_MUTEX && !is_part(claim) && !claim->waiting);
+    claim->batch = batch;
+    zkl_claim_count(claim);
+}
+
+void zkl_claim_count(struct zkl_claim *claim) {
+    assert(claim->kind == ZKL_MUTEX);
+    claim->counting = true;
+}
+
+/* --- who is next ------------------------------------------------------------------------------ */
+
+/* It has a node that it will hand over, as far as is known. */
+static bool is_serving(const struct zkl_claim *claim) {
+    return claim->state == ZKL_KEPT || (claim->state == ZKL_HELD && !claim->ends);
+}
+
+static bool waits_for_turn(const struct zkl_claim *claim) {
+    return claim->state == ZKL_NEW && claim->batch != 0 && !claim->trying;
+}
+
+/* Both take turns, or neither does; the node of one may be the other's. */
+static bool may_share(const struct zkl_claim *claim, const struct zkl_claim *other) {
+    return claim->counting && !is_part(claim) && !claim->batch == !other->batch;
+}
+
+/* A try does not wait for the end of a hold, nor for the list of a node that is not kept. */
+bool zkl_claim_inherits(const struct zkl_claim *claim, const struct zkl_claim *other) {
+    if (claim->state != ZKL_NEW || !may_share(claim, other)) return false;
+    return zkl_claim_is_kept(other) || waits_for_turn(claim);
+}
+
+/* An earlier claim waits for its turn. */
+static bool is_behind(const struct zkl_claim *claim) {
+    const struct zkl_claim *each = claim->line->claims;
+    while (each != claim && !waits_for_turn(each)) each = each->next;
+    return each != claim;
+}
+
+/* It is another claim's turn. The claims behind this one only wait, but for tries. */
+static bool is_others_turn(const struct zkl_claim *claim) {
+    const struct zkl_line *line = claim->line;
+    const struct zkl_claim *end = line->tries == 0 ? claim : NULL;
+    for (const struct zkl_claim *each = line->claims; each != end; each = each->next) {
+        if (each == claim || each->batch == 0) continue;
+        if (is_under_way(each) || is_serving(each)) return true;
+    }
+    return false;
+}
+
+/* The claim, without an order, asks for all of its session. A create may follow a delete at once.
+ */
+static bool stands_for_all(const struct zkl_claim *claim) {
+    if (claim->state == ZKL_NEW) return zkl_claim_is_pausing(claim);
+    return claim->state != ZKL_LEAVE || claim->stalled;
+}
+
+static bool is_stood_for(const struct zkl_claim *claim) {
+    for (const struct zkl_claim *each = claim->line->claims; each; each = each->next) {
+        if (!is_other_fixed(claim, each)) continue;
+        if (is_unsure_of_node(each)) return true;
+        if (!claim->trying && stands_for_all(each)) return true;
+    }
+    return false;
+}
+
+/*
+ * An earlier claim's create may find no parents and be made again, behind ours. So the first claim
+ * on a path goes alone, until the path is known to exist.
+ */
+static bool is_opening(const struct zkl_claim *claim) {
+    const struct zkl_claim *each = claim->line->claims;
+    while (each != claim && each->state != ZKL_CREATE) each = each->next;
+    return each != claim;
+}
+
+enum zkl_awaits zkl_claim_awaits(const struct zkl_claim *claim) {
+    const struct zkl_line *line = claim->line;
+    if (zkl_kind_is_fixed(claim->kind))
+        return is_stood_for(claim) ? ZKL_AWAITS_TURN : ZKL_AWAITS_NOTHING;
+    bool behind = claim->batch != 0 && is_behind(claim);
+    bool kept = line->kept && zkl_claim_is_kept(line->kept);
+    if (kept && !behind && zkl_claim_inherits(claim, line->kept)) return ZKL_AWAITS_NODE;
+    bool waits = behind || (claim->batch != 0 && is_others_turn(claim));
+    if (waits && !claim->trying) return ZKL_AWAITS_TURN;
+    return !line->opened && is_opening(claim) ? ZKL_AWAITS_PATH : ZKL_AWAITS_NOTHING;
+}
+
+/* The claim waited for another one of its session, or has just inherited its node. */
+static bool is_follower(const struct zkl_claim *claim) {
+    enum zkl_claim_state state = claim->state;
+    bool inherited = claim->stalled && (state == ZKL_FIRST || state == ZKL_LIST);
+    return claim->wanted && (state == ZKL_NEW || inherited);
+}
+
+/* To resume this claim, or a later one, would change nothing, because each was told that it waits.
+ */
+static bool stays(const struct zkl_claim *claim) {
+    if (claim->state != ZKL_NEW || claim->line->tries > 0) return false;
+    if (!connected(claim)) return true;
+    return claim->announced && zkl_claim_awaits(claim) == ZKL_AWAITS_TURN;
+}
+
+struct zkl_claim *zkl_claim_follower(struct zkl_claim *from) {
+    while (from && !is_follower(from)) from = from->next;
+    return from && stays(from) ? NULL : from;
+}
+
+/* A claim on its way has a place to hand over in turns only; a holder, a node that is listed. */
+struct zkl_claim *zkl_turn_successor(const struct zkl_claim *claim) {
+    bool has_any = has_held(claim) ? zkl_line_own(claim) != NULL : claim->batch != 0;
+    struct zkl_claim *each = has_any ? claim->line->claims : NULL;
+    for (; each; each = each->next) {
+        if (each == claim) continue;
+        if (zkl_claim_inherits(each, claim)) return each;
+        if (may_share(each, claim) && is_under_way(each)) return NULL; /* with its own node */
+    }
+    return NULL;
+}
+
+/* --- the end of a turn ---------------------------------------------------------------------- */
+
+/* Another contender is in its line; in turns, one of another session. */
+static bool others_wait(const struct zkl_claim *claim) {
+    if (claim->batch == 0) return !is_alone(claim);
+    return zkl_line_has_others(claim->line);
+}
+
+bool zkl_turn_is_due(const struct zkl_claim *claim, zkl_time now) {
+    if (claim->batch == 0 || claim->state == ZKL_KEPT) return true;
+    if (claim->batch > 0) return claim->node.grants + 1 >= claim->batch;
+    return now - claim->node.turn_began >= ZKL_QUANTUM;
+}
+
+/* The next grant would get the token of another node. */
+static bool is_used_up(const struct zkl_node *node) {
+    return node->grants + 1 >= ZKL_BATCH_MAX;
+}
+
+/*
+ * A node that waited behind another session's knows the line as it was then, and the other session
+ * has mostly come again since. To ask would cost each turn of a batch a round trip, so the claim
+ * assumes that it has; if nobody came, the session's next node is first in line, and has not
+ * waited. The first grant of a node is too early for that: the other session is still on its way,
+ * and a node that enters now may get ahead of it.
+ */
+static bool others_may_wait(const struct zkl_claim *claim) {
+    bool is_told = claim->line->children == ZKL_WATCHED;
+    bool assumes = claim->batch > 0 && claim->node.contended && claim->node.grants > 0 && !is_told;
+    return assumes || others_wait(claim);
+}
+
+bool zkl_turn_is_over(const struct zkl_claim *claim, zkl_time now) {
+    return claim->ends || is_used_up(&claim->node) ||
+           (zkl_turn_is_due(claim, now) && others_may_wait(claim));
+}
+
+/* The line's list came after the node, and shows all earlier changes. */
+static void begin(struct zkl_claim *claim, zkl_time now) {
+    if (claim->line->changed) claim->node.listed_at = 0; /* others may have come since */
+    claim->line->changed = false;
+    claim->node.turn_began = now;
+}
+
+void zkl_turn_granted(struct zkl_claim *claim, zkl_time now) {
+    if (claim->node.grants == 0) begin(claim, now);
+    claim->ends = zkl_turn_is_over(claim, now);
+}
+
+zkl_actions zkl_turn_watch(const struct zkl_claim *holder, zkl_time now) {
+    return zkl_turn_is_due(holder, now) && !others_wait(holder) ? watch_children(holder->line) : 0;
+}
+
+/* In turns by time the claim that gives the lock up asks. */
+zkl_actions zkl_turn_awaited(const struct zkl_line *line) {
+    zkl_actions asks = 0;
+    for (const struct zkl_claim *each = line->claims; each && !asks; each = each->next) {
+        if (zkl_claims_wait_from(each)) break;
+        if (each->batch > 0 && is_serving(each)) asks = zkl_turn_watch(each, 0);
+    }
+    return asks;
+}
