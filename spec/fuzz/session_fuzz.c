@@ -37,7 +37,8 @@ static void send_all(void) {
     while (zkl_session_next_rpc(w.session, &sent.id, &sent.rpc)) {
         const struct call *call = call_of(sent.id);
         require(connected() && sent.rpc.path && w.count < SENT);
-        if (asking_stake(call) && !w.session->closing) check_stakes_rpc(call, &sent.rpc);
+        if (asking_stake(call) && w.session->service != SERVICE_CLOSES)
+            check_stakes_rpc(call, &sent.rpc);
         if (byte() < 0xfa) *nth(w.count++) = sent;
         else zkl_session_unsent(w.session, sent.id);
     }
@@ -385,7 +386,7 @@ static void watch_event(uint8_t from) {
     for (int i = 0; i < WATCH_BUCKETS; i++) {
         for (const struct watch *watch = w.session->watches.buckets[i]; watch;
              watch = watch->next) {
-            if (!watch->set || skip-- > 0) continue;
+            if (watch->state == WATCH_UNSET || skip-- > 0) continue;
             bool of_children = watch->path[1] == '/';
             enum zkl_node_event other = of_children ? ZKL_NODE_CHILDREN : ZKL_NODE_CHANGED;
             snprintf(path, sizeof path, "%s", watch->path + of_children);
@@ -717,7 +718,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const struct zkl_settings settings = {.identity = "fuzz",
                                           .patience = TIMEOUT / 12,
                                           .margin = 0.5,
-                                          .containers = true,
+                                          .parents = ZKL_CONTAINER,
                                           .reopen = true,
                                           .steps = true,
                                           .seed = 1};

@@ -258,7 +258,7 @@ static const struct watch *watch_at(const char *parent, const char *name) {
 }
 
 static bool will_tell(const struct watch *watch) {
-    return watch && (watch->set || watch->asked);
+    return watch && (watch->state != WATCH_UNSET || watch->asked);
 }
 
 static bool watches_own(const struct stake *stake) {
@@ -384,7 +384,8 @@ static void check_user(const struct user *user) {
 }
 
 static void check_watcher(const struct zkl_watcher *watcher) {
-    require(!connected() || watcher->base.asker.calls || watcher->watch->set || watcher->look_at);
+    require(!connected() || watcher->base.asker.calls || watcher->watch->state != WATCH_UNSET ||
+            watcher->look_at);
 }
 
 static void check_member(const struct zkl_member *member) {

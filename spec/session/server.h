@@ -158,7 +158,7 @@ static inline void open_with(size_t overhead) {
                                           .patience = TIMEOUT / 12,
                                           .margin = 0.33,
                                           .overhead = overhead,
-                                          .containers = true,
+                                          .parents = ZKL_CONTAINER,
                                           .reopen = true,
                                           .steps = true};
     session = zkl_session_new(&settings);

@@ -88,7 +88,7 @@ static inline void opens(void) {
              : is(1, "watches")  ? ZKL_WATCHES_MAX / count - 200
              : is(1, "overhead") ? count
                                  : 0);
-    session->reopen = !is(1, "once");
+    session->after_expiry = is(1, "once") ? ZKL_EXPIRED : ZKL_OK;
 }
 
 /* mute: nothing is sent; send: all that was not so far */

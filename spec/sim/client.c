@@ -25,7 +25,7 @@ void client_begin(struct client *client) {
                                           .patience = TIMEOUT / 12,
                                           .margin = 0.5,
                                           .overhead = overhead(),
-                                          .containers = true,
+                                          .parents = ZKL_CONTAINER,
                                           .reopen = true,
                                           .steps = index_of(client) % 2,
                                           .seed = (uint64_t)index_of(client)};

@@ -176,7 +176,7 @@ static void set(struct client *client) {
     tell("%s has other data as %s: %s", story_client(client), datum_path(of->datum), text);
     deed->request = zkl_member_set(of->member, text, some_timeout(client, deed));
     const struct zkl_request *request = deed->request;
-    bool taken = request && (!request->done || request->code == ZKL_OK);
+    bool taken = request && (!zkl_request_done(request) || request->code == ZKL_OK);
     if (taken && of->word) of->word = deed->word;
 }
 

@@ -198,8 +198,8 @@ static void mix_stake(const struct stake *stake, zkl_time now) {
 
 static void mix_call(const struct zkl_session *session, const struct call *call, zkl_time now) {
     const struct stake *stake = asking_stake(call);
-    mix((uint64_t)(uintptr_t)call->kind << 3 | call->watching << 2 | call->unsent << 1 |
-        (stake && call->listed));
+    mix((uint64_t)(uintptr_t)call->kind << 3 | (call->watch != NULL) << 2 |
+        (call->unsent != 0) << 1 | (stake && call->listed));
     mix(place_of(session, stake));
     mix_text(call->node ? call->node : "");
     mix_text(stake && call->contender ? call->contender->name : "");
@@ -209,8 +209,8 @@ static void mix_call(const struct zkl_session *session, const struct call *call,
 
 static void mix_request_of(const struct zkl_session *session, const struct zkl_request *request,
                            zkl_time now) {
-    mix((uint64_t)request->kind << 2 | request->done << 1 |
-        (zkl_request_contends(request) && request->lease));
+    mix((uint64_t)request->kind << 3 | zkl_request_done(request) << 2 |
+        (zkl_request_contends(request) && request->handle));
     mix((uint64_t)request->code << 32 | request->asker.calls);
     mix_time(request->deadline, now);
     mix(request->ask_at ? (uint64_t)(request->ask_at - now) : 1);
@@ -236,7 +236,7 @@ static void mix_watches(const struct watches *watches) {
         for (const struct watch *watch = watches->buckets[i]; watch; watch = watch->next) {
             mix_text(watch->path);
             mix((uint64_t)watch->asked << 32 | watch->owners << 16 | watch->followers);
-            mix((uint64_t)watch->set << 2 | watch->removing << 1 | watch->lasting);
+            mix((uint64_t)watch->state << 1 | watch->removing);
         }
     }
 }
@@ -244,7 +244,7 @@ static void mix_watches(const struct watches *watches) {
 /* As a session's numbers only tell things apart they are left out. */
 static void mix_zk(struct zkl_session *session, zkl_time now) {
     struct path *path = NULL;
-    mix((uint64_t)session->state << 8 | session->containers);
+    mix((uint64_t)session->state << 8 | session->parents);
     mix(session->common.nonces);
     mix(session->common.session);
     mix((uint64_t)session->created);

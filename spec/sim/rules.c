@@ -452,7 +452,7 @@ void rules_on_unheard(const struct client *client) {
 
 /* A session that closes removes no watch any more. */
 void rules_on_no_room(const struct client *client) {
-    if (!is_connected(client) || client->zk->closing) return;
+    if (!is_connected(client) || client->zk->service == SERVICE_CLOSES) return;
     rules_on_unheard(client);
     const struct follower *roster = client->zk->followers[FOLLOWER_ROSTER];
     for (; roster; roster = roster->next)

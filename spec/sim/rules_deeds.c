@@ -146,7 +146,7 @@ static void check_entry(const struct client *client, const struct deed *deed,
     if (!node || !entry->czxid) return;
     uint64_t owner = id_of(node->session);
     require(entry->session == owner, "a contender in the line has its owner");
-    require(entry->ours == (owner && owner == zkl_session_id(client->zk)),
+    require((entry->whose != ZKL_ANOTHERS) == (owner && owner == zkl_session_id(client->zk)),
             "a contender that is told to be ours is");
 }
 

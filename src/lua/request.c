@@ -123,12 +123,12 @@ static void push_entry(lua_State *L, const struct zkl_queued *entry, size_t posi
     lua_setfield(L, -2, "name");
     lua_pushstring(L, zkl_kind_names[entry->kind]);
     lua_setfield(L, -2, "kind");
-    lua_pushboolean(L, entry->ours);
+    lua_pushboolean(L, entry->whose != ZKL_ANOTHERS);
     lua_setfield(L, -2, "mine");
     if (entry->keeps) lua_pushboolean(L, true);
     if (entry->keeps) lua_setfield(L, -2, "keeps");
-    if (entry->kept) lua_pushboolean(L, true);
-    if (entry->kept) lua_setfield(L, -2, "kept");
+    if (entry->whose == ZKL_OURS_KEPT) lua_pushboolean(L, true);
+    if (entry->whose == ZKL_OURS_KEPT) lua_setfield(L, -2, "kept");
     lua_pushlstring(L, entry->data ? entry->data : "", entry->size);
     lua_setfield(L, -2, "data");
     zkl_lua_push_hex(L, entry->session);

@@ -77,8 +77,7 @@ static void enter_again(struct zkl_request *request, struct stake *stake,
     stake->handles++;
     if (options->kind == ZKL_WRITE) stake->writers++;
     zkl_stakes_set(&request->stakes, stake);
-    request->again = true;
-    request->lease = true;
+    request->handle = REQUEST_HANDLE_AGAIN;
     request->lease_kind = options->kind;
     zkl_hold_begin(stake, &request->hold);
     zkl_request_finish(request, ZKL_OK, 0);
@@ -236,7 +235,7 @@ static bool begin(struct zkl_request *request, const struct zkl_acquire_options 
         (is_mixed(request, path, options, 0) || !is_new(request, path, options)))
         return true;
     code = refusal_of_new(request->session, code, options, 1);
-    if (code == ZKL_OK && request->session->draining) code = ZKL_CLOSED;
+    if (code == ZKL_OK && request->session->service != SERVICE_FULL) code = ZKL_CLOSED;
     if (code == ZKL_OK) return contend(request, path, options);
     zkl_request_finish(request, code, 0);
     return true;
@@ -337,7 +336,7 @@ zkl_request *zkl_acquire_all(zkl_session *session, const struct zkl_acquire_opti
         enum zkl_code code = refusal_of_new(session, refusal_of(session, options), options, count);
         request->quiet = options[0].quiet;
         request->hold.length = options[0].max_hold;
-        if (code == ZKL_OK && session->draining) code = ZKL_CLOSED;
+        if (code == ZKL_OK && session->service != SERVICE_FULL) code = ZKL_CLOSED;
         if (code != ZKL_OK) zkl_request_finish(request, code, 0);
         else if (are_new(request, options, count)) contend_all(request, options, count);
     }
@@ -379,7 +378,7 @@ static bool begin_wait(struct zkl_request *request, struct stake *stake, const c
 zkl_request *zkl_wait(zkl_lease *lease, const char *folder, zkl_time timeout) {
     struct zkl_request *request = zkl_request_of(lease, REQUEST_WAIT, timeout);
     struct stake *stake = waits(lease);
-    if (request && !request->done) {
+    if (request && !zkl_request_done(request)) {
         if (!stake) zkl_request_finish(request, ZKL_UNSUPPORTED, 0);
         else if (!begin_wait(request, stake, folder)) zkl_request_finish(request, ZKL_NO_MEMORY, 0);
     }

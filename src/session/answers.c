@@ -81,7 +81,7 @@ static void complete(struct call *call, struct answer answer) {
     count_round_trip(call, &answer);
     if (answer.rc == ZKL_ERROR_NONE && is_proof(call))
         zkl_clock_prove(&session->common.clock, call->issued, answer.now);
-    if (call->watching) zkl_watches_answer(&session->watches, call->node, watched);
+    if (call->watch) zkl_watches_answer(&session->watches, call->watch, watched);
     if (call->kind->answer) call->kind->answer(call, &answer);
     zkl_call_free(call);
 }
@@ -91,10 +91,8 @@ static void complete(struct call *call, struct answer answer) {
 /* Answers the calls that could not be sent and are first in the queue now. */
 static void answer_unsent(struct zkl_session *session) {
     struct call *call;
-    while ((call = session->calls) && call->unsent && call != session->to_send) {
-        int rc = call->unknown ? ZKL_ERROR_UNIMPLEMENTED : ZKL_ERROR_CONNECTION_LOSS;
-        complete(call, (struct answer){.rc = rc});
-    }
+    while ((call = session->calls) && call->unsent && call != session->to_send)
+        complete(call, (struct answer){.rc = call->unsent});
 }
 
 static bool take(struct zkl_session *session, uint64_t *id, struct zkl_rpc *rpc) {
@@ -107,7 +105,7 @@ static bool take(struct zkl_session *session, uint64_t *id, struct zkl_rpc *rpc)
             *rpc = call->rpc;
             return true;
         }
-        zkl_call_mark_unsent(call);
+        zkl_call_mark_unsent(call, ZKL_ERROR_CONNECTION_LOSS);
         answer_unsent(session);
     }
     return false;
@@ -155,16 +153,18 @@ void zkl_session_answer(zkl_session *session, uint64_t rpc, const struct zkl_ans
     answer_unsent(session);
 }
 
-void zkl_session_unsent(zkl_session *session, uint64_t rpc) {
+static void give_back(struct zkl_session *session, uint64_t rpc, enum zkl_error error) {
     struct call *call = find(session, rpc);
-    if (call) zkl_call_mark_unsent(call);
+    if (call) zkl_call_mark_unsent(call, error);
     answer_unsent(session);
 }
 
+void zkl_session_unsent(zkl_session *session, uint64_t rpc) {
+    give_back(session, rpc, ZKL_ERROR_CONNECTION_LOSS);
+}
+
 void zkl_session_unknown(zkl_session *session, uint64_t rpc) {
-    struct call *call = find(session, rpc);
-    if (call) call->unknown = true;
-    zkl_session_unsent(session, rpc);
+    give_back(session, rpc, ZKL_ERROR_UNIMPLEMENTED);
 }
 
 void zkl_call_answer_all(struct zkl_session *session) {

@@ -46,7 +46,7 @@ static void enqueue(struct call *call, enum zkl_rpc_kind kind, char *node) {
     call->node = node;
     call->rpc.kind = kind;
     call->rpc.path = node;
-    if (!node) call->unsent = true;
+    if (!node) call->unsent = ZKL_ERROR_CONNECTION_LOSS;
     call->link = session->calls_end;
     *session->calls_end = call;
     session->calls_end = &call->next;
@@ -77,8 +77,7 @@ void zkl_call_create(struct call *call, const char *parent, const char *name, co
 }
 
 void zkl_call_create_parent(struct call *call, const char *node) {
-    int mode = call->session->containers ? ZKL_CONTAINER : ZKL_PERSISTENT;
-    zkl_call_create(call, node, NULL, "", mode);
+    zkl_call_create(call, node, NULL, "", call->session->parents);
 }
 
 void zkl_call_delete(struct call *call, const char *parent, const char *name, int32_t version) {
@@ -112,7 +111,7 @@ void zkl_call_transact(struct call *call, const struct zkl_op *ops, size_t count
 void zkl_call_transact_own(struct call *call, const struct zkl_op *ops, size_t count) {
     call->ops = malloc(count * sizeof *ops);
     if (call->ops) memcpy(call->ops, ops, count * sizeof *ops);
-    else call->unsent = true;
+    else call->unsent = ZKL_ERROR_CONNECTION_LOSS;
     zkl_call_transact(call, call->ops ? call->ops : ops, count);
     if (call->ops) return;
     for (size_t i = 0; i < count; i++) free((char *)ops[i].path);
@@ -138,8 +137,8 @@ void zkl_call_watch(struct call *call, struct stake *stake, const char *name, bo
     char *node = zkl_path_join(stake->path->text, name);
     call->session->stats.gets++;
     call->rpc.watch = true;
-    call->watching = node && is_connected(call->session) && zkl_watches_ask(stake, node, own);
-    if (!call->watching) call->unsent = true;
+    if (node && is_connected(call->session)) call->watch = zkl_watches_ask(stake, node, own);
+    if (!call->watch) call->unsent = ZKL_ERROR_CONNECTION_LOSS;
     enqueue(call, ZKL_RPC_GET, node);
 }
 
@@ -153,8 +152,8 @@ void zkl_call_set_watch(struct call *call, enum zkl_rpc_kind kind, struct watch 
     char *node = strdup(watch->path);
     count_read(&call->session->stats, kind);
     call->rpc.watch = true;
-    call->watching = node && is_connected(call->session);
-    if (call->watching) zkl_watches_ask_for(&call->session->watches, watch);
+    if (node && is_connected(call->session)) call->watch = watch;
+    if (call->watch) zkl_watches_ask_for(&call->session->watches, watch);
     enqueue(call, kind, node);
     if (node && kind == ZKL_RPC_LIST) call->rpc.path = node + 1;
 }
@@ -168,9 +167,10 @@ void zkl_call_unwatch(struct call *call, const char *node) {
     if (of_children) call->rpc.path = copy + 1;
 }
 
-void zkl_call_mark_unsent(struct call *call) {
-    if (call->kind->unsent && !call->unsent) call->kind->unsent(call);
-    call->unsent = true;
+void zkl_call_mark_unsent(struct call *call, enum zkl_error error) {
+    if (call->unsent) return;
+    if (call->kind->unsent) call->kind->unsent(call);
+    call->unsent = error;
 }
 
 void zkl_call_unlink(struct call *call) {
@@ -198,7 +198,8 @@ bool zkl_call_parent_matters(const struct call *call, const struct answer *answe
     if (answer->rc == ZKL_ERROR_NODE_EXISTS || (answer->reply == ZKL_ABSENT && !topmost))
         return false;
     if (answer->rc != ZKL_ERROR_UNIMPLEMENTED || call->op.mode != ZKL_CONTAINER) return true;
-    if (call->session->containers) zkl_step_note_session(call->session, ZKL_STEP_NO_CONTAINERS);
-    call->session->containers = false; /* a server before 3.5.1, or ClickHouse Keeper */
+    if (call->session->parents == ZKL_CONTAINER)
+        zkl_step_note_session(call->session, ZKL_STEP_NO_CONTAINERS);
+    call->session->parents = ZKL_PERSISTENT; /* a server before 3.5.1, or ClickHouse Keeper */
     return false;
 }

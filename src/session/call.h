@@ -15,8 +15,7 @@ struct call;
  */
 struct call_kind {
     void (*answer)(const struct call *call, const struct answer *answer); /* NULL: of no interest */
-    /* An answer without an error has all that is taken from it (reply.h); NULL: nothing is. */
-    bool (*is_sound)(const struct call *call, const struct answer *answer);
+    zkl_answer_form *is_sound; /* an answer without an error has this form; NULL: any */
     void (*unsent)(const struct call *call); /* it will not be sent; NULL: the answer says so */
     bool makes_parent;
 };
@@ -34,10 +33,10 @@ struct call {
     struct zkl_op op;   /* a WRITE has it */
     struct zkl_op *ops; /* a MULTI may own them, with their paths; else NULL */
     zkl_time issued;
-    char *node;    /* the node that is asked about; NULL: out of memory */
-    bool watching; /* a watch on it is set, if the answer comes */
-    bool unsent;   /* it is answered as not sent when those before it are answered */
-    bool unknown;  /* unsent, and answered as by a server that does not know the operation */
+    char *node;          /* the node that is asked about; NULL: out of memory */
+    struct watch *watch; /* it is set, if the answer comes; or NULL */
+    /* NONE: a server answers. Else it is not sent: this answers it, after those before it. */
+    enum zkl_error unsent;
     struct zkl_contender *contender; /* a stake's question is about it: counted, or NULL */
     union {                          /* more of the question, as its kind says */
         struct path *listed;
@@ -73,8 +72,8 @@ void zkl_call_watch(struct call *call, struct stake *stake, const char *name, bo
 /* A LIST, GET or EXISTS that sets a watch which is pinned. */
 void zkl_call_set_watch(struct call *call, enum zkl_rpc_kind kind, struct watch *watch);
 void zkl_call_unwatch(struct call *call, const char *node);
-void zkl_call_mark_unsent(struct call *call); /* it will not be sent */
-void zkl_call_unlink(struct call *call);      /* out of the queue */
+void zkl_call_mark_unsent(struct call *call, enum zkl_error error); /* it will not be sent */
+void zkl_call_unlink(struct call *call);                            /* out of the queue */
 void zkl_call_free(struct call *call);
 /* The number of the operation that the server refused, from 0; if it does not say, their count. */
 size_t zkl_call_refused(const struct call *call, const struct answer *answer);

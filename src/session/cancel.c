@@ -10,7 +10,7 @@
 
 /* Ends a request before its answer. */
 void zkl_request_cancel(zkl_request *request, enum zkl_code why) {
-    if (request->done) return;
+    if (zkl_request_done(request)) return;
     struct stake *stake = zkl_stakes_at(&request->stakes, 0);
     if (zkl_request_contends(request))
         zkl_stake_perform(stake, zkl_claim_cancel(&stake->claim, why));
@@ -60,8 +60,8 @@ void zkl_request_fail_all(struct zkl_session *session, enum zkl_code code) {
 /* A grant that nobody takes is given up. */
 static void leave_lease(struct zkl_request *request) {
     zkl_hold_end(zkl_stakes_at(&request->stakes, 0), &request->hold);
-    if (request->lease) zkl_lease_give_up_all(&request->stakes, request->lease_kind);
-    request->lease = false;
+    if (request->handle) zkl_lease_give_up_all(&request->stakes, request->lease_kind);
+    request->handle = REQUEST_NO_HANDLE;
     zkl_events_remove(request->session, &request->queued_note);
 }
 

@@ -41,7 +41,7 @@ bool zkl_path_watch(struct path *path, struct stake *stake) {
  */
 void zkl_path_watched(struct zkl_session *session, struct path *path, enum zkl_reply reply) {
     if (!path->children) return;
-    bool set = path->children->set;
+    bool set = path->children->state != WATCH_UNSET;
     if (set) path->line.children = ZKL_WATCHED;
     else zkl_path_unwatch(session, path);
     if (reply == ZKL_REFUSED || (set && reply != ZKL_DONE)) path->line.changed = true;

@@ -26,8 +26,8 @@ zkl_session *zkl_session_new(const struct zkl_settings *settings) {
         return NULL;
     }
     session->margin = settings->margin;
-    session->containers = settings->containers;
-    session->reopen = settings->reopen;
+    session->parents = settings->parents;
+    session->after_expiry = settings->reopen ? ZKL_OK : ZKL_EXPIRED;
     session->tells_steps = settings->steps;
     session->steps_end = &session->steps;
     session->random = settings->seed;
@@ -57,7 +57,7 @@ void zkl_session_free(zkl_session *session) {
 }
 
 bool zkl_session_makes_containers(const zkl_session *session) {
-    return session->containers;
+    return session->parents == ZKL_CONTAINER;
 }
 
 /* --- time ------------------------------------------------------------------------------ */
@@ -79,7 +79,7 @@ static zkl_actions suspend(struct zkl_claim *claim, zkl_time now) {
 }
 
 static enum zkl_code end_of(const struct zkl_session *session) {
-    return session->refused ? ZKL_AUTH : ZKL_EXPIRED;
+    return session->after_expiry == ZKL_AUTH ? ZKL_AUTH : ZKL_EXPIRED;
 }
 
 static zkl_actions expire(struct zkl_claim *claim, zkl_time now) {
@@ -221,8 +221,7 @@ void zkl_session_expired(zkl_session *session) {
 }
 
 void zkl_session_refused(zkl_session *session) {
-    session->refused = true; /* each request is to hear why */
-    session->reopen = false; /* the credentials would be refused again */
+    session->after_expiry = ZKL_AUTH; /* the credentials would be refused again */
     zkl_session_expired(session);
 }
 
@@ -233,7 +232,7 @@ void zkl_session_reopening(zkl_session *session) {
 zkl_request *zkl_session_drain(zkl_session *session, bool waiters, zkl_time timeout) {
     struct zkl_request *request = zkl_request_new(session, REQUEST_DRAIN, timeout);
     if (!request) return NULL;
-    session->draining = true;
+    if (session->service == SERVICE_FULL) session->service = SERVICE_DRAINS;
     zkl_stakes_feed(session, stop_keeping);
     if (!waiters) zkl_stakes_feed(session, end_new);
     if (!waiters) zkl_stakes_feed(session, send_away);
@@ -242,7 +241,7 @@ zkl_request *zkl_session_drain(zkl_session *session, bool waiters, zkl_time time
 }
 
 void zkl_session_close(zkl_session *session) {
-    session->closing = true;
+    session->service = SERVICE_CLOSES;
     zkl_stakes_feed(session, end_new);
     zkl_stakes_feed(session, end);
     zkl_request_fail_all(session, ZKL_CLOSED);
@@ -284,7 +283,8 @@ void zkl_session_event(zkl_session *session, enum zkl_node_event event, const ch
  * chain of proofs lasts through a stop of up to 0.15 T.
  */
 static zkl_time beat_due(const struct zkl_session *session) {
-    bool busy = session->stakes || (session->watches.unwanted && !session->closing);
+    bool busy =
+        session->stakes || (session->watches.unwanted && session->service != SERVICE_CLOSES);
     if (!busy || session->state != ZKL_SESSION_CONNECTED) return ZKL_NEVER;
     zkl_time since =
         session->last_beat > session->busy_since ? session->last_beat : session->busy_since;
@@ -354,7 +354,7 @@ zkl_time zkl_session_due(zkl_session *session) {
     due = zkl_earlier(due, follower_due(session));
     if (session->first_question_at > session->now)
         due = zkl_earlier(due, session->first_question_at);
-    bool reopens = session->state == ZKL_SESSION_EXPIRED && session->reopen;
+    bool reopens = session->state == ZKL_SESSION_EXPIRED && session->after_expiry == ZKL_OK;
     if (!is_over(session) || reopens) due = zkl_earlier(due, clock->attended + clock->patience / 2);
     return due;
 }
@@ -391,7 +391,7 @@ static bool is_outdated(struct zkl_session *session) {
 }
 
 enum zkl_session_state zkl_session_state(zkl_session *session) {
-    if (session->closing) return ZKL_SESSION_CLOSED;
+    if (session->service == SERVICE_CLOSES) return ZKL_SESSION_CLOSED;
     bool outdated = session->state == ZKL_SESSION_CONNECTED && is_outdated(session);
     return outdated ? ZKL_SESSION_SUSPENDED : session->state;
 }

@@ -123,8 +123,8 @@ static void refused(struct zkl_request *request, size_t op, const struct answer 
 
 static void answer_guard(const struct call *call, const struct answer *answer) {
     struct zkl_request *request = zkl_call_request(call);
-    if (request->done) return;
-    if (call->unknown) {
+    if (zkl_request_done(request)) return;
+    if (call->unsent == ZKL_ERROR_UNIMPLEMENTED) {
         end(request, answer->why, answer->rc);
     } else if (call->unsent) {
         zkl_query_again(request);
@@ -153,7 +153,7 @@ zkl_request *zkl_guard(zkl_lease *lease, const struct zkl_op *ops, size_t count,
     struct zkl_request *request = zkl_request_of(lease, REQUEST_GUARD, timeout);
     if (request && zkl_kind_is_fixed(zkl_stakes_at(&lease->stakes, 0)->claim.kind))
         zkl_request_finish(request, ZKL_UNSUPPORTED, 0);
-    if (request && !request->done) {
+    if (request && !zkl_request_done(request)) {
         request->guard = copy(ops, count, lease->stakes.count);
         if (request->guard) zkl_query_begin(request);
         else zkl_request_finish(request, ZKL_NO_MEMORY, 0);

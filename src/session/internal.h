@@ -13,6 +13,13 @@ struct numbers {
     size_t free_count, room;
 };
 
+/* The part of its service that users may still ask for. */
+enum service {
+    SERVICE_FULL,
+    SERVICE_DRAINS, /* no new acquire, after zkl_session_drain() */
+    SERVICE_CLOSES  /* nothing, after zkl_session_close() */
+};
+
 #define STATE_NEWS 16 /* state changes that wait for a reader */
 
 #define EARLIER 16
@@ -25,12 +32,11 @@ struct zkl_session {
 
     enum zkl_session_state state;
     struct zkl_common common;
-    bool containers;            /* parents are containers, until a server does not know them */
-    bool reopen;                /* after an expiry a new session follows; not after a refusal */
-    bool refused;               /* the server does not take the credentials */
+    enum service service;
+    enum zkl_node_mode parents; /* containers, until a server does not know them */
+    /* OK: after an expiry a new session follows; else why not: EXPIRED, or AUTH: refused. */
+    enum zkl_code after_expiry;
     zkl_time first_question_at; /* ZKL_NEVER: not before the shell says so */
-    bool draining;              /* zkl_session_drain() was called */
-    bool closing;               /* zkl_session_close() was called */
     zkl_time busy_since;        /* since when there are stakes */
     zkl_time last_beat;
 

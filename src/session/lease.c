@@ -18,14 +18,14 @@ static zkl_session *session_of(const zkl_lease *lease) {
 }
 
 zkl_lease *zkl_request_lease(zkl_request *request) {
-    bool granted = zkl_request_contends(request) && request->lease;
+    bool granted = zkl_request_contends(request) && request->handle;
     zkl_lease *lease = granted ? calloc(1, sizeof *lease) : NULL;
     if (!lease || !zkl_stakes_copy(&lease->stakes, &request->stakes)) {
         free(lease);
         return NULL;
     }
     zkl_hold_move(zkl_stakes_at(&lease->stakes, 0), &request->hold, &lease->hold);
-    request->lease = false;
+    request->handle = REQUEST_NO_HANDLE;
     lease->kind = request->lease_kind;
     return lease;
 }
@@ -79,7 +79,7 @@ zkl_request *zkl_release_wait(zkl_lease *lease, zkl_time timeout) {
     struct zkl_request *request = zkl_request_of(lease, REQUEST_RELEASE, timeout);
     enum zkl_code code = request ? zkl_lease_release(lease) : ZKL_OK;
     if (request && code != ZKL_OK) zkl_request_finish(request, code, 0);
-    else if (request && !request->done) zkl_stake_await_end(request);
+    else if (request && !zkl_request_done(request)) zkl_stake_await_end(request);
     return request;
 }
 
@@ -108,7 +108,7 @@ static void downgrade(zkl_lease *lease, struct stake *stake, struct zkl_request 
 zkl_request *zkl_downgrade(zkl_lease *lease, zkl_time timeout) {
     struct zkl_request *request = zkl_request_of(lease, REQUEST_DOWNGRADE, timeout);
     struct stake *stake = writer_of(lease);
-    if (request && !request->done) {
+    if (request && !zkl_request_done(request)) {
         if (stake) downgrade(lease, stake, request);
         else zkl_request_finish(request, ZKL_UNSUPPORTED, 0);
     }

@@ -67,7 +67,7 @@ static void answer_sets(struct zkl_member *member, uint64_t number, enum zkl_cod
     struct zkl_request **link = &member->sets, *set;
     while ((set = *link)) {
         if (set->number <= number) zkl_request_finish(set, code, error);
-        if (!set->done) {
+        if (!zkl_request_done(set)) {
             link = &set->next_set;
             continue;
         }
@@ -159,10 +159,11 @@ static void read_node(struct zkl_member *member) {
 }
 
 static void attempt(struct zkl_member *member) {
-    member->made_parents = member->parents;
-    member->parents = false;
+    bool missing = member->parents == MEMBER_PARENTS_MISSING ||
+                   member->parents == MEMBER_PARENTS_MISSING_AGAIN;
+    member->parents = missing ? MEMBER_PARENTS_MADE : MEMBER_PARENTS_THERE;
     member->refusal = ZKL_OK;
-    if (member->made_parents && !zkl_path_each_parent(member->path, create_parent, member))
+    if (missing && !zkl_path_each_parent(member->path, create_parent, member))
         zkl_member_act_after(member, MEMBER_PAUSE);
     struct call *call = call_for(member, MEMBER_CREATE);
     if (!call) return;

@@ -11,6 +11,14 @@ enum member_node {
     MEMBER_NODE_OURS /* seen in this connection as this ZooKeeper session's, and no event since */
 };
 
+/* The parents of its node. An attempt makes those that the one before found missing. */
+enum member_parents {
+    MEMBER_PARENTS_THERE, /* for all that is known */
+    MEMBER_PARENTS_MISSING,
+    MEMBER_PARENTS_MADE,         /* by this attempt */
+    MEMBER_PARENTS_MISSING_AGAIN /* this attempt made them, and found them missing */
+};
+
 struct zkl_member {
     struct follower base; /* first; counted by the list, too, until ENDED */
     enum zkl_member_state state;
@@ -26,10 +34,9 @@ struct zkl_member {
     struct zkl_request *request; /* the join; NULL: the member was taken, or is leaving */
     unsigned changes;            /* how often its state has changed */
     enum member_node node;
-    int64_t czxid;         /* the own node that was seen last */
-    int32_t version;       /* of the data of that */
-    bool parents;          /* they are missing: the next attempt makes them, too */
-    bool made_parents;     /* this attempt did */
+    int64_t czxid;   /* the own node that was seen last */
+    int32_t version; /* of the data of that */
+    enum member_parents parents;
     enum zkl_code refusal; /* what this attempt was refused for, and the error code */
     int refused;
     zkl_time act_at;   /* when to ask again; ZKL_NEVER: when something comes */

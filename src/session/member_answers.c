@@ -66,7 +66,7 @@ static void see(struct zkl_member *member, const struct zkl_stat *stat, bool oth
 }
 
 static void see_nothing(struct zkl_member *member) {
-    bool at_once = member->state == ZKL_MEMBER_JOINED || (member->parents && !member->made_parents);
+    bool at_once = member->state == ZKL_MEMBER_JOINED || member->parents == MEMBER_PARENTS_MISSING;
     member->node = MEMBER_NODE_ABSENT;
     if (member->state == ZKL_MEMBER_LEAVING) zkl_member_be_gone(member);
     else if (member->refusal != ZKL_OK && member->state == ZKL_MEMBER_JOINING)
@@ -116,7 +116,9 @@ static void be_refused(struct zkl_member *member, const struct answer *answer) {
 static void answer_create(struct zkl_member *member, const struct call *call,
                           const struct answer *answer) {
     (void)call;
-    if (answer->reply == ZKL_ABSENT) member->parents = true;
+    if (answer->reply == ZKL_ABSENT)
+        member->parents = member->parents == MEMBER_PARENTS_MADE ? MEMBER_PARENTS_MISSING_AGAIN
+                                                                 : MEMBER_PARENTS_MISSING;
     else if (answer->reply == ZKL_REFUSED && answer->rc != ZKL_ERROR_NODE_EXISTS)
         be_refused(member, answer);
 }

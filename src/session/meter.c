@@ -35,7 +35,7 @@ struct zkl_meter *zkl_meter_of(const struct zkl_session *session, size_t number)
 }
 
 static void count(struct zkl_meter *meter, const struct zkl_request *request) {
-    if (request->again) {
+    if (request->handle == REQUEST_HANDLE_AGAIN) {
         meter->reentries++;
         return;
     }

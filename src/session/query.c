@@ -49,7 +49,7 @@ static void ask_check(struct zkl_request *request) {
     }
     struct call *sync = call_for(request, QUERY_CHECK_SYNC);
     if (sync) zkl_call_sync(sync, zkl_stakes_at(stakes, 0)->path->text);
-    for (size_t i = 0; sync && i < stakes->count && !request->done; i++) {
+    for (size_t i = 0; sync && i < stakes->count && !zkl_request_done(request); i++) {
         const struct stake *stake = zkl_stakes_at(stakes, i);
         struct call *get = call_for(request, QUERY_CHECK_GET);
         if (!get) return;
@@ -87,7 +87,9 @@ static void ask_fixed(struct zkl_request *request); /* below, with the line */
 
 static void start(struct zkl_request *request) {
     struct zkl_session *session = request->session;
-    if (request->done || request->asker.calls || session->state != ZKL_SESSION_CONNECTED) return;
+    if (zkl_request_done(request) || request->asker.calls ||
+        session->state != ZKL_SESSION_CONNECTED)
+        return;
     if (session->now < request->ask_at) return;
     request->ask_at = 0;
     switch (request->kind) {
@@ -146,9 +148,12 @@ static bool exhausted(const struct zkl_request *request) {
     return false;
 }
 
-/* Names alone tell what is asked for: a list had them, and no get is needed. */
+/*
+ * Names alone tell which waiter is first: a list had them, and no get is needed. A signal to all
+ * needs the data, which tell the waiters that have one.
+ */
 static bool is_of_names(const struct zkl_request *request) {
-    return request->brief && !exhausted(request);
+    return request->kind == REQUEST_SIGNAL && !request->all && !exhausted(request);
 }
 
 static void queue_ready(struct zkl_request *request) {
@@ -206,7 +211,7 @@ static void drop_repeated(struct zkl_request *request) {
 }
 
 static void ask_each(struct zkl_request *request) {
-    for (size_t i = 0; i < request->queued && !request->done; i++) {
+    for (size_t i = 0; i < request->queued && !zkl_request_done(request); i++) {
         struct call *call = call_for(request, QUERY_ENTRY);
         if (!call) return;
         call->index = i;
@@ -258,12 +263,12 @@ static void queue_got(struct zkl_request *request, const struct call *call,
     struct zkl_queued *entry = &request->queue[call->index];
     if (answer->reply == ZKL_DONE) {
         const struct stake *stake = zkl_stake_of(request->session, call->node);
-        if (stake) entry->kept = stake->claim.state == ZKL_KEPT;
         entry->czxid = answer->stat->czxid;
         entry->token = zkl_token(entry->czxid, entry->counts, stake ? stake->claim.node.grants : 0);
         entry->created = answer->stat->ctime;
         entry->session = (uint64_t)answer->stat->owner;
-        entry->ours = entry->session == request->session->common.session;
+        if (entry->session == request->session->common.session)
+            entry->whose = stake && stake->claim.state == ZKL_KEPT ? ZKL_OURS_KEPT : ZKL_OURS;
         if (!keep_data(request, &entry->data, &entry->size, answer)) return;
     }
     if (request->asker.calls == 0) queue_complete(request);
@@ -332,7 +337,7 @@ static const struct {
 static void answer_query(const struct call *call, const struct answer *answer) {
     struct zkl_request *request = zkl_call_request(call);
     size_t kind = (size_t)(call->kind - zkl_query_calls);
-    if (request->done) return;
+    if (zkl_request_done(request)) return;
     bool absent = answer->reply == ZKL_ABSENT && forms[kind].may_be_absent;
     if (answer->reply == ZKL_UNKNOWN || request->ask_at) zkl_query_again(request);
     else if (answer->reply != ZKL_DONE && !absent)
@@ -368,7 +373,7 @@ zkl_request *zkl_session_ready(zkl_session *session, zkl_time timeout) {
 
 zkl_request *zkl_check(zkl_lease *lease, zkl_time timeout) {
     struct zkl_request *request = zkl_request_of(lease, REQUEST_CHECK, timeout);
-    if (request && !request->done) zkl_query_begin(request);
+    if (request && !zkl_request_done(request)) zkl_query_begin(request);
     return request;
 }
 

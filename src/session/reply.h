@@ -24,15 +24,14 @@ struct answer {
 void zkl_reply_sift(const struct call *call, struct answer *answer);
 
 /* Forms of an answer without an error, by what is taken from it. */
-bool zkl_answer_is_creation(const struct call *call, const struct answer *answer); /* a lock's */
-bool zkl_answer_is_transaction(const struct call *call, const struct answer *answer);
-bool zkl_answer_is_list(const struct call *call, const struct answer *answer);
-bool zkl_answer_is_data(const struct call *call, const struct answer *answer);
-bool zkl_answer_is_node(const struct call *call,
-                        const struct answer *answer); /* in a lock's path */
-bool zkl_answer_is_version(const struct call *call,
-                           const struct answer *answer); /* of such a one */
-bool zkl_answer_is_stat(const struct call *call, const struct answer *answer);
+typedef bool zkl_answer_form(const struct call *call, const struct answer *answer);
+zkl_answer_form zkl_answer_is_creation; /* a lock's */
+zkl_answer_form zkl_answer_is_transaction;
+zkl_answer_form zkl_answer_is_list;
+zkl_answer_form zkl_answer_is_data;
+zkl_answer_form zkl_answer_is_node;    /* in a lock's path */
+zkl_answer_form zkl_answer_is_version; /* of such a one */
+zkl_answer_form zkl_answer_is_stat;
 
 /* The data of a get: their size; whether they are these bytes; a copy (NULL: out of memory). */
 size_t zkl_answer_size(const struct answer *answer);

@@ -20,10 +20,8 @@ void zkl_guard_free(struct guard *guard) {
 }
 
 enum zkl_code zkl_session_refusal(const struct zkl_session *session) {
-    if (session->closing) return ZKL_CLOSED;
-    if (session->refused) return ZKL_AUTH;
-    if (session->state == ZKL_SESSION_EXPIRED && !session->reopen) return ZKL_EXPIRED;
-    return ZKL_OK;
+    if (session->service == SERVICE_CLOSES) return ZKL_CLOSED;
+    return session->state == ZKL_SESSION_EXPIRED ? session->after_expiry : ZKL_OK;
 }
 
 /*
@@ -125,14 +123,14 @@ void zkl_request_queued(struct zkl_request *request, size_t position) {
 }
 
 void zkl_request_finish(struct zkl_request *request, enum zkl_code code, int error) {
-    if (request->done) return;
-    request->done = true;
+    if (zkl_request_done(request)) return;
     request->code = code != ZKL_OK && request->effects ? ZKL_IN_DOUBT : code;
     request->error = error;
     if (code == ZKL_TIMEOUT && request->kind != REQUEST_PAUSE) request->session->stats.timeouts++;
     if (request->kind == REQUEST_ACQUIRE) zkl_meter_acquired(request);
     *request->link = request->next;
     if (request->next) request->next->link = request->link;
+    request->link = NULL;
     zkl_events_post(request->session, &request->done_note, &done);
     zkl_request_unref(request); /* the list's reference */
 }
@@ -158,11 +156,11 @@ uint64_t zkl_request_id(const zkl_request *request) {
 }
 
 bool zkl_request_done(const zkl_request *request) {
-    return request->done;
+    return !request->link;
 }
 
 enum zkl_code zkl_request_code(const zkl_request *request) {
-    assert(request->done);
+    assert(zkl_request_done(request));
     return request->code;
 }
 

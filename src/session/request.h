@@ -31,17 +31,23 @@ static inline bool zkl_request_needs_lease(enum request_kind kind) {
     return kind == REQUEST_CHECK || kind == REQUEST_GUARD || kind == REQUEST_SIGNAL;
 }
 
+/* The handle on its grant that an acquire or a wait has for its user. */
+enum request_handle {
+    REQUEST_NO_HANDLE, /* no grant, or its user has taken it */
+    REQUEST_HANDLE,
+    REQUEST_HANDLE_AGAIN /* on a grant that its owner had already */
+};
+
 struct zkl_request {
     struct asker asker; /* first; counted by the caller, the list, stakes and calls */
     struct zkl_session *session;
-    struct zkl_request *next, **link; /* in session->requests, until done */
+    struct zkl_request *next, **link; /* in session->requests; link NULL: done */
     struct note done_note;
     zkl_time begun, deadline;
     uint64_t stops; /* of the process, that were over when it began */
     enum request_kind kind;
     enum zkl_code code;
-    int error; /* the server's error code behind `code` */
-    bool done;
+    int error;            /* the server's error code behind `code` */
     zkl_time ask_at;      /* a part of its answer was lost: when to ask again; query.c */
     struct stakes stakes; /* ACQUIRE, CHECK, DOWNGRADE, WAIT, RELEASE, GUARD, SIGNAL */
     char *path;           /* QUEUE, REVOKE, BREAK, GET, CHILDREN, SIGNAL */
@@ -54,16 +60,14 @@ struct zkl_request {
             struct hold hold;             /* of the handle, until the handle is taken */
             struct zkl_meter *meter;      /* of the lock's name, or NULL */
             struct zkl_conflict conflict; /* ZKL_CONFLICT */
-            enum zkl_kind lease_kind;
-            bool lease; /* a handle of lease_kind is there to be taken */
-            bool quiet; /* its user does not ask for its place */
-            bool again; /* its owner had the lock already */
+            enum request_handle handle;
+            enum zkl_kind lease_kind; /* the handle's */
+            bool quiet;               /* its user does not ask for its place */
         };
         struct { /* QUEUE, SIGNAL: zkl_request_has_queue() */
             struct zkl_queued *queue;
             size_t queued;
             enum zkl_kind asked; /* the kind of the lock that asks */
-            bool brief;          /* only what names tell of the queue */
             bool all;            /* SIGNAL: not only the first */
             size_t listed;       /* SIGNAL: entries of the queue that were visited */
             size_t signalled;    /* SIGNAL: waiters that it has signalled */

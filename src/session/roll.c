@@ -5,8 +5,9 @@
 #include "roll.h"
 
 static bool is_listed(const struct seen *seen, const struct zkl_listed *listed) {
-    if (strcmp(seen->name, listed->name) != 0 || seen->hidden != !listed->data) return false;
-    if (seen->hidden) return true;
+    bool hidden = seen->node == SEEN_HIDDEN;
+    if (strcmp(seen->name, listed->name) != 0 || hidden != !listed->data) return false;
+    if (hidden) return true;
     bool same = seen->session == listed->session && seen->created == listed->created;
     return same && seen->size == listed->size && memcmp(seen->data, listed->data, seen->size) == 0;
 }
@@ -40,7 +41,7 @@ struct zkl_roll *zkl_roll_of(const struct zkl_roster *roster) {
         struct zkl_listed *listed = &roll->members[i];
         *listed = (struct zkl_listed){.name = at};
         at = add(at, seen->name, strlen(seen->name));
-        if (seen->hidden) continue;
+        if (seen->node == SEEN_HIDDEN) continue;
         listed->data = at;
         listed->size = seen->size;
         listed->session = seen->session;

@@ -84,7 +84,7 @@ static void settle(struct zkl_roster *roster, enum zkl_code code, int error) {
 }
 
 static bool equal(const struct seen *seen, const struct answer *answer) {
-    bool same = seen->known && !seen->hidden && seen->czxid == answer->stat->czxid &&
+    bool same = seen->node == SEEN_DATA && seen->czxid == answer->stat->czxid &&
                 seen->mzxid == answer->stat->mzxid && seen->session == answer->stat->owner;
     return same && zkl_answer_has(answer, seen->data, seen->size);
 }
@@ -105,7 +105,7 @@ static bool take(struct seen *seen, const struct answer *answer) {
 
 static bool is_complete(const struct zkl_roster *roster) {
     size_t i = 0;
-    while (i < roster->count && roster->seen[i].known) i++;
+    while (i < roster->count && roster->seen[i].node != SEEN_NOTHING) i++;
     return i == roster->count && (roster->listed || roster->code != ZKL_OK);
 }
 
@@ -155,7 +155,7 @@ static void doubt(struct zkl_roster *roster, bool all) {
     roster->to_list = true;
     roster->look_at = roster->base.session->now;
     for (size_t i = 0; i < roster->count; i++)
-        if (all || roster->seen[i].hidden) roster->seen[i].stale = true;
+        if (all || roster->seen[i].node == SEEN_HIDDEN) roster->seen[i].stale = true;
 }
 
 static void try_later(struct zkl_roster *roster) {
@@ -312,8 +312,8 @@ static void take_none(struct zkl_roster *roster) {
     roster->listed = true;
     forget_all(roster);
     settle(roster, ZKL_OK, 0);
-    bool set = roster->itself->set && !roster->itself->lasting;
-    if (!set) ask(roster, &exists_call, ZKL_RPC_EXISTS, roster->itself);
+    if (roster->itself->state != WATCH_SET)
+        ask(roster, &exists_call, ZKL_RPC_EXISTS, roster->itself);
 }
 
 /* --- what the server says ------------------------------------------------------------------- */
@@ -345,14 +345,13 @@ static void answer_get(struct zkl_roster *roster, struct seen *seen, const struc
         return;
     }
     bool hidden = answer->reply == ZKL_REFUSED;
-    bool same = hidden ? seen->hidden : equal(seen, answer);
+    bool same = hidden ? seen->node == SEEN_HIDDEN : equal(seen, answer);
     if (!hidden && !same && !take(seen, answer)) {
         look_after(roster, PAUSE);
         return;
     }
     seen->stale = false;
-    seen->known = true;
-    seen->hidden = hidden;
+    seen->node = hidden ? SEEN_HIDDEN : SEEN_DATA;
 }
 
 static void finish_round(struct zkl_roster *roster) {

@@ -4,13 +4,19 @@
 
 #include "follower.h"
 
+/* The last reading of a child's node. */
+enum seen_node {
+    SEEN_NOTHING,
+    SEEN_DATA,
+    SEEN_HIDDEN /* it may not be read */
+};
+
 /* A child of the folder, as the latest answer showed it. */
 struct seen {
     char *name;
     struct watch *watch; /* of its node; pinned */
     bool stale;          /* it is to be read */
-    bool known;          /* it was read, or may not be */
-    bool hidden;         /* it may not be read */
+    enum seen_node node;
     int64_t czxid, mzxid, created;
     uint64_t session;
     char *data; /* with `size` bytes */

@@ -50,14 +50,14 @@ enum zkl_session_state {
 };
 
 struct zkl_settings {
-    const char *identity; /* stored in every lock node */
-    zkl_time patience;    /* see clock.h */
-    double margin;        /* see clock.h */
-    size_t overhead;      /* bytes that the server counts for a path beside its length here */
-    bool containers;      /* make missing parents as containers, else persistent */
-    bool reopen;          /* after an expiry there will be a new session */
-    bool steps;           /* tell each step of a lock as an event, too */
-    uint64_t seed;        /* of random pauses */
+    const char *identity;       /* stored in every lock node */
+    zkl_time patience;          /* see clock.h */
+    double margin;              /* see clock.h */
+    size_t overhead;            /* bytes that the server counts for a path beside its length here */
+    enum zkl_node_mode parents; /* missing parents are made as CONTAINER, or as PERSISTENT */
+    bool reopen;                /* after an expiry there will be a new session */
+    bool steps;                 /* tell each step of a lock as an event, too */
+    uint64_t seed;              /* of random pauses */
 };
 
 /* The identity is copied. NULL: out of memory. */
@@ -331,8 +331,7 @@ struct zkl_queued {
     int64_t token;   /* of its latest grant; of another session's node, of its first */
     int64_t created; /* by the server's clock, milliseconds since 1970; 0: not known */
     uint64_t session;
-    bool ours;
-    bool kept;   /* ours, and kept: nobody holds it */
+    enum { ZKL_ANOTHERS, ZKL_OURS, ZKL_OURS_KEPT } whose; /* KEPT: nobody holds it */
     bool keeps;  /* perhaps only kept, unless its data says ZKL_HELD_WORD */
     bool counts; /* its token counts grants */
 };

@@ -106,9 +106,8 @@ void zkl_signal_written(struct zkl_request *request, enum zkl_code code, int err
 
 zkl_request *zkl_signal(zkl_lease *lease, const char *folder, bool all, zkl_time timeout) {
     struct zkl_request *request = zkl_request_of(lease, REQUEST_SIGNAL, timeout);
-    if (!request || request->done) return request;
+    if (!request || zkl_request_done(request)) return request;
     request->all = all;
-    request->brief = !all; /* for a broadcast, the data tells which waiters have a signal */
     request->asked = ZKL_MUTEX;
     request->path = strdup(folder);
     if (zkl_kind_is_fixed(zkl_stakes_at(&lease->stakes, 0)->claim.kind))

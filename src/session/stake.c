@@ -193,7 +193,7 @@ void zkl_stake_await_end(struct zkl_request *request) {
 void zkl_stakes_drained(struct zkl_session *session) {
     const struct stake *stake = session->stakes;
     while (stake && !stake->claim.wanted) stake = stake->next;
-    if (!session->draining || stake) return;
+    if (session->service == SERVICE_FULL || stake) return;
     for (struct zkl_request *request = session->requests, *next; request; request = next) {
         next = request->next;
         if (request->kind == REQUEST_DRAIN) zkl_request_finish(request, ZKL_OK, 0);
@@ -255,7 +255,8 @@ void zkl_stake_failed(struct stake *stake) {
     zkl_condition_failed(stake);
     const struct zkl_contender *stranger =
         claim->code == ZKL_CONFLICT ? zkl_permits_stranger(claim->line, claim) : NULL;
-    if (request && !request->done && stranger) zkl_request_end_by(request, use_by(stranger));
+    if (request && !zkl_request_done(request) && stranger)
+        zkl_request_end_by(request, use_by(stranger));
     zkl_stake_finish(stake, claim->code);
     post_notice(stake); /* it may be lost, for the handles that had it before */
     zkl_multi_failed(stake);
@@ -302,7 +303,7 @@ void zkl_stake_granted(struct stake *stake) {
         post_notice(stake); /* callbacks that were told before may be told again */
         return;
     }
-    stake->request->lease = true;
+    stake->request->handle = REQUEST_HANDLE;
     stake->request->lease_kind = stake->claim.kind;
     zkl_hold_begin(zkl_stakes_at(&stake->request->stakes, 0), &stake->request->hold);
     if (stake->part) zkl_multi_grant(stake);

@@ -93,7 +93,7 @@ static void look_again(struct zkl_watcher *watcher, zkl_time pause) {
     zkl_session_wake(watcher->base.session, due);
 }
 
-static const struct call_kind exists_call, get_call;
+static const struct call_kind exists_call, get_call, check_call;
 
 /* NULL: out of memory. */
 static struct call *call_for(struct zkl_watcher *watcher, const struct call_kind *kind) {
@@ -103,7 +103,6 @@ static struct call *call_for(struct zkl_watcher *watcher, const struct call_kind
 static void look(struct zkl_watcher *watcher) {
     struct call *call = call_for(watcher, &exists_call);
     watcher->look_at = 0;
-    watcher->checking = false;
     if (call) zkl_call_set_watch(call, ZKL_RPC_EXISTS, watcher->watch);
     if (call) call = call_for(watcher, &get_call);
     if (call) zkl_call_get(call, watcher->path, NULL);
@@ -111,15 +110,14 @@ static void look(struct zkl_watcher *watcher) {
 }
 
 static void check(struct zkl_watcher *watcher) {
-    struct call *call = call_for(watcher, &exists_call);
-    watcher->checking = true;
+    struct call *call = call_for(watcher, &check_call);
     if (call) zkl_call_set_watch(call, ZKL_RPC_EXISTS, watcher->watch);
     else look_again(watcher, PAUSE);
 }
 
 /* Without a watch `look_at` is set. */
 static bool has_to_look(const struct zkl_watcher *watcher) {
-    return watcher->look_at || !watcher->watch->set;
+    return watcher->look_at || watcher->watch->state == WATCH_UNSET;
 }
 
 /* When to look, or to check; 0: now. */
@@ -176,11 +174,12 @@ static void see(struct zkl_watcher *watcher, const struct answer *answer) {
     if (!equal(&reading, &watcher->told)) post(watcher);
 }
 
-static void answer_exists(struct zkl_watcher *watcher, const struct answer *answer) {
+static void answer_exists(struct zkl_watcher *watcher, const struct call *call,
+                          const struct answer *answer) {
     const struct reading *last = watcher->seen.known ? &watcher->seen : &watcher->told;
     if (answer->reply == ZKL_REFUSED)
         look_again(watcher, watcher->base.session->common.clock.timeout);
-    else if (watcher->checking && !shows(answer, last)) look_again(watcher, 0);
+    else if (call->kind == &check_call && !shows(answer, last)) look_again(watcher, 0);
 }
 
 static void answer_look(const struct call *call, const struct answer *answer) {
@@ -192,13 +191,14 @@ static void answer_look(const struct call *call, const struct answer *answer) {
     }
     if (answer->reply == ZKL_UNKNOWN) look_again(watcher, PAUSE);
     else if (call->kind == &get_call) see(watcher, answer);
-    else answer_exists(watcher, answer);
+    else answer_exists(watcher, call, answer);
     watcher->check_at = answer->now + watcher->base.session->common.clock.timeout;
     zkl_session_wake(watcher->base.session, watcher->check_at);
     start(watcher);
 }
 
 static const struct call_kind exists_call = {.answer = answer_look, .is_sound = zkl_answer_is_stat};
+static const struct call_kind check_call = {.answer = answer_look, .is_sound = zkl_answer_is_stat};
 static const struct call_kind get_call = {.answer = answer_look, .is_sound = zkl_answer_is_data};
 
 static void hear(struct follower *follower, enum zkl_node_event event, const char *node) {

@@ -25,7 +25,6 @@ struct zkl_watcher {
     bool untold;         /* it is being told */
     zkl_time look_at;    /* when to look; 0: as soon as no watch is set */
     zkl_time check_at;   /* when to check, while there is no need to look */
-    bool checking;       /* the exists that is out is a check's, not a look's */
 };
 
 void zkl_watcher_pause(struct zkl_watcher *watcher); /* it gives way, and tells so */

@@ -55,7 +55,7 @@ static size_t cost(const struct watches *watches, const char *path) {
 }
 
 static bool is_counted(const struct watch *watch) {
-    return watch->asked || watch->pins || (watch->set && !watch->removing);
+    return watch->asked || watch->pins || (watch->state != WATCH_UNSET && !watch->removing);
 }
 
 static bool is_wanted(const struct watch *watch) {
@@ -65,7 +65,7 @@ static bool is_wanted(const struct watch *watch) {
 /* To be removed. */
 static bool is_unwanted(const struct watch *watch) {
     bool idle = !watch->asked && !is_wanted(watch);
-    return watch->set && idle && !watch->removing && !watch->lasting;
+    return watch->state == WATCH_SET && idle && !watch->removing;
 }
 
 /* To be removed, perhaps, when the request for it is answered. */
@@ -92,7 +92,7 @@ static void count(struct watches *watches, const struct watch *watch) {
 }
 
 static void free_unused(struct watches *watches, struct watch *watch) {
-    if (watch->set || watch->asked || is_wanted(watch)) return;
+    if (watch->state != WATCH_UNSET || watch->asked || is_wanted(watch)) return;
     *find(watches, watch->path) = watch->next;
     free(watch);
 }
@@ -113,13 +113,10 @@ size_t zkl_watches_need(const struct watches *watches, const char *path) {
 
 /* --- what the server says ------------------------------------------------------------------- */
 
-void zkl_watches_answer(struct watches *watches, const char *path, bool set) {
-    struct watch *watch = *find(watches, path);
-    assert(watch);
+void zkl_watches_answer(struct watches *watches, struct watch *watch, bool set) {
     discount(watches, watch);
     if (watch->asked) watch->asked--;
-    if (set) watch->set = true;
-    if (set) watch->lasting = false;
+    if (set) watch->state = WATCH_SET;
     count(watches, watch);
     free_unused(watches, watch);
 }
@@ -127,7 +124,7 @@ void zkl_watches_answer(struct watches *watches, const char *path, bool set) {
 static void fired(struct watches *watches, struct watch *watch) {
     if (!watch) return;
     discount(watches, watch);
-    watch->set = false;
+    watch->state = WATCH_UNSET;
     count(watches, watch);
     free_unused(watches, watch);
 }
@@ -165,8 +162,9 @@ static void answer_removal(const struct call *call, const struct answer *answer)
     if (!watch) return;
     discount(watches, watch);
     watch->removing = false;
-    if (answer->rc == ZKL_ERROR_NONE) watch->set = false;
-    else if (answer->reply == ZKL_REFUSED) watch->lasting = watch->set;
+    if (answer->rc == ZKL_ERROR_NONE) watch->state = WATCH_UNSET;
+    else if (answer->reply == ZKL_REFUSED && watch->state == WATCH_SET)
+        watch->state = WATCH_LASTING;
     count(watches, watch);
     free_unused(watches, watch);
 }
@@ -179,7 +177,8 @@ void zkl_watches_clear(struct watches *watches) {
         for (struct watch *watch = watches->buckets[i], *next; watch; watch = next) {
             next = watch->next;
             watch->asked = watch->owners = watch->followers = 0;
-            watch->set = watch->removing = watch->lasting = false;
+            watch->state = WATCH_UNSET;
+            watch->removing = false;
             count(watches, watch);
             free_unused(watches, watch);
         }
@@ -189,7 +188,7 @@ void zkl_watches_clear(struct watches *watches) {
 /* --- what claims and watchers want ---------------------------------------------------------- */
 
 static void remove_watch(struct zkl_session *session, const struct watch *watch) {
-    if (session->closing || session->state != ZKL_SESSION_CONNECTED) return;
+    if (session->service == SERVICE_CLOSES || session->state != ZKL_SESSION_CONNECTED) return;
     struct call *call = zkl_call_new(session, &removal, NULL);
     if (call) zkl_call_unwatch(call, watch->path);
 }
@@ -282,23 +281,23 @@ static void want_own(struct stake *stake, struct watch *watch) {
     watch->owners++;
 }
 
-bool zkl_watches_ask(struct stake *stake, const char *path, bool own) {
+struct watch *zkl_watches_ask(struct stake *stake, const char *path, bool own) {
     struct watches *watches = &stake->session->watches;
     struct watch *watch = find_or_add(watches, path);
-    if (!watch) return false;
+    if (!watch) return NULL;
     discount(watches, watch);
     bool wanted = own || want(stake, watch);
     if (own) want_own(stake, watch);
     if (wanted) watch->asked++;
     count(watches, watch);
     free_unused(watches, watch);
-    return wanted;
+    return wanted ? watch : NULL;
 }
 
 bool zkl_watches_follow(struct stake *stake, const char *path) {
     struct watches *watches = &stake->session->watches;
     struct watch *watch = *find(watches, path);
-    if (!watch || !watch->set || watch->removing) return false;
+    if (!watch || watch->state == WATCH_UNSET || watch->removing) return false;
     discount(watches, watch);
     bool wanted = want(stake, watch);
     count(watches, watch);

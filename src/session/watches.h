@@ -6,6 +6,12 @@
 
 struct stake;
 
+enum watch_state {
+    WATCH_UNSET,
+    WATCH_SET,
+    WATCH_LASTING /* set, and it cannot be removed */
+};
+
 /*
  * The watch of a node's children has the node's path with a slash before it, as in //locks/a: that
  * is no node's path.
@@ -16,9 +22,8 @@ struct watch {
     unsigned owners;    /* claims that asked for it as their own node's */
     unsigned followers; /* claims that asked for it as another's */
     unsigned pins;      /* watchers, and lock paths: it counts for them also while it is not set */
-    bool set;
+    enum watch_state state;
     bool removing; /* the request to remove it is out */
-    bool lasting;  /* it cannot be removed */
     char path[];
 };
 
@@ -45,11 +50,11 @@ struct watches {
 size_t zkl_watches_need(const struct watches *watches, const char *path);
 /* The same of one that does not count. */
 size_t zkl_watches_cost(const struct watches *watches, size_t path_length);
-/* The stake wants the watch, and asks for it. False: out of memory. */
-bool zkl_watches_ask(struct stake *stake, const char *path, bool own);
+/* The watch, which the stake wants, and asks for. NULL: out of memory. */
+struct watch *zkl_watches_ask(struct stake *stake, const char *path, bool own);
 /* The same without a request, for the session has the watch already. False: it has not. */
 bool zkl_watches_follow(struct stake *stake, const char *path);
-void zkl_watches_answer(struct watches *watches, const char *path, bool set);
+void zkl_watches_answer(struct watches *watches, struct watch *watch, bool set);
 void zkl_watches_fired(struct watches *watches, const char *path);
 void zkl_watches_children_fired(struct watches *watches, const char *node); /* of its children */
 void zkl_watches_removing(struct watches *watches, const char *path);

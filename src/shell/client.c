@@ -27,7 +27,7 @@ static zkl_session *new_session(const struct zkl_options *options, uint64_t seed
         .patience = options->timeout / 12,
         .margin = options->margin,
         .overhead = strlen(options->chroot) + 4, /* in front of each path, and its length field */
-        .containers = options->containers,
+        .parents = options->containers ? ZKL_CONTAINER : ZKL_PERSISTENT,
         .reopen = options->reopen,
         .steps = options->steps,
         .seed = seed,
