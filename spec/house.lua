@@ -1,5 +1,5 @@
---- The rules of the house (docs/design.md): which room may know which, how long a file may be, and
---- how many files may need each other in a circle.
+--- The rules of the house (docs/design.md): which room may know which, how long a file may be, how
+--- many files may need each other in a circle, and how many fields may be flags.
 
 local LINES = 500
 
@@ -48,6 +48,9 @@ local REQUIRES = {
 
 -- At most so many sources of a room need each other in a circle, by what they call of one another.
 local CIRCLE, CIRCLES = 6, { core = 2, session = 5, shell = 3 }
+
+-- The structs of the pure rooms have at most so many flags, for an enum often says more.
+local FLAGS = 56
 
 
 local house = {}
@@ -245,6 +248,32 @@ local function check_circles(files, tell)
 end
 
 
+-- --- flags ------------------------------------------------------------------------------
+
+-- How many flags the structs of a source have, wherever they are defined.
+local function count_flags(text)
+    local count = 0
+    for body in text:gsub("/%*.-%*/", ""):gmatch "struct[%s%w_]*(%b{})" do
+        for names in body:gmatch "%f[%w_]bool ([%w_, ]+);" do
+            count = count + select(2, names:gsub("[%w_]+", ""))
+        end
+    end
+    return count
+end
+
+
+local function check_flags(files, tell)
+    local count = 0
+    for path, text in pairs(files) do
+        if PURE[path:match "^src/([^/]+)/"] then count = count + count_flags(text) end
+    end
+    if count > FLAGS then
+        tell("the structs of src/core and src/session have %d flags: at most %d may be", count,
+             FLAGS)
+    end
+end
+
+
 --- What breaks a rule, a sentence each, sorted.
 ---@param files table<string, string>  path → text
 ---@return string[]
@@ -255,6 +284,7 @@ function house.faults(files)
     check_requires(files, tell)
     check_lines(files, tell)
     check_circles(files, tell)
+    check_flags(files, tell)
     table.sort(faults)
     return faults
 end

@@ -120,6 +120,19 @@ describe("a house", function()
              "lua/zklock/seckill/plan.lua has 501 lines: a file has at most 500")
     end)
 
+    it("has few flags in the structs of its pure rooms", function()
+        local function planted(flags)
+            local text = "struct a {\n    bool one, two; /* bool three; */\n    union {\n"
+                .. "        struct { bool four; };\n    };\n%s};\nbool shared;\n"
+            return { ["src/core/a.h"] = text:format(""),
+                     ["src/session/b.c"] = text:format(("    bool flag;\n"):rep(flags - 6)),
+                     ["src/shell/c.h"] = text:format "" }
+        end
+        says(planted(56))
+        says(planted(57),
+             "the structs of src/core and src/session have 57 flags: at most 56 may be")
+    end)
+
     it("has no large circle of sources", function()
         says(circle(6))
         says(circle(7), "src/zookeeper has a circle of 7 files, which call each other: at most 6 "
