@@ -22,12 +22,12 @@ end
 local server = rig.shared()
 local session = assert(zklock.connect(server.hosts, { timeout = 30 }))
 local held = assert(session:mutex("/claims"):acquire())
-local wish = core.wish{ path = "/claims", kind = "mutex", reentrant = true }
+local of_lock = core.acquire_options{ path = "/claims", kind = "mutex", reentrant = true }
 local requests = {} -- anchors them: a request that is collected is cancelled
 
 local function enqueue(first, last)
     for i = first, last do
-        requests[i] = session.handle:acquire(wish, "claim " .. i, nil, nil, {})
+        requests[i] = session.handle:acquire(of_lock, "claim " .. i, nil, nil, {})
         if i % 100 == 0 then -- each list of names is short-lived, but large
             rig.wait_for("rest", function() return session:stats().in_flight == 0 end, 60)
         end

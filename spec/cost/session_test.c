@@ -76,42 +76,42 @@ static void delete_node(const char *path) {
     tell_of_children(node);
 }
 
-static void list_nodes(uint64_t id, bool watch) {
+static void list_nodes(const struct zkl_rpc *rpc) {
     const char *names[NODES];
     int count = 0;
     for (int i = 0; i < NODES; i++)
         if (*server.nodes[i]) names[count++] = strrchr(server.nodes[i], '/') + 1;
     const struct zkl_answer answer = {.names = names, .count = count};
-    if (watch) server.children_watched = true;
-    zkl_session_answer(session, id, &answer);
+    if (rpc->watch) server.children_watched = true;
+    zkl_session_answer(session, rpc->id, &answer);
 }
 
-static void get_node(uint64_t id, const struct zkl_rpc *rpc) {
+static void get_node(const struct zkl_rpc *rpc) {
     int at = find_node(rpc->path);
     struct zkl_answer answer = {.error = ZKL_ERROR_NO_NODE};
     if (at < NODES) answer = (struct zkl_answer){.stat = &server.stats[at], .data = ""};
     if (at < NODES && rpc->watch) server.watched[at] = true;
-    zkl_session_answer(session, id, &answer);
+    zkl_session_answer(session, rpc->id, &answer);
 }
 
-static void write_node(uint64_t id, const struct zkl_op *op) {
+static void write_node(const struct zkl_rpc *rpc) {
+    const struct zkl_op *op = rpc->ops;
     struct zkl_result result = {0};
     if (op->kind == ZKL_OP_DELETE) delete_node(op->path);
     else create_node(op, &result);
     const struct zkl_answer answer = {.error = result.error, .results = &result};
-    zkl_session_answer(session, id, &answer);
+    zkl_session_answer(session, rpc->id, &answer);
 }
 
 static void serve(void) {
     const struct zkl_answer done = {0};
-    struct zkl_rpc rpc;
-    uint64_t id;
-    while (zkl_session_next_rpc(session, &id, &rpc)) {
-        switch (rpc.kind) {
-        case ZKL_RPC_WRITE: write_node(id, rpc.ops); break;
-        case ZKL_RPC_LIST: list_nodes(id, rpc.watch); break;
-        case ZKL_RPC_GET: get_node(id, &rpc); break;
-        default: zkl_session_answer(session, id, &done); break;
+    const struct zkl_rpc *rpc;
+    while ((rpc = zkl_session_next_rpc(session))) {
+        switch (rpc->kind) {
+        case ZKL_RPC_WRITE: write_node(rpc); break;
+        case ZKL_RPC_LIST: list_nodes(rpc); break;
+        case ZKL_RPC_GET: get_node(rpc); break;
+        default: zkl_session_answer(session, rpc->id, &done); break;
         }
     }
 }

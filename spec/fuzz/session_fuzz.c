@@ -18,7 +18,7 @@ enum { OPS = 4, NAMES = 24 };
 
 static const struct call *call_of(uint64_t id) {
     const struct call *call = w.session->calls;
-    while (call->id != id) call = call->next;
+    while (call->rpc.id != id) call = call->next;
     return call;
 }
 
@@ -33,14 +33,13 @@ static bool crowded(void) {
 
 /* Some cannot be sent. When the session has ended, it answers what is out itself. */
 static void send_all(void) {
-    struct sent sent = {.cut = false};
-    while (zkl_session_next_rpc(w.session, &sent.id, &sent.rpc)) {
-        const struct call *call = call_of(sent.id);
-        require(connected() && sent.rpc.path && w.count < SENT);
-        if (asking_stake(call) && w.session->service != SERVICE_CLOSES)
-            check_stakes_rpc(call, &sent.rpc);
-        if (byte() < 0xfa) *nth(w.count++) = sent;
-        else zkl_session_unsent(w.session, sent.id);
+    const struct zkl_rpc *rpc;
+    while ((rpc = zkl_session_next_rpc(w.session))) {
+        const struct call *call = call_of(rpc->id);
+        require(connected() && rpc->path && w.count < SENT);
+        if (asking_stake(call) && w.session->service != SERVICE_CLOSES) check_stakes_rpc(call, rpc);
+        if (byte() < 0xfa) *nth(w.count++) = (struct sent){.rpc = *rpc};
+        else zkl_session_unsent(w.session, rpc->id);
     }
     if (!w.session->common.session) w.count = 0;
 }
@@ -320,7 +319,7 @@ static void answer_with(const struct sent *sent, int error) {
     case ZKL_RPC_UNWATCH:
     case ZKL_RPC_UNWATCH_CHILDREN: break;
     }
-    zkl_session_answer(w.session, sent->id, &answer);
+    zkl_session_answer(w.session, sent->rpc.id, &answer);
 }
 
 static bool is_kept(const struct stake *stake) {
@@ -332,7 +331,7 @@ static bool is_kept(const struct stake *stake) {
 
 /* Only an answer that says so makes a reader of a writer, and of its number it says nothing. */
 static void answer(const struct sent *sent, int error) {
-    const struct call *call = call_of(sent->id);
+    const struct call *call = call_of(sent->rpc.id);
     const struct stake *stake = asking_stake(call);
     struct zkl_claim before = stake ? stake->claim : (struct zkl_claim){0};
     bool says_so = stake_call_of(call) == STAKE_DOWNGRADE &&

@@ -61,7 +61,6 @@ struct user {
 
 /* A request that is not answered. */
 struct sent {
-    uint64_t id;
     struct zkl_rpc rpc;
     bool cut; /* the connection was lost meanwhile */
 };

@@ -77,41 +77,39 @@ static inline void make_node(uint64_t client, const char *path) {
     write_by(client, &op);
 }
 
-static inline void answer(uint64_t id, const struct zkl_rpc *rpc) {
+static inline void answer(const struct zkl_rpc *rpc) {
     struct zkl_answer given;
     ask_tree(ours, rpc, &given);
     tell_events();
-    zkl_session_answer(session, id, &given);
+    zkl_session_answer(session, rpc->id, &given);
 }
 
 static inline void serve_requests(void) {
-    struct zkl_rpc rpc;
-    uint64_t id;
-    while (zkl_session_next_rpc(session, &id, &rpc)) answer(id, &rpc);
+    const struct zkl_rpc *rpc;
+    while ((rpc = zkl_session_next_rpc(session))) answer(rpc);
 }
 
 /*
  * Answers all requests until one of this kind, which is `asked`, to be answered by the caller;
  * `op`: the kind of its first operation, if it has any. False: there is none.
  */
-static struct zkl_rpc asked;
-static uint64_t asked_id;
+static const struct zkl_rpc *asked;
 
 static inline bool comes(enum zkl_rpc_kind kind, enum zkl_op_kind op) {
-    while (zkl_session_next_rpc(session, &asked_id, &asked)) {
-        if (asked.kind == kind && (!asked.ops || asked.ops->kind == op)) return true;
-        answer(asked_id, &asked);
+    while ((asked = zkl_session_next_rpc(session))) {
+        if (asked->kind == kind && (!asked->ops || asked->ops->kind == op)) return true;
+        answer(asked);
     }
     return false;
 }
 
 /* Whether anything is asked at once: it is `asked`. */
 static inline bool asks(void) {
-    return zkl_session_next_rpc(session, &asked_id, &asked);
+    return (asked = zkl_session_next_rpc(session));
 }
 
 static inline void fail_asked(int error) {
-    zkl_session_answer(session, asked_id, &(struct zkl_answer){.error = error});
+    zkl_session_answer(session, asked->id, &(struct zkl_answer){.error = error});
 }
 
 static inline void pass(zkl_time time) {

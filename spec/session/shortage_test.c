@@ -190,7 +190,7 @@ static bool list_lacking(unsigned n) {
     ask_tree(ours, &watch, &given);
     zkl_request *request = zkl_acquire(session, &options);
     CHECK(comes(ZKL_RPC_WRITE, ZKL_OP_CREATE));
-    answer(asked_id, &asked);
+    answer(asked);
     bool failed = lack(n, serve_requests);
     serve();
     serve();
@@ -234,7 +234,7 @@ static void questions(void) {
         zkl_request *request = zkl_get(session, "/a", ZKL_NEVER);
         CHECK(asks());
         left = 1;
-        answer(asked_id, &asked);
+        answer(asked);
         CHECK_IS(left, 0);
         CHECK_IS(zkl_request_code(request), ZKL_NO_MEMORY);
         zkl_request_drop(request);
@@ -247,11 +247,11 @@ static void questions(void) {
         zkl_roster *roster = zkl_members(session, "/f", &why);
         CHECK(asks());
         left = 1;
-        answer(asked_id, &asked);
+        answer(asked);
         CHECK_IS(left, 0);
         CHECK(!asks() && come_back() <= MOMENT);
-        CHECK(asks() && asked.kind == ZKL_RPC_LIST);
-        answer(asked_id, &asked);
+        CHECK(asks() && asked->kind == ZKL_RPC_LIST);
+        answer(asked);
         serve();
         zkl_roster_drop(roster);
         close_session();
@@ -268,7 +268,7 @@ static void questions(void) {
         CHECK_IS(left, 0);
         zkl_time pause = come_back();
         CHECK(pause > 0 && pause <= MOMENT);
-        CHECK(asks() && asked.kind == ZKL_RPC_LIST);
+        CHECK(asks() && asked->kind == ZKL_RPC_LIST);
         fail_asked(ZKL_ERROR_NO_NODE);
         zkl_roster_drop(roster);
         close_session();
@@ -309,8 +309,8 @@ static void parents(void) {
         fail_asked(ZKL_ERROR_NO_NODE);
         CHECK_IS(left, 0);
         while (asks()) {
-            CHECK(asked.kind != ZKL_RPC_WRITE || asked.ops->mode == ZKL_SEQUENTIAL);
-            answer(asked_id, &asked);
+            CHECK(asked->kind != ZKL_RPC_WRITE || asked->ops->mode == ZKL_SEQUENTIAL);
+            answer(asked);
         }
         serve();
         CHECK_IS(zkl_request_code(request), ZKL_OK);

@@ -36,7 +36,7 @@ static inline enum zkl_kind kind(size_t i) {
 static inline void answer_first(void) {
     struct out first = out[0];
     memmove(out, out + 1, --out_count * sizeof *out);
-    answer(first.id, &first.rpc);
+    answer(&first.rpc);
     take_all();
 }
 
@@ -220,7 +220,7 @@ static inline struct zkl_stat stat_of(void) {
 
 /* Answers the first that is out. */
 static inline void reply_with(const struct zkl_answer *given) {
-    uint64_t id = out[0].id;
+    uint64_t id = out[0].rpc.id;
     memmove(out, out + 1, --out_count * sizeof *out);
     zkl_session_answer(session, id, given);
 }
@@ -285,7 +285,7 @@ static inline void fails(int error) {
 /* stray: an answer to no request; unsent, unknown [<number>]: of those that are out, or none */
 static inline void is_unsent(void) {
     size_t i = (size_t)number(1, 1) - 1;
-    uint64_t id = i < out_count && !is(0, "stray") ? out[i].id : 999;
+    uint64_t id = i < out_count && !is(0, "stray") ? out[i].rpc.id : 999;
     if (id != 999) memmove(&out[i], &out[i + 1], (--out_count - i) * sizeof *out);
     if (is(0, "unsent")) zkl_session_unsent(session, id);
     else if (is(0, "unknown")) zkl_session_unknown(session, id);

@@ -157,7 +157,6 @@ static inline double in_seconds(zkl_time time) {
 /* --- what the server is asked ----------------------------------------------------------------- */
 
 static struct out {
-    uint64_t id;
     struct zkl_rpc rpc;
     bool fresh; /* it came in this line */
 } out[THINGS];
@@ -200,9 +199,9 @@ static inline const char *text_of(const struct zkl_rpc *rpc) {
 
 static inline bool take_requests(void) {
     size_t before = out_count;
-    struct out *next = &out[out_count];
-    for (; zkl_session_next_rpc(session, &next->id, &next->rpc); next = &out[++out_count])
-        next->fresh = true;
+    const struct zkl_rpc *rpc;
+    while ((rpc = zkl_session_next_rpc(session)))
+        out[out_count++] = (struct out){.rpc = *rpc, .fresh = true};
     return out_count > before;
 }
 

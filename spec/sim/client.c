@@ -62,7 +62,7 @@ void client_end(struct client *client) {
 /* NULL: it was answered. */
 static const struct call *call_of(const struct client *client, uint64_t id) {
     const struct call *call = client->zk->calls;
-    while (call && call->id != id) call = call->next;
+    while (call && call->rpc.id != id) call = call->next;
     return call;
 }
 
@@ -89,14 +89,14 @@ static bool is_short(const struct call *call) {
 }
 
 /* Perhaps for the next connection. False: the library does not take it. */
-static bool send(struct client *client, uint64_t id, const struct zkl_rpc *rpc) {
-    const struct call *call = call_of(client, id);
+static bool send(struct client *client, const struct zkl_rpc *rpc) {
+    const struct call *call = call_of(client, rpc->id);
     const struct stake *stake = asking_stake(call);
     const struct zkl_claim *claim = stake ? &stake->claim : NULL;
     const struct shadow *shadow = claim ? shadow_of(client, claim) : NULL;
     if (client->expiring || is_unknown_watch(client, rpc) || is_short(call)) return false;
     struct item item = {.what = REQUEST,
-                        .id = id,
+                        .id = rpc->id,
                         .rpc = *rpc,
                         .node = NOBODY,
                         .nodes = {NOBODY, NOBODY, NOBODY, NOBODY},
@@ -115,10 +115,9 @@ static bool send(struct client *client, uint64_t id, const struct zkl_rpc *rpc) 
 }
 
 static void send_all(struct client *client) {
-    struct zkl_rpc rpc;
-    uint64_t id;
-    while (zkl_session_next_rpc(client->zk, &id, &rpc))
-        if (!send(client, id, &rpc)) zkl_session_unsent(client->zk, id);
+    const struct zkl_rpc *rpc;
+    while ((rpc = zkl_session_next_rpc(client->zk)))
+        if (!send(client, rpc)) zkl_session_unsent(client->zk, rpc->id);
 }
 
 void client_settle(struct client *client) {

@@ -194,7 +194,7 @@ static void trace_create(const struct client *client, const struct node *node) {
 static bool is_look(const struct client *client, const struct item *item) {
     const struct call *call = client->zk->calls;
     if (item->rpc.kind != ZKL_RPC_GET || item->error != ZKL_ERROR_NONE) return false;
-    while (call && call->id != item->id) call = call->next;
+    while (call && call->rpc.id != item->id) call = call->next;
     return call && call->kind == &zkl_stake_calls[STAKE_GET_AHEAD];
 }
 

@@ -1,29 +1,26 @@
-/* acquire.c - wishes, the options of a lock's acquires; acquires of one lock, and of several. */
+/* acquire.c - the options of a lock's acquires; acquires of one lock, and of several. */
 #include <string.h>
 
 #include "binding.h"
 
-/* The options of a lock's acquires, with their texts behind them: `path`, perhaps `data`. */
-struct wish {
-    struct zkl_acquire_options options;
-    char texts[];
-};
-
-static void push_wish(lua_State *L, const struct zkl_acquire_options *options) {
+/* Pushes a copy of the options, with their texts behind them: `path`, perhaps `data`. */
+static void push_options(lua_State *L, const struct zkl_acquire_options *options) {
     size_t path = strlen(options->path) + 1, data = options->data ? strlen(options->data) + 1 : 0;
-    struct wish *wish = lua_newuserdata(L, sizeof *wish + path + data);
-    wish->options = *options;
-    wish->options.path = memcpy(wish->texts, options->path, path);
-    if (data) wish->options.data = memcpy(wish->texts + path, options->data, data);
-    luaL_getmetatable(L, ZKL_WISH);
+    struct zkl_acquire_options *copy = lua_newuserdata(L, sizeof *copy + path + data);
+    char *texts = (char *)(copy + 1);
+    *copy = *options;
+    copy->path = memcpy(texts, options->path, path);
+    if (data) copy->data = memcpy(texts + path, options->data, data);
+    luaL_getmetatable(L, ZKL_ACQUIRE_OPTIONS);
     lua_setmetatable(L, -2);
 }
 
 /*
- * core.wish{ path, kind, reentrant, data, jitter, limit, batch, counting, keep, meter }, by name
- * -> wish; jitter of kind "unfair" only, limit of "permit", batch, counting and keep of "mutex".
+ * core.acquire_options{ path, kind, reentrant, data, jitter, limit, batch, counting, keep, meter },
+ * by name -> those of a lock; jitter of kind "unfair" only, limit of "permit", batch, counting and
+ * keep of "mutex".
  */
-int zkl_lua_wish(lua_State *L) {
+int zkl_lua_acquire_options(lua_State *L) {
     luaL_checktype(L, 1, LUA_TTABLE);
     int jitter = zkl_lua_field(L, 1, "jitter"), keep = zkl_lua_field(L, 1, "keep");
     struct zkl_acquire_options options = {
@@ -40,13 +37,13 @@ int zkl_lua_wish(lua_State *L) {
         .meter = (size_t)luaL_optinteger(L, zkl_lua_field(L, 1, "meter"), 0),
     };
     luaL_argcheck(L, options.path, 1, "no path");
-    push_wish(L, &options);
+    push_options(L, &options);
     return 1;
 }
 
-static struct zkl_acquire_options check_wish(lua_State *L, int index) {
-    const struct wish *wish = luaL_checkudata(L, index, ZKL_WISH);
-    return wish->options;
+static struct zkl_acquire_options check_options(lua_State *L, int index) {
+    const struct zkl_acquire_options *options = luaL_checkudata(L, index, ZKL_ACQUIRE_OPTIONS);
+    return *options;
 }
 
 /* Returns the request, its id, and whether it is done: an acquire may be done at once. */
@@ -83,10 +80,10 @@ static const char *const *push_callers(lua_State *L, int index) {
     return callers;
 }
 
-/* session:acquire(wish, owner, timeout, callers, options) -> request, id, done */
+/* session:acquire(of_lock, owner, timeout, callers, options) -> request, id, done */
 static int acquire(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
-    struct zkl_acquire_options options = check_wish(L, 2);
+    struct zkl_acquire_options options = check_options(L, 2);
     options.owner = luaL_checkstring(L, 3);
     options.timeout = zkl_lua_time(L, 4);
     read_options(L, 6, &options);
@@ -95,7 +92,7 @@ static int acquire(lua_State *L) {
     return begun_acquire(L, client, zkl_acquire(session, &options));
 }
 
-/* session:acquire_all({ wish, ... }, owner, timeout, callers, options) -> request, id, done */
+/* session:acquire_all({ of_lock, ... }, owner, timeout, callers, options) -> request, id, done */
 static int acquire_all(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
     luaL_checktype(L, 2, LUA_TTABLE);
@@ -108,7 +105,7 @@ static int acquire_all(lua_State *L) {
     struct zkl_acquire_options *options = lua_newuserdata(L, count * sizeof *options);
     for (size_t i = 0; i < count; i++) {
         lua_rawgeti(L, 2, (int)i + 1);
-        options[i] = check_wish(L, lua_gettop(L));
+        options[i] = check_options(L, lua_gettop(L));
         options[i].owner = all.owner;
         options[i].timeout = all.timeout;
         options[i].trying = all.trying;
@@ -127,5 +124,5 @@ void zkl_lua_open_acquire(lua_State *L) {
         {"acquire", acquire}, {"acquire_all", acquire_all}, {NULL, NULL}};
     static const luaL_Reg no_methods[] = {{NULL, NULL}};
     zkl_lua_class(L, ZKL_SESSION_BOX, methods);
-    zkl_lua_class(L, ZKL_WISH, no_methods);
+    zkl_lua_class(L, ZKL_ACQUIRE_OPTIONS, no_methods);
 }

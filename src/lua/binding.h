@@ -26,7 +26,7 @@
 #define ZKL_ROSTER_BOX "zklock.roster"
 #define ZKL_WORLD "zklock.world"
 #define ZKL_BOARD "zklock.board"
-#define ZKL_WISH "zklock.wish" /* no box: the options of a lock's acquires */
+#define ZKL_ACQUIRE_OPTIONS "zklock.acquire_options" /* no box: those of a lock's acquires */
 
 extern const char *const zkl_lua_state_names[ZKL_SESSION_CLOSED + 1]; /* of sessions */
 
@@ -42,12 +42,12 @@ void zkl_lua_open_roster(lua_State *L);
 void zkl_lua_open_totals(lua_State *L);
 void zkl_lua_open_world(lua_State *L);
 void zkl_lua_open_board(lua_State *L);
-int zkl_lua_board(lua_State *L);   /* the function core.board() */
-int zkl_lua_session(lua_State *L); /* the function core.session(options) */
-int zkl_lua_folder(lua_State *L);  /* the function core.folder(folder) */
-int zkl_lua_trials(lua_State *L);  /* the function core.trials(host, timeout) */
-int zkl_lua_wish(lua_State *L);    /* the function core.wish(options) */
-int zkl_lua_world(lua_State *L);   /* the function core.world(seed, delay) */
+int zkl_lua_board(lua_State *L);           /* the function core.board() */
+int zkl_lua_session(lua_State *L);         /* the function core.session(options) */
+int zkl_lua_folder(lua_State *L);          /* the function core.folder(folder) */
+int zkl_lua_trials(lua_State *L);          /* the function core.trials(host, timeout) */
+int zkl_lua_acquire_options(lua_State *L); /* the function core.acquire_options(options) */
+int zkl_lua_world(lua_State *L);           /* the function core.world(seed, delay) */
 struct zkl_world *zkl_lua_check_world(lua_State *L, int index);
 int zkl_lua_poll(lua_State *L);   /* the function core.poll(sessions, seconds) */
 int zkl_lua_stats(lua_State *L);  /* the method session:stats() */

@@ -197,7 +197,7 @@ int luaopen_zklock_core(lua_State *L) {
                                          {"close_on_signal", close_on_signal},
                                          {"folder", zkl_lua_folder},
                                          {"trials", zkl_lua_trials},
-                                         {"wish", zkl_lua_wish},
+                                         {"acquire_options", zkl_lua_acquire_options},
                                          {"poll", zkl_lua_poll},
                                          {"board", zkl_lua_board},
                                          {"totals", zkl_lua_totals},

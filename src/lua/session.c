@@ -202,7 +202,7 @@ static int set_hosts(lua_State *L) {
     return zkl_lua_begun(L, client, request);
 }
 
-/* session:meter(name) -> its number, for core.wish */
+/* session:meter(name) -> its number, for core.acquire_options */
 static int meter(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
     const char *name = luaL_checkstring(L, 2);

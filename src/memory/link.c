@@ -167,10 +167,10 @@ static bool ask(struct zkl_link *link, const struct zkl_rpc *rpc, struct zkl_let
     return done;
 }
 
-static bool send(struct zkl_link *link, uint64_t id, const struct zkl_rpc *asked) {
+static bool send(struct zkl_link *link, const struct zkl_rpc *asked) {
     if (!link->connected) return false;
     struct zkl_rpc *rpc = zkl_chroot_enter(link->chroot, asked);
-    struct zkl_letter *letter = rpc ? zkl_letter_new(id) : NULL;
+    struct zkl_letter *letter = rpc ? zkl_letter_new(rpc->id) : NULL;
     bool sent = false;
     if (letter) {
         zkl_servers_lock();

@@ -95,33 +95,29 @@ static void answer_unsent(struct zkl_session *session) {
         complete(call, (struct answer){.rc = call->unsent});
 }
 
-static bool take(struct zkl_session *session, uint64_t *id, struct zkl_rpc *rpc) {
+static const struct zkl_rpc *take(struct zkl_session *session) {
     struct call *call;
     while ((call = session->to_send)) {
         session->to_send = call->next;
         call->issued = session->now;
-        if (session->state == ZKL_SESSION_CONNECTED && !call->unsent) {
-            *id = call->id;
-            *rpc = call->rpc;
-            return true;
-        }
+        if (session->state == ZKL_SESSION_CONNECTED && !call->unsent) return &call->rpc;
         zkl_call_mark_unsent(call, ZKL_ERROR_CONNECTION_LOSS);
         answer_unsent(session);
     }
-    return false;
+    return NULL;
 }
 
-bool zkl_session_next_rpc(zkl_session *session, uint64_t *id, struct zkl_rpc *rpc) {
-    if (take(session, id, rpc)) return true;
-    if (!session->starving) return false;
+const struct zkl_rpc *zkl_session_next_rpc(zkl_session *session) {
+    const struct zkl_rpc *next = take(session);
+    if (next || !session->starving) return next;
     zkl_stake_answer_starved(session);
-    return take(session, id, rpc);
+    return take(session);
 }
 
 /* The call of this id that is out: the first, for answers come in order. NULL: it was answered. */
 static struct call *find(const struct zkl_session *session, uint64_t id) {
     struct call *call = session->calls;
-    while (call && call != session->to_send && call->id != id) call = call->next;
+    while (call && call != session->to_send && call->rpc.id != id) call = call->next;
     return call == session->to_send ? NULL : call;
 }
 

@@ -12,7 +12,7 @@ struct call *zkl_call_new(struct zkl_session *session, const struct call_kind *k
     struct call *call = calloc(1, sizeof *call);
     if (!call) return NULL;
     call->session = session;
-    call->id = ++session->last_id;
+    call->rpc.id = ++session->last_id;
     call->kind = kind;
     call->asker = asker;
     if (!asker) return call;

@@ -26,12 +26,11 @@ struct watch;
 struct call {
     struct call *next, **link; /* in session->calls, in the order of the requests */
     struct zkl_session *session;
-    uint64_t id;
     const struct call_kind *kind;
     struct asker *asker; /* counted; NULL: the session itself */
-    struct zkl_rpc rpc;
-    struct zkl_op op;   /* a WRITE has it */
-    struct zkl_op *ops; /* a MULTI may own them, with their paths; else NULL */
+    struct zkl_rpc rpc;  /* the part of it that a server hears */
+    struct zkl_op op;    /* a WRITE has it */
+    struct zkl_op *ops;  /* a MULTI may own them, with their paths; else NULL */
     zkl_time issued;
     char *node;          /* the node that is asked about; NULL: out of memory */
     struct watch *watch; /* it is set, if the answer comes; or NULL */

@@ -76,6 +76,7 @@ enum zkl_rpc_kind {
 };
 
 struct zkl_rpc {
+    uint64_t id; /* of the call, in the answer */
     enum zkl_rpc_kind kind;
     const char *path;         /* WRITE, MULTI: of the first operation */
     bool watch;               /* GET, EXISTS: an event when the node is changed or deleted; LIST:

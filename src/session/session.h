@@ -7,7 +7,7 @@
  *
  *     zkl_session_at(session, now);                  before anything else that is put in
  *     ... any calls ...
- *     while (zkl_session_next_rpc(session, &id, &rpc)) send it, or zkl_session_unsent(id)
+ *     while ((rpc = zkl_session_next_rpc(session))) send it, or zkl_session_unsent(rpc->id)
  *     wake the users, if zkl_session_has_events(session)
  *     come back at zkl_session_due(session), for zkl_session_tick(session)
  *
@@ -97,8 +97,8 @@ void zkl_session_tick(zkl_session *session);
 
 /* --- what the shell takes out ------------------------------------------------------------- */
 
-/* The next request to send; what it points to is constant until it is answered. */
-bool zkl_session_next_rpc(zkl_session *session, uint64_t *id, struct zkl_rpc *rpc);
+/* The next request to send, constant until it is answered; NULL: none. */
+const struct zkl_rpc *zkl_session_next_rpc(zkl_session *session);
 
 enum zkl_session_state zkl_session_connection(const zkl_session *session); /* as it was put in */
 enum zkl_code zkl_session_refusal(const zkl_session *session); /* why requests are refused */

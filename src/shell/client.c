@@ -66,10 +66,9 @@ zkl_session *zkl_client_enter(zkl_client *client) {
 
 /* Sends the requests that the session has queued. */
 static void send_all(struct zkl_client *client) {
-    struct zkl_rpc rpc;
-    uint64_t id;
-    while (zkl_session_next_rpc(client->session, &id, &rpc))
-        if (!client->class->send(client->link, id, &rpc)) zkl_session_unsent(client->session, id);
+    const struct zkl_rpc *rpc;
+    while ((rpc = zkl_session_next_rpc(client->session)))
+        if (!client->class->send(client->link, rpc)) zkl_session_unsent(client->session, rpc->id);
 }
 
 /* After each step of the session: sends requests, sets the next round, tells the host. */

@@ -23,7 +23,7 @@ struct zkl_link_class {
     /* The mutex is held in all that follows. */
 
     /* False: it was not sent. */
-    bool (*send)(struct zkl_link *link, uint64_t id, const struct zkl_rpc *rpc);
+    bool (*send)(struct zkl_link *link, const struct zkl_rpc *rpc);
     /* The session is over (expired); another one is opened if that was asked for. */
     void (*retire)(struct zkl_link *link);
     /*

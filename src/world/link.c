@@ -88,12 +88,12 @@ static bool send_up(struct zkl_link *link, enum packet_kind kind) {
     return packet;
 }
 
-static bool send_request(struct zkl_link *link, uint64_t id, const struct zkl_rpc *asked) {
+static bool send_request(struct zkl_link *link, const struct zkl_rpc *asked) {
     if (!link->connected || !world_of(link) || link->resident->dead) return false;
     struct packet *packet = zkl_packet_new(PACKET_REQUEST);
     if (!packet) return false;
     packet->rpc = zkl_chroot_enter(link->chroot, asked);
-    packet->letter = packet->rpc ? zkl_letter_new(id) : NULL;
+    packet->letter = packet->rpc ? zkl_letter_new(asked->id) : NULL;
     if (!packet->letter) {
         zkl_packet_free(packet);
         return false;

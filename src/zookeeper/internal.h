@@ -130,7 +130,7 @@ struct zkl_link {
 };
 
 /* rpc.c; the mutex is held, except for zkl_rpc_forget_all() */
-bool zkl_rpc_send(struct zkl_link *link, uint64_t id, const struct zkl_rpc *rpc);
+bool zkl_rpc_send(struct zkl_link *link, const struct zkl_rpc *rpc);
 void zkl_rpc_forget_all(struct zkl_link *link);
 
 /* handle.c; the mutex is held */

@@ -279,13 +279,13 @@ static int send_by(zhandle_t *handle, struct rpc *rpc, const struct zkl_rpc *ask
     return ZBADARGUMENTS;
 }
 
-bool zkl_rpc_send(struct zkl_link *link, uint64_t id, const struct zkl_rpc *asked) {
+bool zkl_rpc_send(struct zkl_link *link, const struct zkl_rpc *asked) {
     enum zkl_operation operation = zkl_operation_of(asked);
     if (zkl_trials_lack(link, operation)) {
-        zkl_session_unknown(link->session, id);
+        zkl_session_unknown(link->session, asked->id);
         return true;
     }
-    struct rpc *rpc = link->handle ? new_rpc(link, id, operation) : NULL;
+    struct rpc *rpc = link->handle ? new_rpc(link, asked->id, operation) : NULL;
     if (!rpc) return false;
     if (send_by(link->handle, rpc, asked) == ZOK) return true;
     free_rpc(rpc);

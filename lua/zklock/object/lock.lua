@@ -106,7 +106,7 @@ local way = {}
 
 -- Begins to contend.
 function way.ask(self, owner, timeout, stopped, opts)
-    return self.session.handle:acquire(self.wish, owner, timeout, stopped, opts)
+    return self.session.handle:acquire(self.acquire_options, owner, timeout, stopped, opts)
 end
 
 
@@ -126,7 +126,7 @@ local function attempt(self, opts, limit, begun)
     local left = limit and max(limit - (now() - begun), 0)
     local request = Request.new(session, nil, owner)
     request.on_queued = opts.on_queued
-    session.runtime:note_wish(request, self.path)
+    session.runtime:note_acquire(request, self.path)
     local stopped = opts.timeout ~= 0 and callers.stopped(driver, self) or nil
     local handle, id, done = self.way.ask(self, owner, left, stopped, opts)
     if done then -- an owner that has the lock already
@@ -298,9 +298,9 @@ function Lock.run(lock, opts, fn, ...)
 end
 
 
--- What the session's handle is asked for, each time.
-local function wish_of(session, path, claim, opts)
-    return core.wish{
+-- The part of its acquires' options that is the same each time.
+local function acquire_options(session, path, claim, opts)
+    return core.acquire_options{
         path = path,
         kind = claim,
         reentrant = opts.reentrant,
@@ -327,7 +327,7 @@ function Lock.new(session, path, kind, opts)
         batch = opts.batch,
         counting = opts.token == "turns",
         -- A multi-lock has its parts'.
-        wish = kind ~= "multi" and wish_of(session, path, claim, opts),
+        acquire_options = kind ~= "multi" and acquire_options(session, path, claim, opts),
     }, Lock)
 end
 

@@ -36,7 +36,7 @@ end
 local way = {}
 
 function way.ask(self, owner, timeout, stopped, opts)
-    return self.session.handle:acquire_all(self.wish, owner, timeout, stopped, opts)
+    return self.session.handle:acquire_all(self.acquire_options, owner, timeout, stopped, opts)
 end
 
 
@@ -73,12 +73,12 @@ end
 ---@return zklock.Lock
 return function(session, locks)
     check(session, locks)
-    local parts, wishes, paths = {}, {}, {}
+    local parts, all, paths = {}, {}, {}
     for i, lock in ipairs(locks) do
-        parts[i], paths[i], wishes[i] = lock, lock.path, lock.wish
+        parts[i], paths[i], all[i] = lock, lock.path, lock.acquire_options
     end
     local self = Lock.new(session, concat(paths, " + "), "multi", {})
-    self.parts, self.wish = parts, wishes
+    self.parts, self.acquire_options = parts, all
     self.way = way
     return self
 end

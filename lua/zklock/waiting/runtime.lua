@@ -91,7 +91,7 @@ end
 function real.connected() end
 function real.meet_error() end
 function real.note_step() end
-function real.note_wish() end
+function real.note_acquire() end
 
 
 --- nil: sessions can have descriptors.

@@ -234,7 +234,7 @@ end
 
 
 --- The request is to take a lock, which the story tells when it waits.
-function Process.note_wish(_, request, path)
+function Process.note_acquire(_, request, path)
     request.path = path
 end
 
