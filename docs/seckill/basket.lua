@@ -2,6 +2,7 @@
 
 return function(buyer)
     local basket, products, orders = buyer.server.parameters.basket, {}, {}
+    buyer:want(basket)                                        -- else it wants the sale's product
     for product in pairs(basket) do products[#products + 1] = product end
     if not buyer:enter{ products = products } then return end -- all their locks, or none
     for i, product in ipairs(products) do

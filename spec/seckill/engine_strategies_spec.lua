@@ -157,7 +157,7 @@ describe("the servers that a sale names", function()
         local function is_guarded(about)
             local guarded = false
             about.folder = servers.reaper.folder
-            place.guard(about, "spec.seckill.forgetful", {
+            place.guard(about, "spec.seckill.liar", {
                 later = function() guarded = true end,
             })
             return guarded

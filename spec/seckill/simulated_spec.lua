@@ -213,8 +213,8 @@ describe("a simulated sale", function()
                 sale{ strategy = "ours" }.sold })
             assert.equal(1, #strategy.locks)
             strategy.simulated = nil
-            assert.equal("unsupported",
-                (select(3, seckill.sale{ simulated = true, strategy = "ours" })))
+            is_refused("the strategy ours has its locks outside", seckill.sale,
+                { simulated = true, strategy = "ours" })
         end)
     end)
 
@@ -251,7 +251,7 @@ describe("a simulated sale", function()
         end)
     end)
 
-    it("is unsupported where locks or stock are outside of the world", function()
+    it("is refused where locks or stock are outside of the world", function()
         local outside = {
             { strategy = "redlock" }, { strategy = "shared" }, { strategy = "sql-table" },
             { strategy = "sql-optimistic" }, { store = "sqlite" }, { store = "zookeeper" },
@@ -259,14 +259,11 @@ describe("a simulated sale", function()
         }
         for _, options in ipairs(outside) do
             for _, fn in ipairs{ seckill.sale, seckill.explore } do
-                local none, message, code = fn(with(options, { simulated = true }))
-                assert.is_nil(none)
-                assert.equal("unsupported", code)
-                assert.matches("outside of the world", message)
+                is_refused("outside of the world", fn, with(options, { simulated = true }))
             end
         end
-        assert.equal("unsupported",
-            (select(3, seckill.compare({ "none", "redlock" }, { simulated = true }))))
+        is_refused("redlock has its locks outside", seckill.compare, { "none", "redlock" },
+            { simulated = true })
     end)
 
     it("says context inside of a world", function()
@@ -421,8 +418,8 @@ describe("--explore", function()
 
     it("refuses what cannot be simulated", function()
         for pattern, more in pairs{
-            ["unsupported: .*redlock"] = { "--strategy", "redlock" },
-            ["unsupported: .*sqlite"] = { "--store", "sqlite" },
+            ["redlock has its locks outside"] = { "--strategy", "redlock" },
+            ["the store sqlite is outside"] = { "--store", "sqlite" },
             ["zookeeper is of real sales"] = { "--zookeeper", "127.0.0.1:1" },
             ["seeds must be"] = { "--explore", "0.5" },
         } do

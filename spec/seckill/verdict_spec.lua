@@ -1,43 +1,372 @@
---- What a sale's verdict tells beside the store's: buyers that waited in vain, and what a script
---- expects. What is promised in docs/seckill.md.
+--- A sale's verdict: each rule of zklock.seckill.verdict has sales that break it, and sales that do
+--- not. What is promised in docs/seckill.md.
 
 local is_refused = require "spec.seckill.refused"
+local memory = require "zklock.seckill.store.memory"
 local seckill = require "zklock.seckill"
-local stuck = require "zklock.seckill.stuck"
+local verdicts = require "zklock.seckill.verdict"
+local zklock = require "zklock"
 
 package.path = "spec/seckill/?.lua;docs/seckill/?.lua;" .. package.path
 
-local HOSTS = os.getenv "ZK_HOSTS"
-local LONG = 60 -- seconds: no session ends where a machine stands still
+
+-- The options, and others instead of some.
+local function with(options, others)
+    local all = {}
+    for name, value in pairs(options) do all[name] = value end
+    for name, value in pairs(others) do all[name] = value end
+    return all
+end
 
 
--- A small quick sale with these options.
+-- A sale in virtual time with these options, whose purchase, store and strategy may be modules.
 local function sale(options)
-    options.zookeeper = options.zookeeper or HOSTS
-    options.pause = options.pause or 0.002
-    options.session, options.timeout = options.session or LONG, options.timeout or LONG
+    options = with({ simulated = true, buyers = 4, products = { bun = 10 } }, options)
+    for _, kind in ipairs{ "purchase", "store", "strategy" } do
+        if options[kind] and type(options[kind]) ~= "string" then
+            package.loaded["the_" .. kind] = options[kind]
+            options[kind] = "the_" .. kind
+        end
+    end
     return seckill.sale(options)
 end
 
 
+-- purchases ------------------------------------------------------------------------------------
+
+-- A purchase that does that with the lock in its hand.
+local function holding(fn)
+    return function(buyer)
+        if not buyer:enter() then return end
+        fn(buyer, buyer:stock())
+        buyer:leave()
+    end
+end
+
+local function telling(outcome)
+    return holding(function(buyer, stock)
+        buyer:write(stock - 1)
+        buyer:tell(outcome)
+    end)
+end
+
+local function tells(outcome) return holding(function(buyer) buyer:tell(outcome) end) end
+
+-- It buys as often as that.
+local function buying(times)
+    return function(buyer)
+        for _ = 1, times do
+            if not buyer:enter() then return end
+            buyer:try_to_buy()
+            buyer:leave()
+        end
+    end
+end
+
+local function paying(factor)
+    return holding(function(buyer, stock)
+        buyer:buy(stock - 1, function(store, order)
+            order.paid = order.paid and factor * order.paid
+            return store:sell(order)
+        end)
+    end)
+end
+
+local TWO = { bun = 10, tea = 10 }
+
+-- It writes so many of the two orders that it wants, and then fails.
+local function part(count)
+    return holding(function(buyer)
+        buyer:want{ bun = 1, tea = 2 }
+        local orders = { buyer:order(buyer:stock "bun" - 1, "bun", 1),
+                         buyer:order(buyer:stock "tea" - 2, "tea", 2) }
+        buyer.store:sell_all{ orders[1], count == 2 and orders[2] or nil }
+        if count == 2 then buyer:tell "sold" else error "no more" end
+    end)
+end
+
+-- The first one buys the only piece, and gives it back when the others were refused.
+local cancelling = function(buyer)
+    if buyer.number > 1 then buyer:wait_for("bought", 1) end
+    if not buyer:enter() then return end
+    buyer:try_to_buy()
+    buyer:leave()
+    buyer:come "bought"
+    if buyer.number > 1 then return end
+    buyer:wait_for("refused", 1)
+    local tables = buyer.store.tables
+    tables.stock.bun, tables.orders[1] = 1, nil
+    buyer:gave_back(1)
+    buyer:want{}
+    buyer:tell "cancelled"
+end
+
+local function then_comes(place, purchase)
+    return function(buyer)
+        purchase(buyer)
+        if buyer.number > 1 then buyer:come(place) end
+    end
+end
+
+
+-- stores and strategies ------------------------------------------------------------------------
+
+-- A store that has an order of that buyer before the sale.
+local function with_order_of(buyer)
+    local store = { open = memory.open }
+    function store.create(place)
+        local made = memory.create(place)
+        place.tables.stock.bun = place.tables.stock.bun - 1
+        place.tables.orders[1] = { buyer = buyer, product = "bun", quantity = 1 }
+        return made
+    end
+    return store
+end
+
+local forgetful = { open = memory.open }
+
+function forgetful.create(place)
+    local made = memory.create(place)
+    return setmetatable({
+        stock = function(_, product) return place.products[product] end,
+        orders = function() return {} end,
+    }, { __index = made })
+end
+
+-- A lock that lets buyers with an even number in, and does that with others.
+local function lock(enter)
+    local strategy = { simulated = true }
+    strategy.__index = strategy
+    function strategy.open() return setmetatable({}, strategy) end
+    function strategy:leave() self.is_held = false end
+    function strategy:enter(_, buyer)
+        if buyer.number % 2 == 1 then return enter(buyer) end
+        while self.is_held do zklock.sleep(0.001) end
+        self.is_held = true
+        return self
+    end
+    return strategy
+end
+
+local function says(code, seconds)
+    return lock(function()
+        zklock.sleep(seconds or 10)
+        return nil, "not now", code
+    end)
+end
+
+local fails = lock(function()
+    zklock.sleep(0.01)
+    error "a broken lock"
+end)
+
+
+-- rules ----------------------------------------------------------------------------------------
+
+local KILLS = { { kill = "server 1" }, { kill = "server 2" } }
+local STOP = { { at = 0, stop = "holder", length = 30 } }
+local ONE = { servers = 1, strategy = "local" }
+
+-- Each has sales that break it, and what their findings say; and sales that do not.
+local RULES = {
+    ["no more is sold than there was"] = {
+        { "4 sold of 1 piece: 3 more than there were", {
+            strategy = "none", products = { bun = 1 } } },
+        right = { { products = { bun = 1 } } },
+    },
+    ["sold and left are the stock"] = {
+        { "4 sold and 9 left of 10 pieces: 3 sold, and still in stock", { strategy = "none" } },
+        { "0 sold and 9 left of 10 pieces: 1 gone, and not sold", {
+            purchase = function(buyer)
+                buyer:enter()
+                buyer.store.tables.stock.bun = 9
+                buyer:tell "sold"
+                buyer:leave()
+            end,
+        } },
+        { "pie: 1 sold and 10 left of 10 pieces: 1 sold, and still in stock; tea: 1 sold and 9 "
+            .. "left of 9 pieces: 1 sold, and still in stock", {
+            products = { bun = 10, pie = 10, tea = 9 }, buyers = 3, servers = 1,
+            purchase = holding(function(buyer, stock)
+                buyer:buy(stock - (buyer.product == "bun" and 1 or 0))
+            end),
+        } },
+        right = { {}, { quantity = 3 }, { products = { bun = 3, tea = 1 } } },
+    },
+    ["an order is of a buyer who asked"] = {
+        { "1 order is of nobody who asked", { store = with_order_of(9) } },
+        { "1 order is of nobody who asked", { store = with_order_of(nil) } },
+        { "1 order is of nobody who asked", {
+            store = with_order_of(1), faults = { { kill = "server 1" } } } },
+        right = { { faults = { { at = 0.03, kill = "server 1" } } } },
+    },
+    ["an order has the price"] = {
+        { "4 orders are paid at another price", { prices = { bun = 3 }, purchase = paying(2) } },
+        { "4 orders are paid at another price", { prices = { bun = 3 }, purchase = paying(0) } },
+        right = { { prices = { bun = 3 }, quantity = 2 }, { purchase = paying(2) } },
+    },
+    ["\"sold\" is an order"] = {
+        { "4 buyers were told \"sold\", without an order", { purchase = tells "sold" } },
+        { "4 buyers were told \"sold\", without an order", { store = forgetful } },
+        { "4 buyers were told \"sold\", without an order", { orders = 2,
+            purchase = function(buyer)
+                buying(1)(buyer)
+                tells "sold"(buyer)
+            end } },
+        right = { { orders = 2, purchase = buying(2) } },
+    },
+    ["a refusal is no order"] = {
+        { "4 buyers were told \"refused\", with an order", { purchase = telling "refused" } },
+        { "4 buyers were told \"timeout\", with an order", { purchase = telling "timeout" } },
+        { "4 buyers were told \"late\", with an order", {
+            purchase = holding(function(buyer, stock)
+                buyer:buy(stock - 1)
+                buyer:tell "late"
+            end) } },
+        right = { { products = { bun = 1 } } },
+    },
+    ["a buyer is charged once"] = {
+        { "4 buyers were charged more often than they were told", {
+            purchase = holding(function(buyer, stock)
+                buyer:write(stock - 1)
+                buyer:buy(stock - 2)
+            end) } },
+        right = { { orders = 2, purchase = buying(2) } },
+    },
+    ["a buyer has as many orders as the sale allows"] = {
+        { "4 buyers were sold more orders than the sale allows", { purchase = buying(2) } },
+        right = { { orders = 2, purchase = buying(2) },
+            { purchase = function(buyer)
+                buying(1)(buyer)
+                tells "refused"(buyer) -- it has its order
+            end } },
+    },
+    ["an order is all that its buyer asked for"] = {
+        { "4 buyers were sold a part of what they asked for", {
+            products = TWO, lock = "one", purchase = part(1) } },
+        right = { { products = TWO, lock = "one", purchase = part(2) } },
+    },
+    ["an order is of the product"] = {
+        { "4 buyers were sold another product", {
+            products = TWO, product = "tea", lock = "one",
+            purchase = holding(function(buyer)
+                buyer.product = "bun"
+                buyer:try_to_buy()
+            end) } },
+        right = { { products = TWO, product = "tea" } },
+    },
+    ["an order has the quantity"] = {
+        { "4 buyers were sold another quantity", {
+            purchase = holding(function(buyer, stock)
+                buyer.quantity = 2
+                buyer:buy(stock - 2)
+            end) } },
+        { "4 buyers were sold another quantity", {
+            quantity = 2, purchase = holding(function(buyer, stock)
+                buyer.quantity = 1
+                buyer:buy(stock - 1)
+            end) } },
+        right = { { quantity = 2 } },
+    },
+    ["\"refused\" is sold out"] = {
+        { "4 buyers were told \"refused\", and enough was left", { purchase = tells "refused" } },
+        { "2 buyers were told \"refused\", and enough was left", {
+            quantity = 2, purchase = function(buyer)
+                local sells = buyer.number > 2 and buying(1) or tells "refused"
+                sells(buyer)
+            end } },
+        right = {
+            { products = { bun = 5 }, quantity = 2 },
+            { products = { bun = 1 }, strategy = "local", servers = 1,
+              purchase = then_comes("refused", cancelling) },
+            { purchase = function(buyer)
+                buyer:want{}
+                buyer:tell "refused"
+            end },
+        },
+    },
+    ["a failure has a cause"] = {
+        { "4 buyers failed without a cause", { purchase = holding(error) } },
+        { "4 buyers failed without a cause", { purchase = function() end } },
+        { "4 buyers failed without a cause", { purchase = tells "timeout" } },
+        { "4 buyers failed without a cause", { purchase = tells "late" } },
+        { "2 buyers failed without a cause", { strategy = fails } },
+        { "2 buyers failed without a cause", { strategy = says("timeout", 0.001) } },
+        { "2 buyers failed without a cause", { strategy = fails, faults = {
+            { at = 0, stop = "server 2", length = 1 } } } },
+        right = {
+            { faults = STOP, timeout = 60 },
+            { faults = { { at = 0, stop = "server 1", length = 1 } }, strategy = fails },
+        },
+    },
+    ["it comes out as the script expects"] = {
+        { "expected 0 failed and not 1, 3 sold and not 2", { expect = { sold = 3, failed = 0 },
+            products = { bun = 3 }, buyers = 3, timeout = 0.03 } },
+        { "expected answer p99 of at most 0.001 s and not 0.0", {
+            expect = { answer = { p99 = 0.001 } } } },
+        { "expected wait max of at most 1 s and not none", {
+            expect = { wait = { max = 1 } },
+            purchase = function(buyer) buyer:tell "refused" end } },
+        right = { { products = { bun = 3 }, expect = { sold = 3, refused = 1, failed = 0,
+            answer = { p99 = 60, mean = 30 }, wait = { p50 = 60 }, hold = { max = 60 } } } },
+    },
+    ["a buyer that waits gets the lock or an answer"] = {
+        { "2 buyers waited in vain", { strategy = says "timeout" } },
+        { "2 buyers waited in vain", { strategy = says "closed" } },
+        { "2 buyers waited in vain", { strategy = says() } },
+        right = { ONE, { strategy = "local", servers = 1, timeout = 0.05, pause = 0.02 } },
+    },
+    ["somebody is served"] = {
+        { "no buyer was served", { faults = KILLS } },
+        { "no buyer was served", { strategy = says "busy", buyers = 1, products = { bun = 0 } } },
+        right = { { faults = { KILLS[1] } } },
+    },
+    ["a fault ends"] = {
+        { "the fault pulling of plug did not end", { simulated = false, servers = 1,
+            strategy = "local", limit = 1, faults = { { what = "pulling", where = "plug",
+                run = function() zklock.sleep(1000) end } } } },
+        right = { { faults = STOP, timeout = 60 } },
+    },
+}
+
+
+describe("the verdict", function()
+    for _, rule in ipairs(verdicts.rules) do
+        it("has the rule that " .. rule.name, function()
+            local cases = assert(RULES[rule.name], "no sale breaks it")
+            for _, case in ipairs(cases) do
+                local it_is = sale(case[2])
+                assert.is_truthy(it_is.finding:find(case[1], 1, true), it_is.finding)
+                assert.equal(rule.verdict, it_is.verdict, it_is.finding)
+            end
+            for _, options in ipairs(cases.right) do
+                local it_is = sale(options)
+                assert.equal("right", it_is.verdict, it_is.finding)
+            end
+        end)
+    end
+end)
+
+
 describe("buyers that waited in vain", function()
-    local KILL = { kind = "kill", target = "server 1" }
+    local KILL = { at = 0, kind = "kill", target = "server 1" }
     local DEAD = { server = 1, granted = 1, ended = 2 } -- a holder that was killed
 
     -- How many there are beside these, of which each wants a bun.
     local function count(left, faults, ...)
-        for _, each in ipairs{ ... } do
-            each.server, each.quantity = each.server or 2, each.quantity or 1
+        for i, each in ipairs{ ... } do
+            each.server, each.quantity, each.buyer = each.server or 2, each.quantity or 1, i
             each.product, each.lock, each.asked = "bun", "bun", each.asked or 0
             each.outcome = each.outcome or each.released and "sold" or "unanswered"
         end
-        return stuck.count({ purchases = { ... }, faults = faults }, { bun = { left = left } }, 20)
+        local outcome = { purchases = { ... }, orders = {}, faults = faults, seconds = 20 }
+        local _, finding = verdicts.of({}, outcome,
+            { bun = { left = left, ordered = 0, stock = 0 } })
+        return tonumber(finding:match "(%d+) buyers? waited in vain" or 0)
     end
 
     local function waits(told, more)
-        local purchase = { outcome = "timeout", told = told }
-        for name, value in pairs(more or {}) do purchase[name] = value end
-        return purchase
+        return with({ outcome = "timeout", told = told }, more or {})
     end
 
     it("waited for a lock that a dead holder has left (PIT-13)", function()
@@ -56,7 +385,7 @@ describe("buyers that waited in vain", function()
 
     it("do not wait for a holder: not while one has the lock, though it is stopped", function()
         assert.equal(0, count(5, {}, { granted = 1, released = 30, outcome = "late" }, waits(10)))
-        assert.equal(0, count(5, { { kind = "stop", target = "server 1" } },
+        assert.equal(0, count(5, { { at = 0, kind = "stop", target = "server 1" } },
             { server = 1, granted = 1, ended = 2, outcome = "error" }, waits(10)))
         assert.equal(0, count(5, {}, { granted = 1, released = 9.5 }, { granted = 2, released = 3 },
             waits(10)))
@@ -66,67 +395,60 @@ describe("buyers that waited in vain", function()
         assert.equal(0, count(1, { KILL }, DEAD, waits(10, { quantity = 2 })))
         assert.equal(0, count(5, { KILL }, DEAD, waits(10, { server = 1 })))
         assert.equal(0, count(5, {}, waits(10, { outcome = "error" })))
-        assert.equal(0, count(5, {}, waits(10, { outcome = "closed" })))
+        assert.equal(0, count(5, {}, waits(10, { wants = {} })))
     end)
 
-    it("may wait until a sale that hangs is ended", function()
-        assert.equal(2, count(5, {}, { granted = 1 }, { asked = 2 }))
+    it("may wait until a sale that hangs is ended, whatever there is", function()
+        assert.equal(2, count(0, {}, { granted = 1 }, { asked = 2 }))
     end)
-end)
 
-
-describe("a sale is stuck", function()
-    it("when a holder was killed and its lock stays (PIT-13) #slow", function()
-        local it_is = sale{ strategy = "shared", buyers = 6, timeout = 3,
-            faults = { { at = 0, kill = "holder" } } }
+    it("make a sale stuck when a holder was killed and its lock stays (PIT-13) #slow", function()
+        local it_is = sale{ simulated = false, strategy = "shared", buyers = 6, timeout = 3,
+            products = { bun = 100 }, faults = { { at = 0, kill = "holder" } } }
         assert.same({ "stuck", 0, 6 }, { it_is.verdict, it_is.sold, it_is.failed })
-        assert.equal("0 sold and 100 left of 100 pieces; 3 buyers waited in vain", it_is.finding)
+        assert.equal("0 sold and 100 left of 100 pieces; 3 buyers waited in vain; 6 of 6 buyers "
+            .. "failed (3 timeout, 3 unanswered)", it_is.finding)
         assert.matches("^shared: STUCK, ", tostring(it_is))
         assert.equal("stuck", it_is:record().verdict)
-    end)
-
-    it("when no buyer got an answer, for all servers were killed", function()
-        local it_is = sale{ strategy = "none", pause = 60,
-            faults = { { kill = "server 1" }, { kill = "server 2" } } }
-        assert.same({ "stuck", { unanswered = 10 } }, { it_is.verdict, it_is.failures })
-        assert.equal("0 sold and 100 left of 100 pieces; no buyer got an answer", it_is.finding)
-    end)
-
-    it("and not when the next holder comes, and buys (DEMO-15) #slow", function()
-        local it_is = sale{ buyers = 6, session = 1, faults = { { at = 0, kill = "holder" } } }
-        assert.same({ "right", 3, { unanswered = 3 } },
-            { it_is.verdict, it_is.sold, it_is.failures })
     end)
 end)
 
 
 describe("what a script expects of a sale", function()
-    it("makes it wrong if it does not come", function()
-        local expect = { sold = 3, refused = 1, failed = 0 }
-        local options = { strategy = "local", servers = 1, buyers = 4, products = { bun = 3 },
-                          expect = expect }
-        assert.equal("right", sale(options).verdict)
-        expect.sold, expect.refused = 4, 0
-        local it_is = sale(options)
-        assert.same({ "wrong", "3 sold and 0 left of 3 pieces; expected 0 refused and not 1, "
-            .. "4 sold and not 3" }, { it_is.verdict, it_is.finding })
-    end)
+    local function refused(expect, pattern, options)
+        is_refused(pattern, seckill.sale, with({ expect = expect, products = { bun = 3 } },
+            options or {}))
+    end
 
     it("is of simulated sales, too", function()
-        local options = { buyers = 2, products = { bun = 1 }, expect = { sold = 2 }, faults = {} }
+        local options = { buyers = 2, products = { bun = 1 }, expect = { sold = 0 }, faults = {} }
         local found = seckill.explore(options, { seeds = 3 })
         assert.equal(3, found.wrong)
-        assert.matches("expected 2 sold and not 1", found.first.finding)
+        assert.matches("expected 0 sold and not 1", found.first.finding)
         options.expect = { sold = 1, refused = 1 }
         assert.equal(0, seckill.explore(options, { seeds = 3 }).wrong)
     end)
 
     it("is checked before", function()
-        local function refused(expect, pattern)
-            is_refused(pattern, seckill.sale, { expect = expect })
-        end
-        refused(1, "expect is a table of counts of buyers, .*, not 1")
+        refused(1, "expect is a table of counts of buyers .*, not 1")
         refused({ bought = 1 }, "it has no \"bought\"")
-        refused({ sold = -1 }, "sold must be a whole number from 0")
+        refused({ sold = -1 }, "sold must be a whole number from 0 to 10, not %-1")
+        refused({ answer = 1 }, "answer is a table of the most seconds, by p50, .*, not 1")
+        refused({ answer = {} }, "answer is a table")
+        refused({ wait = { p0 = 1 } }, "wait is a table .*, not \"p0\"")
+        refused({ hold = { max = 0 } }, "max must be above 0, not 0")
+    end)
+
+    it("can be met", function()
+        refused({ sold = 11 }, "sold must be a whole number from 0 to 10, not 11")
+        refused({ sold = 3, failed = 8 }, "can never be met: .* are 11 of 10 buyers")
+        refused({ sold = 3, failed = 0, refused = 6 }, "can never be met: .* are 9 of 10 buyers")
+        refused({ sold = 4 }, "can never be met: sold = 4, and the stock serves 3 at most")
+        refused({ sold = 2 }, "sold = 2, and the stock serves 1 at most", { quantity = 2 })
+        assert.equal("right", sale{ products = { bun = 2 }, expect = { sold = 4 }, orders = 1,
+            purchase = function(buyer)
+                buyer:want{}
+                buyer:tell "sold"
+            end }.verdict)
     end)
 end)

@@ -2,6 +2,7 @@
 
 local checked_store = require "zklock.seckill.checked_store"
 local misuse = require "zklock.value.misuse"
+local option = require "zklock.seckill.option"
 local sorted_names = require "zklock.value.sorted_names"
 local zklock = require "zklock"
 
@@ -51,6 +52,37 @@ end
 function Buyer:note_hold() self:note("its hold is " .. self.strategy:state(self.hold)) end
 
 
+local function check_sold(self, what, product)
+    if not self.server.plan.products[product] then
+        error(("%s: product %s is not sold"):format(what, misuse.show(product)), 0)
+    end
+end
+
+
+--- Says what it wants, where the sale's options cannot: several products, or nothing any more.
+---@param wants table<string, integer>  pieces by product
+function Buyer:want(wants)
+    local words = {}
+    for i, product in ipairs(sorted_names(wants)) do
+        check_sold(self, "want", product)
+        if not option.is_whole(wants[product], 1, 2 ^ 31 - 1) then
+            error(("want: the pieces of %s must be a whole number from 1, not %s"):format(product,
+                misuse.show(wants[product])), 0)
+        end
+        words[i] = ("%s %d"):format(product, wants[product])
+    end
+    self:record("wants", table.concat(words, " "))
+end
+
+
+--- Says that it gave pieces back to the stock, so that a refusal before that is no lie.
+---@param quantity integer
+---@param product string?  default: its own
+function Buyer:gave_back(quantity, product)
+    self:record("returned", ("%d %s"):format(quantity, product or self.product))
+end
+
+
 -- Calls fn(...), which has to come back after a while; else the server's hang detector names it.
 local function patiently(self, what, seconds, fn, ...)
     local detector = self.server.hang_detector
@@ -90,9 +122,7 @@ local function locks_of(self, wish)
     if not (wish and wish.products) then return { self.lock } end
     local locks = {}
     for _, product in ipairs(wish.products) do
-        if not self.server.plan.products[product] then
-            error(("enter: product %s is not sold"):format(misuse.show(product)), 0)
-        end
+        check_sold(self, "enter", product)
         locks[self.lock == self.product and product or self.lock] = true -- else one for all
     end
     return sorted_names(locks)
@@ -107,6 +137,13 @@ local function ask(self, locks, wish)
             self.server.plan.strategy), 0)
     end
     return call_strategy(self, "enter_all", timeout, locks, self, wish)
+end
+
+
+local function record_grant(self)
+    local strategy = self.strategy
+    self:record("granted", self.token or "-")
+    if strategy.shared and strategy:shared(self.hold) then self:record "shared" end
 end
 
 
@@ -125,7 +162,9 @@ end
 ---@return string? code
 function Buyer:enter(wish)
     local locks = locks_of(self, wish)
+    self.told = nil
     self:record("asked", table.concat(locks, " + "))
+    if wish and wish.timeout then self:record("patience", wish.timeout) end
     local hold, message, code = ask(self, locks, wish)
     if not hold then
         if message then self:note(message) end
@@ -135,13 +174,23 @@ function Buyer:enter(wish)
     local strategy = self.strategy
     self.hold = hold
     self.token = token_of(self, hold)
-    self:record("granted", self.token or "-")
-    if strategy.shared and strategy:shared(hold) then self:record "shared" end
+    record_grant(self)
     -- In a simulated sale a callback is a step.
     if strategy.on_state and self.server.hang_detector then
         strategy:on_state(hold, function(state) self:record(state) end)
     end
     return hold
+end
+
+
+--- Asks the strategy for another try, after a write that was refused. The time until then is a wait
+--- as that for a lock.
+---@return boolean again
+function Buyer:retry()
+    self:record "retries"
+    if not self.strategy:retry(self.hold) then return false end
+    record_grant(self)
+    return true
 end
 
 
@@ -186,10 +235,15 @@ function Buyer:may_buy(stock) return stock > 0 and self.quantity <= stock end
 
 --- What is written for it when that much will be left.
 ---@param left integer
+---@param product string?    default: its own
+---@param quantity integer?  likewise
 ---@return zklock.seckill.Order
-function Buyer:order(left)
+function Buyer:order(left, product, quantity)
+    product, quantity = product or self.product, quantity or self.quantity
+    local prices = self.server.plan.prices
     return {
-        product = self.product, quantity = self.quantity, left = left, buyer = self.number,
+        product = product, quantity = quantity, left = left, buyer = self.number,
+        paid = prices and prices[product] * quantity,
         server = self.server.name, token = fencing_token(self),
         version = self.strategy.version and self.strategy:version(self.hold) or nil,
         hold = self.hold,
@@ -225,8 +279,7 @@ function Buyer:buy_all(baskets)
             plan.store), 0)
     end
     for i, each in ipairs(baskets) do
-        orders[i] = self:order(each.left)
-        orders[i].product, orders[i].quantity = each.product, each.quantity
+        orders[i] = self:order(each.left, each.product, each.quantity)
     end
     local written = checked_store.written(plan.store,
         call_store(self, "a write", self.store.sell_all, orders))

@@ -5,6 +5,7 @@ local options_of_worlds = require "zklock.world.options"
 local plans = require "zklock.seckill.plan"
 local search = require "zklock.world.search"
 local simulated = require "zklock.seckill.simulated"
+local worlds = require "zklock.world"
 
 local refuse, show = misuse.refuse, misuse.show
 
@@ -60,15 +61,6 @@ function exploration.plan(options, given)
 end
 
 
---- Raises if the options are wrong, or there cannot be such a sale.
----@param options table
----@param given table?
-function exploration.check(options, given)
-    local message = simulated.problem((exploration.plan(options, given)))
-    if message then refuse("%s", message) end
-end
-
-
 --- Carries it out.
 ---@param plan zklock.seckill.Plan
 ---@param seeds integer
@@ -77,7 +69,7 @@ end
 ---@return string? message
 ---@return string? code
 function exploration.carry_out(plan, seeds, heard)
-    local message, code = simulated.problem(plan)
+    local message, code = worlds.problem_here()
     if message then return nil, message, code end
     local program, sale_of, sold_in = simulated.program(plan)
     local options, sold = simulated.options(plan), 0

@@ -129,16 +129,22 @@ local function taker(play, n)
 end
 
 
+local function add(play, n, struck)
+    play.struck[#play.struck + 1] = struck
+    play.under_way[n] = struck
+end
+
+
 -- Strikes one of the sale's servers. Returns when it is over. Another fault may have ended the
 -- server before.
-local function strike(play, plan, number, done)
-    local server = play.servers[number]
+local function strike(play, n, number, done)
+    local plan, server = play.plan.faults[n], play.servers[number]
     local struck = {
         at = play:now(), target = "server " .. number, kind = plan.kill and "kill" or "stop",
     }
     if not server.process:signal(plan.kill and "KILL" or "STOP") then return end
     if plan.kill then server.killed = struck.at end
-    play.struck[#play.struck + 1] = struck
+    add(play, n, struck)
     if plan.stop then
         server.stopped = true
         zklock.sleep(plan.length)
@@ -151,9 +157,10 @@ local function strike(play, plan, number, done)
 end
 
 
-local function run(play, plan, done)
+local function run(play, n, done)
+    local plan = play.plan.faults[n]
     local struck = { at = play:now(), target = plan.where, kind = plan.what }
-    play.struck[#play.struck + 1] = struck
+    add(play, n, struck)
     plan.run(play)
     struck.ended = play:now()
     done()
@@ -203,10 +210,10 @@ function fault.carry_out(play, n)
     local plan = play.plan.faults[n]
     while play:now() < plan.at and not play.over do zklock.sleep(POLL) end
     if play.over then return end
-    if plan.run and not plan.held then return run(play, plan, function() end) end
+    if plan.run and not plan.held then return run(play, n, function() end) end
     local number, done = struck_by(play, n)
     if not number then return end
-    if plan.run then run(play, plan, done) else strike(play, plan, number, done) end
+    if plan.run then run(play, n, done) else strike(play, n, number, done) end
 end
 
 

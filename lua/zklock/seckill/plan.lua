@@ -2,6 +2,7 @@
 
 local check = require "zklock.value.check"
 local dependency = require "zklock.system.dependency"
+local expectation = require "zklock.seckill.expectation"
 local fault_options = require "zklock.seckill.fault_options"
 local hosts = require "zklock.value.hosts"
 local misuse = require "zklock.value.misuse"
@@ -20,6 +21,7 @@ local flag, seconds, text, whole = option.flag, option.seconds, option.text, opt
 
 local MOST_BUYERS = 1000000
 local MOST_SERVERS, MOST_SIMULATED = 100, 1000
+local MOST_ORDERS, MOST_PRICE = 1000, 1000000
 local LEAST_SESSION, LEAST_LIMIT = 0.1, 0.01 -- seconds
 
 
@@ -64,6 +66,34 @@ local function products(options)
         end
     end
     return given
+end
+
+
+-- The price of a piece of each product; with it, orders say how much is paid.
+local function prices(options, given)
+    local price = options.prices
+    if price == nil then return nil end
+    local what = "prices must be a table of whole numbers, one for each product, as in { bun = 3 }"
+    if type(price) ~= "table" then refuse("%s, not %s", what, show(price)) end
+    for name in pairs(price) do
+        if not given[name] then refuse("%s; %s is no product", what, show(name)) end
+    end
+    for _, name in ipairs(sorted_names(given)) do
+        if not option.is_whole(price[name], 0, MOST_PRICE) then
+            refuse("%s; the price of %s is %s", what, name, show(price[name]))
+        end
+    end
+    return price
+end
+
+
+-- Its node for an order has the buyer's name.
+local function orders(options)
+    local most = whole(options, "orders", 1, MOST_ORDERS, 1)
+    if most > 1 and options.store == "zookeeper" then
+        refuse("orders = %d: the store \"zookeeper\" keeps one order of each buyer", most)
+    end
+    return most
 end
 
 
@@ -161,7 +191,7 @@ end
 
 
 -- What a plan has that only the one or the other kind of sale can do.
-local function check_kind(the_plan)
+local function check_kind(the_plan, strategy)
     if not the_plan.simulated then
         if the_plan.store == "memory" then refuse "the store \"memory\" is of simulated sales" end
         return
@@ -169,25 +199,15 @@ local function check_kind(the_plan)
     for _, each in ipairs(the_plan.faults) do
         if each.run then refuse "a simulated sale has no faults but stops and kills" end
     end
-end
-
-
--- what the script expects ---------------------------------------------------------------------
-
-local EXPECTED = { sold = true, refused = true, failed = true }
-
-local function expectation(options)
-    local given = options.expect
-    local what = "expect is a table of counts of buyers, as in { sold = 100, failed = 0 }"
-    if given == nil then return nil end
-    if type(given) ~= "table" then refuse("%s, not %s", what, show(given)) end
-    for name, count in pairs(given) do
-        if not EXPECTED[name] then
-            refuse("%s, or refused; it has no %s", what, show(name))
-        end
-        whole(given, name, 0, MOST_BUYERS, count)
+    if not strategy.simulated then
+        refuse("the strategy %s has its locks outside of the world of a simulated sale; none, "
+            .. "local, zookeeper, zookeeper-turns, zookeeper-none, zookeeper-rw and a module of "
+            .. "yours with simulated = true have not", the_plan.strategy)
     end
-    return given
+    if not stores.is_simulated(the_plan.store) then
+        refuse("the store %s is outside of the world of a simulated sale: \"memory\" is in it, "
+            .. "and a module of yours", the_plan.store)
+    end
 end
 
 
@@ -195,8 +215,9 @@ end
 
 local KNOWN = {
     "buyers", "expect", "faults", "fenced", "hold", "limit", "lock", "lua", "mysql", "name",
-    "parameters", "pause", "product", "products", "purchase", "quantity", "quiet", "redis", "seed",
-    "servers", "session", "simulated", "store", "strategy", "timeout", "zookeeper",
+    "orders", "parameters", "pause", "prices", "product", "products", "purchase", "quantity",
+    "quiet", "redis", "seed", "servers", "session", "simulated", "store", "strategy", "timeout",
+    "zookeeper",
 }
 
 local function check_names(options)
@@ -282,7 +303,9 @@ end
 ---@field timeout number       seconds for which a buyer waits for the lock
 ---@field session number       session timeout asked for
 ---@field seed integer
----@field expect table?        how many buyers are to be sold, refused, failed
+---@field expect table?        how many buyers are to be sold, refused, failed; how long they wait
+---@field orders integer       orders that a buyer may have, at most
+---@field prices table<string, integer>?  of a piece
 ---@field fenced boolean       the store is shown tokens, and refuses late writes by them
 ---@field faults table[]
 ---@field own_zookeeper { relays: boolean }?  one that its faults strike
@@ -326,21 +349,23 @@ function plan.read(options)
         session = seconds(options, "session", 2, LEAST_SESSION),
         seed = whole(options, "seed", simulated and 1 or 0, 2 ^ 31 - 1, 1),
         simulated = simulated, chances = kinds,
-        expect = expectation(options),
+        expect = options.expect, orders = orders(options),
         fenced = flag(options, "fenced", true),
         quiet = flag(options, "quiet", false),
         lua = program(options),
         parameters = parameters(options),
     }
+    the_plan.prices = prices(options, the_plan.products)
     the_plan.needs = needs_of(strategy, the_plan.parameters)
     the_plan.name = text(options, "name", the_plan.strategy)
     the_plan.faults = fault_options.read(options.faults, the_plan.servers, strategy)
-    check_kind(the_plan)
+    check_kind(the_plan, strategy)
     the_plan.wishes, the_plan.locks = wishes(options, the_plan, the_plan.products)
     the_plan.limit = seconds(options, "limit", longest(the_plan), LEAST_LIMIT)
     loaded(stores.load, the_plan.store)
     loaded(purchases.load, the_plan.purchase)
-    if strategy.check and (strategy.simulated or not simulated) then strategy.check(the_plan) end
+    expectation.check(options.expect, the_plan, purchases.is_built_in(the_plan.purchase))
+    if strategy.check then strategy.check(the_plan) end
     the_plan.needs_zookeeper = strategy.needs_zookeeper or the_plan.store == "zookeeper"
     the_plan.own_zookeeper = own_zookeeper(the_plan)
     return the_plan

@@ -25,6 +25,9 @@ local READY = 30    -- seconds within which servers must have started
 -- Beside this file.
 local SERVER = debug.getinfo(1, "S").source:match "^@(.*)play%.lua$" .. "server_process.lua"
 
+-- The last words of a buyer that waits for its strategy.
+local CALLS_STRATEGY = { asked = true, patience = true, released = true, retries = true }
+
 local OVER = setmetatable({}, { __tostring = function() return "a fault does not end" end })
 
 local count = 0 -- of this process's plays
@@ -35,6 +38,7 @@ local count = 0 -- of this process's plays
 ---@field folder string
 ---@field servers table[]   { process =, pulse =, ended =, killed =, stopped = }
 ---@field struck zklock.seckill.Fault[]
+---@field under_way table<integer, true | zklock.seckill.Fault>  faults of the plan, struck or not
 ---@field still zklock.seckill.Note[]   of servers that did nothing any more
 ---@field own_zookeeper zklock.throwaway.ZooKeeper?  one that the plan's faults strike
 ---@field over boolean
@@ -128,7 +132,7 @@ local function look_at_pulse(self, number, server)
     server.ended = true
     server.process:kill()
     local buyer, word = record.last(self.folder, number)
-    local where = (word == "asked" or word == "released") and "the strategy " .. self.plan.strategy
+    local where = CALLS_STRATEGY[word] and "the strategy " .. self.plan.strategy
         or "the purchase, or the store " .. self.plan.store
     self.still[#self.still + 1] = {
         at = self:now(), server = number, buyer = buyer or 0,
@@ -169,7 +173,7 @@ end
 
 -- A fault that is under way has the time of the sale to come to its end.
 local function wait_for_faults(self, due)
-    while self.under_way > 0 do
+    while next(self.under_way) do
         if core.now() > due then error(OVER, 0) end
         zklock.sleep(POLL)
     end
@@ -184,14 +188,17 @@ local function run(self, progress)
         wait_for_faults(self, due)
     end }
     for n in ipairs(self.plan.faults) do
+        self.under_way[n] = true
         tasks[#tasks + 1] = function()
             fault.carry_out(self, n)
-            self.under_way = self.under_way - 1
+            self.under_way[n] = nil
         end
     end
-    self.under_way = #self.plan.faults
     local ok, problem = pcall(zklock.run, unpack(tasks))
     if not ok and problem ~= OVER then error(problem, 0) end
+    for _, struck in pairs(self.under_way) do
+        self.endless = struck ~= true and struck or self.endless
+    end
 end
 
 
@@ -237,6 +244,7 @@ end
 ---@field left table<string, integer>
 ---@field orders table[]
 ---@field late boolean?   it was ended when its time was over
+---@field endless zklock.seckill.Fault?  it did not end in that time
 
 -- Its session may have ended with the server.
 local function open_store_again(self)
@@ -252,7 +260,7 @@ local function outcome_of(self)
     local left, orders = checked_store.look(self.plan, self.store)
     return {
         purchases = purchases, notes = notes, faults = self.struck, seconds = last,
-        left = left, orders = orders, late = self.late,
+        left = left, orders = orders, late = self.late, endless = self.endless,
     }
 end
 
@@ -293,7 +301,8 @@ function play.carry_out(plan, throwaway, progress)
     local name = "sale-" .. count
     local id = throwaway.folder:match "%.(%w+)$"
     local self = setmetatable({
-        plan = plan, throwaway = throwaway, servers = {}, struck = {}, still = {}, over = false,
+        plan = plan, throwaway = throwaway, servers = {}, struck = {}, under_way = {}, still = {},
+        over = false,
         folder = throwaway.folder .. "/" .. name,
         root = ("/zklock-seckill.%s/%s"):format(id, name),
         own_zookeeper = plan.own_zookeeper and throwaway:zookeepers(1, plan.own_zookeeper) or nil,

@@ -66,7 +66,7 @@ function built_in.optimistic(buyer)
         buyer:pause()
         outcome = not buyer:may_buy(stock) and "refused"
             or buyer:write(stock - buyer.quantity) and "sold" or "conflict"
-    until outcome ~= "conflict" or not buyer.strategy:retry(buyer.hold)
+    until outcome ~= "conflict" or not buyer:retry()
     buyer:tell(outcome)
     buyer:leave()
 end
@@ -76,6 +76,11 @@ local NAMES = "plain, release_then_commit, commit_then_release, optimistic"
 
 
 local purchases = {}
+
+
+---@param name string
+---@return boolean
+function purchases.is_built_in(name) return built_in[name] ~= nil end
 
 
 --- The purchase of that name.

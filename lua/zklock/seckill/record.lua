@@ -3,10 +3,14 @@
 ---
 --- A line is a time, a buyer's number, a word, and what belongs to it:
 ---
+---     12.345600 17 wants bun 2 tea 1    it wants that instead of what the sale's options say
 ---     12.345678 17 asked 10000001       the lock of that name
+---     12.345679 17 patience 0            seconds for which it waits, if that is its own
 ---     12.400123 17 granted 8589934595   its token; "-": it has none
 ---     12.400300 17 read 100 10000001   the stock, of which product
 ---     12.421000 17 written 99 10000001 1  the stock that it wrote, of which product; pieces sold
+---     12.421100 17 retries              the write was refused: it tries again, or gives up
+---     12.421200 17 returned 1 10000001  it gave that many pieces of that product back
 ---     12.421300 17 lost                 it learns that of its hold; "suspect"
 ---     12.421321 17 released
 ---     12.421400 17 told sold
@@ -25,6 +29,7 @@ local runtime = require "zklock.waiting.runtime"
 ---@field lock string         name of the lock: the product's, or one for all
 ---@field shared boolean?     had with others (a read lock)
 ---@field asked number?       seconds since the sale began; nil: never came to ask
+---@field patience number?    seconds for which it would wait; nil: the sale's timeout
 ---@field granted number?     when it had the lock
 ---@field released number?    when it gave it up
 ---@field suspect number?     when it learned that of its hold
@@ -35,6 +40,10 @@ local runtime = require "zklock.waiting.runtime"
 ---@field left integer?       the stock that it wrote
 ---@field written number?     when
 ---@field quantity integer    pieces of its product that it wanted
+---@field wants table<string, integer>?  what it wanted, if that is not `quantity` of `product`
+---@field pieces integer?     pieces that it wrote an order of, if they are not `quantity`
+---@field returned table<string, integer>?  pieces that it gave back, by product
+---@field sold_before integer?  how often it was told "sold" before it asked again
 ---@field writes table[]?     of other products: { product =, left =, quantity =, at = }
 ---@field outcome string      "sold", "refused", a code of zklock, "late", "error" or "unanswered"
 ---@field told number?        when it was told that
@@ -78,9 +87,30 @@ local apply = {}
 
 -- A buyer that asks again begins anew: of several locks the last one stays.
 function apply.asked(purchase, at, lock)
+    if purchase.outcome == "sold" then
+        purchase.sold_before = (purchase.sold_before or 0) + 1
+    end
     purchase.asked, purchase.lock = at, lock
     purchase.granted, purchase.released, purchase.shared = nil, nil, nil
-    purchase.suspect, purchase.lost = nil, nil
+    purchase.suspect, purchase.lost, purchase.patience = nil, nil, nil
+    purchase.told, purchase.outcome = nil, "unanswered"
+end
+
+function apply.wants(purchase, _, about)
+    local wants = {}
+    for product, quantity in about:gmatch "(%S+) (%d+)" do wants[product] = tonumber(quantity) end
+    purchase.wants, purchase.quantity = wants, wants[purchase.product] or 0
+end
+
+function apply.patience(purchase, _, seconds) purchase.patience = tonumber(seconds) end
+
+-- The buyer waits on, as with sql-optimistic.
+function apply.retries(purchase) purchase.granted, purchase.shared = nil, nil end
+
+function apply.returned(purchase, _, about)
+    local quantity, product = about:match "^(%d+) (%S+)$"
+    purchase.returned = purchase.returned or {}
+    purchase.returned[product] = (purchase.returned[product] or 0) + tonumber(quantity)
 end
 
 function apply.granted(purchase, at, token)
@@ -102,7 +132,8 @@ function apply.written(purchase, at, about)
     purchase.written = at
     if product == purchase.product or product == "" then
         purchase.left = tonumber(left)
-        purchase.quantity = tonumber(quantity) or purchase.quantity
+        local pieces = tonumber(quantity)
+        purchase.pieces = pieces ~= purchase.quantity and pieces or nil
     else
         purchase.writes = purchase.writes or {}
         purchase.writes[#purchase.writes + 1] = {

@@ -1,17 +1,17 @@
 --- A sale that is over: what came of it.
 
-local distributions = require "zklock.seckill.distribution"
 local fairness = require "zklock.seckill.fairness"
+local figures = require "zklock.seckill.figures"
 local misuse = require "zklock.value.misuse"
 local overlaps = require "zklock.seckill.overlaps"
 local report = require "zklock.seckill.report"
-local sorted_names = require "zklock.value.sorted_names"
-local stuck = require "zklock.seckill.stuck"
+local strategies = require "zklock.seckill.strategies"
+local verdicts = require "zklock.seckill.verdict"
 
 
 ---@class zklock.seckill.Sale
 ---@field name string
----@field verdict "right" | "wrong" | "stuck"  stuck: nothing is wrong, and buyers waited in vain
+---@field verdict "right" | "wrong" | "stuck"  by zklock.seckill.verdict
 ---@field finding string   the sentence behind it
 ---@field in_vain boolean? it is wrong for that buyers waited in vain (a scenario's verdict)
 ---@field sold integer     buyers who were told that they have bought
@@ -38,8 +38,6 @@ Sale.__index = Sale
 local sale = {}
 
 
--- the verdict -----------------------------------------------------------------------------------
-
 -- Stock at first, in the store now, and in orders.
 local function count_products(plan, outcome)
     local products = {}
@@ -54,146 +52,13 @@ local function count_products(plan, outcome)
 end
 
 
--- Does an order belong to what a buyer was told? Of other outcomes nothing follows.
-local HAS_ORDER = { sold = true, refused = false, late = false }
-
--- Why orders and what buyers were told differ; nil: they do not.
-local function lie_of(outcome)
-    local ordered, counts = {}, { sold = 0, refused = 0, late = 0 }
-    for _, order in ipairs(outcome.orders) do ordered[order.buyer or false] = true end
-    for _, purchase in ipairs(outcome.purchases) do
-        local told = purchase.outcome
-        if HAS_ORDER[told] ~= nil and HAS_ORDER[told] ~= (ordered[purchase.buyer] or false) then
-            counts[told] = counts[told] + 1
-        end
-    end
-    for _, told in ipairs{ "sold", "refused", "late" } do
-        local count = counts[told]
-        if count > 0 then
-            return ("%d %s told \"%s\", %s an order"):format(count,
-                count == 1 and "buyer was" or "buyers were", told,
-                HAS_ORDER[told] and "without" or "and with")
-        end
-    end
-end
-
-
-local function pieces(count)
-    return ("%d %s"):format(count, count == 1 and "piece" or "pieces")
-end
-
-
--- Why the product's numbers are wrong; nil: they are right.
-local function fault_of(product)
-    local off = product.left + product.ordered - product.stock
-    if product.ordered > product.stock then
-        return ("%d sold of %s: %d more than there were"):format(product.ordered,
-            pieces(product.stock), product.ordered - product.stock)
-    elseif off ~= 0 then
-        return ("%d sold and %d left of %s: %d %s"):format(product.ordered, product.left,
-            pieces(product.stock), math.abs(off), off > 0 and "sold, and still in stock"
-            or "gone, and not sold")
-    end
-end
-
-
-local function judge_store(products, outcome)
-    local total = { stock = 0, left = 0, ordered = 0 }
-    local names = sorted_names(products)
-    for _, name in ipairs(names) do
-        local product = products[name]
-        for field in pairs(total) do total[field] = total[field] + product[field] end
-        local fault = fault_of(product)
-        if fault then return "wrong", names[2] and name .. ": " .. fault or fault end
-    end
-    local lie = lie_of(outcome)
-    if lie then return "wrong", lie end
-    return "right", ("%d sold and %d left of %s"):format(total.ordered, total.left,
-        pieces(total.stock))
-end
-
-
-local COUNTED = { sold = "sold", refused = "refused" }
-
-local function count_outcomes(purchases)
-    local counts, failures = { sold = 0, refused = 0, failed = 0 }, {}
-    for _, purchase in ipairs(purchases) do
-        local what = COUNTED[purchase.outcome] or "failed"
-        counts[what] = counts[what] + 1
-        if what == "failed" then
-            failures[purchase.outcome] = (failures[purchase.outcome] or 0) + 1
-        end
-    end
-    return counts, failures
-end
-
-
--- What the plan expects otherwise; nil: nothing.
-local function unmet(expect, purchases)
-    if not expect then return nil end
-    local counts, words = count_outcomes(purchases), {}
-    for _, name in ipairs(sorted_names(expect)) do
-        if counts[name] ~= expect[name] then
-            words[#words + 1] = ("%d %s and not %d"):format(expect[name], name, counts[name])
-        end
-    end
-    return words[1] and "expected " .. table.concat(words, ", ")
-end
-
-
-local function judge(plan, products, outcome)
-    local verdict, finding = judge_store(products, outcome)
-    local other = unmet(plan.expect, outcome.purchases)
-    if not other then return verdict, finding end
-    return "wrong", finding .. "; " .. other
-end
-
-
 --- The verdict on what is left, on the orders and on what buyers were told.
 ---@param plan zklock.seckill.Plan
----@param outcome { left: table<string, integer>, orders: table[], purchases: table[] }
----@return "right"|"wrong" verdict
+---@param outcome zklock.seckill.Outcome
+---@return "right"|"wrong"|"stuck" verdict
 ---@return string finding
-function sale.judge(plan, outcome) return judge(plan, count_products(plan, outcome), outcome) end
-
-
-local function has_answers(purchases)
-    for _, purchase in ipairs(purchases) do
-        if not stuck.is_hung(purchase) then return true end
-    end
-    return false
-end
-
-
--- The store knows nothing of buyers that waited in vain, nor of a sale that never ends, nor of one
--- that came to nothing.
-local function complete(self, outcome)
-    local limit = self.plan.limit
-    local waited = stuck.count(outcome, self.products, outcome.late and limit or self.seconds)
-    if waited > 0 then
-        self.verdict = self.verdict == "right" and "stuck" or self.verdict
-        self.finding = ("%s; %d %s waited in vain"):format(self.finding, waited,
-            waited == 1 and "buyer" or "buyers")
-    elseif self.verdict == "right" and not has_answers(self.purchases) then
-        self.verdict, self.finding = "stuck", self.finding .. "; no buyer got an answer"
-    end
-    if outcome.late then
-        self.finding = ("%s; ended after its limit of %g s"):format(self.finding, limit)
-    end
-end
-
-
--- numbers ---------------------------------------------------------------------------------------
-
-local function measure(self)
-    self.wait, self.hold = distributions.new(), distributions.new()
-    self.answer = distributions.new()
-    for _, purchase in ipairs(self.purchases) do
-        local asked, granted, released = purchase.asked, purchase.granted, purchase.released
-        if granted then self.wait:add(granted - asked) end
-        if granted and released then self.hold:add(released - granted) end
-        if asked and purchase.told then self.answer:add(purchase.told - asked) end
-    end
+function sale.judge(plan, outcome)
+    return verdicts.of(plan, outcome, count_products(plan, outcome))
 end
 
 
@@ -217,28 +82,19 @@ function sale.of(plan, outcome)
         messages = outcome.messages,
     }, Sale)
     local counts
-    counts, self.failures = count_outcomes(self.purchases)
+    counts, self.failures = figures.counts(self.purchases)
     for name, count in pairs(counts) do self[name] = count end
-    measure(self)
+    for name, times in pairs(figures.times(self.purchases)) do self[name] = times end
     self.left = total_left(self.products)
-    self.verdict, self.finding = judge(plan, self.products, outcome)
-    complete(self, outcome)
-    self.fairness = fairness.of(self.purchases, plan.servers)
+    self.verdict, self.finding = verdicts.of(plan, outcome, self.products)
+    local strategy = strategies.load(plan.strategy)
+    self.fairness = fairness.of(self.purchases, plan.servers, strategy and strategy.fifo)
     self.overlaps = overlaps.of(self.purchases)
     return self
 end
 
 
 -- what is shown ---------------------------------------------------------------------------------
-
-local function listed(failures)
-    local words = {}
-    for _, outcome in ipairs(sorted_names(failures)) do
-        words[#words + 1] = ("%d %s"):format(failures[outcome], outcome)
-    end
-    return words[1] and " (" .. table.concat(words, ", ") .. ")" or ""
-end
-
 
 -- What strategy, store or purchase raised, and the first of that; "": nothing.
 local function errors(notes)
@@ -257,17 +113,17 @@ end
 
 --- The verdict, and the numbers, in two lines; and the first error, if there was one.
 function Sale:__tostring()
-    return ("%s: %s, %s\n%d %s: %d sold, %d refused, %d failed%s in %.2f s; waited %s%s"):format(
+    return ("%s: %s, %s\n%d %s: %d sold, %d refused, %d failed in %.2f s; waited %s%s"):format(
         self.name, self.verdict:upper(), self.finding, self.buyers,
         self.buyers == 1 and "buyer" or "buyers", self.sold, self.refused, self.failed,
-        listed(self.failures), self.seconds, tostring(self.wait), errors(self.notes))
+        self.seconds, tostring(self.wait), errors(self.notes))
 end
 
 
 -- Of the plan: what a reader has to know to understand the sale. What else there is stands beside.
 local OPTIONS = {
-    "quantity", "purchase", "lock", "pause", "hold", "timeout", "fenced", "session", "seed",
-    "limit", "simulated", "expect", "parameters",
+    "quantity", "orders", "prices", "purchase", "lock", "pause", "hold", "timeout", "fenced",
+    "session", "seed", "limit", "simulated", "expect", "parameters",
 }
 
 local function options_of(plan)

@@ -89,7 +89,7 @@ end
 -- Raises if a sale's options are wrong.
 local function check(asked)
     if not asked.seeds then return plans.read(asked.options) end
-    explorations.check(asked.options, { seeds = asked.seeds })
+    explorations.plan(asked.options, { seeds = asked.seeds })
 end
 
 

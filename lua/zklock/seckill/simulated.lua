@@ -3,7 +3,6 @@
 --- run otherwise.
 
 local checked_store = require "zklock.seckill.checked_store"
-local failure = require "zklock.value.failure"
 local fault = require "zklock.seckill.fault"
 local messages = require "zklock.seckill.messages"
 local record = require "zklock.seckill.record"
@@ -214,7 +213,7 @@ local function begin(plan, world)
     plan_faults(play)
     world:finally(function()
         look(play)
-        local verdict, finding = sales.judge(plan, play)
+        local verdict, finding = sales.judge(plan, outcome_of(play))
         if verdict == "wrong" then error(finding, 0) end
     end)
     return play
@@ -261,32 +260,13 @@ function simulated.options(plan)
 end
 
 
---- Why it cannot be carried out: nothing, or message, code.
----@param plan zklock.seckill.Plan
----@return string? message
----@return string? code  "unsupported", "context"
-function simulated.problem(plan)
-    local reason
-    if not strategies.load(plan.strategy).simulated then
-        reason = ("the strategy %s has its locks outside of the world; none, local, zookeeper, "
-            .. "zookeeper-turns, zookeeper-none, zookeeper-rw and a module of yours with "
-            .. "simulated = true have not"):format(plan.strategy)
-    elseif not stores.is_simulated(plan.store) then
-        reason = ("the store %s is outside of the world: \"memory\" is in it, and a module of "
-            .. "yours"):format(plan.store)
-    end
-    if reason then return select(2, failure("unsupported", "a simulated sale", reason)) end
-    return worlds.problem_here()
-end
-
-
 --- Carries it out.
 ---@param plan zklock.seckill.Plan
 ---@return zklock.seckill.Sale? sale
 ---@return string? message
 ---@return string? code
 function simulated.carry_out(plan)
-    local message, code = simulated.problem(plan)
+    local message, code = worlds.problem_here()
     if message then return nil, message, code end
     local program, sale_of = simulated.program(plan)
     return sale_of(search.play(program, simulated.options(plan), plan.seed, true))

@@ -7,9 +7,9 @@ local huge = math.huge
 local stuck = {}
 
 
--- Outcomes that tell nothing of a lock: "closed" is the end of a session that the program closes.
+-- Outcomes that tell nothing of a lock.
 local OTHERS = {
-    sold = true, refused = true, late = true, error = true, untold = true, closed = true,
+    sold = true, refused = true, late = true, conflict = true, error = true, untold = true,
 }
 
 
@@ -66,10 +66,8 @@ local function was_free(purchase, holds, the_end)
 end
 
 
---- True if the wait ended only with the sale, or was given up as hung.
----@param purchase zklock.seckill.Purchase
----@return boolean
-function stuck.is_hung(purchase)
+-- Its wait ended only with the sale, or was given up as hung.
+local function is_hung(purchase)
     return purchase.outcome == "unanswered" or purchase.outcome == "hung"
 end
 
@@ -80,26 +78,21 @@ local function is_kept_out(purchase, holds, the_end)
 end
 
 
-local function could_buy(purchase, products)
-    return products[purchase.product].left >= purchase.quantity
-end
-
-
---- How many they are.
+--- These buyers. A buyer without an answer waits in vain, whatever is left.
 ---@param outcome zklock.seckill.Outcome
----@param products table<string, { left: integer }>  at the end
 ---@param the_end number  of the sale
----@return integer
-function stuck.count(outcome, products, the_end)
-    local is_killed, count = is_killed_by(outcome.faults), 0
+---@param can_be_served fun(purchase: zklock.seckill.Purchase): boolean  with what is left
+---@return table<zklock.seckill.Purchase, true>
+function stuck.find(outcome, the_end, can_be_served)
+    local is_killed, found = is_killed_by(outcome.faults), {}
     local holds = holds_of(outcome.purchases, is_killed)
     for _, purchase in ipairs(outcome.purchases) do
-        if not is_killed(purchase) and could_buy(purchase, products)
-           and (stuck.is_hung(purchase) or is_kept_out(purchase, holds, the_end)) then
-            count = count + 1
+        if not is_killed(purchase) and (is_hung(purchase)
+           or is_kept_out(purchase, holds, the_end) and can_be_served(purchase)) then
+            found[purchase] = true
         end
     end
-    return count
+    return found
 end
 
 

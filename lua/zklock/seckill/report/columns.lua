@@ -97,7 +97,7 @@ local function purchases(list, belief, product_index, lock_index, outcome_index)
         written = time_column(list, "written"), told = time_column(list, "told"),
         suspect = column(list, belief "suspect"), lost = column(list, belief "lost"),
         outcome = column(list, function(each) return outcome_index(each.outcome or "") end),
-        quantity = column(list, function(each) return each.quantity or 1 end),
+        quantity = column(list, function(each) return each.pieces or each.quantity or 1 end),
     }
 end
 
@@ -197,6 +197,7 @@ function columns.of(record, is_history)
         failed = record.failed, seconds = microseconds(record.seconds or 0),
         servers = record.servers, faults = faults(record),
         overtakes = record.fairness and record.fairness.overtakes,
+        lead = record.fairness and microseconds(record.fairness.lead),
         jain = record.fairness and record.fairness.jain,
         purchases = purchases(record.purchases, beliefs(record), product_index, lock_index,
             outcome_index),

@@ -15,9 +15,9 @@ local ORDER = {
     "title", "sales", "histories", "name", "strategy", "store", "verdict", "finding", "expect",
     "explanation", "products", "left", "ordered", "buyers", "sold", "refused", "failed", "failures",
     "seconds", "wait", "hold", "answer", "servers", "faults", "at", "ended", "kind", "target",
-    "fairness", "overtakes", "jain", "purchases", "buyer", "server", "product", "lock", "shared",
-    "asked", "granted", "released", "token", "read", "written", "outcome", "overlaps", "from", "to",
-    "holders", "notes", "line", "messages", "sent", "arrived", "text", "options",
+    "fairness", "overtakes", "lead", "jain", "purchases", "buyer", "server", "product", "lock",
+    "shared", "asked", "granted", "released", "token", "read", "written", "outcome", "overlaps",
+    "from", "to", "holders", "notes", "line", "messages", "sent", "arrived", "text", "options",
 }
 
 

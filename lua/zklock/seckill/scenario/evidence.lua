@@ -1,13 +1,9 @@
 --- Evidence: what scenarios read from the record of a sale.
 
+local tokens = require "zklock.seckill.token"
+
+
 local evidence = {}
-
-
--- Tokens are digits, and compared as numbers, exactly also above 2^53 (BUG-07).
-local function is_greater(token, other)
-    if #token ~= #other then return #token > #other end
-    return token > other
-end
 
 
 -- Purchases that had the lock, in the order in which they had it.
@@ -29,7 +25,7 @@ function evidence.tokens_grow(sale)
     for _, purchase in ipairs(granted(sale)) do
         local lock, token = purchase.lock, purchase.token
         if token then
-            if last[lock] and not is_greater(token, last[lock]) then return false end
+            if last[lock] and not tokens.is_less(last[lock], token) then return false end
             last[lock] = token
         end
     end

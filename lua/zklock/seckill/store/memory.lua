@@ -3,6 +3,7 @@
 --- the transaction of another, and that of a process that is no more is rolled back.
 
 local runtime = require "zklock.waiting.runtime"
+local tokens = require "zklock.seckill.token"
 local zklock = require "zklock"
 
 
@@ -43,13 +44,6 @@ function memory.create(place)
 end
 
 
--- Tokens are digits, and compared exactly also above 2^53.
-local function is_less(token, other)
-    if #token ~= #other then return #token < #other end
-    return token < other
-end
-
-
 -- Another one's transaction; nil: there is none.
 local function writer_of(tables)
     local writer = tables.writer
@@ -70,7 +64,7 @@ end
 
 local function is_late(self, order)
     local shown = self.tables.token[order.product]
-    return order.token ~= nil and shown ~= nil and is_less(order.token, shown)
+    return order.token ~= nil and shown ~= nil and tokens.is_less(order.token, shown)
 end
 
 
@@ -78,7 +72,7 @@ end
 local function show(self, product, token)
     wait_for_writer(self)
     local shown = self.tables.token
-    if not shown[product] or is_less(shown[product], token) then shown[product] = token end
+    if not shown[product] or tokens.is_less(shown[product], token) then shown[product] = token end
 end
 
 

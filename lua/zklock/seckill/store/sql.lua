@@ -33,7 +33,8 @@ local ORDER_TABLE = [[CREATE TABLE tb_order (
     number int(10),
     buyer varchar(64),
     server varchar(64),
-    token bigint)]]
+    token bigint,
+    paid bigint)]]
 
 
 --- Opens a store that exists.
@@ -98,11 +99,14 @@ end
 
 
 --- All orders.
----@return { buyer: integer, product: string, quantity: integer }[]
+---@return { buyer: integer, product: string, quantity: integer, paid: integer? }[]
 function Sql:orders()
     local orders = {}
-    for i, row in ipairs(self:rows "SELECT buyer, commodity_id, number FROM tb_order") do
-        orders[i] = { buyer = tonumber(row[1]), product = row[2], quantity = tonumber(row[3]) }
+    for i, row in ipairs(self:rows "SELECT buyer, commodity_id, number, paid FROM tb_order") do
+        orders[i] = {
+            buyer = tonumber(row[1]), product = row[2], quantity = tonumber(row[3]),
+            paid = tonumber(row[4]),
+        }
     end
     return orders
 end
@@ -137,14 +141,15 @@ end
 ---@field quantity integer
 ---@field left integer    the stock after that
 ---@field buyer integer?
+---@field paid integer?   what the buyer pays for it, if the sale has prices
 ---@field server string?
 ---@field token string?   digits; with it, refused if a younger holder has read or written
 ---@field version integer?  with it, no write since that was read is overwritten
 
 local function row_of(self, order)
-    return ("(%s, %d, %s, %s, %s)"):format(self:text(order.product), order.quantity,
+    return ("(%s, %d, %s, %s, %s, %s)"):format(self:text(order.product), order.quantity,
         self:text(tostring(order.buyer or "")), self:text(order.server or ""),
-        literal_token(order.token))
+        literal_token(order.token), order.paid and ("%d"):format(order.paid) or "NULL")
 end
 
 
@@ -157,7 +162,7 @@ local function write_all(self, orders)
     end
     local rows = {}
     for i, order in ipairs(orders) do rows[i] = row_of(self, order) end
-    self:execute("INSERT INTO tb_order (commodity_id, number, buyer, server, token) VALUES "
+    self:execute("INSERT INTO tb_order (commodity_id, number, buyer, server, token, paid) VALUES "
         .. table.concat(rows, ", "))
     return true
 end

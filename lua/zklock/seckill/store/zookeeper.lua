@@ -81,7 +81,7 @@ function Store:sell_all(orders)
     local path, lines, writes = order_path(self.place, orders[1].buyer), {}, {}
     for i, order in ipairs(orders) do
         writes[i] = { "set", product_path(self.place, order.product), ("%d"):format(order.left) }
-        lines[i] = ("%d %s"):format(order.quantity, order.product)
+        lines[i] = ("%d %s %s"):format(order.quantity, order.product, order.paid or "-")
     end
     writes[#writes + 1] = { "create", path, table.concat(lines, "\n") }
     local written, message, code = writer_of(self, orders[1].hold):guard(writes)
@@ -102,9 +102,10 @@ function Store:orders()
     for buyer = 1, self.place.buyers do
         local text, message, code = self.session:get(order_path(self.place, buyer))
         assert(text or code == "no_node", message)
-        for quantity, product in (text or ""):gmatch "(%d+) (%C+)" do
+        for quantity, product, paid in (text or ""):gmatch "(%d+) (%S+) (%S+)" do
             orders[#orders + 1] = {
                 buyer = buyer, product = product, quantity = tonumber(quantity),
+                paid = tonumber(paid),
             }
         end
     end

@@ -85,11 +85,15 @@ end
 function ZooKeeper.shared(_, lease) return lease.kind == "read" end
 
 
+-- Their tokens have the order in which the nodes of waiters were made.
+local IN_ORDER = { ["zookeeper"] = true, ["zookeeper-rw"] = true }
+
+
 local strategies = {}
 
 for name, new_lock in pairs(locks) do
     strategies[name] = {
-        needs_zookeeper = true, simulated = true,
+        needs_zookeeper = true, simulated = true, fifo = IN_ORDER[name],
         open = function(server)
             return setmetatable({
                 server = server, session = server:session(), new_lock = new_lock, locks = {},

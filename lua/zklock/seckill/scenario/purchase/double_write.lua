@@ -17,6 +17,7 @@ end
 
 local function read(buyer, number)
     local pause = buyer.server.plan.pause
+    buyer:want{}
     zklock.sleep(number * pause / 4)
     if not buyer:enter{ side = "read" } then return end
     buyer:note(("database %d, cache %d"):format(buyer:stock(), buyer.store:cached(buyer.product)))

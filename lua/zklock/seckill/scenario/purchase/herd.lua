@@ -74,6 +74,8 @@ local function wait(buyer, all)
         if count(buyer, buyer.strategy:lock(buyer.lock), all) then
             buyer:try_to_buy()
             buyer:leave()
+        else
+            buyer:want{} -- and leaves the line
         end
         session:close() -- ends the wait
     end)

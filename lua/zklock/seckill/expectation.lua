@@ -1,0 +1,125 @@
+--- The option `expect` of a sale: how many buyers must come to what, and how long they may wait.
+
+local figures = require "zklock.seckill.figures"
+local misuse = require "zklock.value.misuse"
+local option = require "zklock.seckill.option"
+local sorted_names = require "zklock.value.sorted_names"
+
+local refuse, show = misuse.refuse, misuse.show
+
+
+local COUNTS = { sold = true, refused = true, failed = true }
+local TIMES = { wait = true, hold = true, answer = true }
+
+local FORM = "expect is a table of counts of buyers (sold, refused, failed) and of times (wait, "
+    .. "hold, answer), as in { sold = 100, failed = 0, answer = { p99 = 0.5 } }"
+
+
+local expectation = {}
+
+
+-- what a script may expect ----------------------------------------------------------------------
+
+-- The part of all samples of a name such as p99, 1 of max; nil: it is neither.
+local function part_of(name)
+    if name == "max" then return 1 end
+    local percent = type(name) == "string" and tonumber(name:match "^p(%d+%.?%d*)$")
+    return percent and percent > 0 and percent <= 100 and percent / 100 or nil
+end
+
+
+local function check_times(name, times)
+    local what = ("expect: %s is a table of the most seconds, by p50, p99, p99.9, …, mean or max")
+        :format(name)
+    if type(times) ~= "table" or next(times) == nil then refuse("%s, not %s", what, show(times)) end
+    for each, most in pairs(times) do
+        if each ~= "mean" and not part_of(each) then refuse("%s, not %s", what, show(each)) end
+        if type(most) ~= "number" or not (most > 0) then
+            refuse("%s; %s must be above 0, not %s", what, each, show(most))
+        end
+    end
+end
+
+
+-- How many buyers the stock can serve, if each wants so many pieces.
+local function most_sold(plan)
+    local wishes, most = {}, 0
+    for _, wish in ipairs(plan.wishes) do
+        wishes[wish.product] = (wishes[wish.product] or 0) + 1
+    end
+    for product, count in pairs(wishes) do
+        most = most + math.min(count, math.floor(plan.products[product] / plan.quantity))
+    end
+    return most
+end
+
+
+local function check_counts(counts, plan, knows_purchase)
+    local sum = (counts.sold or 0) + (counts.refused or 0) + (counts.failed or 0)
+    local is_all = counts.sold and counts.refused and counts.failed
+    if sum > plan.buyers or is_all and sum < plan.buyers then
+        refuse("expect can never be met: sold, refused and failed are %d of %d buyers", sum,
+            plan.buyers)
+    end
+    if knows_purchase and (counts.sold or 0) > most_sold(plan) then
+        refuse("expect can never be met: sold = %d, and the stock serves %d at most", counts.sold,
+            most_sold(plan))
+    end
+end
+
+
+--- Raises if the script's expectation is none, or can never be met.
+---@param given any
+---@param plan zklock.seckill.Plan
+---@param knows_purchase boolean  its purchase is the laboratory's: a buyer has at most one order
+function expectation.check(given, plan, knows_purchase)
+    if given == nil then return end
+    if type(given) ~= "table" then refuse("%s, not %s", FORM, show(given)) end
+    local counts = {}
+    for name, value in pairs(given) do
+        if TIMES[name] then
+            check_times(name, value)
+        elseif COUNTS[name] then
+            counts[name] = option.whole(given, name, 0, plan.buyers)
+        else
+            refuse("%s; it has no %s", FORM, show(name))
+        end
+    end
+    check_counts(counts, plan, knows_purchase)
+end
+
+
+-- what came of it -------------------------------------------------------------------------------
+
+local function unmet_times(name, most, times, words)
+    for _, each in ipairs(sorted_names(most)) do
+        local part, seconds = part_of(each), times:mean()
+        if part then seconds = times:quantile(part) end
+        if not seconds or seconds > most[each] then
+            words[#words + 1] = ("%s %s of at most %g s and not %s"):format(name, each,
+                most[each], seconds and ("%.3g s"):format(seconds) or "none")
+        end
+    end
+end
+
+
+--- The unmet part of an expectation; nil: all of it is met.
+---@param expect table?
+---@param purchases zklock.seckill.Purchase[]
+---@return string?
+function expectation.unmet(expect, purchases)
+    if not expect then return nil end
+    local counts, times, words = figures.counts(purchases), nil, {}
+    for _, name in ipairs(sorted_names(expect)) do
+        if TIMES[name] then
+            times = times or figures.times(purchases)
+            unmet_times(name, expect[name], times[name], words)
+        elseif counts[name] ~= expect[name] then
+            words[#words + 1] = ("%d %s and not %d"):format(expect[name], name, counts[name])
+        end
+    end
+    return words[1] and table.concat(words, ", ")
+end
+
+
+return expectation

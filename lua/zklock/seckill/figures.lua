@@ -1,0 +1,56 @@
+--- Figures of purchases: how many came to what, and how long it took.
+
+local distributions = require "zklock.seckill.distribution"
+local sorted_names = require "zklock.value.sorted_names"
+
+
+local figures = {}
+
+
+--- How many were sold and refused; all others failed, and for which reasons.
+---@param purchases zklock.seckill.Purchase[]
+---@return { sold: integer, refused: integer, failed: integer } counts
+---@return table<string, integer> failures  by outcome
+function figures.counts(purchases)
+    local counts, failures = { sold = 0, refused = 0, failed = 0 }, {}
+    for _, purchase in ipairs(purchases) do
+        local outcome = purchase.outcome
+        if outcome == "sold" or outcome == "refused" then
+            counts[outcome] = counts[outcome] + 1
+        else
+            counts.failed = counts.failed + 1
+            failures[outcome] = (failures[outcome] or 0) + 1
+        end
+    end
+    return counts, failures
+end
+
+
+--- Reasons with their counts, as in "3 late, 1 timeout".
+---@param failures table<string, integer>
+---@return string
+function figures.listed(failures)
+    local words = {}
+    for i, outcome in ipairs(sorted_names(failures)) do
+        words[i] = ("%d %s"):format(failures[outcome], outcome)
+    end
+    return table.concat(words, ", ")
+end
+
+
+--- How long buyers waited for the lock, held it, and waited for their answers.
+---@param purchases zklock.seckill.Purchase[]
+---@return table<string, zklock.seckill.Distribution> times  wait, hold, answer
+function figures.times(purchases)
+    local wait, hold, answer = distributions.new(), distributions.new(), distributions.new()
+    for _, purchase in ipairs(purchases) do
+        local asked, granted, released = purchase.asked, purchase.granted, purchase.released
+        if granted then wait:add(granted - asked) end
+        if granted and released then hold:add(released - granted) end
+        if asked and purchase.told then answer:add(purchase.told - asked) end
+    end
+    return { wait = wait, hold = hold, answer = answer }
+end
+
+
+return figures

@@ -1,0 +1,15 @@
+--- Fencing tokens: digits, compared as numbers, exactly also above 2^53 (BUG-07).
+
+local token = {}
+
+
+---@param one string
+---@param other string
+---@return boolean
+function token.is_less(one, other)
+    if #one ~= #other then return #one < #other end
+    return one < other
+end
+
+
+return token

@@ -1,0 +1,393 @@
+--- The verdict on a sale: the rules of a shopkeeper, a row each. They compare what each buyer asked
+--- for, and was told, with the orders and the stock in the store.
+
+local cause = require "zklock.seckill.cause"
+local expectation = require "zklock.seckill.expectation"
+local figures = require "zklock.seckill.figures"
+local sorted_names = require "zklock.value.sorted_names"
+local stuck = require "zklock.seckill.stuck"
+
+
+local verdict = {}
+
+
+---@class zklock.seckill.Account  what the rules look at
+---@field plan zklock.seckill.Plan
+---@field outcome zklock.seckill.Outcome
+---@field products table<string, { stock: integer, left: integer, ordered: integer }>
+---@field orders table<integer, table[]>  by buyer
+---@field asked table<integer, true>      buyers who asked
+---@field returned table<string, true>    products of which a purchase gave pieces back
+---@field excuses fun(purchase: zklock.seckill.Purchase): boolean
+---@field in_vain table<zklock.seckill.Purchase, true>
+
+
+-- what a buyer asked for, was told, and got ------------------------------------------------------
+
+local DOUBT = {
+    connection = true, error = true, hung = true, lost = true, unanswered = true, unknown = true,
+    untold = true,
+}
+
+-- Was it told so little that it may have bought? Not if it never had the lock that it asked for.
+local function is_in_doubt(purchase)
+    local had_turn = not purchase.asked or purchase.granted
+    return had_turn and DOUBT[purchase.outcome] or false
+end
+
+
+-- How often it was told "sold"; and how often it may have bought.
+local function times_of(purchase)
+    local told = (purchase.sold_before or 0) + (purchase.outcome == "sold" and 1 or 0)
+    return told, told + (is_in_doubt(purchase) and 1 or 0)
+end
+
+
+---@param purchase zklock.seckill.Purchase
+---@return table<string, integer> wants  pieces by product
+local function wants_of(purchase)
+    return purchase.wants or { [purchase.product] = purchase.quantity }
+end
+
+
+-- How many orders it has of each product that it wants, at least and at most; of others.
+local function count_orders(purchase, account)
+    local wants, counts, others = wants_of(purchase), {}, 0
+    for product in pairs(wants) do counts[product] = 0 end
+    for _, order in ipairs(account.orders[purchase.buyer] or {}) do
+        if counts[order.product] then counts[order.product] = counts[order.product] + 1
+        else others = others + 1 end
+    end
+    local least, most
+    for _, count in pairs(counts) do
+        least, most = math.min(least or count, count), math.max(most or count, count)
+    end
+    return least or 0, most or 0, others
+end
+
+
+-- Is there enough of all that it wants, of which it wants something?
+local function can_be_served(purchase, products)
+    local wants = wants_of(purchase)
+    for product, quantity in pairs(wants) do
+        if products[product].left < quantity then return false end
+    end
+    return next(wants) ~= nil
+end
+
+
+-- rules ----------------------------------------------------------------------------------------
+
+local function pieces(count)
+    return ("%d %s"):format(count, count == 1 and "piece" or "pieces")
+end
+
+
+local function off(product) return product.left + product.ordered - product.stock end
+
+
+-- "3 buyers were told …", or "1 buyer was told …".
+local function counted(count, text)
+    if count == 1 then
+        text = text:gsub("^buyers were", "buyer was"):gsub("^(%l+)s are", "%1 is")
+            :gsub("^(%l+)s (%l+)", "%1 %2")
+    end
+    return count .. " " .. text
+end
+
+
+-- "refused", or "refused" or "timeout".
+local function outcomes_of(purchases)
+    local known, words = {}, {}
+    for _, each in ipairs(purchases) do known[each.outcome] = true end
+    for i, outcome in ipairs(sorted_names(known)) do words[i] = ('"%s"'):format(outcome) end
+    return table.concat(words, " or ")
+end
+
+
+-- The stock only falls, unless a purchase gave pieces back, or the product's numbers are wrong.
+local function was_enough(purchase, account)
+    for product in pairs(wants_of(purchase)) do
+        if account.returned[product] or off(account.products[product]) ~= 0 then return false end
+    end
+    return can_be_served(purchase, account.products)
+end
+
+
+-- More orders than the sale allows are refused while there is stock.
+local function has_all_its_orders(purchase, account)
+    local _, most, others = count_orders(purchase, account)
+    return most + others >= (account.plan.orders or 1)
+end
+
+
+local function is_failed(purchase)
+    return purchase.outcome ~= "sold" and purchase.outcome ~= "refused"
+end
+
+
+local function is_served(purchase) return not is_failed(purchase) end
+
+
+local function any(list, is_so)
+    for _, each in ipairs(list) do
+        if is_so(each) then return true end
+    end
+    return false
+end
+
+
+--- A rule.
+---@class zklock.seckill.Rule
+---@field name string
+---@field verdict "wrong" | "stuck"
+---@field of "product" | "buyer" | "order" | "sale"  it is broken by some of these, or by the sale
+---@field broken fun(each, account: zklock.seckill.Account): any
+---@field says string | fun(broken): string  of a product or a sale; the rest of "3 buyers …"
+
+--- The rules, in the order in which a finding names those that are broken. A sale that breaks none
+--- is right; "wrong" outranks "stuck".
+---@type zklock.seckill.Rule[]
+verdict.rules = {
+    {
+        name = "no more is sold than there was", verdict = "wrong", of = "product",
+        broken = function(product) return product.ordered > product.stock end,
+        says = function(product)
+            return ("%d sold of %s: %d more than there were"):format(product.ordered,
+                pieces(product.stock), product.ordered - product.stock)
+        end,
+    },
+    {
+        name = "sold and left are the stock", verdict = "wrong", of = "product",
+        broken = function(product)
+            return product.ordered <= product.stock and off(product) ~= 0
+        end,
+        says = function(product)
+            local by = off(product)
+            return ("%d sold and %d left of %s: %d %s"):format(product.ordered, product.left,
+                pieces(product.stock), math.abs(by), by > 0 and "sold, and still in stock"
+                or "gone, and not sold")
+        end,
+    },
+    {
+        name = "an order is of a buyer who asked", verdict = "wrong", of = "order",
+        broken = function(order, account) return not account.asked[order.buyer] end,
+        says = "orders are of nobody who asked",
+    },
+    {
+        name = "an order has the price", verdict = "wrong", of = "order",
+        broken = function(order, account)
+            local prices = account.plan.prices
+            return prices and order.paid ~= prices[order.product] * order.quantity
+        end,
+        says = "orders are paid at another price",
+    },
+    {
+        name = "\"sold\" is an order", verdict = "wrong", of = "buyer",
+        broken = function(purchase, account)
+            local least, _, others = count_orders(purchase, account)
+            return others == 0 and next(wants_of(purchase)) and least < times_of(purchase)
+        end,
+        says = "buyers were told \"sold\", without an order",
+    },
+    {
+        name = "a refusal is no order", verdict = "wrong", of = "buyer",
+        broken = function(purchase, account)
+            local _, most = times_of(purchase)
+            return most == 0 and account.asked[purchase.buyer] and account.orders[purchase.buyer]
+        end,
+        says = function(purchases)
+            return ("buyers were told %s, with an order"):format(outcomes_of(purchases))
+        end,
+    },
+    {
+        name = "a buyer is charged once", verdict = "wrong", of = "buyer",
+        broken = function(purchase, account)
+            local _, most = times_of(purchase)
+            local _, orders = count_orders(purchase, account)
+            return most > 0 and orders > most
+        end,
+        says = "buyers were charged more often than they were told",
+    },
+    {
+        name = "a buyer has as many orders as the sale allows", verdict = "wrong", of = "buyer",
+        broken = function(purchase, account)
+            return times_of(purchase) > (account.plan.orders or 1)
+        end,
+        says = "buyers were sold more orders than the sale allows",
+    },
+    {
+        name = "an order is all that its buyer asked for", verdict = "wrong", of = "buyer",
+        broken = function(purchase, account)
+            local least, most, others = count_orders(purchase, account)
+            local told, possible = times_of(purchase)
+            return others == 0 and least >= told and least < most and most <= possible
+        end,
+        says = "buyers were sold a part of what they asked for",
+    },
+    {
+        name = "an order is of the product", verdict = "wrong", of = "buyer",
+        broken = function(purchase, account)
+            local _, _, others = count_orders(purchase, account)
+            return others > 0 and account.asked[purchase.buyer]
+        end,
+        says = "buyers were sold another product",
+    },
+    {
+        name = "an order has the quantity", verdict = "wrong", of = "buyer",
+        broken = function(purchase, account)
+            local wants = wants_of(purchase)
+            return any(account.orders[purchase.buyer] or {}, function(order)
+                return order.quantity ~= (wants[order.product] or order.quantity)
+            end)
+        end,
+        says = "buyers were sold another quantity",
+    },
+    {
+        name = "\"refused\" is sold out", verdict = "wrong", of = "buyer",
+        broken = function(purchase, account)
+            return purchase.outcome == "refused" and was_enough(purchase, account)
+                and not has_all_its_orders(purchase, account)
+        end,
+        says = "buyers were told \"refused\", and enough was left",
+    },
+    {
+        name = "a failure has a cause", verdict = "wrong", of = "buyer",
+        broken = function(purchase, account)
+            return is_failed(purchase) and next(wants_of(purchase))
+                and not account.excuses(purchase)
+        end,
+        says = "buyers failed without a cause",
+    },
+    {
+        name = "it comes out as the script expects", verdict = "wrong", of = "sale",
+        broken = function(outcome, account)
+            return expectation.unmet(account.plan.expect, outcome.purchases)
+        end,
+        says = function(unmet) return "expected " .. unmet end,
+    },
+    {
+        name = "a buyer that waits gets the lock or an answer", verdict = "stuck", of = "buyer",
+        broken = function(purchase, account) return account.in_vain[purchase] end,
+        says = "buyers waited in vain",
+    },
+    {
+        name = "somebody is served", verdict = "stuck", of = "sale",
+        broken = function(outcome, account)
+            return next(account.in_vain) == nil and not any(outcome.purchases, is_served)
+        end,
+        says = function() return "no buyer was served" end,
+    },
+    {
+        name = "a fault ends", verdict = "stuck", of = "sale",
+        broken = function(outcome) return outcome.endless end,
+        says = function(fault)
+            return ("the fault %s of %s did not end"):format(fault.kind, fault.target)
+        end,
+    },
+}
+
+
+-- judging --------------------------------------------------------------------------------------
+
+local function account_of(plan, outcome, products)
+    local account = {
+        plan = plan, outcome = outcome, products = products, orders = {}, asked = {},
+        returned = {}, excuses = cause.of(plan, outcome),
+    }
+    for _, order in ipairs(outcome.orders) do
+        local buyer = order.buyer or false
+        account.orders[buyer] = account.orders[buyer] or {}
+        table.insert(account.orders[buyer], order)
+    end
+    for _, purchase in ipairs(outcome.purchases) do
+        if purchase.asked or purchase.told then account.asked[purchase.buyer] = true end
+        for product in pairs(purchase.returned or {}) do account.returned[product] = true end
+    end
+    account.in_vain = stuck.find(outcome, outcome.late and plan.limit or outcome.seconds,
+        function(purchase) return can_be_served(purchase, products) end)
+    return account
+end
+
+
+local look = {}
+
+-- A product is named where there are several.
+function look.product(rule, account, add)
+    local names = sorted_names(account.products)
+    for _, name in ipairs(names) do
+        local product = account.products[name]
+        if rule.broken(product, account) then
+            local says = rule.says(product)
+            add(names[2] and name .. ": " .. says or says)
+        end
+    end
+end
+
+
+local function look_at_list(list, rule, account, add)
+    local broken = {}
+    for _, each in ipairs(list) do
+        if rule.broken(each, account) then broken[#broken + 1] = each end
+    end
+    if not broken[1] then return end
+    local says = type(rule.says) == "string" and rule.says or rule.says(broken)
+    add(counted(#broken, says))
+end
+
+
+function look.buyer(rule, account, add)
+    look_at_list(account.outcome.purchases, rule, account, add)
+end
+
+
+function look.order(rule, account, add) look_at_list(account.outcome.orders, rule, account, add) end
+
+
+function look.sale(rule, account, add)
+    local broken = rule.broken(account.outcome, account)
+    if broken then add(rule.says(broken)) end
+end
+
+
+local function total_of(products)
+    local total = { stock = 0, left = 0, ordered = 0 }
+    for _, product in pairs(products) do
+        for field in pairs(total) do total[field] = total[field] + product[field] end
+    end
+    return ("%d sold and %d left of %s"):format(total.ordered, total.left, pieces(total.stock))
+end
+
+
+local function failures_of(purchases)
+    local counts, failures = figures.counts(purchases)
+    if counts.failed == 0 then return nil end
+    return ("%d of %d buyers failed (%s)"):format(counts.failed, #purchases,
+        figures.listed(failures))
+end
+
+
+--- The verdict, and the sentence with its reasons. Failures are named beside any verdict.
+---@param plan zklock.seckill.Plan
+---@param outcome zklock.seckill.Outcome
+---@param products table<string, { stock: integer, left: integer, ordered: integer }>
+---@return "right" | "wrong" | "stuck" verdict
+---@return string finding
+function verdict.of(plan, outcome, products)
+    local account, found, reasons = account_of(plan, outcome, products), "right", {}
+    for _, rule in ipairs(verdict.rules) do
+        if rule.of ~= "product" and not reasons[1] then reasons[1] = total_of(products) end
+        look[rule.of](rule, account, function(reason)
+            found = found == "wrong" and found or rule.verdict
+            reasons[#reasons + 1] = reason
+        end)
+    end
+    reasons[#reasons + 1] = failures_of(outcome.purchases)
+    if outcome.late then
+        reasons[#reasons + 1] = ("ended after its limit of %g s"):format(plan.limit)
+    end
+    return found, table.concat(reasons, "; ")
+end
+
+
+return verdict
