@@ -227,15 +227,19 @@ describe("the sentence of a sale", function()
         assert.matches("^Two buyers held one lock at once", why(sales.three_lanes()))
     end)
 
-    it("says of a sale that is stuck what it lacks", function()
-        assert.matches("^Nothing false was sold, but buyers failed while there was stock, and "
-            .. "nobody held the lock", why(sales.stuck()))
+    it("says of a sale without a lock that buyers bought, and not that they held one", function()
+        local crowd = sales.crowd(200)
+        crowd.unlocked = true
+        assert.matches("^Up to 100 buyers bought at once, for there is no lock. Those", why(crowd))
+        crowd.verdict = "right"
+        assert.matches("^Up to 100 buyers bought at once, .* the result is right", why(crowd))
+        crowd.overlaps = {}
+        assert.equal("No lock kept buyers apart, and the numbers in the store add up.", why(crowd))
     end)
 
-    it("names each product that is wrong, and how", function()
-        assert.equal("3 of 4 products are wrong. bun: 1 more sold than there were; cake: 3 sold, "
-            .. "and still in stock; pie: 1 gone, and not sold.", words.products(sales.products()))
-        assert.is_nil(words.products(sales.wrong(3)))
+    it("says of a sale that is stuck what it lacks", function()
+        assert.matches("^Nothing false was sold, but buyers waited in vain, nobody was served, or",
+            why(sales.stuck()))
     end)
 
     -- Of a sale without an overlap: how it is wrong, what makes it so, and what is said then.
@@ -253,13 +257,16 @@ describe("the sentence of a sale", function()
         { "without an overlap: more has gone than was ordered", function(record)
             record.left["10000001"] = 2
         end, "more was taken off the stock than was ordered" },
+        { "in which the stock is right", function(record)
+            record.left["10000001"] = record.left["10000001"] - 1
+        end, "The numbers in the store add up. Wrong is what buyers got, or were told" },
         { "in which nothing false was sold", function(record)
             record.in_vain = true
         end, "add up. Wrong is that buyers waited in vain" },
     } do
         it("says why a sale is wrong " .. row[1], function()
             local record = sales.right(3)
-            record.verdict = "wrong"
+            record.verdict, record.left["10000001"] = "wrong", record.left["10000001"] + 1
             row[2](record)
             assert.matches(row[3], why(record))
         end)
@@ -441,7 +448,10 @@ describe("the page of a report, in Chromium,", function()
         local record = sales.three_lanes()
         record.purchases[1].token = "9007199254740993"
         record.purchases[3].token = "9007199254740995"
-        return look{ sales = { record, sales.right(10) } }
+        local slow = sales.right(10)
+        slow.seconds = 100
+        slow.fairness = { overtakes = 3, lead = 0.0041, jain = 1 }
+        return look{ sales = { record, slow } }
     end)
 
     it("is drawn without an error, and says who was right #slow", function()
@@ -527,6 +537,14 @@ describe("the page of a report, in Chromium,", function()
         assert.is_true(red.rows[3][1] - red.rows[2][2] > height)
         assert.is_truthy(seen.sales[1].caption:find("two buyers held one lock at once, the first "
             .. "time at 0.400 s, for 200 ms in 1 stretch of time.", 1, true))
+    end)
+
+    it("tells how seldom a lock was granted, and how late those asked who overtook", function()
+        local text = lanes().text
+        assert.is_truthy(text:find("over the whole sale 3 a second.", 1, true))
+        assert.is_truthy(text:find("over the whole sale one every 10 s.", 1, true))
+        assert.is_truthy(text:find("A buyer was overtaken by 3 later ones, which had asked up to "
+            .. "4.1 ms after it.", 1, true))
     end)
 
     it("tells of a hold under the pointer: buyer, server, moments, token", function()
@@ -696,7 +714,7 @@ describe("the page of a report, in Chromium,", function()
         for _, word in ipairs{
             "Table: notes (1 row)", "Table: options (4 rows)", "fenced: the store refuses late",
             "not fenced: the store takes late writes", "2 failed (1 killed, 1 late)",
-            "22 failed (20 timeout, 2 unanswered)", "3 of 4 products are wrong. bun: 1 more",
+            "22 failed (20 timeout, 2 unanswered)", "Answers, from the shortest to the longest",
         } do
             assert.is_truthy(text:find(word, 1, true), word)
         end

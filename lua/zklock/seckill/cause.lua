@@ -40,11 +40,10 @@ local function was_followed(purchase, purchases)
 end
 
 
--- Was it told that its time is over, long before that?
-local function came_too_early(purchase, plan)
-    local patience = purchase.patience or plan.timeout
-    return purchase.outcome == "timeout" and patience ~= nil
-        and purchase.told - purchase.asked < patience / 2
+-- Was its time over when it was told so? It may have had one lock, and waited for another.
+local function is_in_time(purchase, plan)
+    local patience = purchase.patience or plan.timeout or 0
+    return purchase.told - purchase.asked >= patience / 2
 end
 
 
@@ -57,7 +56,7 @@ function cause.of(plan, outcome)
         if purchase.outcome == "unanswered" or purchase.outcome == "hung" then return true end
         if is_struck(purchase, outcome.faults) then return true end
         if OF_A_PROGRAM[purchase.outcome] or not purchase.asked then return false end
-        if came_too_early(purchase, plan) then return false end
+        if purchase.outcome == "timeout" then return is_in_time(purchase, plan) end
         if not purchase.granted or purchase.suspect or purchase.lost then return true end
         return was_followed(purchase, outcome.purchases)
     end

@@ -17,8 +17,8 @@ local comparison = {}
 function comparison.of(sales) return setmetatable(sales, Comparison) end
 
 
-local HEAD = "%-18s %-8s %7s %8s %7s %9s %9s %9s"
-local ROW = "%-18s %-8s %7d %8d %7d %9.1f %9s %9s"
+local HEAD = "%-18s %-7s %6s %8s %7s %9s %9s %9s %10s %10s"
+local ROW = "%-18s %-7s %6d %8d %7d %9.1f %9s %9s %10s %10s"
 
 
 local function milliseconds(distribution, part)
@@ -29,12 +29,13 @@ end
 
 --- A table, a line a sale.
 function Comparison:__tostring()
-    local lines = { HEAD:format("", "", "sold", "refused", "failed", "grants/s", "median ms",
-        "p99 ms") }
+    local lines = { HEAD:format("(times in ms)", "", "sold", "refused", "failed", "grants/s",
+        "wait p50", "wait p99", "answer p50", "answer p99") }
     for _, sale in ipairs(self) do
         lines[#lines + 1] = ROW:format(sale.name, sale.verdict, sale.sold, sale.refused,
             sale.failed, sale.wait:count() / math.max(sale.seconds, 0.001),
-            milliseconds(sale.wait, 0.5), milliseconds(sale.wait, 0.99))
+            milliseconds(sale.wait, 0.5), milliseconds(sale.wait, 0.99),
+            milliseconds(sale.answer, 0.5), milliseconds(sale.answer, 0.99))
     end
     return table.concat(lines, "\n")
 end

@@ -96,6 +96,7 @@ end
 
 ---@class zklock.seckill.Fairness
 ---@field overtakes integer  most overtakes of one buyer: others that came later and had it first
+---@field by_token boolean?  the order of arrival is that of tokens; nil: of requests
 ---@field lead number?       seconds by which that buyer had asked before the last of them
 ---@field jain number?       Jain's index over the servers' grants; nil: none
 
@@ -104,7 +105,7 @@ end
 ---@param fifo boolean?    the order of tokens is that of arrival
 ---@return zklock.seckill.Fairness
 function fairness.of(purchases, servers, fifo)
-    local found, shares = { overtakes = 0 }, {}
+    local found, shares = { overtakes = 0, by_token = fifo }, {}
     for _, queue in pairs(granted_by_lock(purchases, fifo and made_before or asked_before)) do
         local overtakes, whom = most_overtaken(queue)
         if overtakes > found.overtakes then

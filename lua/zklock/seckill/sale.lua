@@ -22,6 +22,7 @@ local verdicts = require "zklock.seckill.verdict"
 ---@field wait zklock.seckill.Distribution    from asking for the lock to having it
 ---@field hold zklock.seckill.Distribution    from having it to giving it up
 ---@field answer zklock.seckill.Distribution  from asking for the lock to being told
+---@field unlocked boolean?  its strategy lets all buyers in at once
 ---@field fairness zklock.seckill.Fairness
 ---@field purchases zklock.seckill.Purchase[]
 ---@field overlaps zklock.seckill.Overlap[]
@@ -87,8 +88,9 @@ function sale.of(plan, outcome)
     for name, times in pairs(figures.times(self.purchases)) do self[name] = times end
     self.left = total_left(self.products)
     self.verdict, self.finding = verdicts.of(plan, outcome, self.products)
-    local strategy = strategies.load(plan.strategy)
-    self.fairness = fairness.of(self.purchases, plan.servers, strategy and strategy.fifo)
+    local strategy = strategies.load(plan.strategy) or {}
+    self.unlocked = strategy.unlocked
+    self.fairness = fairness.of(self.purchases, plan.servers, strategy.fifo)
     self.overlaps = overlaps.of(self.purchases)
     return self
 end
@@ -154,7 +156,8 @@ function Sale:record()
         products = stock, left = left, ordered = ordered,
         buyers = self.buyers, sold = self.sold, refused = self.refused, failed = self.failed,
         seconds = self.seconds, servers = server_names(self.servers), faults = self.faults,
-        fairness = self.fairness, purchases = self.purchases, overlaps = self.overlaps,
+        fairness = self.fairness, unlocked = self.unlocked,
+        purchases = self.purchases, overlaps = self.overlaps,
         failures = self.failures, notes = self.notes, messages = self.messages,
         options = options_of(self.plan),
     }

@@ -180,7 +180,7 @@ function sales.products()
     result.ordered = { bun = 5, cake = 4, pie = 2, tea = 5 }
     for i, purchase in ipairs(result.purchases) do
         purchase.product = i % 2 == 0 and "bun" or "cake"
-        purchase.shared = i == 3 or nil
+        purchase.shared, purchase.told = i == 3 or nil, purchase.released
         if i > 10 then purchase.outcome, purchase.left, purchase.written = "refused", nil, nil end
     end
     return result

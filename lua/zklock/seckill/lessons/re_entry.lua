@@ -91,7 +91,7 @@ return {
     runs = { first = run "zklock.seckill.lessons.ttl_lock", second = run "zookeeper" },
     modules = { first = { "helper_locks", "ttl_lock" } },
     expect = {
-        first = { verdict = "right", sold = 0, left = 10, failed = 3 },
+        first = { verdict = "stuck", sold = 0, left = 10, failed = 3 },
         second = { verdict = "right", sold = 3, left = 7, failed = 0 },
     },
     predicted = function(facts) return facts.first.sold end,
@@ -144,12 +144,13 @@ expiry. Nobody waits for it for longer than 2 s.
     run = {
         en = [[
 A row is a request for the lock. {first.left} buns are left, nobody has one, and nothing is false in
-the database, so the account is "right". It took {first.seconds} to sell nothing. (The figures below
+the database, but nobody was served: the sale is "stuck". It took {first.seconds} to sell nothing. (The figures below
 the picture count waits that were given up, too. The report and `print(sale)` have one sample: the
 one buyer whose `order()` got the lock, without a wait.)]],
         zh = [[
-每一行是一次加锁请求。还剩 {first.left} 个包子，谁也没有买到，数据库里也没有错，所以账是“正确”的，
-只是花了 {first.seconds}，一个也没卖出去。（图下的等锁时间把放弃了的等待也算在内；报告和 `print(sale)` 只有一个样本：
+每一行是一次加锁请求。还剩 {first.left} 个包子，谁也没有买到。数据库里没有错，
+可是没有一个买家得到服务，所以这场销售“卡死”了：花了 {first.seconds}，一个也没卖出去。
+（图下的等锁时间把放弃了的等待也算在内；报告和 `print(sale)` 只有一个样本：
 唯一拿到锁的那个 `order()`，它没有等。）]],
     },
     cause = {

@@ -23,10 +23,17 @@ const shareOf = nine => 1 - 10 ** -nine;
 
 const percent = share => Number((100 * share).toFixed(2)) + " %";
 
-function sortedWaits(sale) {
-  return Float64Array.from(sale.holds.filter(hold => hold.asked !== null),
-    hold => hold.granted - hold.asked).sort();
-}
+const differences = (purchases, from, to) => Float64Array.from(
+  purchases.filter(each => each[from] !== null && each[to] !== null),
+  each => each[to] - each[from]).sort();
+
+const sortedWaits = sale => differences(sale.holds, "asked", "granted");
+const sortedAnswers = sale => differences(sale.purchases, "asked", "told");
+
+// The two times that a page has pictures of.
+const WAITS = { of: sortedWaits, title: "Waits", verb: "waited", meaning: "" };
+const ANSWERS = { of: sortedAnswers, title: "Answers", verb: "had their answer after",
+  meaning: "The time from a buyer's request to what it is told, also if that is a failure. " };
 
 // So long at most waited that share of the buyers.
 function quantile(sorted, share) {
@@ -34,6 +41,8 @@ function quantile(sorted, share) {
 }
 
 const hasWaits = sale => sale.holds.some(hold => hold.asked !== null);
+const hasAnswers = sale =>
+  !sale.history && sale.purchases.some(each => each.asked !== null && each.told !== null);
 
 function waitCurves(all) {
   const most = Math.max(.2, ...all.map(waits => Math.log10(waits.length)));
@@ -43,12 +52,9 @@ function waitCurves(all) {
   return [grid, ...all.map(waits => grid.map(nine => heightAt(waits, nine)))];
 }
 
-function waitRows(all) {
-  return sales.map((sale, i) => ({ sale, waits: all[i] }));
-}
-
-const waitAt = share => row =>
-  row.waits.length ? duration(quantile(row.waits, share)) : "–";
+const timeAt = (times, share) => times.length ? duration(quantile(times, share)) : "–";
+const waitAt = share => row => timeAt(row.waits, share);
+const answerAt = share => row => timeAt(row.answers, share);
 
 const waitColumns = [
   { title: "sale", of: row => row.sale.name },
@@ -60,6 +66,8 @@ const waitColumns = [
   { title: "99 %", of: waitAt(.99), number: true },
   { title: "99.9 %", of: waitAt(.999), number: true },
   { title: "longest", of: waitAt(1), number: true },
+  { title: "answer: half", of: answerAt(.5), number: true },
+  { title: "answer: 99 %", of: answerAt(.99), number: true },
 ];
 
 function waitRange(_, low, high) {
@@ -72,17 +80,16 @@ function powersOfTen(_, splits) {
     Math.abs(Math.log10(wait) % 1) > 1 - 1e-6 ? wait : null);
 }
 
-// A line for each sale in which somebody waited.
-function drawWaitCurves(parent) {
-  const drawn = sales.filter(hasWaits);
+// A line for each of these sales.
+function drawTimeCurves(parent, drawn, times) {
   const { figure: made, picture } = figure(parent, {
-    title: "Waits, from the shortest to the longest",
-    caption: "Read it so: go right to 90 %; the height of a line there is how long nine of ten "
-      + "waited at most. Lower is better; a line that turns up at the right end means that "
-      + "a few waited much longer than most. Both axes are logarithmic: a line of the grid is "
-      + "ten times the one below it, and 99 % is as far from 90 % as 99.9 % from 99 %; waits of less "
-      + "than " + duration(LEAST_WAIT) + " are drawn as that.",
-    label: "Waiting times by share of buyers, a line for each sale; the table has the numbers.",
+    title: times.title + ", from the shortest to the longest",
+    caption: `${times.meaning}Read it so: go right to 90 %; the height of a line there is how `
+      + `long nine of ten ${times.verb} at most. Lower is better; a line that turns up at the right end means that `
+      + "it took much longer for a few than for most. Both axes are logarithmic: a line of the "
+      + "grid is ten times the one below it, and 99 % is as far from 90 % as 99.9 % from 99 %; "
+      + "what is less than " + duration(LEAST_WAIT) + " is drawn as that.",
+    label: times.title + " by share of buyers, a line for each sale; the table has the numbers.",
   });
   draw(picture, {
     height: 320, legend, padding: [8, 30, 0, 0],
@@ -93,7 +100,7 @@ function drawWaitCurves(parent) {
              values: (_, splits) => splits.map(at => percent(shareOf(at))), size: 30,
              label: isNarrow() ? "share served (logarithmic)" :
                "share that was served within that time (logarithmic: 90 %, 99 %, 99.9 %)" }),
-      axis({ size: () => gutter() - 18, label: "waited (logarithmic)", filter: powersOfTen,
+      axis({ size: () => gutter() - 18, label: times.verb + " (logarithmic)", filter: powersOfTen,
              values: (_, splits) =>
                splits.map(wait => wait === null ? "" : duration(wait)),
              grid: { filter: powersOfTen, stroke: () => colours.line, width: 1 },
@@ -105,15 +112,18 @@ function drawWaitCurves(parent) {
         value: (_, wait) => wait === null ? "" : duration(wait),
       })),
     ],
-  }, waitCurves(drawn.map(sortedWaits)));
+  }, waitCurves(drawn.map(times.of)));
   return made;
 }
 
 // More lines than a few are a thicket: then the table stands alone.
 function drawWaits(parent) {
-  const all = sales.map(sortedWaits);
-  const made = sales.length <= FEW ? drawWaitCurves(parent) : parent;
-  const details = tableBehind(made, "Table: waits", waitColumns, waitRows(all), { printed: true });
+  const rows = sales.map(sale =>
+    ({ sale, waits: sortedWaits(sale), answers: sortedAnswers(sale) }));
+  const drawn = sales.length <= FEW, answered = sales.filter(hasAnswers);
+  const made = drawn ? drawTimeCurves(parent, sales.filter(hasWaits), WAITS) : parent;
+  if (drawn && answered.length) drawTimeCurves(parent, answered, ANSWERS);
+  const details = tableBehind(made, "Table: waits", waitColumns, rows, { printed: true });
   details.open = sales.length <= FEW;
   if (details.open) details.fill();
   drawShapes(parent);
@@ -234,21 +244,26 @@ function grantSlices(sale) {
   return { slice, counts };
 }
 
+// With three figures, so that few grants are not none.
+const figures = rate => grouped(Number(rate.toPrecision(3)));
+
+const meanRate = (count, seconds) => count >= seconds ? `${figures(count / seconds)} a second` :
+  `one every ${duration(seconds / count)}`;
+
 const grantColumns = [
   { title: "from", of: row => moment(row.from, 3), number: true },
   { title: "to", of: row => moment(row.to, 3), number: true },
   { title: "grants", of: row => grouped(row.count), number: true },
-  { title: "a second", of: row => grouped(Math.round(row.count / (row.to - row.from))),
-    number: true },
+  { title: "a second", of: row => figures(row.count / (row.to - row.from)), number: true },
 ];
 
 function drawGrants(parent, sale, time) {
   const { slice, counts } = grantSlices(sale);
-  const mean = grouped(Math.round(sale.holds.length / sale.end));
+  const mean = meanRate(sale.holds.length, sale.end);
   const { figure: made, picture } = figure(parent, {
     title: "Grants a second",
     caption: `How often the lock was granted, in slices of ${duration(slice)}; over the whole ` +
-      `sale ${mean} a second. Where the line is at 0 nobody got the lock.`,
+      `sale ${mean}. Where the line is at 0 nobody got the lock.`,
     label: `Grants a second over time, ${mean} on average; the table has the numbers.`,
   });
   const shared = time.options();
@@ -259,7 +274,7 @@ function drawGrants(parent, sale, time) {
       { label: "at", value: atPointer },
       line(0, "grants a second", { paths: uPlot.paths.stepped({ align: 1 }),
         fill: () => colours.one + "33", value: (_, rate) => rate === null ? "" :
-          grouped(Math.round(rate)) }),
+          figures(rate) }),
     ],
   }, [[...counts.map((_, i) => i * slice), counts.length * slice],
       [...counts.map(count => count / slice), 0]]));
@@ -269,6 +284,8 @@ function drawGrants(parent, sale, time) {
 }
 
 // --- order -----------------------------------------------------------------------------
+
+const byToken = (a, b) => a.token.length - b.token.length || (a.token < b.token ? -1 : 1);
 
 // Each hold's place by arrival and by grant, both among those of its lock.
 function rankHolds(sale) {
@@ -282,7 +299,7 @@ function rankHolds(sale) {
   for (const holds of byLock.values()) {
     const granted = new Map();
     [...holds].sort((a, b) => a.granted - b.granted).forEach((hold, i) => granted.set(hold, i + 1));
-    holds.sort((a, b) => a.asked - b.asked);
+    holds.sort(sale.byToken ? byToken : (a, b) => a.asked - b.asked);
     holds.forEach((hold, i) => ranks.push({ hold, came: i + 1, served: granted.get(hold) }));
   }
   return ranks.sort((a, b) => a.came - b.came);
@@ -300,7 +317,9 @@ function orderSentence(sale) {
   const parts = [];
   if (sale.overtakes !== undefined)
     parts.push(sale.overtakes === 0 ? "Nobody was overtaken." :
-      `A buyer was overtaken by a later one ${plural(sale.overtakes, "time", "times")}.`);
+      `A buyer was overtaken by ${plural(sale.overtakes, "later one", "later ones")}` +
+      (sale.lead === undefined ? "." :
+        `, which had asked up to ${duration(sale.lead / 1e6)} after it.`));
   if (sale.jain !== undefined)
     parts.push(`Jain's index of fairness is ${sale.jain.toFixed(3)} (1: all servers had the ` +
       "lock as often).");

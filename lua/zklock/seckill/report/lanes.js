@@ -254,7 +254,8 @@ function overlapSentence(sale) {
   const count = sale.overlaps.length, locks = byLock(sale.overlaps).size;
   if (!count) return "No holds that exclude each other overlap: nothing is red.";
   const most = sale.atOnce === 2 ? "two" : `up to ${grouped(sale.atOnce)}`;
-  return `Red and hatched: ${most} ${sale.history ? "clients" : "buyers"} held one lock at once, ` +
+  return `Red and hatched: ${most} ${sale.history ? "clients" : "buyers"} ` +
+    (sale.unlocked ? "bought at once, for there is no lock, " : "held one lock at once, ") +
     `the first time at ${moment(sale.overlaps[0].from, 3)}, for ` +
     `${duration(lengthOf(sale.overlaps))} in ${plural(count, "stretch", "stretches")} of time` +
     (locks > 1 ? ` and ${grouped(locks)} locks.` : ".");
@@ -275,8 +276,10 @@ function drawLanes(parent, sale, time) {
   const total = measureLanes(lanes, sale);
   const named = red ? [{ name: `${grouped(sale.atOnce)} at once`, ...TOGETHER }, ...lanes] : lanes;
   const { figure: made, picture } = figure(parent, {
-    title: "Who held when",
-    caption: overlapSentence(sale) + " A bar is a hold of the lock, from its grant to its release; "
+    title: sale.unlocked ? "Who bought when" : "Who held when",
+    caption: overlapSentence(sale) + (sale.unlocked ?
+        " A bar is a purchase, from its beginning to its end; " :
+        " A bar is a hold of the lock, from its grant to its release; ")
       + "what would be too short to be seen is a pixel or two wide, and zooming shows it as it is.",
     label: `Holds of ${plural(sale.servers.length, "server", "servers")} over ` +
       `${duration(sale.end)}. ${overlapSentence(sale)} Keys: plus, minus, arrows, 0.`,

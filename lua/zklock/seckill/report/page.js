@@ -52,12 +52,12 @@ function summarize() {
 
 const SALE_MEANING = "In a flash sale many buyers want the last items at the same moment. " +
   "Several servers serve them; each reads the stock, takes one off, and writes it back. Right: " +
-  "what was sold and what is left add up to what there was. Wrong: they do not, for two servers " +
-  "read the same stock, and one of their writes undid the other. A lock lets one at a time " +
-  "through.";
+  "what was sold and what is left add up to what there was, and each buyer got what it asked " +
+  "for and was told. Wrong: it is not so, mostly because two servers read the same stock, and " +
+  "one of their writes undid the other. A lock lets one at a time through.";
 
-const STUCK_MEANING = " Stuck: nothing false was sold, but buyers failed though there was stock, " +
-  "and nobody held the lock by right: a dead lock kept them out.";
+const STUCK_MEANING = " Stuck: nothing false was sold, but buyers waited in vain, as for the lock " +
+  "of a dead process, or nobody was served.";
 
 const HISTORY_MEANING = "Clients took and gave back a lock, while faults were inflicted on them " +
   "and on the servers. Right: no rule was violated. A client that is stopped or cut off learns " +
@@ -99,7 +99,6 @@ function showVerdict(parent, sale) {
   badge(head, sale);
   link(head, sale);
   element("p", card, sale.finding, "finding");
-  if (sale.wrong) element("p", card, sale.wrong);
   element("p", card, sale.why);
   if (sale.expect) element("p", card, expectation(sale), "expectation");
   element("p", card, factsOf(sale), "faint");
@@ -204,7 +203,6 @@ function showSale(sale) {
   head.append(sale.name);
   if (sale.explanation) element("p", section, sale.explanation);
   element("p", section, sale.finding, "finding");
-  if (sale.wrong) element("p", section, sale.wrong);
   element("p", section, `${sale.why} ${expectation(sale)}`);
   element("p", section, [factsOf(sale), sale.strategy && "strategy: " + sale.strategy,
     sale.store && "store: " + sale.store, fencing(sale)].filter(Boolean).join(" · "), "faint");

@@ -1,9 +1,6 @@
 --- Why a sale ended as it did, in words. The verdict comes from the store, the overlaps from the
 --- record: mostly both say the same, and where they differ the record says why.
 
-local sorted_names = require "zklock.value.sorted_names"
-
-
 local words = {}
 
 
@@ -67,6 +64,7 @@ end
 
 -- What is so when nothing overlaps.
 local function who_held(record)
+    if record.unlocked then return "No lock kept buyers apart, and " end
     if count(record.purchases, function(purchase) return purchase.shared end) > 0 then
         return "Each lock had readers, or one writer, at a time, and "
     end
@@ -96,6 +94,7 @@ local function wrong_without_overlap(record)
         return begin .. "more was taken off the stock than was ordered. A lock does not prevent "
             .. "that; the program does it with the lock in its hand."
     end
+    if record.unlocked then return begin .. "two read the same stock." end
     return begin .. "what was written was not protected by it (released before the commit, or a "
         .. "late write that the record does not show)."
 end
@@ -120,7 +119,8 @@ local function several(record, persons)
     local most = 2
     for _, overlap in ipairs(record.overlaps) do most = math.max(most, overlap.holders or 2) end
     local who = most == 2 and "Two " or "Up to " .. grouped(most) .. " "
-    return who .. persons .. " held one lock at once"
+    return who .. persons .. (record.unlocked and " bought at once, for there is no lock"
+        or " held one lock at once")
 end
 
 
@@ -148,9 +148,36 @@ local function of_history(record)
 end
 
 
+--- What is wrong with one product; nil: nothing is, or it is not known.
+---@param stock integer  at first
+---@param left integer?
+---@param ordered integer?
+---@return string?
+function words.fault_of(stock, left, ordered)
+    if not (left and ordered) then return nil end
+    local off = left + ordered - stock
+    if ordered > stock then return grouped(ordered - stock) .. " more sold than there were" end
+    if off > 0 then return grouped(off) .. " sold, and still in stock" end
+    if off < 0 then return grouped(-off) .. " gone, and not sold" end
+end
+
+
+local function adds_up(record)
+    for product, stock in pairs(record.products) do
+        if words.fault_of(stock, record.left[product], record.ordered[product]) then
+            return false
+        end
+    end
+    return true
+end
+
+
 local function wrong_sale(record)
     if record.in_vain then
         return "The numbers in the store add up. Wrong is that buyers waited in vain."
+    end
+    if adds_up(record) then
+        return "The numbers in the store add up. Wrong is what buyers got, or were told."
     end
     if not record.overlaps[1] then return wrong_without_overlap(record) end
     return several(record, "buyers") .. ". Those who did may have read the same stock, and then "
@@ -169,41 +196,11 @@ function words.why(record, is_history)
     end
     if record.verdict == "wrong" then return wrong_sale(record) end
     if record.verdict == "stuck" then
-        return "Nothing false was sold, but buyers failed while there was stock, and nobody held "
-            .. "the lock by right."
+        return "Nothing false was sold, but buyers waited in vain, nobody was served, or a fault "
+            .. "did not end."
     end
     if record.overlaps[1] then return right_with_overlap(record) end
     return who_held(record) .. "the numbers in the store add up."
-end
-
-
---- What is wrong with one product; nil: nothing is, or it is not known.
----@param stock integer  at first
----@param left integer?
----@param ordered integer?
----@return string?
-function words.fault_of(stock, left, ordered)
-    if not (left and ordered) then return nil end
-    local off = left + ordered - stock
-    if ordered > stock then return grouped(ordered - stock) .. " more sold than there were" end
-    if off > 0 then return grouped(off) .. " sold, and still in stock" end
-    if off < 0 then return grouped(-off) .. " gone, and not sold" end
-end
-
-
---- Each product that is wrong, by name, where the finding names one of several; else nil.
----@param record table
----@return string?
-function words.products(record)
-    local faults, names = {}, sorted_names(record.products or {})
-    local left, ordered = record.left or {}, record.ordered or {}
-    for _, name in ipairs(names) do
-        local fault = words.fault_of(record.products[name], left[name], ordered[name])
-        if fault then faults[#faults + 1] = name .. ": " .. fault end
-    end
-    if not faults[2] then return nil end
-    return ("%d of %d products are wrong. %s."):format(#faults, #names,
-        table.concat(faults, "; "))
 end
 
 

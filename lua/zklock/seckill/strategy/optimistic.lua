@@ -19,7 +19,7 @@ local FIELDS = { retries = engine_options.count, base = engine_options.seconds(0
 local DEFAULTS = { retries = 3, base = 1 }
 
 
-local Optimistic = { purchase = "optimistic" }
+local Optimistic = { purchase = "optimistic", unlocked = true }
 Optimistic.__index = Optimistic
 
 
