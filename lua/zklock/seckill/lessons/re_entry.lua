@@ -145,8 +145,8 @@ expiry. Nobody waits for it for longer than 2 s.
         en = [[
 A row is a request for the lock. {first.left} buns are left, nobody has one, and nothing is false in
 the database, but nobody was served: the sale is "stuck". It took {first.seconds} to sell nothing.
-(The figures below the picture count waits that were given up, too. The report and `print(sale)` have
-one sample: the one buyer whose `order()` got the lock, without a wait.)]],
+(The figures below the picture count waits that were given up, too. The report and `print(sale)`
+have one sample: the one buyer whose `order()` got the lock, without a wait.)]],
         zh = [[
 每一行是一次加锁请求。还剩 {first.left} 个包子，谁也没有买到。数据库里没有错，
 可是没有一个买家得到服务，所以这场销售“卡死”了：花了 {first.seconds}，一个也没卖出去。
