@@ -88,13 +88,16 @@ local function account(scenario, run)
 end
 
 
--- The outcome, with the run's only sale. The verdict of both is sale.judge's, which also looks at
--- tokens and at answers that were lost.
+-- The outcome, with the run's only sale. Both have the verdict of sale.judge, which also looks at
+-- tokens and at answers that were lost, and then that of all sales.
 local function judged(scenario, run, told, remark)
     local outcome = sale.judge(run.store, run.place.products[seed.PRODUCT], told,
         scenario.strategy == "combined")
-    outcome.finding = outcome.finding .. (remark or "")
     local made = account(scenario, run)
+    if outcome.right and made.verdict == "wrong" then
+        outcome.right, outcome.finding = false, made.finding
+    end
+    outcome.finding = outcome.finding .. (remark or "")
     made.verdict, made.finding = outcome.right and "right" or "wrong", outcome.finding
     outcome.sales = { made }
     outcome.latency = latency.of(made.answer, made.seconds)
