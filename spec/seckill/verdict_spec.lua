@@ -275,6 +275,15 @@ local RULES = {
                 local sells = buyer.number > 2 and buying(1) or tells "refused"
                 sells(buyer)
             end } },
+        { "2 buyers were told \"refused\", and enough was left", {
+            products = { bun = 2 }, purchase = function(buyer)
+                if buyer.number > 2 then
+                    buyer:wait_for("lie", 4) -- these two come, too
+                    return buying(1)(buyer)
+                end
+                tells "refused"(buyer)
+                buyer:come "lie"
+            end } },
         right = {
             { products = { bun = 5 }, quantity = 2 },
             { products = { bun = 1 }, strategy = "local", servers = 1,

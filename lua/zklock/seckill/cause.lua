@@ -13,11 +13,12 @@ local cause = {}
 local OF_A_PROGRAM = { error = true, untold = true }
 
 
--- A fault of a server is one of its own buyers.
+-- A fault of a server meets its own buyers, and those that held a lock, because a stopped server
+-- may hold the store.
 local function is_struck(purchase, faults)
     for _, fault in ipairs(faults) do
         local server = fault.target:match "^server (%d+)$"
-        local meets = not server or tonumber(server) == purchase.server
+        local meets = not server or tonumber(server) == purchase.server or purchase.granted
         if meets and fault.at <= (purchase.told or huge) then return true end
     end
     return false

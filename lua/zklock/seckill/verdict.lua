@@ -18,6 +18,7 @@ local verdict = {}
 ---@field orders table<integer, table[]>  by buyer
 ---@field asked table<integer, true>      buyers who asked
 ---@field returned table<string, true>    products of which a purchase gave pieces back
+---@field last table<string, number>      when the last buyer came in that found enough, by what
 ---@field excuses fun(purchase: zklock.seckill.Purchase): boolean
 ---@field in_vain table<zklock.seckill.Purchase, true>
 
@@ -105,12 +106,36 @@ local function outcomes_of(purchases)
 end
 
 
+-- When the last buyer came in that found so many pieces and sold some.
+local function last_that_found(product, quantity, purchases)
+    local last = -math.huge
+    for _, purchase in ipairs(purchases) do
+        local is_of_it = purchase.product == product and purchase.left and purchase.granted
+        if is_of_it and purchase.left + (purchase.pieces or purchase.quantity) >= quantity then
+            last = math.max(last, purchase.granted)
+        end
+    end
+    return last
+end
+
+
+-- Did a buyer that came in after this one was told find enough for it?
+local function is_found_later(purchase, account)
+    local product, quantity = next(wants_of(purchase))
+    if not product or next(wants_of(purchase), product) then return false end
+    local key = ("%d %s"):format(quantity, product)
+    account.last[key] = account.last[key]
+        or last_that_found(product, quantity, account.outcome.purchases)
+    return purchase.told ~= nil and purchase.told < account.last[key]
+end
+
+
 -- The stock only falls, unless a purchase gave pieces back, or the product's numbers are wrong.
 local function was_enough(purchase, account)
     for product in pairs(wants_of(purchase)) do
         if account.returned[product] or off(account.products[product]) ~= 0 then return false end
     end
-    return can_be_served(purchase, account.products)
+    return can_be_served(purchase, account.products) or is_found_later(purchase, account)
 end
 
 
@@ -293,7 +318,7 @@ verdict.rules = {
 local function account_of(plan, outcome, products)
     local account = {
         plan = plan, outcome = outcome, products = products, orders = {}, asked = {},
-        returned = {}, excuses = cause.of(plan, outcome),
+        returned = {}, last = {}, excuses = cause.of(plan, outcome),
     }
     for _, order in ipairs(outcome.orders) do
         local buyer = order.buyer or false
