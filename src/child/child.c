@@ -1,7 +1,7 @@
 /*
  * child.c - the module zklock.child, which the command line alone loads, for `zklock run`: a
  * command that runs in a process group of its own, by way of its minder (minder.h), and the
- * signals of this process.
+ * signals of this process; and for `zklock hold` (background.h).
  *
  * A process has one child at most: signal handlers are the process's.
  */
@@ -18,6 +18,7 @@
 
 #include "../lua/values.h"
 #include "../shell/now.h"
+#include "background.h"
 #include "minder.h"
 
 #define CHILD_BOX "zklock.child"
@@ -268,5 +269,6 @@ int luaopen_zklock_child(lua_State *L) {
     lua_setfield(L, -2, "__index");
     lua_newtable(L);
     zkl_lua_set_functions(L, functions);
+    zkl_background_open(L);
     return 1;
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -22,6 +23,15 @@ bool zkl_linux_thread_counts(pid_t thread) {
 
 void zkl_linux_die_with_parent(void) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
+bool zkl_linux_peer(int socket, uid_t *user, pid_t *process) {
+    struct ucred peer;
+    socklen_t size = sizeof peer;
+    if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return false;
+    *user = peer.uid;
+    *process = peer.pid;
+    return true;
 }
 
 bool zkl_linux_boot(char boot[ZKL_BOOT_SIZE]) {

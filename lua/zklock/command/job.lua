@@ -36,7 +36,7 @@ local KILLED = status.SIGNAL + 9
 ---@field unheard_told boolean?
 ---@field grace number seconds
 ---@field err file*
----@field child userdata of zklock.child: the command and its minder
+---@field child userdata of zklock.child: the command and its minder, or a process in the background
 ---@field session zklock.Session?
 ---@field keeper zklock.command.Keeper? nil while there is no command
 ---@field stopping boolean? the command is to stop, and then this process
@@ -273,14 +273,11 @@ function Job:refused(message, code)
 end
 
 
---- Starts the minder, opens the session, and calls carry_out(job), which gives the exit status.
----@param path string for the environment
+--- Opens the session and calls carry_out(job), which gives the exit status.
+---@param child userdata of zklock.child, what is waited with
+---@param path string of the node or the lock
 ---@return integer
-function _M.run(given, err, path, carry_out)
-    connect.hosts(given)
-    local words = command_of(given)
-    local child, reason = minder.start(words, path) -- before the session has threads
-    if not child then refusal.raise(status.SOFTWARE, "no process can be started: %s", reason) end
+function _M.attend(given, err, path, child, carry_out)
     local self = setmetatable({
         given = given,
         path = path,
@@ -298,6 +295,18 @@ function _M.run(given, err, path, carry_out)
     if self.session then self.session:close() end
     if not ok then error(result, 0) end
     return result
+end
+
+
+--- Starts the minder, and attends it.
+---@param path string for the environment, too
+---@return integer
+function _M.run(given, err, path, carry_out)
+    connect.hosts(given)
+    local words = command_of(given)
+    local child, reason = minder.start(words, path) -- before the session has threads
+    if not child then refusal.raise(status.SOFTWARE, "no process can be started: %s", reason) end
+    return _M.attend(given, err, path, child, carry_out)
 end
 
 

@@ -48,7 +48,8 @@ function run.describe_command(parser)
 end
 
 
-function run.describe(parser)
+-- Which lock, and how long to wait for it: of hold, too.
+function run.describe_lock(parser)
     local seconds = connect.seconds
     parser:mutex(
         parser:option("-w --wait", "Give up after so many seconds in all; by default it waits for "
@@ -63,6 +64,11 @@ function run.describe(parser)
             :convert(permits))
     parser:option("-E --conflict-exit-code", "Exit status if the lock is taken; by default 75.")
         :argname "STATUS":convert(exit_status)
+end
+
+
+function run.describe(parser)
+    run.describe_lock(parser)
     run.describe_command(parser)
 end
 
@@ -185,8 +191,10 @@ end
 
 -- --- a run --------------------------------------------------------------------------
 
--- An expiry ends a wait, but not the wish: the session is opened anew.
-local function acquire(job)
+--- Waits for the lock. An expiry ends a wait, but not the wish: the session is opened anew.
+---@param job zklock.command.Job
+---@return zklock.Lease
+function run.acquire(job)
     local given, lock = job.given, lock_of(job.session, job.given)
     local opts = {
         permits = given.permits and given.permits[1],
@@ -195,7 +203,8 @@ local function acquire(job)
     while true do
         opts.timeout = job.tries and 0 or given.wait and connect.left(job.deadline)
         local lease, message, code = lock:acquire(opts)
-        if code ~= "expired" then return lease, message, code end
+        if lease then return lease end
+        if code ~= "expired" then job:refused(message, code) end
     end
 end
 
@@ -215,8 +224,7 @@ end
 local function carry_out(job)
     local hold, result
     repeat
-        local lease, message, code = acquire(job)
-        if not lease then job:refused(message, code) end
+        local lease = run.acquire(job)
         hold = setmetatable({ job = job, lease = lease, sure_until = now() }, Hold)
         result = hold:supervise()
     until not is_to_contend_again(job, hold)

@@ -1,0 +1,103 @@
+--- The handle that zklock hold prints, such as web3:/tmp/zklock-aB3dE9. The process that holds the
+-- lock is asked by a socket in that folder of that machine.
+
+local background = require "zklock.child"
+local core = require "zklock.core"
+local refusal = require "zklock.command.refusal"
+local status = require "zklock.command.status"
+
+local PATIENCE = 10 -- seconds: the process gives a server half of them
+
+local _M = {}
+
+
+local function this_host()
+    return (core.identity():gsub(":%d+$", ""))
+end
+
+
+---@param folder string where the process is asked
+---@return string handle
+function _M.of(folder)
+    return this_host() .. ":" .. folder
+end
+
+
+local failures = {} -- reason -> function(handle, host, process): a status, and what is said
+
+function failures.absent(handle, host)
+    if host == this_host() then
+        return status.FAILED, "no process holds a lock for %s: it was released, its time is over, "
+            .. "or there never was one", handle
+    end
+    return status.USAGE, "the handle %s is of the host %s, and this is %s", handle, host,
+        this_host()
+end
+
+function failures.dead(handle)
+    return status.FAILED, "the process that held the lock for %s has ended: the lock is lost",
+        handle
+end
+
+function failures.foreign(handle)
+    return status.NO_PERMISSION, "%s: another user holds that lock", handle
+end
+
+function failures.silent(handle, _, process)
+    return status.UNAVAILABLE, "%s: process %d, which holds the lock, has not answered for %d s: "
+        .. "is it stopped?", handle, process, PATIENCE
+end
+
+
+-- The exit status for each word of the process.
+local verdicts = { held = status.OK, lost = status.FAILED, unknown = status.UNAVAILABLE }
+
+
+-- A process that was killed leaves its folder behind.
+local function clear(folder)
+    os.remove(folder .. "/hold")
+    os.remove(folder)
+end
+
+
+--- Asks; gives the exit status.
+---@param word "check" | "release"
+---@return integer
+function _M.ask(handle, word)
+    local host, folder = handle:match "^([^:]+):(/.+)$"
+    if not host then
+        refusal.raise(status.USAGE, "%s is no handle: zklock hold prints one, such as "
+            .. "web3:/tmp/zklock-aB3dE9", handle)
+    end
+    local answer, reason, process = background.ask(folder, word, PATIENCE)
+    if not answer then
+        local failure = failures[reason]
+        if reason == "dead" and word == "release" then clear(folder) end
+        if failure then refusal.raise(failure(handle, host, process)) end
+        refusal.raise(status.SOFTWARE, "%s: %s", handle, reason)
+    end
+    local verdict, text = answer:match "^(%l+) ?(.*)$"
+    if verdict ~= "held" then refusal.raise(verdicts[verdict], "%s", text) end
+    return verdicts[verdict]
+end
+
+
+--- A verb that asks.
+---@param word "check" | "release"
+function _M.verb(word, summary, description)
+    return {
+        summary = summary,
+        description = description .. " Exit status: 0 the lock was held without a break; 1 it was "
+            .. "lost, or the hold has ended; 64 no handle of this host; 69 no server says whether "
+            .. "it is held; 77 another user's.",
+        example = ('zklock %s "$handle"'):format(word),
+        describe = function(parser)
+            parser:argument("HANDLE", "As zklock hold printed it."):argname "HANDLE"
+                :target "handle"
+        end,
+        run = function(given) return _M.ask(given.handle, word) end,
+    }
+end
+
+
+return _M

@@ -1,0 +1,182 @@
+--- The verb hold leaves a process in the background that holds a lock. docs/command.md has its
+-- promises.
+
+local background = require "zklock.child"
+local connect = require "zklock.command.connect"
+local core = require "zklock.core"
+local handle = require "zklock.command.handle"
+local jobs = require "zklock.command.job"
+local refusal = require "zklock.command.refusal"
+local run = require "zklock.command.run"
+local status = require "zklock.command.status"
+local zklock = require "zklock"
+
+local huge, max, min, tonumber = math.huge, math.max, math.min, tonumber
+local now = core.now
+
+local ANSWER = 5 -- seconds that a server has for an answer
+local SLICE = 0.5 -- seconds of a wait in which nothing happens
+
+local hold = {
+    summary = "Hold a lock in the background.",
+    description = "Waits for the lock at PATH, leaves a process in the background that holds it, "
+        .. "and prints the handle by which zklock check asks it, and zklock release ends it, on "
+        .. "this machine. Exit status: 0 it is held; 64 usage; 69 no server answers, or says "
+        .. "whether the lock is taken; 70 another failure; 75 the lock is taken; 77 the server "
+        .. "refuses; 78 argparse is not installed.",
+    example = "handle=$(zklock hold /locks/deploy --for 2h)",
+}
+
+
+-- --- the command line ---------------------------------------------------------------
+
+local UNITS = { [""] = 1, s = 1, m = 60, min = 60, h = 3600, d = 86400 }
+
+local function duration(text)
+    local number, unit = text:match "^([%d.]+)(%l*)$"
+    local seconds = (tonumber(number) or 0) * (UNITS[unit] or 0)
+    if seconds > 0 and seconds < huge then return seconds end
+    return nil, text .. " is no duration, such as 90s, 30m, 2h or 1d"
+end
+
+
+function hold.describe(parser)
+    parser:argument("PATH", "The lock's path."):argname "PATH":target "path"
+    parser:option("--for", "The lock is given up after so long: 90s, 30m, 2h, 1d."):argname "TIME"
+        :target "seconds":count(1):convert(duration)
+    parser:option("--token-file", "The file that gets the fencing token."):argname "FILE"
+    run.describe_lock(parser)
+end
+
+
+-- --- the process in the background ----------------------------------------------------
+
+---@class zklock.command.Holder: zklock.command.Keeper
+---@field job zklock.command.Job
+---@field lease zklock.Lease
+---@field ends_at number
+---@field is_confirmed boolean? the handle was printed
+---@field asked "check" | "release" | nil a client waits for the answer
+---@field is_over boolean?
+local Holder = {}
+Holder.__index = Holder
+
+function Holder:confirmed() self.is_confirmed = true end
+
+-- The owner is gone. Without a handle nobody could release the lock.
+function Holder:signal() self.is_over = self.is_over or not self.is_confirmed end
+
+function Holder:check() self.asked = "check" end
+
+function Holder:release() self.asked = "release" end
+
+function Holder.may_resume() return true end
+
+
+-- Whether the lock was held to this moment, as handle.lua reads it.
+function Holder:verdict()
+    local held, message, code = self.lease:check(ANSWER)
+    if held then return "held" end
+    return ("%s %s"):format(code == "lost" and code or "unknown", message)
+end
+
+
+function Holder:look()
+    local asked = self.asked
+    if not asked then return end
+    local verdict, child = self:verdict(), self.job.child
+    self.asked = nil
+    if asked == "release" then
+        self.lease:release{ wait = ANSWER }
+        self.is_over = true
+        child:stop()
+    end
+    child:answer(verdict)
+end
+
+
+-- A lost lock is told until the time is over, or somebody has heard of it and releases it.
+function Holder:keep()
+    while not self.is_over and now() < self.ends_at do
+        local left = max(min(SLICE, self.ends_at - now()), 0)
+        self.job:step(self.asked and 0 or left)
+    end
+end
+
+
+-- A file of an earlier grant has no token as long as this one is waited for.
+local function open_token_file(path)
+    if not path then return end
+    local file, reason = io.open(path, "w")
+    if not file then refusal.raise(status.SOFTWARE, "--token-file %s", reason) end
+    return file
+end
+
+
+local function write_token(file, lease)
+    if not file then return end
+    local ok, reason = file:write(lease:token_string(), "\n")
+    if ok then ok, reason = file:close() end
+    if not ok then refusal.raise(status.SOFTWARE, "--token-file: %s", reason) end
+end
+
+
+-- Where its folder is. Others need not have the same TMPDIR: the handle names it.
+local function top()
+    local folder = os.getenv "TMPDIR"
+    return folder and folder:find "^/" and folder or "/tmp"
+end
+
+
+local function carry_out(job)
+    local given, child = job.given, job.child
+    local file = open_token_file(given.token_file)
+    local holder = setmetatable({ job = job, lease = run.acquire(job) }, Holder)
+    job.keeper, holder.ends_at = holder, now() + given.seconds
+    write_token(file, holder.lease)
+    local folder, reason = child:listen(top())
+    if not folder then refusal.raise(status.SOFTWARE, "%s: %s", top(), reason) end
+    child:leave()
+    child:tell(handle.of(folder))
+    holder:keep()
+    child:stop()
+    return status.OK
+end
+
+
+-- --- the process before it ------------------------------------------------------------
+
+-- Prints the handle. Without that word the process that holds the lock gives it up.
+local function report(process, out)
+    local text, ended = process:outcome()
+    if not text then
+        if ended > status.SIGNAL then
+            refusal.raise(ended, "the process that was to hold the lock was killed")
+        end
+        return ended
+    end
+    local ok, reason = out:write(text, "\n")
+    if ok then ok, reason = out:flush() end
+    if not ok then
+        refusal.raise(status.SOFTWARE, "the handle cannot be printed, and the lock is given up: %s",
+            reason)
+    end
+    process:tell "printed"
+    return status.OK
+end
+
+
+function hold.run(given, out, err)
+    local path = connect.path(given.path)
+    connect.hosts(given)
+    local process, in_background = background.fork() -- before the session has threads
+    if not process then
+        refusal.raise(status.SOFTWARE, "no process can be started: %s", in_background)
+    end
+    if not in_background then return report(process, out) end
+    zklock.close_on_signal "TERM"
+    return jobs.attend(given, err, path, process, carry_out)
+end
+
+
+return hold

@@ -1,0 +1,194 @@
+--- zklock hold, check and release, on a real server.
+
+local commands = require "spec.commands"
+local files = require "spec.files"
+local rig = require "spec.rig"
+
+local LUA = commands.LUA
+local fresh, start, ends, has = commands.fresh, commands.start, commands.ends, commands.has
+local hold = commands.verb "hold"
+
+describe("zklock hold #server", function()
+    local server, path, session
+    local handles = {}
+
+    setup(commands.open)
+    teardown(commands.close)
+    before_each(function() server, path, session = rig.begin(1) end)
+    after_each(function()
+        for _, handle in ipairs(handles) do commands.outcome("release %s", handle) end
+        handles = {}
+        commands.end_all()
+    end)
+
+    -- A shell's line, each %s of which is zklock; gives what it prints to any descriptor.
+    local function script(text)
+        return rig.shell("%s", (text:gsub("%%s", LUA .. " bin/zklock")))
+    end
+
+    local function kept(handle)
+        assert.matches("^[^:]+:/%S+/zklock%-%w+$", handle)
+        handles[#handles + 1] = handle
+        return handle
+    end
+
+    -- The handle of `zklock TEXT`.
+    local function held(text, ...) return kept(ends(0, text, ...)) end
+
+    local function pid_of_holder()
+        return session:mutex(path):queue()[1].identity:match("%d+$")
+    end
+
+    -- Once the hold is lost or over it is so for each question.
+    local function is_lost(handle, why)
+        for _, verb in ipairs{ "check", "check", "release" } do
+            has(ends(1, "%s %s", verb, handle), why)
+        end
+    end
+
+
+    it("is asked and ended by its handle, and nobody else gets the lock meanwhile", function()
+        local token = fresh()
+        local handle = held(hold("%s --for 5m --token-file %s", path, token))
+        assert.equal(session:mutex(path):queue()[1].token, tonumber(files.read(token)))
+        for _ = 1, 2 do assert.equal("", ends(0, "check %s", handle)) end
+        assert.equal("", ends(75, hold("-n %s --for 5m", path)))
+        assert.equal("", ends(0, "release %s", handle))
+        server:wait_for_nodes(path, 0)
+        is_lost(handle, "was released")
+        held(hold("-n %s --for 1m", path))
+    end)
+
+    it("outlives the process group of its step, and keeps none of its descriptors", function()
+        local handle = kept(script(([[exec 2>&1; setsid --wait sh -c '%%s %s 3>&1; kill -9 0']])
+            :format(hold("%s --for 1m", path))):match "%S+")
+        ends(0, "check %s", handle)
+    end)
+
+    it("is asked from another network namespace and with another TMPDIR", function()
+        local handle = held(hold("%s --for 5m", path))
+        local apart = script("unshare -rn true && echo yes") ~= "" and "unshare -rn" or ""
+        for _, verb in ipairs{ "check", "release" } do
+            assert.equal("0\n", script(("TMPDIR=/ %s %%s %s %s; echo $?")
+                :format(apart, verb, handle)))
+        end
+    end)
+
+    it("takes the kinds of lock that run takes", function()
+        for _, option in ipairs{ "-s", "--permits 1/2" } do
+            local place = path .. option:gsub("%W", "")
+            held(hold("%s %s --for 5m", option, place))
+            held(hold("-n %s %s --for 5m", option, place))
+        end
+        ends(75, hold("-n -x %ss --for 5m", path))
+        ends(9, hold("-E 9 -n --permits 1/2 %spermits12 --for 5m", path))
+    end)
+
+    it("ends when its time is over", function()
+        local handle = held(hold("%s --for 0.5s", path))
+        server:wait_for_nodes(path, 0)
+        rig.wait_for("the end of the process", function()
+            return commands.outcome("check %s", handle) == 1
+        end)
+        is_lost(handle, "its time is over")
+    end)
+
+
+    describe("tells with 1 that the lock was lost", function()
+        it("that was broken, until somebody has released it", function()
+            local handle = held(hold("%s --for 5m", path))
+            rig.delete_node(server, path)
+            rig.wait_for("the loss", function()
+                return commands.outcome("check %s", handle) == 1
+            end)
+            is_lost(handle, path .. ": the lease was lost")
+            is_lost(handle, "was released")
+        end)
+
+        it("with a process that was killed, whose folder the release removes", function()
+            local handle = held(hold("%s --for 5m", path))
+            rig.signal("KILL", pid_of_holder())
+            is_lost(handle, "has ended: the lock is lost")
+            is_lost(handle, "was released")
+        end)
+
+        it("with a session that no server has heard of for its timeout, and with 69 before #slow",
+           function()
+            local proxy = rig.proxy_for_test(server.hosts)
+            local handle = held("--hosts %s --timeout 8 hold %s --for 5m", proxy.hosts, path)
+            proxy:shut()
+            has(ends(69, "check %s", handle), path)
+            rig.wait_for("the loss", function()
+                return commands.outcome("check %s", handle) == 1
+            end)
+            proxy:pass()
+            is_lost(handle, path)
+        end)
+    end)
+
+
+    describe("gives the lock up", function()
+        it("if its handle cannot be printed", function()
+            has(script(("%%s %s 2>&1 >/dev/full; echo $?"):format(hold("%s --for 5m", path))),
+                "the handle cannot be printed", "\n70\n")
+            server:wait_for_nodes(path, 0)
+        end)
+
+        it("on TERM", function()
+            local handle = held(hold("%s --for 5m", path))
+            rig.signal("TERM", pid_of_holder())
+            server:wait_for_nodes(path, 0)
+            is_lost(handle, "has ended")
+        end)
+
+        it("that it waits for, with the command that waits", function()
+            for signal, status in pairs{ TERM = 143, INT = 130, KILL = 137 } do
+                local lease = rig.hold(session:mutex(path))
+                local process = start(hold("%s --for 5m", path))
+                server:wait_for_nodes(path, 2)
+                process:ends(status, signal)
+                server:wait_for_nodes(path, 1)
+                lease:release()
+            end
+        end)
+    end)
+
+
+    describe("refuses", function()
+        it("a line that it does not understand: 64", function()
+            for line, text in pairs{
+                ["hold " .. path] = "missing option '--for'",
+                ["hold --for 5m"] = "missing argument 'PATH'",
+                ["hold " .. path .. " --for 0"] = "no duration, such as",
+                ["hold " .. path .. " --for 1.2.3h"] = "no duration",
+                ["hold " .. path .. " --for 2w"] = "no duration",
+                ["hold x --for 5m"] = "must start with /",
+                ["check x"] = "x is no handle: zklock hold prints one, such as",
+                ["release x:y"] = "is no handle",
+                ["check elsewhere:/tmp/zklock-aB3dE9"] = "is of the host elsewhere, and this is",
+            } do
+                has(ends(64, "%s", line), text)
+            end
+        end)
+
+        it("a token file that it cannot write: 70, and no lock", function()
+            has(ends(70, hold("%s --for 5m --token-file %s/no/file", path, fresh())), "no/file")
+            server:wait_for_nodes(path, 0)
+        end)
+
+        it("a folder whose name is too long for a socket's: 70, and no lock", function()
+            has(script(("TMPDIR=/%s %%s %s 2>&1; echo $?"):format(("x"):rep(100),
+                hold("%s --for 5m", path))), "too long", "70\n")
+            server:wait_for_nodes(path, 0)
+        end)
+    end)
+
+    it("is said to be silent while it is stopped: 69 #slow", function()
+        local handle = held(hold("%s --for 5m", path))
+        local pid = pid_of_holder()
+        rig.signal("STOP", pid)
+        has(ends(69, "check %s", handle), "process " .. pid, "has not answered")
+        rig.signal("CONT", pid)
+        ends(0, "check %s", handle)
+    end)
+end)

@@ -1,0 +1,315 @@
+/* background.c - see background.h. */
+#include "background.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../lua/values.h"
+#include "../shell/linux.h"
+
+#define BACKGROUND_BOX "zklock.background"
+
+#define TEXT 512 /* bytes of an answer */
+#define WORD 16  /* bytes of what is asked */
+/* Seconds from a connection to its word, which a client sends at once. */
+#define WORD_PATIENCE 1
+
+#define NAME "hold" /* the socket's */
+/* The longest folder, with its final NUL, that leaves room for "/hold". */
+#define FOLDER (sizeof(((struct sockaddr_un *)0)->sun_path) - sizeof NAME)
+
+struct background {
+    int other;           /* to the other half: the owner's, or the process's; -1: it is gone */
+    pid_t process;       /* 0 in the process itself */
+    int listener;        /* -1: nobody can ask */
+    int client;          /* it waits for an answer; -1: none does */
+    char folder[FOLDER]; /* the listener's */
+};
+
+static struct background *check_background(lua_State *L) {
+    return luaL_checkudata(L, 1, BACKGROUND_BOX);
+}
+
+static void close_one(int *descriptor) {
+    if (*descriptor >= 0) close(*descriptor);
+    *descriptor = -1;
+}
+
+/* --- the two halves --------------------------------------------------------------------------- */
+
+/* All but the standard ones and that one. */
+static void close_others(int kept) {
+    DIR *directory = opendir("/dev/fd");
+    if (!directory) return;
+    for (struct dirent *entry; (entry = readdir(directory));) {
+        int fd = atoi(entry->d_name);
+        if (fd > STDERR_FILENO && fd != kept && fd != dirfd(directory)) close(fd);
+    }
+    closedir(directory);
+}
+
+/* child.fork() -> background, false in the owner and true in the process; nil, reason. Before a
+ * session is opened. */
+static int fork_background(lua_State *L) {
+    struct background *self = lua_newuserdata(L, sizeof *self);
+    int pair[2];
+    *self = (struct background){.other = -1, .listener = -1, .client = -1};
+    luaL_getmetatable(L, BACKGROUND_BOX);
+    lua_setmetatable(L, -2);
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+        return zkl_lua_fail(L, strerror(errno));
+    self->process = fork();
+    bool is_process = self->process == 0;
+    int error = errno;
+    close(pair[is_process]);
+    self->other = pair[!is_process];
+    if (self->process < 0) return zkl_lua_fail(L, strerror(error));
+    if (is_process) {
+        setsid();
+        close_others(self->other);
+    } else signal(SIGINT, SIG_DFL); /* Lua's handler would not end outcome() */
+    lua_pushboolean(L, is_process);
+    return 2;
+}
+
+/* background:outcome(), of the owner -> what the process tells; nil, how it has ended, as a shell
+ * has it */
+static int outcome(lua_State *L) {
+    const struct background *self = check_background(L);
+    char text[TEXT];
+    int status = 0;
+    ssize_t size = recv(self->other, text, sizeof text, 0);
+    if (size > 0) {
+        lua_pushlstring(L, text, (size_t)size);
+        return 1;
+    }
+    waitpid(self->process, &status, 0);
+    lua_pushnil(L);
+    lua_pushinteger(L, WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+    return 2;
+}
+
+/* background:tell(text): to the other half. The process hears "confirmed", whatever its owner
+ * tells. */
+static int tell(lua_State *L) {
+    size_t size;
+    const struct background *self = check_background(L);
+    const char *text = luaL_checklstring(L, 2, &size);
+    if (self->other >= 0) send(self->other, text, size, MSG_NOSIGNAL);
+    return 0;
+}
+
+/* background:leave(): nothing of what the owner had is used any more. */
+static int leave(lua_State *L) {
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    check_background(L);
+    for (int fd = 0; null >= 0 && fd <= STDERR_FILENO; fd++) dup2(null, fd);
+    close_one(&null);
+    if (chdir("/") != 0) return 0; /* it keeps a folder from being unmounted */
+    return 0;
+}
+
+/* --- those that ask --------------------------------------------------------------------------- */
+
+static struct sockaddr_un address_in(const char *folder) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof address.sun_path, "%s/" NAME, folder);
+    return address;
+}
+
+static void stop_listening(struct background *self) {
+    struct sockaddr_un address = address_in(self->folder);
+    if (self->listener < 0) return;
+    close_one(&self->listener);
+    unlink(address.sun_path);
+    rmdir(self->folder);
+}
+
+static bool start_listening(struct background *self) {
+    struct sockaddr_un address = address_in(self->folder);
+    self->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    return self->listener >= 0 &&
+           bind(self->listener, (struct sockaddr *)&address, sizeof address) == 0 &&
+           listen(self->listener, SOMAXCONN) == 0;
+}
+
+/* background:listen(top) -> the folder that it made there, by which it is asked; nil, reason */
+static int listen_for_words(lua_State *L) {
+    struct background *self = check_background(L);
+    const char *top = luaL_checkstring(L, 2);
+    int size = snprintf(self->folder, sizeof self->folder, "%s/zklock-XXXXXX", top);
+    if ((size_t)size >= sizeof self->folder) return zkl_lua_fail(L, strerror(ENAMETOOLONG));
+    if (!mkdtemp(self->folder)) return zkl_lua_fail(L, strerror(errno));
+    if (!start_listening(self)) {
+        int error = errno;
+        rmdir(self->folder);
+        return zkl_lua_fail(L, strerror(error));
+    }
+    lua_pushstring(L, self->folder);
+    return 1;
+}
+
+/* background:wait(descriptor or nil, seconds): until there is news, or the descriptor is readable.
+ * While one client waits for its answer, no other is heard. */
+static int wait_for_news(lua_State *L) {
+    const struct background *self = check_background(L);
+    zkl_time rest = zkl_lua_time(L, 3) / 1000000 + 1;
+    struct pollfd polled[] = {
+        {.fd = self->other, .events = POLLIN},
+        {.fd = self->client < 0 ? self->listener : -1, .events = POLLIN},
+        {.fd = (int)luaL_optinteger(L, 2, -1), .events = POLLIN},
+    };
+    poll(polled, 3, rest > INT_MAX ? INT_MAX : (int)rest);
+    return 0;
+}
+
+/* The owner told something, or is gone. */
+static int news_of_owner(lua_State *L, struct background *self) {
+    char text[TEXT];
+    ssize_t size = recv(self->other, text, sizeof text, MSG_DONTWAIT);
+    if (size < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
+    if (size <= 0) close_one(&self->other);
+    lua_pushstring(L, size > 0 ? "confirmed" : "signal");
+    lua_pushinteger(L, SIGHUP);
+    return 2;
+}
+
+/* A client's word. */
+static int news_of_client(lua_State *L, struct background *self) {
+    const struct timeval patience = {.tv_sec = WORD_PATIENCE};
+    char word[WORD];
+    self->client = accept4(self->listener, NULL, NULL, SOCK_CLOEXEC);
+    if (self->client < 0) return 0;
+    setsockopt(self->client, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    ssize_t size = recv(self->client, word, sizeof word, 0);
+    if (size <= 0) close_one(&self->client);
+    if (size <= 0) return 0;
+    lua_pushlstring(L, word, (size_t)size);
+    return 1;
+}
+
+/* background:next() -> nothing | kind, number: "confirmed"; "signal", SIGHUP: the owner is gone; or
+ * a client's word, which is to be answered. */
+static int next_news(lua_State *L) {
+    struct background *self = check_background(L);
+    int count = self->other >= 0 ? news_of_owner(L, self) : 0;
+    if (count || self->listener < 0 || self->client >= 0) return count;
+    return news_of_client(L, self);
+}
+
+/* background:answer(text): to the client that waits. */
+static int answer(lua_State *L) {
+    size_t size;
+    struct background *self = check_background(L);
+    const char *text = luaL_checklstring(L, 2, &size);
+    if (self->client >= 0) send(self->client, text, size < TEXT ? size : TEXT, MSG_NOSIGNAL);
+    close_one(&self->client);
+    return 0;
+}
+
+/* background:stop(): nobody can ask any more; the folder is gone. */
+static int stop(lua_State *L) {
+    stop_listening(check_background(L));
+    return 0;
+}
+
+static int drop(lua_State *L) {
+    struct background *self = check_background(L);
+    stop_listening(self);
+    close_one(&self->client);
+    close_one(&self->other);
+    return 0;
+}
+
+/* --- who asks --------------------------------------------------------------------------------- */
+
+static const char *reason_of(int error) {
+    switch (error) {
+    case ENOENT:
+    case ENOTDIR: return "absent";
+    case ECONNREFUSED:
+    case ECONNRESET:
+    case EPIPE: return "dead";
+    case EACCES: return "foreign";
+    case EAGAIN: return "silent";
+    default: return strerror(error);
+    }
+}
+
+/* Is that the socket of a process of this user's? Another user may have made a folder of that name
+ * when it had gone. Root may ask for anybody. */
+static bool is_trusted(uid_t user) {
+    return user == geteuid() || geteuid() == 0;
+}
+
+/* The process that listens there: connected, or an errno value. */
+static int connect_to(const char *folder, int descriptor, pid_t *process) {
+    struct sockaddr_un address = address_in(folder);
+    uid_t user;
+    if (strlen(folder) >= FOLDER) return ENOENT;
+    if (connect(descriptor, (struct sockaddr *)&address, sizeof address) != 0) return errno;
+    if (!zkl_linux_peer(descriptor, &user, process)) return errno;
+    return is_trusted(user) ? 0 : EACCES;
+}
+
+/* Asks; the size of the answer, or -1 with an errno value. */
+static ssize_t ask_it(const char *folder, int descriptor, const char *word, char *text,
+                      pid_t *process) {
+    errno = connect_to(folder, descriptor, process);
+    if (errno || send(descriptor, word, strlen(word), MSG_NOSIGNAL) < 0) return -1;
+    ssize_t size = recv(descriptor, text, TEXT, 0);
+    if (size == 0) errno = ECONNREFUSED;
+    return size > 0 ? size : -1;
+}
+
+/* child.ask(folder, word, seconds) -> answer; nil, reason, process: "absent", "dead", "foreign":
+ * another user's, "silent", or another one of the system's */
+static int ask(lua_State *L) {
+    const char *folder = luaL_checkstring(L, 1), *word = luaL_checkstring(L, 2);
+    const struct timeval patience = {.tv_sec = (time_t)luaL_checkinteger(L, 3)};
+    char text[TEXT];
+    pid_t process = 0;
+    int descriptor = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (descriptor < 0) return zkl_lua_fail(L, strerror(errno));
+    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    ssize_t size = ask_it(folder, descriptor, word, text, &process);
+    int error = errno;
+    close(descriptor);
+    if (size > 0) {
+        lua_pushlstring(L, text, (size_t)size);
+        return 1;
+    }
+    zkl_lua_fail(L, reason_of(error));
+    lua_pushinteger(L, process);
+    return 3;
+}
+
+void zkl_background_open(lua_State *L) {
+    static const luaL_Reg functions[] = {{"fork", fork_background}, {"ask", ask}, {NULL, NULL}};
+    static const luaL_Reg methods[] = {
+        {"answer", answer},  {"leave", leave},        {"listen", listen_for_words},
+        {"next", next_news}, {"outcome", outcome},    {"stop", stop},
+        {"tell", tell},      {"wait", wait_for_news}, {"__gc", drop},
+        {NULL, NULL},
+    };
+    luaL_newmetatable(L, BACKGROUND_BOX);
+    zkl_lua_set_functions(L, methods);
+    lua_pushvalue(L, -1);
+    lua_setfield(L, -2, "__index");
+    lua_pop(L, 1);
+    zkl_lua_set_functions(L, functions);
+}
