@@ -17,8 +17,8 @@ local version = require("zklock")._VERSION
 
 local ipairs, pairs, pcall, require = ipairs, pairs, pcall, require
 
-local VERBS = { "run", "elect", "join", "hold", "check", "release", "ls", "show", "members",
-                "break", "doctor", "repl", "completion" }
+local VERBS = { "run", "elect", "join", "hold", "check", "release", "ls", "show", "graph",
+                "members", "break", "doctor", "repl", "completion" }
 
 -- Options of all verbs, before the verb or behind it.
 local VALUED = { ["--hosts"] = true, ["--timeout"] = true, ["--auth"] = true, ["--acl"] = true }

@@ -1,0 +1,132 @@
+--- Sessions that wait for each other in a circle, from the queues of all locks.
+--
+-- A contender waits for each contender ahead that excludes it. A node names its session, not its
+-- owner. So a circle of sessions is a deadlock only if no session in it has several owners, and
+-- only a session with two nodes or more can be part of one.
+
+local ipairs, pairs = ipairs, pairs
+
+local _M = {}
+
+
+--- Whether a contender waits for one that is ahead of it.
+function _M.excludes(ahead, entry)
+    return not (ahead.kind == "read" and entry.kind == "read")
+end
+
+
+-- Each session → the places where it waits, if it may be part of a circle.
+local function waits_of_sessions(locks)
+    local nodes, waits = {}, {}
+    for _, lock in ipairs(locks) do
+        for place, entry in ipairs(lock.queue) do
+            local session = entry.session
+            nodes[session] = (nodes[session] or 0) + 1
+            waits[session] = waits[session] or {}
+            if not entry.held then
+                table.insert(waits[session], { lock = lock, place = place, entry = entry })
+            end
+        end
+    end
+    for session, places in pairs(waits) do
+        if nodes[session] < 2 or not places[1] then waits[session] = nil end
+    end
+    return waits
+end
+
+
+-- visit(step) for each contender that a session waits for, until that gives something.
+local function each_step(session, waits, visit)
+    for _, wait in ipairs(waits[session]) do
+        for place = 1, wait.place - 1 do
+            local ahead, entry = wait.lock.queue[place], wait.entry
+            if waits[ahead.session] and ahead.session ~= session and _M.excludes(ahead, entry) then
+                local found = visit{ path = wait.lock.path, entry = entry, ahead = ahead }
+                if found then return found end
+            end
+        end
+    end
+end
+
+
+-- The steps that led to the session of the last one.
+local function trace(reached, last)
+    local cycle, step = {}, last
+    while step do
+        table.insert(cycle, 1, step)
+        step = reached[step.entry.session]
+    end
+    return cycle
+end
+
+
+-- A shortest circle through that session, found breadth first.
+local function through(first, waits)
+    local reached, line = {}, { first }
+    for _, session in ipairs(line) do -- it grows meanwhile
+        local last = each_step(session, waits, function(step)
+            local next_session = step.ahead.session
+            if next_session == first then return step end
+            if not reached[next_session] then
+                reached[next_session] = step
+                line[#line + 1] = next_session
+            end
+        end)
+        if last then return trace(reached, last) end
+    end
+end
+
+
+--- Circles, so that each session that is part of any is part of one of these. Each is a list of
+--- steps: the contender `entry` waits at `path` for `ahead`, whose session has the next entry.
+---@param locks { path: string, queue: table[] }[]
+function _M.of(locks)
+    local waits, done, cycles = waits_of_sessions(locks), {}, {}
+    for _, lock in ipairs(locks) do
+        for _, entry in ipairs(lock.queue) do
+            local session = entry.session
+            local cycle = waits[session] and not done[session] and through(session, waits)
+            done[session] = true
+            for _, step in ipairs(cycle or {}) do done[step.entry.session] = true end
+            if cycle then cycles[#cycles + 1] = cycle end
+        end
+    end
+    return cycles
+end
+
+
+--- Whether a circle is a deadlock if each session in it has one owner. Permits that others give
+--- back help, too, and a node that may only be kept is given back once it is wanted.
+function _M.is_firm(cycle)
+    for _, step in ipairs(cycle) do
+        if step.entry.kind == "permit" or step.ahead.held == "unknown" then return false end
+    end
+    return true
+end
+
+
+-- With `order = "none"` all nodes of a path have one name.
+local function key_of(lock, entry)
+    return ("%s/%s %s"):format(lock.path, entry.name, entry.token)
+end
+
+
+--- The queues of a second look, with the nodes that the first one saw, too. All of them were there
+--- at the moment between the looks, so these waits are waits of one moment.
+function _M.lasting(first, second)
+    local seen, locks = {}, {}
+    for _, lock in ipairs(first) do
+        for _, entry in ipairs(lock.queue) do seen[key_of(lock, entry)] = true end
+    end
+    for i, lock in ipairs(second) do
+        local queue = {}
+        for _, entry in ipairs(lock.queue) do
+            if seen[key_of(lock, entry)] then queue[#queue + 1] = entry end
+        end
+        locks[i] = { path = lock.path, queue = queue }
+    end
+    return locks
+end
+
+
+return _M

@@ -1,0 +1,205 @@
+--- zklock graph, on a real server. ZKLOCK_LOOKS=1000 looks longer at a load without a deadlock.
+
+local commands = require "spec.commands"
+local cycles = require "zklock.command.cycles"
+local graph = require "zklock.command.graph"
+local rig = require "spec.rig"
+local tree = require "zklock.command.tree"
+local zklock = require "zklock"
+
+local unpack = unpack or table.unpack
+
+local ends, has = commands.ends, commands.has
+
+local LOOKS = tonumber(os.getenv("ZKLOCK_LOOKS") or 100)
+local ONE_OWNER = { one_owner = true }
+
+describe("zklock graph #server", function()
+    local server, path, session
+
+    setup(commands.open)
+    teardown(commands.close)
+    before_each(function() server, path, session = rig.begin(1) end)
+    after_each(commands.end_all)
+
+    -- Contender i of a list of locks holds its lock.
+    local function hold_each(locks)
+        local leases = {}
+        for i, lock in ipairs(locks) do leases[i] = rig.hold(lock) end
+        return leases
+    end
+
+    -- While these locks are waited for, as contender i of line i, calls fn.
+    local function while_waiting(locks, fn)
+        local sessions = {}
+        for _, lock in ipairs(locks) do sessions[lock.session] = true end
+        rig.run(#locks, function(i)
+            locks[i]:acquire{ timeout = 600, owner = i } -- until somebody's session is closed
+        end, function()
+            for _, lock in ipairs(locks) do server:wait_for_nodes(lock.path, 2) end
+            fn()
+            for each in pairs(sessions) do each:close() end
+        end)
+    end
+
+    local function name_of(i) return string.char(96 + i) end
+
+    -- Sessions with the names a, b, …, and for each what make(session, its number) gives.
+    local function named(count, make)
+        local sessions, made = {}, {}
+        for i = 1, count do
+            sessions[i] = rig.session(server.hosts, { identity = name_of(i) })
+            made[i] = make(sessions[i], i)
+        end
+        return made, sessions
+    end
+
+    local function place(i) return ("%s/%d"):format(path, i) end
+
+    -- Session i holds lock i and waits for the lock of the next one; calls fn.
+    local function while_in_circle(count, fn)
+        local own, sessions = named(count, function(each, i) return each:mutex(place(i)) end)
+        hold_each(own)
+        local wanted = {}
+        for i, each in ipairs(sessions) do wanted[i] = each:mutex(place(i % count + 1)) end
+        while_waiting(wanted, fn)
+    end
+
+
+    it("shows each waiter, and whom it waits for", function()
+        local locks = named(3, function(each, i)
+            local lock = each:rwlock(path .. "/a")
+            return i < 3 and lock:read() or lock:write()
+        end)
+        hold_each{ locks[1], locks[2] }
+        rig.run(1, function() locks[3]:acquire(600) end, function()
+            server:wait_for_nodes(path .. "/a", 3)
+            local rows = commands.rows(ends(0, "graph %s", path))
+            assert.matches("^WAITS +FOR +AT +SINCE$", rows[1])
+            assert.matches("^c +a %(2%) +…%S+/a +%d+ s$", rows[2])
+            assert.equal(2, #rows)
+            has(ends(0, "graph --json %s", path), '"circles":[]', '"for":[{"identity":"a"',
+                '"identity":"c"', '"path":"' .. path .. '/a"')
+            locks[3].session:close()
+        end)
+        assert.equal("nobody waits", ends(0, "graph %s", path))
+    end)
+
+    it("leaves out the waiters in a condition, which wait for no other waiter", function()
+        local full = named(2, function(each) return each:mutex(path .. "/a") end)
+        rig.run(2, function(i)
+            local lease = full[i]:acquire(20)
+            full[i]:condition "full":wait(lease, 600)
+        end, function()
+            server:wait_for_nodes(path .. "/a-condition-full", 2)
+            assert.equal("nobody waits", ends(0, "graph %s", path))
+            for _, lock in ipairs(full) do lock.session:close() end
+        end)
+    end)
+
+
+    describe("reports", function()
+        for count = 2, 5 do
+            it(("a circle of %d locks as certain with --one-owner"):format(count), function()
+                while_in_circle(count, function()
+                    local said = ends(1, "graph --one-owner %s", path)
+                    has(said, "\ncertain deadlock:")
+                    for i = 1, count do
+                        has(said, ("\n  %s waits for %s, where %s holds"):format(name_of(i),
+                            place(i % count + 1), name_of(i % count + 1)))
+                    end
+                    assert.equal(count, select(2, said:gsub("\n  ", "")))
+                end)
+            end)
+        end
+
+        it("none as certain without the option, as sessions may have several owners", function()
+            local own, sessions = named(2, function(each, i) return each:mutex(place(i)) end)
+            hold_each(own)
+            local wanted = { sessions[1]:mutex(place(2)), sessions[2]:mutex(place(1)) }
+            while_waiting(wanted, function()
+                has(ends(1, "graph %s", path), "possible deadlock, certain only if each")
+                has(ends(1, "graph --json %s", path), '"certain":false')
+            end)
+        end)
+
+        it("none as certain that permits of others may end", function()
+            local own, sessions = named(2, function(each, i) return each:semaphore(place(i), 1) end)
+            hold_each(own)
+            local wanted = {
+                sessions[1]:semaphore(place(2), 1), sessions[2]:semaphore(place(1), 1),
+            }
+            while_waiting(wanted, function()
+                has(ends(1, "graph --one-owner %s", path), "possible deadlock")
+            end)
+        end)
+
+        it("a circle through a multi-lock that waits ahead", function()
+            local first, sessions = named(3, function(each, i) return each:mutex(place(i)) end)
+            local a, b, c = unpack(sessions)
+            hold_each{ first[1], c:mutex(place(2)) }
+            local both = b:multi{ b:mutex(place(1)), first[2] }
+            rig.run(1, function() both:acquire(600) end, function()
+                server:wait_for_nodes(place(2), 2)
+                rig.run(1, function() a:mutex(place(2)):acquire(600) end, function()
+                    server:wait_for_nodes(place(2), 3)
+                    has(ends(1, "graph %s", path),
+                        ("  a waits for %s, where b is ahead"):format(place(2)),
+                        ("  b waits for %s, where a holds"):format(place(1)))
+                    for _, each in ipairs(sessions) do each:close() end
+                end)
+            end)
+        end)
+    end)
+
+
+    describe("reports nothing", function()
+        it("that two looks saw with other nodes", function()
+            local looks = {}
+            for i = 1, 2 do
+                while_in_circle(2, function() looks[i] = assert(tree.locks(session, path)) end)
+                rig.close_sessions()
+                session = rig.session(server.hosts)
+            end
+            assert.equal(1, #cycles.of(looks[2]))
+            assert.equal(1, #cycles.of(cycles.lasting(looks[2], looks[2])))
+            assert.same({}, cycles.of(cycles.lasting(looks[1], looks[2])))
+        end)
+
+        -- Each takes a lock behind a gate, and queues there again once it has given the lock up. A
+        -- look that reads the lock before that, and the gate after it, sees a circle.
+        it("as certain that only one look of a busy place sees #slow", function()
+            local over = false
+            local workers = named(6, function(each)
+                return { gate = each:mutex(path .. "/gate"), each:mutex(place(1)),
+                         each:mutex(place(2)) }
+            end)
+            local function work(i)
+                local locks, turn = workers[i], i
+                while not over do
+                    turn = turn + 1
+                    local gate = assert(locks.gate:acquire(60))
+                    local lease = assert(locks[turn % 2 + 1]:acquire(60))
+                    zklock.sleep(0.005)
+                    gate:release()
+                    zklock.sleep(0.005)
+                    lease:release()
+                end
+            end
+            local certain, waits = 0, 0
+            assert(workers[1].gate:acquire(60)):release()
+            rig.run(#workers, work, function()
+                for _ = 1, LOOKS do
+                    local locks, found = graph.survey(session, path)
+                    for _, lock in ipairs(locks) do waits = waits + #lock.queue end
+                    for _, cycle in ipairs(found) do
+                        if graph.is_certain(cycle, ONE_OWNER) then certain = certain + 1 end
+                    end
+                end
+                over = true
+            end)
+            assert.equal(0, certain)
+            assert.is_true(waits > LOOKS)
+        end)
+    end)
+end)
