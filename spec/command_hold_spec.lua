@@ -117,7 +117,7 @@ describe("zklock hold #server", function()
             local proxy = rig.proxy_for_test(server.hosts)
             local handle = held("--hosts %s --timeout 8 hold %s --for 5m", proxy.hosts, path)
             proxy:shut()
-            has(ends(69, "check %s", handle), path)
+            has(ends(69, "check %s", handle), "no server says", path)
             rig.wait_for("the loss", function()
                 return commands.outcome("check %s", handle) == 1
             end)

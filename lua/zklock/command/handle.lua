@@ -77,6 +77,7 @@ function _M.ask(handle, word)
         refusal.raise(status.SOFTWARE, "%s: %s", handle, reason)
     end
     local verdict, text = answer:match "^(%l+) ?(.*)$"
+    if verdict == "unknown" then text = "no server says whether the lock is held: " .. text end
     if verdict ~= "held" then refusal.raise(verdicts[verdict], "%s", text) end
     return verdicts[verdict]
 end
