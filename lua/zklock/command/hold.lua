@@ -11,11 +11,10 @@ local run = require "zklock.command.run"
 local status = require "zklock.command.status"
 local zklock = require "zklock"
 
-local huge, max, min, tonumber = math.huge, math.max, math.min, tonumber
+local huge, max, tonumber = math.huge, math.max, tonumber
 local now = core.now
 
 local ANSWER = 5 -- seconds that a server has for an answer
-local SLICE = 0.5 -- seconds of a wait in which nothing happens
 
 local hold = {
     summary = "Hold a lock in the background.",
@@ -98,8 +97,7 @@ end
 -- A lost lock is told until the time is over, or somebody has heard of it and releases it.
 function Holder:keep()
     while not self.is_over and now() < self.ends_at do
-        local left = max(min(SLICE, self.ends_at - now()), 0)
-        self.job:step(self.asked and 0 or left)
+        self.job:step(self.asked and 0 or max(self.ends_at - now(), 0))
     end
 end
 
