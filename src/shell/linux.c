@@ -25,15 +25,6 @@ void zkl_linux_die_with_parent(void) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
-bool zkl_linux_peer(int socket, uid_t *user, pid_t *process) {
-    struct ucred peer;
-    socklen_t size = sizeof peer;
-    if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return false;
-    *user = peer.uid;
-    *process = peer.pid;
-    return true;
-}
-
 bool zkl_linux_boot(char boot[ZKL_BOOT_SIZE]) {
     int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
     ssize_t size = fd < 0 ? -1 : read(fd, boot, ZKL_BOOT_SIZE - 1);
@@ -62,4 +53,13 @@ bool zkl_linux_name(int file, const char *path) {
     char from[40];
     snprintf(from, sizeof from, "/proc/self/fd/%d", file);
     return linkat(AT_FDCWD, from, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0;
+}
+
+bool zkl_linux_peer(int socket, uid_t *user, pid_t *process) {
+    struct ucred peer;
+    socklen_t size = sizeof peer;
+    if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return false;
+    *user = peer.uid;
+    *process = peer.pid;
+    return true;
 }

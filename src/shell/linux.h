@@ -16,9 +16,6 @@ bool zkl_linux_thread_counts(pid_t thread);
 /* The signal that kills this process comes when its parent ends. */
 void zkl_linux_die_with_parent(void);
 
-/* The user and the process that listen at the other end of a Unix socket. False with errno. */
-bool zkl_linux_peer(int socket, uid_t *user, pid_t *process);
-
 /* Which start of the machine this is: a text. False with errno. */
 #define ZKL_BOOT_SIZE 40
 bool zkl_linux_boot(char boot[ZKL_BOOT_SIZE]);
@@ -33,5 +30,8 @@ int zkl_linux_file_system(int folder);
 /* For open() of a folder: a file without a name; and gives it one. False with errno. */
 extern const int zkl_linux_nameless;
 bool zkl_linux_name(int file, const char *path);
+
+/* The user and the process that listen at the other end of a Unix socket. False with errno. */
+bool zkl_linux_peer(int socket, uid_t *user, pid_t *process);
 
 #endif
