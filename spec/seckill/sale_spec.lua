@@ -417,13 +417,22 @@ describe("a sale", function()
         assert.equal(1, it_is.fairness.jain)
     end)
 
-    it("goes wrong when the lock is released before the commit (PIT-04, DEMO-06), without overlap",
-        function()
-            local it_is = sale_that("a buyer before the commit", is_wrong,
-                { purchase = "release_then_commit", pause = 0.02, fenced = false })
-            assert.same({}, it_is.overlaps)
-            assert.equal("right", sale{ purchase = "commit_then_release" }.verdict)
-        end)
+    -- The article's number (DEMO-06): every other purchase is lost. A commit that the next holder
+    -- waits for is the work of a coroutine of the same process, half of the time.
+    for _, store in ipairs{ "sqlite", "mysql" } do
+        it("loses five of ten if the lock is released before the commit (PIT-04), in " .. store,
+            function()
+                local function is_half_lost(it_is) return it_is.left == 95 end
+                local options = { store = store, pause = 0.05, fenced = false,
+                                  purchase = "release_then_commit" }
+                local it_is = sale_that("buyers before each commit", is_half_lost, options)
+                assert.same({ "wrong", 10, {} }, { it_is.verdict, it_is.sold, it_is.overlaps })
+                options.purchase = "commit_then_release"
+                assert.equal("right", sale(options).verdict)
+                options.purchase, options.fenced = "release_then_commit", true
+                assert.equal("right", sale(options).verdict)
+            end)
+    end
 
     for _, store in ipairs{ "zookeeper", "mysql" } do
         it("has its stock in " .. store, function()

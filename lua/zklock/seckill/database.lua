@@ -98,7 +98,9 @@ function mysql.connect(url)
 end
 
 
-function mysql.prepare() end
+-- A statement that meets a row of another transaction fails at once. Its own wait would stop the
+-- process, and with it the coroutine that is to commit that transaction.
+function mysql.prepare(self) self:execute "SET SESSION innodb_lock_wait_timeout = 0" end
 
 
 -- connections ---------------------------------------------------------------------------------
@@ -171,11 +173,15 @@ function Database:close()
 end
 
 
--- SQLite's own wait would stop the whole process, so also the coroutine whose
--- transaction is waited for. Random pauses: two that poll in step would starve
--- each other (PIT-14).
-local function wait_a_moment()
+-- Waits until another transaction may have ended, and not as databases do, which would stop the
+-- whole process. False: the error is another one, or it is too late. Random pauses: two that poll
+-- in step would starve each other (PIT-14).
+local function may_try_again(self, problem, due)
+    if not tostring(problem):find(self.dialect.busy, 1, true) or core.now() > due then
+        return false
+    end
     zklock.sleep(0.001 + 0.002 * math.random())
+    return true
 end
 
 
@@ -183,15 +189,14 @@ end
 ---@param statement string
 ---@return any result  a cursor, or the number of rows changed
 function Database:execute(statement)
-    local limit
+    local due
     while true do
         local result, message = self.connection:execute(statement)
         if result then return result end
-        limit = limit or core.now() + BUSY_LIMIT
-        if not message:find(self.dialect.busy, 1, true) or core.now() > limit then
+        due = due or core.now() + BUSY_LIMIT
+        if self.undivided or not may_try_again(self, message, due) then
             error(message .. " in: " .. statement, 2)
         end
-        wait_a_moment()
     end
 end
 
@@ -292,21 +297,32 @@ function Database:commit() self:execute "COMMIT" end
 function Database:rollback() self:execute "ROLLBACK" end
 
 
---- Runs fn in a transaction, which is undone when fn raises an error or gives
---- false. After an error of COMMIT it may have been carried out. Only its beginning waits for
---- others, so coroutines can share the connection as long as fn does not yield.
+-- Runs fn in a transaction, whose statements wait for no other one.
+---@return boolean ok
+---@return any done  what fn gave, or its error
+local function attempt(self, fn)
+    self:begin()
+    self.undivided = true
+    local ok, done = pcall(fn)
+    self.undivided = false
+    if ok and done then self:commit() else self:rollback() end
+    return ok, done
+end
+
+
+--- Runs fn in a transaction, which is undone when fn raises an error or gives false. While another
+--- transaction has a row that fn writes, it is undone and run again: coroutines share the
+--- connection, so nothing waits between its statements, as long as fn does not yield. After an
+--- error of COMMIT it may have been carried out.
 ---@param fn fun(): boolean
 ---@return boolean done
 function Database:transaction(fn)
-    self:begin()
-    local ok, done = pcall(fn)
-    if ok and done then
-        self:commit()
-        return true
+    local due = core.now() + BUSY_LIMIT
+    while true do
+        local ok, done = attempt(self, fn)
+        if ok then return done and true or false end
+        if not may_try_again(self, done, due) then error(done, 0) end
     end
-    self:rollback()
-    if not ok then error(done, 0) end
-    return false
 end
 
 

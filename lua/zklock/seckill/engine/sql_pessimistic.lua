@@ -37,15 +37,6 @@ function way.validate(given)
 end
 
 
--- A statement that meets a row locked by another connection fails at once, also a statement that
--- cannot say NOWAIT.
-local function new_connection(engine)
-    local connection = sql.open(engine.options)
-    connection:try "SET SESSION innodb_lock_wait_timeout = 0"
-    return connection
-end
-
-
 -- The statements, for the table with the index or for the one without.
 local function statements_of(indexed)
     local name = indexed and "contentMethodLock_row" or "contentMethodLock_row_unindexed"
@@ -59,7 +50,7 @@ end
 function way.open(engine)
     engine.idle, engine.in_use, engine.known = {}, {}, {}
     engine.statements = statements_of(engine.options.index)
-    local connection = new_connection(engine)
+    local connection = sql.open(engine.options)
     connection:insist(engine.statements.create)
     engine.idle[1] = connection
     return engine
@@ -74,7 +65,7 @@ end
 
 
 local function take_connection(engine)
-    local connection = table.remove(engine.idle) or new_connection(engine)
+    local connection = table.remove(engine.idle) or sql.open(engine.options)
     engine.in_use[connection] = true
     return connection
 end
