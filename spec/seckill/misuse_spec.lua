@@ -81,6 +81,17 @@ describe("the files of a sale", function()
         end
     end)
 
+    it("stay as they were if the new ones do not fit on the disk", function()
+        for _, kind in ipairs{ "report", "json", "csv" } do
+            local name = files.write(folder .. "/last." .. kind, "the good one")
+            rig.shell("ln -s /dev/full %s.part", name)
+            assert.same({ nil, name .. ".part: No space left on device", "the good one" },
+                { nil, select(2, it_is[kind](it_is, name)), files.read(name) })
+            assert.is_true(it_is[kind](it_is, name))
+            assert.is_true(#files.read(name) > 100)
+        end
+    end)
+
     it("are a sale's, or a comparison's", function()
         for _, kind in ipairs{ "report", "json", "csv" } do
             is_refused("as in sale:report%(file%), and not that of \"a.html\"", it_is[kind],

@@ -681,17 +681,23 @@ describe("a script with a sale", function()
             session = 60, %s
         }]]
 
+    -- Of its temporary folder: nothing of it is a word of the shell's, or of a URL's.
+    local NAME = "t m'p;>x ?%41$HOME"
+
     -- Starts the script in a process group of its own, with a temporary folder of its own.
     local function start(strategy, store, more)
         local script = {
             folder = rig.shell("mktemp -d /tmp/zklock-sale.XXXXXX"):match "%S+",
         }
         files.write(script.folder .. "/script.lua", SCRIPT:format(strategy, store, more or ""))
+        script.temporary = shell.quote(script.folder .. "/" .. NAME)
+        rig.shell("mkdir %s", script.temporary)
         script.pid = rig.shell("cd . && TMPDIR=%s setsid %s %s/script.lua >%s/output 2>&1 "
-            .. "</dev/null & echo $!", script.folder, LUA, script.folder, script.folder)
+            .. "</dev/null & echo $!", script.temporary, LUA, script.folder, script.folder)
             :match "%d+"
         rig.wait_for("a sale that is under way", function()
-            return shell.succeeds(("grep -qs ' sold$' %s/*/sale-1/record-*"):format(script.folder))
+            return shell.succeeds(("grep -qs ' sold$' %s/*/sale-1/record-*"):format(
+                script.temporary))
         end, 30)
         return script
     end
@@ -700,7 +706,8 @@ describe("a script with a sale", function()
     local function is_clean(script)
         local pattern = script.folder:gsub("sale", "sal[e]") -- not this command itself
         return not shell.succeeds(("grep -qsa '%s' /proc/[0-9]*/cmdline"):format(pattern))
-            and rig.shell("ls %s", script.folder) == "output\nscript.lua\n"
+            and rig.shell("ls -A %s", script.temporary) == ""
+            and rig.shell("ls %s", script.folder) == "output\nscript.lua\n" .. NAME .. "\n"
     end
 
     local function ends_clean(script)
@@ -731,7 +738,7 @@ describe("a script with a sale", function()
         local script = start("zookeeper", "zookeeper", ("zookeeper = %q,"):format(HOSTS))
         local session = rig.session(HOSTS)
         local path = ("/zklock-seckill%s/sale-1/store/stock-%s"):format(
-            rig.shell("ls %s", script.folder):match "zklock%-seckill(%.%w+)", seed.PRODUCT)
+            rig.shell("ls %s", script.temporary):match "zklock%-seckill(%.%w+)", seed.PRODUCT)
         assert.is_truthy(session:get(path))
         rig.shell("kill -KILL %s", script.pid)
         rig.wait_for("its node gone", function()

@@ -65,6 +65,14 @@ local function decoded(text)
 end
 
 
+--- A text as a part of a URL, such as the path of a socket.
+---@param text string
+---@return string
+function database.encoded(text)
+    return (text:gsub("[%%?]", function(sign) return ("%%%02X"):format(sign:byte()) end))
+end
+
+
 ---@class zklock.seckill.Address
 ---@field user string
 ---@field password string
@@ -84,7 +92,7 @@ function database.parts(url)
     return {
         user = decoded(user), password = decoded(password), name = decoded(name),
         host = host:match "^[^:]*", port = tonumber(host:match ":(%d+)$"),
-        socket = query:match "^socket=(.+)$",
+        socket = query:find "^socket=." and decoded(query:sub(#"socket=" + 1)) or nil,
     }
 end
 

@@ -1,6 +1,7 @@
 --- Tables in files, as JSON: what one process of the laboratory leaves to another, or to the user.
 
 local dependency = require "zklock.system.dependency"
+local output_file = require "zklock.seckill.output_file"
 
 
 local json_file = {}
@@ -11,9 +12,7 @@ local json_file = {}
 ---@param options table?  dkjson's
 function json_file.write(path, content, options)
     local text = assert(dependency.load("dkjson").encode(content, options))
-    local file = assert(io.open(path, "w"))
-    file:write(text, "\n")
-    file:close()
+    assert(output_file.write(path, text .. "\n"))
 end
 
 

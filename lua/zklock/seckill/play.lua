@@ -11,6 +11,7 @@ local hang_detector = require "zklock.seckill.hang_detector"
 local place = require "zklock.seckill.place"
 local process = require "zklock.system.process"
 local record = require "zklock.seckill.record"
+local shell = require "zklock.system.shell"
 local stores = require "zklock.seckill.stores"
 local strategies = require "zklock.seckill.strategies"
 local zklock = require "zklock"
@@ -222,7 +223,7 @@ end
 
 
 local function prepare(self)
-    assert(os.execute("mkdir " .. self.folder))
+    assert(shell.succeeds("mkdir " .. shell.quote(self.folder)))
     place.guard(self.place, self.plan.store, self.throwaway.reaper)
     local store = stores.load(self.plan.store).create(self.place)
     self.store = checked_store.opened(self.plan.store, store)

@@ -3,6 +3,7 @@
 ---
 ---     lua5.4 lua/zklock/seckill/lessons/site.lua build/site
 
+local output_file = require "zklock.seckill.output_file"
 local page = require "zklock.seckill.lessons.site.page"
 local runs = require "zklock.seckill.lessons.site.runs"
 local scheduler = require "zklock.seckill.lessons.scheduler.page"
@@ -31,11 +32,7 @@ function site.lessons()
 end
 
 
-local function write(path, text)
-    local file = assert(io.open(path, "wb"))
-    assert(file:write(text))
-    assert(file:close())
-end
+local function write(path, text) assert(output_file.write(path, text)) end
 
 
 --- Writes the site into a folder, which has the folders en, zh and runs.

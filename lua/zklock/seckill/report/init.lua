@@ -7,6 +7,7 @@
 local csv = require "zklock.seckill.report.csv"
 local json = require "zklock.seckill.report.json"
 local misuse = require "zklock.value.misuse"
+local output_file = require "zklock.seckill.output_file"
 local page = require "zklock.seckill.report.page"
 
 
@@ -27,16 +28,6 @@ local function check(file_name)
 end
 
 
-local function write(file_name, text)
-    local file, message = io.open(file_name, "wb")
-    if not file then return nil, message end
-    local written, why = file:write(text)
-    local closed, why_not = file:close()
-    if written and closed then return true end
-    return nil, ("%s: %s"):format(file_name, why or why_not)
-end
-
-
 --- Writes the page.
 ---@param file_name string
 ---@param records zklock.seckill.Records
@@ -44,7 +35,7 @@ end
 ---@return string? message
 function report.write(file_name, records)
     check(file_name)
-    return write(file_name, page.html(records))
+    return output_file.write(file_name, page.html(records))
 end
 
 
@@ -55,7 +46,7 @@ end
 ---@return string? message
 function report.json(file_name, records)
     check(file_name)
-    return write(file_name, json.of_records(records))
+    return output_file.write(file_name, json.of_records(records))
 end
 
 
@@ -66,7 +57,7 @@ end
 ---@return string? message
 function report.csv(file_name, records)
     check(file_name)
-    return write(file_name, csv.of_records(records))
+    return output_file.write(file_name, csv.of_records(records))
 end
 
 

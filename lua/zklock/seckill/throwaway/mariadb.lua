@@ -30,7 +30,7 @@ local mariadb = {}
 
 -- The path of its socket becomes part of a URL.
 local function address(folder)
-    return ("mysql://root:@localhost/?socket=%s/socket"):format(folder)
+    return ("mysql://root:@localhost/?socket=%s/socket"):format(database.encoded(folder))
 end
 
 

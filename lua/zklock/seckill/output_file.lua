@@ -1,0 +1,40 @@
+--- Files for the user: one that was there before stays until the new one is complete.
+
+local shell = require "zklock.system.shell"
+
+
+local output_file = {}
+
+
+-- A device or a link, which no other file may replace.
+local function is_special(name)
+    local word = shell.quote(name)
+    return shell.succeeds(("[ -h %s ] || { [ -e %s ] && [ ! -f %s ]; }"):format(word, word, word))
+end
+
+
+local function write(name, text)
+    local file, message = io.open(name, "wb")
+    if not file then return nil, message end
+    local written, why = file:write(text)
+    local closed, why_not = file:close()
+    if written and closed then return true end
+    return nil, ("%s: %s"):format(name, why or why_not)
+end
+
+
+---@param name string
+---@param text string
+---@return true?
+---@return string? message
+function output_file.write(name, text)
+    if is_special(name) then return write(name, text) end
+    local draft = name .. ".part"
+    local done, message = write(draft, text)
+    if done then done, message = os.rename(draft, name) end
+    if not done then os.remove(draft) end
+    return done, message
+end
+
+
+return output_file
