@@ -440,6 +440,7 @@ describe("the page of a report, in Chromium,", function()
     end
 
     local three = { sales.right(50), sales.wrong(50), sales.refused() }
+    three[2].name = "nobody waits, and several buyers read the stock at once, all of them"
     three[1].expect, three[2].expect, three[3].expect = "right", "wrong", "right"
     local light = once(function() return look{ title = "Three sales", sales = three } end)
     local dark = once(function() return look({ sales = three }, { dark = true }) end)
@@ -474,9 +475,12 @@ describe("the page of a report, in Chromium,", function()
         local records = { sales.right(3), sales.wrong(30) }
         for i = 3, 8 do records[i] = sales.right(2) end
         records[1].expect, records[3].expect = "wrong", "right"
-        local seen = look{ sales = records }
+        local seen = look({ sales = records }, { width = 400 })
         assert.same({}, seen.problems)
         assert.equal(8, #seen.lines)
+        for _, line in ipairs(seen.lines) do
+            assert.is_true(line.width > 0.6 * seen.width, line.width)
+        end
         assert.same({ "NOT as expected", "as expected", "as expected" }, {
             seen.lines[1].expectation, seen.lines[2].expectation, seen.lines[3].expectation })
         for i, line in ipairs(seen.lines) do
@@ -656,6 +660,7 @@ describe("the page of a report, in Chromium,", function()
             assert.same(seen.shapes[1].words, shape.words)
             assert.matches("|waited %(logarithmic%)|", list(shape.words))
         end
+        assert.same({ seen.tops[1], seen.tops[1], seen.tops[1] }, seen.tops)
         assert.same({}, look{ sales = { sales.right(3) } }.shapes)
     end)
 

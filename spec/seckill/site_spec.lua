@@ -349,21 +349,28 @@ describe("the pages", function()
 end)
 
 
--- By how much a page is wider than its place in a browser.
-local function overhang_of(path, width)
+-- Of a page in a browser: how many sections it shows before an answer is opened, and after that;
+-- and by how much it is wider than its place then.
+local function shape_of(path, width)
     local frame = ([[<iframe src="file://%s" style="width:%dpx;height:900px;border:0"></iframe>
-<script>addEventListener("load", () => { const page = document.querySelector("iframe")
-.contentDocument.documentElement; document.title = page.scrollWidth - page.clientWidth;
-});</script>]]):format(path, width)
+<script>addEventListener("load", () => {
+const page = document.querySelector("iframe").contentDocument;
+const count = () => [...page.querySelectorAll("main > section")].filter(each =>
+each.checkVisibility()).length, before = count(), answer = page.querySelector(".answer");
+if (answer) answer.open = true;
+const { scrollWidth, clientWidth } = page.documentElement;
+document.title = `${before} ${count()} ${scrollWidth - clientWidth}`; });</script>]])
+        :format(path, width)
     files.write(folder .. "/frame.html", frame)
     return browser.title(folder, "frame.html")
 end
 
 
 describe("a page in a browser", function()
-    it("is no wider than a telephone #slow", function()
-        local function check(path)
-            assert.equal("0", overhang_of(folder .. "/" .. path, 360), path)
+    it("is no wider than a telephone, and shows a run after a prediction #slow", function()
+        local function check(path, _, lesson)
+            local shape = shape_of(folder .. "/" .. path, 360)
+            assert.matches(lesson and "^2 8 0$" or " 0$", shape, path)
         end
         each_page(check)
         for _, language in ipairs(page.languages) do check(language .. "/scheduler.html") end

@@ -123,7 +123,8 @@
     details.open = true;
     details.fill();
     const walker = details.querySelector(".walker");
-    const press = key => walker.dispatchEvent(new KeyboardEvent("keydown", { key }));
+    const press = key =>
+      walker.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
     press("Home");
     for (let i = 0; i <= steps.count; i++) {
       await pause();
@@ -143,7 +144,9 @@
     details.open = true;
     details.fill();
     const walker = details.querySelector(".walker"), lanes = figure.querySelector(".u-wrap canvas");
-    const press = key => walker.dispatchEvent(new KeyboardEvent("keydown", { key }));
+    const opener = details.querySelector("summary"); // has the focus when it was clicked
+    const press = key =>
+      opener.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
     const shown = () => [...walker.querySelectorAll("output, .finding, dt, dd")].map(each =>
       each.textContent);
     const pages = [shown()], count = Number(pages[0][0].match(/of ([\d,]+)/)[1].replace(",", ""));
@@ -225,10 +228,13 @@
       const link = line.querySelector("a");
       const head = link && document.querySelector(`${link.getAttribute("href")} h2`);
       return { words: line.children[1].textContent, name: link?.textContent,
-        leads_to: head?.lastChild.textContent, expectation: line.children[3]?.textContent };
+        leads_to: head?.lastChild.textContent, expectation: line.children[3]?.textContent,
+        width: line.children[2].getBoundingClientRect().width };
     });
     seen.waits = picturesOf(document)[0];
     seen.shapes = [...document.querySelectorAll(".shapes")].flatMap(picturesOf);
+    seen.tops = [...document.querySelectorAll(".shapes .picture")].map(each =>
+      each.getBoundingClientRect().top);
     seen.distances = distancesIn();
     seen.unnamed = document.querySelectorAll(".picture:not([aria-label])").length;
     for (const section of document.querySelectorAll("section.sale"))

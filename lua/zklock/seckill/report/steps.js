@@ -170,9 +170,9 @@ function fillSteps(details, sale, time) {
   walker.tabIndex = 0;
   walker.setAttribute("role", "group");
   walker.setAttribute("aria-label", "Step by step. Keys: left, right, Home, End.");
-  walker.addEventListener("keydown", event => {
+  details.addEventListener("keydown", event => { // also when the summary that opened it has focus
     const walk = WALKS.find(each => each[3] === event.key);
-    if (!walk || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!details.open || !walk || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     go(walk[2](at, steps.length));
   });

@@ -79,7 +79,8 @@ local function prediction(lesson, facts, language, words)
             is_right and "yes" or "no", is_right and "✔" or "✘",
             is_right and words.right or words.wrong, markup.line(answer[language][2], facts))
     end
-    return ("<p>%s</p>\n%s"):format(words.choose, table.concat(parts, "\n"))
+    return ('<p>%s</p>\n%s\n<p class="next">%s</p>'):format(words.choose,
+        table.concat(parts, "\n"), words.next)
 end
 
 

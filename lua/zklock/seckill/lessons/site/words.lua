@@ -12,6 +12,7 @@ return {
         lesson = "Lesson", index = "All lessons", before = "Before", after = "Next",
         question = "The question", predict = "Your prediction", choose = "Choose an answer; "
             .. "each one has a reply.",
+        next = "Then comes the real run.",
         run = "The real run", cause = "The cause", mend = "What mends it",
         same = "The same with it", try = "Try it yourself", where = "Where it happened",
         right = "Right.", wrong = "No.",
@@ -73,6 +74,7 @@ return {
         play = "还有一个游戏：",
         lesson = "第", index = "全部课程", before = "上一课", after = "下一课",
         question = "问题", predict = "你的预测", choose = "选一个答案，每个答案都有回应。",
+        next = "选好之后，就能看到实际运行。",
         run = "实际运行", cause = "原因", mend = "怎么改好",
         same = "改好之后再来一场", try = "自己试试", where = "真实案例",
         right = "对。", wrong = "不对。",
