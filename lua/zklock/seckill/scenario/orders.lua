@@ -10,6 +10,26 @@ local CLIENTS, ORDERS = 15, 10
 local orders = {}
 
 
+-- A client notes its node when it has seen it in the line, and others may have seen it before: a
+-- node of a higher number came after it. So no node is made later than one with a higher number.
+local function put_in_order(notes)
+    local created = {}
+    for i, note in ipairs(notes) do
+        local number = note.line:match "^created .*%-(%d+)$"
+        note.place, note.node = i, tonumber(number) or math.huge
+        if number then created[#created + 1] = note end
+    end
+    table.sort(created, function(a, b) return a.node > b.node end)
+    for i = 2, #created do created[i].at = math.min(created[i].at, created[i - 1].at) end
+    table.sort(notes, function(a, b)
+        if a.at ~= b.at then return a.at < b.at end
+        if a.node ~= b.node then return a.node < b.node end
+        return a.place < b.place
+    end)
+    for _, note in ipairs(notes) do note.place, note.node = nil, nil end
+end
+
+
 -- The lines of the first two clients that got the lock: the seed's walk-through.
 local function first_two(log)
     local chosen, count, lines = {}, 0, {}
@@ -37,6 +57,7 @@ local function play(_, run)
     if right and not evidence.tokens_grow(sale) then
         right, finding = false, "tokens do not grow"
     end
+    put_in_order(sale.notes)
     local log = evidence.log(sale, "Thread-%d")
     return {
         right = right, finding = finding, sales = { sale }, log = log, glimpse = first_two(log),
