@@ -30,6 +30,15 @@ describe("a wrong option of a sale", function()
         is_refused("lua = \"lua9.9\": lua9.9 is not installed", seckill.sale, { lua = "lua9.9" })
     end)
 
+    it("is a rate of arrivals that is none", function()
+        for _, given in ipairs{ 0, -1, "many", { 1 }, { 0, 0 }, { 1, 2, 3 } } do
+            is_refused("arrivals must be buyers a second, as in 50, or a ramp, as in { 10, 100 }",
+                seckill.sale, { arrivals = given })
+        end
+        is_refused("arrivals = 0.001: 10 buyers would come within 10000 s, and 3600 s are allowed",
+            seckill.sale, { arrivals = 0.001 })
+    end)
+
     it("is a strategy of a comparison, which has them already", function()
         is_refused("options without a strategy, not strategy = \"local\"", seckill.compare,
             { "none" }, { strategy = "local" })

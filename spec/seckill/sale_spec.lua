@@ -371,6 +371,15 @@ describe("a sale", function()
         assert.same({ "right", 3, 1, 1 }, { it_is.verdict, it_is.sold, it_is.refused, it_is.left })
     end)
 
+    it("has buyers that come at a rate, one by one", function()
+        local it_is = sale{ arrivals = 40, buyers = 20, pause = 0, seed = 2 }
+        local last = 0
+        for _, purchase in ipairs(it_is.purchases) do last = math.max(last, purchase.asked) end
+        assert.equal("right", it_is.verdict)
+        assert.is_true(last >= 0.5, last)
+        assert.equal(40, it_is:record().options.arrivals)
+    end)
+
     it("of two products counts each, with two locks at once (BUG-19)", function()
         local it_is = sale{
             products = { bun = 30, tea = 30 }, buyers = 40,

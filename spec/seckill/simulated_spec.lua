@@ -64,6 +64,26 @@ end
 
 
 describe("a simulated sale", function()
+    -- How many of 100 buyers have come in the first half of the time, and when the last one comes.
+    local function come(rates)
+        local it_is = sale{ buyers = 100, arrivals = rates, seed = 3, strategy = "none" }
+        local early, last = 0, 0
+        for _, purchase in ipairs(it_is.purchases) do
+            if purchase.asked < 10 then early = early + 1 end
+            last = math.max(last, purchase.asked)
+        end
+        return early, math.floor(100 * last + 0.5)
+    end
+
+    it("has buyers that come at once, evenly by chance, ever more, or ever fewer", function()
+        for _, row in ipairs{ { nil, 100, 100, 0 }, { 5, 35, 65, 2000 }, { { 0, 10 }, 10, 40, 2000 },
+                              { { 10, 0 }, 60, 90, 2000 } } do
+            local early, last = come(row[1])
+            assert.is_true(row[2] <= early and early <= row[3], early)
+            assert.equal(row[4], last)
+        end
+    end)
+
     it("sells what there is and no more, and has all that other sales have", function()
         local it_is = sale{ buyers = 20, products = { bun = 15 }, seed = 7 }
         assert.equal("right", it_is.verdict)

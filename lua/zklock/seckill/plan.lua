@@ -1,5 +1,6 @@
 --- The plan of a sale: the options of `seckill.sale`, checked, with what was left out filled in.
 
+local arrivals = require "zklock.seckill.arrivals"
 local check = require "zklock.value.check"
 local dependency = require "zklock.system.dependency"
 local expectation = require "zklock.seckill.expectation"
@@ -144,13 +145,14 @@ end
 local function wishes(options, the_plan, given)
     local choose = chooser(options, given, the_plan.servers)
     local lock_of = LOCKS[the_plan.lock]
+    local times = arrivals.read(options.arrivals, the_plan.buyers, the_plan.seed) or {}
     local all, locks, known = {}, {}, {}
     for buyer = 1, the_plan.buyers do
         local product = choose(buyer)
         local lock = lock_of(product)
         all[buyer] = {
             buyer = buyer, product = product, lock = lock, quantity = the_plan.quantity,
-            server = (buyer - 1) % the_plan.servers + 1,
+            server = (buyer - 1) % the_plan.servers + 1, at = times[buyer],
         }
         if not known[lock] then
             known[lock] = true
@@ -214,10 +216,10 @@ end
 -- all of them -----------------------------------------------------------------------------------
 
 local KNOWN = {
-    "buyers", "expect", "faults", "fenced", "hold", "limit", "lock", "lua", "mysql", "name",
-    "orders", "parameters", "pause", "prices", "product", "products", "purchase", "quantity",
-    "quiet", "redis", "seed", "servers", "session", "simulated", "store", "strategy", "timeout",
-    "zookeeper",
+    "arrivals", "buyers", "expect", "faults", "fenced", "hold", "limit", "lock", "lua", "mysql",
+    "name", "orders", "parameters", "pause", "prices", "product", "products", "purchase",
+    "quantity", "quiet", "redis", "seed", "servers", "session", "simulated", "store", "strategy",
+    "timeout", "zookeeper",
 }
 
 local function check_names(options)
@@ -230,6 +232,7 @@ end
 -- Long enough for all buyers one after the other; a sale that needs longer hangs.
 local function longest(the_plan)
     local time = 30 + the_plan.timeout + the_plan.session
+        + (the_plan.wishes[the_plan.buyers].at or 0)
         + 2 * the_plan.buyers * (the_plan.pause + the_plan.hold + 0.02)
     for _, fault in ipairs(the_plan.faults) do time = time + fault.at + (fault.length or 0) end
     return time
@@ -288,6 +291,7 @@ end
 ---@field name string          what it is called in reports
 ---@field products table<string, integer>
 ---@field buyers integer
+---@field arrivals number|number[]|nil  how many come a second; nil: all at once
 ---@field quantity integer     pieces that each wants
 ---@field servers integer
 ---@field strategy string
@@ -334,6 +338,7 @@ function plan.read(options)
     local the_plan = {
         products = products(options),
         buyers = whole(options, "buyers", 1, MOST_BUYERS, seed.BUYERS),
+        arrivals = options.arrivals,
         quantity = whole(options, "quantity", 1, 1000000, 1),
         servers = servers,
         strategy = text(options, "strategy", "zookeeper"),

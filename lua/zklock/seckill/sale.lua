@@ -124,8 +124,8 @@ end
 
 -- Of the plan: what a reader has to know to understand the sale. What else there is stands beside.
 local OPTIONS = {
-    "quantity", "orders", "prices", "purchase", "lock", "pause", "hold", "timeout", "fenced",
-    "session", "seed", "limit", "simulated", "expect", "parameters",
+    "arrivals", "quantity", "orders", "prices", "purchase", "lock", "pause", "hold", "timeout",
+    "fenced", "session", "seed", "limit", "simulated", "expect", "parameters",
 }
 
 local function options_of(plan)

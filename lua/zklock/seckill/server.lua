@@ -131,7 +131,10 @@ local function tasks_of(self, purchase)
     local tasks = {}
     for _, wish in ipairs(self.plan.wishes) do
         if wish.server == self.number then
-            tasks[#tasks + 1] = function() serve(self, purchase, wish) end
+            tasks[#tasks + 1] = function()
+                if wish.at then zklock.sleep(wish.at) end
+                serve(self, purchase, wish)
+            end
         end
     end
     return tasks
@@ -145,7 +148,7 @@ function Server:open()
 end
 
 
---- Serves all of its buyers at once.
+--- Serves all of its buyers, as they come.
 function Server:serve()
     local tasks = tasks_of(self, assert(purchases.load(self.plan.purchase)))
     local groups = {}
