@@ -1,6 +1,7 @@
 --- Faults of ZooKeeper itself in a sale, which has one of its own then: docs/seckill.md.
 
 local demo = require "spec.seckill.demo"
+local evidence = require "zklock.seckill.scenario.evidence"
 local seckill = require "zklock.seckill"
 
 local LONG = 60 -- seconds: no session ends where a machine stands still
@@ -55,9 +56,30 @@ describe("an outage of ZooKeeper in a sale", function()
         assert.same({ 9, 0 }, { it_is.left, it_is.sold })
     end)
 
+    -- DEMO-17, Q-01: its network breaks, and it goes on.
+    for _, simulated in ipairs{ false, true } do
+        it("may be one server's alone: " .. (simulated and "simulated" or "real"), function()
+            local it_is = seckill.sale{
+                buyers = 8, pause = 0.002, session = 1, timeout = LONG, simulated = simulated,
+                faults = { { cut = "holder", length = 4 } },
+            }
+            assert.same({ 4, { late = 1, expired = 3 } }, { it_is.sold, it_is.failures })
+            local fault, others = it_is.faults[1], {}
+            assert.same({ "cut", true }, { fault.kind, fault.ended - fault.at >= 4 })
+            for _, purchase in ipairs(it_is.purchases) do
+                others[purchase.outcome] = "server " .. purchase.server ~= fault.target
+            end
+            assert.same({ sold = true, late = false, expired = false }, others)
+            assert.equal("lost", evidence.noted(it_is, "^goes on, and its hold is (%l+)$")[1][1])
+        end)
+    end
+
     it("is one of the faults of the command line", function()
         local status, out = demo{ "--strategy", "zookeeper", "--buyers", "6", "--session", "20",
             "--fault", "pause zookeeper at 0 for 0.2" }
+        assert.equal(0, status, out)
+        status, out = demo{ "--fault", "cut server 2 at 0 for 0.1", "--session", "20",
+            "--store", "zookeeper" }
         assert.equal(0, status, out)
         status = demo{ "--strategy", "zookeeper", "--fault", "pause zookeeper at 0" }
         assert.equal(2, status)

@@ -307,7 +307,7 @@ describe("the options of a sale", function()
         refused({ faults = { { at = 1, kill = "holder", length = 1 } } }, "nothing else has one")
         refused({ faults = { { at = 1, kill = "server 3" } } }, "cannot strike \"server 3\"")
         refused({ faults = { { at = 1, kill = "holder", when = 2 } } }, "has no \"when\"")
-        refused({ faults = { { at = 1, kill = "holder", held = true } } }, "neither a stop nor a")
+        refused({ faults = { { at = 1, kill = "holder", held = true } } }, "no fault of a server has held")
         refused({ faults = { { run = "it", what = "a", where = "b" } } }, "run must be a function")
         refused({ faults = { { run = print } } }, "a run has what and where")
         refused({ faults = { { run = print, what = "a", where = "b", held = 1 } } },

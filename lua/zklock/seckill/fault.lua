@@ -157,11 +157,14 @@ local function strike(play, n, number, done)
 end
 
 
-local function run(play, n, done)
+-- Calls the fault's function, for the server of that number if it strikes one.
+local function run(play, n, number, done)
     local plan = play.plan.faults[n]
-    local struck = { at = play:now(), target = plan.where, kind = plan.what }
+    local struck = {
+        at = play:now(), target = plan.where or "server " .. number, kind = plan.what,
+    }
     add(play, n, struck)
-    plan.run(play)
+    plan.run(play, number)
     struck.ended = play:now()
     done()
 end
@@ -190,6 +193,10 @@ local function wait_for_holder(play, n)
 end
 
 
+-- "server 2" → 2
+local function number_of(server) return tonumber(server:match "%d+$") end
+
+
 -- The number of the server to be struck, and what lets a holder go on there; nil: it is too late.
 local function struck_by(play, n)
     local plan = play.plan.faults[n]
@@ -198,7 +205,7 @@ local function struck_by(play, n)
         local number = wait_for_holder(play, n)
         return number, function() remove(taken(play.folder, n, number)) end
     end
-    local number = tonumber((plan.stop or plan.kill):match "%d+$")
+    local number = number_of(plan.stop or plan.kill)
     return not play.servers[number].ended and number or nil, function() end
 end
 
@@ -210,10 +217,12 @@ function fault.carry_out(play, n)
     local plan = play.plan.faults[n]
     while play:now() < plan.at and not play.over do zklock.sleep(POLL) end
     if play.over then return end
-    if plan.run and not plan.held then return run(play, n, function() end) end
+    if plan.run and not plan.held then
+        return run(play, n, plan.cut and number_of(plan.cut), function() end)
+    end
     local number, done = struck_by(play, n)
     if not number then return end
-    if plan.run then run(play, n, done) else strike(play, n, number, done) end
+    if plan.run then run(play, n, number, done) else strike(play, n, number, done) end
 end
 
 

@@ -17,6 +17,7 @@ local FIELDS = {
 
 local KINDS = { "stop", "kill", "restart", "pause", "cut", "switch", "run" }
 local LASTING = { stop = true, pause = true, cut = true }
+local OF_SERVERS = { stop = true, kill = true, cut = true }
 
 -- What is done to ZooKeeper, and what ends it after its length.
 local OF_ZOOKEEPER = {
@@ -62,8 +63,8 @@ local function wrong_target(kind, whom, servers)
     if OF_ZOOKEEPER[kind] and whom == "zookeeper" then return nil end
     local number = type(whom) == "string" and tonumber(whom:match "^server (%d+)$")
     local known = whom == "holder" or number and number >= 1 and number <= servers
-    if known and (kind == "stop" or kind == "kill") then return nil end
-    local servers_too = (kind == "stop" or kind == "kill")
+    if known and OF_SERVERS[kind] then return nil end
+    local servers_too = OF_SERVERS[kind]
         and ("\"holder\", \"server 1\" to \"server %d\" and "):format(servers) or ""
     return ("a %s cannot strike %s: it strikes %s\"zookeeper\""):format(kind, show(whom),
         servers_too)
@@ -82,7 +83,7 @@ local function wrong_fields(given, kind, servers, strategy)
     if kind == "run" then return wrong_run(given) end
     if kind == "switch" then return wrong_switch(given, strategy) end
     if given[kind] ~= "zookeeper" and given.held ~= nil then
-        return "neither a stop nor a kill of a server has held"
+        return "no fault of a server has held"
     end
     return wrong_target(kind, given[kind], servers)
 end
@@ -101,7 +102,18 @@ local function strike_zookeeper(kind, length)
 end
 
 
--- What carries out a fault that strikes no server of the sale, and how reports name it.
+-- Of a server's connection to ZooKeeper.
+local function cut_off(length)
+    return function(play, number)
+        local relay = play.relays[number]
+        relay:cut()
+        zklock.sleep(length)
+        relay:lead_to(play.own_zookeeper.hosts)
+    end
+end
+
+
+-- What carries out a fault that needs no signal to a server of the sale, and how reports name it.
 local function action_of(given, kind, strategy)
     if kind == "run" then return given.run, given.what, given.where end
     if kind == "switch" then
@@ -109,7 +121,10 @@ local function action_of(given, kind, strategy)
         local function run(play) strategy.switch(play, value) end
         return run, "switch to " .. (value == "" and "the next" or value), "cerberus_engine"
     end
-    if given[kind] ~= "zookeeper" then return nil end
+    if given[kind] ~= "zookeeper" then
+        if kind == "cut" then return cut_off(given.length), kind end
+        return nil
+    end
     return strike_zookeeper(kind, given.length), kind, "zookeeper"
 end
 
@@ -129,7 +144,9 @@ local function one_fault(given, servers, strategy)
     return {
         at = at, stop = not run and given.stop or nil,
         kill = not run and given.kill or nil,
-        length = length, run = run, what = what, where = where, held = held,
+        cut = kind == "cut" and given.cut ~= "zookeeper" and given.cut or nil,
+        length = length, run = run, what = what, where = where,
+        held = held or given.cut == "holder",
         zookeeper = where == "zookeeper" and kind ~= "run" and kind or nil,
     }
 end

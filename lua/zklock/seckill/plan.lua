@@ -199,7 +199,9 @@ local function check_kind(the_plan, strategy)
         return
     end
     for _, each in ipairs(the_plan.faults) do
-        if each.run then refuse "a simulated sale has no faults but stops and kills" end
+        if each.run and not each.cut then
+            refuse "a simulated sale has no faults but stops, kills and cuts of servers"
+        end
     end
     if not strategy.simulated then
         refuse("the strategy %s has its locks outside of the world of a simulated sale; none, "
@@ -244,7 +246,7 @@ end
 local function own_zookeeper(the_plan)
     local wanted
     for _, fault in ipairs(the_plan.faults) do
-        if fault.zookeeper then
+        if fault.zookeeper or fault.cut then
             wanted = wanted or { relays = false }
             wanted.relays = wanted.relays or fault.zookeeper == "cut"
         end
@@ -372,7 +374,7 @@ function plan.read(options)
     expectation.check(options.expect, the_plan, purchases.is_built_in(the_plan.purchase))
     if strategy.check then strategy.check(the_plan) end
     the_plan.needs_zookeeper = strategy.needs_zookeeper or the_plan.store == "zookeeper"
-    the_plan.own_zookeeper = own_zookeeper(the_plan)
+    the_plan.own_zookeeper = not simulated and own_zookeeper(the_plan) or nil
     return the_plan
 end
 

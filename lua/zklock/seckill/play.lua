@@ -11,6 +11,7 @@ local hang_detector = require "zklock.seckill.hang_detector"
 local place = require "zklock.seckill.place"
 local process = require "zklock.system.process"
 local record = require "zklock.seckill.record"
+local relay = require "zklock.throwaway.relay"
 local shell = require "zklock.system.shell"
 local stores = require "zklock.seckill.stores"
 local strategies = require "zklock.seckill.strategies"
@@ -42,6 +43,7 @@ local count = 0 -- of this process's plays
 ---@field under_way table<integer, true | zklock.seckill.Fault>  faults of the plan, struck or not
 ---@field still zklock.seckill.Note[]   of servers that did nothing any more
 ---@field own_zookeeper zklock.throwaway.ZooKeeper?  one that the plan's faults strike
+---@field relays table<integer, zklock.throwaway.Relay>  by which servers reach it that may be cut off
 ---@field over boolean
 local Play = {}
 Play.__index = Play
@@ -66,7 +68,8 @@ local function write_plan(self)
     local plan = {}
     for name, value in pairs(self.plan) do plan[name] = value end
     plan.folder, plan.root, plan.place = self.folder, self.root, self.place
-    plan.zookeeper, plan.redis = self.zookeeper, self.redis
+    plan.zookeeper, plan.redis, plan.doors = self.zookeeper, self.redis, {}
+    for number, each in pairs(self.relays) do plan.doors["server " .. number] = each.address end
     plan.faults = fault.for_servers(plan.faults)
     json_file.write(self.folder .. "/plan.json", plan)
 end
@@ -266,7 +269,21 @@ local function outcome_of(self)
 end
 
 
+-- Between ZooKeeper and each server that may be cut off.
+local function start_relays(self)
+    for _, fault_plan in ipairs(self.plan.faults) do
+        local whom = fault_plan.cut
+        for number = 1, whom and self.plan.servers or 0 do
+            if not self.relays[number] and (whom == "holder" or whom == "server " .. number) then
+                self.relays[number] = relay.start(self.throwaway.reaper, self.zookeeper)
+            end
+        end
+    end
+end
+
+
 local function carry_out(self, progress)
+    start_relays(self)
     prepare(self)
     for number = 1, self.plan.servers do self.servers[number] = start_server(self, number) end
     wait_for_servers(self)
@@ -288,6 +305,7 @@ local function close(self)
         if self.own_zookeeper then self.own_zookeeper:mend() end
         place.remove(self.place, self.plan.store)
     end
+    for _, each in pairs(self.relays) do each:close() end
     if self.own_zookeeper then self.own_zookeeper:close() end
 end
 
@@ -303,7 +321,7 @@ function play.carry_out(plan, throwaway, progress)
     local id = throwaway.folder:match "%.(%w+)$"
     local self = setmetatable({
         plan = plan, throwaway = throwaway, servers = {}, struck = {}, under_way = {}, still = {},
-        over = false,
+        over = false, relays = {},
         folder = throwaway.folder .. "/" .. name,
         root = ("/zklock-seckill.%s/%s"):format(id, name),
         own_zookeeper = plan.own_zookeeper and throwaway:zookeepers(1, plan.own_zookeeper) or nil,

@@ -59,8 +59,9 @@ local OPTIONS = {
     { "quantity", "N", "Pieces that each wants (default 1).", number },
     { "lock", "KIND", "product: one each (default); one: one for all products." },
     { "timeout", "S", "Seconds for which a buyer waits for the lock (default 10).", number },
-    { "fault", "TEXT", "\"stop holder at 0.5 for 3\", \"kill server 2 at 1\"; of ZooKeeper: kill, "
-        .. "restart, pause, cut, as in \"pause zookeeper at 1 for 2\"; may be repeated.", fault },
+    { "fault", "TEXT", "\"stop holder at 0.5 for 3\", \"kill server 2 at 1\", \"cut server 1 at 1 for "
+        .. "2\" (off from ZooKeeper); of ZooKeeper: kill, restart, pause, cut, as in \"pause "
+        .. "zookeeper at 1 for 2\"; may be repeated.", fault },
     { "explore", "N", "Simulate the sale in virtual time, with the seeds from 1 to N: how many "
         .. "schedules are wrong, and the first of them. Without --fault the seed stops, kills and "
         .. "cuts servers off, too.", number },
@@ -114,8 +115,8 @@ end
 -- Then the sale starts one for itself.
 local function strikes_zookeeper(faults)
     for _, each in ipairs(faults or {}) do
-        for _, whom in pairs(each) do
-            if whom == "zookeeper" then return true end
+        for kind, whom in pairs(each) do
+            if whom == "zookeeper" or kind == "cut" then return true end
         end
     end
     return false

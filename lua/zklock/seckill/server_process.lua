@@ -28,6 +28,8 @@ end
 
 local function run(file_name, number)
     local plan = json_file.read(file_name)
+    local door = plan.doors["server " .. number]
+    if door then plan.zookeeper, plan.place.zookeeper = door, door end
     math.randomseed(plan.seed * 1000 + number)
     local server = servers.new(plan, number, records.create(plan.folder, number))
     server:open()

@@ -44,7 +44,8 @@ Faults.__index = Faults
 -- A server that kills itself does nothing after that.
 local function strike(play, plan, whom)
     local world, struck = play.world, play.struck
-    local kind, place = plan.kill and "kill" or "stop", #struck + 1
+    local kind = plan.kill and "kill" or plan.cut and "cut" or "stop"
+    local place = #struck + 1
     struck[place] = {
         at = world:now(), target = whom, kind = kind,
         ended = plan.length and world:now() + plan.length,
@@ -54,18 +55,20 @@ end
 
 
 --- As that of a real server: a buyer that has a lock is struck, if a fault is due.
----@return "wakes"?
+---@return "wakes" | "goes on" | nil
 function Faults:hit(buyer)
     local plan = buyer.hold and table.remove(self.play.armed, 1)
     if not plan then return end
     strike(self.play, plan, self.server.name)
-    return "wakes"
+    if not plan.cut then return "wakes" end
+    zklock.sleep(plan.length)
+    return "goes on"
 end
 
 
 local function plan_faults(play)
     for _, plan in ipairs(play.plan.faults) do
-        local whom = plan.stop or plan.kill
+        local whom = plan.stop or plan.kill or plan.cut
         local function come()
             if whom == "holder" then play.armed[#play.armed + 1] = plan
             else strike(play, plan, whom) end

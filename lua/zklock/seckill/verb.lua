@@ -42,7 +42,8 @@ end
 -- strike one, which starts its own.
 local function needs_server(words)
     return not (has(words, "^%-%-help$") or has(words, "^%-h$") or has(words, "^%-%-list$")
-        or has(words, "^%-%-zookeeper") or has(words, "%l zookeeper at "))
+        or has(words, "^%-%-zookeeper") or has(words, "%l zookeeper at ")
+        or has(words, "cut %l+ ?%d* at "))
 end
 
 

@@ -129,7 +129,7 @@ local function lines_of(purchase)
 end
 
 
-local DONE = { stop = "is stopped", kill = "is killed" }
+local DONE = { stop = "is stopped", kill = "is killed", cut = "is cut off" }
 
 --- The same, with what the record has of each purchase, and the faults.
 ---@param sale zklock.seckill.Sale
