@@ -30,6 +30,25 @@ describe("a wrong option of a sale", function()
         is_refused("lua = \"lua9.9\": lua9.9 is not installed", seckill.sale, { lua = "lua9.9" })
     end)
 
+    it("is a URL that is none", function()
+        is_refused("mysql must be a URL, mysql://USER:PASSWORD@HOST:PORT, not \"me@there\"",
+            seckill.sale, { mysql = "me@there" })
+    end)
+
+    it("is told on the command line, too", function()
+        for word, message in pairs{
+            ["--fenced=maybe"] = '"maybe" is neither yes nor no',
+            ["--expect=sold"] = '"sold" is nothing to expect, as in sold=100,failed=0',
+            ["--expect=bought=1"] = 'has no "bought"',
+            ["--arrivals=some"] = '"some" is not a number', ["--arrivals=0"] = "not 0",
+            ["--seed=-1"] = "seed must be a whole number", ["--limit=0"] = "limit must be",
+            ["--mysql=db"] = "mysql must be a URL", ["--purchase=none"] = 'no purchase "none"',
+        } do
+            local status, _, err = demo{ word }
+            assert.same({ 2, true }, { status, err:find(message, 1, true) ~= nil }, word .. err)
+        end
+    end)
+
     it("is a rate of arrivals that is none", function()
         for _, given in ipairs{ 0, -1, "many", { 1 }, { 0, 0 }, { 1, 2, 3 } } do
             is_refused("arrivals must be buyers a second, as in 50, or a ramp, as in { 10, 100 }",
@@ -135,6 +154,41 @@ describe("the files of a sale", function()
         end
         assert.same({ true, "plain", 1 },
             { read.options.fenced, read.options.purchase, read.options.quantity })
+    end)
+
+    it("are JUnit's for continuous integration: a case for each sale, exploration or scenario",
+        function()
+            local function cases(...)
+                local status = demo{ "--junit", folder .. "/cases.xml", ... }
+                local text, list = files.read(folder .. "/cases.xml"), {}
+                for name, rest in text:gmatch '<testcase [^>]- name="([^"]+)" [^>]+>(.-)</test' do
+                    list[#list + 1] = name
+                    list[#list + 1] = rest:match '^<failure message="([^"]+)"/>$' or rest
+                end
+                assert.matches(('tests="%d" failures="%d"'):format(#list / 2, status), text)
+                return list
+            end
+            local list = cases("--strategy", "local,none", "--servers", "1", "--pause", "0.1")
+            assert.same({ "local", "", "none" }, { list[1], list[2], list[3] })
+            assert.matches("^none: WRONG, 10 sold and %d+ left of 100 pieces: ", list[4])
+            assert.same({ "none", "none: 3 of 3 schedules wrong, 6 sold; the first: seed 1" },
+                cases("--explore", "3", "--strategy", "none", "--buyers", "2"))
+            assert.same({ "local lock, one server (DEMO-02)", "" }, cases("--only", "DEMO-02"))
+        end)
+
+    it("tell the options that the command line gave", function()
+        assert.equal(0, (demo{ "--strategy", "local", "--servers", "1", "--purchase",
+            "commit_then_release", "--fenced", "no", "--seed", "7", "--limit", "20", "--arrivals",
+            "100-200", "--expect", "sold=10,failed=0", "--json", folder .. "/sale.json" }))
+        local read = dkjson.decode(files.read(folder .. "/sale.json")).sales[1].options
+        local wanted = {
+            purchase = "commit_then_release", fenced = false, seed = 7, limit = 20,
+            arrivals = { 100, 200 }, expect = { sold = 10, failed = 0 },
+        }
+        for name, value in pairs(wanted) do
+            if type(value) == "table" then setmetatable(read[name], nil) end
+            assert.same(value, read[name])
+        end
     end)
 
     it("are those of each sale of a comparison, too", function()

@@ -39,9 +39,6 @@ local function sale_that(what, is_meant, options)
     end, LONG)
 end
 
-local function is_wrong(it_is) return it_is.verdict == "wrong" end
-
-
 -- The purchases with that outcome.
 local function having(a_sale, outcome)
     local found = {}
@@ -307,7 +304,8 @@ describe("the options of a sale", function()
         refused({ faults = { { at = 1, kill = "holder", length = 1 } } }, "nothing else has one")
         refused({ faults = { { at = 1, kill = "server 3" } } }, "cannot strike \"server 3\"")
         refused({ faults = { { at = 1, kill = "holder", when = 2 } } }, "has no \"when\"")
-        refused({ faults = { { at = 1, kill = "holder", held = true } } }, "no fault of a server has held")
+        refused({ faults = { { at = 1, kill = "holder", held = true } } },
+            "no fault of a server has held")
         refused({ faults = { { run = "it", what = "a", where = "b" } } }, "run must be a function")
         refused({ faults = { { run = print } } }, "a run has what and where")
         refused({ faults = { { run = print, what = "a", where = "b", held = 1 } } },
@@ -492,7 +490,8 @@ describe("a sale", function()
     it("is compared with others", function()
         local both = seckill.compare({ "none", "zookeeper" },
             { zookeeper = HOSTS, pause = 0.05, buyers = 6 })
-        assert.same({ "wrong", "right" }, { both[1].verdict, both[2].verdict })
+        assert.same({ "wrong", "wrong", "right" },
+            { both.verdict, both[1].verdict, both[2].verdict })
         assert.matches("\nnone +wrong +6 .*\nzookeeper +right +6 ", tostring(both))
     end)
 end)
@@ -690,7 +689,7 @@ describe("a script with a sale", function()
             session = 60, %s
         }]]
 
-    -- Of its temporary folder: nothing of it is a word of the shell's, or of a URL's.
+    -- The temporary folder has signs that mean something to a shell or in a URL.
     local NAME = "t m'p;>x ?%41$HOME"
 
     -- Starts the script in a process group of its own, with a temporary folder of its own.

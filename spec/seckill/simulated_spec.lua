@@ -76,8 +76,8 @@ describe("a simulated sale", function()
     end
 
     it("has buyers that come at once, evenly by chance, ever more, or ever fewer", function()
-        for _, row in ipairs{ { nil, 100, 100, 0 }, { 5, 35, 65, 2000 }, { { 0, 10 }, 10, 40, 2000 },
-                              { { 10, 0 }, 60, 90, 2000 } } do
+        for _, row in ipairs{ { nil, 100, 100, 0 }, { 5, 35, 65, 2000 },
+                              { { 0, 10 }, 10, 40, 2000 }, { { 10, 0 }, 60, 90, 2000 } } do
             local early, last = come(row[1])
             assert.is_true(row[2] <= early and early <= row[3], early)
             assert.equal(row[4], last)

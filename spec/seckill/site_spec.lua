@@ -349,8 +349,8 @@ describe("the pages", function()
 end)
 
 
--- Of a page in a browser: how many sections it shows before an answer is opened, and after that;
--- and by how much it is wider than its place then.
+-- The sections that a page shows before an answer is opened, and after that, are counted in a
+-- browser; the third number is by how much the page is wider than its place then.
 local function shape_of(path, width)
     local frame = ([[<iframe src="file://%s" style="width:%dpx;height:900px;border:0"></iframe>
 <script>addEventListener("load", () => {

@@ -38,7 +38,7 @@ local function chance(seed)
 end
 
 
--- How many may come before each buyer comes, of so many in all: the last one comes as the last.
+-- Places of the buyers by chance between 0 and their number, which is the last one's place.
 local function counts(buyers, seed)
     local random, list, sum = chance(seed), {}, 0
     for i = 1, buyers do

@@ -17,6 +17,7 @@ local processes = require "zklock.seckill.environment"
 ---@field json string?      file for the results
 ---@field report string?    file for a page that shows them
 ---@field csv string?       file for the purchases of a sale
+---@field junit string?     file for the results, as JUnit's XML
 ---@field sale table?       a sale of the user's own, instead of scenarios
 ---@field list boolean?
 ---@field help string?      the text to print
@@ -72,6 +73,8 @@ function command_line.describe(parser, environment)
     parser:option("--report", "Write what happened into a page for the browser.")
         :argname "FILE"
     parser:option("--json", "Write the results into a file as well.")
+        :argname "FILE"
+    parser:option("--junit", "Write the results as JUnit's XML, a case for each scenario or sale.")
         :argname "FILE"
     if environment.sale_command then
         parser:option("--csv", "Write the purchases of a sale into a file, a line each.")
@@ -154,6 +157,7 @@ function command_line.parse(arguments, catalogue, environment)
         json = given.json,
         report = given.report,
         csv = given.csv,
+        junit = given.junit,
         list = given.list,
         help = given.help and parser:get_help() or nil,
     }

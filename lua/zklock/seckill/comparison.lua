@@ -5,6 +5,7 @@ local report = require "zklock.seckill.report"
 
 
 ---@class zklock.seckill.Comparison: zklock.seckill.Sale[]
+---@field verdict "right" | "wrong" | "stuck"  the first of a sale that is not right
 local Comparison = { __name = "zklock.seckill.comparison" }
 Comparison.__index = Comparison
 
@@ -14,7 +15,13 @@ local comparison = {}
 
 ---@param sales zklock.seckill.Sale[]
 ---@return zklock.seckill.Comparison
-function comparison.of(sales) return setmetatable(sales, Comparison) end
+function comparison.of(sales)
+    sales.verdict = "right"
+    for _, sale in ipairs(sales) do
+        if sales.verdict == "right" then sales.verdict = sale.verdict end
+    end
+    return setmetatable(sales, Comparison)
+end
 
 
 local HEAD = "%-18s %-7s %6s %8s %7s %9s %9s %9s %10s %10s"

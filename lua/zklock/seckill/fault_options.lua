@@ -102,7 +102,7 @@ local function strike_zookeeper(kind, length)
 end
 
 
--- Of a server's connection to ZooKeeper.
+-- Cuts a server's connection to ZooKeeper.
 local function cut_off(length)
     return function(play, number)
         local relay = play.relays[number]

@@ -61,14 +61,24 @@ local function missing(chosen)
 end
 
 
+local FILES = { "report", "json", "csv", "junit" }
+
+-- The names of the files that are wanted, by their kinds.
+local function files_of(chosen)
+    local files = {}
+    for _, kind in ipairs(FILES) do files[kind] = chosen[kind] end
+    return files
+end
+
+
 -- Why one of the files cannot be written, which are written when all is over; nil: each can.
 local function unwritable(chosen)
-    for _, name in ipairs{ chosen.report or false, chosen.json or false, chosen.csv or false } do
-        local there = name and io.open(name)
-        local file, message = io.open(name or "/dev/null", "a")
+    for _, name in pairs(files_of(chosen)) do
+        local there = io.open(name)
+        local file, message = io.open(name, "a")
         if not file then return message end
         file:close()
-        if there then there:close() elseif name then os.remove(name) end
+        if there then there:close() else os.remove(name) end
     end
 end
 
@@ -114,9 +124,22 @@ local function write_report(chosen, results, out)
 end
 
 
+local function write_junit(results, file_name)
+    local cases = {}
+    for i, result in ipairs(results) do
+        cases[i] = {
+            name = ("%s (%s)"):format(result.title, result.id), seconds = result.seconds,
+            problem = not result.as_expected
+                and ("%s, must be %s: %s"):format(result.verdict, result.expect, result.finding),
+        }
+    end
+    assert(reports.junit(file_name, cases))
+end
+
+
 local function run_own_sale(chosen, out)
-    local files = { report = chosen.report, json = chosen.json, csv = chosen.csv }
-    return chosen.environment.sale_command.run(chosen.sale, files, out) and EXPECTED or UNEXPECTED
+    return chosen.environment.sale_command.run(chosen.sale, files_of(chosen), out) and EXPECTED
+        or UNEXPECTED
 end
 
 
@@ -136,6 +159,7 @@ local function run(chosen, out, err)
     end
     console:sum_up(results)
     if chosen.json then save(results, chosen.json) end
+    if chosen.junit then write_junit(results, chosen.junit) end
     if chosen.report then write_report(chosen, results, out) end
     return runner.all_as_expected(results) and EXPECTED or UNEXPECTED
 end

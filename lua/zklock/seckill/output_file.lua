@@ -1,4 +1,4 @@
---- Files for the user: one that was there before stays until the new one is complete.
+--- Files for the user. An old file stays until the new one is complete.
 
 local shell = require "zklock.system.shell"
 

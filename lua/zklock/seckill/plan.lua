@@ -2,6 +2,7 @@
 
 local arrivals = require "zklock.seckill.arrivals"
 local check = require "zklock.value.check"
+local database = require "zklock.seckill.database"
 local dependency = require "zklock.system.dependency"
 local expectation = require "zklock.seckill.expectation"
 local fault_options = require "zklock.seckill.fault_options"
@@ -45,6 +46,15 @@ local function zookeeper(options, servers)
     if given and hosts.split(given).in_memory and servers > 1 then
         refuse("zookeeper = %s is a server in memory, which each of %d servers would have for " ..
             "itself: name a real one, or servers = 1", show(given), servers)
+    end
+    return given
+end
+
+
+local function mysql(options)
+    local given = text(options, "mysql")
+    if given and not database.parts(given) then
+        refuse("mysql must be a URL, mysql://USER:PASSWORD@HOST:PORT, not %s", show(given))
     end
     return given
 end
@@ -347,7 +357,7 @@ function plan.read(options)
         store = text(options, "store", "sqlite"),
         purchase = text(options, "purchase", strategy.purchase or "plain"),
         zookeeper = zookeeper(options, servers),
-        mysql = text(options, "mysql"),
+        mysql = mysql(options),
         redis = text(options, "redis"),
         lock = lock_kind(options),
         pause = seconds(options, "pause", 0.02),

@@ -43,7 +43,7 @@ local count = 0 -- of this process's plays
 ---@field under_way table<integer, true | zklock.seckill.Fault>  faults of the plan, struck or not
 ---@field still zklock.seckill.Note[]   of servers that did nothing any more
 ---@field own_zookeeper zklock.throwaway.ZooKeeper?  one that the plan's faults strike
----@field relays table<integer, zklock.throwaway.Relay>  by which servers reach it that may be cut off
+---@field relays table<integer, zklock.throwaway.Relay>  of servers that may be cut off
 ---@field over boolean
 local Play = {}
 Play.__index = Play

@@ -1,10 +1,12 @@
 --- A sale on the command line: --strategy and the options that belong to it make the options of
 --- seckill.sale; with --explore, those of seckill.explore.
 
+local core = require "zklock.core"
 local comparisons = require "zklock.seckill.comparison"
 local explorations = require "zklock.seckill.exploration"
 local fault_options = require "zklock.seckill.fault_options"
 local plans = require "zklock.seckill.plan"
+local reports = require "zklock.seckill.report"
 local seckill = require "zklock.seckill"
 
 
@@ -26,6 +28,38 @@ local function products(text) -- an argparse converter
         stocks[name] = tonumber(stock)
     end
     return stocks
+end
+
+
+-- "sold=10,answer.p99=0.5" → { sold = 10, answer = { p99 = 0.5 } }
+local function expectation(text) -- an argparse converter
+    local expect = {}
+    for word in text:gmatch "[^,]+" do
+        local name, part, value = word:match "^(%l+)%.?([%l%d]*)=([%d.]+)$"
+        if not tonumber(value) then
+            return nil, ("%q is nothing to expect, as in sold=100,failed=0"):format(word)
+        end
+        if part == "" then
+            expect[name] = tonumber(value)
+        else
+            expect[name] = type(expect[name]) == "table" and expect[name] or {}
+            expect[name][part] = tonumber(value)
+        end
+    end
+    return expect
+end
+
+
+local function yes_or_no(text) -- an argparse converter
+    if text == "yes" or text == "no" then return text == "yes" end
+    return nil, ("%q is neither yes nor no"):format(text)
+end
+
+
+local function rates(text) -- an argparse converter
+    local first, last = text:match "^([%d.]+)%-([%d.]+)$"
+    if tonumber(first) and tonumber(last) then return { tonumber(first), tonumber(last) } end
+    return number(text)
 end
 
 
@@ -51,17 +85,27 @@ local OPTIONS = {
         .. "…: docs/engines.md), or modules of yours. Several: one sale each." },
     { "store", "STORE", "sqlite (default), mysql, zookeeper, mysql://USER:PASSWORD@HOST:PORT, or "
         .. "a module of yours." },
+    { "purchase", "NAME", "plain (default), release_then_commit, commit_then_release, optimistic, "
+        .. "or a module of yours." },
+    { "mysql", "URL", "mysql://USER:PASSWORD@HOST:PORT for --store mysql, and for engines that "
+        .. "need one (default: a throwaway server)." },
     { "redis", "ADDRESS", "HOST:PORT of a Redis, or several with commas, for engines that need it "
         .. "(default: throwaway servers)." },
     { "products", "LIST", "Products and their stocks, as in bun=100,tea=50.", products },
     { "buyers", "N", "How many buy (default 10).", number },
+    { "arrivals", "RATE", "How many of them come in a second: 50, or 10-100, from 10 to 100 "
+        .. "(default: all come at once).", rates },
     { "servers", "N", "How many servers sell (default 2).", number },
     { "quantity", "N", "Pieces that each wants (default 1).", number },
     { "lock", "KIND", "product: one each (default); one: one for all products." },
     { "timeout", "S", "Seconds for which a buyer waits for the lock (default 10).", number },
-    { "fault", "TEXT", "\"stop holder at 0.5 for 3\", \"kill server 2 at 1\", \"cut server 1 at 1 for "
-        .. "2\" (off from ZooKeeper); of ZooKeeper: kill, restart, pause, cut, as in \"pause "
-        .. "zookeeper at 1 for 2\"; may be repeated.", fault },
+    { "fenced", "yes|no", "Does the store refuse late writes? (default yes)", yes_or_no },
+    { "limit", "S", "Seconds after which the sale is ended (default: enough for all).", number },
+    { "seed", "N", "Of the servers' random numbers, and of arrivals (default 1).", number },
+    { "expect", "LIST", "Else the sale is wrong, as in sold=100,failed=0.", expectation },
+    { "fault", "TEXT", "\"stop holder at 0.5 for 3\", \"kill server 2 at 1\", \"cut server 1 at "
+        .. "1 for 2\" (off from ZooKeeper); of ZooKeeper: kill, restart, pause, cut, as in "
+        .. "\"pause zookeeper at 1 for 2\"; may be repeated.", fault },
     { "explore", "N", "Simulate the sale in virtual time, with the seeds from 1 to N: how many "
         .. "schedules are wrong, and the first of them. Without --fault the seed stops, kills and "
         .. "cuts servers off, too.", number },
@@ -151,27 +195,45 @@ function sale_command.read(given)
 end
 
 
+local function write_junit(cases, file, out)
+    assert(reports.junit(file, cases))
+    out:write(("junit: %s\n"):format(file))
+end
+
+
 local function write_files(sales, files, out)
-    for kind, file in pairs(files) do
-        local written, message = sales[kind](sales, file)
-        if not written then error(message, 0) end
-        out:write(("%s: %s\n"):format(kind, file))
+    for _, kind in ipairs{ "report", "json", "csv" } do
+        local file = files[kind]
+        if file then
+            assert(sales[kind](sales, file))
+            out:write(("%s: %s\n"):format(kind, file))
+        end
     end
+end
+
+
+-- A sale or an exploration as a case, with the first line of its text if it is not right.
+local function case_of(name, seconds, is_right, text)
+    return { name = name, seconds = seconds,
+             problem = not is_right and tostring(text):match "^[^\n]*" or nil }
 end
 
 
 -- The files tell the first wrong sale of each strategy.
 local function explore(asked, files, out)
-    local first = {}
-    for _, strategy in ipairs(asked.strategies) do
+    local first, cases = {}, {}
+    for i, strategy in ipairs(asked.strategies) do
         asked.options.strategy = strategy
+        local began = core.now()
         local found = assert(seckill.explore(asked.options, { seeds = asked.seeds }))
         out:write(tostring(found), "\n")
         first[#first + 1] = found.first
+        cases[i] = case_of(found.name, core.now() - began, found.wrong == 0, found)
     end
+    if files.junit then write_junit(cases, files.junit, out) end
     if first[1] then
         write_files(comparisons.of(first), files, out)
-    elseif next(files) then
+    elseif files.report or files.json or files.csv then
         out:write "No schedule was wrong: there is nothing to write into a file.\n"
     end
     return first[1] == nil
@@ -180,20 +242,21 @@ end
 
 --- Carries it out.
 ---@param asked table  from `read`
----@param files { report: string?, json: string?, csv: string? }
+---@param files { report: string?, json: string?, csv: string?, junit: string? }
 ---@param out file*
 ---@return boolean right  all were
 function sale_command.run(asked, files, out)
     if asked.seeds then return explore(asked, files, out) end
     local sales = seckill.compare(asked.strategies, asked.options)
-    local right = true
-    for _, sale in ipairs(sales) do
+    local cases = {}
+    for i, sale in ipairs(sales) do
         out:write(tostring(sale), "\n")
-        right = right and sale.verdict == "right"
+        cases[i] = case_of(sale.name, sale.seconds, sale.verdict == "right", sale)
     end
     if sales[2] then out:write("\n", tostring(sales), "\n") end
+    if files.junit then write_junit(cases, files.junit, out) end
     write_files(sales, files, out)
-    return right
+    return sales.verdict == "right"
 end
 
 

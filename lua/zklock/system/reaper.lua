@@ -40,7 +40,9 @@ local reaper = {}
 
 ---@return zklock.system.Reaper
 function reaper.open()
-    if (os.getenv "TMPDIR" or ""):find "\n" then error("TMPDIR must be a path without newlines", 0) end
+    if (os.getenv "TMPDIR" or ""):find "\n" then
+        error("TMPDIR must be a path without newlines", 0)
+    end
     local folder = shell.first_line 'mktemp -d "${TMPDIR:-/tmp}/zklock-seckill.XXXXXX"'
     if not folder then error("cannot make a temporary folder", 0) end
     local pipe = assert(popen(

@@ -6,6 +6,7 @@
 
 local csv = require "zklock.seckill.report.csv"
 local json = require "zklock.seckill.report.json"
+local junit = require "zklock.seckill.report.junit"
 local misuse = require "zklock.value.misuse"
 local output_file = require "zklock.seckill.output_file"
 local page = require "zklock.seckill.report.page"
@@ -58,6 +59,17 @@ end
 function report.csv(file_name, records)
     check(file_name)
     return output_file.write(file_name, csv.of_records(records))
+end
+
+
+--- Writes results as JUnit's XML.
+---@param file_name string
+---@param cases zklock.seckill.Case[]
+---@return true?
+---@return string? message
+function report.junit(file_name, cases)
+    check(file_name)
+    return output_file.write(file_name, junit.of(cases))
 end
 
 

@@ -10,8 +10,8 @@ local CLIENTS, ORDERS = 15, 10
 local orders = {}
 
 
--- A client notes its node when it has seen it in the line, and others may have seen it before: a
--- node of a higher number came after it. So no node is made later than one with a higher number.
+-- A client notes its node when it has seen it in the line, where others may have seen it before.
+-- So a node is put no later than any node with a higher number, which was made after it.
 local function put_in_order(notes)
     local created = {}
     for i, note in ipairs(notes) do
