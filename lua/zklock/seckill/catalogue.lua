@@ -24,5 +24,5 @@ local scenarios = require "zklock.seckill.scenarios"
 
 return scenarios("zklock.seckill.scenario", {
     "oversell", "few", "read_write", "turns", "orders", "two_products", "herd", "crash",
-    "vanished", "late_write", "one_lock", "double_write", "schedules",
+    "vanished", "late_write", "traps", "one_lock", "double_write", "schedules",
 })

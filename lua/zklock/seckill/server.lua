@@ -66,7 +66,7 @@ end
 ---@return zklock.Session
 function Server:connect()
     local session = assert(zklock.connect(self.plan.zookeeper, {
-        timeout = self.plan.session, identity = self.name,
+        timeout = self.plan.session, identity = self.name, reopen = self.parameters.reopen,
     }))
     self.sessions[#self.sessions + 1] = session
     return session
