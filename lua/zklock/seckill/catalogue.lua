@@ -23,6 +23,6 @@ local scenarios = require "zklock.seckill.scenarios"
 
 
 return scenarios("zklock.seckill.scenario", {
-    "oversell", "few", "read_write", "turns", "orders", "two_products", "herd", "crash",
-    "vanished", "late_write", "traps", "one_lock", "double_write", "schedules",
+    "oversell", "few", "read_write", "turns", "orders", "two_products", "customers", "herd",
+    "crash", "vanished", "late_write", "traps", "one_lock", "double_write", "schedules",
 })

@@ -35,7 +35,7 @@ end
 local function expectation(text) -- an argparse converter
     local expect = {}
     for word in text:gmatch "[^,]+" do
-        local name, part, value = word:match "^(%l+)%.?([%l%d]*)=([%d.]+)$"
+        local name, part, value = word:match "^(%l+)%.?([%l%d.]*)=([%d.]+)$"
         if not tonumber(value) then
             return nil, ("%q is nothing to expect, as in sold=100,failed=0"):format(word)
         end
