@@ -269,7 +269,7 @@ describe("the options of a sale", function()
 
     it("are known by their names, which are listed", function()
         refused({ byers = 10 }, "unknown option \"byers\" in the options of a sale; known: "
-            .. "buyers, .*zookeeper")
+            .. "arrivals, buyers, .*zookeeper")
         refused("ten", "a table of options, not \"ten\"")
     end)
 

@@ -310,7 +310,7 @@ describe("a simulated sale", function()
         for _, name in ipairs{ "lua", "mysql", "redis", "zookeeper" } do
             refused(name .. " is of real sales", { [name] = "127.0.0.1:1" })
         end
-        refused("no faults but stops and kills", {
+        refused("no faults but stops, kills and cuts", {
             faults = { { at = 0, run = print, what = "a", where = "b" } },
         })
         refused('unknown option "hang" in faults; known: cut, delay, expire, kill, stop', {

@@ -279,7 +279,7 @@ describe("the pages", function()
         for from, text in pairs(pages) do
             if not from:find "^runs/" then
                 for link in text:gmatch 'href="([^"]*)"' do
-                    local path, anchor = link:match "^([^#]*)#?(.*)$"
+                    local path, anchor = link:match "^([^#?]*)%??[^#]*#?(.*)$"
                     local to = pages[resolve(from, path)]
                     local there = link:find "^https://" or to and
                         (anchor == "" or to:find('id="' .. anchor .. '"', 1, true))

@@ -1,6 +1,7 @@
 --- The demo's command line.
 
 local dependency = require "zklock.system.dependency"
+local languages = require "zklock.seckill.language"
 local processes = require "zklock.seckill.environment"
 
 
@@ -14,6 +15,7 @@ local processes = require "zklock.seckill.environment"
 ---@field lua string?       the interpreter for the processes
 ---@field throwaway zklock.seckill.Throwaway?  what all sales share
 ---@field verbose boolean
+---@field language "en" | "zh"
 ---@field json string?      file for the results
 ---@field report string?    file for a page that shows them
 ---@field csv string?       file for the purchases of a sale
@@ -81,6 +83,8 @@ function command_line.describe(parser, environment)
             :argname "FILE"
         environment.sale_command.describe(parser)
     end
+    parser:option("--language", "Of the output and of reports: en or zh (default: "
+        .. "$ZKLOCK_LANGUAGE, or en).") :argname "NAME" :choices(languages.NAMES)
     parser:flag("--verbose", "Show what the processes did, line by line.")
     parser:epilog("Exit status: 0 all as expected, 1 not, 2 wrong options, "
         .. "3 something needed is missing, 130 interrupted.\n\n"
@@ -147,6 +151,9 @@ function command_line.parse(arguments, catalogue, environment)
     if not ok then return nil, given .. "\n" .. parser:get_usage() end
     local scenarios, message = choose(given.only, catalogue)
     if not scenarios then return nil, message end
+    local language
+    language, message = languages.choose(given.language)
+    if not language then return nil, message end
     local chosen = environment.read(given)
     local common = {
         environment = environment, scenarios = scenarios,
@@ -154,6 +161,7 @@ function command_line.parse(arguments, catalogue, environment)
         session = given.session or DEFAULTS.session,
         zookeeper = given.zookeeper or os.getenv "ZK_HOSTS",
         verbose = given.verbose or false,
+        language = language,
         json = given.json,
         report = given.report,
         csv = given.csv,

@@ -5,7 +5,7 @@ local core = require "zklock.core"
 local shell = require "zklock.system.shell"
 
 
-local ROW = "%-37s %-36s %-18s %s\n"
+local ROW = "%-37s  %-36s  %-18s  %s\n"
 local CLEAR = "\r\27[K"
 
 
@@ -57,7 +57,7 @@ end
 
 local function log_line(entry, since)
     local token = entry.token and ("  [token %s]"):format(entry.token) or ""
-    return ("%11.3f s  %-9s %s%s\n"):format(entry.at - since, entry.who, entry.line, token)
+    return ("%11.3f s  %-9s  %s%s\n"):format(entry.at - since, entry.who, entry.line, token)
 end
 
 

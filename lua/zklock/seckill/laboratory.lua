@@ -5,6 +5,7 @@ local catalogue = require "zklock.seckill.catalogue"
 local consoles = require "zklock.seckill.console"
 local dependency = require "zklock.system.dependency"
 local is_interrupt = require "zklock.value.is_interrupt"
+local languages = require "zklock.seckill.language"
 local json_file = require "zklock.seckill.json_file"
 local command_line = require "zklock.seckill.command_line"
 local reapers = require "zklock.system.reaper"
@@ -23,8 +24,8 @@ local laboratory = {}
 
 local function list(scenarios, out)
     for _, scenario in ipairs(scenarios) do
-        out:write(("%-39s must be %s%-20s %s\n"):format(scenario.title, scenario.expect,
-            scenario.zookeeper and "" or ", needs no ZooKeeper", scenario.id))
+        out:write(("%-38s  must be %-5s  %-19s  %s\n"):format(scenario.title, scenario.expect,
+            scenario.zookeeper and "" or "needs no ZooKeeper", scenario.id))
     end
 end
 
@@ -119,6 +120,7 @@ local function write_report(chosen, results, out)
     local records, scenarios = records_of(results)
     assert(reports.write(chosen.report, {
         title = chosen.environment.title, sales = records, scenarios = scenarios,
+        language = chosen.language,
     }))
     out:write("The report, a page for the browser: ", chosen.report, "\n")
 end
@@ -178,6 +180,7 @@ function laboratory.main(arguments, out, err, scenarios, environment)
         err:write(message, "\n")
         return USAGE
     end
+    out = languages.output(out, chosen.language)
     if chosen.help then out:write(chosen.help, "\n") return EXPECTED end
     if chosen.list then list(chosen.scenarios, out) return EXPECTED end
     message = unwritable(chosen)

@@ -40,15 +40,17 @@ local function instrument(page, script)
 end
 
 
---- What spec/seckill/report/probe.js tells of a page, opened so wide, light or dark.
+--- What spec/seckill/report/probe.js, or another probe, tells of a page, opened so wide, light or
+--- dark.
 ---@param path string
----@param options table?  { width =, dark = true }
+---@param options table?  { width =, dark = true, probe = }
 ---@return table seen
 function browser.look(path, options)
     options = options or {}
     local folder = rig.shell("mktemp -d"):match "[^\n]+"
     files.write(folder .. "/page.html",
-                instrument(contents(path), contents "spec/seckill/report/probe.js"))
+                instrument(contents(path), contents("spec/seckill/report/"
+                    .. (options.probe or "probe.js"))))
     local page = rig.shell(SEEN_BY, folder, (options.width or 1280) .. ",2000",
                            options.dark and 0 or 1, folder .. "/page.html", folder)
     local log = contents(folder .. "/log")

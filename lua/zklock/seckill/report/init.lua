@@ -14,6 +14,7 @@ local page = require "zklock.seckill.report.page"
 
 ---@class zklock.seckill.Records
 ---@field title string?
+---@field language "en" | "zh" | nil  of its page; default: $ZKLOCK_LANGUAGE's
 ---@field sales table[]  records; their verdicts come from a store
 ---@field histories table[]?  records; their verdicts come from a check of what happened
 ---@field scenarios table[]?  of the sales: { title, id, expect, verdict, finding, sales = indices }

@@ -2,7 +2,9 @@
 --- this one; what is not ours (uPlot) is named, with its version and sum, in uplot.lua.
 
 local columns = require "zklock.seckill.report.columns"
+local languages = require "zklock.seckill.language"
 local json = require "zklock.seckill.report.json"
+local misuse = require "zklock.value.misuse"
 local uplot = require "zklock.seckill.report.uplot"
 local utf8 = require "zklock.value.utf8"
 
@@ -10,7 +12,7 @@ local utf8 = require "zklock.value.utf8"
 local page = {}
 
 local FOLDER = debug.getinfo(1, "S").source:match "^@(.*)page%.lua$"
-local SCRIPTS = { "data.js", "tables.js", "plot.js", "signs.js", "lanes.js", "messages.js",
+local SCRIPTS = { "language.js", "data.js", "tables.js", "plot.js", "signs.js", "lanes.js", "messages.js",
                   "steps.js", "curves.js", "compare.js", "page.js" }
 local TITLE = "Flash sales"
 local ENTITIES = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;" }
@@ -59,12 +61,20 @@ local function data(records)
 end
 
 
+local function texts(name)
+    local chosen, message = languages.choose(name)
+    if not chosen then misuse.refuse("%s", message) end
+    local all = { language = chosen, sentences = languages.sentences() }
+    return (json.encode(all):gsub("<", "\\u003c"))
+end
+
+
 ---@param records zklock.seckill.Records
 ---@return string
 function page.html(records)
     local title = utf8.plain(records.title or TITLE):gsub('[&<>"]', ENTITIES)
     local parts = {
-        title = title, data = data(records), style = read "page.css", scripts = scripts(),
+        title = title, data = data(records), texts = texts(records.language), style = read "page.css", scripts = scripts(),
         plot_style = read(uplot.style), plot_script = read(uplot.script),
         plot_license = read(uplot.license),
     }

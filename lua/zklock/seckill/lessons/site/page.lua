@@ -98,8 +98,8 @@ local function report_name(lesson, which) return lesson.name .. "-" .. which .. 
 
 local function call(lesson, which, words)
     local file = report_name(lesson, which)
-    return ('<p>%s</p>\n%s\n<p><a href="../runs/%s">%s</a></p>'):format(words.call,
-        markup.code(runs.call(lesson.runs[which], file)), file, words.report)
+    return ('<p>%s</p>\n%s\n<p><a href="../runs/%s?language=%s">%s</a></p>'):format(words.call,
+        markup.code(runs.call(lesson.runs[which], file)), file, words.name, words.report)
 end
 
 

@@ -1,0 +1,150 @@
+--- The laboratory in another language: texts are made in English, and translated where they are
+--- shown, by the pairs of lines in report/zh.txt. "{}" stands for what varies, "(s)" for an s or
+--- none. The page of a report does the same by language.js.
+
+local misuse = require "zklock.value.misuse"
+
+
+local FOLDER = debug.getinfo(1, "S").source:match "^@(.*)language%.lua$"
+
+
+local language = { NAMES = { "en", "zh" } }
+
+
+--- The language that is wanted: that one, or the one of $ZKLOCK_LANGUAGE, or English.
+---@param given string?
+---@return "en" | "zh" | nil name
+---@return string? message
+function language.choose(given)
+    given = given or os.getenv "ZKLOCK_LANGUAGE" or "en"
+    for _, name in ipairs(language.NAMES) do
+        if given == name then return name end
+    end
+    return nil, ("the language must be %s, not %s"):format(table.concat(language.NAMES, " or "),
+        misuse.show(given))
+end
+
+
+--- The sentences, each in English and in Chinese: those with more letters come first.
+---@return { [1]: string, [2]: string }[]
+function language.sentences()
+    if language.list then return language.list end
+    local list, english = {}, nil
+    for line in io.lines(FOLDER .. "report/zh.txt") do
+        if english then list[#list + 1] = { english, line } end
+        english = not english and line ~= "" and line or nil
+    end
+    table.sort(list, function(a, b)
+        if #a[1] ~= #b[1] then return #a[1] > #b[1] end
+        return a[1] < b[1]
+    end)
+    language.list = list
+    return list
+end
+
+
+local BREAK = "()([%.;]) %S" -- between sentences
+
+-- Of the sentences, { pattern =, text = } each: those that are several, and the others.
+local rules
+
+local function all_rules()
+    if rules then return rules end
+    rules = { wholes = {}, parts = {} }
+    for _, each in ipairs(language.sentences()) do
+        local pattern = each[1]:gsub("[%^%$%(%)%%%.%[%]%*%+%-%?]", "%%%0")
+        local list = each[1]:find(BREAK) and rules.wholes or rules.parts
+        list[#list + 1] = { text = each[2],
+            pattern = "^" .. pattern:gsub("{}", "(.+)"):gsub("%%%(s%%%)", "s?") .. "$" }
+    end
+    return rules
+end
+
+
+local translate
+
+-- The text with the captures in the places of "{}", or of "{2}".
+local function fill(text, captures)
+    local count = 0
+    return (text:gsub("{(%d*)}", function(number)
+        count = count + 1
+        return translate(captures[tonumber(number) or count])
+    end))
+end
+
+
+local function apply(list, text)
+    for _, rule in ipairs(list) do
+        local captures = { text:match(rule.pattern) }
+        if captures[1] then return fill(rule.text, captures) end
+    end
+end
+
+
+local function of_parts(text)
+    local place, sign = text:match(BREAK)
+    if not place then return nil end
+    local first = text:sub(1, sign == "." and place or place - 1)
+    return translate(first) .. (sign == ";" and "；" or "") .. translate(text:sub(place + 2))
+end
+
+
+--- A text in Chinese, as far as it is known.
+---@param text string
+---@return string
+function language.translate(text)
+    local before, core, after = text:match "^(%s*)(.-)(%s*)$"
+    if not core:find "%a%a" then return text end
+    local rule = all_rules()
+    return before .. (apply(rule.wholes, core) or of_parts(core) or apply(rule.parts, core) or core)
+        .. after
+end
+
+translate = language.translate
+
+
+-- Columns of a terminal: a character of Chinese takes two.
+local function width_of(text)
+    local _, others = text:gsub("[\227-\233\239][\128-\191][\128-\191]", "")
+    local _, all = text:gsub("[^\128-\191]", "")
+    return all + others
+end
+
+
+-- A line whose columns, which two spaces part, stay below each other.
+local function of_line(line)
+    if not line:find "%S  +%S" then return translate(line) end
+    local made, width, place = {}, 0, 1
+    for from in line:gmatch "()%S+" do
+        local stop = line:find("  ", from, true) or #line + 1
+        if from >= place then
+            local room = math.max(width_of(line:sub(1, from - 1)) - width, from > 1 and 1 or 0)
+            made[#made + 1] = (" "):rep(room) .. translate(line:sub(from, stop - 1))
+            width, place = width + width_of(made[#made]), stop
+        end
+    end
+    return table.concat(made)
+end
+
+
+--- A file to whose lines is written in that language.
+---@param file file*
+---@param name "en" | "zh"
+---@return file*
+function language.output(file, name)
+    if name == "en" then return file end
+    local output, open = {}, ""
+    function output.write(self, ...)
+        open = open .. table.concat{ ... }
+        open = open:gsub("([^\n]*)\n", function(line)
+            file:write(of_line(line), "\n")
+            return ""
+        end)
+        return self
+    end
+    function output.flush() file:flush() end
+    return output
+end
+
+
+return language
