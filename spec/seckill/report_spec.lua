@@ -582,6 +582,30 @@ describe("the page of a report, in Chromium,", function()
         end
     end)
 
+    it("is in Chinese, but for names, if that is wanted #slow", function()
+        local records = { language = "zh", sales = {
+            sales.refused(), sales.late_write(), sales.products(), sales.stuck(),
+            sales.messages(), sales.wrong(20),
+        } }
+        records.sales[1].expect, records.sales[2].expect = "right", "right"
+        local seen, names = look(records, { probe = "speaker.js", width = 360 }), {}
+        assert.same({}, seen.problems)
+        assert.same({ "zh-CN", 0 }, { seen.lang, seen.tooWide })
+        assert.matches("6 场秒杀：%d 场正确，%d 场出错，1 场卡死。", seen.text)
+        for _, name in ipairs{ -- of sales, products, options, keys, and the link to English
+            "English", "Home", "End", "Left", "Right", "zookeeper", "none", "shared", "sqlite",
+            "ZooKeeper", "bun", "cake", "pie", "tea", "true", "false", "products", "buyers",
+            "fenced", "hold", "a holder is stopped", "a late write",
+            "Every buyer takes the lock before it reads the stock.",
+        } do
+            names[name] = true
+        end
+        for _, text in ipairs(seen.english) do
+            assert.is_truthy(names[text] or not text:find "%a%a", text)
+        end
+        assert.is_nil(light().text:find "[\228-\233][\128-\191][\128-\191][\228-\233]文")
+    end)
+
     it("is white on paper, with the tables open that matter", function()
         local seen = dark()
         assert.equal("light", seen.printed.theme)

@@ -9,6 +9,7 @@ local double_write = require "zklock.seckill.scenario.double_write"
 local evidence = require "zklock.seckill.scenario.evidence"
 local few = require "zklock.seckill.scenario.few"
 local herd = require "zklock.seckill.scenario.herd"
+local language = require "zklock.seckill.language"
 local late_write = require "zklock.seckill.scenario.late_write"
 local one_lock = require "zklock.seckill.scenario.one_lock"
 local command_line = require "zklock.seckill.command_line"
@@ -885,6 +886,25 @@ describe("the laboratory with a ZooKeeper", function()
             assert.equal(0, status)
         end)
     end
+
+    it("speaks Chinese, below the same columns", function()
+        for _, scenario in ipairs(catalogue) do
+            for _, text in ipairs{ scenario.title, scenario.explanation } do
+                local chinese = language.translate(text)
+                assert.is_nil(chinese:gsub("ZooKeeper", ""):gsub("Session expired", "")
+                    :gsub("zklock", ""):gsub("worker", ""):find "%a%a", chinese)
+            end
+        end
+        local status, out = run{ "--only", "DEMO-02,DEMO-03", "--language", "zh" }
+        assert.equal(0, status)
+        assert.matches("\n本地锁，一台服务器 +库存 90，卖出 10 件 +正确 +DEMO%-02\n", out)
+        assert.matches("\n本地锁，两台服务器 +库存 %d+，应当是 90 +出错，应当如此 +DEMO%-03\n"
+            .. "\n2 个场景：1 个正确，1 个出错，全部合乎预期，用时 %d 秒\n", once(out))
+        local _, sale = run{ "--strategy", "none,local", "--servers", "1", "--language", "zh" }
+        assert.matches("local：正确，原有 100 件，卖出 10 件，剩下 90 件\n"
+            .. "10 个买家：10 个买到，0 个售罄，0 个失败，用时 %S+ 秒；等待 中位数 ", sale)
+        assert.matches("（毫秒） +买到 +售罄 +失败 +每秒获锁 +等待 p50", sale)
+    end)
 
     it("does not call a run right in which buyers waited too long (BUG-09)", function()
         if not os.getenv "ZK_HOSTS" then return pending "ZK_HOSTS is not set" end

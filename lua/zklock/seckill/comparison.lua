@@ -24,8 +24,8 @@ function comparison.of(sales)
 end
 
 
-local HEAD = "%-18s %-7s %6s %8s %7s %9s %9s %9s %10s %10s"
-local ROW = "%-18s %-7s %6d %8d %7d %9.1f %9s %9s %10s %10s"
+local HEAD = "%-18s %-7s %6s %8s %7s %9s  %9s  %9s  %10s  %10s"
+local ROW = "%-18s %-7s %6d %8d %7d %9.1f  %9s  %9s  %10s  %10s"
 
 
 local function milliseconds(distribution, part)

@@ -1,6 +1,7 @@
 --- The laboratory in another language: texts are made in English, and translated where they are
---- shown, by the pairs of lines in report/zh.txt. "{}" stands for what varies, "(s)" for an s or
---- none. The page of a report does the same by language.js.
+--- shown, by the pairs of lines in report/zh.txt. There "{}" stands for what varies, "{#}" for a
+--- number, "(s)" for an s or none, "(were)" and "(are)" for the singular, too. language.js does the
+--- same in a report's page.
 
 local misuse = require "zklock.value.misuse"
 
@@ -25,7 +26,7 @@ function language.choose(given)
 end
 
 
---- The sentences, each in English and in Chinese: those with more letters come first.
+--- The sentences, each in English and in Chinese, the longest first.
 ---@return { [1]: string, [2]: string }[]
 function language.sentences()
     if language.list then return language.list end
@@ -43,9 +44,10 @@ function language.sentences()
 end
 
 
+local FORMS = { s = "s?", were = "w[ae][sr]e?", are = "[ai][rs]e?" }
 local BREAK = "()([%.;]) %S" -- between sentences
 
--- Of the sentences, { pattern =, text = } each: those that are several, and the others.
+-- The rules, { pattern =, text = } each, of several sentences and of one.
 local rules
 
 local function all_rules()
@@ -55,7 +57,8 @@ local function all_rules()
         local pattern = each[1]:gsub("[%^%$%(%)%%%.%[%]%*%+%-%?]", "%%%0")
         local list = each[1]:find(BREAK) and rules.wholes or rules.parts
         list[#list + 1] = { text = each[2],
-            pattern = "^" .. pattern:gsub("{}", "(.+)"):gsub("%%%(s%%%)", "s?") .. "$" }
+            pattern = "^" .. pattern:gsub("{}", "(.+)"):gsub("{#}", "([%%d.,]+)")
+                :gsub("%%%((%l+)%%%)", FORMS) .. "$" }
     end
     return rules
 end
@@ -103,7 +106,7 @@ end
 translate = language.translate
 
 
--- Columns of a terminal: a character of Chinese takes two.
+-- Columns of a terminal, two for a character of Chinese.
 local function width_of(text)
     local _, others = text:gsub("[\227-\233\239][\128-\191][\128-\191]", "")
     local _, all = text:gsub("[^\128-\191]", "")

@@ -1,6 +1,6 @@
 // --- language.js: the page in another language ------------------------------------------
 // All texts are made in English. In Chinese they are changed where they appear, by the pairs of
-// sentences in zh.txt: "{}" stands for what varies, "(s)" for an s or none.
+// sentences in zh.txt, of which language.lua tells what "{}", "{#}" and "(s)" are.
 
 const { language: given, sentences } =
   JSON.parse(document.getElementById("texts").textContent);
@@ -10,8 +10,9 @@ const BREAKS = /\n| · |; |\. (?=\S)/; // between sentences
 const JOINTS = { "; ": "；", ". ": "" };
 
 const RULES = sentences.map(([english, text]) => ({ text, pattern: new RegExp("^" +
-  english.replace(/[.*+?^$()|[\]\\]/g, "\\$&").replaceAll("{}", "([^]+)")
-    .replaceAll("\\(s\\)", "s?") + "$"), isWhole: BREAKS.test(english) }));
+  english.replace(/[.*+?^$()|[\]\\]/g, "\\$&").replaceAll("{}", "([^]+)").replaceAll("{#}", "([\\d.,]+)")
+    .replaceAll("\\(s\\)", "s?").replaceAll("\\(were\\)", "w(?:as|ere)")
+    .replaceAll("\\(are\\)", "(?:is|are)") + "$"), isWhole: BREAKS.test(english) }));
 const OF_WHOLES = RULES.filter(rule => rule.isWhole);
 const OF_PARTS = RULES.filter(rule => !rule.isWhole);
 const KNOWN = new Map(sentences);

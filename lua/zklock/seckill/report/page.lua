@@ -12,8 +12,8 @@ local utf8 = require "zklock.value.utf8"
 local page = {}
 
 local FOLDER = debug.getinfo(1, "S").source:match "^@(.*)page%.lua$"
-local SCRIPTS = { "language.js", "data.js", "tables.js", "plot.js", "signs.js", "lanes.js", "messages.js",
-                  "steps.js", "curves.js", "compare.js", "page.js" }
+local SCRIPTS = { "language.js", "data.js", "tables.js", "plot.js", "signs.js", "lanes.js",
+                  "messages.js", "steps.js", "curves.js", "compare.js", "page.js" }
 local TITLE = "Flash sales"
 local ENTITIES = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;" }
 
@@ -74,7 +74,8 @@ end
 function page.html(records)
     local title = utf8.plain(records.title or TITLE):gsub('[&<>"]', ENTITIES)
     local parts = {
-        title = title, data = data(records), texts = texts(records.language), style = read "page.css", scripts = scripts(),
+        title = title, data = data(records), texts = texts(records.language),
+        style = read "page.css", scripts = scripts(),
         plot_style = read(uplot.style), plot_script = read(uplot.script),
         plot_license = read(uplot.license),
     }
