@@ -161,6 +161,35 @@ describe("an election #session:election #election:lead", function()
         end))
     end)
 
+    it("ends the lead of one that hangs by max_hold, which lease:expire moves", function()
+        zklock.run(function()
+            local one, lost = { ends = false }, nil
+            coroutine.wrap(function()
+                local election = a:election(path, { max_hold = 60 })
+                one.result = { election:lead(function(lease)
+                    lost = rig.told(lease)
+                    assert(lease:expire(0.2))
+                    wait_for("its late end", function() return one.ends end)
+                    return true
+                end) }
+            end)()
+            server:wait_for_nodes(path, 1)
+            local two = candidate(b)
+            leads(two)
+            assert.same({ "lost" }, lost)
+            ended(two)
+            one.ends = true
+            wait_for("the end", function() return one.result end)
+            rig.is_refused("lost", path, unpack(one.result, 1, 3))
+            local led = { b:election(path, { max_hold = 0.1 }):lead(function(lease)
+                wait_for("its end", function() return lease:state() == "lost" end)
+                return true
+            end) }
+            rig.is_refused("lost", path, unpack(led, 1, 3))
+        end)
+        rig.blames("max_hold", function() a:election(path, { max_hold = 0 }) end)
+    end)
+
     it("refuses a candidate that leads already", function()
         local election = a:election(path)
         election:lead(function()
@@ -236,16 +265,22 @@ describe("on_change #election:on_change", function()
         end)
     end)
 
-    it("ends with an expiry of a session that does not reopen, and begins no more", function()
+    local function ends_with_an_expiry(led)
         local memory = begin_in_memory()
         zklock.run(function()
             b = rig.session(server.hosts, { reopen = false })
-            local news = news_of(b)
-            hears(news, "nil")
+            local one, news = led and leader(), news_of(b)
+            hears(news, one and "a one" or "nil")
             memory:expire(b)
             wait_for("its end", function() return not next(b.followers) end)
-            assert.same({ "nil" }, news)
+            hears(news, "expired", 2)
+            assert.equal(2, #news)
             rig.is_refused("expired", nil, b:election(path):on_change(print))
+            if one then ended(one) end
         end)
+    end
+
+    it("tells an expiry at the last if the session does not reopen, and begins no more", function()
+        for _, led in ipairs{ false, true } do ends_with_an_expiry(led) end
     end)
 end)

@@ -311,6 +311,22 @@ for verb, argument in pairs{ watch = "the path", members = "the folder" } do
             rig.is_refused("closed", path, session[verb](session, path, print))
         end)
 
+        it("is told at the last that a session expires that does not reopen", function()
+            local memory = rig.memory "last"
+            local final, told = rig.session(memory.hosts, { reopen = false }), {}
+            local stop = assert(final[verb](final, path, function(_, message, code)
+                told[#told + 1] = { message, code }
+            end))
+            rig.wait_for("the first call", function() return told[1] end)
+            memory.memory:expire(final)
+            rig.wait_for("the last call", function() return told[2] end)
+            rig.is_refused("expired", path, nil, told[2][1], told[2][2])
+            assert.equal(0, final:stats().watches)
+            stop()
+            final:dispatch()
+            assert.equal(2, #told)
+        end)
+
         it("must be a function, of a path that is valid, or the user is blamed", function()
             for _, bad in ipairs{ "relative", "/a/", "/a//b", "/a/../b", "/\0",
                                   ("/x"):rep(200000) } do

@@ -540,6 +540,7 @@ function session:stats() end
 
 ---@class zklock.ElectionOptions
 ---@field data? string shown to others of a leader
+---@field max_hold? number seconds after which the lead is lost
 
 ---@class zklock.Election
 local election = {}

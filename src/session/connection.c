@@ -188,6 +188,16 @@ void zkl_session_suspended(zkl_session *session) {
     zkl_session_wake(session, 0);
 }
 
+static void expire_followers(struct zkl_session *session) {
+    enum zkl_code refusal = zkl_session_refusal(session);
+    for (int kind = 0; kind < FOLLOWER_KINDS; kind++) {
+        for (struct follower *each = session->followers[kind], *next; each; each = next) {
+            next = each->next;
+            each->class->expire(each, refusal);
+        }
+    }
+}
+
 /* Forgets all that belonged to the session at the server. */
 static void forget_all(struct zkl_session *session, enum zkl_session_state state) {
     zkl_clock_stop(&session->common.clock);
@@ -204,7 +214,7 @@ static void forget_all(struct zkl_session *session, enum zkl_session_state state
     zkl_stakes_feed(session, expire);
     zkl_call_answer_all(session);
     zkl_watches_clear(&session->watches);
-    zkl_member_expire_all(session);
+    expire_followers(session);
 }
 
 static bool is_over(const struct zkl_session *session) {

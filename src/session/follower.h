@@ -23,6 +23,8 @@ struct follower_class {
     void (*start)(struct follower *follower);         /* asks what is due, if it may */
     zkl_time (*due)(const struct follower *follower); /* the next round, if none is out */
     void (*event)(struct follower *follower, enum zkl_node_event event, const char *node);
+    /* The ZooKeeper session is gone. `refusal`: ZKL_OK, or why there is no next one. */
+    void (*expire)(struct follower *follower, enum zkl_code refusal);
     void (*end)(struct follower *follower); /* the session closes */
 };
 

@@ -254,7 +254,8 @@ static void end(struct follower *follower) {
     zkl_member_end((struct zkl_member *)follower, ZKL_CLOSED, 0);
 }
 
-static const struct follower_class class = {FOLLOWER_MEMBER, start, due, zkl_member_event, end};
+static const struct follower_class class = {FOLLOWER_MEMBER,   start, due, zkl_member_event,
+                                            zkl_member_expire, end};
 
 /* NULL: out of memory. */
 static struct zkl_member *new_member(struct zkl_session *session, const char *path,

@@ -57,7 +57,6 @@ enum member_call {
 extern const struct call_kind zkl_member_calls[MEMBER_CALLS];
 
 void zkl_member_suspend_all(struct zkl_session *session); /* the connection is lost */
-void zkl_member_expire_all(struct zkl_session *session);  /* the ZooKeeper session is gone */
 
 /* --- for member_answers.c ------------------------------------------------------------------- */
 
@@ -77,6 +76,7 @@ void zkl_member_act_after(struct zkl_member *member, zkl_time pause);
 void zkl_member_check_later(struct zkl_member *member);
 void zkl_member_look(struct zkl_member *member, enum member_call kind, enum zkl_rpc_kind rpc);
 void zkl_member_event(struct follower *follower, enum zkl_node_event event, const char *node);
+void zkl_member_expire(struct follower *follower, enum zkl_code refusal);
 void zkl_member_start(struct zkl_member *member); /* does the next step is due, if nothing is out */
 
 #endif

@@ -202,7 +202,8 @@ void zkl_member_suspend_all(struct zkl_session *session) {
         zkl_member_lose_sight((struct zkl_member *)each);
 }
 
-static void expire(struct zkl_member *member, enum zkl_code refusal) {
+void zkl_member_expire(struct follower *follower, enum zkl_code refusal) {
+    struct zkl_member *member = (struct zkl_member *)follower;
     member->node = MEMBER_NODE_ABSENT;
     member->doubt_at = 0;
     if (member->state == ZKL_MEMBER_LEAVING) zkl_member_end(member, ZKL_RELEASED, 0);
@@ -210,13 +211,5 @@ static void expire(struct zkl_member *member, enum zkl_code refusal) {
     else {
         zkl_member_change(member, ZKL_MEMBER_JOINING);
         member->act_at = 0;
-    }
-}
-
-void zkl_member_expire_all(struct zkl_session *session) {
-    enum zkl_code refusal = zkl_session_refusal(session);
-    for (struct follower *each = session->followers[FOLLOWER_MEMBER], *next; each; each = next) {
-        next = each->next;
-        expire((struct zkl_member *)each, refusal);
     }
 }

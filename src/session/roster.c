@@ -163,11 +163,16 @@ static void try_later(struct zkl_roster *roster) {
     look_after(roster, roster->base.session->common.clock.timeout);
 }
 
+/* It watches nothing any more, and tells why. */
+static void give_up(struct zkl_roster *roster, enum zkl_code code) {
+    let_go(roster);
+    settle(roster, code, 0);
+    post_news(roster);
+}
+
 void zkl_roster_pause(struct zkl_roster *roster) {
     if (!roster->children) return;
-    let_go(roster);
-    settle(roster, ZKL_TOO_MANY, 0);
-    post_news(roster);
+    give_up(roster, ZKL_TOO_MANY);
     roster->to_list = true;
     try_later(roster);
 }
@@ -405,6 +410,10 @@ static zkl_time due(const struct follower *follower) {
     return zkl_earlier(roster->look_at, roster->check_at);
 }
 
+static void expire(struct follower *follower, enum zkl_code refusal) {
+    if (refusal != ZKL_OK) give_up((struct zkl_roster *)follower, refusal);
+}
+
 static void end(struct follower *follower) {
     struct zkl_roster *roster = (struct zkl_roster *)follower;
     if (!follower->link) return;
@@ -413,7 +422,8 @@ static void end(struct follower *follower) {
     zkl_events_remove(follower->session, &follower->news);
 }
 
-static const struct follower_class class = {FOLLOWER_ROSTER, start_follower, due, hear, end};
+static const struct follower_class class = {
+    FOLLOWER_ROSTER, start_follower, due, hear, expire, end};
 
 /* --- the ways in ---------------------------------------------------------------------------- */
 

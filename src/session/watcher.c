@@ -5,7 +5,7 @@
  * is there, and a get behind it. An event ahead of the get's answer has used that watch up, even
  * if the answer shows the change: then there is another look. So as long as the watch is set the
  * last answer shows how the node is. libzookeeper sets watches again when it reconnects; after an
- * expiry none is set, and there is another look.
+ * expiry none is set, and there is another look, or the last news if no session follows.
  *
  * A server swallows the event of a node that the session may not read, and uses the watch up
  * (ZOOKEEPER-4799); a change of the ACL has no event at all. So there is a check once a session
@@ -130,12 +130,17 @@ static void try_later(struct zkl_watcher *watcher) {
     look_again(watcher, watcher->base.session->common.clock.timeout);
 }
 
-void zkl_watcher_pause(struct zkl_watcher *watcher) {
-    if (!watcher->watch) return;
+/* It watches nothing any more, and tells why. */
+static void let_go(struct zkl_watcher *watcher, enum zkl_code code) {
     unpin(watcher);
     forget_reading(&watcher->seen);
-    watcher->seen = (struct reading){.known = true, .code = ZKL_TOO_MANY};
+    watcher->seen = (struct reading){.known = true, .code = code};
     if (!equal(&watcher->seen, &watcher->told)) post(watcher);
+}
+
+void zkl_watcher_pause(struct zkl_watcher *watcher) {
+    if (!watcher->watch) return;
+    let_go(watcher, ZKL_TOO_MANY);
     try_later(watcher);
 }
 
@@ -220,6 +225,10 @@ static zkl_time due_of_follower(const struct follower *follower) {
     return due_of((const struct zkl_watcher *)follower);
 }
 
+static void expire(struct follower *follower, enum zkl_code refusal) {
+    if (refusal != ZKL_OK) let_go((struct zkl_watcher *)follower, refusal);
+}
+
 static void end(struct follower *follower) {
     struct zkl_watcher *watcher = (struct zkl_watcher *)follower;
     if (!follower->link) return;
@@ -228,8 +237,8 @@ static void end(struct follower *follower) {
     zkl_events_remove(follower->session, &follower->news);
 }
 
-static const struct follower_class class = {FOLLOWER_WATCHER, start_follower, due_of_follower, hear,
-                                            end};
+static const struct follower_class class = {
+    FOLLOWER_WATCHER, start_follower, due_of_follower, hear, expire, end};
 
 /* --- the ways in ------------------------------------------------------------------------------ */
 

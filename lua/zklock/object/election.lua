@@ -10,6 +10,7 @@ local setmetatable = setmetatable
 
 ---@class zklock.Election
 ---@field lock zklock.Lock
+---@field wish { max_hold?: number } how it acquires that
 local Election = {}
 Election.__index = Election
 Election.__name = "zklock.election"
@@ -18,7 +19,7 @@ Election.__name = "zklock.election"
 -- An expiry ends a wait, but not the wish, if the session is opened anew.
 local function acquire(self)
     while true do
-        local lease, message, code = self.lock:acquire()
+        local lease, message, code = self.lock:acquire(self.wish)
         if code ~= "expired" or self.session.handle:refusal() then return lease, message, code end
     end
 end
@@ -56,8 +57,9 @@ end
 
 
 --- Calls fn(identity, data, token) with the leader, soon, and after each change of leader; fn(nil)
--- when nobody leads; fn(nil, message, code) when the leader may not be read. fn runs inside any
--- wait or session:dispatch(), until the session is closed, or expires and does not reopen.
+-- when nobody leads; fn(nil, message, code) when the leader may not be read, and at the last
+-- when the session expires and does not reopen. fn runs inside any wait or session:dispatch(),
+-- until the session is closed.
 ---@return function? stop it is not called any more
 ---@return string? message
 ---@return string? code "closed", "expired", "auth", "forked"
@@ -80,8 +82,9 @@ end
 strict_methods(Election, Election, "election")
 
 
-function Election.new(session, lock)
-    return setmetatable({ session = session, lock = lock }, Election)
+function Election.new(session, lock, max_hold)
+    local wish = { max_hold = max_hold }
+    return setmetatable({ session = session, lock = lock, wish = wish }, Election)
 end
 
 

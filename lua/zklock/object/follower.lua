@@ -6,6 +6,7 @@
 
 local Caller = require "zklock.waiting.caller"
 local Request = require "zklock.waiting.request"
+local failure = require "zklock.value.failure"
 local take_queue = require "zklock.value.queue"
 
 local select, setmetatable = select, setmetatable
@@ -54,9 +55,15 @@ function Follower:ask()
 end
 
 
--- A pause that does not last is of a session that begins nothing any more.
+-- A pause that does not last is of a session that begins nothing any more. Why that one ended is
+-- the last news, unless its user closed it.
 function Follower:rested(request)
-    if request.handle:result() == "timeout" then self:ask() else self:stop() end
+    local code = request.handle:result()
+    if code == "timeout" then return self:ask() end
+    self.session.followers[self] = nil
+    if code == "expired" or code == "auth" then
+        self:tell(code, failure(code, self.lock.path))
+    end
 end
 
 

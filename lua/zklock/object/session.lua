@@ -232,11 +232,11 @@ end
 
 
 --- Those who lead() stand in line for the mutex on that path: its holder leads.
----@param opts? { data?: string } what others are shown of a leader
+---@param opts? { data?: string, max_hold?: number } shown to others of a leader; seconds of a lead
 ---@return zklock.Election
 function Session:election(path, opts)
     path, opts = options.path(path), options.election(opts)
-    return Election.new(self, Lock.new(self, path, "mutex", opts))
+    return Election.new(self, Lock.new(self, path, "mutex", opts), opts.max_hold)
 end
 
 
@@ -301,8 +301,9 @@ end
 
 
 --- Calls fn(data, version) with what is in a node, soon, and after each change: fn(nil) when it
--- is not there; fn(nil, message, code) when it may not be read, or its watch gave way to a lock. It
--- runs inside any wait or session:dispatch().
+-- is not there; fn(nil, message, code) when it may not be read, or its watch gave way to a lock;
+-- and at the last when the session expires and does not reopen. It runs inside any wait or
+-- session:dispatch().
 ---@param fn fun(data: string?, version: integer|string|nil, code: string?)
 ---@return function? stop it is not called any more
 ---@return string? message
@@ -316,7 +317,8 @@ end
 
 --- Calls fn(list) with the children of a folder, soon, and after each change of them or of their
 -- data: { { name, data, session, since }, ... } by their names. A folder that is not there has
--- none. fn(nil, message, code) when they may not be read, or are too many to watch.
+-- none. fn(nil, message, code) when they may not be read, or are too many to watch, and at the last
+-- when the session expires and does not reopen.
 ---@param fn fun(list: table?, message: string?, code: string?)
 ---@return function? stop it is not called any more
 ---@return string? message

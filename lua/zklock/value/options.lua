@@ -178,7 +178,7 @@ function _M.mutex(given)
 end
 
 
-local election_fields = { data = check.data }
+local election_fields = { data = check.data, max_hold = check.positive }
 
 --- Those of the mutex: a candidate that leads does not contend again.
 function _M.election(given)
