@@ -6,10 +6,9 @@ local client = require "zklock.seckill.http.client"
 local core = require "zklock.core"
 local database = require "zklock.seckill.database"
 local files = require "spec.files"
-local mariadb = require "zklock.seckill.throwaway.mariadb"
 local nginx = require "spec.nginx.nginx"
-local reapers = require "zklock.system.reaper"
 local rig = require "spec.rig"
+local shops = require "spec.nginx.shop"
 local waiting = require "spec.nginx.waiting"
 
 local FOLDER = "examples/nginx/mysql"
@@ -17,7 +16,7 @@ local RESTY = os.getenv "RESTY" or "spec/nginx/stub"
 local NOT_READY = "ZooKeeper has not answered yet"
 local PATIENCE = 120 -- seconds that a buyer waits for an answer, or asks again
 
-local server, url, db
+local server, db
 local product = 100 -- each test has its own
 
 
@@ -74,32 +73,18 @@ end
 
 
 describe("the shop with MySQL #nginx", function()
-    local reaper, hosts, gate, folder
+    local shop, hosts, gate
 
     setup(function()
-        server, reaper = rig.server{ tick = 2000 }, reapers.open()
-        url = mariadb.start(reaper):gsub("/%?", "/shop?")
-        rig.shell("chmod 755 %s", reaper.folder) -- the workers are another user's
-        folder = rig.shell "mktemp -d /dev/shm/zklock-XXXXXX":match "%S+"
-        rig.shell("chown nobody %s", folder)
-        database.create(url)
-        db = database.open(url)
-        for statement in files.read(FOLDER .. "/schema.sql"):gmatch "([^;]+);" do
-            db:execute(statement)
-        end
+        shop = shops.open(FOLDER)
+        server, db = shop.server, shop.db
     end)
-    teardown(function()
-        db:close()
-        reaper:close()
-        rig.shell("rm -rf %s", folder)
-        server:stop()
-    end)
+    teardown(function() shop:close() end)
     before_each(function()
-        gate, hosts = database.open(url), {}
-        local environment = ("ZK_HOSTS=%s DB_SOCKET=%s RECOVER=%s"):format(
-            server.hosts, database.parts(url).socket, folder)
+        gate, hosts = database.open(shop.url), {}
         for i = 1, 2 do
-            hosts[i] = nginx.example{ folder = FOLDER, beside = RESTY, environment = environment }
+            hosts[i] = nginx.example{ folder = FOLDER, beside = { RESTY },
+                                      environment = shop.environment }
         end
     end)
     after_each(function()

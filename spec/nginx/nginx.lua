@@ -167,16 +167,17 @@ end
 
 
 --- Starts an example of the documentation, on another port and with files of its own: { folder =
--- the example's, beside = a folder whose modules it finds, environment = "NAME=value" }.
+-- the example's, beside = folders whose modules it finds, environment = "NAME=value", edit = a
+-- function that changes its configuration }.
 function nginx.example(options)
     options = options or {}
     local self, folder = new(), options.folder or "examples/nginx"
     rig.shell("cp %s/*.lua %s", folder, self.dir)
-    if options.beside then rig.shell("cp -r %s/. %s", options.beside, self.dir) end
-    local text = read(folder .. "/nginx.conf"):gsub("8080", self.port)
+    for _, each in ipairs(options.beside or {}) do rig.shell("cp -r %s/. %s", each, self.dir) end
+    local text = read(folder .. "/nginx.conf"):gsub("80[89]0", self.port)
         :gsub("error_log stderr", "error_log error.log"):gsub("/tmp/[%w-]+%.pid", "pid")
         :gsub("/tmp/", self.dir .. "/temp-"):gsub("/usr/lib/nginx/modules", MODULES)
-    self:configure(text)
+    self:configure(options.edit and options.edit(text) or text)
     return launch(self, options.environment, "/buy")
 end
 

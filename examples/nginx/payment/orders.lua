@@ -1,0 +1,82 @@
+--- The two transactions of a sale, in MySQL or MariaDB (schema.sql). Each shows its holder's token
+-- first, reads the order, and does nothing if that was done before.
+
+local database = require "database"
+
+local _M = {}
+local query = database.query
+
+
+-- The row of the order. The buyer and the number consist of letters and digits.
+local function where(order)
+    return (" WHERE product = %s AND buyer = '%s' AND number = '%s'")
+        :format(order.id, order.buyer, order.number)
+end
+
+
+-- The stock, and the state of the order if there is one; or nil, and why nothing can be done.
+local function begin(db, token, order)
+    query(db, "START TRANSACTION")
+    local shown = query(db, ("UPDATE product SET token = %s WHERE id = %s AND token <= %s")
+        :format(token, order.id, token))
+    local product = query(db, "SELECT stock FROM product WHERE id = " .. order.id)[1]
+    if not product then return nil, "no such product" end
+    if shown.affected_rows == 0 then return nil, "stale" end
+    local row = query(db, "SELECT state FROM purchase" .. where(order))[1]
+    return product.stock, row and row.state
+end
+
+
+local function add_to_stock(db, order, count)
+    query(db, ("UPDATE product SET stock = stock + %d WHERE id = %s"):format(count, order.id))
+end
+
+
+local function reserve(db, token, order)
+    local stock, state = begin(db, token, order)
+    if not stock or state then return state end -- the same order, sent again
+    if stock == 0 then return "sold out" end
+    add_to_stock(db, order, -1)
+    query(db, ("INSERT INTO purchase (product, buyer, number) VALUES (%s, '%s', '%s')")
+        :format(order.id, order.buyer, order.number))
+    return "reserved"
+end
+
+
+local function settle(db, token, order, state)
+    local stock, before = begin(db, token, order)
+    if not stock or before ~= "reserved" then return before end -- another attempt has settled it
+    query(db, ("UPDATE purchase SET state = '%s'"):format(state) .. where(order))
+    if state == "cancelled" then add_to_stock(db, order, 1) end
+    return state
+end
+
+
+--- Takes an item from the stock for the order. Gives "reserved", or the order's state if it was
+-- reserved before; "sold out", "no such product", "stale" or "failed": this attempt did nothing; or
+-- "unknown": COMMIT was not answered.
+function _M.reserve(lease, order)
+    return database.transact({ reserved = true }, reserve, lease:token_string(), order)
+end
+
+
+--- Sets the order to "paid", or to "cancelled" and gives the item back. Gives its state then, or
+-- "stale", "failed" or "unknown".
+function _M.settle(lease, order, state)
+    return database.transact({ [state] = true }, settle, lease:token_string(), order, state)
+end
+
+
+--- The orders that were reserved at least so many seconds ago and not settled, the oldest first.
+function _M.left(seconds)
+    local rows
+    local outcome = database.transact({}, function(db)
+        rows = query(db, ("SELECT product AS id, buyer, number FROM purchase WHERE state ="
+            .. " 'reserved' AND reserved_at <= NOW() - INTERVAL %d SECOND ORDER BY reserved_at"
+            .. " LIMIT 100"):format(seconds))
+    end)
+    return outcome ~= "failed" and rows or {}
+end
+
+
+return _M

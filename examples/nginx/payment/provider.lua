@@ -1,0 +1,26 @@
+--- The payment provider, over HTTP (provider/ has one to try). A real shop uses the library of its
+-- provider here, by TLS.
+
+local _M = {}
+
+local HOST, PORT = (os.getenv "PROVIDER" or "127.0.0.1:8090"):match "^(.*):(%d+)$"
+local PATIENCE = tonumber(os.getenv "PATIENCE" or 5) * 1000 -- ms
+
+local STATES = { ["200"] = "paid", ["402"] = "cancelled" }
+
+
+--- Charges the buyer once, however often it is called with that key. Gives "paid"; "cancelled": the
+-- provider refuses; or nil: it may have charged, and is asked again with the same key.
+function _M.charge(key)
+    local socket = ngx.socket.tcp()
+    socket:settimeouts(PATIENCE, PATIENCE, PATIENCE)
+    if not socket:connect(HOST, tonumber(PORT)) then return end
+    socket:send(("POST /charge HTTP/1.0\r\nHost: %s\r\nIdempotency-Key: %s\r\n\r\n")
+        :format(HOST, key))
+    local line = socket:receive "*l"
+    socket:close() -- so no second answer is taken for another order's
+    return line and STATES[line:match "^HTTP/1%.%d (%d+) "]
+end
+
+
+return _M

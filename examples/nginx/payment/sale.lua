@@ -1,0 +1,72 @@
+--- A sale with a payment: the item is reserved under the product's lock, paid without it, and the
+-- order settled under it. Each step may be repeated, so an order that was cut short anywhere is
+-- finished by sending it again. See nginx.conf and docs/start.md.
+
+local locks = require "locks"
+local orders = require "orders"
+local provider = require "provider"
+local request = require "request"
+
+local _M = {}
+
+local HOLD = os.getenv "HOLD" -- "1": to compare, the lock is held during the payment, too
+
+local STATUS = {
+    paid = 200, cancelled = 402, ["no such product"] = 404, ["sold out"] = 409,
+    stale = 503, failed = 503, -- this attempt has reserved nothing
+    reserved = 504, unknown = 504, -- it may be paid, or not
+} -- after 503, 504 or no answer the client sends the same order again
+
+
+-- Runs a transaction under the lock. Its outcome counts even if the lock is lost meanwhile, because
+-- no later token had been shown.
+local function under(lock, timeout, transaction, ...)
+    local ok, outcome, code, outcome_when_lost = lock:with(timeout, transaction, ...)
+    if code == "lost" then return outcome_when_lost end
+    return ok and outcome or "failed"
+end
+
+
+local function sell(lock, order)
+    local state = under(lock, 3, orders.reserve, order)
+    if state ~= "reserved" then return state end
+    local key = ("%s-%s-%s"):format(order.id, order.buyer, order.number)
+    local answer = provider.charge(key) -- the lock is free meanwhile
+    if not answer then return "reserved" end -- charged or not: the next attempt asks again
+    state = under(lock, 10, orders.settle, order, answer)
+    if state == "cancelled" and answer == "paid" then
+        ngx.log(ngx.ERR, "refund: the provider has forgotten its refusal of ", key)
+    end
+    return (state == "paid" or state == "cancelled") and state or "reserved"
+end
+
+
+local function finish(session, order)
+    local lock = session:mutex("/locks/product-" .. order.id)
+    if not HOLD then return sell(lock, order) end
+    return under(lock, 3, function() return sell(lock, order) end) -- it enters again
+end
+
+
+--- In content_by_lua.
+function _M.buy()
+    local id, buyer, number = request.order()
+    if not id then return end
+    local session = locks.session()
+    if not session then return request.answer(503, "ZooKeeper has not answered yet") end
+    local state = finish(session, { id = id, buyer = buyer, number = number })
+    request.answer(STATUS[state], state)
+end
+
+
+--- In content_by_lua. Finishes the orders whose clients did not come back; a cron job calls it.
+function _M.sweep()
+    local session = locks.session()
+    if not session then return request.answer(503, "ZooKeeper has not answered yet") end
+    for _, order in ipairs(orders.left(tonumber(ngx.var.arg_age) or 60)) do
+        ngx.say(order.id, " ", order.buyer, " ", order.number, ": ", finish(session, order))
+    end
+end
+
+
+return _M

@@ -1,0 +1,18 @@
+-- The tables of the shop that pays, for MariaDB and MySQL: mariadb shop <schema.sql
+
+CREATE TABLE product (
+    id INT UNSIGNED PRIMARY KEY,
+    stock INT UNSIGNED NOT NULL,
+    token BIGINT NOT NULL DEFAULT 0     -- the largest that the row was shown
+) ENGINE = InnoDB;
+
+CREATE TABLE purchase (
+    product INT UNSIGNED NOT NULL,
+    buyer VARCHAR(32) NOT NULL,
+    number VARCHAR(32) NOT NULL,        -- of the order: the buyer's client chooses it
+    state ENUM('reserved', 'paid', 'cancelled') NOT NULL DEFAULT 'reserved',
+    reserved_at TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    PRIMARY KEY (product, buyer, number)
+) ENGINE = InnoDB;
+
+INSERT INTO product (id, stock) VALUES (42, 100);

@@ -1,0 +1,236 @@
+--- The shop that pays, examples/nginx/payment, as it stands, with a MariaDB and a payment provider
+-- of its own: each order is paid once, and takes one item, whatever the provider does and wherever
+-- a worker dies. With ZKLOCK_FIGURES it prints the sales per second that docs/start.md names.
+
+local client = require "zklock.seckill.http.client"
+local core = require "zklock.core"
+local files = require "spec.files"
+local nginx = require "spec.nginx.nginx"
+local rig = require "spec.rig"
+local shops = require "spec.nginx.shop"
+
+local FOLDER = "examples/nginx/payment"
+local BESIDE = { "examples/nginx/mysql", os.getenv "RESTY" or "spec/nginx/stub" }
+local PATIENCE = 120 -- seconds that a buyer waits for an answer, or asks again
+local here = rig.shell "pwd":match "%S+"
+
+-- Lets a request choose the line at which its worker dies.
+local function with_die(text)
+    return (text:gsub("location = /buy {", "%0 rewrite_by_lua_block { dofile('" .. here
+        .. "/spec/nginx/die_at.lua')(ngx.var.arg_die) }"))
+end
+
+
+describe("the shop that pays #nginx", function()
+    local shop, db, product, bank, host
+
+    setup(function()
+        shop, product = shops.open(FOLDER), 100
+        db = shop.db
+    end)
+    teardown(function() shop:close() end)
+    after_each(function() nginx.stop_all() end)
+
+    -- Starts the provider and the shop, with that in stock.
+    local function open(stock, environment, edit)
+        product = product + 1
+        db:execute(("INSERT INTO product (id, stock) VALUES (%d, %d)"):format(product, stock))
+        bank = nginx.example{ folder = FOLDER .. "/provider", environment = environment }
+        host = nginx.example{ folder = FOLDER, beside = BESIDE, edit = edit, environment =
+            ("%s PROVIDER=127.0.0.1:%d PATIENCE=1 %s"):format(shop.environment, bank.port,
+                                                              environment or "") }
+    end
+
+    -- Sends an order once, in a task; gives its status and text.
+    local function send(buyer, query)
+        local path = ("/buy?id=%d&buyer=%s&order=1%s"):format(product, buyer, query or "")
+        local status, said = client.request(host.port, "POST", path, PATIENCE)
+        return status, said:match "^[^\n]*"
+    end
+
+    -- The same; again until it is settled.
+    local function buy(buyer, query)
+        local due = core.now() + PATIENCE
+        local status, said
+        repeat
+            status, said = send(buyer, query)
+            query = nil
+        until status and status < 500 or core.now() > due
+        return status, said
+    end
+
+    -- Status and text for one buyer.
+    local function told(way, buyer, query)
+        local status, said
+        client.run{ function() status, said = way(buyer, query) end }
+        return { status or false, said }
+    end
+
+    local function next_charge(query)
+        assert.equal(200, (client.once(bank.port, "POST", "/next?" .. query)))
+    end
+
+    local function count_of(state)
+        return db:number(("SELECT count(*) FROM purchase WHERE product = %d AND state = '%s'")
+            :format(product, state))
+    end
+
+    -- The stock, the number of orders in each state, and of keys that were charged.
+    local function books()
+        local _, charged = client.once(bank.port, "GET", "/charges")
+        return { left = db:number("SELECT stock FROM product WHERE id = " .. product),
+                 reserved = count_of "reserved", paid = count_of "paid",
+                 cancelled = count_of "cancelled", charged = tonumber(charged) }
+    end
+
+    local function sold(paid, left)
+        return { left = left, reserved = 0, paid = paid, cancelled = 0, charged = paid }
+    end
+
+    -- The answers to so many buyers, counted by status.
+    local function told_all(count)
+        local statuses, buyers = {}, {}
+        for i = 1, count do
+            buyers[i] = function()
+                local status, said = buy("b" .. i)
+                status = status or said
+                statuses[status] = (statuses[status] or 0) + 1
+            end
+        end
+        client.run(buyers)
+        return statuses
+    end
+
+    it("sells what there is, and charges for no other piece", function()
+        open(20)
+        assert.same({ [200] = 20, [409] = 20 }, told_all(40))
+        assert.same(sold(20, 0), books())
+        assert.same({ 404, "no such product" }, (function()
+            product = product + 1
+            return told(send, "b")
+        end)())
+    end)
+
+    it("gives the item back when the provider refuses, and repeats the refusal", function()
+        open(1)
+        next_charge "refuse=1"
+        assert.same({ 402, "cancelled" }, told(send, "one"))
+        assert.same({ 402, "cancelled" }, told(send, "one"))
+        assert.same({ 200, "paid" }, told(send, "two"))
+        assert.same({ left = 0, reserved = 0, paid = 1, cancelled = 1, charged = 1 }, books())
+    end)
+
+    for name, case in pairs{
+        ["is slow"] = { "delay=0.5", { 200, "paid" } },
+        ["charges, and its answer is late"] = { "delay=30", { 504, "reserved" } },
+        ["is silent, and has not charged"] = { "silent=1", { 504, "reserved" } },
+        ["answers twice"] = { "twice=1", { 200, "paid" } },
+        ["answers a refusal twice, the next one once"] = { "twice=1&refuse=1",
+                                                           { 402, "cancelled" } },
+    } do
+        it("charges an order once when the provider " .. name .. ", and sells on", function()
+            open(2)
+            next_charge(case[1])
+            local first
+            client.run{
+                function() first = { send "one" } end,
+                function()
+                    local _, taken
+                    repeat _, taken = client.request(bank.port, "GET", "/next") until taken == "0\n"
+                    assert.equal(200, (send "other")) -- the lock is free meanwhile
+                end,
+            }
+            assert.same(case[2], first)
+            local refused = case[2][1] == 402
+            assert.same(refused and case[2] or { 200, "paid" }, told(buy, "one"))
+            assert.same({ left = refused and 1 or 0, reserved = 0, paid = refused and 1 or 2,
+                          cancelled = refused and 1 or 0, charged = refused and 1 or 2 }, books())
+        end)
+    end
+
+    it("settles an order once that is sent twice at once", function()
+        for _, query in ipairs{ "delay=0.5", "delay=0.5&refuse=1" } do
+            open(2)
+            next_charge(query)
+            local answers = {}
+            client.run{ function() answers[1] = { send "one" } end,
+                        function() answers[2] = { send "one" } end }
+            local paid = answers[1][1] == 200 and 1 or 0
+            assert.same(answers[1], answers[2])
+            assert.equal(query:find "refuse" and 402 or 200, answers[1][1])
+            assert.same({ left = 2 - paid, reserved = 0, paid = paid, cancelled = 1 - paid,
+                          charged = paid }, books())
+            nginx.stop_all()
+        end
+    end)
+
+    it("reserves an item while the provider is down, and pays when it is back", function()
+        open(1)
+        bank:kill()
+        assert.same({ 504, "reserved" }, told(send, "one"))
+        assert.same({ 409, "sold out" }, told(send, "two"))
+        bank:start_again()
+        assert.same({ 200, "paid" }, told(buy, "one"))
+        assert.same(sold(1, 0), books())
+    end)
+
+    it("finishes by /sweep the orders whose clients did not come back", function()
+        open(2)
+        next_charge "silent=1"
+        assert.same({ 504, "reserved" }, told(send, "one"))
+        assert.equal(200, (client.once(host.port, "GET", "/sweep")))
+        assert.equal(1, books().reserved)
+        local _, said = client.once(host.port, "GET", "/sweep?age=0")
+        assert.equal(product .. " one 1: paid\n", said)
+        assert.same(sold(1, 1), books())
+    end)
+
+    it("charges once and sells one item, at whichever line its worker dies #slow", function()
+        open(1000, nil, with_die)
+        local line = 0
+        repeat
+            line = line + 1
+            local first = told(send, "b" .. line, "&die=" .. line)
+            if not first[1] then
+                assert.same({ "b" .. line, { 200, "paid" } },
+                            { "b" .. line, told(buy, "b" .. line) })
+                assert.same(sold(line, 1000 - line), books())
+            end
+        until first[1]
+        assert.same({ 200, "paid" }, told(buy, "b" .. line))
+        assert.is_true(line > 60, "only so many lines: " .. line)
+        assert.same(sold(line, 1000 - line), books())
+    end)
+
+    it("is what docs/start.md shows of it", function()
+        local page = files.read "docs/start.md"
+        local code = page:match "\n#### Where a payment[^\n]*\n.-\n```lua\n(.-)```\n"
+        assert.truthy(files.read(FOLDER .. "/sale.lua"):find(code, 1, true), code)
+    end)
+
+    -- Both shapes sell all, at the speed that ZKLOCK_FIGURES prints.
+    for shape, case in pairs{
+        ["holds the lock during the payment"] = { "HOLD=1", 4, 60 },
+        ["holds the lock before and after the payment"] = { "HOLD=", 40, 600 },
+    } do
+        it("sells all when it " .. shape .. " #slow", function()
+            local figures = os.getenv "ZKLOCK_FIGURES"
+            local count, buyers, next_one = case[figures and 3 or 2], {}, 0
+            open(count, case[1] == "HOLD=1" and "DELAY=0.25 HOLD=1" or "DELAY=0.25")
+            for i = 1, 40 do
+                buyers[i] = function()
+                    while next_one < count do
+                        next_one = next_one + 1
+                        assert.equal(200, (buy("b" .. next_one)))
+                    end
+                end
+            end
+            local from = core.now()
+            client.run(buyers)
+            if figures then
+                print(("%s: %.1f sales a second"):format(shape, count / (core.now() - from)))
+            end
+            assert.same(sold(count, 0), books())
+        end)
+    end
+end)
