@@ -1,5 +1,6 @@
 --- The programs of examples/ do what their comments say, as they stand. (The shop in nginx is
 -- started by spec/nginx/wait_spec.lua.)
+local dkjson = require "dkjson"
 local files = require "spec.files"
 local rig = require "spec.rig"
 
@@ -35,6 +36,28 @@ describe("the example of", function()
 
     it("a transfer loses nothing, and refuses what is not there", function()
         assert.equal("both have\t100\na thousand\tnot enough\n", run "transfer")
+    end)
+
+    it("spans has a span of each wait and each hold, in its request's trace", function()
+        local spans = {}
+        for line in run("spans"):gmatch "[^\n]+" do
+            local text = assert(dkjson.decode(line), line)
+            local span = text.resourceSpans[1].scopeSpans[1].spans[1]
+            local lasts = span.endTimeUnixNano / 1e9 - span.startTimeUnixNano / 1e9
+            assert.is_true(lasts >= 0 and os.time() - span.endTimeUnixNano / 1e9 < 600)
+            assert.equal(16, #span.spanId)
+            assert.equal("/examples/stock", span.attributes[1].value.stringValue)
+            assert.matches("^%d+$", span.attributes[2].value.stringValue)
+            spans[#spans + 1] = ("%s %s %s %s"):format(span.traceId, span.parentSpanId, span.name,
+                span.name == "lock hold" and lasts >= 0.04 and "long" or "")
+        end
+        table.sort(spans)
+        assert.same({
+            "0af7651916cd43dd8448eb211c80319c b7ad6b7169203331 lock hold long",
+            "0af7651916cd43dd8448eb211c80319c b7ad6b7169203331 lock wait ",
+            "4bf92f3577b34da6a3ce929d0e0e4736 00f067aa0ba902b7 lock hold long",
+            "4bf92f3577b34da6a3ce929d0e0e4736 00f067aa0ba902b7 lock wait ",
+        }, spans)
     end)
 
     it("a cache computes once for all its readers", function()
