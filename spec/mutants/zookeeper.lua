@@ -191,7 +191,7 @@ return {
                  replace = "if (seen->node != SEEN_DATA) continue;" } },
       catch = by("members", "tells a herd of changes once", "costs a list and a get of each") },
     { "roster-no-room", "members for whom there is no room to watch are left out",
-      at = "zkl_roster_pause", find = "settle(roster, ZKL_TOO_MANY, 0);",
+      at = "give_up", find = "settle(roster, code, 0);",
       catch = by("members", "when there is no room to watch them") },
     { "roster-without-folder", "a folder that is not there is not waited for",
       at = "take_none",
