@@ -454,6 +454,7 @@ describe("what a script expects of a sale", function()
         refused({ sold = 3, failed = 0, refused = 6 }, "can never be met: .* are 9 of 10 buyers")
         refused({ sold = 4 }, "can never be met: sold = 4, and the stock serves 3 at most")
         refused({ sold = 2 }, "sold = 2, and the stock serves 1 at most", { quantity = 2 })
+        refused({ answer = { max = 0.01 } }, "an answer after 0.01 s at most, and each buyer paus")
         assert.equal("right", sale{ products = { bun = 2 }, expect = { sold = 4 }, orders = 1,
             purchase = function(buyer)
                 buyer:want{}

@@ -28,7 +28,7 @@ local function part_of(name)
 end
 
 
-local function check_times(name, times)
+local function check_times(name, times, pause)
     local what = ("expect: %s is a table of the most seconds, by p50, p99, p99.9, …, mean or max")
         :format(name)
     if type(times) ~= "table" or next(times) == nil then refuse("%s, not %s", what, show(times)) end
@@ -36,6 +36,10 @@ local function check_times(name, times)
         if each ~= "mean" and not part_of(each) then refuse("%s, not %s", what, show(each)) end
         if type(most) ~= "number" or not (most > 0) then
             refuse("%s; %s must be above 0, not %s", what, each, show(most))
+        end
+        if name == "answer" and part_of(each) == 1 and most < pause then
+            refuse("expect can never be met: an answer after %g s at most, and each buyer pauses "
+                .. "for %g s", most, pause)
         end
     end
 end
@@ -78,7 +82,7 @@ function expectation.check(given, plan, knows_purchase)
     local counts = {}
     for name, value in pairs(given) do
         if TIMES[name] then
-            check_times(name, value)
+            check_times(name, value, knows_purchase and plan.pause or 0)
         elseif COUNTS[name] then
             counts[name] = option.whole(given, name, 0, plan.buyers)
         else
