@@ -55,7 +55,8 @@ function translateTree(node) {
   const parent = node.nodeType === Node.TEXT_NODE ? node.parentNode : node;
   if (!parent || parent.matches?.("script, style, pre, noscript")) return;
   if (parent !== node) {
-    const text = translate(node.data);
+    const text = parent.matches("h1, title") ? KNOWN.get(node.data) ?? node.data : // it has names
+      translate(node.data);
     if (text !== node.data) node.data = text;
     return;
   }
