@@ -82,14 +82,6 @@ describe("the files of a report", function()
         assert.is_truthy(page:find("Copyright (c) 2022 Leon Sorokin", 1, true))
     end)
 
-    it("says why when a file cannot be written", function()
-        for _, kind in ipairs{ "write", "json", "csv" } do
-            local done, message = report[kind](folder .. "/none/file", { sales = {} })
-            assert.is_nil(done)
-            assert.is_truthy(message:find("/none/file", 1, true))
-        end
-    end)
-
     it("writes 10 000 purchases to less than 2 MB", function()
         local size = #written("html", { sales = { sales.right(10000) } })
         assert.is_true(size < 2e6, size .. " bytes")

@@ -80,7 +80,7 @@ return {
         right = "对。", wrong = "不对。",
         verdicts = { right = "正确", wrong = "出错", stuck = "卡死" },
         outcome = "卖出 %d 件，剩 %d 件，原有 %d 件",
-        call = "这幅图来自这次运行：", report = "这次运行的完整报告（英文）",
+        call = "这幅图来自这次运行：", report = "这次运行的完整报告",
         module = "模块 `%s`：",
         server = "服务器 %d", who = "服务器 %d，买家 %d：", colon = "：", comma = "，",
         stopped = "停住", killed = "被杀死",
