@@ -63,7 +63,8 @@ describe("an outage of ZooKeeper in a sale", function()
                 buyers = 8, pause = 0.002, session = 1, timeout = LONG, simulated = simulated,
                 faults = { { cut = "holder", length = 4 } },
             }
-            assert.same({ 4, { late = 1, expired = 3 } }, { it_is.sold, it_is.failures })
+            assert.same({ "right", 4, { late = 1, expired = 3 } },
+                { it_is.verdict, it_is.sold, it_is.failures }, it_is.finding)
             local fault, others = it_is.faults[1], {}
             assert.same({ "cut", true }, { fault.kind, fault.ended - fault.at >= 4 })
             for _, purchase in ipairs(it_is.purchases) do

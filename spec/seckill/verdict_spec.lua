@@ -407,6 +407,11 @@ describe("buyers that waited in vain", function()
         assert.equal(0, count(5, {}, waits(10, { wants = {} })))
     end)
 
+    it("are of a server that was not cut off", function()
+        local cut = { at = 9, kind = "cut", target = "server 2" }
+        assert.equal(2, count(5, { cut }, waits(10), waits(10, { server = 1 }), waits(8)))
+    end)
+
     it("may wait until a sale that hangs is ended, whatever there is", function()
         assert.equal(2, count(0, {}, { granted = 1 }, { asked = 2 }))
     end)

@@ -22,6 +22,18 @@ local function is_killed_by(faults)
 end
 
 
+-- A server that was cut off did not hear that the lock was free.
+local function was_cut_off(purchase, faults, the_end)
+    for _, fault in ipairs(faults) do
+        if fault.kind == "cut" and fault.target == "server " .. purchase.server
+           and fault.at < (purchase.told or the_end) then
+            return true
+        end
+    end
+    return false
+end
+
+
 -- The holds of each lock in the order of their beginnings; `to` is when this one and all before it
 -- were over. One that nobody ended lasts.
 local function holds_of(purchases, is_killed)
@@ -72,8 +84,9 @@ local function is_hung(purchase)
 end
 
 
-local function is_kept_out(purchase, holds, the_end)
+local function is_kept_out(purchase, holds, outcome, the_end)
     return purchase.asked ~= nil and not purchase.granted and not OTHERS[purchase.outcome]
+        and not was_cut_off(purchase, outcome.faults, the_end)
         and was_free(purchase, holds, the_end)
 end
 
@@ -88,7 +101,7 @@ function stuck.find(outcome, the_end, can_be_served)
     local holds = holds_of(outcome.purchases, is_killed)
     for _, purchase in ipairs(outcome.purchases) do
         if not is_killed(purchase) and (is_hung(purchase)
-           or is_kept_out(purchase, holds, the_end) and can_be_served(purchase)) then
+           or is_kept_out(purchase, holds, outcome, the_end) and can_be_served(purchase)) then
             found[purchase] = true
         end
     end

@@ -2,6 +2,7 @@
 --- shared memory is to its workers. Right as long as one machine sells; a second machine has a
 --- lock file of its own. A server that dies with the lock leaves it locked for ever.
 
+local core = require "zklock.core"
 local zklock = require "zklock"
 
 
@@ -35,14 +36,12 @@ end
 
 function Shared:enter(lock)
     local free, held = names_of(self.folder, lock)
-    local waited = 0
+    local due = core.now() + self.timeout
     while not os.rename(free, held) do
-        if waited > self.timeout then
+        if core.now() > due then
             return nil, "waited too long for the lock file", "timeout"
         end
-        local pause = POLL * (0.5 + math.random()) -- two that poll in step would starve each other
-        zklock.sleep(pause)
-        waited = waited + pause
+        zklock.sleep(POLL * (0.5 + math.random())) -- two that poll in step would starve each other
     end
     return { free = free, held = held }
 end
