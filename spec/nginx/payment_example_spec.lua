@@ -188,7 +188,7 @@ describe("the shop that pays #nginx", function()
 
     it("charges once and sells one item, at whichever line its worker dies #slow", function()
         open(1000, nil, with_die)
-        local line, status = 0, nil
+        local line, status = 0
         repeat
             line = line + 1
             local buyer = "b" .. line
