@@ -5,7 +5,7 @@
 # make test      the checks that find most for their time: what CI runs; make test-all: all;
 #                test-matrix: newer servers, libzookeeper, Lua, nginx, clients; test-arm64: by qemu
 # make           the module, for Lua 5.4 and for LuaJIT
-# make repl      a throwaway ZooKeeper and lua5.4 with zklock loaded
+# make repl      a throwaway ZooKeeper and the prompt of zklock repl
 # make bench     speed, against the same requests made one after the other; bench-contended: many
 #                who want one lock, beside Curator; bench-peers: all that a lock costs, beside
 #                Curator, kazoo, go-zookeeper and bare libzookeeper; bench-many: many waiters of
@@ -235,9 +235,11 @@ site:
 # The build that $(LUA) can load.
 ABI = $(if $(findstring jit,$(LUA)),5.1,$(if $(filter $(OLDER),$(LUA)),$(LUA),5.4))
 
+# In a process group of its own: Ctrl-C ends a wait at the prompt, and not make.
 repl: setup
 	@$(MAKE) --no-print-directory -s $(BUILD)/$(ABI)/zklock/core.so
-	@$(call with,$(ABI)) rig/zookeeper run -- $(LUA) -i -e 'zklock = require "zklock"'
+	@test ! -t 0 || set -m; \
+		$(call with,$(ABI)) rig/zookeeper run -- $(LUA) bin/zklock repl
 
 # FSYNC=yes: the server waits for its disk, as it does in production.
 bench: setup

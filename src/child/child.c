@@ -22,11 +22,15 @@
 #include "minder.h"
 
 #define CHILD_BOX "zklock.child"
+#define LOOK 20 /* milliseconds between two looks at what a dead minder has left */
 
 struct child {
-    int socket;    /* to the minder; -1: it is gone */
-    pid_t minder;  /* 0: it was never started */
-    pid_t command; /* 0: not started, or it has ended */
+    int socket;         /* to the minder; -1: it is gone */
+    pid_t minder;       /* 0: it was never started */
+    pid_t command;      /* 0: not started, or nothing is left of it */
+    bool left;          /* the minder is gone, and what it has left may live */
+    zkl_time killed_at; /* when that was found */
+    bool complained;    /* it is another user's, and was not killed */
 };
 
 static struct child *check_child(lua_State *L) {
@@ -161,12 +165,14 @@ static int resume(lua_State *L) {
     return 0;
 }
 
-/* child:kill(): kills the command, and its minder, which may be stopped or gone */
+/* child:kill() -> true: kills the command, and its minder, which may be stopped or gone; false: the
+ * command is another user's, and goes on; its minder sees to it. */
 static int kill_all(lua_State *L) {
     const struct child *child = check_child(L);
-    if (child->command) kill(-child->command, SIGKILL);
-    if (child->socket >= 0) kill(child->minder, SIGKILL);
-    return 0;
+    bool refused = child->command && kill(-child->command, SIGKILL) != 0 && errno == EPERM;
+    if (child->socket >= 0) kill(child->minder, refused ? SIGCONT : SIGKILL);
+    lua_pushboolean(L, !refused);
+    return 1;
 }
 
 /*
@@ -189,6 +195,7 @@ static int suspend(lua_State *L) {
 static int wait_for_news(lua_State *L) {
     const struct child *child = check_child(L);
     zkl_time rest = zkl_lua_time(L, 3) / 1000000 + 1;
+    if (child->left) rest = LOOK;
     struct pollfd polled[] = {
         {.fd = caught[0], .events = POLLIN},
         {.fd = child->socket, .events = POLLIN},
@@ -225,6 +232,25 @@ static const char *kind_of(int signal) {
     }
 }
 
+/* Kills what a dead minder has left. True: nothing is left of it. */
+static bool kill_rest(struct child *child) {
+    enum zkl_group group = zkl_group_state(child->command);
+    if (group == ZKL_GROUP_GONE) return true;
+    if (group == ZKL_GROUP_OURS && zkl_now() >= child->killed_at + ZKL_ZOMBIES) return true;
+    if (group == ZKL_GROUP_FOREIGN && !child->complained) zkl_complain_of_user(SIGKILL);
+    child->complained = child->complained || group == ZKL_GROUP_FOREIGN;
+    kill(-child->command, SIGKILL);
+    return false;
+}
+
+/* News of a command whose minder is gone. */
+static int next_of_rest(lua_State *L, struct child *child) {
+    if (!child->left || (child->command && !kill_rest(child))) return 0;
+    child->left = false;
+    child->command = 0;
+    return push(L, "over", 0);
+}
+
 /*
  * child:next() -> nothing | kind, number. A signal to this process: "stop", "continue", "notice",
  * "signal"; a report of the minder (minder.h): "started", "stopped", "late", "exited", "killed",
@@ -235,13 +261,16 @@ static int next_news(lua_State *L) {
     unsigned char signal;
     struct zkl_report report;
     if (read(caught[0], &signal, 1) == 1) return push(L, kind_of(signal), signal);
-    if (child->socket < 0) return 0;
+    if (child->socket < 0) return next_of_rest(L, child);
     ssize_t size = recv(child->socket, &report, sizeof report, MSG_DONTWAIT);
     if (size == (ssize_t)sizeof report) return push_report(L, child, &report);
-    if (size != 0 && (errno == EAGAIN || errno == EINTR)) return 0;
+    if (size != 0)
+        return 0; /* a minder that ends with orders unread: ECONNRESET, then its reports */
     close(child->socket);
     child->socket = -1;
     waitpid(child->minder, NULL, 0);
+    child->left = true;
+    child->killed_at = zkl_now();
     return push(L, "gone", 0);
 }
 

@@ -17,10 +17,9 @@
 #define NOT_FOUND 127 /* as a shell has it */
 #define NOT_EXECUTABLE 126
 
-/* Between two checks whether a group that was terminated is gone. */
+/* Between two checks whether a group that was terminated is gone; of one that may not be. */
 #define LOOK (ZKL_SECOND / 50)
-/* So long after SIGKILL all members that a group still has are zombies. */
-#define ZOMBIES ZKL_SECOND
+#define FOREIGN_LOOK ZKL_SECOND
 
 struct minder {
     const struct zkl_minded *minded;
@@ -31,6 +30,8 @@ struct minder {
     bool ended;          /* the command has ended; others of its group may live */
     bool has_terminal;   /* the group has it, or gets it when it is continued */
     bool terminated;     /* SIGTERM was sent, by a limit */
+    int end_signal;      /* the last signal that was to end the command; 0: none */
+    sigset_t refused;    /* signals that did not reach it, because it is another user's */
     zkl_time orphan_for; /* how long the group may outlive the owner */
     zkl_time term_at, kill_at;
     zkl_time sure_until; /* the latest kill_at when the owner is gone */
@@ -39,6 +40,21 @@ struct minder {
 static void report(const struct minder *self, enum zkl_report_kind kind, int number) {
     struct zkl_report text = {.kind = kind, .number = number};
     if (self->socket >= 0) send(self->socket, &text, sizeof text, MSG_NOSIGNAL);
+}
+
+/* --- process groups --------------------------------------------------------------------------- */
+
+enum zkl_group zkl_group_state(pid_t group) {
+    if (kill(-group, 0) == 0) return ZKL_GROUP_OURS;
+    return errno == EPERM ? ZKL_GROUP_FOREIGN : ZKL_GROUP_GONE;
+}
+
+void zkl_complain_of_user(int signal) {
+    dprintf(STDERR_FILENO,
+            "zklock: signal %d did not reach the command, or a part of it, that runs as another "
+            "user: it goes on. Run zklock as that user: sudo zklock ... COMMAND, not "
+            "zklock ... sudo COMMAND\n",
+            signal);
 }
 
 /* --- the terminal ----------------------------------------------------------------------------- */
@@ -108,8 +124,16 @@ static void launch(struct minder *self, const struct zkl_order *order) {
     report(self, ZKL_REPORT_STARTED, (int)command);
 }
 
-static void tell(const struct minder *self, int signal) {
-    if (self->command) kill(-self->command, signal);
+static bool is_to_end(int signal) {
+    return signal == SIGHUP || signal == SIGINT || signal == SIGQUIT || signal == SIGTERM;
+}
+
+static void tell(struct minder *self, int signal) {
+    if (!self->command) return;
+    if (is_to_end(signal)) self->end_signal = signal;
+    if (kill(-self->command, signal) == 0 || errno != EPERM) return;
+    if (!sigismember(&self->refused, signal)) zkl_complain_of_user(signal);
+    sigaddset(&self->refused, signal);
 }
 
 static void resume(struct minder *self) {
@@ -136,10 +160,11 @@ static void ended(struct minder *self, int status) {
     else report(self, ZKL_REPORT_KILLED, WTERMSIG(status));
 }
 
+/* The command, and orphans of its group: in a container nobody else may collect them. */
 static void collect(struct minder *self) {
     int status;
-    while (self->command && !self->ended &&
-           waitpid(self->command, &status, WNOHANG | WUNTRACED) > 0) {
+    for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0;) {
+        if (pid != self->command || self->ended) continue;
         if (WIFSTOPPED(status)) stopped(self, WSTOPSIG(status));
         else ended(self, status);
     }
@@ -178,21 +203,31 @@ static void impose_limits(struct minder *self) {
     tell(self, SIGKILL);
 }
 
-/* A command that ended by itself is over, and what it left in the background runs on; one that was
+/* A command that ended by itself is over, and what it left in the background runs on. One that was
  * terminated is over when its group is gone, or has only zombies. */
-static bool is_over(const struct minder *self) {
-    if (!self->ended) return false;
-    if (!self->terminated || kill(-self->command, 0) != 0) return true;
-    return self->kill_at < ZKL_NEVER - ZOMBIES && zkl_now() >= self->kill_at + ZOMBIES;
+static bool is_over(const struct minder *self, enum zkl_group group) {
+    switch (group) {
+    case ZKL_GROUP_GONE: return true;
+    case ZKL_GROUP_FOREIGN: return !self->end_signal;
+    case ZKL_GROUP_OURS: break;
+    }
+    if (!self->terminated) return true;
+    return self->kill_at < ZKL_NEVER - ZKL_ZOMBIES && zkl_now() >= self->kill_at + ZKL_ZOMBIES;
 }
 
 /* When the command is over all is as before its start. Limits that were sent for it may still
  * arrive: those for the next start arrive behind them, and before the launch. */
 static void look_for_end(struct minder *self) {
-    if (!is_over(self)) return;
+    if (!self->ended) return;
+    enum zkl_group group = zkl_group_state(self->command);
+    if (group == ZKL_GROUP_FOREIGN && self->end_signal)
+        tell(self, self->end_signal); /* it reached others of the group alone */
+    if (!is_over(self, group)) return;
     report(self, ZKL_REPORT_OVER, 0);
     self->command = 0;
     self->ended = self->terminated = self->has_terminal = false;
+    self->end_signal = 0;
+    sigemptyset(&self->refused);
     self->term_at = self->kill_at = self->sure_until = ZKL_NEVER;
 }
 
@@ -200,7 +235,8 @@ static void look_for_end(struct minder *self) {
 static zkl_time due(const struct minder *self) {
     zkl_time now = zkl_now();
     if (!self->command) return ZKL_NEVER;
-    if (self->terminated && (self->ended || now >= self->kill_at)) return now + LOOK;
+    if (self->ended || (self->terminated && now >= self->kill_at))
+        return now + (sigisemptyset(&self->refused) ? LOOK : FOREIGN_LOOK);
     return self->terminated ? self->kill_at : self->term_at;
 }
 
@@ -254,6 +290,8 @@ void zkl_minder_main(int socket, const struct zkl_minded *minded) {
                           .kill_at = ZKL_NEVER,
                           .sure_until = ZKL_NEVER};
     setpgid(0, 0);
+    sigemptyset(&self.refused);
+    zkl_linux_adopt_orphans();
     sigaction(SIGCHLD, &action, NULL);
     while (self.command || self.socket >= 0) {
         wait_for_news(&self);

@@ -9,6 +9,9 @@
  * command the owner may order it to start the command again. All signals but SIGKILL and SIGSTOP
  * are blocked in it; when it is killed itself, the kernel kills the command.
  *
+ * A command of another user (sudo, a setuid program) may get none of its signals, nor the kernel's.
+ * The minder says so on stderr, and the command is over when it has ended by itself.
+ *
  * It knows neither Lua nor ZooKeeper. Orders and reports are packets of a socket pair; the end of
  * the socket means that the owner, or the minder, is gone.
  */
@@ -16,6 +19,7 @@
 #define ZKL_MINDER_H
 
 #include <signal.h>
+#include <sys/types.h>
 
 #include "../core/clock.h"
 
@@ -40,7 +44,7 @@ struct zkl_order {
 enum zkl_report_kind {
     ZKL_REPORT_STARTED, /* the command's process id, which is its group's */
     ZKL_REPORT_STOPPED, /* 1: the owner, which has the terminal again, is to stop, too */
-    ZKL_REPORT_LATE,    /* the owner did not move the limits in time; the command is ended */
+    ZKL_REPORT_LATE,    /* the owner did not move the limits in time; the command gets SIGTERM */
     ZKL_REPORT_EXITED,  /* with that status */
     ZKL_REPORT_KILLED,  /* by that signal */
     ZKL_REPORT_OVER,    /* nothing is left of the command, but what it left in the background */
@@ -57,6 +61,20 @@ struct zkl_minded {
     const char *path;     /* for the environment */
     const sigset_t *mask; /* blocked in the command */
 };
+
+/* What is left of a process group, zombies included. */
+enum zkl_group {
+    ZKL_GROUP_GONE,
+    ZKL_GROUP_OURS,
+    ZKL_GROUP_FOREIGN /* no member may be signalled */
+};
+enum zkl_group zkl_group_state(pid_t group);
+
+/* So long after SIGKILL all members that are left of a group of ours are zombies. */
+#define ZKL_ZOMBIES ZKL_SECOND
+
+/* Says on stderr that the signal did not reach the command, and what helps. */
+void zkl_complain_of_user(int signal);
 
 /* What the forked process does, every signal blocked; it never returns. */
 _Noreturn void zkl_minder_main(int socket, const struct zkl_minded *minded);

@@ -1,5 +1,6 @@
 /* module.c - luaopen_zklock_core: the functions and constants of the module. */
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -18,14 +19,14 @@
 
 /*
  * core.open_standard(): opens /dev/null where standard input, output or error is closed. Else what
- * is opened next, such as a connection, gets that number, and is sent what is meant for stderr.
+ * is opened next, such as a connection, gets that number, and is sent what is meant for stderr. To
+ * write to an output that was closed stays an error.
  */
 static int open_standard(lua_State *L) {
-    int fd;
     (void)L;
-    do fd = open("/dev/null", O_RDWR);
-    while (fd >= 0 && fd <= STDERR_FILENO);
-    if (fd >= 0) close(fd);
+    for (int fd = 0; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0) open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_RDWR);
+    }
     return 0;
 }
 
@@ -85,9 +86,22 @@ static void on_interrupt(int number) {
                 LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
 }
 
+static volatile sig_atomic_t idle_interrupted;
+
 /* At a prompt that waits for a line: the read ends with EINTR. */
 static void on_idle_interrupt(int number) {
     (void)number;
+    idle_interrupted = 1;
+}
+
+/* core.await_input() -> true: standard input can be read; false: Ctrl-C came at the prompt */
+static int await_input(lua_State *L) {
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+    while (!idle_interrupted && poll(&input, 1, -1) <= 0) {
+    }
+    lua_pushboolean(L, !idle_interrupted);
+    idle_interrupted = 0;
+    return 1;
 }
 
 /*
@@ -97,6 +111,7 @@ static void on_idle_interrupt(int number) {
 static int interruptible(lua_State *L) {
     struct sigaction action = {0};
     interrupted = L;
+    idle_interrupted = 0;
     action.sa_handler = lua_toboolean(L, 1) ? on_interrupt : on_idle_interrupt;
     sigaction(SIGINT, &action, NULL);
     return 0;
@@ -209,6 +224,7 @@ int luaopen_zklock_core(lua_State *L) {
                                          {"on_misuse", zkl_lua_on_misuse},
                                          {"states", count_states},
                                          {"interruptible", interruptible},
+                                         {"await_input", await_input},
                                          {"world", zkl_lua_world},
                                          {NULL, NULL}};
     check_build(L);

@@ -25,6 +25,10 @@ void zkl_linux_die_with_parent(void) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
+void zkl_linux_adopt_orphans(void) {
+    prctl(PR_SET_CHILD_SUBREAPER, 1L);
+}
+
 bool zkl_linux_boot(char boot[ZKL_BOOT_SIZE]) {
     int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
     ssize_t size = fd < 0 ? -1 : read(fd, boot, ZKL_BOOT_SIZE - 1);

@@ -16,6 +16,9 @@ bool zkl_linux_thread_counts(pid_t thread);
 /* The signal that kills this process comes when its parent ends. */
 void zkl_linux_die_with_parent(void);
 
+/* Descendants of this process become its children when their parents end. */
+void zkl_linux_adopt_orphans(void);
+
 /* Which start of the machine this is: a text. False with errno. */
 #define ZKL_BOOT_SIZE 40
 bool zkl_linux_boot(char boot[ZKL_BOOT_SIZE]);

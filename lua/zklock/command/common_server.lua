@@ -1,11 +1,13 @@
 --- The ZooKeeper of prompts that name none: a user's first one starts it and tells in a file where
 --- it is; those that begin while it lives find it. It ends with the prompt that started it.
 
+local hosts_of = require "zklock.value.hosts"
+local printable = require "zklock.command.printable"
 local shell = require "zklock.system.shell"
 local zklock = require "zklock"
 local zookeeper = require "zklock.throwaway.zookeeper"
 
-local getenv, tostring = os.getenv, tostring
+local getenv, pcall, tostring = os.getenv, pcall, tostring
 
 local PATIENCE = 3 -- seconds for a server that may be gone
 
@@ -26,6 +28,17 @@ local function told(file)
 end
 
 
+-- Where a server is, by a file; nil: there is no file, or it says something else.
+local function told_server(file, err)
+    local text = told(file)
+    if not text then return nil end
+    local ok, hosts = pcall(hosts_of.split, text)
+    if ok and not hosts.in_memory then return text end
+    err:write("zklock: ", printable.line(file), " does not say where a server is: it is written ",
+        "anew\n")
+end
+
+
 -- A file that cannot be written is no harm: the next prompt has a server of its own.
 local function tell(file, hosts)
     local name = shell.quote(file)
@@ -41,11 +54,12 @@ local function answers(hosts)
 end
 
 
---- Calls fn(hosts) while there is one; gives what it gives.
-function _M.with(fn)
+--- Calls fn(hosts, is_shared) while there is one; gives what it gives.
+---@param err file* for complaints
+function _M.with(err, fn)
     local file = place()
-    local found = told(file)
-    if found and answers(found) then return fn(found) end
+    local found = told_server(file, err)
+    if found and answers(found) then return fn(found, true) end
     return zookeeper.with(function(hosts)
         tell(file, hosts)
         local ok, result = pcall(fn, hosts)

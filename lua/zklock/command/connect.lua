@@ -11,9 +11,13 @@ local zklock = require "zklock"
 local max, min, pcall, tostring = math.max, math.min, pcall, tostring
 local now = core.now
 
+local needs_auth = { creator = true, read = true } -- each acl that names a creator
+
 local LEAST, MOST = 0.001, 1e9 -- seconds: what is left of a wait is no try, and finite
 
-local _M = {}
+local _M = {
+    CREDENTIALS = "; --auth SCHEME:TEXT or ZK_AUTH gives credentials",
+}
 
 
 --- For argparse: a number of seconds.
@@ -52,13 +56,17 @@ end
 
 --- The options of zklock.connect().
 function _M.options(given)
+    if needs_auth[given.acl] and not given.auth then
+        refusal.raise(status.USAGE, "--acl %s needs auth: the creator must be somebody%s",
+            given.acl, _M.CREDENTIALS)
+    end
     return { timeout = given.timeout, auth = given.auth, acl = given.acl }
 end
 
 
 --- Ends the verb with a failure of the library's.
 function _M.fail(message, code)
-    refusal.raise(status.of(code), "%s", message)
+    refusal.raise(status.of(code), "%s%s", message, code == "auth" and _M.CREDENTIALS or "")
 end
 
 

@@ -31,6 +31,28 @@ local function read_plain(prompt)
 end
 
 
+-- Reads by the Lua module readline, key by key: its own loop keeps what was typed at Ctrl-C.
+local function reader_by(readline)
+    return function(prompt)
+        local line, over
+        readline.handler_install(prompt, function(text)
+            line, over = text, true
+            readline.handler_remove()
+        end)
+        while not over do
+            if not core.await_input() then
+                readline.handler_remove()
+                return nil, true
+            end
+            readline.read_char()
+        end
+        line = line and line:gsub(" $", "") -- which completion may have added
+        if line and line ~= "" then readline.add_history(line) end
+        return line
+    end
+end
+
+
 -- A function that reads a line: on a terminal with history and completion, where the Lua module
 -- readline is installed. Then, perhaps, one that saves the history.
 local function reader(is_terminal)
@@ -38,9 +60,9 @@ local function reader(is_terminal)
     if not (ok and is_terminal) then return read_plain end
     completions.install(readline)
     local home = getenv "HOME" or ""
-    if home == "" then return readline.readline end
+    if home == "" then return reader_by(readline) end
     readline.set_options{ histfile = home .. "/.zklock_history", keeplines = 1000 }
-    return readline.readline, readline.save_history
+    return reader_by(readline), readline.save_history
 end
 
 
@@ -126,14 +148,29 @@ local function read_input(read)
 end
 
 
+-- The function of a word that is typed alone, unless the user has given that name to something else.
+local function word_of(text, words)
+    local name = text:match "^%s*(%a+)%s*$"
+    local fn = words[name]
+    return fn and rawget(_G, name) == fn and fn
+end
+
+
 --- Reads until the input ends.
 ---@param is_terminal boolean  of the input
-function _M.run(is_terminal)
+---@param words table<string, function>  globals that are called where their names are typed alone
+---@param notice fun()  called before each input
+function _M.run(is_terminal, words, notice)
     local read, save = reader(is_terminal)
     core.interruptible(false)
+    notice()
     for text, chunk, message in read_input, read do
-        if chunk then run(text, chunk) else io.stderr:write(message, "\n") end
         if save then save() end
+        local word = word_of(text, words)
+        if word then word()
+        elseif chunk then run(text, chunk)
+        else io.stderr:write(message, "\n") end
+        notice()
     end
     print()
 end

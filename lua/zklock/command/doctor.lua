@@ -24,11 +24,16 @@ local WORDS = 2 -- seconds that a server has to say what it is
 -- What to do about a failure, by its code.
 local ADVICE = {
     connection = "is it running, and does a firewall let you through?",
-    auth = "the ACL refuses: give --auth, or have an administrator admit you to the path",
+    auth = "the ACL refuses: give --auth or set ZK_AUTH, or have an administrator admit you to "
+        .. "the path",
     no_node = "make the chroot's node, or correct it in --hosts",
     conflict = "something else is at the path: choose another PATH",
     timeout = "the ensemble has no quorum, or is overloaded",
 }
+
+local function advised(message, code)
+    return ("%s; %s"):format(message, ADVICE[code] or "see docs/reference/codes.md")
+end
 
 local doctor = {
     summary = "Say what works, and what to do about the rest.",
@@ -143,7 +148,7 @@ function Doctor:server(name)
     local session, message, code = zklock.connect(name .. self.hosts.chroot,
         connect.options(self.given))
     if not session then
-        self:fail(name, "%s; %s", message, ADVICE[code])
+        self:fail(name, "%s", advised(message, code))
         return
     end
     local asked, granted, quick = self.given.timeout or ASKED, session:timeout(), latency(session)
@@ -267,7 +272,7 @@ end
 
 
 function Doctor:fail_lock(message, code)
-    self:fail("lock", "%s; %s", message, ADVICE[code] or "see docs/reference")
+    self:fail("lock", "%s", advised(message, code))
 end
 
 
@@ -310,7 +315,7 @@ function Doctor:ensemble()
     opts.parents = self.parents
     local session, message, code = zklock.connect(self.hosts.text, opts)
     if not session then
-        self:fail("session", "%s; %s", message, ADVICE[code] or "no server of the list is usable")
+        self:fail("session", "%s", advised(message, code))
         return
     end
     self:say("ok", "session", "0x%s%s", session:id() or "?",

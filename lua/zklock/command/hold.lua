@@ -11,7 +11,8 @@ local run = require "zklock.command.run"
 local status = require "zklock.command.status"
 local zklock = require "zklock"
 
-local huge, max, tonumber = math.huge, math.max, tonumber
+local huge, max, pcall, tonumber = math.huge, math.max, pcall, tonumber
+local tostring = tostring
 local now = core.now
 
 local ANSWER = 5 -- seconds that a server has for an answer
@@ -153,11 +154,10 @@ local function report(process, out)
         end
         return ended
     end
-    local ok, reason = out:write(text, "\n")
-    if ok then ok, reason = out:flush() end
+    local ok, problem = pcall(function() out:write(text, "\n"):flush() end)
     if not ok then
         refusal.raise(status.SOFTWARE, "the handle cannot be printed, and the lock is given up: %s",
-            reason)
+            tostring(problem))
     end
     process:tell "printed"
     return status.OK

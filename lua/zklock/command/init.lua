@@ -10,6 +10,7 @@ local arguments = require "zklock.command.arguments"
 local connect = require "zklock.command.connect"
 local core = require "zklock.core"
 local is_interrupt = require "zklock.value.is_interrupt"
+local output = require "zklock.command.output"
 local printable = require "zklock.command.printable"
 local refusal = require "zklock.command.refusal"
 local status = require "zklock.command.status"
@@ -43,8 +44,12 @@ local function load_verbs(more)
 end
 
 
-local function describe(argparse, verbs, names)
-    local parser = argparse("zklock", "Distributed locks on ZooKeeper.")
+-- show(text) ends the parse: argparse itself would print, and exit with 0 on a full disk.
+local function describe(argparse, verbs, names, show)
+    local function helps(parser)
+        return parser:add_help{ action = function() show(parser:get_help()) end }
+    end
+    local parser = helps(argparse("zklock", "Distributed locks on ZooKeeper."))
         :help_max_width(80):usage_max_width(80)
         :require_command(true):command_target "verb"
         :epilog "zklock VERB --help has an example of each."
@@ -57,14 +62,12 @@ local function describe(argparse, verbs, names)
     parser:option("--acl", "Who may use the nodes made: open (anybody), creator (clients with the "
         .. "same --auth), or read (anybody may read, too). By default open."):argname "ACL"
         :choices{ "open", "creator", "read" }
-    parser:flag("--version", "Print the version."):action(function()
-        print("zklock " .. version)
-        os.exit(0)
-    end)
+    parser:flag("--version", "Print the version.")
+        :action(function() show("zklock " .. version) end)
     local commands = {}
     for _, name in ipairs(names) do
         local verb = verbs[name]
-        local command = parser:command(name):summary(verb.summary):description(verb.description)
+        local command = helps(parser:command(name)):summary(verb.summary):description(verb.description)
             :help_max_width(80):usage_max_width(80)
         if verb.example then command:epilog("Example: " .. verb.example) end
         verb.describe(command)
@@ -108,8 +111,14 @@ end
 local function parse(argparse, given, more)
     local verbs, names = load_verbs(more)
     local head, tail = divide(given, verbs)
-    local parser, commands = describe(argparse, verbs, names)
-    local ok, result = parser:pparse(head)
+    local shown
+    local parser, commands = describe(argparse, verbs, names, function(text)
+        shown = text
+        error(text, 0)
+    end)
+    local parsed, ok, result = pcall(parser.pparse, parser, head)
+    if shown then return nil, shown end
+    if not parsed then error(ok, 0) end
     if not ok then refusal.raise(status.USAGE, "%s\nzklock --help says more", result) end
     result.tail, result.parser = tail, parser
     result.verbs, result.commands = verbs, commands
@@ -124,7 +133,11 @@ end
 
 
 local function carry_out(argparse, given, out, err, more)
-    local chosen = parse(argparse, given, more)
+    local chosen, shown = parse(argparse, given, more)
+    if not chosen then
+        out:write(shown, "\n")
+        return status.OK
+    end
     chosen.named = chosen.hosts ~= nil
     chosen.hosts = chosen.hosts or variable "ZK_HOSTS"
     chosen.auth = chosen.auth or variable "ZK_AUTH"
@@ -145,7 +158,12 @@ function _M.main(given, out, err, more)
         err:write(MISSING)
         return status.INCOMPLETE
     end
-    local ok, result = pcall(carry_out, argparse, given, out, err, more)
+    local ok, result = pcall(function()
+        local checked = output.to(out)
+        local number = carry_out(argparse, given, checked, err, more)
+        checked:flush()
+        return number
+    end)
     if ok then return result end
     if is_interrupt(result) then return status.SIGNAL + 2 end
     if refusal.is(result) then

@@ -148,9 +148,8 @@ end
 function news.gone(self)
     self.gone = true
     if self.status then return end
-    self.child:kill()
-    ended(self, KILLED)
-    self:say("the process between this one and the command is gone: the command is killed")
+    self:say("the process between this one and the command is gone: the command must end")
+    ended(self, self.child:kill() and KILLED or status.SOFTWARE)
 end
 
 
@@ -306,7 +305,12 @@ function _M.run(given, err, path, carry_out)
     local words = command_of(given)
     local child, reason = minder.start(words, path) -- before the session has threads
     if not child then refusal.raise(status.SOFTWARE, "no process can be started: %s", reason) end
-    return _M.attend(given, err, path, child, carry_out)
+    return _M.attend(given, err, path, child, function(job)
+        local ok, result = pcall(carry_out, job)
+        if ok then return result end
+        child:kill() -- before another client gets the lock
+        error(result, 0)
+    end)
 end
 
 

@@ -219,7 +219,7 @@ local function carry_out(job)
     }, Membership)
     self:enter()
     job:launch(self, nil, job.grace)
-    repeat job:step(SLICE) until job.status
+    repeat job:step(SLICE) until job.over
     return job.status
 end
 

@@ -7,7 +7,9 @@ local options = require "zklock.value.options"
 local repeated = require "zklock.command.repeated"
 local tree = require "zklock.command.tree"
 
-local ipairs = ipairs
+local ipairs, min = ipairs, math.min
+
+local NAMED = 3 -- unreadable paths that a message names
 
 local COLUMNS = {
     { title = "LOCK", width = 22, from_end = true },
@@ -57,10 +59,20 @@ local function row(lock)
 end
 
 
---- These locks, { path, queue } each, as text.
-function ls.text(locks)
-    if not locks[1] then return "no locks\n" end
-    return columns.table(COLUMNS, locks, row)
+local function text_of(locks, hidden)
+    if locks[1] then return columns.table(COLUMNS, locks, row) end
+    return hidden[1] and "" or "no locks\n"
+end
+
+
+-- Paths that may not be read: nil if there is none.
+local function complaint(hidden)
+    local count = #hidden
+    if count == 0 then return nil end
+    local named = table.concat(hidden, ", ", 1, min(count, NAMED))
+    if count > NAMED then named = ("%s and %d more"):format(named, count - NAMED) end
+    return ("auth: %s: the server refuses: not authorised to read it%s"):format(named,
+        connect.CREDENTIALS)
 end
 
 
@@ -69,9 +81,10 @@ function ls.run(given, out)
     connect.checked(options.node, path)
     local session = connect.open(given)
     return repeated.run(given, session, out, function()
-        local locks, message, code = tree.locks(session, path)
-        if not locks then connect.fail(message, code) end
-        return given.json and encode(locks) .. "\n" or ls.text(locks)
+        local locks, hidden, code = tree.locks(session, path)
+        if not locks then connect.fail(hidden, code) end
+        local text = given.json and encode(locks) .. "\n" or text_of(locks, hidden)
+        return text, complaint(hidden)
     end)
 end
 

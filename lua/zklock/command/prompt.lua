@@ -7,6 +7,7 @@ local printable = require "zklock.command.printable"
 local shell = require "zklock.system.shell"
 local show = require "zklock.command.show"
 local sorted_names = require "zklock.value.sorted_names"
+local status = require "zklock.command.status"
 local tree = require "zklock.command.tree"
 local zklock = require "zklock"
 
@@ -19,7 +20,7 @@ session             a session with %s
 queue "/path"       the line of a lock
 stats()             what the session counted
 help "rwlock"       of %s
-Ctrl-D              ends it; Ctrl-C what runs
+exit                ends it, as Ctrl-D does; Ctrl-C what runs
 
 lock = session:mutex "/locks/a"
 lease = lock:acquire(3)     keep it in a variable: one that nothing refers to is released
@@ -37,10 +38,27 @@ end
 
 
 local hosts = given("HOSTS", tostring)
-local session = assert(zklock.connect(hosts, {
-    timeout = given("TIMEOUT", tonumber), auth = given("AUTH", tostring),
+local session, refusal, code = zklock.connect(hosts, {
+    timeout = given("TIMEOUT", tonumber), auth = given("AUTH", tostring) or getenv "ZK_AUTH",
     acl = given("ACL", tostring),
-}))
+})
+if not session then
+    io.stderr:write("zklock: ", printable.line(refusal), "\n")
+    os.exit(status.of(code))
+end
+
+
+-- Before each input: whether the session can still be used.
+local LOST = given("SHARED", tostring) and "%s does not answer: it ends with the prompt that "
+    .. "started it\n" or "%s does not answer\n"
+
+local told = "connected"
+
+local function notice()
+    local state = session:state()
+    if state ~= told and state == "suspended" then io.stderr:write(LOST:format(hosts)) end
+    told = state
+end
 
 
 local function text(value)
@@ -95,10 +113,19 @@ local function help(topic)
 end
 
 
-local globals = { zklock = zklock, session = session, stats = stats, queue = queue, help = help }
+local function exit() os.exit(0, true) end
+
+
+-- Each is also called where its name is typed alone.
+local words = { help = help, exit = exit, quit = exit }
+
+local globals = {
+    zklock = zklock, session = session, stats = stats, queue = queue, help = help, exit = exit,
+    quit = exit,
+}
 for name, value in pairs(globals) do rawset(_G, name, value) end
 
 local jit = rawget(_G, "jit")
-print(("zklock %s, %s, %s; help() says what there is"):format(
+print(("zklock %s, %s, %s; help says what there is"):format(
     zklock._VERSION, jit and jit.version or _VERSION, tostring(session)))
-console.run(shell.succeeds "test -t 0")
+console.run(shell.succeeds "test -t 0", words, notice)

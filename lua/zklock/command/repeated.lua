@@ -1,7 +1,9 @@
 --- What a verb shows once, or with --watch each second until it is interrupted.
 
 local is_interrupt = require "zklock.value.is_interrupt"
+local refusal = require "zklock.command.refusal"
 local shell = require "zklock.system.shell"
+local status = require "zklock.command.status"
 local zklock = require "zklock"
 
 local pcall = pcall
@@ -19,21 +21,27 @@ end
 
 local function watch(out, show)
     local before = shell.succeeds "test -t 1" and CLEAR or "\n"
-    local text = show()
+    local text, complaint = show()
     while true do
-        out:write(before, text)
+        out:write(before, text, complaint and complaint .. "\n" or "")
         out:flush()
         zklock.sleep(AGAIN)
-        text = show()
+        text, complaint = show()
     end
 end
 
 
---- Writes what show() gives. Closes the session.
+--- Writes what show() gives: a text, and perhaps a complaint about what may not be read. Closes the
+-- session.
 function _M.run(given, session, out, show)
     local ok, problem = pcall(function()
         if given.watch then watch(out, show) end
-        out:write(show())
+        local text, complaint = show()
+        out:write(text)
+        if complaint then
+            out:flush()
+            refusal.raise(status.NO_PERMISSION, "%s", complaint)
+        end
     end)
     session:close()
     if not ok and not (given.watch and is_interrupt(problem)) then error(problem, 0) end

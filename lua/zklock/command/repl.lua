@@ -3,10 +3,10 @@
 local connect = require "zklock.command.connect"
 local hosts_of = require "zklock.value.hosts"
 local interpreter = require "zklock.system.interpreter"
+local options = require "zklock.value.options"
 local shell = require "zklock.system.shell"
-local status = require "zklock.command.status"
 
-local ipairs, pcall, require = ipairs, pcall, require
+local getenv, ipairs, pcall, require = os.getenv, ipairs, pcall, require
 
 local repl = {
     summary = "Lua at a prompt, with a session.",
@@ -36,13 +36,20 @@ local function needs_rlwrap()
 end
 
 
+-- Credentials of --auth; those of ZK_AUTH stay in the environment, which ps does not show.
+local function named_auth(given)
+    return given.auth ~= getenv "ZK_AUTH" and given.auth or ""
+end
+
+
 -- What the interpreter is started with: it finds its modules where this one does.
-local function command(given, hosts)
+local function command(given, hosts, is_shared)
     local environment = {
         "env", "-u", "LUA_INIT", "-u", "LUA_PATH_5_4", "-u", "LUA_CPATH_5_4",
         "LUA_PATH=" .. package.path, "LUA_CPATH=" .. package.cpath,
         "ZKLOCK_REPL_HOSTS=" .. hosts, ("ZKLOCK_REPL_TIMEOUT=%s"):format(given.timeout or ""),
-        "ZKLOCK_REPL_AUTH=" .. (given.auth or ""), "ZKLOCK_REPL_ACL=" .. (given.acl or ""),
+        "ZKLOCK_REPL_AUTH=" .. named_auth(given), "ZKLOCK_REPL_ACL=" .. (given.acl or ""),
+        "ZKLOCK_REPL_SHARED=" .. (is_shared and "yes" or ""),
     }
     if needs_rlwrap() then
         environment[#environment + 1] = "rlwrap"
@@ -55,18 +62,19 @@ local function command(given, hosts)
 end
 
 
-local function read(given, hosts)
-    return shell.succeeds(command(given, hosts)) and status.OK or status.FAILED
+local function read(given, hosts, is_shared)
+    return shell.status(command(given, hosts, is_shared))
 end
 
 
-function repl.run(given)
+function repl.run(given, _, err)
+    connect.checked(options.connect, connect.options(given))
     if given.hosts then
         connect.checked(hosts_of.split, given.hosts)
         return read(given, given.hosts)
     end
     local common_server = require "zklock.command.common_server" -- which other verbs do not need
-    return common_server.with(function(hosts) return read(given, hosts) end)
+    return common_server.with(err, function(...) return read(given, ...) end)
 end
 
 

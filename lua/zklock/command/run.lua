@@ -109,23 +109,20 @@ end
 function Hold:late()
     if self.lost then return end
     self.lost = true
-    self.job:say("this process stood still for too long to know that %s is held: the command is "
-        .. "ended", self.job.given.path)
+    self.job:say("this process stood still for too long to know that %s is held: the command "
+        .. "must end", self.job.given.path)
 end
 
 
 local tells = {
-    suspect = "%s: the lease is suspect: no server has confirmed it for %.0f s; unless one does, "
-        .. "it is lost in %.0f s",
+    suspect = "%s: the lease is suspect: unless a server confirms it, it may be lost in %.0f s",
     held = "%s: the lease is certain again",
-    lost = "%s: the lease is lost: the command is ended",
+    lost = "%s: the lease is lost: the command must end",
 }
 
 
--- The last proof is a session timeout before the time at which the lease may be lost.
 function Hold:tell(state)
-    local left = max(self.sure_until - now(), 0)
-    self.job:say(tells[state], self.job.path, max(self.job.session:timeout() - left, 0), left)
+    self.job:say(tells[state], self.job.path, max(self.sure_until - now(), 0))
 end
 
 
@@ -183,8 +180,7 @@ function Hold:supervise()
     local job = self.job
     self:look()
     job:launch(self, self.lease:token_string(), job.session:timeout() / 2)
-    repeat self:step() until job.status
-    while self.lost and not (job.over or job.gone) do self:step() end
+    repeat self:step() until job.over
     return self:was_lost() and status.LOST or job.status
 end
 

@@ -95,19 +95,20 @@ end
 
 local add
 
-local function add_below(session, path, names, locks)
+local function add_below(session, path, names, locks, hidden)
     for _, name in ipairs(names) do
         local child = join(path, name)
         if not is_numbered(name) and child ~= OWN then
-            local ok, message, code = add(session, child, locks)
-            if not ok and code ~= "no_node" and code ~= "auth" then return nil, message, code end
+            local ok, message, code = add(session, child, locks, hidden)
+            if code == "auth" then hidden[#hidden + 1] = child
+            elseif not ok and code ~= "no_node" then return nil, message, code end
         end
     end
     return true
 end
 
 
-function add(session, path, locks)
+function add(session, path, locks, hidden)
     local names, message, code = _M.children(session, path)
     if not names then return nil, message, code end
     if path ~= "/" and is_lock(names) then
@@ -116,19 +117,19 @@ function add(session, path, locks)
         if not lock then return nil, queue, code end
         if queue[1] then locks[#locks + 1] = { path = path, queue = queue } end
     end
-    return add_below(session, path, names, locks)
+    return add_below(session, path, names, locks, hidden)
 end
 
 
---- All locks at a path and below it that somebody has or wants: { path, queue }. What may not be
--- read, or is gone meanwhile, is left out.
+--- All locks at a path and below it that somebody has or wants: { path, queue }; and the paths
+-- below it that may not be read. A node that is gone meanwhile is left out.
 ---@return table[]? locks
----@return string? message
+---@return string[]|string hidden or message
 ---@return string? code
 function _M.locks(session, path)
-    local locks = {}
-    local ok, message, code = add(session, path, locks)
-    if ok then return locks end
+    local locks, hidden = {}, {}
+    local ok, message, code = add(session, path, locks, hidden)
+    if ok then return locks, hidden end
     return nil, message, code
 end
 

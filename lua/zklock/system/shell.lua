@@ -15,17 +15,28 @@ function shell.quote(text)
 end
 
 
-local SIGINT = 2
+local SIGINT, SIGNAL = 2, 128
 
---- Did the command end with status 0? Ctrl-C while it runs ends the command and not this process,
---- which is to end as well.
+--- The exit status of a command, as a shell has it. Ctrl-C while it runs ends the command and not
+--- this process, which is to end as well.
+---@param command string
+---@return integer
+function shell.status(command)
+    local status, how, number = execute(command)
+    if not how then -- Lua 5.1 and LuaJIT give what wait() gives
+        how, number = status % 256 == 0 and "exit" or "signal", status
+        number = how == "exit" and status / 256 or status % 128
+    end
+    if how == "exit" then return number end
+    if number == SIGINT then error("interrupted!", 0) end
+    return SIGNAL + number
+end
+
+
+--- Did the command end with status 0?
 ---@param command string
 ---@return boolean
-function shell.succeeds(command)
-    local status, how, number = execute(command)
-    if how == "signal" and number == SIGINT or status == SIGINT then error("interrupted!", 0) end
-    return status == true or status == 0 -- Lua 5.1 and LuaJIT give the number
-end
+function shell.succeeds(command) return shell.status(command) == 0 end
 
 
 --- What is said of a program that is not there; nil: it is.

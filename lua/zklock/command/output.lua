@@ -1,0 +1,31 @@
+--- Standard output of a verb: where it cannot be written, the verb ends, and says why.
+
+local refusal = require "zklock.command.refusal"
+local status = require "zklock.command.status"
+
+local setmetatable = setmetatable
+
+---@class zklock.command.Output
+---@field file file*
+local Output = {}
+Output.__index = Output
+
+local _M = {}
+
+
+local function checked(self, done, reason)
+    if done then return self end
+    refusal.raise(status.SOFTWARE, "the output cannot be written: %s", reason)
+end
+
+
+function Output:write(...) return checked(self, self.file:write(...)) end
+
+function Output:flush() return checked(self, self.file:flush()) end
+
+
+---@return zklock.command.Output
+function _M.to(file) return setmetatable({ file = file }, Output) end
+
+
+return _M
