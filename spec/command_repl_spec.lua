@@ -92,6 +92,29 @@ describe("zklock #server", function()
             assert.is_nil(text:find("nil\n", 1, true))
         end)
 
+        it("takes help, exit and quit as they are, or as the user defined them", function()
+            local text = typed{ "help", " help ", "help = 7", "help", "exit", "print(1)" }
+            assert.equal(2, select(2, text:gsub("lease = lock:acquire%(3%)", "")))
+            assert.matches("> 7\n> $", text)
+            assert.matches("; help says what there is\n> $", typed{ "quit", "print(1)" })
+        end)
+
+        it("says why there is no session, without a traceback: 69", function()
+            local status, text = commands.outcome("repl --hosts 127.0.0.1:1 </dev/null")
+            assert.equal(69, status)
+            assert.matches("^zklock: connection: [^\n]+refused%)$", text)
+        end)
+
+        it("puts no ZK_AUTH into the arguments of a program", function()
+            local text = rig.shell([[folder=$(mktemp -d)
+                printf '#!/bin/sh\necho "$@"; cat /proc/$PPID/cmdline' >$folder/env
+                chmod +x $folder/env
+                PATH=$folder:$PATH ZK_AUTH=digest:u:S3CRET %s bin/zklock repl --hosts memory:x
+                rm -r $folder]], LUA)
+            has(text, "ZKLOCK_REPL_HOSTS=memory:x")
+            assert.is_nil(text:find("S3CRET", 1, true))
+        end)
+
         it("shows a lock that it keeps as kept", function()
             has(typed{ 'lock = session:mutex("/repl", { keep = 60 })',
                        'lock:acquire(20):release() queue "/repl"' }, "1 kept  mutex")
@@ -113,6 +136,28 @@ describe("zklock #server", function()
                 } | timeout 60 %s bin/zklock repl --hosts memory:repl >$folder/said 2>&1
                 cat $folder/said; rm -r $folder]], LUA)
             assert.matches("\n> on\n> \n$", text)
+        end)
+
+        -- The output of a prompt on a terminal. Each key is sent after the text before it was said.
+        local function keyed(keys, hosts)
+            local script = {}
+            for i = 1, #keys, 2 do
+                script[#script + 1] = ("await '%s'; printf '%s' >&3"):format(keys[i], keys[i + 1])
+            end
+            return rig.shell([[folder=$(mktemp -d); mkfifo $folder/keys; (
+                await() { until tail -c 20 $folder/said | grep -qF -- "$1"; do sleep 0.01; done; }
+                exec 3>$folder/keys; %s) 2>&1 & keys=$!
+                HOME=$folder TERM=dumb timeout 60 script -qfec \
+                    '%s bin/zklock repl --hosts %s; echo =$?' \
+                    /dev/null <$folder/keys >$folder/said
+                cat $folder/said; kill $keys 2>/dev/null; rm -r $folder]],
+                table.concat(script, "; ") .. "; sleep 60", LUA, hosts or "memory:repl")
+        end
+
+        it("drops lines before at Ctrl-C, and ends by a word, on a terminal", function()
+            local text = keyed{ "> ", [[print("x"\n]], ">> ", [[\003]], "\n> ", [[40+2\n]],
+                                "42", [[quit\n]] }
+            assert.matches("\n42\r\n> .*=0\r?\n$", text)
         end)
 
         it("goes on after Ctrl-C, which ends a wait", function()
@@ -160,6 +205,31 @@ describe("zklock #server", function()
                 rig.shell("echo 127.0.0.1:1 >%s", file)
                 has(prompt "print(session:state())", "connected\n")
                 assert.equal("", rig.shell("ls %s", folder))
+            end)
+
+            it("names a file that does not say where a server is", function()
+                local file = ("%s/zklock-repl-%s"):format(folder, rig.shell("id -u"):match("%d+"))
+                for _, text in ipairs{ "half a li", "memory:x", "''" } do
+                    rig.shell("echo %s >%s", text, file)
+                    has(prompt "", "zklock: " .. file .. " does not say where a server is")
+                end
+            end)
+
+            it("says when the prompt that started the server has ended", function()
+                local file = ("%s/zklock-repl-%s"):format(folder, rig.shell("id -u"):match("%d+"))
+                local proxy = rig.proxy_for_test(server.hosts)
+                rig.shell("echo %s >%s", proxy.hosts, file)
+                local pipe = io.popen(("{ echo 'print(1)'; until [ -e %s/over ]; do sleep 0.01; "
+                    .. "done; echo 'while session:state() == \"connected\" do end'; echo exit; } | "
+                    .. "ZK_HOSTS= XDG_RUNTIME_DIR=%s %s bin/zklock repl 2>&1"):format(folder,
+                    folder, LUA))
+                pipe:read("*l")
+                assert.equal("> 1", pipe:read("*l"))
+                proxy:shut()
+                rig.shell("touch %s/over", folder)
+                has(pipe:read("*a"), proxy.hosts .. " does not answer: it ends with the prompt "
+                    .. "that started it\n")
+                pipe:close()
             end)
         end)
     end)

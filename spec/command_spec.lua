@@ -14,6 +14,10 @@ local run, elect, join = commands.verb "run", commands.verb "elect", commands.ve
 local ENDS_BY_TERM = [[sh -c 'trap "echo TERM; exit 0" TERM; echo in
     while :; do sleep 0.02; done']]
 
+local IS_ROOT = rig.shell("id -u") == "0\n"
+local NOBODY = "setpriv --reuid 65534 --regid 65534 --clear-groups"
+local AS_ROOT = "--reuid 0 --regid 0 --clear-groups"
+
 describe("zklock #server", function()
     local server, path, session
 
@@ -176,6 +180,18 @@ describe("zklock #server", function()
             assert.equal(pid, group)
         end)
 
+        if rig.shell("unshare --pid --fork --mount-proc true 2>&1") == "" then
+            it("as the first process of a container, whose orphans are collected", function()
+                commands.prefix = "unshare --pid --fork --mount-proc"
+                local process = running(run([[%s sh -c '
+                    pid=$(sh -c "sleep 0 >&- & echo \$!")
+                    while kill -0 $pid 2>&-; do sleep 0.01; done
+                    echo in; exec sleep 600']], path))
+                rig.shell("kill -TERM $(pgrep -P %d)", process.pid)
+                process:ends(143)
+            end)
+        end
+
         it("with more words than a stack of Lua has room for", function()
             local output = rig.shell("seq 20000 | xargs -n 20000 %s bin/zklock %s | wc -w", LUA,
                                      run("%s echo", path))
@@ -322,6 +338,27 @@ describe("zklock #server", function()
     end)
 
 
+    describe("run --suspect", function()
+        it("signals the command when the lease is suspect, each time", function()
+            local proxy = rig.proxy_for_test(server.hosts)
+            local process = running("--hosts %s " .. run("--suspect USR2 %s %s", path, IMMORTAL),
+                                    proxy.hosts)
+            for _ = 1, 2 do
+                proxy:shut()
+                process:find("USR2")
+                proxy:pass()
+                process:find("certain again")
+            end
+            process:ends(0, "USR1")
+        end)
+
+        it("takes the names of signals", function()
+            has(ends(64, run("--suspect WINCH %s true", path)), "WINCH is none of the signals HUP,")
+            ends(0, run("--suspect sigterm %s true", path))
+        end)
+    end)
+
+
     describe("elect", function()
         it("runs the command while it leads, shows who does, and ends with it", function()
             local first = start(elect("%s sh -c 'echo $ZKLOCK_TOKEN; exit 3'", path))
@@ -419,6 +456,44 @@ describe("zklock #server", function()
             end)
         end
 
+        if IS_ROOT then
+            -- A command of the user nobody that starts a process of root's, which says its pid; and
+            -- that.
+            local function of_root(line, before, after)
+                local helper = fresh()
+                rig.shell("cp $(command -v setpriv) %s; chmod 4755 %s; chmod 711 $(dirname %s)",
+                          helper, helper, helper)
+                commands.prefix = NOBODY
+                local process = start("--timeout 20 %s sh -c '%s %s %s sh -c \"echo \\$\\$; exec "
+                    .. "sleep 600\" %s'", line, before, helper, AS_ROOT, after)
+                return process, process:line()
+            end
+
+            for what, each in pairs{
+                ["by a loss"] = { "run --grace 0 %s", "exec", "", break_it = true, status = 76 },
+                ["by a loss, in part"] = { "run --grace 0 %s", "", "; true", break_it = true,
+                                           status = 76 },
+                ["by a signal"] = { "join %s a", "exec", "", signal = "TERM", status = 137 },
+                ["by a signal, in part"] = { "run %s", "", "; true", signal = "TERM",
+                                             status = 143 },
+                ["by the end of its minder"] = { "run %s", "exec", "", minder = true, status = 70 },
+            } do
+                it("which another user runs, " .. what .. ": it is awaited, and that is said #slow",
+                   function()
+                    local process, pid = of_root(each[1]:format(path), each[2], each[3])
+                    if each.break_it then ends(0, "break --yes --grace 0 %s", path) end
+                    if each.signal then process:signal(each.signal) end
+                    if each.minder then rig.shell("kill -9 $(pgrep -P %d)", process.pid) end
+                    process:find("runs as another user")
+                    assert.is_truthy(commands.state(pid))
+                    assert.is_truthy(commands.state(process.pid))
+                    rig.shell("kill -9 %d", pid)
+                    local text = process:ends(each.status)
+                    assert.is_nil(text:find("is killed", 1, true) or text:find("is ended", 1, true))
+                end)
+            end
+        end
+
         it("and one that ends by itself keeps what it left in the background", function()
             local out = fresh()
             ends(0, run("%s sh -c 'sleep 60 >&- 2>&- & echo $! >%s'", path, out))
@@ -489,6 +564,18 @@ describe("zklock #server", function()
             process:find("no locks")
             proxy:command("blackhole")
             has(process:ends(69), "not done in time")
+        end)
+
+        it("names what it may not read: 77, with what it may", function()
+            local own = rig.session(server.hosts, { auth = "digest:a:b", acl = "creator" })
+            rig.used(session:mutex(path .. "/free"))
+            for i = 1, 5 do rig.hold(own:mutex(("%s/own%d"):format(path, i))) end
+            rig.hold(session:mutex(path .. "/free"))
+            local text = ends(77, "ls %s", path)
+            has(text, "/free ", "/own1, ", " and 2 more: the server refuses: ", "--auth ",
+                "ZK_AUTH")
+            assert.matches("^%[.-%]\nzklock: auth: ", ends(77, "ls --json %s", path))
+            assert.equal(7, #commands.rows(ends(0, "--auth digest:a:b ls %s", path)))
         end)
 
         it("of a path that is not there ends with 70, and says so", function()
@@ -598,6 +685,44 @@ describe("zklock #server", function()
             for _, name in ipairs{ "r", "n" } do
                 ends(0, "break -y --grace 0 %s/%s", path, name)
                 server:wait_for_nodes(path .. "/" .. name, 0)
+            end
+        end)
+
+        it("--token takes it from that holder alone, or nobody: status 1", function()
+            local leases = {}
+            for i = 1, 3 do
+                local other = rig.session(server.hosts, { identity = "reader " .. i })
+                leases[i] = rig.hold(other:rwlock(path):read())
+            end
+            local function breaks(status, token)
+                return ends(status, "break --yes --grace 0 --token %s %s", token, path)
+            end
+            local token = leases[2]:token_string()
+            assert.is_nil(breaks(0, token):find("reader [13]"))
+            rig.becomes(leases[2], "lost")
+            for _, each in ipairs{ token, "1" } do
+                has(breaks(1, each), "no holder has the token " .. each)
+            end
+            has(breaks(64, "x"), "no token")
+            for i = 1, 3, 2 do
+                assert.is_true(leases[i]:check())
+                assert.is_false((leases[i].handle:revoked()))
+            end
+        end)
+
+        it("--token names the node of turns and of a kept lock, and none without order", function()
+            for name, options in pairs{ turns = { order = "turns" }, kept = { keep = 600 },
+                                        none = { order = "none" } } do
+                local lock = session:mutex(path .. "/" .. name, options)
+                rig.hold(lock):release()
+                local lease = rig.hold(lock)
+                local token = ends(0, "show --json %s", lock.path):match '"token":(%d+)'
+                local text = ends(name == "none" and 70 or 0, "break -y --grace 0 --token %s %s",
+                                  token, lock.path)
+                if name == "none" then
+                    has(text, "unsupported: ")
+                    assert.is_true(lease:check())
+                else rig.becomes(lease, "lost") end
             end
         end)
 
@@ -732,6 +857,21 @@ describe("zklock #server", function()
         end)
     end)
 
+
+    it("says that its output is full, or closed: 70; and breaks nothing then", function()
+        local lease = rig.hold(session:mutex(path))
+        for _, each in ipairs{ "ls " .. path, "ls --json " .. path, "show " .. path,
+                               "members " .. path, "members --json " .. path, "doctor " .. path,
+                               "break --yes --grace 0 " .. path, "completion bash", "--version",
+                               "--help", "run --help", "seckill --list" } do
+            assert.equal("zklock: the output cannot be written: No space left on device\n70\n",
+                rig.shell("%s bin/zklock %s 2>&1 >/dev/full; echo $?", LUA, each), each)
+        end
+        assert.matches("cannot be written: Bad file descriptor\n70\n$",
+                       rig.shell("%s bin/zklock ls %s 2>&1 >&-; echo $?", LUA, path))
+        assert.is_true(lease:check())
+        assert.is_false((lease.handle:revoked()))
+    end)
 
     it("loads no laboratory for other verbs, the library no starter of commands", function()
         local script = files.write(fresh(), [[

@@ -75,6 +75,23 @@ describe("zklock #server", function()
     end)
 
 
+    describe("for a lock that is taken", function()
+        local HELD = "zklock: %s: held by somebody (token %s), for %%d+ s at most: it waits"
+
+        it("says once who holds it, since when, and its token, without -q #slow", function()
+            local lock = rig.session(server.hosts, { identity = "somebody" }):mutex(path)
+            local lease = rig.hold(lock)
+            local said = HELD:format(path:gsub("%-", "%%-"), lease:token_string())
+                :gsub("[()]", "%%%0")
+            local elected, quiet = start("elect %s echo in", path), start("run -q %s echo in", path)
+            assert.matches("^" .. said .. "$", elected:line())
+            assert.matches("^" .. said .. "\n$", start("run -w 8 %s true", path):ends(75))
+            rig.released(lease)
+            for _, process in ipairs{ elected, quiet } do assert.equal("in\n", process:ends(0)) end
+        end)
+    end)
+
+
     describe("with -w ends after so long in all", function()
         it("without a server: 69 #slow", function()
             proxy:command("blackhole")

@@ -160,7 +160,7 @@ static void ended(struct minder *self, int status) {
     else report(self, ZKL_REPORT_KILLED, WTERMSIG(status));
 }
 
-/* The command, and orphans of its group: in a container nobody else may collect them. */
+/* Collects the command, and its orphans, because in a container perhaps nobody else does. */
 static void collect(struct minder *self) {
     int status;
     for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0;) {

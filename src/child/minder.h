@@ -62,7 +62,7 @@ struct zkl_minded {
     const sigset_t *mask; /* blocked in the command */
 };
 
-/* What is left of a process group, zombies included. */
+/* The rest of a process group, zombies included. */
 enum zkl_group {
     ZKL_GROUP_GONE,
     ZKL_GROUP_OURS,

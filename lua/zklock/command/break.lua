@@ -2,6 +2,7 @@
 
 local connect = require "zklock.command.connect"
 local core = require "zklock.core"
+local failure = require "zklock.value.failure"
 local node_data = require "zklock.value.node_data"
 local refusal = require "zklock.command.refusal"
 local show = require "zklock.command.show"
@@ -26,21 +27,28 @@ local breaking = {
         .. "and then removes the holder's node. A holder that does not listen goes on: end it on "
         .. "its host first, so that no two run at once. What break prints before it asks tells the "
         .. "host: zklock show does not, once the holder was asked. If several hold the lock, it is "
-        .. "taken from all; waiters keep their places.",
-    example = "zklock break /locks/nightly --grace 30",
+        .. "taken from all, or with --token from that holder; waiters keep their places.",
+    example = "zklock break /locks/nightly --token 8589934632",
 }
+
+
+local function token(text)
+    if text:find "^%d+$" then return (text:gsub("^0+(%d)", "%1")) end
+    return nil, text .. " is no token: a whole number, as zklock show prints it"
+end
 
 
 function breaking.describe(parser)
     parser:argument("PATH", "The lock's path."):argname "PATH":target "path"
     parser:option("--grace", ("Seconds that the holder has to give way; by default %g.")
         :format(GRACE)):argname "SECONDS":convert(connect.seconds)
+    parser:option("--token", "Take it from the holder with this token, as show and ls print it; "
+        .. "status 1 if that does not hold it."):argname "N":convert(token)
     parser:flag("-y --yes", "Do not ask.")
 end
 
 
--- Those that hold the lock now, by the names of their nodes; the lock itself; and whether it has no
--- node.
+-- The holders now, and whether the lock has no node.
 local function holders(session, path)
     local lock, queue, absent = tree.lock(session, path)
     if not lock then connect.fail(queue, absent) end
@@ -48,7 +56,26 @@ local function holders(session, path)
     for _, entry in ipairs(queue) do
         if entry.held then held[#held + 1] = entry end
     end
-    return held, lock, absent
+    return held, absent
+end
+
+
+local function refuse_token(path, wanted)
+    refusal.raise(status.FAILED, "%s: not broken: no holder has the token %s", path, wanted)
+end
+
+
+-- The holder with that token alone; without one the verb ends.
+local function chosen(held, path, wanted)
+    for _, entry in ipairs(held) do
+        if entry.name == tree.FIXED then
+            local _, message, code = failure("unsupported", path, "all holders of a lock with "
+                .. 'order = "none" have one node: --token could take it from a later one')
+            connect.fail(message, code)
+        end
+        if entry.token and ("%d"):format(entry.token) == wanted then return { entry } end
+    end
+    refuse_token(path, wanted)
 end
 
 
@@ -60,6 +87,19 @@ local function left_of(before, session, path)
         if known[entry.name] == entry.token then left[#left + 1] = entry end
     end
     return left
+end
+
+
+-- Asks these holders, and no later ones, to give way. Returns the holders that were asked.
+local function ask(held, session, path)
+    local asked, timeout = {}, session:timeout()
+    for _, entry in ipairs(held) do
+        local request = session.handle:revoke(path .. "/" .. entry.name, timeout)
+        local ok, message, code = session:await(request, timeout, wait.take_code, path)
+        if ok then asked[#asked + 1] = entry
+        elseif code ~= "no_node" then connect.fail(message, code) end
+    end
+    return asked
 end
 
 
@@ -113,7 +153,8 @@ end
 
 local function carry_out(given, session, out, err)
     local path = given.path
-    local held, lock, absent = holders(session, path)
+    local held, absent = holders(session, path)
+    if given.token then held = chosen(held, path, given.token) end
     if not held[1] then
         out:write("nobody holds ", path, absent and " (there is no such node)\n" or "\n")
         return status.OK
@@ -121,9 +162,9 @@ local function carry_out(given, session, out, err)
     out:write(show.text(held))
     out:flush()
     confirm(given, err)
-    local asked, message, code = lock:revoke()
-    if not asked then connect.fail(message, code) end
-    held = wait_for(left_of(held, session, path), session, given)
+    local asked = ask(held, session, path)
+    if given.token and not asked[1] then refuse_token(path, given.token) end
+    held = wait_for(left_of(asked, session, path), session, given)
     for _, entry in ipairs(held) do remove(session, path, entry) end
     local left = left_of(held, session, path)
     if left[1] then refusal.raise(status.FAILED, "%s is still held", path) end

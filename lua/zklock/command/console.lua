@@ -31,7 +31,7 @@ local function read_plain(prompt)
 end
 
 
--- Reads by the Lua module readline, key by key: its own loop keeps what was typed at Ctrl-C.
+-- Reads by the Lua module readline, key by key, because its own loop keeps the line at Ctrl-C.
 local function reader_by(readline)
     return function(prompt)
         local line, over
@@ -148,7 +148,7 @@ local function read_input(read)
 end
 
 
--- The function of a word that is typed alone, unless the user has given that name to something else.
+-- The function of a word that is typed alone, unless the user gave that name to something else.
 local function word_of(text, words)
     local name = text:match "^%s*(%a+)%s*$"
     local fn = words[name]

@@ -276,9 +276,9 @@ function Doctor:fail_lock(message, code)
 end
 
 
-function Doctor:held(path, first)
-    local holder = first.identity ~= "" and not first.revoked and first.identity
-        or "session 0x" .. first.session
+function Doctor:held(path, queue)
+    local first = queue[1]
+    local _, holder = tree.holder(queue)
     self:say("ok", "lock", "%s is %s by %s (in the queue for %s): so neither it nor the clocks are "
         .. "tried", path, first.held == "unknown" and "held, or kept," or "held", holder,
         columns.age(first.since) or "?")
@@ -290,7 +290,7 @@ function Doctor:lock(session, again)
     local path = self.given.path or PATH
     local lock, queue, why = tree.lock(session, path)
     if not lock then return self:fail_lock(queue, why) end
-    if queue[1] then return self:held(path, queue[1]) end
+    if queue[1] then return self:held(path, queue) end
     lock = session:mutex(path)
     local from, begun = os.time(), now()
     local lease, message, code = lock:acquire(0)

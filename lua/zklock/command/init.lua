@@ -67,8 +67,8 @@ local function describe(argparse, verbs, names, show)
     local commands = {}
     for _, name in ipairs(names) do
         local verb = verbs[name]
-        local command = helps(parser:command(name)):summary(verb.summary):description(verb.description)
-            :help_max_width(80):usage_max_width(80)
+        local command = helps(parser:command(name)):summary(verb.summary)
+            :description(verb.description):help_max_width(80):usage_max_width(80)
         if verb.example then command:epilog("Example: " .. verb.example) end
         verb.describe(command)
         commands[name] = command

@@ -13,7 +13,7 @@ local huge, ipairs, max, min, pcall = math.huge, ipairs, math.max, math.min, pca
 local now = core.now
 
 local GRACE = 5 -- seconds between SIGTERM and SIGKILL
-local PATIENCE = 5 -- seconds without a server that are not told
+local PATIENCE = 5 -- seconds of a wait, without a server, too, that are not told
 local SLICE = 0.5 -- seconds of a wait in which nothing happens
 
 local KILLED = status.SIGNAL + 9
@@ -32,6 +32,8 @@ local KILLED = status.SIGNAL + 9
 ---@field tries boolean? it does not wait
 ---@field deadline number of the wait, for a server, too
 ---@field taken boolean? a server said that what is wanted is taken
+---@field explain fun()? says what it waits for, if that is taken and the wait lasts
+---@field waits_since number? for what is taken
 ---@field unheard_since number? no server has answered since, before there is a command
 ---@field unheard_told boolean?
 ---@field grace number seconds
@@ -199,10 +201,28 @@ local function note(self, session)
 end
 
 
+--- Has a wait for what is taken explained, if it lasts.
+---@param explain fun() may wait itself
+function Job:explain_later(explain)
+    self.explain, self.waits_since = explain, nil
+end
+
+
+local function explain(self)
+    local fn = self.explain
+    if not (fn and self.taken) or self.keeper then return end
+    self.waits_since = self.waits_since or now()
+    if now() < self.waits_since + PATIENCE then return end
+    self.explain = nil
+    fn()
+end
+
+
 -- A part of a wait.
 local function pass(self, session, seconds)
     receive(self, session, seconds)
     note(self, session)
+    explain(self)
     self:attend()
 end
 

@@ -65,7 +65,7 @@ local function text_of(locks, hidden)
 end
 
 
--- Paths that may not be read: nil if there is none.
+-- A message about paths that may not be read, if there are any.
 local function complaint(hidden)
     local count = #hidden
     if count == 0 then return nil end

@@ -38,17 +38,21 @@ end
 
 
 local hosts = given("HOSTS", tostring)
-local session, refusal, code = zklock.connect(hosts, {
-    timeout = given("TIMEOUT", tonumber), auth = given("AUTH", tostring) or getenv "ZK_AUTH",
-    acl = given("ACL", tostring),
-})
-if not session then
-    io.stderr:write("zklock: ", printable.line(refusal), "\n")
+
+local function connect()
+    local opened, message, code = zklock.connect(hosts, {
+        timeout = given("TIMEOUT", tonumber), auth = given("AUTH", tostring) or getenv "ZK_AUTH",
+        acl = given("ACL", tostring),
+    })
+    if opened then return opened end
+    io.stderr:write("zklock: ", printable.line(message), "\n")
     os.exit(status.of(code))
 end
 
+local session = connect()
 
--- Before each input: whether the session can still be used.
+
+-- Says before an input that the server has gone meanwhile.
 local LOST = given("SHARED", tostring) and "%s does not answer: it ends with the prompt that "
     .. "started it\n" or "%s does not answer\n"
 
@@ -113,7 +117,11 @@ local function help(topic)
 end
 
 
-local function exit() os.exit(0, true) end
+local function exit()
+    local ok, reason = io.stdout:flush()
+    if not ok then io.stderr:write("zklock: the output cannot be written: ", reason, "\n") end
+    os.exit(ok and status.OK or status.SOFTWARE, true)
+end
 
 
 -- Each is also called where its name is typed alone.
@@ -129,3 +137,4 @@ local jit = rawget(_G, "jit")
 print(("zklock %s, %s, %s; help says what there is"):format(
     zklock._VERSION, jit and jit.version or _VERSION, tostring(session)))
 console.run(shell.succeeds "test -t 0", words, notice)
+exit()

@@ -1,14 +1,20 @@
 --- zklock run: a command while a lock is held. docs/command.md says what it promises.
 
+local columns = require "zklock.command.columns"
 local connect = require "zklock.command.connect"
 local core = require "zklock.core"
 local jobs = require "zklock.command.job"
+local sorted_names = require "zklock.value.sorted_names"
 local status = require "zklock.command.status"
+local tree = require "zklock.command.tree"
 
-local max, tonumber = math.max, tonumber
+local max, pairs, tonumber = math.max, pairs, tonumber
 local now = core.now
 
 local SLOW = 2 -- seconds that the minder has for what it was told
+
+local signals = { KILL = 9 } -- at suspect
+for name, number in pairs(core.signals) do signals[name] = number end
 
 local run = {
     summary = "Run a command while holding a lock.",
@@ -21,6 +27,7 @@ local run = {
     valued = {
         ["-w"] = true, ["--wait"] = true, ["--permits"] = true, ["-E"] = true,
         ["--conflict-exit-code"] = true, ["--grace"] = true, ["-c"] = true, ["--command"] = true,
+        ["--suspect"] = true,
     },
 }
 
@@ -39,6 +46,15 @@ local function permits(text)
     some, all = tonumber(some), tonumber(all)
     if some and some >= 1 and some <= all and all < 2 ^ 31 then return { some, all } end
     return nil, text .. " is not K/N, such as 1/3: one of three"
+end
+
+
+-- The name of a signal, without SIG.
+local function signal(text)
+    local name = text:upper():gsub("^SIG", "")
+    if signals[name] then return name end
+    return nil, ("%s is none of the signals %s"):format(text,
+        table.concat(sorted_names(signals), ", "))
 end
 
 
@@ -64,11 +80,14 @@ function run.describe_lock(parser)
             :convert(permits))
     parser:option("-E --conflict-exit-code", "Exit status if the lock is taken; by default 75.")
         :argname "STATUS":convert(exit_status)
+    parser:flag("-q --quiet", "Do not say on stderr who holds the lock.")
 end
 
 
 function run.describe(parser)
     run.describe_lock(parser)
+    parser:option("--suspect", "Signal the command, as with TERM, when the lease is suspect: when "
+        .. "others may soon get the lock."):argname "SIGNAL":convert(signal)
     run.describe_command(parser)
 end
 
@@ -92,6 +111,7 @@ end
 ---@field state string? the lease's, as it was told last
 ---@field sure_until number the lease is not lost before
 ---@field lost boolean? the command is ended for it
+---@field warned boolean? the command got the signal of --suspect since the lease was held
 ---@field told_to_end boolean? a signal that ends this process came while the command was ended
 ---@field forced_at number? when what is left of the command is killed without the minder
 local Hold = {}
@@ -162,8 +182,20 @@ function Hold:may_resume()
 end
 
 
+-- The command gets the signal of --suspect, once each time.
+function Hold:warn()
+    local name, suspect = self.job.given.suspect, self.state == "suspect" and not self.lost
+    if name and suspect and not self.warned then
+        self.job:say("%s: the command gets SIG%s", self.job.path, name)
+        self.job.child:signal(signals[name])
+    end
+    self.warned = suspect
+end
+
+
 function Hold:step()
     self.job:step(self.job.session:timeout() / 16)
+    self:warn()
     if self.forced_at and now() >= self.forced_at then self.job.child:kill() end
 end
 
@@ -187,11 +219,22 @@ end
 
 -- --- a run --------------------------------------------------------------------------
 
+-- Says who holds the lock. ZooKeeper knows the age of the holder's node, not of its hold.
+local function tell_holder(job, lock)
+    local queue = lock:queue()
+    local first, name = tree.holder(queue or {})
+    if not first or first.mine then return end
+    job:say("%s: held by %s%s, for %s at most: it waits", job.path, name,
+        first.token and (" (token %d)"):format(first.token) or "", columns.age(first.since) or "?")
+end
+
+
 --- Waits for the lock. An expiry ends a wait, but not the wish: the session is opened anew.
 ---@param job zklock.command.Job
 ---@return zklock.Lease
 function run.acquire(job)
     local given, lock = job.given, lock_of(job.session, job.given)
+    if not given.quiet then job:explain_later(function() tell_holder(job, lock) end) end
     local opts = {
         permits = given.permits and given.permits[1],
         on_queued = function() job.taken = true end,

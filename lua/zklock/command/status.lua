@@ -2,7 +2,7 @@
 
 local status = {
     OK = 0,
-    FAILED = 1, -- what doctor found; a question that was answered with no
+    FAILED = 1, -- what doctor found; a lock that was not broken
     USAGE = 64,
     UNAVAILABLE = 69, -- no server
     SOFTWARE = 70, -- another failure, which the message names

@@ -5,10 +5,13 @@ local join = require("zklock.value.path").join
 
 local ipairs = ipairs
 
-local FIXED = "lock" -- the one node of order = "none"
 local OWN = "/zookeeper" -- of ZooKeeper itself
 
-local _M = {}
+local _M = {
+    FIXED = "lock", -- the one node of order = "none"
+}
+
+local FIXED = _M.FIXED
 
 
 local function take_names(request, path)
@@ -82,6 +85,17 @@ function _M.lock(session, path, names)
     if not queue then return nil, message, code end
     for _, entry in ipairs(queue) do entry.language = language(entry) end
     return lock, queue, absent
+end
+
+
+--- The first holder in a lock's queue, and its name for people.
+---@return table? entry nil: nobody
+---@return string? name
+function _M.holder(queue)
+    local first = queue[1]
+    if not (first and first.held) then return nil end
+    local known = first.identity ~= "" and not first.revoked
+    return first, known and first.identity or "session 0x" .. first.session
 end
 
 

@@ -22,10 +22,10 @@ local SIGINT, SIGNAL = 2, 128
 ---@param command string
 ---@return integer
 function shell.status(command)
-    local status, how, number = execute(command)
+    local waited, how, number = execute(command)
     if not how then -- Lua 5.1 and LuaJIT give what wait() gives
-        how, number = status % 256 == 0 and "exit" or "signal", status
-        number = how == "exit" and status / 256 or status % 128
+        local is_exit = waited % 256 == 0
+        how, number = is_exit and "exit", is_exit and waited / 256 or waited % 128
     end
     if how == "exit" then return number end
     if number == SIGINT then error("interrupted!", 0) end
