@@ -688,7 +688,7 @@ describe("zklock #server", function()
             end
         end)
 
-        it("--token takes it from that holder alone, or nobody: status 1", function()
+        it("--token takes it from that holder alone, or from nobody (1)", function()
             local leases = {}
             for i = 1, 3 do
                 local other = rig.session(server.hosts, { identity = "reader " .. i })

@@ -203,8 +203,8 @@ static void impose_limits(struct minder *self) {
     tell(self, SIGKILL);
 }
 
-/* A command that ended by itself is over, and what it left in the background runs on. One that was
- * terminated is over when its group is gone, or has only zombies. */
+/* A command that ended by itself is over, and what it left in the background runs on. A
+ * terminated command is over when its group is gone, or has only zombies. */
 static bool is_over(const struct minder *self, enum zkl_group group) {
     switch (group) {
     case ZKL_GROUP_GONE: return true;

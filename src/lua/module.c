@@ -94,7 +94,7 @@ static void on_idle_interrupt(int number) {
     idle_interrupted = 1;
 }
 
-/* core.await_input() -> true: standard input can be read; false: Ctrl-C came at the prompt */
+/* core.await_input() -> true when standard input can be read, false after Ctrl-C at a prompt */
 static int await_input(lua_State *L) {
     struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
     while (!idle_interrupted && poll(&input, 1, -1) <= 0) {
