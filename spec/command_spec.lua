@@ -576,6 +576,7 @@ describe("zklock #server", function()
                 "ZK_AUTH")
             assert.matches("^%[.-%]\nzklock: auth: ", ends(77, "ls --json %s", path))
             assert.equal(7, #commands.rows(ends(0, "--auth digest:a:b ls %s", path)))
+            has(ends(77, "graph %s", path), "/own1, ", " and 2 more: the server refuses: ")
         end)
 
         it("of a path that is not there ends with 70, and says so", function()

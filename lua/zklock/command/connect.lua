@@ -15,9 +15,10 @@ local needs_auth = { creator = true, read = true } -- each acl that names a crea
 
 local LEAST, MOST = 0.001, 1e9 -- seconds: what is left of a wait is no try, and finite
 
-local _M = {
-    CREDENTIALS = "; --auth SCHEME:TEXT or ZK_AUTH gives credentials",
-}
+local CREDENTIALS = "; --auth SCHEME:TEXT or ZK_AUTH gives credentials"
+local NAMED = 3 -- unreadable paths that a message names
+
+local _M = {}
 
 
 --- For argparse: a number of seconds.
@@ -58,7 +59,7 @@ end
 function _M.options(given)
     if needs_auth[given.acl] and not given.auth then
         refusal.raise(status.USAGE, "--acl %s needs auth: the creator must be somebody%s",
-            given.acl, _M.CREDENTIALS)
+            given.acl, CREDENTIALS)
     end
     return { timeout = given.timeout, auth = given.auth, acl = given.acl }
 end
@@ -66,7 +67,19 @@ end
 
 --- Ends the verb with a failure of the library's.
 function _M.fail(message, code)
-    refusal.raise(status.of(code), "%s%s", message, code == "auth" and _M.CREDENTIALS or "")
+    refusal.raise(status.of(code), "%s%s", message, code == "auth" and CREDENTIALS or "")
+end
+
+
+--- A message about paths that may not be read, if there are any.
+---@param paths string[]
+---@return string?
+function _M.unreadable(paths)
+    local count = #paths
+    if count == 0 then return nil end
+    local named = table.concat(paths, ", ", 1, min(count, NAMED))
+    if count > NAMED then named = ("%s and %d more"):format(named, count - NAMED) end
+    return ("auth: %s: the server refuses: not authorised to read it%s"):format(named, CREDENTIALS)
 end
 
 

@@ -45,24 +45,26 @@ end
 
 -- Contenders in the folder of a condition wait for a signal.
 local function look(session, path)
-    local all, message, code = tree.locks(session, path)
-    if not all then connect.fail(message, code) end
+    local all, hidden, code = tree.locks(session, path)
+    if not all then connect.fail(hidden, code) end
     local locks = {}
     for _, lock in ipairs(all) do
         if not lock.path:find "%-condition%-[^/]*$" then locks[#locks + 1] = lock end
     end
-    return locks
+    return locks, hidden
 end
 
 
---- The locks at a path and below it, and the circles that two looks found.
+--- The locks at a path and below it, the circles that two looks found, and paths that may not be
+-- read.
 function graph.survey(session, path)
-    local locks = look(session, path)
+    local locks, hidden = look(session, path)
     local found = cycles.of(locks)
-    if not found[1] then return locks, found end
+    if not found[1] then return locks, found, hidden end
     zklock.sleep(PAUSE)
-    local second = look(session, path)
-    return second, cycles.of(cycles.lasting(locks, second))
+    local second
+    second, hidden = look(session, path)
+    return second, cycles.of(cycles.lasting(locks, second)), hidden
 end
 
 
@@ -166,9 +168,9 @@ function graph.run(given, out)
     connect.checked(options.node, path)
     local session = connect.open(given)
     local result = repeated.run(given, session, out, function()
-        local locks, found = graph.survey(session, path)
+        local locks, found, hidden = graph.survey(session, path)
         reported = found[1] ~= nil
-        return (given.json and json or text)(locks, found, given)
+        return (given.json and json or text)(locks, found, given), connect.unreadable(hidden)
     end)
     return reported and status.FAILED or result
 end

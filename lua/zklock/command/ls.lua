@@ -7,9 +7,7 @@ local options = require "zklock.value.options"
 local repeated = require "zklock.command.repeated"
 local tree = require "zklock.command.tree"
 
-local ipairs, min = ipairs, math.min
-
-local NAMED = 3 -- unreadable paths that a message names
+local ipairs = ipairs
 
 local COLUMNS = {
     { title = "LOCK", width = 22, from_end = true },
@@ -65,17 +63,6 @@ local function text_of(locks, hidden)
 end
 
 
--- A message about paths that may not be read, if there are any.
-local function complaint(hidden)
-    local count = #hidden
-    if count == 0 then return nil end
-    local named = table.concat(hidden, ", ", 1, min(count, NAMED))
-    if count > NAMED then named = ("%s and %d more"):format(named, count - NAMED) end
-    return ("auth: %s: the server refuses: not authorised to read it%s"):format(named,
-        connect.CREDENTIALS)
-end
-
-
 function ls.run(given, out)
     local path = given.path or "/"
     connect.checked(options.node, path)
@@ -84,7 +71,7 @@ function ls.run(given, out)
         local locks, hidden, code = tree.locks(session, path)
         if not locks then connect.fail(hidden, code) end
         local text = given.json and encode(locks) .. "\n" or text_of(locks, hidden)
-        return text, complaint(hidden)
+        return text, connect.unreadable(hidden)
     end)
 end
 
