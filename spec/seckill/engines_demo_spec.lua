@@ -92,7 +92,7 @@ describe("the command of the engines", function()
         for _, scenario in ipairs(catalogue) do
             assert.truthy(out:find(" " .. scenario.id .. "\n", 1, true), scenario.id)
         end
-        assert.matches("a late DEL, redis%-expire +must be wrong, needs no ZooKeeper +DEMO%-18a\n",
+        assert.matches("a late DEL, redis%-expire +must be wrong +needs no ZooKeeper +DEMO%-18a\n",
             out)
     end)
 

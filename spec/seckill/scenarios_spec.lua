@@ -591,7 +591,7 @@ describe("the laboratory's command line", function()
     it("lists the scenarios without running any", function()
         local status, out = run{ "--list" }
         assert.equal(0, status)
-        assert.matches("\nlocal lock, two servers +must be wrong, needs no ZooKeeper +DEMO%-03\n",
+        assert.matches("\nlocal lock, two servers +must be wrong +needs no ZooKeeper +DEMO%-03\n",
             out)
     end)
 

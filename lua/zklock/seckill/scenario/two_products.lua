@@ -36,7 +36,7 @@ two_products.scenarios = {
         expect = "wrong", play = play, strategy = "none",
         simulated = { simulated = true, arrivals = 20, seed = 4 },
         explanation = "500 buyers of each product were told that they have bought, but the stock "
-            .. "went down by less: few meet, for in this simulated sale 20 come in a second.",
+            .. "went down by less: of 20 that come in a second, few meet.",
     },
     {
         id = "DEMO-12b", title = "1000 buyers, 2 products, a lock each",
