@@ -888,6 +888,12 @@ describe("the laboratory with a ZooKeeper", function()
     end
 
     it("speaks Chinese, below the same columns", function()
+        for _, sentence in ipairs(language.sentences()) do
+            local _, count = sentence[1]:gsub("{#?}", "")
+            for place in sentence[2]:gmatch "{(%d+)}" do
+                assert.is_true(tonumber(place) <= count, sentence[1])
+            end
+        end
         for _, scenarios in ipairs{ catalogue, require "zklock.seckill.engines.catalogue",
                                     require("zklock.seckill.http.sale").scenarios } do
             for _, scenario in ipairs(scenarios) do

@@ -57,7 +57,7 @@ local function all_rules()
         local pattern = each[1]:gsub("[%^%$%(%)%%%.%[%]%*%+%-%?]", "%%%0")
         local list = each[1]:find(BREAK) and rules.wholes or rules.parts
         list[#list + 1] = { text = each[2],
-            pattern = "^" .. pattern:gsub("{}", "(.+)"):gsub("{#}", "([%%d.,]+)")
+            pattern = "^" .. pattern:gsub("{}", "(.+)"):gsub("{#}", "([%%d.,]*%%d)")
                 :gsub("%%%((%l+)%%%)", FORMS) .. "$" }
     end
     return rules
@@ -87,8 +87,10 @@ end
 local function of_parts(text)
     local place, sign = text:match(BREAK)
     if not place then return nil end
-    local first = text:sub(1, sign == "." and place or place - 1)
-    return translate(first) .. (sign == ";" and "；" or "") .. translate(text:sub(place + 2))
+    local first, rest = text:sub(1, sign == "." and place or place - 1), text:sub(place + 2)
+    local one, other = translate(first), translate(rest)
+    if one == first and other == rest then return text end
+    return one .. (sign == ";" and "；" or "") .. other
 end
 
 

@@ -10,7 +10,8 @@ const BREAKS = /\n| · |; |\. (?=\S)/; // between sentences
 const JOINTS = { "; ": "；", ". ": "" };
 
 const RULES = sentences.map(([english, text]) => ({ text, pattern: new RegExp("^" +
-  english.replace(/[.*+?^$()|[\]\\]/g, "\\$&").replaceAll("{}", "([^]+)").replaceAll("{#}", "([\\d.,]+)")
+  english.replace(/[.*+?^$()|[\]\\]/g, "\\$&").replaceAll("{}", "([^]+)")
+    .replaceAll("{#}", "([\\d.,]*\\d)")
     .replaceAll("\\(s\\)", "s?").replaceAll("\\(were\\)", "w(?:as|ere)")
     .replaceAll("\\(are\\)", "(?:is|are)") + "$"), isWhole: BREAKS.test(english) }));
 const OF_WHOLES = RULES.filter(rule => rule.isWhole);
@@ -31,8 +32,9 @@ function splitSentence(text) {
   const [joint] = text.match(BREAKS) ?? [];
   if (!joint) return undefined;
   const end = text.indexOf(joint);
-  return translate(text.slice(0, end) + (joint === ". " ? "." : "")) +
-    (JOINTS[joint] ?? joint) + translate(text.slice(end + joint.length));
+  const first = text.slice(0, end) + (joint === ". " ? "." : "");
+  const rest = text.slice(end + joint.length), one = translate(first), other = translate(rest);
+  return one === first && other === rest ? text : one + (JOINTS[joint] ?? joint) + other;
 }
 
 function translateSentence(text) {
