@@ -94,7 +94,7 @@ return {
 
     { "name_uuid", "undashed", breaks = "whose uuid is written as ours",
       at = "parse_uuid", find = " && is_dashed(text + 3)" },
-    { "name_uuid", "any-kind", breaks = "only a mutex does",
+    { "name_uuid", "any-kind", breaks = "only a mutex serves several grants",
       at = "parse_uuid", find = "name->kind == ZKL_MUTEX && " },
     { "name_uuid", "half-a-uuid", breaks = "without the prefix there is no session",
       at = "parse_uuid", find = [[if (strncmp(text, "_c_", 3) != 0) return;]] },

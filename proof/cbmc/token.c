@@ -35,8 +35,9 @@ static void show_order(void) {
     int64_t czxid = nondet_int64(), other = nondet_int64();
     int32_t grants = nondet_int32(), others = nondet_int32();
     bool counting = nondet_bool();
+    enum zkl_reuse reuse = counting ? ZKL_MANY_GRANTS : ZKL_ONE_GRANT;
     ASSUME(czxid > 0 && other > 0 && is_grants_number(grants) && is_grants_number(others));
-    int64_t token = zkl_token(czxid, counting, grants);
+    int64_t token = zkl_token(czxid, reuse, grants);
     if (counting && czxid > ZKL_BATCH_CZXID_MAX) {
         SHOW(token == 0, "a czxid that is too large gives no token");
         return;
@@ -44,7 +45,7 @@ static void show_order(void) {
     SHOW(token > 0, "a token is above 0");
     if (counting && other > ZKL_BATCH_CZXID_MAX) return;
     bool later = czxid < other || (czxid == other && grants < others && counting);
-    SHOW(!later || token < zkl_token(other, counting, others), "a later grant has a larger token");
+    SHOW(!later || token < zkl_token(other, reuse, others), "a later grant has a larger token");
 }
 
 static void show_hand_over(void) {
@@ -61,7 +62,7 @@ static void show_hand_over(void) {
     next.next_part = &next;
     common.clock.connected = nondet_bool();
     claim.ends = nondet_bool();
-    ASSUME(claim.counting && next.counting);
+    ASSUME(claim.reuse != ZKL_ONE_GRANT && next.reuse != ZKL_ONE_GRANT);
     ASSUME(is_grants_number(claim.node.grants));
     ASSUME(claim.node.czxid > 0 && claim.node.czxid <= ZKL_BATCH_CZXID_MAX);
     ASSUME(claim.node.turn_began >= 0);

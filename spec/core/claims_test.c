@@ -461,14 +461,14 @@ static const struct field {
 #define OF_LINE(field) FIELD(struct zkl_line, field, 1, 0)
 #define OF_COMMON(field) FIELD(struct zkl_common, field, 0, 1)
 #define FIELDS                                                                                     \
-    OF_CLAIM(permits), OF_CLAIM(limit), OF_CLAIM(max_waiters), OF_CLAIM(counting),                 \
-        OF_CLAIM(trying), OF_CLAIM(wanted), OF_CLAIM(stalled), OF_CLAIM(announced),                \
-        OF_CLAIM(rounds), OF_CLAIM(ranks), OF_CLAIM(headed), OF_CLAIM(looking), OF_CLAIM(epoch),   \
-        OF_CLAIM(ends), OF_CLAIM(asks), OF_CLAIM(node.czxid), OF_CLAIM(node.nonce),                \
-        OF_CLAIM(node.sequence), OF_CLAIM(node.grants), OF_CLAIM(node.watched),                    \
-        OF_CLAIM(node.doubted), OF_CLAIM(node.contended), OF_CLAIM(node.marked), OF_LINE(count),   \
-        OF_LINE(tries), OF_LINE(incomplete), OF_LINE(opened), OF_LINE(changed),                    \
-        OF_LINE(backoff.gave_back), OF_COMMON(session), OF_COMMON(clock.epoch)
+    OF_CLAIM(permits), OF_CLAIM(limit), OF_CLAIM(max_waiters), OF_CLAIM(reuse), OF_CLAIM(trying),  \
+        OF_CLAIM(wanted), OF_CLAIM(stalled), OF_CLAIM(announced), OF_CLAIM(rounds),                \
+        OF_CLAIM(ranks), OF_CLAIM(headed), OF_CLAIM(looking), OF_CLAIM(epoch), OF_CLAIM(ends),     \
+        OF_CLAIM(asks), OF_CLAIM(node.czxid), OF_CLAIM(node.nonce), OF_CLAIM(node.sequence),       \
+        OF_CLAIM(node.grants), OF_CLAIM(node.watched), OF_CLAIM(node.doubted),                     \
+        OF_CLAIM(node.contended), OF_CLAIM(node.marked), OF_LINE(count), OF_LINE(tries),           \
+        OF_LINE(incomplete), OF_LINE(opened), OF_LINE(changed), OF_LINE(backoff.gave_back),        \
+        OF_COMMON(session), OF_COMMON(clock.epoch)
     FIELDS};
 
 /* The field of this name, or that has it behind a dot. */

@@ -33,7 +33,7 @@ static void check_row(const struct row *row, int32_t permits, int32_t limit) {
     CHECK_IS(name.limit, limit);
     CHECK_IS(name.session, row->uuid == OURS ? SESSION : 0);
     CHECK_IS(name.nonce, row->uuid == OURS ? NONCE : 0);
-    CHECK(!name.keeps && !name.counts);
+    CHECK_IS(name.reuse, ZKL_ONE_GRANT);
 }
 
 static void contenders(void) {
@@ -204,19 +204,19 @@ static void uuids(void) {
             "_c_111111112222333340-0000-0000000001-lock-0000000041",
             "_c_11111111-2222-3333-0000-000000000001-lock-0000000041",
             "_c_11111111-2222-3333-4000-000000000001-__WRIT__0000000041"};
-        CHECK(read_nonce(ZKL_NONCE_KEEPS).keeps);
+        CHECK_IS(read_nonce(ZKL_NONCE_KEEPS).reuse, ZKL_MAY_BE_KEPT);
         EACH(others, i) {
             struct zkl_name name;
             CHECK_CASE("%s", others[i]);
-            CHECK(zkl_name_parse(others[i], &name) && !name.keeps);
+            CHECK(zkl_name_parse(others[i], &name) && name.reuse == ZKL_ONE_GRANT);
         }
     }
-    TEST("so does a node whose tokens count its grants; one that may be kept has such tokens") {
+    TEST("so does a node whose tokens count its grants, unless it may be kept") {
         const uint64_t keeps = ZKL_NONCE_KEEPS, counts = ZKL_NONCE_COUNTS;
-        CHECK(!read_nonce(0).keeps && !read_nonce(0).counts);
-        CHECK(!read_nonce(counts).keeps && read_nonce(counts).counts);
-        CHECK(read_nonce(keeps).keeps && read_nonce(keeps).counts);
-        CHECK(!read_nonce(keeps | counts).keeps && !read_nonce(keeps | counts).counts);
+        CHECK_IS(read_nonce(0).reuse, ZKL_ONE_GRANT);
+        CHECK_IS(read_nonce(counts).reuse, ZKL_MANY_GRANTS);
+        CHECK_IS(read_nonce(keeps).reuse, ZKL_MAY_BE_KEPT);
+        CHECK_IS(read_nonce(keeps | counts).reuse, ZKL_ONE_GRANT);
     }
     TEST("what only looks like a uuid names no session") {
         static const char *const rows[] = {

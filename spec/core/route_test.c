@@ -224,7 +224,8 @@ static void change(void) {
     default: net.hangs = below(2); break;
     }
     net.silent = below(2);
-    if (route.connected && !is_there(route.chosen)) zkl_route_lost(&route, T, now);
+    if (route.state == ZKL_ROUTE_CONNECTED && !is_there(route.chosen))
+        zkl_route_lost(&route, T, now);
 }
 
 static void calm_down(void) {
@@ -270,14 +271,14 @@ static void moves(void) {
             for (int i = 0; i < SERVERS; i++) net.of_server[i] = ++net.addresses;
             calm_down();
             run_until(now + T);
-            CHECK(route.connected);
+            CHECK_IS(route.state, ZKL_ROUTE_CONNECTED);
             for (uint64_t changes = 1 + below(8); changes > 0; changes--) {
                 change();
                 run_until(now + (zkl_time)below(T));
             }
             calm_down();
             run_until(now + 2 * T / 3);
-            CHECK(route.connected);
+            CHECK_IS(route.state, ZKL_ROUTE_CONNECTED);
         }
     }
 }

@@ -209,7 +209,7 @@ static void check_first(const struct zkl_claim *claim) {
 /* Of one node, by turns, each is larger. */
 static void check_turn(const struct stake *stake) {
     int i = stake->path->text[1] - 'a';
-    if (stake->claim.counting && w.turns[i].nonce == stake->claim.node.nonce)
+    if (stake->claim.reuse && w.turns[i].nonce == stake->claim.node.nonce)
         require(stake->token > w.turns[i].token);
     w.turns[i].nonce = stake->claim.node.nonce;
     w.turns[i].token = stake->token;

@@ -410,7 +410,7 @@ return {
       find = "zkl_claim_token(&stake->claim)", replace = "stake->claim.node.czxid",
       catch = by("turns", "has tokens of 1024 a node") },
     { "turns-close", "at close the lock is handed on to those who are about to be told",
-      at = "end_new", find = "claim->state == ZKL_NEW", replace = "claim->state == ZKL_GONE",
+      at = "end_new", find = "claim->state != ZKL_NEW", replace = "claim->state != ZKL_GONE",
       catch = by("turns", "closed for all, and nobody is granted after") },
     { "turns-revoked-late",
       "what a holder asked of its node is not told to whoever has the node after it",

@@ -242,7 +242,7 @@ static inline void say_queue(const zkl_request *request, bool lists) {
         const struct zkl_queued *one = &queue[i];
         script_say("%s%s %s%s%s%s", i ? " | " : " ", short_of(one->name), zkl_kind_names[one->kind],
                    one->whose != ZKL_ANOTHERS ? " ours" : "",
-                   one->whose == ZKL_OURS_KEPT ? " kept" : "", one->counts ? " counts" : "");
+                   one->whose == ZKL_OURS_KEPT ? " kept" : "", one->reuse ? " counts" : "");
         if (one->token) script_say(" %" PRId64, one->token);
     }
 }

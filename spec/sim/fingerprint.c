@@ -117,8 +117,8 @@ static void mix_claim(const struct zkl_claim *claim, zkl_time now) {
     mix(claim->kind);
     mix((uint64_t)(claim->wanted | claim->stalled << 1 | claim->node.doubted << 2 |
                    claim->announced << 3 | claim->node.watched << 4 | claim->ends << 5 |
-                   claim->asks << 6 | claim->counting << 7 | claim->node.marked << 8 |
-                   (claim->node.nonce != 0) << 9));
+                   claim->asks << 6 | (claim->reuse != ZKL_ONE_GRANT) << 7 |
+                   claim->node.marked << 8 | (claim->node.nonce != 0) << 9));
     mix(claim->waiting);
     mix((uint64_t)(uint32_t)claim->batch << 32 | (uint32_t)claim->node.grants);
     mix((uint64_t)(uint32_t)claim->permits << 32 | (uint32_t)claim->limit);
@@ -185,7 +185,7 @@ static void mix_stake(const struct stake *stake, zkl_time now) {
     mix_claim(&stake->claim, now);
     mix(place_of(session, (const struct stake *)stake->claim.partner) << 8 |
         place_of(session, (const struct stake *)stake->claim.next_part));
-    mix((uint64_t)stake->phase << 8 | (uint64_t)stake->leaves_room << 4 |
+    mix((uint64_t)stake->phase << 8 | (uint64_t)(stake->node == NODE_GIVES_WAY) << 4 |
         (uint64_t)zkl_stake_revoked(stake) << 3 | (stake->part == STAKE_JOINT) << 2 |
         stake->starved << 1 | (stake->request != NULL));
     mix((uint64_t)stake->version << 32 | stake->handles << 16 | stake->writers);

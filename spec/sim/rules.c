@@ -46,7 +46,7 @@ static void note_token(const struct node *node, int32_t served) {
 /* Whether or not a node has several: a store that compares them refuses none that is right. */
 static void note_counted(const struct zkl_claim *claim, const struct node *node) {
     int64_t *latest = &world.counted[node->line], token = zkl_claim_token(claim);
-    if (!claim->counting) return;
+    if (claim->reuse == ZKL_ONE_GRANT) return;
     require(token > *latest, "tokens that count grants are in one order with those of turns");
     *latest = token;
 }
@@ -108,7 +108,7 @@ static void check_part_of_grant(const struct client *client, const struct zkl_cl
     if (!node || node->robbed || (world.setting.wild && !alive(node))) return;
     check_holder(client, claim);
     require(!node->late || claim->node.doubted, "what landed late is granted to nobody else");
-    if (claim->counting) check_turn(claim, node);
+    if (claim->reuse != ZKL_ONE_GRANT) check_turn(claim, node);
     if (knows_of_rivals(client, node, true)) node->stirred = true;
     node->grants++;
     note_token(node, claim->node.grants);
@@ -128,7 +128,8 @@ void rules_on_grant(const struct client *client, struct wish *wish) {
     require(token == zkl_claim_token(&zkl_stakes_at(stakes, 0)->claim),
             "the token is that of the grant");
     EACH_PART(stakes, part) {
-        require(part->claim.counting == wish->counting, "a grant has the token that was asked for");
+        require((part->claim.reuse != ZKL_ONE_GRANT) == wish->counting,
+                "a grant has the token that was asked for");
         check_part_of_grant(client, &part->claim);
     }
 }
@@ -629,7 +630,8 @@ static void check_order(const struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
     if (zkl_claim_holds(claim))
         require(stake->granted_link, "what is held is among what was granted");
-    require(stake->counted || waits_for_its_turn(claim), "what has or makes a node counts");
+    require(stake->node != NODE_UNCOUNTED || waits_for_its_turn(claim),
+            "what has or makes a node counts");
     if (!waits_for_its_turn(claim)) return;
     for (const struct zkl_claim *each = claim->next; each; each = each->next)
         require(!each->batch || each->trying || each->state == ZKL_NEW,

@@ -34,7 +34,7 @@ static bool is_other_use(const struct zkl_claim *claim, const struct zkl_acquire
         claim->kind == asked->kind || (is_read_write(claim->kind) && is_read_write(asked->kind));
     bool counting = asked->counting || asked->batch || asked->keep;
     return !same || claim->limit != asked->limit || !claim->batch != !asked->batch ||
-           claim->counting != counting;
+           (claim->reuse != ZKL_ONE_GRANT) != counting;
 }
 
 /* Some user of the client has the path as another kind of lock. */
@@ -112,7 +112,7 @@ static bool fit(const struct client *client, unsigned more, bool stay) {
     for (; member; member = member->next) count++;
     EACH_STAKE(client, stake) {
         bool goes = !stay && stake->claim.state == ZKL_KEPT && stake->claim.keep > 0;
-        count += stake->counted && !goes && !stake->leaves_room;
+        count += stake->node == NODE_COUNTED && !goes;
     }
     return count <= 2 * world.setting.room;
 }

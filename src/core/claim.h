@@ -125,6 +125,8 @@ zkl_actions zkl_claim_cancel(struct zkl_claim *claim, enum zkl_code why);
 zkl_actions zkl_claim_release(struct zkl_claim *claim, zkl_time now);
 /* A claim in HELD or KEPT: its node will not go to another claim. */
 zkl_actions zkl_claim_yield(struct zkl_claim *claim);
+/* The node of any claim will not stay after the release, and a claim in KEPT goes. */
+zkl_actions zkl_claim_stop_keeping(struct zkl_claim *claim);
 /* A claim in KEPT: others of the session want the lock; the first of them gets its node. */
 zkl_actions zkl_claim_take(struct zkl_claim *kept, zkl_time now);
 /* A writer in HELD, and zkl_claim_may_downgrade(). */

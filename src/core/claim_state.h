@@ -150,8 +150,8 @@ struct zkl_claim {
     zkl_time keep;          /* how long its node stays after the release; 0: it does not */
     zkl_time deadline;      /* for the grant; HELD, DOWNGRADE: for the release, after which it is
                                lost; KEPT: for the next grant; ZKL_NEVER: none */
+    enum zkl_reuse reuse;   /* its node's; not ZKL_ONE_GRANT with a batch */
     int32_t max_waiters; /* it fails if so many wait already; 0: no limit, or it was told to wait */
-    bool counting;       /* its token counts the grants of its node, too; always so with a batch */
     bool trying;         /* must not queue: ZKL_BUSY once an answer shows a contender in its way,
                             ZKL_TIMEOUT if none does */
     bool wanted;         /* its user still waits for it or holds it */
@@ -225,7 +225,7 @@ static inline bool zkl_claims_wait_from(const struct zkl_claim *claim) {
     return claim->batch != 0 && claim->state == ZKL_NEW && claim->line->tries == 0;
 }
 
-/* The fencing token. That of a `counting` claim counts the grants of its node, too. */
+/* The fencing token. That of a node with many grants counts them, too. */
 #ifndef ZKL_BATCH_MAX
 #define ZKL_BATCH_MAX 1024
 #endif
@@ -235,13 +235,13 @@ static inline bool zkl_claims_wait_from(const struct zkl_claim *claim) {
 #define ZKL_BATCH_CZXID_MAX (INT64_MAX / ZKL_BATCH_MAX)
 
 /* 0: the czxid is too large for a token that counts. */
-static inline int64_t zkl_token(int64_t czxid, bool counting, int32_t grants) {
-    if (!counting) return czxid;
+static inline int64_t zkl_token(int64_t czxid, enum zkl_reuse reuse, int32_t grants) {
+    if (reuse == ZKL_ONE_GRANT) return czxid;
     return czxid > ZKL_BATCH_CZXID_MAX ? 0 : czxid * ZKL_BATCH_MAX + grants;
 }
 
 static inline int64_t zkl_claim_token(const struct zkl_claim *claim) {
-    return zkl_token(claim->node.czxid, claim->counting, claim->node.grants);
+    return zkl_token(claim->node.czxid, claim->reuse, claim->node.grants);
 }
 
 /* Granted, and neither lost nor given up. */

@@ -7,16 +7,14 @@
 
 /* --- the name of an attempt ------------------------------------------------------------------ */
 
-/* What the nonce tells of the node: it may be kept, or its tokens count grants. */
-static uint64_t nonce_bits(const struct zkl_claim *claim) {
-    if (claim->keep > 0) return ZKL_NONCE_KEEPS;
-    return claim->counting ? ZKL_NONCE_COUNTS : 0;
-}
+/* The bits by which a node's nonce tells of its reuse. */
+static const uint64_t reuse_bits[] = {
+    [ZKL_MANY_GRANTS] = ZKL_NONCE_COUNTS, [ZKL_MAY_BE_KEPT] = ZKL_NONCE_KEEPS};
 
 static void name_attempt(struct zkl_claim *claim) {
     uint64_t session = claim->line->common->session;
     struct zkl_node *node = &claim->node;
-    node->nonce = ++claim->line->common->nonces | nonce_bits(claim);
+    node->nonce = ++claim->line->common->nonces | reuse_bits[claim->reuse];
     if (zkl_kind_is_fixed(claim->kind)) strcpy(node->name, ZKL_NAME_FIXED);
     else if (claim->kind == ZKL_PERMIT)
         zkl_name_permits(node->name, claim->permits, claim->limit, session, node->nonce);
@@ -155,7 +153,7 @@ static zkl_actions advance(struct zkl_claim *claim, zkl_time now) {
         return watch_own(claim);
     }
     own->czxid = claim->node.czxid; /* its czxid need not be asked for */
-    if (claim->counting &&
+    if (claim->reuse != ZKL_ONE_GRANT &&
         claim->node.czxid > ZKL_BATCH_CZXID_MAX) /* its tokens would be too large */
         return fail(claim, ZKL_UNSUPPORTED) | leave(claim);
     if (claim->line->incomplete || zkl_claim_rechecks_by_list(claim))

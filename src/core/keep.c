@@ -46,8 +46,9 @@ static bool backs_off(struct zkl_backoff *backoff, zkl_time now) {
 
 void zkl_claim_keep(struct zkl_claim *claim, zkl_time keep, zkl_time now) {
     assert(keep > 0 && !is_part(claim) && !claim->waiting);
-    zkl_claim_count(claim);
-    claim->keep = backs_off(&claim->line->backoff, now) ? 0 : keep;
+    bool keeps = !backs_off(&claim->line->backoff, now);
+    claim->reuse = keeps ? ZKL_MAY_BE_KEPT : ZKL_MANY_GRANTS;
+    claim->keep = keeps ? keep : 0;
 }
 
 /* --- while it holds --------------------------------------------------------------------------- */
@@ -211,6 +212,12 @@ zkl_actions zkl_keep_tick(struct zkl_claim *claim, zkl_time now) {
     const struct zkl_clock *clock = &claim->line->common->clock;
     bool lost = zkl_clock_phase(clock, claim->epoch, now) == ZKL_PHASE_LOST;
     return lost || now >= claim->deadline ? zkl_keep_end(claim) : 0;
+}
+
+zkl_actions zkl_claim_stop_keeping(struct zkl_claim *claim) {
+    claim->keep = 0;
+    if (claim->reuse == ZKL_MAY_BE_KEPT) claim->reuse = ZKL_MANY_GRANTS;
+    return claim->state == ZKL_KEPT ? zkl_keep_end(claim) : 0;
 }
 
 zkl_actions zkl_claim_yield(struct zkl_claim *claim) {

@@ -28,7 +28,7 @@ static struct zkl_contender *contender_new(const char *text, const struct zkl_na
     contender->permits = name->permits;
     contender->limit = name->limit;
     contender->kind = name->kind;
-    contender->keeps = may_be_ours && name->keeps;
+    contender->reuse = may_be_ours ? name->reuse : ZKL_ONE_GRANT;
     contender->seen = serial;
     contender->references = 1;
     memcpy(contender->name, text, size);
@@ -262,7 +262,8 @@ bool zkl_line_has_others(const struct zkl_line *line) {
 
 struct zkl_contender *zkl_line_first_kept(const struct zkl_line *line) {
     struct zkl_contender *first = line->count && !line->exhausted ? line->contenders[0] : NULL;
-    return first && first->keeps && !zkl_line_is_own(line, first) ? first : NULL;
+    if (!first || first->reuse != ZKL_MAY_BE_KEPT) return NULL;
+    return zkl_line_is_own(line, first) ? NULL : first;
 }
 
 struct zkl_contender *zkl_line_orphan(const struct zkl_line *line) {

@@ -33,7 +33,7 @@ struct zkl_contender {
     int32_t sequence;
     int32_t permits, limit; /* PERMIT */
     enum zkl_kind kind;
-    bool keeps;   /* it may be kept: perhaps nobody holds it (name.h) */
+    enum zkl_reuse reuse;
     bool listed;  /* still in the line */
     bool claimed; /* a claim of ours answers for it; see zkl_line_orphan */
     char name[];

@@ -105,16 +105,19 @@ static bool is_dashed(const char *uuid) {
     return uuid[8] == '-' && uuid[13] == '-' && uuid[18] == '-' && uuid[23] == '-';
 }
 
+static enum zkl_reuse reuse_of(uint64_t nonce) {
+    if (nonce >> 48 == ZKL_NONCE_KEEPS >> 48) return ZKL_MAY_BE_KEPT;
+    return nonce >> 48 == ZKL_NONCE_COUNTS >> 48 ? ZKL_MANY_GRANTS : ZKL_ONE_GRANT;
+}
+
 static void parse_uuid(const char *text, struct zkl_name *name) {
     const char *rest;
     name->session = name->nonce = 0;
-    name->keeps = name->counts = false;
+    name->reuse = ZKL_ONE_GRANT;
     if (strncmp(text, "_c_", 3) != 0) return;
     rest = parse_hex(text + 3, &name->session);
     if (rest && parse_hex(rest, &name->nonce)) {
-        bool tells = name->kind == ZKL_MUTEX && is_dashed(text + 3);
-        name->keeps = tells && name->nonce >> 48 == ZKL_NONCE_KEEPS >> 48;
-        name->counts = name->keeps || (tells && name->nonce >> 48 == ZKL_NONCE_COUNTS >> 48);
+        if (name->kind == ZKL_MUTEX && is_dashed(text + 3)) name->reuse = reuse_of(name->nonce);
         return;
     }
     name->session = name->nonce = 0;

@@ -39,6 +39,13 @@ enum zkl_kind { ZKL_MUTEX, ZKL_READ, ZKL_WRITE, ZKL_UNFAIR, ZKL_PERMIT };
 /* "mutex", "read", "write", "unfair", "permit", by kind; NULL at the end. */
 extern const char *const zkl_kind_names[];
 
+/* Whether a node serves one grant or several. */
+enum zkl_reuse {
+    ZKL_ONE_GRANT,
+    ZKL_MANY_GRANTS, /* its tokens count its grants */
+    ZKL_MAY_BE_KEPT  /* the same, and perhaps nobody holds it */
+};
+
 struct zkl_name {
     enum zkl_kind kind;
     int32_t sequence; /* ZKL_SEQUENCE_LIMIT also for a number above it */
@@ -46,14 +53,13 @@ struct zkl_name {
     int32_t limit;    /* PERMIT: of the semaphore; else 0 */
     uint64_t session; /* of the uuid; 0 when the name has none */
     uint64_t nonce;
-    bool keeps;  /* ours, and may be kept, so that perhaps nobody holds it: ZKL_NONCE_KEEPS */
-    bool counts; /* ours, and its tokens count grants: ZKL_NONCE_KEEPS or ZKL_NONCE_COUNTS */
+    enum zkl_reuse reuse; /* by the nonce, of a mutex of ours; else ZKL_ONE_GRANT */
 };
 
 /*
- * Bits in a node's nonce. KEEPS: the node may be kept. COUNTS: it may not, but its tokens count its
- * grants. Nonces are counted, so the first 16 bits of such a nonce are 0x4000 or 0x2000; in a uuid
- * as RFC 4122 has it, which Curator and others take, they begin with 0x8 to 0xb.
+ * Bits in a node's nonce: KEEPS of ZKL_MAY_BE_KEPT, COUNTS of ZKL_MANY_GRANTS. Nonces are counted,
+ * so the first 16 bits of such a nonce are 0x4000 or 0x2000; in a uuid as RFC 4122 has it, which
+ * Curator and others take, they begin with 0x8 to 0xb.
  */
 #define ZKL_NONCE_KEEPS (UINT64_C(1) << 62)
 #define ZKL_NONCE_COUNTS (UINT64_C(1) << 61)

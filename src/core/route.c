@@ -28,7 +28,7 @@ static uint64_t below(struct zkl_route *route, uint64_t limit) {
 }
 
 void zkl_route_connected(struct zkl_route *route) {
-    route->connected = true;
+    route->state = ZKL_ROUTE_CONNECTED;
     route->last = route->chosen;
 }
 
@@ -42,7 +42,7 @@ static zkl_time bounded(zkl_time time) {
 
 void zkl_route_lost(struct zkl_route *route, zkl_time timeout, zkl_time now) {
     for (size_t i = 0; i < route->count; i++) route->stops[i].tried = 0;
-    route->connected = route->fresh = false;
+    route->state = ZKL_ROUTE_STALE;
     route->resolve_at = now;
     route->open_at = now + bounded(tenth_of(timeout));
 }
@@ -50,7 +50,7 @@ void zkl_route_lost(struct zkl_route *route, zkl_time timeout, zkl_time now) {
 /* --- names ----------------------------------------------------------------------------------- */
 
 zkl_time zkl_route_resolve_due(const struct zkl_route *route) {
-    return route->connected ? ZKL_NEVER : route->resolve_at;
+    return route->state == ZKL_ROUTE_CONNECTED ? ZKL_NEVER : route->resolve_at;
 }
 
 static uint64_t was_tried(const struct zkl_route *route, uint64_t key) {
@@ -82,15 +82,15 @@ void zkl_route_resolved(struct zkl_route *route, const uint64_t *keys, size_t co
                         zkl_time timeout, zkl_time now) {
     route->resolve_at = now + bounded(tenth_of(timeout));
     if (count == 0 || !replace(route, keys, count)) return;
-    bool first = !route->fresh;
-    route->fresh = true;
+    bool first = route->state == ZKL_ROUTE_STALE;
+    if (first) route->state = ZKL_ROUTE_FRESH;
     if ((first || !all_tried(route)) && route->open_at > now) route->open_at = now;
 }
 
 /* --- attempts -------------------------------------------------------------------------------- */
 
 zkl_time zkl_route_due(const struct zkl_route *route) {
-    return route->connected || route->count == 0 ? ZKL_NEVER : route->open_at;
+    return route->state == ZKL_ROUTE_CONNECTED || route->count == 0 ? ZKL_NEVER : route->open_at;
 }
 
 void zkl_route_hurry(struct zkl_route *route, zkl_time by) {

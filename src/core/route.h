@@ -22,13 +22,18 @@ struct zkl_stop {
     uint64_t tried; /* the number of its last attempt since the connection was lost; 0: none */
 };
 
+enum zkl_route_state {
+    ZKL_ROUTE_STALE, /* not connected, and its names are to be resolved */
+    ZKL_ROUTE_FRESH, /* not connected; they were resolved since the connection was lost */
+    ZKL_ROUTE_CONNECTED
+};
+
 struct zkl_route {
     struct zkl_stop *stops;
     size_t count, first;   /* `first` is chosen among equals */
     uint64_t attempts;     /* numbers them */
     uint64_t chosen, last; /* keys: of the latest attempt; of the latest connection */
-    bool connected;
-    bool fresh;          /* the names were resolved since the connection was lost */
+    enum zkl_route_state state;
     zkl_time open_at;    /* no attempt before */
     zkl_time resolve_at; /* when to resolve the names */
     uint64_t chance;     /* seeds the order and the pauses */

@@ -28,7 +28,7 @@ void zkl_claim_batch(struct zkl_claim *claim, int32_t batch) {
 
 void zkl_claim_count(struct zkl_claim *claim) {
     assert(claim->kind == ZKL_MUTEX);
-    claim->counting = true;
+    if (claim->reuse == ZKL_ONE_GRANT) claim->reuse = ZKL_MANY_GRANTS;
 }
 
 /* --- who is next ------------------------------------------------------------------------------ */
@@ -44,7 +44,7 @@ static bool waits_for_turn(const struct zkl_claim *claim) {
 
 /* Both take turns, or neither does; the node of one may be the other's. */
 static bool may_share(const struct zkl_claim *claim, const struct zkl_claim *other) {
-    return claim->counting && !is_part(claim) && !claim->batch == !other->batch;
+    return claim->reuse != ZKL_ONE_GRANT && !is_part(claim) && !claim->batch == !other->batch;
 }
 
 /* A try does not wait for the end of a hold, nor for the list of a node that is not kept. */

@@ -125,8 +125,8 @@ static void push_entry(lua_State *L, const struct zkl_queued *entry, size_t posi
     lua_setfield(L, -2, "kind");
     lua_pushboolean(L, entry->whose != ZKL_ANOTHERS);
     lua_setfield(L, -2, "mine");
-    if (entry->keeps) lua_pushboolean(L, true);
-    if (entry->keeps) lua_setfield(L, -2, "keeps");
+    if (entry->reuse == ZKL_MAY_BE_KEPT) lua_pushboolean(L, true);
+    if (entry->reuse == ZKL_MAY_BE_KEPT) lua_setfield(L, -2, "keeps");
     if (entry->whose == ZKL_OURS_KEPT) lua_pushboolean(L, true);
     if (entry->whose == ZKL_OURS_KEPT) lua_setfield(L, -2, "kept");
     lua_pushlstring(L, entry->data ? entry->data : "", entry->size);

@@ -96,12 +96,12 @@ static bool is_same_use(const struct zkl_claim *claim, const struct zkl_acquire_
                 (is_read_write(claim->kind) && is_read_write(options->kind));
     bool counting = options->counting || options->batch || options->keep;
     return same && claim->limit == options->limit && !claim->batch == !options->batch &&
-           claim->counting == counting;
+           (claim->reuse != ZKL_ONE_GRANT) == counting;
 }
 
 static struct zkl_conflict use_by(const struct zkl_claim *claim, size_t part) {
     enum zkl_use use = zkl_use_of(claim->kind);
-    if (claim->counting) use = ZKL_USE_COUNTING;
+    if (claim->reuse != ZKL_ONE_GRANT) use = ZKL_USE_COUNTING;
     if (claim->batch) use = ZKL_USE_TURNS;
     return (struct zkl_conflict){.use = use, .limit = claim->limit, .ours = true, .part = part};
 }

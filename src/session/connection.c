@@ -90,7 +90,8 @@ static zkl_actions expire(struct zkl_claim *claim, zkl_time now) {
 /* Ends the claims in NEW first, so that no node goes to one of them. */
 static zkl_actions end_new(struct zkl_claim *claim, zkl_time now) {
     (void)now;
-    return claim->counting && claim->state == ZKL_NEW ? zkl_claim_cancel(claim, ZKL_CLOSED) : 0;
+    if (claim->state != ZKL_NEW || claim->reuse == ZKL_ONE_GRANT) return 0;
+    return zkl_claim_cancel(claim, ZKL_CLOSED);
 }
 
 /* The session closes: holders give up, waiters are told, and nothing is kept. */
@@ -106,8 +107,7 @@ static zkl_actions end(struct zkl_claim *claim, zkl_time now) {
 /* The session drains: no node stays after its claim. */
 static zkl_actions stop_keeping(struct zkl_claim *claim, zkl_time now) {
     (void)now;
-    claim->keep = 0;
-    return claim->state == ZKL_KEPT ? zkl_claim_cancel(claim, ZKL_CLOSED) : 0;
+    return zkl_claim_stop_keeping(claim);
 }
 
 static zkl_actions send_away(struct zkl_claim *claim, zkl_time now) {

@@ -183,8 +183,7 @@ static bool queue_add(struct zkl_request *request, const char *name) {
     *entry = (struct zkl_queued){.name = strdup(name),
                                  .kind = parsed.kind,
                                  .sequence = parsed.sequence,
-                                 .keeps = parsed.keeps,
-                                 .counts = parsed.counts,
+                                 .reuse = parsed.reuse,
                                  .permits = parsed.permits,
                                  .limit = parsed.limit};
     if (!entry->name) return false;
@@ -264,7 +263,7 @@ static void queue_got(struct zkl_request *request, const struct call *call,
     if (answer->reply == ZKL_DONE) {
         const struct stake *stake = zkl_stake_of(request->session, call->node);
         entry->czxid = answer->stat->czxid;
-        entry->token = zkl_token(entry->czxid, entry->counts, stake ? stake->claim.node.grants : 0);
+        entry->token = zkl_token(entry->czxid, entry->reuse, stake ? stake->claim.node.grants : 0);
         entry->created = answer->stat->ctime;
         entry->session = (uint64_t)answer->stat->owner;
         if (entry->session == request->session->common.session)

@@ -332,8 +332,8 @@ struct zkl_queued {
     int64_t created; /* by the server's clock, milliseconds since 1970; 0: not known */
     uint64_t session;
     enum { ZKL_ANOTHERS, ZKL_OURS, ZKL_OURS_KEPT } whose; /* KEPT: nobody holds it */
-    bool keeps;  /* perhaps only kept, unless its data says ZKL_HELD_WORD */
-    bool counts; /* its token counts grants */
+    enum zkl_reuse reuse; /* perhaps nobody holds one that may be kept, unless its data says
+                             ZKL_HELD_WORD */
 };
 
 /* Asks the holder of that node to give way, with a word of Curator's (name.h). */

@@ -33,8 +33,8 @@ size_t zkl_stake_cost(const struct zkl_session *session, size_t path_length) {
 enum { NODES_IN_TURNS = 2 };
 
 void zkl_stake_count_node(struct stake *stake) {
-    if (stake->counted) return;
-    stake->counted = true;
+    if (stake->node != NODE_UNCOUNTED) return;
+    stake->node = NODE_COUNTED;
     stake->path->counted++;
     stake->session->node_bytes += zkl_stake_cost(stake->session, stake->path->length);
 }
@@ -55,22 +55,22 @@ size_t zkl_stake_bytes(const struct zkl_session *session) {
 static void count_next(const struct path *path) {
     struct stake *next = (struct stake *)path->line.claims;
     if (path->counted == path->stakes) return;
-    while (next->counted) next = (struct stake *)next->claim.next;
+    while (next->node != NODE_UNCOUNTED) next = (struct stake *)next->claim.next;
     if (next->claim.state != ZKL_NEW || !waits_uncounted(next)) zkl_stake_count_node(next);
 }
 
 static void uncount_node(struct stake *stake) {
     size_t cost = zkl_stake_cost(stake->session, stake->path->length);
-    if (!stake->counted) return;
+    if (stake->node == NODE_UNCOUNTED) return;
     stake->path->counted--;
     stake->session->node_bytes -= cost;
-    if (stake->leaves_room) stake->session->leaving_bytes -= cost;
+    if (stake->node == NODE_GIVES_WAY) stake->session->leaving_bytes -= cost;
     count_next(stake->path);
 }
 
 bool zkl_stake_lacks_room(const struct stake *stake) {
     size_t cost = zkl_stake_cost(stake->session, stake->path->length);
-    bool waits = !stake->counted && stake->claim.state == ZKL_NEW;
+    bool waits = stake->node == NODE_UNCOUNTED && stake->claim.state == ZKL_NEW;
     return waits && !zkl_room_make(stake->session, ROOM_FREE, cost, 0);
 }
 

@@ -15,6 +15,13 @@ enum stake_part {
     STAKE_JOINT /* the same, granted, and its lease has not given it up */
 };
 
+/* The room of its node. */
+enum stake_node {
+    NODE_UNCOUNTED,
+    NODE_COUNTED,  /* in session->node_bytes */
+    NODE_GIVES_WAY /* the same, and in leaving_bytes: it was kept, and goes to make room */
+};
+
 struct stake {
     struct zkl_claim claim; /* first: a claim of ours is a stake */
     struct asker asker;     /* counted by the session's list, handles, request and calls */
@@ -28,9 +35,8 @@ struct stake {
     struct note notice;              /* its phase changed */
     enum zkl_phase phase;            /* as last told */
     int32_t version;                 /* of the own node's data, as last seen */
-    bool counted;                    /* its node is in session->node_bytes */
+    enum stake_node node;
     enum stake_part part;
-    bool leaves_room;   /* its node was kept, and goes to make room */
     uint64_t revoked;   /* nonce of a node whose data ask the holder to give way */
     int64_t token;      /* of the latest grant */
     struct hold *holds; /* of its handles that may be held for a limited time */

@@ -153,7 +153,7 @@ static zkl_actions answer_ahead(const struct call *call, const struct answer *an
     bool marked = answer->reply == ZKL_DONE && stat->version > 0;
     zkl_actions did =
         zkl_claim_got_ahead(claim, call->contender, answer->reply, answer->why, answer->now);
-    if (answer->reply == ZKL_DONE && call->contender->keeps && says_held(answer))
+    if (answer->reply == ZKL_DONE && call->contender->reuse == ZKL_MAY_BE_KEPT && says_held(answer))
         did |= zkl_claim_told_held(claim, call->contender);
     if (marked && call->contender->kind == ZKL_PERMIT && claim->kind == ZKL_PERMIT)
         did |= zkl_claim_ahead_marked(claim, call->contender, stat->mzxid);
@@ -185,7 +185,8 @@ struct stake *zkl_stake_of(struct zkl_session *session, const char *node) {
 
 /* The claim is gone. If it handed on the node that it had asked for, its successor is told. */
 static void answer_successor(const struct call *call, const struct answer *answer) {
-    if (!zkl_call_stake(call)->claim.counting || !is_a(call, STAKE_GET_OWN)) return;
+    bool reused = zkl_call_stake(call)->claim.reuse != ZKL_ONE_GRANT;
+    if (!reused || !is_a(call, STAKE_GET_OWN)) return;
     struct stake *next = zkl_stake_of(call->session, call->node);
     if (next) zkl_stake_perform(next, see_own(next, answer));
 }

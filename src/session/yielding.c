@@ -19,7 +19,7 @@
 static void give_back_nodes(struct zkl_session *session, size_t bytes) {
     struct stake *kept;
     while (!zkl_room_fits_nodes(session, bytes) && (kept = zkl_kept_longest(session))) {
-        kept->leaves_room = true;
+        kept->node = NODE_GIVES_WAY;
         session->leaving_bytes += zkl_stake_cost(session, kept->path->length);
         zkl_kept_give_back(kept);
     }

@@ -249,7 +249,7 @@ static void open_probe(struct zkl_link *link) {
 
 /* A handle is opened at addresses that were resolved for it. */
 static zkl_time opening_due(const struct zkl_link *link) {
-    if (!link->opening || !link->route.fresh) return ZKL_NEVER;
+    if (!link->opening || link->route.state != ZKL_ROUTE_FRESH) return ZKL_NEVER;
     zkl_time due = zkl_route_due(&link->route);
     return due > link->open_at ? due : link->open_at;
 }
