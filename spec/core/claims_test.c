@@ -552,7 +552,7 @@ static bool show_truth(const struct zkl_claim *claim, const char *what) {
         bool (*is)(const struct zkl_claim *claim);
     } truths[] = {{"holds", zkl_claim_holds},
                   {"follows", follows},
-                  {"crowded", zkl_claim_is_crowded_out},
+                  {"too-many", zkl_claim_exceeds_max_waiters},
                   {"may-downgrade", zkl_claim_may_downgrade}};
     EACH(truths, i) {
         if (strcmp(what, truths[i].name) != 0) continue;

@@ -12,7 +12,7 @@ local MOST = 650 -- calls in C
 local RARE = {
     ["turn.c"] = "turns", ["keep.c"] = "kept locks", ["kept.c"] = "kept locks",
     ["multi.c"] = "multi-locks",
-    ["condition.c"] = "conditions", ["crowd.c"] = "limits", ["permits.c"] = "permits",
+    ["condition.c"] = "conditions", ["max_waiters.c"] = "limits", ["permits.c"] = "permits",
 }
 
 

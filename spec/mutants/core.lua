@@ -569,7 +569,7 @@ size_t drop_repeated(]] } } },
     bool may = may_watch(stake, claim->node.name, ROOM_FREE);
     if (may) call = call_for(stake, STAKE_GET_OWN, NULL);]] },
     { "busy-turns", "in turns the nodes of others are not counted",
-      at = "zkl_claim_is_crowded_out",
+      at = "zkl_claim_exceeds_max_waiters",
       find = "here += waiting_elsewhere(claim);",
       replace = "here += 0 * waiting_elsewhere(claim);" },
 

@@ -66,7 +66,7 @@ static bool is_only_claim(const struct zkl_claim *claim) {
 
 zkl_actions zkl_claim_start(struct zkl_claim *claim) {
     assert(claim->state == ZKL_NEW && claim->wanted);
-    if (claim->max_waiters && zkl_claim_is_crowded_out(claim))
+    if (claim->max_waiters && zkl_claim_exceeds_max_waiters(claim))
         return fail(claim, ZKL_BUSY) | gone(claim);
     if (zkl_kind_is_fixed(claim->kind)) return zkl_unfair_start(claim);
     if (!connected(claim)) return stall(claim);

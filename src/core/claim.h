@@ -99,7 +99,7 @@ struct zkl_claim *zkl_claim_follower(struct zkl_claim *from);
  * it counts those ahead of it. Without one it counts its session's claims and, in turns, the
  * others' nodes as the last list had them.
  */
-bool zkl_claim_is_crowded_out(const struct zkl_claim *claim);
+bool zkl_claim_exceeds_max_waiters(const struct zkl_claim *claim);
 
 /* The tokens of a new MUTEX count grants: they compare with those of claims with a batch. */
 void zkl_claim_count(struct zkl_claim *claim);

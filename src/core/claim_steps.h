@@ -2,7 +2,7 @@
  * claim_steps.h - the steps that claims of every kind are made of: the ways out of a state. For
  * claim.c, claim_way.c and claim_replies.c, which have the machine; for unfair.c and condition.c,
  * which have what is different in a claim of ZKL_UNFAIR, and in a waiter; for turn.c and keep.c,
- * which say who is next, and how long a node stays; for lookahead.c and crowd.c.
+ * which say who is next, and how long a node stays; for lookahead.c and max_waiters.c.
  */
 #ifndef ZKL_CLAIM_STEPS_H
 #define ZKL_CLAIM_STEPS_H

@@ -96,7 +96,7 @@ bool zkl_claim_rechecks_by_list(struct zkl_claim *claim) {
 
 static zkl_actions wait_for(struct zkl_claim *claim, struct zkl_contender *ahead) {
     zkl_actions actions = ZKL_DO_WATCH_AHEAD;
-    if (claim->max_waiters && zkl_claim_is_crowded_out(claim))
+    if (claim->max_waiters && zkl_claim_exceeds_max_waiters(claim))
         return fail(claim, ZKL_BUSY) | give_up_node(claim, 0);
     claim->state = ZKL_WAIT;
     if (!zkl_line_is_own(claim->line, ahead)) claim->node.contended = true;

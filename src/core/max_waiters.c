@@ -1,5 +1,5 @@
 /*
- * crowd.c - whether as many wait for a lock already as a claim's `max_waiters`.
+ * max_waiters.c - whether as many wait for a lock already as a claim's `max_waiters`.
  *
  * A claim with a node counts the waiters ahead of it, by the list that shows its place. Before that
  * it counts its session's claims that wait, which costs no request; in turns, where it makes no
@@ -58,7 +58,7 @@ static size_t waiting_elsewhere(const struct zkl_claim *claim) {
 }
 
 /* Numbers that do not tell the order do not tell who holds either. */
-bool zkl_claim_is_crowded_out(const struct zkl_claim *claim) {
+bool zkl_claim_exceeds_max_waiters(const struct zkl_claim *claim) {
     bool ordered = !claim->line->exhausted;
     size_t most = (size_t)claim->max_waiters;
     if (is_in_line(claim)) return ordered && waiting_ahead(claim) >= most;
