@@ -89,7 +89,7 @@ static bool may_be_kept(const struct zkl_claim *claim) {
     if (!has_held(claim) || claim->keep == 0 || !connected(claim)) return false;
     if (!is_alone(claim) || claim->node.marked) return false;
     const struct zkl_claim *each = claim->line->claims;
-    while (each && (each == claim || !is_under_way(each))) each = each->next;
+    while (each && !is_under_way(each)) each = each->next;
     return !each;
 }
 
@@ -112,7 +112,6 @@ static bool trusts_its_list(const struct zkl_claim *claim, zkl_time now) {
 /* Only a list can tell whether others wait. */
 static bool is_unsure(const struct zkl_claim *claim, zkl_time now) {
     if (trusts_its_list(claim, now)) return false;
-    if (claim->state == ZKL_KEPT) return claim->asks;
     bool may_end = zkl_turn_is_due(claim, now) && connected(claim);
     return may_end && claim->line->children != ZKL_WATCHED;
 }

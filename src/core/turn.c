@@ -65,8 +65,7 @@ static bool is_others_turn(const struct zkl_claim *claim) {
     const struct zkl_line *line = claim->line;
     const struct zkl_claim *end = line->tries == 0 ? claim : NULL;
     for (const struct zkl_claim *each = line->claims; each != end; each = each->next) {
-        if (each == claim || each->batch == 0) continue;
-        if (is_under_way(each) || is_serving(each)) return true;
+        if (each->batch != 0 && (is_under_way(each) || is_serving(each))) return true;
     }
     return false;
 }
@@ -134,7 +133,6 @@ struct zkl_claim *zkl_turn_successor(const struct zkl_claim *claim) {
     bool has_any = has_held(claim) ? zkl_line_own(claim) != NULL : claim->batch != 0;
     struct zkl_claim *each = has_any ? claim->line->claims : NULL;
     for (; each; each = each->next) {
-        if (each == claim) continue;
         if (zkl_claim_inherits(each, claim)) return each;
         if (may_share(each, claim) && is_under_way(each)) return NULL; /* with its own node */
     }
