@@ -49,12 +49,12 @@ static void send_all(void) {
 static void acquired(struct user *user, enum zkl_code code) {
     user->lease = zkl_request_lease(user->request);
     require((user->lease != NULL) == (code == ZKL_OK));
-    if (user->lease) check_grant(user, zkl_stakes_at(&user->lease->stakes, 0)->handles > 1);
+    if (user->lease) check_grant(user, zkl_parts_at(&user->lease->parts, 0)->handles > 1);
 }
 
 /* While another handle writes its node stays a writer's. */
 static void shared(const struct user *user, enum zkl_code code) {
-    const struct stake *stake = zkl_stakes_at(&user->lease->stakes, 0);
+    const struct stake *stake = zkl_parts_at(&user->lease->parts, 0);
     if (!is_had(user)) return;
     if (code == ZKL_OK) require(stake->writers > 0 || stake->claim.kind == ZKL_READ);
     if (code == ZKL_AUTH) require(stake->claim.kind == ZKL_WRITE);

@@ -217,10 +217,10 @@ static void check_turn(const struct stake *stake) {
 
 /* `again`: the owner had it. */
 static void check_grant(struct user *user, bool again) {
-    const struct stakes *stakes = &user->lease->stakes;
+    const struct parts *parts = &user->lease->parts;
     const struct zkl_clock *clock = &w.session->common.clock;
-    for (size_t i = 0; i < stakes->count; i++) {
-        const struct stake *stake = zkl_stakes_at(stakes, i);
+    for (size_t i = 0; i < parts->count; i++) {
+        const struct stake *stake = zkl_parts_at(parts, i);
         require(stake->token > 0 && zkl_claim_holds(&stake->claim));
         if (again) continue;
         require(zkl_clock_phase(clock, stake->claim.epoch, w.now) == ZKL_PHASE_HELD);
@@ -240,8 +240,8 @@ static bool is_had(const struct user *user) {
 
 /* Not only away in a condition. */
 static bool has_ended(const struct zkl_lease *lease) {
-    for (size_t i = 0; i < lease->stakes.count; i++)
-        if (!zkl_stakes_at(&lease->stakes, i)->claim.wanted) return true;
+    for (size_t i = 0; i < lease->parts.count; i++)
+        if (!zkl_parts_at(&lease->parts, i)->claim.wanted) return true;
     return false;
 }
 
@@ -331,7 +331,7 @@ static bool has_alarm(const struct stake *stake) {
 static bool is_had_by_any(const struct stake *stake) {
     EACH_USER(user) {
         bool has = user->lease && user->lease->ended == ZKL_OK;
-        if (has && zkl_stakes_have(&user->lease->stakes, stake)) return true;
+        if (has && zkl_parts_have(&user->lease->parts, stake)) return true;
     }
     return false;
 }
@@ -352,7 +352,7 @@ static void check_stake(const struct stake *stake) {
 
 /* Somebody will answer it, or wants to be asked again. */
 static bool will_end(const struct zkl_request *request) {
-    const struct stake *stake = zkl_stakes_at(&request->stakes, 0);
+    const struct stake *stake = zkl_parts_at(&request->parts, 0);
     switch (request->kind) {
     case REQUEST_ACQUIRE:
     case REQUEST_WAIT: return stake->request == request;

@@ -307,7 +307,7 @@ return {
       replace = "session->now + clock->patience / 2" },
     { "late-drain", "a drain looks whether it is over before the heartbeat that ends a claim",
       at = "zkl_session_tick",
-      find = "zkl_stakes_drained(session); /* whatever ended a claim */" },
+      find = "zkl_stake_end_drain(session); /* whatever ended a claim */" },
     { "deposed-leader", "answers that came late carry on the chain of proofs",
       at = "zkl_clock_prove", find = "if (now - issued > clock->timeout / 4) chain = now;" },
     { "longer-timeout", "a chain of proofs counts on when the server gives a longer timeout",
@@ -484,9 +484,9 @@ return {
       replace = "request->listed = request->effects = 0;", rare = true },
     { "check-without-sync", "a check asks the follower alone: it may not know of the loss",
       at = "ask_check",
-      find = "if (sync) zkl_call_sync(sync, zkl_stakes_at(stakes, 0)->path->text);",
+      find = "if (sync) zkl_call_sync(sync, zkl_parts_at(parts, 0)->path->text);",
       replace = [[
-    const struct stake *own = zkl_stakes_at(stakes, 0);
+    const struct stake *own = zkl_parts_at(parts, 0);
     if (sync) zkl_call_get(sync, own->path->text, own->claim.node.name);]] },
     { "watch-never-checked", "a watch that the server used up without a word is never set again",
       at = "answer_exists",
@@ -552,7 +552,7 @@ size_t drop_repeated(]] } } },
       at = "zkl_session_release_all", find = "was_granted && stake->handles == 0",
       replace = "was_granted", rare = true },
     { "release-all-lost", "release_all calls released what the clock had ended before",
-      at = "zkl_session_release_all", find = "zkl_stakes_feed(session, zkl_claim_tick);",
+      at = "zkl_session_release_all", find = "zkl_stake_feed_all(session, zkl_claim_tick);",
       rare = true },
 
     -- --- limits -----------------------------------------------------------------------

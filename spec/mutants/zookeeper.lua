@@ -70,7 +70,7 @@ return {
       replace = "claim->ahead && name",
       catch = by("lock", "is had by one at a time, of many waiters of one session") },
     { "CURATOR-206-expiry", "nobody is told that the session expired: leases and waits go on",
-      at = "forget_all", find = "zkl_stakes_feed(session, expire);",
+      at = "forget_all", find = "zkl_stake_feed_all(session, expire);",
       catch = by("fault/replies", "loses its leases, ends its waits with expired, and lives on") },
     { "Menagerie-timeout", "a wait takes up to twice the time it was given",
       at = "zkl_request_new", find = "zkl_session_after(session, timeout)",
@@ -236,10 +236,10 @@ return {
     { "deadline-while-suspended", "no deadline is kept while the session is suspended",
       at = "zkl_session_tick", find = [[
     zkl_request_overdue(session);
-    zkl_stakes_feed(session, zkl_claim_tick);]],
+    zkl_stake_feed_all(session, zkl_claim_tick);]],
       replace = [[
     if (session->state == ZKL_SESSION_CONNECTED) zkl_request_overdue(session);
-    if (session->state == ZKL_SESSION_CONNECTED) zkl_stakes_feed(session, zkl_claim_tick);]],
+    if (session->state == ZKL_SESSION_CONNECTED) zkl_stake_feed_all(session, zkl_claim_tick);]],
       also = { { at = "zkl_request_due", find = "if (each->deadline < due) due = each->deadline;",
                  replace = "if (connected && each->deadline < due) due = each->deadline;" } },
       catch = by("lock", "ends at its deadline by itself while the session is suspended") },
@@ -384,10 +384,11 @@ return {
       replace = "while (claim && is_same_use(claim, options)) claim = claim->next;\n" ..
                 "    if (!claim) return false;", catch = COST },
     { "turns-all-counted", "a place is counted from the first on",
-      at = "place_in_turns", find = "if (!claim->next) return place + path->stakes - seen - 1;",
+      at = "position_in_turns",
+      find = "if (!claim->next) return position + path->stakes - seen - 1;",
       catch = COST },
     { "turns-all-told", "at a connection each place is counted from the first on",
-      at = "place", find = "stake->path->told = stake;", catch = COST },
+      at = "position", find = "stake->path->told = stake;", catch = COST },
     { "turns-counted", "who waits for his turn counts for a node that he has not",
       at = "waits_uncounted", find = "return claim->batch != 0 &&",
       replace = "return 0 && claim->batch != 0 &&",
@@ -400,10 +401,11 @@ return {
       replace = "0 && (path",
       catch = by("memory", "hears no more of others in a turn") },
     { "turns-places", "of those that wait for their turn each is told the same place",
-      at = "place_in_turns", find = "place + path->stakes - seen - 1", replace = "place",
+      at = "position_in_turns", find = "position + path->stakes - seen - 1",
+      replace = "position",
       catch = by("turns", "tells who waits his place in the process, or in line") },
     { "turns-place-leaving", "who waits for a node that leaves, or may, is the first in line",
-      at = "place_in_turns", find = "if (place == 1) place = 2;",
+      at = "position_in_turns", find = "if (position == 1) position = 2;",
       catch = by("turns", "tells his place to who comes while the turn's end awaits a list") },
     { "turns-token", "the token is the node's, for all who have it one after the other",
       at = "zkl_stake_grant",
@@ -436,7 +438,7 @@ return {
       replace = "|| lease->kind == ZKL_MUTEX;",
       catch = by("turns", "a condition, and a place in a multi-lock") },
     { "turns-place", "who waits for its process' turn is told a place in the line, where it is not",
-      at = "place", find = "claim->state != ZKL_NEW", replace = "claim",
+      at = "position", find = "claim->state != ZKL_NEW", replace = "claim",
       catch = by("turns", "tells who waits his place in the process") },
 
     -- --- conditions ---------------------------------------------------------------------

@@ -330,7 +330,7 @@ unsigned guard_sent(const struct client *client, const struct call *call) {
     if (call->kind != &zkl_guard_call) return 0;
     EACH_DEED(client, deed) {
         if (deed->kind != DEED_GUARD || deed->request != zkl_call_request(call)) continue;
-        rules_on_guard(&world.guards[deed->guard], &zkl_call_request(call)->stakes);
+        rules_on_guard(&world.guards[deed->guard], &zkl_call_request(call)->parts);
         return deed->guard;
     }
     return 0;

@@ -174,9 +174,9 @@ static uint64_t place_of(const struct zkl_session *session, const struct stake *
     return 0;
 }
 
-static void mix_stakes(const struct zkl_session *session, const struct stakes *stakes) {
-    mix(stakes->count);
-    EACH_PART(stakes, part) mix(place_of(session, part));
+static void mix_stakes(const struct zkl_session *session, const struct parts *parts) {
+    mix(parts->count);
+    EACH_PART(parts, part) mix(place_of(session, part));
 }
 
 static void mix_stake(const struct stake *stake, zkl_time now) {
@@ -214,7 +214,7 @@ static void mix_request_of(const struct zkl_session *session, const struct zkl_r
     mix((uint64_t)request->code << 32 | request->asker.calls);
     mix_time(request->deadline, now);
     mix(request->ask_at ? (uint64_t)(request->ask_at - now) : 1);
-    mix_stakes(session, &request->stakes);
+    mix_stakes(session, &request->parts);
     if (zkl_request_has_queue(request)) {
         for (size_t i = 0; i < request->queued; i++) mix_text(request->queue[i].name);
         mix((uint64_t)request->listed << 32 | request->signalled);
@@ -270,7 +270,7 @@ static void mix_wish(const struct zkl_session *session, const struct wish *wish,
     mix((uint64_t)wish->saw);
     mix((uint64_t)wish->owner << 16 | (uint64_t)wish->verdict << 8 | wish->again << 1 | wish->away);
     mix_time(wish->deadline, now);
-    mix_stakes(session, stakes_of(wish));
+    mix_stakes(session, parts_of_wish(wish));
     if (wish->request) mix_request_of(session, wish->request, now);
     if (wish->deed) mix_request_of(session, wish->deed, now);
 }

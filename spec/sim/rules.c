@@ -122,12 +122,12 @@ void rules_on_grant(const struct client *client, struct wish *wish) {
     require(wish->lease, "a user that is told of a grant has a lease");
     if (!wish->lease) return;
     rules_on_hold(client, wish);
-    const struct stakes *stakes = &wish->lease->stakes;
+    const struct parts *parts = &wish->lease->parts;
     int64_t token = zkl_lease_token(wish->lease);
     tell("%s HOLDS, token %lld", story_client(client), (long long)token);
-    require(token == zkl_claim_token(&zkl_stakes_at(stakes, 0)->claim),
+    require(token == zkl_claim_token(&zkl_parts_at(parts, 0)->claim),
             "the token is that of the grant");
-    EACH_PART(stakes, part) {
+    EACH_PART(parts, part) {
         require((part->claim.reuse != ZKL_ONE_GRANT) == wish->counting,
                 "a grant has the token that was asked for");
         check_part_of_grant(client, &part->claim);
@@ -135,7 +135,7 @@ void rules_on_grant(const struct client *client, struct wish *wish) {
 }
 
 void rules_on_untaken(const struct wish *wish) {
-    EACH_PART(stakes_of(wish), part) {
+    EACH_PART(parts_of_wish(wish), part) {
         struct node *node = node_of(&part->claim);
         if (node) node->grants++;
     }
@@ -157,7 +157,7 @@ void rules_on_entry(const struct client *client, const struct wish *wish) {
 void rules_on_revoked(const struct client *client, const struct wish *wish) {
     bool asked = false;
     tell("%s hears that somebody wants it", story_client(client));
-    EACH_PART(&wish->lease->stakes, part) {
+    EACH_PART(&wish->lease->parts, part) {
         struct node *node = node_of(&part->claim);
         asked = asked || (node && node_is_asked(node));
         if (node && (wish->batch || wish->keeps)) node->yields = true;
@@ -180,7 +180,7 @@ static bool was_in_conflict(const struct wish *wish) {
 
 /* The node of a part is gone, or was never made. */
 static bool lost_its_place(const struct wish *wish) {
-    EACH_PART(stakes_of(wish), part) {
+    EACH_PART(parts_of_wish(wish), part) {
         const struct node *own = node_of(&part->claim);
         if (!own || !alive(own)) return true;
     }
@@ -218,14 +218,14 @@ void rules_on_loss(const struct client *client, const struct wish *wish) {
     over = over || wish->ended;
     tell("%s LOST it", story_client(client));
     require(over || lost_its_place(wish), "what is lost is gone, or may be");
-    EACH_PART(stakes_of(wish), part) {
+    EACH_PART(parts_of_wish(wish), part) {
         require(!zkl_claim_holds(&part->claim) || verdict_fellow(client, wish, part),
                 "with a part all is lost");
     }
 }
 
 bool rules_has_run_out(const struct client *client, const struct wish *wish) {
-    EACH_PART(stakes_of(wish), part) {
+    EACH_PART(parts_of_wish(wish), part) {
         if (!verdict_lasts(client, &part->claim)) return true;
     }
     return false;
@@ -243,7 +243,7 @@ void rules_on_release(const struct wish *wish, enum zkl_code code, bool lost) {
 
 /* In turns the node is another's now; or it is kept; or another handle has it. */
 void rules_on_left(const struct client *client, const struct wish *wish) {
-    EACH_PART(stakes_of(wish), part) {
+    EACH_PART(parts_of_wish(wish), part) {
         const struct node *node = node_of(&part->claim);
         require(wish->batch || part->claim.keep || !node || !alive(node) ||
                     verdict_fellow(client, wish, part),
@@ -322,7 +322,7 @@ void rules_on_remove(const struct node *own, bool taken) {
 static bool has_writer(const struct client *client, const struct stake *stake) {
     EACH_WISH(client, wish) {
         bool writes = has_lease(wish) && (wish->kind == ZKL_WRITE || is_joint(wish));
-        if (writes && zkl_stakes_have(&wish->lease->stakes, stake)) return true;
+        if (writes && zkl_parts_have(&wish->lease->parts, stake)) return true;
     }
     return false;
 }
@@ -536,7 +536,7 @@ void rules_on_proof(struct client *client, zkl_time issued) {
 /* Whose lease it is a part of; NULL: nobody's. */
 static const struct wish *holder_of(const struct client *client, const struct stake *stake) {
     EACH_WISH(client, wish) {
-        if (has_lease(wish) && zkl_stakes_have(&wish->lease->stakes, stake)) return wish;
+        if (has_lease(wish) && zkl_parts_have(&wish->lease->parts, stake)) return wish;
     }
     return NULL;
 }
@@ -593,7 +593,7 @@ static bool writes(const struct wish *wish) {
 static void check_lease(const struct client *client, const struct wish *wish,
                         struct tally tallies[LINES]) {
     const struct zkl_clock *clock = &client->zk->common.clock;
-    EACH_PART(&wish->lease->stakes, part) {
+    EACH_PART(&wish->lease->parts, part) {
         const struct zkl_claim *claim = &part->claim;
         require(zkl_claim_holds(claim), "a grant is not taken back");
         if (zkl_clock_phase(clock, claim->epoch, clock_of(client)) != ZKL_PHASE_HELD) continue;
@@ -608,8 +608,8 @@ static void check_lease(const struct client *client, const struct wish *wish,
     }
 }
 
-static bool is_awaited(const struct stakes *stakes) {
-    EACH_PART(stakes, part) {
+static bool is_awaited(const struct parts *parts) {
+    EACH_PART(parts, part) {
         if (part->claim.state != ZKL_GONE) return true;
     }
     return false;
@@ -657,7 +657,7 @@ static void check_users(const struct client *client, struct tally tallies[LINES]
     rules_note_ends(client);
     EACH_WISH(client, wish) {
         if (has_lease(wish)) check_lease(client, wish, tallies);
-        else require(is_awaited(stakes_of(wish)), "every wish is answered");
+        else require(is_awaited(parts_of_wish(wish)), "every wish is answered");
     }
     EACH_STAKE(client, stake) {
         check_hold(client, stake);
@@ -872,7 +872,7 @@ static void check_calm(const struct client *client, const struct zkl_claim *clai
 /* If it may read its node. */
 static void check_told(const struct wish *wish) {
     if (!has_lease(wish)) return;
-    EACH_PART(stakes_of(wish), part) {
+    EACH_PART(parts_of_wish(wish), part) {
         const struct node *own = node_of(&part->claim);
         bool untold = own && alive(own) && node_is_urged(own) && !wish->revoked;
         require(!untold || world.setting.refusals,

@@ -35,7 +35,7 @@ void rules_on_roll(const struct client *client, struct deed *deed, const struct 
 bool rules_is_up_to_date(const struct client *client,
                          const struct deed *deed); /* its user knows how its node is */
 /* A guard is sent for a grant; its transaction is carried out. */
-void rules_on_guard(struct guarded *guard, const struct stakes *stakes);
+void rules_on_guard(struct guarded *guard, const struct parts *parts);
 void rules_on_guarded(const struct item *item);
 void rules_on_signal_given(const struct item *item); /* at the leader */
 void rules_on_answer(const struct item *item);       /* what was sent has an answer */

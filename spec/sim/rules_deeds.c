@@ -10,11 +10,11 @@
 /* --- guards ---------------------------------------------------------------------------------- */
 
 /* The places that its grant has: a reader has its writer's. */
-void rules_on_guard(struct guarded *guard, const struct stakes *stakes) {
+void rules_on_guard(struct guarded *guard, const struct parts *parts) {
     guard->open = true;
-    guard->parts = (unsigned)stakes->count;
-    for (size_t i = 0; i < stakes->count; i++) {
-        const struct stake *stake = zkl_stakes_at(stakes, i);
+    guard->parts = (unsigned)parts->count;
+    for (size_t i = 0; i < parts->count; i++) {
+        const struct stake *stake = zkl_parts_at(parts, i);
         const struct node *node = node_of(&stake->claim);
         require(node, "a guard is sent by a claim that has a node");
         guard->places[i] = node ? node->place : 0;
@@ -91,7 +91,7 @@ void rules_on_answer(const struct item *item) {
 /* The node was there when the question was asked, or later. */
 static void check_check(const struct deed *deed) {
     if (zkl_request_code(deed->request) != ZKL_OK) return;
-    EACH_PART(&deed->request->stakes, part) {
+    EACH_PART(&deed->request->parts, part) {
         const struct node *own = node_of(&part->claim);
         require(own && own->died > deed->asked, "a lease that stands had its node at the question");
     }
@@ -393,15 +393,15 @@ static bool is_of_lease(const struct deed *deed) {
 
 /* Whether the user may be told so. */
 static bool is_true(const struct client *client, const struct deed *deed, enum zkl_code code) {
-    const struct stakes *stakes = &deed->request->stakes;
+    const struct parts *parts = &deed->request->parts;
     bool guards = deed->kind == DEED_GUARD;
-    bool fixed = is_of_lease(deed) && zkl_kind_is_fixed(zkl_stakes_at(stakes, 0)->claim.kind);
+    bool fixed = is_of_lease(deed) && zkl_kind_is_fixed(zkl_parts_at(parts, 0)->claim.kind);
     switch (code) {
     case ZKL_OK: return true;
     case ZKL_TIMEOUT: return clock_of(client) >= deed->deadline;
     case ZKL_IN_DOUBT: return guards;
     case ZKL_LOST:
-    case ZKL_RELEASED: return is_of_lease(deed) && zkl_stakes_ended(stakes) != ZKL_OK;
+    case ZKL_RELEASED: return is_of_lease(deed) && zkl_parts_ended(parts) != ZKL_OK;
     case ZKL_EXPIRED: return !is_of_lease(deed) && zkl_session_id(client->zk) == 0;
     case ZKL_AUTH: return world.setting.refusals;
     case ZKL_CLOSED: return client->closing || deed->cancelled == code;
@@ -446,8 +446,8 @@ void rules_on_deed(const struct client *client, const struct deed *deed) {
 }
 
 /* To the holder's own knowledge. */
-static bool is_lost(const struct stakes *stakes) {
-    EACH_PART(stakes, part) {
+static bool is_lost(const struct parts *parts) {
+    EACH_PART(parts, part) {
         if (part->handles && part->claim.code == ZKL_LOST) return true;
     }
     return false;
@@ -460,7 +460,7 @@ void rules_on_open_deed(const struct client *client, const struct deed *deed, zk
     bool outlives = deed->kind == DEED_JOIN || deed->kind == DEED_SET;
     require(!deed->asker || outlives || deed->asker == zkl_session_id(client->zk),
             "no deed outlives its session");
-    require(request->asker.calls || !is_lost(&request->stakes),
+    require(request->asker.calls || !is_lost(&request->parts),
             "no deed waits for a lease that is lost");
 }
 

@@ -126,8 +126,8 @@ bool rules_held_for_long(const struct client *client, const struct wish *wish) {
     EACH_WISH(client, each) {
         const struct hold *hold = each->lease ? &each->lease->hold : NULL;
         if (!hold || !hold->link || clock_of(client) < hold->until) continue;
-        EACH_PART(&each->lease->stakes, part)
-        if (zkl_stakes_have(stakes_of(wish), part)) return true;
+        EACH_PART(&each->lease->parts, part)
+        if (zkl_parts_have(parts_of_wish(wish), part)) return true;
     }
     return false;
 }

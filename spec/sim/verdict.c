@@ -12,7 +12,7 @@ static bool is_wanted(const struct wish *wish) {
 
 /* Its stake on that path; NULL: none. */
 static const struct stake *stake_on(const struct wish *wish, const char *path) {
-    EACH_PART(stakes_of(wish), part) {
+    EACH_PART(parts_of_wish(wish), part) {
         if (part->path && strcmp(part->path->text, path) == 0) return part;
     }
     return NULL;
@@ -50,7 +50,7 @@ static bool is_had_by(const struct client *client, int owner, const struct stake
     if (!verdict_lasts(client, &stake->claim)) return false;
     EACH_WISH(client, wish) {
         bool has = wish->owner == owner && has_lease(wish);
-        if (has && zkl_stakes_have(&wish->lease->stakes, stake)) return true;
+        if (has && zkl_parts_have(&wish->lease->parts, stake)) return true;
     }
     return false;
 }
@@ -96,7 +96,7 @@ static bool is_stuck(const struct client *client, const struct wish *wish,
 const struct wish *verdict_fellow(const struct client *client, const struct wish *wish,
                                   const struct stake *stake) {
     EACH_WISH(client, each) {
-        if (each != wish && has_handle(each) && zkl_stakes_have(&each->lease->stakes, stake))
+        if (each != wish && has_handle(each) && zkl_parts_have(&each->lease->parts, stake))
             return each;
     }
     return NULL;

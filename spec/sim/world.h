@@ -603,25 +603,25 @@ void user_leave(struct wish *wish); /* gives back all that it has */
 bool user_hear(struct client *client);
 
 /* Its parts; a request that was refused has none. */
-static inline const struct stakes *stakes_of(const struct wish *wish) {
-    return wish->lease ? &wish->lease->stakes : &wish->request->stakes;
+static inline const struct parts *parts_of_wish(const struct wish *wish) {
+    return wish->lease ? &wish->lease->parts : &wish->request->parts;
 }
 
-static inline struct stake *const *parts_of(const struct stakes *stakes) {
-    return stakes->many ? stakes->many : &stakes->one;
+static inline struct stake *const *parts_of(const struct parts *parts) {
+    return parts->many ? parts->many : &parts->one;
 }
 
-#define EACH_PART(stakes, part) /* a stake each */                                                 \
-    for (struct stake *const *part##_at = parts_of(stakes), *part;                                 \
-         part##_at < parts_of(stakes) + (stakes)->count && (part = *part##_at, true); part##_at++)
+#define EACH_PART(parts, part) /* a stake each */                                                  \
+    for (struct stake *const *part##_at = parts_of(parts), *part;                                  \
+         part##_at < parts_of(parts) + (parts)->count && (part = *part##_at, true); part##_at++)
 
 static inline struct stake *stake_of(const struct wish *wish) {
-    const struct stakes *stakes = stakes_of(wish);
-    return stakes->count ? zkl_stakes_at(stakes, 0) : NULL;
+    const struct parts *parts = parts_of_wish(wish);
+    return parts->count ? zkl_parts_at(parts, 0) : NULL;
 }
 
 static inline bool is_joint(const struct wish *wish) {
-    return stakes_of(wish)->count > 1;
+    return parts_of_wish(wish)->count > 1;
 }
 
 /* It has a lease, and has it now: it neither waits in the condition nor gives it up. */
@@ -648,8 +648,8 @@ static inline bool has_handle(const struct wish *wish) {
 /* Another handle of its grant, or of a part of it, which is not being given up. */
 static inline bool is_fellow(const struct wish *wish, const struct wish *of) {
     if (wish == of || !has_handle(wish)) return false;
-    EACH_PART(&of->lease->stakes, part) {
-        if (zkl_stakes_have(&wish->lease->stakes, part)) return true;
+    EACH_PART(&of->lease->parts, part) {
+        if (zkl_parts_have(&wish->lease->parts, part)) return true;
     }
     return false;
 }

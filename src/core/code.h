@@ -27,7 +27,7 @@ enum zkl_code {
                            as many wait for the lock already as its caller puts up with */
     ZKL_NO_MEMORY,      /* the process has none left */
     ZKL_UNSUPPORTED,    /* not built, or not possible here */
-    ZKL_CONTEXT,        /* the host does not allow this call here */
+    ZKL_CONTEXT,        /* the event loop does not allow this call here */
     ZKL_FORKED          /* the session belongs to the parent process */
 };
 

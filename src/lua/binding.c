@@ -38,7 +38,7 @@ struct zkl_box *zkl_lua_box(lua_State *L, const char *name) {
 }
 
 void zkl_lua_fill(struct zkl_box *box, zkl_client *client, void *held) {
-    box->client = zkl_client_hold(client);
+    box->client = zkl_client_ref(client);
     box->held = held;
 }
 

@@ -101,7 +101,7 @@ zkl_client *zkl_lua_check_threaded(lua_State *L, int index); /* the same, but of
 zkl_session *zkl_lua_begin(lua_State *L, zkl_client *client);
 /*
  * Fills that box, and leaves the client; raises when there is no memory (request NULL). Pushes the
- * request's id, too: by that its receiver is registered before anything else is called.
+ * request's id, too: by that its waiter is registered before anything else is called.
  */
 int zkl_lua_begun(lua_State *L, zkl_client *client, zkl_request *request);
 

@@ -1,4 +1,4 @@
-/* news.c - the inbox of a session as Lua takes it, and what wakes a host for it. */
+/* news.c - the inbox of a session as Lua takes it, and what wakes a program for it. */
 #include <errno.h>
 #include <string.h>
 #include <time.h>

@@ -27,7 +27,7 @@ static int look(lua_State *L, int push) {
     lua_pushlightuserdata(L, &box);
     zkl_request_ref(zkl_lua_enter(L, ZKL_REQUEST_BOX));
     box = *(const struct zkl_box *)lua_touserdata(L, 1);
-    zkl_client_hold(box.client);
+    zkl_client_ref(box.client);
     zkl_lua_leave(L);
     int failed = lua_pcall(L, 1, LUA_MULTRET, 0);
     zkl_client_enter(box.client);

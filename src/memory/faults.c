@@ -85,7 +85,7 @@ static struct zkl_link *hold_link_with_news(const char *name) {
     zkl_servers_lock();
     struct zkl_server *server = zkl_server_find(name);
     struct zkl_link *link = server ? zkl_server_link_with_news(server) : NULL;
-    if (link) zkl_client_hold(link->client);
+    if (link) zkl_client_ref(link->client);
     zkl_servers_unlock();
     return link;
 }

@@ -161,7 +161,7 @@ static struct zkl_link *first_due(const struct zkl_server *server, zkl_time *due
 
 /* The client of a listed link has its timer's reference, so another one may be added. */
 static void serve(struct zkl_link *link, zkl_time now) {
-    struct zkl_client *client = zkl_client_hold(link->client);
+    struct zkl_client *client = zkl_client_ref(link->client);
     zkl_servers_unlock();
     zkl_client_enter(client);
     zkl_link_deliver(link, now);

@@ -76,7 +76,7 @@ static void enter_again(struct zkl_request *request, struct stake *stake,
     }
     stake->handles++;
     if (options->kind == ZKL_WRITE) stake->writers++;
-    zkl_stakes_set(&request->stakes, stake);
+    zkl_parts_set(&request->parts, stake);
     request->handle = REQUEST_HANDLE_AGAIN;
     request->lease_kind = options->kind;
     zkl_hold_begin(stake, &request->hold);
@@ -161,7 +161,7 @@ static bool contend(struct zkl_request *request, struct path *path,
                     const struct zkl_acquire_options *options) {
     struct stake *stake = zkl_stake_new(request->session, path, options, request->deadline);
     if (!stake) return false;
-    zkl_stakes_set(&request->stakes, stake);
+    zkl_parts_set(&request->parts, stake);
     attend(request, stake);
     start(stake);
     return true;
@@ -265,7 +265,7 @@ zkl_request *zkl_acquire(zkl_session *session, const struct zkl_acquire_options 
 
 /* One more part. False: out of memory. */
 static bool add_part(struct zkl_request *request, const struct zkl_acquire_options *options) {
-    struct stakes *stakes = &request->stakes;
+    struct parts *parts = &request->parts;
     struct zkl_acquire_options of_part = *options;
     of_part.counting = options->counting || options->keep;
     of_part.keep = 0; /* a part's node goes with the others' */
@@ -276,35 +276,35 @@ static bool add_part(struct zkl_request *request, const struct zkl_acquire_optio
     if (!part) return false;
     part->part = STAKE_PART;
     zkl_stake_ref(part);
-    stakes->many[stakes->count++] = part;
+    parts->many[parts->count++] = part;
     attend(request, part);
-    if (stakes->count == 1) return true;
-    part->asker.id = stakes->many[0]->asker.id; /* it is one grant */
-    zkl_claim_join(&part->claim, &stakes->many[stakes->count - 2]->claim);
+    if (parts->count == 1) return true;
+    part->asker.id = parts->many[0]->asker.id; /* it is one grant */
+    zkl_claim_join(&part->claim, &parts->many[parts->count - 2]->claim);
     return true;
 }
 
 /* A part that fails at its start may end the others. */
 static void start_parts(struct zkl_request *request) {
-    for (size_t i = 0; i < request->stakes.count; i++) {
-        struct stake *part = request->stakes.many[i];
+    for (size_t i = 0; i < request->parts.count; i++) {
+        struct stake *part = request->parts.many[i];
         if (part->claim.wanted) start(part);
     }
 }
 
 static void contend_all(struct zkl_request *request, const struct zkl_acquire_options *options,
                         size_t count) {
-    struct stakes *stakes = &request->stakes;
-    stakes->many = calloc(count, sizeof(struct stake *));
-    bool enough = stakes->many != NULL;
+    struct parts *parts = &request->parts;
+    parts->many = calloc(count, sizeof(struct stake *));
+    bool enough = parts->many != NULL;
     for (size_t i = 0; enough && i < count; i++) enough = add_part(request, &options[i]);
     if (enough) {
         start_parts(request);
         return;
     }
     zkl_request_finish(request, ZKL_NO_MEMORY, 0);
-    if (stakes->count == 0) return;
-    struct stake *first = stakes->many[0];
+    if (parts->count == 0) return;
+    struct stake *first = parts->many[0];
     zkl_stake_perform(first, zkl_claim_cancel(&first->claim, ZKL_NO_MEMORY));
 }
 
@@ -350,7 +350,7 @@ zkl_request *zkl_acquire_all(zkl_session *session, const struct zkl_acquire_opti
  * reader's, or another that may not wait.
  */
 static struct stake *waits(const zkl_lease *lease) {
-    struct stake *stake = lease->stakes.one;
+    struct stake *stake = lease->parts.one;
     if (!stake || stake->part || lease->kind != stake->claim.kind) return NULL;
     bool may = lease->kind == ZKL_WRITE || (lease->kind == ZKL_MUTEX && !stake->claim.batch);
     return may ? stake : NULL;

@@ -1,4 +1,4 @@
-/* call.c - the queue of requests to ZooKeeper: a call is in it from the wish until the answer. */
+/* call.c - the queue of requests to ZooKeeper: a call is in it until its answer. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -199,7 +199,7 @@ bool zkl_call_parent_matters(const struct call *call, const struct answer *answe
         return false;
     if (answer->rc != ZKL_ERROR_UNIMPLEMENTED || call->op.mode != ZKL_CONTAINER) return true;
     if (call->session->parents == ZKL_CONTAINER)
-        zkl_step_note_session(call->session, ZKL_STEP_NO_CONTAINERS);
+        zkl_step_tell_session(call->session, ZKL_STEP_NO_CONTAINERS);
     call->session->parents = ZKL_PERSISTENT; /* a server before 3.5.1, or ClickHouse Keeper */
     return false;
 }

@@ -11,7 +11,7 @@
 /* Ends a request before its answer. */
 void zkl_request_cancel(zkl_request *request, enum zkl_code why) {
     if (zkl_request_done(request)) return;
-    struct stake *stake = zkl_stakes_at(&request->stakes, 0);
+    struct stake *stake = zkl_parts_at(&request->parts, 0);
     if (zkl_request_contends(request))
         zkl_stake_perform(stake, zkl_claim_cancel(&stake->claim, why));
     else zkl_request_finish(request, why, 0);
@@ -59,10 +59,10 @@ void zkl_request_fail_all(struct zkl_session *session, enum zkl_code code) {
 
 /* A grant that nobody takes is given up. */
 static void leave_lease(struct zkl_request *request) {
-    zkl_hold_end(zkl_stakes_at(&request->stakes, 0), &request->hold);
-    if (request->handle) zkl_lease_give_up_all(&request->stakes, request->lease_kind);
+    zkl_hold_end(zkl_parts_at(&request->parts, 0), &request->hold);
+    if (request->handle) zkl_lease_give_up_all(&request->parts, request->lease_kind);
     request->handle = REQUEST_NO_HANDLE;
-    zkl_events_remove(request->session, &request->queued_note);
+    zkl_events_remove(request->session, &request->queued_notice);
 }
 
 static void leave_member(struct zkl_request *request) {
@@ -74,6 +74,6 @@ void zkl_request_drop(zkl_request *request) {
     zkl_request_cancel(request, ZKL_INTERRUPTED);
     if (zkl_request_contends(request)) leave_lease(request);
     if (request->kind == REQUEST_JOIN) leave_member(request);
-    zkl_events_remove(request->session, &request->done_note);
+    zkl_events_remove(request->session, &request->done_notice);
     zkl_request_unref(request);
 }

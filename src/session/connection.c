@@ -74,7 +74,7 @@ void zkl_session_at(zkl_session *session, zkl_time now) {
 static zkl_actions suspend(struct zkl_claim *claim, zkl_time now) {
     struct stake *stake = (struct stake *)claim;
     (void)now;
-    stake->way_free_at = stake->path->given_up_at = 0;
+    stake->ahead_gone_at = stake->path->given_up_at = 0;
     return zkl_claim_suspend(claim);
 }
 
@@ -130,9 +130,9 @@ static zkl_actions beat_claim(struct zkl_claim *claim, zkl_time now) {
     return zkl_stake_lacks_room((struct stake *)claim) ? 0 : zkl_claim_beat(claim, now);
 }
 
-static zkl_actions take_notice(struct zkl_claim *claim, zkl_time now) {
+static zkl_actions tell_phase(struct zkl_claim *claim, zkl_time now) {
     enum zkl_phase phase = zkl_clock_phase(&claim->line->common->clock, claim->epoch, now);
-    if (zkl_claim_holds(claim)) zkl_stake_notice((struct stake *)claim, phase);
+    if (zkl_claim_holds(claim)) zkl_stake_tell_phase((struct stake *)claim, phase);
     return 0;
 }
 
@@ -156,8 +156,8 @@ void zkl_session_connected(zkl_session *session, uint64_t id, zkl_time timeout) 
     assert(id != 0 && timeout > 0);
     if (session->common.session == id) {
         session->stats.reconnects++;
-        zkl_step_note_session(session, ZKL_STEP_RECONNECTED);
-        zkl_stakes_feed(session, zkl_claim_tick); /* what ran out by the old timeout is lost */
+        zkl_step_tell_session(session, ZKL_STEP_RECONNECTED);
+        zkl_stake_feed_all(session, zkl_claim_tick); /* what ran out by the old timeout is lost */
         zkl_clock_retime(&session->common.clock, timeout, session->margin, now);
     } else {
         zkl_clock_start(&session->common.clock, timeout, session->margin, now);
@@ -166,7 +166,7 @@ void zkl_session_connected(zkl_session *session, uint64_t id, zkl_time timeout) 
     session->common.clock.connected = true;
     change(session, ZKL_SESSION_CONNECTED);
     zkl_watches_remove_unwanted(session); /* ahead of what is asked for anew */
-    zkl_stakes_feed(session, resume);
+    zkl_stake_feed_all(session, resume);
     start_all(session);
     session->last_beat = 0; /* a proof at once, for leases that are suspect */
     zkl_session_wake(session, 0);
@@ -182,8 +182,8 @@ void zkl_session_suspended(zkl_session *session) {
     if (session->state != ZKL_SESSION_CONNECTED) return;
     session->common.clock.connected = false;
     change(session, ZKL_SESSION_SUSPENDED);
-    zkl_stakes_feed(session, suspend);
-    zkl_stakes_feed(session, take_notice);
+    zkl_stake_feed_all(session, suspend);
+    zkl_stake_feed_all(session, tell_phase);
     zkl_member_suspend_all(session);
     zkl_session_wake(session, 0);
 }
@@ -211,7 +211,7 @@ static void forget_all(struct zkl_session *session, enum zkl_session_state state
         zkl_path_idle(session, path);
     }
     change(session, state);
-    zkl_stakes_feed(session, expire);
+    zkl_stake_feed_all(session, expire);
     zkl_call_answer_all(session);
     zkl_watches_clear(&session->watches);
     expire_followers(session);
@@ -224,7 +224,7 @@ static bool is_over(const struct zkl_session *session) {
 void zkl_session_expired(zkl_session *session) {
     if (is_over(session)) return;
     session->stats.expiries++;
-    zkl_step_note_session(session, ZKL_STEP_EXPIRED);
+    zkl_step_tell_session(session, ZKL_STEP_EXPIRED);
     forget_all(session, ZKL_SESSION_EXPIRED);
     zkl_request_fail_all(session, end_of(session));
     zkl_session_wake(session, 0);
@@ -243,17 +243,17 @@ zkl_request *zkl_session_drain(zkl_session *session, bool waiters, zkl_time time
     struct zkl_request *request = zkl_request_new(session, REQUEST_DRAIN, timeout);
     if (!request) return NULL;
     if (session->service == SERVICE_FULL) session->service = SERVICE_DRAINS;
-    zkl_stakes_feed(session, stop_keeping);
-    if (!waiters) zkl_stakes_feed(session, end_new);
-    if (!waiters) zkl_stakes_feed(session, send_away);
-    zkl_stakes_drained(session);
+    zkl_stake_feed_all(session, stop_keeping);
+    if (!waiters) zkl_stake_feed_all(session, end_new);
+    if (!waiters) zkl_stake_feed_all(session, send_away);
+    zkl_stake_end_drain(session);
     return request;
 }
 
 void zkl_session_close(zkl_session *session) {
     session->service = SERVICE_CLOSES;
-    zkl_stakes_feed(session, end_new);
-    zkl_stakes_feed(session, end);
+    zkl_stake_feed_all(session, end_new);
+    zkl_stake_feed_all(session, end);
     zkl_request_fail_all(session, ZKL_CLOSED);
     for (int kind = 0; kind < FOLLOWER_KINDS; kind++)
         for (struct follower *first; (first = session->followers[kind]);) first->class->end(first);
@@ -311,7 +311,7 @@ static void beat(struct zkl_session *session) {
     session->last_beat = session->now;
     struct call *call = zkl_call_new(session, &heartbeat, NULL);
     if (call) zkl_call_sync(call, "/");
-    zkl_stakes_feed(session, beat_claim);
+    zkl_stake_feed_all(session, beat_claim);
     zkl_watches_remove_unwanted(session);
 }
 
@@ -321,13 +321,13 @@ void zkl_session_tick(zkl_session *session) {
     session->due = ZKL_NEVER;
     zkl_clock_attend(&session->common.clock, session->now);
     zkl_request_overdue(session);
-    zkl_stakes_feed(session, zkl_claim_tick);
-    zkl_stakes_feed(session, wake);
-    zkl_stakes_feed(session, take_notice);
+    zkl_stake_feed_all(session, zkl_claim_tick);
+    zkl_stake_feed_all(session, wake);
+    zkl_stake_feed_all(session, tell_phase);
     beat(session);
     zkl_orphans_look(session);
     start_all(session);
-    zkl_stakes_drained(session); /* whatever ended a claim */
+    zkl_stake_end_drain(session); /* whatever ended a claim */
 }
 
 /* The end of the first pause, or of the first hold. */
@@ -394,7 +394,7 @@ bool zkl_session_has_claims(const zkl_session *session) {
 static bool is_outdated(struct zkl_session *session) {
     const struct zkl_clock *clock = &session->common.clock;
     if (zkl_clock_phase(clock, clock->epoch, session->now) != ZKL_PHASE_LOST) return false;
-    zkl_stakes_feed(session, zkl_claim_tick);
+    zkl_stake_feed_all(session, zkl_claim_tick);
     const struct stake *stake = session->stakes;
     while (stake && stake->claim.code != ZKL_LOST) stake = stake->next;
     return stake != NULL;

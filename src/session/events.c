@@ -1,7 +1,7 @@
 /*
  * events.c - posts news for the users, who take them.
  *
- * A note is part of its asker, so posting cannot fail. State changes, of which a reader needs the
+ * A notice is part of its asker, so posting cannot fail. State changes, of which a reader needs the
  * latest few, have a ring of their own.
  */
 #include "events.h"
@@ -9,29 +9,30 @@
 #include "internal.h"
 #include "steps.h"
 
-static struct asker *asker_of(struct note *note, const struct note_kind *kind) {
-    return (struct asker *)((char *)note - kind->place);
+static struct asker *asker_of(struct notice *notice, const struct notice_kind *kind) {
+    return (struct asker *)((char *)notice - kind->offset);
 }
 
-void zkl_events_post(struct zkl_session *session, struct note *note, const struct note_kind *kind) {
-    if (note->kind) return;
-    zkl_asker_ref(asker_of(note, kind));
-    note->kind = kind;
-    note->next = NULL;
-    note->link = session->inbox_end;
-    *session->inbox_end = note;
-    session->inbox_end = &note->next;
+void zkl_events_post(struct zkl_session *session, struct notice *notice,
+                     const struct notice_kind *kind) {
+    if (notice->kind) return;
+    zkl_asker_ref(asker_of(notice, kind));
+    notice->kind = kind;
+    notice->next = NULL;
+    notice->link = session->inbox_end;
+    *session->inbox_end = notice;
+    session->inbox_end = &notice->next;
     session->news = true;
 }
 
-void zkl_events_remove(struct zkl_session *session, struct note *note) {
-    const struct note_kind *kind = note->kind;
+void zkl_events_remove(struct zkl_session *session, struct notice *notice) {
+    const struct notice_kind *kind = notice->kind;
     if (!kind) return;
-    *note->link = note->next;
-    if (note->next) note->next->link = note->link;
-    else session->inbox_end = note->link;
-    note->kind = NULL;
-    zkl_asker_unref(asker_of(note, kind));
+    *notice->link = notice->next;
+    if (notice->next) notice->next->link = notice->link;
+    else session->inbox_end = notice->link;
+    notice->kind = NULL;
+    zkl_asker_unref(asker_of(notice, kind));
 }
 
 void zkl_events_post_state(struct zkl_session *session, enum zkl_session_state state) {
@@ -63,19 +64,20 @@ static void take_state(struct zkl_session *session, struct zkl_event *event) {
     session->change_count--;
 }
 
-static void take_note(struct zkl_session *session, struct note *note, struct zkl_event *event) {
-    const struct note_kind *kind = note->kind;
-    struct asker *asker = asker_of(note, kind);
+static void take_notice(struct zkl_session *session, struct notice *notice,
+                        struct zkl_event *event) {
+    const struct notice_kind *kind = notice->kind;
+    struct asker *asker = asker_of(notice, kind);
     event->kind = kind->event;
     event->id = asker->id;
     if (kind->describe) kind->describe(asker, event);
-    zkl_events_remove(session, note);
+    zkl_events_remove(session, notice);
 }
 
 bool zkl_session_next_event(zkl_session *session, struct zkl_event *event) {
     *event = (struct zkl_event){0};
     if (zkl_step_take(session, event)) return true;
     if (session->change_count) take_state(session, event);
-    else if (session->inbox) take_note(session, session->inbox, event);
+    else if (session->inbox) take_notice(session, session->inbox, event);
     return event->kind != ZKL_EVENT_NONE;
 }

@@ -15,7 +15,7 @@ struct follower {
     struct zkl_session *session;
     const struct follower_class *class;
     struct follower *next, **link; /* in session->followers; link NULL: it has ended */
-    struct note news;              /* it has something to tell */
+    struct notice news;            /* it has something to tell */
 };
 
 struct follower_class {

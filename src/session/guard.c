@@ -63,9 +63,9 @@ static struct guard *copy(const struct zkl_op *ops, size_t count, size_t checks)
 /* --- there and back ------------------------------------------------------------------------ */
 
 /* Has the guard check the own nodes by the names that they have now. False: out of memory. */
-static bool check_own(struct guard *guard, const struct stakes *stakes) {
+static bool check_own(struct guard *guard, const struct parts *parts) {
     for (size_t i = 0; i < guard->checks; i++) {
-        const struct stake *stake = zkl_stakes_at(stakes, i);
+        const struct stake *stake = zkl_parts_at(parts, i);
         free((char *)guard->ops[i].path);
         guard->ops[i].path = zkl_path_join(stake->path->text, stake->claim.node.name);
         if (!guard->ops[i].path) return false;
@@ -75,13 +75,13 @@ static bool check_own(struct guard *guard, const struct stakes *stakes) {
 
 void zkl_guard_send(struct zkl_request *request) {
     struct guard *guard = request->guard;
-    enum zkl_code ended = zkl_stakes_ended(&request->stakes);
+    enum zkl_code ended = zkl_parts_ended(&request->parts);
     if (ended != ZKL_OK) {
         zkl_request_finish(request, ended, 0);
         return;
     }
     struct call *call = NULL;
-    if (check_own(guard, &request->stakes))
+    if (check_own(guard, &request->parts))
         call = zkl_call_new(request->session, &zkl_guard_call, &request->asker);
     if (!call) {
         zkl_query_again(request);
@@ -99,9 +99,9 @@ static void end(struct zkl_request *request, enum zkl_code code, int error) {
 
 /* An own node is not there: nothing was written. */
 static void own_absent(struct zkl_request *request, size_t which) {
-    struct stake *stake = zkl_stakes_at(&request->stakes, which);
+    struct stake *stake = zkl_parts_at(&request->parts, which);
     if (zkl_stake_absent(stake, request->guard->ops[which].path))
-        zkl_request_finish(request, zkl_stakes_ended(&request->stakes), 0);
+        zkl_request_finish(request, zkl_parts_ended(&request->parts), 0);
     else zkl_query_again(request); /* by the node's new name */
 }
 
@@ -151,10 +151,10 @@ const struct call_kind zkl_guard_call = {
 zkl_request *zkl_guard(zkl_lease *lease, const struct zkl_op *ops, size_t count, zkl_time timeout) {
     assert(count > 0);
     struct zkl_request *request = zkl_request_of(lease, REQUEST_GUARD, timeout);
-    if (request && zkl_kind_is_fixed(zkl_stakes_at(&lease->stakes, 0)->claim.kind))
+    if (request && zkl_kind_is_fixed(zkl_parts_at(&lease->parts, 0)->claim.kind))
         zkl_request_finish(request, ZKL_UNSUPPORTED, 0);
     if (request && !zkl_request_done(request)) {
-        request->guard = copy(ops, count, lease->stakes.count);
+        request->guard = copy(ops, count, lease->parts.count);
         if (request->guard) zkl_query_begin(request);
         else zkl_request_finish(request, ZKL_NO_MEMORY, 0);
     }

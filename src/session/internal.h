@@ -67,7 +67,7 @@ struct zkl_session {
     struct step *step_told;          /* the one that was taken last, or NULL */
     size_t step_count;
 
-    struct note *inbox, **inbox_end;
+    struct notice *inbox, **inbox_end;
     enum zkl_session_state changes[STATE_NEWS];
     size_t change_first, change_count;
     bool news; /* events were added, and the shell was not told */

@@ -10,21 +10,21 @@
 
 /* How the lease ended: LOST or RELEASED; OK: it has not. */
 static enum zkl_code end_of(const zkl_lease *lease) {
-    return lease->ended != ZKL_OK ? lease->ended : zkl_stakes_ended(&lease->stakes);
+    return lease->ended != ZKL_OK ? lease->ended : zkl_parts_ended(&lease->parts);
 }
 
 static zkl_session *session_of(const zkl_lease *lease) {
-    return zkl_stakes_at(&lease->stakes, 0)->session;
+    return zkl_parts_at(&lease->parts, 0)->session;
 }
 
 zkl_lease *zkl_request_lease(zkl_request *request) {
     bool granted = zkl_request_contends(request) && request->handle;
     zkl_lease *lease = granted ? calloc(1, sizeof *lease) : NULL;
-    if (!lease || !zkl_stakes_copy(&lease->stakes, &request->stakes)) {
+    if (!lease || !zkl_parts_copy(&lease->parts, &request->parts)) {
         free(lease);
         return NULL;
     }
-    zkl_hold_move(zkl_stakes_at(&lease->stakes, 0), &request->hold, &lease->hold);
+    zkl_hold_move(zkl_parts_at(&lease->parts, 0), &request->hold, &lease->hold);
     request->handle = REQUEST_NO_HANDLE;
     lease->kind = request->lease_kind;
     return lease;
@@ -32,24 +32,24 @@ zkl_lease *zkl_request_lease(zkl_request *request) {
 
 struct zkl_request *zkl_request_of(const zkl_lease *lease, enum request_kind kind,
                                    zkl_time timeout) {
-    struct stakes stakes;
-    if (!zkl_stakes_copy(&stakes, &lease->stakes)) return NULL;
+    struct parts parts;
+    if (!zkl_parts_copy(&parts, &lease->parts)) return NULL;
     struct zkl_request *request = zkl_request_new(session_of(lease), kind, timeout);
     if (!request) {
-        zkl_stakes_drop(&stakes);
+        zkl_parts_drop(&parts);
         return NULL;
     }
-    request->stakes = stakes;
+    request->parts = parts;
     /* A release has its own answer, and gives up what is lost, too. */
     enum zkl_code ended = kind == REQUEST_RELEASE ? ZKL_OK : end_of(lease);
     if (ended != ZKL_OK) zkl_request_finish(request, ended, 0);
     return request;
 }
 
-void zkl_lease_give_up_all(const struct stakes *stakes, enum zkl_kind kind) {
-    if (!stakes->many) zkl_stake_give_up(stakes->one, kind);
-    for (size_t i = 0; stakes->many && i < stakes->count; i++) {
-        struct stake *part = stakes->many[i];
+void zkl_lease_give_up_all(const struct parts *parts, enum zkl_kind kind) {
+    if (!parts->many) zkl_stake_give_up(parts->one, kind);
+    for (size_t i = 0; parts->many && i < parts->count; i++) {
+        struct stake *part = parts->many[i];
         bool joint = part->part == STAKE_JOINT;
         part->part = STAKE_PART;
         if (joint) zkl_stake_give_up(part, part->claim.kind);
@@ -57,7 +57,7 @@ void zkl_lease_give_up_all(const struct stakes *stakes, enum zkl_kind kind) {
 }
 
 enum zkl_code zkl_lease_expire(zkl_lease *lease, zkl_time length) {
-    struct stake *stake = zkl_stakes_at(&lease->stakes, 0);
+    struct stake *stake = zkl_parts_at(&lease->parts, 0);
     enum zkl_code ended = end_of(lease);
     if (ended != ZKL_OK) return ended;
     zkl_hold_end(stake, &lease->hold);
@@ -70,8 +70,8 @@ enum zkl_code zkl_lease_release(zkl_lease *lease) {
     if (lease->ended != ZKL_OK) return ZKL_RELEASED;
     enum zkl_code ended = end_of(lease);
     lease->ended = ended == ZKL_LOST ? ZKL_LOST : ZKL_RELEASED; /* also while the stake is away */
-    zkl_hold_end(zkl_stakes_at(&lease->stakes, 0), &lease->hold);
-    zkl_lease_give_up_all(&lease->stakes, lease->kind);
+    zkl_hold_end(zkl_parts_at(&lease->parts, 0), &lease->hold);
+    zkl_lease_give_up_all(&lease->parts, lease->kind);
     return ended;
 }
 
@@ -88,7 +88,7 @@ zkl_request *zkl_release_wait(zkl_lease *lease, zkl_time timeout) {
  * are nearly exhausted.
  */
 static struct stake *writer_of(const zkl_lease *lease) {
-    struct stake *stake = lease->stakes.one;
+    struct stake *stake = lease->parts.one;
     bool may = stake && lease->kind == ZKL_WRITE && zkl_claim_may_downgrade(&stake->claim);
     return may ? stake : NULL;
 }
@@ -117,7 +117,7 @@ zkl_request *zkl_downgrade(zkl_lease *lease, zkl_time timeout) {
 
 void zkl_lease_drop(zkl_lease *lease) {
     zkl_lease_release(lease);
-    zkl_stakes_drop(&lease->stakes);
+    zkl_parts_drop(&lease->parts);
     free(lease);
 }
 
@@ -144,7 +144,7 @@ static size_t take_handles(zkl_session *session, const char *owner) {
  * another acquire of the owner: that one is not released.
  */
 size_t zkl_session_release_all(zkl_session *session, const char *owner) {
-    zkl_stakes_feed(session, zkl_claim_tick);
+    zkl_stake_feed_all(session, zkl_claim_tick);
     size_t released = take_handles(session, owner);
     for (struct stake *stake = session->stakes; stake; stake = session->fed) {
         bool was_granted = stake->token != 0 && strcmp(stake->owner, owner) == 0;
@@ -157,27 +157,27 @@ size_t zkl_session_release_all(zkl_session *session, const char *owner) {
 /* --- what a handle tells --------------------------------------------------------------------- */
 
 uint64_t zkl_lease_id(const zkl_lease *lease) {
-    return zkl_stakes_at(&lease->stakes, 0)->asker.id;
+    return zkl_parts_at(&lease->parts, 0)->asker.id;
 }
 
 int64_t zkl_lease_token(const zkl_lease *lease) {
-    return zkl_stakes_at(&lease->stakes, 0)->token;
+    return zkl_parts_at(&lease->parts, 0)->token;
 }
 
 bool zkl_lease_waited(const zkl_lease *lease) {
-    return zkl_stakes_at(&lease->stakes, 0)->claim.announced;
+    return zkl_parts_at(&lease->parts, 0)->claim.announced;
 }
 
 bool zkl_lease_revoked(const zkl_lease *lease) {
-    for (size_t i = 0; i < lease->stakes.count; i++)
-        if (zkl_stake_revoked(zkl_stakes_at(&lease->stakes, i))) return true;
+    for (size_t i = 0; i < lease->parts.count; i++)
+        if (zkl_stake_revoked(zkl_parts_at(&lease->parts, i))) return true;
     return false;
 }
 
 void zkl_lease_listen(zkl_lease *lease) {
     const struct zkl_session *session = session_of(lease);
-    for (size_t i = 0; i < lease->stakes.count; i++) {
-        struct stake *stake = zkl_stakes_at(&lease->stakes, i);
+    for (size_t i = 0; i < lease->parts.count; i++) {
+        struct stake *stake = zkl_parts_at(&lease->parts, i);
         if (session->state == ZKL_SESSION_CONNECTED)
             zkl_stake_perform(stake, zkl_claim_beat(&stake->claim, session->now));
     }
@@ -188,7 +188,7 @@ enum zkl_lease_state zkl_lease_state(zkl_lease *lease) {
     const struct zkl_session *session = session_of(lease);
     enum zkl_code ended = end_of(lease);
     if (ended != ZKL_OK) return ended == ZKL_LOST ? ZKL_LEASE_LOST : ZKL_LEASE_RELEASED;
-    uint32_t epoch = zkl_stakes_at(&lease->stakes, 0)->claim.epoch;
+    uint32_t epoch = zkl_parts_at(&lease->parts, 0)->claim.epoch;
     enum zkl_phase phase = zkl_clock_phase(&session->common.clock, epoch, session->now);
     return phase == ZKL_PHASE_HELD ? ZKL_LEASE_HELD : ZKL_LEASE_SUSPECT;
 }
@@ -197,9 +197,9 @@ zkl_time zkl_lease_remaining(zkl_lease *lease) {
     const struct zkl_session *session = session_of(lease);
     if (end_of(lease) != ZKL_OK) return 0;
     zkl_time first = ZKL_NEVER;
-    for (size_t i = 0; i < lease->stakes.count; i++)
-        first = zkl_earlier(first, zkl_stakes_at(&lease->stakes, i)->claim.deadline);
-    uint32_t epoch = zkl_stakes_at(&lease->stakes, 0)->claim.epoch;
+    for (size_t i = 0; i < lease->parts.count; i++)
+        first = zkl_earlier(first, zkl_parts_at(&lease->parts, i)->claim.deadline);
+    uint32_t epoch = zkl_parts_at(&lease->parts, 0)->claim.epoch;
     zkl_time left = zkl_clock_remaining(&session->common.clock, epoch, session->now);
     return zkl_earlier(left, first - session->now);
 }

@@ -47,8 +47,8 @@ static size_t cost(const struct zkl_session *session, const char *path) {
     return session->watches.overhead + strlen(path);
 }
 
-static const struct note_kind news = {ZKL_EVENT_MEMBER, ZKL_NOTE_PLACE(struct follower, news),
-                                      NULL};
+static const struct notice_kind news = {ZKL_EVENT_MEMBER, ZKL_NOTICE_OFFSET(struct follower, news),
+                                        NULL};
 
 void zkl_member_post(struct zkl_member *member) {
     member->changes++;

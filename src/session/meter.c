@@ -52,7 +52,7 @@ void zkl_meter_acquired(const struct zkl_request *request) {
 /* When the stake's way was freed last: another session's node went, or one of ours gave up. */
 static zkl_time free_since(const struct stake *stake) {
     zkl_time given_up_at = stake->path->given_up_at;
-    return stake->way_free_at > given_up_at ? stake->way_free_at : given_up_at;
+    return stake->ahead_gone_at > given_up_at ? stake->ahead_gone_at : given_up_at;
 }
 
 void zkl_meter_granted(const struct stake *stake) {

@@ -19,19 +19,19 @@ struct path *zkl_path_find(struct zkl_session *session, const char *text, size_t
 
 /* --- what is remembered of it ----------------------------------------------------------------- */
 
-static struct remembered *place(struct zkl_session *session, const struct path *path) {
+static struct remembered *slot(struct zkl_session *session, const struct path *path) {
     return &session->remembered[zkl_hash(path->text, path->length) % REMEMBERED];
 }
 
 static void recall(struct zkl_session *session, struct path *path) {
-    const struct remembered *last = place(session, path);
+    const struct remembered *last = slot(session, path);
     if (last->path == zkl_hash(path->text, path->length)) path->line.backoff = last->backoff;
 }
 
 static void remember(struct zkl_session *session, const struct path *path) {
     const struct zkl_backoff *backoff = &path->line.backoff;
     if (backoff->gave_back || backoff->length)
-        *place(session, path) =
+        *slot(session, path) =
             (struct remembered){zkl_hash(path->text, path->length), path->line.backoff};
 }
 

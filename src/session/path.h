@@ -25,10 +25,10 @@ struct path {
     struct zkl_line line;   /* its `claims` are the stakes' */
     struct stake *granted;  /* stakes that were granted, until GONE; the latest first */
     zkl_time given_up_at;   /* when its latest hold ended; 0: none since the session connected */
-    /* The stake that was told last that it waits for its turn, and at what place; or NULL. */
+    /* The stake that was told last that it waits for its turn, and at what position; or NULL. */
     const struct stake *told;
     zkl_time told_at;
-    size_t told_place;
+    size_t told_position;
     enum fixed_node fixed;
     struct watch *children; /* pinned; NULL: line.children is ZKL_UNWATCHED */
     zkl_time look_at;       /* when to look for orphans again; 0: no doubt */
@@ -41,7 +41,7 @@ struct path {
     char text[];
 };
 
-/* What is remembered of a path that is not in use; of two in one place the latest. */
+/* What is remembered of a path that is not in use; of two in one slot the latest. */
 struct remembered {
     uint32_t path; /* its hash */
     struct zkl_backoff backoff;

@@ -1,6 +1,6 @@
 /*
  * query.c - requests that only ask, or do no harm when they are repeated: is the session ready,
- * does a lease stand, which claims are in line, what is in a node or below it; the wish that a
+ * does a lease stand, which claims are in line, what is in a node or below it; the request that a
  * holder give way; the removal of its node. A request whose answer was lost is repeated when the
  * connection is back, until its deadline.
  */
@@ -20,7 +20,7 @@
  * parts is there; unless the request's lease has ended meanwhile.
  */
 void zkl_query_again(struct zkl_request *request) {
-    enum zkl_code ended = zkl_stakes_ended(&request->stakes);
+    enum zkl_code ended = zkl_parts_ended(&request->parts);
     request->ask_at = request->session->now + ZKL_SECOND / 10;
     if (request->asker.calls) return;
     if (ended != ZKL_OK) zkl_request_finish(request, ended, 0);
@@ -41,16 +41,16 @@ static void ask_ready(struct zkl_request *request) {
 
 /* The sync proves the session, the get behind it the node: one round trip. */
 static void ask_check(struct zkl_request *request) {
-    const struct stakes *stakes = &request->stakes;
-    enum zkl_code ended = zkl_stakes_ended(stakes);
+    const struct parts *parts = &request->parts;
+    enum zkl_code ended = zkl_parts_ended(parts);
     if (ended != ZKL_OK) {
         zkl_request_finish(request, ended, 0);
         return;
     }
     struct call *sync = call_for(request, QUERY_CHECK_SYNC);
-    if (sync) zkl_call_sync(sync, zkl_stakes_at(stakes, 0)->path->text);
-    for (size_t i = 0; sync && i < stakes->count && !zkl_request_done(request); i++) {
-        const struct stake *stake = zkl_stakes_at(stakes, i);
+    if (sync) zkl_call_sync(sync, zkl_parts_at(parts, 0)->path->text);
+    for (size_t i = 0; sync && i < parts->count && !zkl_request_done(request); i++) {
+        const struct stake *stake = zkl_parts_at(parts, i);
         struct call *get = call_for(request, QUERY_CHECK_GET);
         if (!get) return;
         get->index = i;
@@ -277,7 +277,7 @@ static void queue_got(struct zkl_request *request, const struct call *call,
 
 static void check_got(struct zkl_request *request, const struct call *call,
                       const struct answer *answer) {
-    struct stake *stake = zkl_stakes_at(&request->stakes, call->index);
+    struct stake *stake = zkl_parts_at(&request->parts, call->index);
     if (answer->reply == ZKL_ABSENT && !zkl_stake_absent(stake, call->node)) {
         zkl_query_again(request); /* by its new name */
         return;
@@ -286,7 +286,7 @@ static void check_got(struct zkl_request *request, const struct call *call,
     bool another =
         stat && zkl_kind_is_fixed(stake->claim.kind) && stat->czxid != stake->claim.node.czxid;
     if (another) zkl_stake_perform(stake, zkl_claim_own_deleted(&stake->claim));
-    enum zkl_code ended = zkl_stakes_ended(&request->stakes);
+    enum zkl_code ended = zkl_parts_ended(&request->parts);
     if (ended != ZKL_OK || request->asker.calls == 0) zkl_request_finish(request, ended, 0);
 }
 

@@ -25,7 +25,7 @@ enum zkl_code zkl_session_refusal(const struct zkl_session *session) {
 }
 
 /*
- * A number that no other request has: small, and used again, for hosts that keep a table by it.
+ * A number that no other request has: small, and used again, for programs that keep a table by it.
  * 0: out of memory.
  */
 static uint64_t take_number(struct zkl_session *session) {
@@ -64,7 +64,7 @@ static void destroy(struct asker *asker) {
     give_number(request->session, asker->id);
     if (zkl_request_has_queue(request)) zkl_request_forget_queue(request);
     if (has_data(request)) free(request->data);
-    zkl_stakes_drop(&request->stakes);
+    zkl_parts_drop(&request->parts);
     free(request->path);
     zkl_guard_free(request->guard);
     free(request);
@@ -112,14 +112,14 @@ static void describe_queued(const struct asker *asker, struct zkl_event *event) 
     event->position = ((const struct zkl_request *)asker)->position;
 }
 
-static const struct note_kind queued = {
-    ZKL_EVENT_QUEUED, ZKL_NOTE_PLACE(struct zkl_request, queued_note), describe_queued};
-static const struct note_kind done = {ZKL_EVENT_REQUEST,
-                                      ZKL_NOTE_PLACE(struct zkl_request, done_note), NULL};
+static const struct notice_kind queued = {
+    ZKL_EVENT_QUEUED, ZKL_NOTICE_OFFSET(struct zkl_request, queued_notice), describe_queued};
+static const struct notice_kind done = {ZKL_EVENT_REQUEST,
+                                        ZKL_NOTICE_OFFSET(struct zkl_request, done_notice), NULL};
 
 void zkl_request_queued(struct zkl_request *request, size_t position) {
     request->position = position;
-    zkl_events_post(request->session, &request->queued_note, &queued);
+    zkl_events_post(request->session, &request->queued_notice, &queued);
 }
 
 void zkl_request_finish(struct zkl_request *request, enum zkl_code code, int error) {
@@ -131,7 +131,7 @@ void zkl_request_finish(struct zkl_request *request, enum zkl_code code, int err
     *request->link = request->next;
     if (request->next) request->next->link = request->link;
     request->link = NULL;
-    zkl_events_post(request->session, &request->done_note, &done);
+    zkl_events_post(request->session, &request->done_notice, &done);
     zkl_request_unref(request); /* the list's reference */
 }
 

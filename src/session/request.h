@@ -4,7 +4,7 @@
 
 #include "events.h"
 #include "hold.h"
-#include "stakes.h"
+#include "parts.h"
 
 enum request_kind {
     REQUEST_READY,
@@ -42,20 +42,20 @@ struct zkl_request {
     struct asker asker; /* first; counted by the caller, the list, stakes and calls */
     struct zkl_session *session;
     struct zkl_request *next, **link; /* in session->requests; link NULL: done */
-    struct note done_note;
+    struct notice done_notice;
     zkl_time begun, deadline;
     uint64_t stops; /* of the process, that were over when it began */
     enum request_kind kind;
     enum zkl_code code;
-    int error;            /* the server's error code behind `code` */
-    zkl_time ask_at;      /* a part of its answer was lost: when to ask again; query.c */
-    struct stakes stakes; /* ACQUIRE, CHECK, DOWNGRADE, WAIT, RELEASE, GUARD, SIGNAL */
-    char *path;           /* QUEUE, REVOKE, BREAK, GET, CHILDREN, SIGNAL */
-    struct guard *guard;  /* GUARD; SIGNAL: the writes, after the queue */
-    unsigned effects;     /* GUARD, SIGNAL: transactions sent that may have had an effect */
+    int error;           /* the server's error code behind `code` */
+    zkl_time ask_at;     /* a part of its answer was lost: when to ask again; query.c */
+    struct parts parts;  /* ACQUIRE, CHECK, DOWNGRADE, WAIT, RELEASE, GUARD, SIGNAL */
+    char *path;          /* QUEUE, REVOKE, BREAK, GET, CHILDREN, SIGNAL */
+    struct guard *guard; /* GUARD; SIGNAL: the writes, after the queue */
+    unsigned effects;    /* GUARD, SIGNAL: transactions sent that may have had an effect */
     union {
         struct { /* ACQUIRE, WAIT: zkl_request_contends() */
-            struct note queued_note;
+            struct notice queued_notice;
             size_t position;
             struct hold hold;             /* of the handle, until the handle is taken */
             struct zkl_meter *meter;      /* of the lock's name, or NULL */

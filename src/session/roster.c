@@ -114,8 +114,8 @@ static bool is_told(const struct zkl_roster *roster) {
     return roster->told && zkl_roll_shows(roster->told, roster);
 }
 
-static const struct note_kind news = {ZKL_EVENT_ROSTER, ZKL_NOTE_PLACE(struct follower, news),
-                                      NULL};
+static const struct notice_kind news = {ZKL_EVENT_ROSTER, ZKL_NOTICE_OFFSET(struct follower, news),
+                                        NULL};
 
 static void post_news(struct zkl_roster *roster) {
     if (is_complete(roster) && !is_told(roster))

@@ -37,7 +37,7 @@ static bool add(struct guard *guard, const char *folder, const struct zkl_queued
 /* Writes to the next waiters in the list not known to have a signal. NULL: out of memory. */
 static struct guard *next_writes(struct zkl_request *request) {
     size_t most = request->all ? SIGNALS_AT_ONCE : 1;
-    struct guard *guard = zkl_guard_new(request->stakes.count, most);
+    struct guard *guard = zkl_guard_new(request->parts.count, most);
     bool enough = guard != NULL;
     if (guard) guard->count = guard->checks;
     while (enough && request->listed < request->queued && guard->count < guard->checks + most) {
@@ -56,7 +56,7 @@ static void drop_writes(struct zkl_request *request) {
 
 /* If no waiter was signalled, no write has asked the server for the lease. */
 static void end(struct zkl_request *request) {
-    enum zkl_code code = request->signalled ? ZKL_OK : zkl_stakes_ended(&request->stakes);
+    enum zkl_code code = request->signalled ? ZKL_OK : zkl_parts_ended(&request->parts);
     zkl_request_finish(request, code, 0);
 }
 
@@ -110,7 +110,7 @@ zkl_request *zkl_signal(zkl_lease *lease, const char *folder, bool all, zkl_time
     request->all = all;
     request->asked = ZKL_MUTEX;
     request->path = strdup(folder);
-    if (zkl_kind_is_fixed(zkl_stakes_at(&lease->stakes, 0)->claim.kind))
+    if (zkl_kind_is_fixed(zkl_parts_at(&lease->parts, 0)->claim.kind))
         zkl_request_finish(request, ZKL_UNSUPPORTED, 0);
     else if (!request->path) zkl_request_finish(request, ZKL_NO_MEMORY, 0);
     else zkl_query_begin(request);

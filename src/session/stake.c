@@ -139,7 +139,7 @@ struct call *zkl_stake_call_new(struct stake *stake, enum stake_call kind) {
 }
 
 /* It may hold from now on, until it is GONE. */
-static void note_grant(struct stake *stake) {
+static void enlist_grant(struct stake *stake) {
     struct stake **first = &stake->path->granted;
     if (stake->granted_link) return;
     stake->granted_link = first;
@@ -148,7 +148,7 @@ static void note_grant(struct stake *stake) {
     *first = stake;
 }
 
-static void forget_grant(struct stake *stake) {
+static void delist_grant(struct stake *stake) {
     if (!stake->granted_link) return;
     *stake->granted_link = stake->next_granted;
     if (stake->next_granted) stake->next_granted->granted_link = stake->granted_link;
@@ -178,8 +178,8 @@ void zkl_stake_finish_downgrade(struct stake *stake, enum zkl_code code) {
 }
 
 void zkl_stake_await_end(struct zkl_request *request) {
-    for (size_t i = 0; i < request->stakes.count; i++) {
-        struct stake *stake = zkl_stakes_at(&request->stakes, i);
+    for (size_t i = 0; i < request->parts.count; i++) {
+        struct stake *stake = zkl_parts_at(&request->parts, i);
         if (stake->handles > 0 || stake->claim.state == ZKL_GONE) continue;
         if (zkl_claim_is_kept(&stake->claim)) continue; /* the release ends with that */
         zkl_request_ref(request);
@@ -190,7 +190,7 @@ void zkl_stake_await_end(struct zkl_request *request) {
     zkl_request_finish(request, ZKL_OK, 0);
 }
 
-void zkl_stakes_drained(struct zkl_session *session) {
+void zkl_stake_end_drain(struct zkl_session *session) {
     const struct stake *stake = session->stakes;
     while (stake && !stake->claim.wanted) stake = stake->next;
     if (session->service == SERVICE_FULL || stake) return;
@@ -211,7 +211,7 @@ void zkl_stake_forget(struct stake *stake) {
     }
     zkl_stake_finish_downgrade(stake, ZKL_RELEASED);
     zkl_watches_leave(stake);
-    forget_grant(stake);
+    delist_grant(stake);
     zkl_claim_detach(&stake->claim);
     if (session->fed == stake) session->fed = stake->next;
     if (stake->path->told == stake) stake->path->told = NULL;
@@ -228,20 +228,20 @@ void zkl_stake_forget(struct stake *stake) {
     zkl_stake_resume_postponed(session, stake->path);
     stake->path = NULL;
     zkl_stake_unref(stake);
-    zkl_stakes_drained(session);
+    zkl_stake_end_drain(session);
 }
 
 /* --- what the user is told --------------------------------------------------------------- */
 
-static void describe_notice(const struct asker *asker, struct zkl_event *event) {
+static void describe_phase(const struct asker *asker, struct zkl_event *event) {
     event->phase = zkl_asker_stake(asker)->phase;
 }
 
-static const struct note_kind notice = {ZKL_EVENT_LEASE, ZKL_NOTE_PLACE(struct stake, notice),
-                                        describe_notice};
+static const struct notice_kind phase_notice = {
+    ZKL_EVENT_LEASE, ZKL_NOTICE_OFFSET(struct stake, phase_notice), describe_phase};
 
-static void post_notice(struct stake *stake) {
-    if (stake->handles > 0) zkl_events_post(stake->session, &stake->notice, &notice);
+static void post_phase(struct stake *stake) {
+    if (stake->handles > 0) zkl_events_post(stake->session, &stake->phase_notice, &phase_notice);
 }
 
 static struct zkl_conflict use_by(const struct zkl_contender *stranger) {
@@ -258,7 +258,7 @@ void zkl_stake_failed(struct stake *stake) {
     if (request && !zkl_request_done(request) && stranger)
         zkl_request_end_by(request, use_by(stranger));
     zkl_stake_finish(stake, claim->code);
-    post_notice(stake); /* it may be lost, for the handles that had it before */
+    post_phase(stake); /* it may be lost, for the handles that had it before */
     zkl_multi_failed(stake);
 }
 
@@ -271,9 +271,9 @@ void zkl_stake_hold_begins(struct stake *stake) {
     const struct zkl_session *session = stake->session;
     zkl_time begun = stake->request ? stake->request->begun : session->now;
     stake->granted_at = session->now;
-    stake->queued_at = stake->way_free_at = 0; /* it may come back from a condition */
-    zkl_step_note(stake, ZKL_STEP_GRANTED, session->now - begun);
-    if (zkl_stake_revoked(stake)) zkl_step_note(stake, ZKL_STEP_REVOKED, 0);
+    stake->queued_at = stake->ahead_gone_at = 0; /* it may come back from a condition */
+    zkl_step_tell(stake, ZKL_STEP_GRANTED, session->now - begun);
+    if (zkl_stake_revoked(stake)) zkl_step_tell(stake, ZKL_STEP_REVOKED, 0);
 }
 
 void zkl_stake_hold_ends(struct stake *stake, enum zkl_step_kind how) {
@@ -282,11 +282,11 @@ void zkl_stake_hold_ends(struct stake *stake, enum zkl_step_kind how) {
     stake->granted_at = 0;
     stake->path->given_up_at = stake->session->now;
     if (stake->measured) zkl_meter_held(stake, held);
-    zkl_step_note(stake, how, held);
+    zkl_step_tell(stake, how, held);
 }
 
 void zkl_stake_grant(struct stake *stake) {
-    note_grant(stake);
+    enlist_grant(stake);
     stake->handles = 1;
     stake->writers = stake->claim.kind == ZKL_WRITE;
     stake->token = zkl_claim_token(&stake->claim);
@@ -300,12 +300,12 @@ void zkl_stake_granted(struct stake *stake) {
     zkl_meter_granted(stake);
     if (stake->handles > 0) {
         zkl_condition_granted(stake);
-        post_notice(stake); /* callbacks that were told before may be told again */
+        post_phase(stake); /* callbacks that were told before may be told again */
         return;
     }
     stake->request->handle = REQUEST_HANDLE;
     stake->request->lease_kind = stake->claim.kind;
-    zkl_hold_begin(zkl_stakes_at(&stake->request->stakes, 0), &stake->request->hold);
+    zkl_hold_begin(zkl_parts_at(&stake->request->parts, 0), &stake->request->hold);
     if (stake->part) zkl_multi_grant(stake);
     else zkl_stake_grant(stake);
     end_turn(stake); /* somebody asked for it before it held */
@@ -320,52 +320,52 @@ static bool is_leaving(const struct zkl_claim *claim) {
  * or right behind the one that was told its place before at the same time; so those that wait need
  * not be counted.
  */
-static size_t place_in_turns(const struct stake *stake) {
+static size_t position_in_turns(const struct stake *stake) {
     const struct path *path = stake->path;
     const struct zkl_claim *claim = &stake->claim, *each = path->line.claims;
     const struct stake *told = path->told;
-    size_t seen = 0, place = 1;
+    size_t seen = 0, position = 1;
     for (; each != claim && !zkl_claims_wait_from(each); each = each->next, seen++)
-        if (!is_leaving(each)) place++;
-    if (place == 1) place = 2; /* who waits for one that leaves is next, not first */
-    if (each == claim) return place;
-    if (!claim->next) return place + path->stakes - seen - 1;
+        if (!is_leaving(each)) position++;
+    if (position == 1) position = 2; /* who waits for one that leaves is next, not first */
+    if (each == claim) return position;
+    if (!claim->next) return position + path->stakes - seen - 1;
     if (told && claim->link == &told->claim.next && path->told_at == stake->session->now)
-        return path->told_place + 1;
-    for (; each != claim; each = each->next) place++;
-    return place;
+        return path->told_position + 1;
+    for (; each != claim; each = each->next) position++;
+    return position;
 }
 
 /* The claim's place in line, as far as that is known. */
-static size_t place(const struct stake *stake) {
+static size_t position(const struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
     if (zkl_kind_is_fixed(claim->kind)) return 2; /* the quickest claim is next */
     if (claim->state != ZKL_NEW) return zkl_line_count_ahead(claim->line, claim) + 1;
-    size_t place = place_in_turns(stake);
+    size_t position = position_in_turns(stake);
     stake->path->told = stake;
     stake->path->told_at = stake->session->now;
-    stake->path->told_place = place;
-    return place;
+    stake->path->told_position = position;
+    return position;
 }
 
 void zkl_stake_queued(struct stake *stake) {
     struct zkl_request *request = stake->request;
     stake->session->stats.waits++;
     if (!stake->queued_at) {
-        struct zkl_step *step = zkl_step_note(stake, ZKL_STEP_QUEUED, 0);
-        if (step) step->position = place(stake);
+        struct zkl_step *step = zkl_step_tell(stake, ZKL_STEP_QUEUED, 0);
+        if (step) step->position = position(stake);
         stake->queued_at = stake->session->now;
     }
     if (!request || request->quiet || request->position) return;
-    zkl_request_queued(request, place(stake));
+    zkl_request_queued(request, position(stake));
 }
 
-void zkl_stake_notice(struct stake *stake, enum zkl_phase phase) {
+void zkl_stake_tell_phase(struct stake *stake, enum zkl_phase phase) {
     if (stake->phase == phase) return;
     stake->phase = phase;
-    if (phase == ZKL_PHASE_SUSPECT) zkl_step_note(stake, ZKL_STEP_SUSPECT, 0);
-    if (phase == ZKL_PHASE_HELD) zkl_step_note(stake, ZKL_STEP_HELD, 0);
-    post_notice(stake);
+    if (phase == ZKL_PHASE_SUSPECT) zkl_step_tell(stake, ZKL_STEP_SUSPECT, 0);
+    if (phase == ZKL_PHASE_HELD) zkl_step_tell(stake, ZKL_STEP_HELD, 0);
+    post_phase(stake);
 }
 
 /* Ends the requests that need this lease and have no call out. */
@@ -373,7 +373,7 @@ static void end_questions(struct stake *stake) {
     for (struct zkl_request *request = stake->session->requests, *next; request; request = next) {
         next = request->next;
         bool needs_it =
-            zkl_request_needs_lease(request->kind) && zkl_stakes_have(&request->stakes, stake);
+            zkl_request_needs_lease(request->kind) && zkl_parts_have(&request->parts, stake);
         if (needs_it && !request->asker.calls) zkl_request_finish(request, ZKL_LOST, 0);
     }
 }
@@ -384,7 +384,7 @@ void zkl_stake_tell_loss(struct stake *stake) {
     zkl_stake_finish_downgrade(stake, ZKL_LOST);
     zkl_multi_lost(stake);
     end_questions(stake);
-    zkl_stake_notice(stake, ZKL_PHASE_LOST);
+    zkl_stake_tell_phase(stake, ZKL_PHASE_LOST);
 }
 
 /* A lease that the clock ended is lost, whether or not anybody was told yet. */
@@ -410,18 +410,18 @@ void zkl_stake_take_data(struct stake *stake, const struct answer *answer) {
     if (zkl_stake_revoked(stake) || answer->size <= 0) return;
     if (!zkl_data_asks(answer->text, (size_t)answer->size)) return;
     stake->revoked = stake->claim.node.nonce;
-    if (stake->granted_at) zkl_step_note(stake, ZKL_STEP_REVOKED, 0);
-    post_notice(stake);
+    if (stake->granted_at) zkl_step_tell(stake, ZKL_STEP_REVOKED, 0);
+    post_phase(stake);
     end_turn(stake);
 }
 
 /* --- handles ------------------------------------------------------------------------------ */
 
 /* One that is lost counts more than one that was given up because of it. */
-enum zkl_code zkl_stakes_ended(const struct stakes *stakes) {
+enum zkl_code zkl_parts_ended(const struct parts *parts) {
     enum zkl_code ended = ZKL_OK;
-    for (size_t i = 0; i < stakes->count; i++) {
-        enum zkl_code code = end_of(zkl_stakes_at(stakes, i));
+    for (size_t i = 0; i < parts->count; i++) {
+        enum zkl_code code = end_of(zkl_parts_at(parts, i));
         if (code == ZKL_LOST) return code;
         if (code != ZKL_OK) ended = code;
     }
@@ -453,8 +453,8 @@ void zkl_stake_give_up(struct stake *stake, enum zkl_kind kind) {
 
 /* --- all of a session ----------------------------------------------------------------------- */
 
-void zkl_stakes_feed(struct zkl_session *session,
-                     zkl_actions (*feed)(struct zkl_claim *claim, zkl_time now)) {
+void zkl_stake_feed_all(struct zkl_session *session,
+                        zkl_actions (*feed)(struct zkl_claim *claim, zkl_time now)) {
     for (struct stake *stake = session->stakes; stake; stake = session->fed) {
         session->fed = stake->next;
         zkl_stake_perform(stake, feed(&stake->claim, session->now));

@@ -6,8 +6,8 @@
 #include "call.h"
 #include "events.h"
 #include "hold.h"
+#include "parts.h"
 #include "path.h"
-#include "stakes.h"
 
 enum stake_part {
     STAKE_ALONE,
@@ -32,7 +32,7 @@ struct stake {
     struct zkl_request *request;                /* the acquire that waits for it, or NULL */
     struct zkl_request *leaving;                /* the releases that wait for it to be gone */
     struct zkl_request *downgrading; /* the downgrade that waits for it to be a reader, or NULL */
-    struct note notice;              /* its phase changed */
+    struct notice phase_notice;      /* its phase changed */
     enum zkl_phase phase;            /* as last told */
     int32_t version;                 /* of the own node's data, as last seen */
     enum stake_node node;
@@ -48,7 +48,7 @@ struct stake {
     char *owner;             /* "": nobody's (an orphan) */
     struct zkl_meter *meter; /* of its lock's name, or NULL */
     zkl_time queued_at;      /* when it was first told that it waits; 0: never */
-    zkl_time way_free_at;    /* when another session's node ahead went; 0: not since it waits */
+    zkl_time ahead_gone_at;  /* when another session's node ahead went; 0: not since it waits */
     zkl_time granted_at;     /* 0: it does not hold */
     bool measured;           /* its hold counts; of a multi-lock that of one part does */
     int error;               /* the server's error code of the last refusal */
@@ -103,8 +103,8 @@ size_t zkl_stake_bytes(const struct zkl_session *session); /* of nodes, less tho
 /* It waits for its turn, and would make a node for which there is no room: it waits on. */
 bool zkl_stake_lacks_room(const struct stake *stake);
 bool zkl_stake_lost(struct stake *stake, zkl_time now);
-/* How the stakes have ended: LOST or RELEASED, if any has; OK: none has. */
-enum zkl_code zkl_stakes_ended(const struct stakes *stakes);
+/* How the parts have ended: LOST or RELEASED, if any has; OK: none has. */
+enum zkl_code zkl_parts_ended(const struct parts *parts);
 void zkl_stake_writers_gone(struct stake *stake); /* if none writes: the readers stay */
 void zkl_stake_give_up(struct stake *stake, enum zkl_kind kind); /* one handle of it */
 void zkl_stake_handles_gone(struct stake *stake);                /* all of them were given up */
@@ -123,11 +123,11 @@ void zkl_stake_queued(struct stake *stake);
 void zkl_stake_tell_loss(struct stake *stake);
 /* Takes in the own node's data, each time that it is seen. */
 void zkl_stake_take_data(struct stake *stake, const struct answer *answer);
-void zkl_stake_notice(struct stake *stake, enum zkl_phase phase); /* what the lease is worth */
+void zkl_stake_tell_phase(struct stake *stake, enum zkl_phase phase); /* what the lease is worth */
 /* Feeds an event to every claim. The stake may be gone after that, and with it others (multi.c). */
-void zkl_stakes_feed(struct zkl_session *session,
-                     zkl_actions (*feed)(struct zkl_claim *claim, zkl_time now));
+void zkl_stake_feed_all(struct zkl_session *session,
+                        zkl_actions (*feed)(struct zkl_claim *claim, zkl_time now));
 /* Ends the drain if no claim is wanted any more. */
-void zkl_stakes_drained(struct zkl_session *session);
+void zkl_stake_end_drain(struct zkl_session *session);
 
 #endif

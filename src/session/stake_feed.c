@@ -274,14 +274,14 @@ static zkl_actions own_event(struct stake *stake, enum zkl_node_event event) {
 }
 
 /* Of a node of its own session path->given_up_at tells better when it was given up. */
-static void note_free_way(struct stake *stake, const struct zkl_contender *ahead) {
+static void ahead_is_gone(struct stake *stake, const struct zkl_contender *ahead) {
     bool ours = ahead && zkl_line_is_own(&stake->path->line, ahead);
-    if (!ours) stake->way_free_at = stake->session->now;
+    if (!ours) stake->ahead_gone_at = stake->session->now;
 }
 
 static zkl_actions ahead_event(struct stake *stake, struct zkl_contender *ahead,
                                enum zkl_node_event event, zkl_time now) {
-    if (event == ZKL_NODE_DELETED) note_free_way(stake, ahead);
+    if (event == ZKL_NODE_DELETED) ahead_is_gone(stake, ahead);
     if (event == ZKL_NODE_DELETED) return zkl_claim_ahead_deleted(&stake->claim, ahead, now);
     return zkl_claim_ahead_changed(&stake->claim, ahead);
 }

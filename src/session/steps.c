@@ -42,7 +42,7 @@ struct zkl_step *zkl_step_add(const struct stake *stake, enum zkl_step_kind kind
     return &step->step;
 }
 
-void zkl_step_note_session(struct zkl_session *session, enum zkl_step_kind kind) {
+void zkl_step_tell_session(struct zkl_session *session, enum zkl_step_kind kind) {
     struct step *step = session->tells_steps ? new_step(session, NULL, NULL) : NULL;
     if (step) step->step.kind = kind;
 }

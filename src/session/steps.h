@@ -8,11 +8,11 @@
 /* The step, to be completed; NULL: there is no room, or no memory. */
 struct zkl_step *zkl_step_add(const struct stake *stake, enum zkl_step_kind kind, zkl_time took);
 /* The same; also NULL: nobody asked for steps. */
-static inline struct zkl_step *zkl_step_note(const struct stake *stake, enum zkl_step_kind kind,
+static inline struct zkl_step *zkl_step_tell(const struct stake *stake, enum zkl_step_kind kind,
                                              zkl_time took) {
     return stake->session->tells_steps ? zkl_step_add(stake, kind, took) : NULL;
 }
-void zkl_step_note_session(struct zkl_session *session, enum zkl_step_kind kind);
+void zkl_step_tell_session(struct zkl_session *session, enum zkl_step_kind kind);
 bool zkl_step_take(struct zkl_session *session, struct zkl_event *event); /* false: there is none */
 
 #endif

@@ -64,8 +64,8 @@ static bool take(struct reading *reading, const struct answer *answer) {
 
 /* --- life ---------------------------------------------------------------------------------- */
 
-static const struct note_kind news = {ZKL_EVENT_WATCHER, ZKL_NOTE_PLACE(struct follower, news),
-                                      NULL};
+static const struct notice_kind news = {ZKL_EVENT_WATCHER, ZKL_NOTICE_OFFSET(struct follower, news),
+                                        NULL};
 
 static void post(struct zkl_watcher *watcher) {
     zkl_events_post(watcher->base.session, &watcher->base.news, &news);

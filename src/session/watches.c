@@ -201,12 +201,12 @@ void zkl_watches_remove_unwanted(struct zkl_session *session) {
     }
 }
 
-/* `wishes` is one of the watch's three counts. */
-static void unwant(struct zkl_session *session, struct watch *watch, unsigned *wishes,
+/* `users` is one of the watch's three counts. */
+static void unwant(struct zkl_session *session, struct watch *watch, unsigned *users,
                    bool at_once) {
-    assert(*wishes > 0);
+    assert(*users > 0);
     discount(&session->watches, watch);
-    --*wishes;
+    --*users;
     count(&session->watches, watch);
     if (at_once && is_unwanted(watch)) remove_watch(session, watch);
     free_unused(&session->watches, watch);

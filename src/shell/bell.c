@@ -1,7 +1,7 @@
 /*
- * bell.c - wakes a host that can wait only for sockets which it connected itself: nginx. The
- * session listens for a moment on a unix socket, the host connects, and from then on a byte on
- * that connection says that the inbox is not empty.
+ * bell.c - wakes a program that can wait only for sockets which it connected itself, in nginx.
+ * The session listens for a moment on a unix socket, the program connects, and from then on a byte
+ * on that connection says that the inbox is not empty.
  *
  * No other process may have that connection: only this user can enter the socket's folder, and
  * the peer must be this process. Socket and folder are removed before a byte is sent on it.

@@ -1,6 +1,6 @@
 /*
- * board.c - the clients of a host that have events in their inboxes. A host with many clients looks
- * at these alone.
+ * board.c - the clients of a program that have events in their inboxes. A program with many clients
+ * looks at these alone.
  *
  * A client's mutex may be held while the board's is locked, not the other way round.
  */
@@ -15,7 +15,7 @@
 struct zkl_board {
     pid_t process;
     pthread_mutex_t mutex; /* guards all that follows */
-    size_t references;     /* the host's, and one for each client that joined */
+    size_t references;     /* the program's, and one for each client that joined */
     struct threaded *first, **end;
     int pipe[2]; /* -1 until somebody waits */
     size_t waits;
@@ -113,7 +113,7 @@ void zkl_client_leave_board(zkl_client *client) {
     zkl_unlock(client);
 }
 
-/* --- the host --------------------------------------------------------------------------------- */
+/* --- the program ------------------------------------------------------------------------------ */
 
 size_t zkl_board_read(zkl_board *board, uint64_t *numbers, size_t most) {
     size_t count = 0;

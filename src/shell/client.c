@@ -1,20 +1,20 @@
-/* client.c - a client in any host: what goes in and out, its rounds, and its end. */
+/* client.c - a client in any runtime: what goes in and out, its rounds, and its end. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "host.h"
+#include "runtime.h"
 
 /* --- life ------------------------------------------------------------------------------ */
 
-zkl_client *zkl_client_hold(zkl_client *client) {
+zkl_client *zkl_client_ref(zkl_client *client) {
     atomic_fetch_add(&client->references, 1);
     return client;
 }
 
 void zkl_client_drop(zkl_client *client) {
     if (zkl_client_foreign(client)) return;
-    if (atomic_fetch_sub(&client->references, 1) == 1) client->host->destroy(client);
+    if (atomic_fetch_sub(&client->references, 1) == 1) client->runtime->destroy(client);
 }
 
 bool zkl_client_foreign(const zkl_client *client) {
@@ -35,11 +35,11 @@ static zkl_session *new_session(const struct zkl_options *options, uint64_t seed
     return zkl_session_new(&settings);
 }
 
-int zkl_client_init(struct zkl_client *client, const struct zkl_host *host,
+int zkl_client_init(struct zkl_client *client, const struct zkl_runtime *runtime,
                     const struct zkl_link_class *class, const struct zkl_options *options,
                     uint64_t seed) {
     atomic_init(&client->references, 1);
-    client->host = host;
+    client->runtime = runtime;
     client->class = class;
     client->close_by = client->round_due = ZKL_NEVER;
     client->session = new_session(options, seed);
@@ -55,11 +55,11 @@ void zkl_client_clear(struct zkl_client *client) {
 /* --- in and out ----------------------------------------------------------------------------- */
 
 zkl_time zkl_client_now(const struct zkl_client *client) {
-    return client->host->now(client);
+    return client->runtime->now(client);
 }
 
 zkl_session *zkl_client_enter(zkl_client *client) {
-    client->host->lock(client);
+    client->runtime->lock(client);
     zkl_session_at(client->session, zkl_client_now(client));
     return client->session;
 }
@@ -71,19 +71,19 @@ static void send_all(struct zkl_client *client) {
         if (!client->class->send(client->link, rpc)) zkl_session_unsent(client->session, rpc->id);
 }
 
-/* After each step of the session: sends requests, sets the next round, tells the host. */
+/* After each step of the session: sends requests, sets the next round, tells the runtime. */
 static void settle(struct zkl_client *client) {
     zkl_session *session = client->session;
     send_all(client);
     if (zkl_session_connection(session) == ZKL_SESSION_EXPIRED) client->class->retire(client->link);
     bool may_close = zkl_client_is_closing(client) && zkl_session_is_idle(session);
     zkl_client_wake(client, may_close ? 0 : zkl_session_due_anew(session));
-    client->host->news(client);
+    client->runtime->news(client);
 }
 
 void zkl_client_leave(zkl_client *client) {
     settle(client);
-    client->host->unlock(client);
+    client->runtime->unlock(client);
 }
 
 bool zkl_client_has_events(const struct zkl_client *client) {
@@ -133,16 +133,16 @@ bool zkl_client_is_closed(const struct zkl_client *client) {
 }
 
 bool zkl_client_ended(zkl_client *client) {
-    client->host->lock(client);
+    client->runtime->lock(client);
     bool ended = zkl_client_is_closed(client);
-    client->host->unlock(client);
+    client->runtime->unlock(client);
     return ended;
 }
 
 struct zkl_trouble zkl_client_trouble(zkl_client *client) {
-    client->host->lock(client);
+    client->runtime->lock(client);
     struct zkl_trouble trouble = client->class->trouble(client->link);
-    client->host->unlock(client);
+    client->runtime->unlock(client);
     return trouble;
 }
 
@@ -176,5 +176,5 @@ bool zkl_client_may_close(const struct zkl_client *client, zkl_time now) {
 void zkl_client_wake(struct zkl_client *client, zkl_time due) {
     if (due >= client->round_due) return;
     client->round_due = due;
-    client->host->wake(client);
+    client->runtime->wake(client);
 }

@@ -1,5 +1,5 @@
 /*
- * client.h - a session with threads and a connection, for any host language.
+ * client.h - a session with threads and a connection, for any language.
  *
  * How requests get to a server is its link's matter (link.h). Nothing here knows Lua.
  *
@@ -46,7 +46,7 @@ struct zkl_options {
 
 /* Begins to connect; the options are copied. NULL with errno: out of memory, or of threads. */
 zkl_client *zkl_client_new(const struct zkl_link_class *class, const struct zkl_options *options);
-zkl_client *zkl_client_hold(zkl_client *client); /* one reference more */
+zkl_client *zkl_client_ref(zkl_client *client); /* one reference more */
 void zkl_client_drop(zkl_client *client);
 
 /* True in a process that did not open the client. */
@@ -84,14 +84,14 @@ struct zkl_trouble zkl_client_trouble(zkl_client *client);
  */
 bool zkl_client_close(zkl_client *client, zkl_time bound);
 
-/* The same without waiting: for finalizers, and for hosts that may not block. */
+/* The same without waiting: for finalizers, and for programs that may not block. */
 void zkl_client_close_soon(zkl_client *client, zkl_time bound);
 bool zkl_client_ended(zkl_client *client); /* it is closed, no longer closing */
 
 /*
  * From now on the signal first closes all clients of this process, within a second, and then has
- * its usual effect. A handler that the host installs for it later replaces this. In a forked child
- * the signal has its usual effect at once. 0, or an errno value.
+ * its usual effect. A handler that the program installs for it later replaces this. In a forked
+ * child the signal has its usual effect at once. 0, or an errno value.
  */
 int zkl_process_close_on(int signal);
 
@@ -110,8 +110,8 @@ bool zkl_client_wait(zkl_client *client, zkl_time timeout);
 bool zkl_client_poll(zkl_client *const *clients, size_t count, zkl_time timeout);
 
 /*
- * A board is for a host with many clients. While the inbox of a client that joined it is not empty,
- * the client's number is on it. In a forked child it is dead, as a client is.
+ * A board is for a program with many clients. While the inbox of a client that joined it is not
+ * empty, the client's number is on it. In a forked child it is dead, as a client is.
  */
 typedef struct zkl_board zkl_board;
 
@@ -128,12 +128,12 @@ void zkl_board_wait(zkl_board *board, zkl_time timeout);
 int zkl_client_fd(zkl_client *client);
 
 /*
- * The same for a host that can wait only for sockets which it connected itself (nginx).
+ * The same for a program that can wait only for sockets which it connected itself (nginx).
  * zkl_client_listen() gives the path of a unix socket to connect to, in a folder of its own in
  * $TMPDIR, else in /tmp: 0, or an errno value. zkl_client_accept() takes the connection, if this
  * process made it, and removes socket and folder; false: there is none. From then on a byte comes
  * when the inbox is no longer empty, and no other one until zkl_client_heard() says that it was
- * read: the host calls that before it empties the inbox.
+ * read: the program calls that before it empties the inbox.
  */
 #define ZKL_SOCKET_PATH 108 /* bytes, with the final NUL */
 int zkl_client_listen(zkl_client *client, char path[ZKL_SOCKET_PATH]);

@@ -1,7 +1,7 @@
 /*
- * inbox.c - tells the host that there are events, which it takes in its own thread.
+ * inbox.c - tells the program that there are events, which it takes in its own thread.
  *
- * The link's threads and the timer make events, the session queues them, the host takes them.
+ * The link's threads and the timer make events, the session queues them, the program takes them.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@ static bool is_empty(const struct threaded *self) {
     return !zkl_client_has_events(&self->client);
 }
 
-/* While the host has no descriptor and no poll is under way, nobody would read the byte. */
+/* While the program has no descriptor and no poll is under way, nobody would read the byte. */
 static void fill_pipe(struct threaded *self) {
     if (self->piped || !(self->watched || self->polls > 0)) return;
     self->piped = write(self->pipe[1], "", 1) == 1;

@@ -1,6 +1,6 @@
 /*
- * internal.h - what the files of src/shell share: a client whose host is the threads of the
- * process.
+ * internal.h - what the files of src/shell share: a client whose runtime is the threads
+ * of the process.
  *
  * One mutex a client guards all of it, its session and its link included. It is held
  * while requests are handed to the link, which only queues them, and never while anything is
@@ -13,12 +13,12 @@
 
 #include <pthread.h>
 
-#include "host.h"
+#include "runtime.h"
 
 struct threaded {
     struct zkl_client client;
 
-    struct threaded *next, **place; /* all clients of the process; guarded in process.c */
+    struct threaded *next, **link; /* all clients of the process; guarded in process.c */
 
     pthread_mutex_t mutex; /* guards all that follows, and the client */
     pthread_cond_t news;   /* the inbox is not empty, or the session is closed */
@@ -26,16 +26,16 @@ struct threaded {
 
     bool announced; /* threads that wait for `news` are to be woken */
     int pipe[2];    /* -1 until somebody wants a descriptor */
-    bool watched;   /* the host has its descriptor: it tells at any time */
+    bool watched;   /* the program has its descriptor: it tells at any time */
     size_t polls;   /* calls of zkl_client_poll(): it tells meanwhile */
     bool piped;     /* a byte is in the pipe */
-    int door;       /* the socket that the host connects to; -1: none */
+    int door;       /* the socket that the program connects to; -1: none */
     char door_path[ZKL_SOCKET_PATH];
     zkl_board *board; /* NULL: it joined none */
     uint64_t board_number;
     bool on_board;
     struct threaded *next_posted, **posted; /* on the board, whose mutex guards them */
-    int bell;                               /* the host's connection; -1: none */
+    int bell;                               /* the program's connection; -1: none */
     bool rung; /* a byte was sent, and zkl_client_heard() not called since */
 };
 

@@ -6,7 +6,7 @@
 zkl_time zkl_now(void) {
     struct timespec time;
 #ifdef CLOCK_BOOTTIME
-    clock_gettime(CLOCK_BOOTTIME, &time); /* counts suspend: a sleeping host loses its locks */
+    clock_gettime(CLOCK_BOOTTIME, &time); /* counts suspend: a sleeping machine loses its locks */
 #else
     clock_gettime(CLOCK_MONOTONIC, &time);
 #endif

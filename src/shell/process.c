@@ -33,7 +33,7 @@ static void forked(void) {
 static struct threaded *first_client(void) {
     pthread_mutex_lock(&mutex);
     struct threaded *first = clients;
-    if (first) zkl_client_hold(&first->client);
+    if (first) zkl_client_ref(&first->client);
     pthread_mutex_unlock(&mutex);
     return first;
 }
@@ -91,9 +91,9 @@ int zkl_process_enlist(struct threaded *self) {
     pthread_mutex_lock(&mutex);
     int error = prepare();
     if (error == 0) {
-        self->place = &clients;
+        self->link = &clients;
         self->next = clients;
-        if (self->next) self->next->place = &self->next;
+        if (self->next) self->next->link = &self->next;
         clients = self;
     }
     pthread_mutex_unlock(&mutex);
@@ -107,10 +107,10 @@ static void add(struct zkl_totals *totals, zkl_client *client) {
 
 void zkl_process_delist(struct threaded *self) {
     pthread_mutex_lock(&mutex);
-    if (self->place) {
-        *self->place = self->next;
-        if (self->next) self->next->place = self->place;
-        self->place = NULL;
+    if (self->link) {
+        *self->link = self->next;
+        if (self->next) self->next->link = self->link;
+        self->link = NULL;
         add(&ended, &self->client);
     }
     pthread_mutex_unlock(&mutex);
@@ -129,7 +129,7 @@ void zkl_process_totals(struct zkl_totals *totals) {
 
 static atomic_int reader;             /* the process whose thread reads the pipe; 0: none */
 static int pipe_ends[2];              /* a byte for each caught signal */
-static struct sigaction before[NSIG]; /* the host's action for each */
+static struct sigaction before[NSIG]; /* the program's action for each */
 
 static void on_signal(int signal);
 static void relay(int signal, siginfo_t *info, void *context);
@@ -145,29 +145,30 @@ static void install(int signal) {
 }
 
 /*
- * Takes the signal that was sent again: the host's handler runs, with the host's flags, and the
- * next signal comes to on_signal(). That is installed before the call, for the host's handler may
- * not return, and again after it, for the handler may install another action, as Lua's does so
+ * Takes the signal that was sent again: the program's handler runs, with its flags, and the
+ * next signal comes to on_signal(). That is installed before the call, for the program's handler
+ * may not return, and again after it, for the handler may install another action, as Lua's does so
  * that the next Ctrl-C ends the process.
  */
 static void relay(int signal, siginfo_t *info, void *context) {
-    const struct sigaction host = before[signal];
+    const struct sigaction usual = before[signal];
     install(signal);
-    if (host.sa_flags & SA_RESETHAND) before[signal].sa_handler = SIG_DFL;
-    if (host.sa_flags & SA_SIGINFO) host.sa_sigaction(signal, info, context);
-    else host.sa_handler(signal);
+    if (usual.sa_flags & SA_RESETHAND) before[signal].sa_handler = SIG_DFL;
+    if (usual.sa_flags & SA_SIGINFO) usual.sa_sigaction(signal, info, context);
+    else usual.sa_handler(signal);
     install(signal);
 }
 
-/* Sends the signal again, with its usual effect: the host's handler runs, or the process ends. */
+/* Sends the signal again, with its usual effect: the program's handler runs, or the process ends.
+ */
 static void send_on(int signal) {
-    struct sigaction host = before[signal], now;
-    if (host.sa_handler != SIG_DFL) {
-        host.sa_sigaction = relay;
-        host.sa_flags = (host.sa_flags | SA_SIGINFO) & ~SA_RESETHAND;
+    struct sigaction usual = before[signal], now;
+    if (usual.sa_handler != SIG_DFL) {
+        usual.sa_sigaction = relay;
+        usual.sa_flags = (usual.sa_flags | SA_SIGINFO) & ~SA_RESETHAND;
     }
     sigaction(signal, NULL, &now);
-    if (now.sa_handler == on_signal) sigaction(signal, &host, NULL); /* else it was replaced */
+    if (now.sa_handler == on_signal) sigaction(signal, &usual, NULL); /* else it was replaced */
     kill(getpid(), signal);
 }
 

@@ -1,4 +1,4 @@
-/* threads.c - clients whose host is the threads of the process. */
+/* threads.c - clients whose runtime is the threads of the process. */
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -28,7 +28,7 @@ static void destroy(struct zkl_client *client) {
     free(self);
 }
 
-static const struct zkl_host threads = {now, zkl_lock, zkl_unlock, destroy, wake, news};
+static const struct zkl_runtime threads = {now, zkl_lock, zkl_unlock, destroy, wake, news};
 
 zkl_client *zkl_client_new(const struct zkl_link_class *class, const struct zkl_options *options) {
     struct threaded *self = calloc(1, sizeof *self);

@@ -20,7 +20,7 @@ static void *run(void *argument) {
 }
 
 int zkl_timer_start(struct threaded *self) {
-    zkl_client *client = zkl_client_hold(&self->client);
+    zkl_client *client = zkl_client_ref(&self->client);
     int error = zkl_thread_start(run, self);
     if (error) zkl_client_drop(client);
     return error;

@@ -4,7 +4,7 @@
 
 #include "../memory/letter.h"
 #include "../memory/tree.h"
-#include "../shell/host.h"
+#include "../shell/runtime.h"
 #include "agenda.h"
 #include "world.h"
 

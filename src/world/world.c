@@ -99,7 +99,7 @@ zkl_time zkl_world_ends_at(const struct zkl_world *world) {
     return first == ZKL_NEVER ? ZKL_NEVER : first - BEGIN;
 }
 
-/* --- the host of its clients ----------------------------------------------------------------- */
+/* --- the runtime of its clients -------------------------------------------------------------- */
 
 static struct resident *resident_of(const zkl_client *client) {
     return (struct resident *)client; /* of which it is the first member */
@@ -140,7 +140,7 @@ static void news(struct zkl_client *client) {
         zkl_list_append(&resident->world->news, &resident->place);
 }
 
-static const struct zkl_host host = {now, lock, unlock, destroy, wake, news};
+static const struct zkl_runtime runtime = {now, lock, unlock, destroy, wake, news};
 
 /* --- clients --------------------------------------------------------------------------------- */
 
@@ -162,7 +162,7 @@ zkl_client *zkl_world_client(struct zkl_world *world, uint32_t process,
     resident->process = process;
     zkl_list_init(&resident->place);
     uint64_t seed = next(&world->random[ZKL_WORLD_STREAMS]);
-    int error = zkl_client_init(&resident->client, &host, &zkl_world_link, options, seed);
+    int error = zkl_client_init(&resident->client, &runtime, &zkl_world_link, options, seed);
     if (error || !zkl_agenda_add(&world->agenda, &resident->item.due)) {
         destroy(&resident->client);
         return NULL;
@@ -173,11 +173,11 @@ zkl_client *zkl_world_client(struct zkl_world *world, uint32_t process,
     *world->end = resident;
     world->end = &resident->next;
     zkl_resident_refresh(resident);
-    return zkl_client_hold(&resident->client);
+    return zkl_client_ref(&resident->client);
 }
 
 bool zkl_world_owns(const zkl_client *client) {
-    return client->host == &host;
+    return client->runtime == &runtime;
 }
 
 uint32_t zkl_world_number(const zkl_client *client) {

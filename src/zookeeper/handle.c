@@ -290,7 +290,7 @@ zkl_time zkl_handle_due(const struct zkl_link *link, zkl_time now) {
 
 void zkl_handle_work(struct zkl_link *link, zkl_time now) {
     if (now < zkl_handle_due(link, now)) return;
-    zkl_client_hold(link->client); /* the worker's reference */
+    zkl_client_ref(link->client); /* the worker's reference */
     link->working = true;
     int error = zkl_thread_start(work, link);
     if (!error) return;

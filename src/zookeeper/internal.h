@@ -100,7 +100,7 @@ struct zkl_link {
     zkl_time grace; /* the wait before dead sessions are ended */
 
     struct hosts *hosts;
-    struct zkl_session_place place; /* where the session is saved; folder NULL: nowhere */
+    struct zkl_session_storage storage; /* where the session is saved; folder NULL: nowhere */
 
     struct rpc *rpcs; /* requests that are out, or whose answer libzookeeper lost */
     struct trials trials;

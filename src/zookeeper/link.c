@@ -17,7 +17,7 @@ static void destroy(struct zkl_link *link) {
     free(link->chroot);
     free(link->auth_scheme);
     free(link->auth);
-    free(link->place.folder);
+    free(link->storage.folder);
     free(link);
 }
 
@@ -34,10 +34,10 @@ static bool copy_options(struct zkl_link *link, const struct zkl_options *option
     link->hosts = zkl_hosts_new(options->hosts);
     if (!link->hosts) return false;
     if (!copy(&link->chroot, options->chroot) || !copy(&link->auth_scheme, options->auth_scheme) ||
-        !copy(&link->auth, options->auth) || !copy(&link->place.folder, options->recover))
+        !copy(&link->auth, options->auth) || !copy(&link->storage.folder, options->recover))
         return false;
-    link->place.hosts = link->hosts->text;
-    link->place.chroot = link->chroot;
+    link->storage.hosts = link->hosts->text;
+    link->storage.chroot = link->chroot;
     return true;
 }
 
@@ -90,7 +90,7 @@ void zkl_link_take_hosts(struct zkl_link *link, struct hosts *hosts,
                          const struct servers *servers) {
     hosts->next = link->hosts;
     link->hosts = hosts;
-    link->place.hosts = hosts->text;
+    link->storage.hosts = hosts->text;
     zkl_names_take(link, servers);
 }
 

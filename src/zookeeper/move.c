@@ -133,7 +133,7 @@ bool zkl_zookeeper_move(zkl_client *client, const char *hosts, zkl_request *requ
     struct zkl_link *link = zkl_client_link(client, &zkl_zookeeper);
     if (!link) return false;
     if (zkl_request_done(request)) return true;
-    zkl_client_hold(client); /* the thread's */
+    zkl_client_ref(client); /* the thread's */
     zkl_request_ref(request);
     if (start(link, hosts, request, zkl_due(timeout)) == 0) return true;
     zkl_request_unref(request);

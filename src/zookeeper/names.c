@@ -66,7 +66,7 @@ static void *resolve(void *argument) {
 
 void zkl_names_resolve(struct zkl_link *link, zkl_time now) {
     if (now < zkl_names_due(link)) return;
-    zkl_client_hold(link->client); /* the thread's reference */
+    zkl_client_ref(link->client); /* the thread's reference */
     link->resolving = true;
     int error = zkl_thread_start(resolve, link);
     if (!error) return;

@@ -35,11 +35,11 @@ static bool rest(const struct zkl_link *link, zkl_time pause) {
     return !is_closing(link);
 }
 
-static struct zkl_session_place place_of(const struct zkl_link *link) {
+static struct zkl_session_storage storage_of(const struct zkl_link *link) {
     zkl_lock(link->client);
-    struct zkl_session_place place = link->place;
+    struct zkl_session_storage storage = link->storage;
     zkl_unlock(link->client);
-    return place;
+    return storage;
 }
 
 /* Each server once, with pauses between them. */
@@ -47,7 +47,7 @@ static enum zkl_greeting go_round(const struct zkl_link *link, const clientid_t 
                                   zkl_time pause) {
     struct servers servers = {0};
     enum zkl_greeting said = ZKL_GREETING_SILENCE;
-    if (zkl_hosts_resolve(place_of(link).hosts, &servers) != 0) servers.count = 0;
+    if (zkl_hosts_resolve(storage_of(link).hosts, &servers) != 0) servers.count = 0;
     for (size_t i = 0; i < servers.count && said == ZKL_GREETING_SILENCE; i++) {
         if (!rest(link, i > 0 ? pause : 0)) break;
         said = zkl_farewell(link, &servers.list[i], id, zkl_now() + ANSWERS_WITHIN);
@@ -85,8 +85,8 @@ static void end_session(struct zkl_link *link, struct zkl_session_file *file) {
 
 static void *recover(void *argument) {
     struct zkl_link *link = argument;
-    const struct zkl_session_place place = place_of(link);
-    struct zkl_session_file *file = zkl_session_files_dead(&place), *next;
+    const struct zkl_session_storage storage = storage_of(link);
+    struct zkl_session_file *file = zkl_session_files_dead(&storage), *next;
     bool in_time = file && rest(link, link->grace);
     for (; file; file = next) {
         next = file->next;
@@ -102,14 +102,14 @@ static void *recover(void *argument) {
 /* The mutex is held. The thread is started once a client. */
 static void begin_recovery(struct zkl_link *link) {
     if (link->recovery_begun) return;
-    zkl_client_hold(link->client); /* the thread's reference */
+    zkl_client_ref(link->client); /* the thread's reference */
     link->recovery_begun = zkl_thread_start(recover, link) == 0;
     if (!link->recovery_begun) zkl_client_drop(link->client);
 }
 
 /* The mutex is held. A save that failed, as on a full disk, is repeated with each connection. */
 static bool is_to_be_saved(const struct zkl_link *link, const zhandle_t *handle) {
-    return link->place.folder && link->handle == handle && !link->file;
+    return link->storage.folder && link->handle == handle && !link->file;
 }
 
 void zkl_recovery_save(struct zkl_link *link, zhandle_t *handle) {
@@ -120,8 +120,8 @@ void zkl_recovery_save(struct zkl_link *link, zhandle_t *handle) {
     zkl_unlock(link->client);
     if (!wanted) return;
     memcpy(key.password, id->passwd, sizeof key.password);
-    const struct zkl_session_place place = place_of(link);
-    struct zkl_session_file *file = zkl_session_file_write(&place, &key);
+    const struct zkl_session_storage storage = storage_of(link);
+    struct zkl_session_file *file = zkl_session_file_write(&storage, &key);
     int error = file ? 0 : errno;
     zkl_lock(link->client);
     link->file = file;
@@ -145,10 +145,10 @@ void zkl_recovery_move(struct zkl_link *link) {
     zkl_lock(link->client);
     struct zkl_session_file *old = link->file;
     struct zkl_session_key key = old ? old->key : (struct zkl_session_key){0};
-    const struct zkl_session_place place = link->place;
+    const struct zkl_session_storage storage = link->storage;
     zkl_unlock(link->client);
     if (!old) return;
-    struct zkl_session_file *file = zkl_session_file_write(&place, &key);
+    struct zkl_session_file *file = zkl_session_file_write(&storage, &key);
     int error = file ? 0 : errno;
     zkl_lock(link->client);
     bool ours = link->file == old; /* its handle has not ended meanwhile */

@@ -21,7 +21,7 @@ struct transaction {
 };
 
 struct rpc {
-    struct rpc *next, **place; /* in link->rpcs */
+    struct rpc *next, **slot; /* in link->rpcs */
     struct zkl_link *owner;
     uint64_t id;
     enum zkl_operation operation;
@@ -36,16 +36,16 @@ static struct rpc *new_rpc(struct zkl_link *link, uint64_t id, enum zkl_operatio
     rpc->owner = link;
     rpc->id = id;
     rpc->operation = operation;
-    rpc->place = &link->rpcs;
+    rpc->slot = &link->rpcs;
     rpc->next = link->rpcs;
-    if (rpc->next) rpc->next->place = &rpc->next;
+    if (rpc->next) rpc->next->slot = &rpc->next;
     link->rpcs = rpc;
     return rpc;
 }
 
 static void free_rpc(struct rpc *rpc) {
-    *rpc->place = rpc->next;
-    if (rpc->next) rpc->next->place = rpc->place;
+    *rpc->slot = rpc->next;
+    if (rpc->next) rpc->next->slot = rpc->slot;
     for (size_t i = 0; rpc->all && i < rpc->all->count; i++) free(rpc->all->created[i]);
     free(rpc->all);
     free(rpc);

@@ -107,12 +107,12 @@ int zkl_session_folder(const char *folder) {
 /* --- text ----------------------------------------------------------------------------------- */
 
 /* What the file says ahead of the key. NULL with errno. */
-static char *heading(const struct zkl_session_place *place, const struct stat *is) {
+static char *heading(const struct zkl_session_storage *storage, const struct stat *is) {
     char boot[ZKL_BOOT_SIZE], *text;
     if (!zkl_linux_boot(boot)) return NULL;
-    int size =
-        asprintf(&text, "device %ju\ninode %ju\nboot %s\nhosts %s\nchroot %s\n",
-                 (uintmax_t)is->st_dev, (uintmax_t)is->st_ino, boot, place->hosts, place->chroot);
+    int size = asprintf(&text, "device %ju\ninode %ju\nboot %s\nhosts %s\nchroot %s\n",
+                        (uintmax_t)is->st_dev, (uintmax_t)is->st_ino, boot, storage->hosts,
+                        storage->chroot);
     return size < 0 ? NULL : text;
 }
 
@@ -149,9 +149,9 @@ static bool write_all(int fd, const char *text) {
     return written >= 0 && (size_t)written == size;
 }
 
-static bool fill(const struct zkl_session_file *file, const struct zkl_session_place *place,
+static bool fill(const struct zkl_session_file *file, const struct zkl_session_storage *storage,
                  const struct stat *is) {
-    char key[KEY_SIZE + 1], *head = heading(place, is);
+    char key[KEY_SIZE + 1], *head = heading(storage, is);
     format_key(&file->key, key);
     bool done = head && write_all(file->fd, head) && write_all(file->fd, key);
     free(head);
@@ -169,15 +169,15 @@ static bool publish(struct zkl_session_file *file, const char *folder, const str
     return zkl_linux_name(file->fd, path);
 }
 
-struct zkl_session_file *zkl_session_file_write(const struct zkl_session_place *place,
+struct zkl_session_file *zkl_session_file_write(const struct zkl_session_storage *storage,
                                                 const struct zkl_session_key *key) {
     struct stat is;
-    int error = zkl_session_folder(place->folder);
+    int error = zkl_session_folder(storage->folder);
     struct zkl_session_file *file =
-        error ? NULL : open_file(place->folder, ".", zkl_linux_nameless);
+        error ? NULL : open_file(storage->folder, ".", zkl_linux_nameless);
     if (file) file->key = *key;
     if (file && fstat(file->fd, &is) == 0 && flock(file->fd, LOCK_EX | LOCK_NB) == 0 &&
-        fill(file, place, &is) && publish(file, place->folder, &is))
+        fill(file, storage, &is) && publish(file, storage->folder, &is))
         return file;
     if (!error) error = errno;
     zkl_session_file_leave(file);
@@ -196,9 +196,9 @@ static char *read_text(int fd) {
     return text;
 }
 
-static bool is_fit(struct zkl_session_file *file, const struct zkl_session_place *place,
+static bool is_fit(struct zkl_session_file *file, const struct zkl_session_storage *storage,
                    const struct stat *is) {
-    char *text = read_text(file->fd), *head = heading(place, is);
+    char *text = read_text(file->fd), *head = heading(storage, is);
     size_t size = head ? strlen(head) : 0;
     bool fit = text && head && strncmp(text, head, size) == 0 && parse_key(text + size, &file->key);
     free(text);
@@ -213,12 +213,12 @@ static bool is_dead(const struct zkl_session_file *file, struct stat *is) {
 }
 
 /* NULL: its process lives, it is another user's, or it was unfit and is removed. */
-static struct zkl_session_file *adopt(const struct zkl_session_place *place, const char *name) {
+static struct zkl_session_file *adopt(const struct zkl_session_storage *storage, const char *name) {
     struct stat is;
-    struct zkl_session_file *file = open_file(place->folder, name, O_RDONLY | O_NONBLOCK);
+    struct zkl_session_file *file = open_file(storage->folder, name, O_RDONLY | O_NONBLOCK);
     if (!file) return NULL;
     bool dead = is_dead(file, &is);
-    if (dead && is_fit(file, place, &is)) return file;
+    if (dead && is_fit(file, storage, &is)) return file;
     if (dead) zkl_session_file_remove(file);
     else zkl_session_file_leave(file);
     return NULL;
@@ -229,12 +229,13 @@ static bool is_ours(const char *name) {
     return size > suffix && strcmp(name + size - suffix, SUFFIX) == 0;
 }
 
-struct zkl_session_file *zkl_session_files_dead(const struct zkl_session_place *place) {
+struct zkl_session_file *zkl_session_files_dead(const struct zkl_session_storage *storage) {
     struct zkl_session_file *list = NULL;
-    DIR *directory = zkl_session_folder(place->folder) ? NULL : opendir(place->folder);
+    DIR *directory = zkl_session_folder(storage->folder) ? NULL : opendir(storage->folder);
     if (!directory) return NULL;
     for (struct dirent *entry; (entry = readdir(directory));) {
-        struct zkl_session_file *file = is_ours(entry->d_name) ? adopt(place, entry->d_name) : NULL;
+        struct zkl_session_file *file =
+            is_ours(entry->d_name) ? adopt(storage, entry->d_name) : NULL;
         if (!file) continue;
         file->next = list;
         list = file;

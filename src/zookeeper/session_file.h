@@ -20,7 +20,7 @@ struct zkl_session_key {
 };
 
 /* A process uses only files whose folder, hosts and chroot are its own. */
-struct zkl_session_place {
+struct zkl_session_storage {
     char *folder, *hosts, *chroot;
 };
 
@@ -40,11 +40,11 @@ struct zkl_session_file {
 int zkl_session_folder(const char *folder);
 
 /* Writes a file, which is locked and complete before it has a name. NULL with errno. */
-struct zkl_session_file *zkl_session_file_write(const struct zkl_session_place *place,
+struct zkl_session_file *zkl_session_file_write(const struct zkl_session_storage *storage,
                                                 const struct zkl_session_key *key);
 
 /* The files of dead processes, locked; unfit ones are removed. NULL: none. */
-struct zkl_session_file *zkl_session_files_dead(const struct zkl_session_place *place);
+struct zkl_session_file *zkl_session_files_dead(const struct zkl_session_storage *storage);
 
 /* Both free it. NULL is allowed. */
 void zkl_session_file_remove(struct zkl_session_file *file);

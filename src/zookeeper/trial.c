@@ -176,7 +176,7 @@ static void *run(void *argument) {
 void zkl_trials_begin(struct zkl_link *link) {
     struct trials *trials = &link->trials;
     if (trials->running || link->gate.listener < 0 || suspect(trials) == ZKL_OPERATIONS) return;
-    zkl_client_hold(link->client); /* the thread's reference */
+    zkl_client_ref(link->client); /* the thread's reference */
     trials->running = zkl_thread_start(run, link) == 0;
     if (!trials->running) zkl_client_drop(link->client);
 }

@@ -1,18 +1,18 @@
 /*
- * host.h - what a client lives in: a host gives it the time, a lock, and rounds.
+ * runtime.h - the surroundings of a client: a runtime gives it the time, a lock, and rounds.
  *
- * There are two hosts: the threads of this process (threads.c), and a world of virtual time
+ * There are two runtimes, the threads of this process (threads.c) and a world of virtual time
  * (src/world). Each has a struct of its own that begins with a zkl_client.
  */
-#ifndef ZKL_HOST_H
-#define ZKL_HOST_H
+#ifndef ZKL_RUNTIME_H
+#define ZKL_RUNTIME_H
 
 #include <stdatomic.h>
 #include <sys/types.h>
 
 #include "link.h"
 
-struct zkl_host {
+struct zkl_runtime {
     zkl_time (*now)(const struct zkl_client *client);
     void (*lock)(struct zkl_client *client);
     void (*unlock)(struct zkl_client *client);
@@ -25,11 +25,11 @@ struct zkl_host {
 
 struct zkl_client {
     /* Constant after creation. */
-    const struct zkl_host *host;
+    const struct zkl_runtime *runtime;
     const struct zkl_link_class *class;
     pid_t process; /* the one that may use it; 0: any that has its memory, a forked child, too */
 
-    atomic_uint references; /* of callers, host, link, requests, leases and watchers */
+    atomic_uint references; /* of callers, runtime, link, requests, leases and watchers */
 
     zkl_session *session;
     struct zkl_link *link;
@@ -41,7 +41,7 @@ struct zkl_client {
  * Fills in a client whose memory is all zero. 0, or an errno value; zkl_client_clear() is due in
  * either case.
  */
-int zkl_client_init(struct zkl_client *client, const struct zkl_host *host,
+int zkl_client_init(struct zkl_client *client, const struct zkl_runtime *runtime,
                     const struct zkl_link_class *class, const struct zkl_options *options,
                     uint64_t seed);
 void zkl_client_clear(struct zkl_client *client);
