@@ -229,7 +229,7 @@ local function tell_holder(job, lock)
 end
 
 
---- Waits for the lock. An expiry ends a wait, but not the wish: the session is opened anew.
+--- Waits for the lock. An expiry ends a wait, and the session is opened anew.
 ---@param job zklock.command.Job
 ---@return zklock.Lease
 function run.acquire(job)

@@ -129,7 +129,7 @@ local shared = { read = true, permit = true }
 -- Nobody else has such a lock meanwhile. Of a multi-lock one part is enough.
 local function is_exclusive(lock)
     for _, part in ipairs(lock.parts or { lock }) do
-        if not shared[part.claim] then return true end
+        if not shared[part.contends_as] then return true end
     end
     return false
 end

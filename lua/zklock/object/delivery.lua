@@ -42,7 +42,7 @@ function deliver.lease(self, id)
     tell_leases{ self.leases[id] }
 end
 
--- What there is to tell is asked for where the host calls callbacks: later, perhaps.
+-- The news are asked for when the callback is called, perhaps later.
 function deliver.watcher(self, id)
     local watcher = self.watchers[id]
     if watcher then wait.call(self, watcher, watcher.tell, watcher) end

@@ -16,7 +16,7 @@ Election.__index = Election
 Election.__name = "zklock.election"
 
 
--- An expiry ends a wait, but not the wish, if the session is opened anew.
+-- An expiry ends a wait, but not the election, if the session is opened anew.
 local function acquire(self)
     while true do
         local lease, message, code = self.lock:acquire(self.wish)

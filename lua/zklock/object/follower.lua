@@ -51,7 +51,7 @@ end
 
 function Follower:ask()
     local lock = self.lock
-    self:await(self.take, "queue", lock.path, lock.claim, self.session:timeout())
+    self:await(self.take, "queue", lock.path, lock.contends_as, self.session:timeout())
 end
 
 

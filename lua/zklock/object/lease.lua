@@ -200,7 +200,7 @@ end
 Lease.__close = methods.close
 
 
--- Where the host comes to the callback: one before it may have stopped it, or newer news be there.
+-- Runs later: another callback may have stopped this one, or newer news be there.
 local function call(self, callbacks, callback, quiet)
     local news = callbacks.news
     if not callback.fn or callback.told == news then return end

@@ -25,7 +25,7 @@ local max = math.max
 
 ---@class zklock.Lock
 ---@field kind "mutex"|"read"|"write"|"permit"|"multi"
----@field claim "mutex"|"read"|"write"|"permit"|"unfair" how it contends
+---@field contends_as "mutex"|"read"|"write"|"permit"|"unfair"
 ---@field limit? integer of a semaphore
 ---@field batch? integer grants of a turn, or core.batch_by_time
 ---@field counting? boolean its tokens count the grants of a node
@@ -46,7 +46,7 @@ local IN_ORDER = { fifo = true, counting = true, turns = true }
 
 -- The way out where the path is used in this way.
 local function advice(self, use)
-    local mutex = self.claim == "mutex" or self.kind == "multi"
+    local mutex = self.contends_as == "mutex" or self.kind == "multi"
     if mutex and IN_ORDER[use] then
         return 'take this lock in a second session, each of the two with token = "turns"'
     end
@@ -101,21 +101,21 @@ local function drop(handle, ...)
 end
 
 
--- The way of a single lock: how it is acquired, revoked and looked at. A multi-lock has another.
-local way = {}
+-- The verbs of a single lock; a multi-lock has others.
+local verbs = {}
 
 -- Begins to contend.
-function way.ask(self, owner, timeout, stopped, opts)
+function verbs.ask(self, owner, timeout, stopped, opts)
     return self.session.handle:acquire(self.acquire_options, owner, timeout, stopped, opts)
 end
 
 
 -- The same of a session that has on_event.
-local noting = setmetatable({}, { __index = way })
+local recording = setmetatable({}, { __index = verbs })
 
-function noting.ask(self, ...)
-    token_uses.note(self)
-    return way.ask(self, ...)
+function recording.ask(self, ...)
+    token_uses.record(self)
+    return verbs.ask(self, ...)
 end
 
 
@@ -128,7 +128,7 @@ local function attempt(self, opts, limit, begun)
     request.on_queued = opts.on_queued
     session.runtime:note_acquire(request, self.path)
     local stopped = opts.timeout ~= 0 and callers.stopped(driver, self) or nil
-    local handle, id, done = self.way.ask(self, owner, left, stopped, opts)
+    local handle, id, done = self.verbs.ask(self, owner, left, stopped, opts)
     if done then -- an owner that has the lock already
         return drop(handle, take(handle, owner, self, opts.timeout))
     end
@@ -200,7 +200,7 @@ end
 
 
 -- Asks the present holders to give way, one after the other.
-function way.revoke(self, timeout)
+function verbs.revoke(self, timeout)
     local session = self.session
     if session:forked() then return failure("forked", self.path) end
     timeout = options.timeout(timeout, session:timeout())
@@ -222,11 +222,11 @@ end
 
 
 -- The contenders on its path.
-function way.queue(self, timeout)
+function verbs.queue(self, timeout)
     local session = self.session
     if session:forked() then return failure("forked", self.path) end
     timeout = options.timeout(timeout, session:timeout())
-    local request = session.handle:queue(self.path, self.claim, timeout)
+    local request = session.handle:queue(self.path, self.contends_as, timeout)
     return session:await(request, timeout, take_queue, self.path)
 end
 
@@ -238,7 +238,7 @@ end
 ---@return string? message
 ---@return string? code
 function Lock:revoke(timeout)
-    return self.way.revoke(self, timeout)
+    return self.verbs.revoke(self, timeout)
 end
 
 
@@ -248,7 +248,7 @@ end
 ---@return string? message
 ---@return string? code
 function Lock:queue(timeout)
-    return self.way.queue(self, timeout)
+    return self.verbs.queue(self, timeout)
 end
 
 
@@ -259,7 +259,7 @@ end
 ---@return string? message
 ---@return string? code "unsupported"
 function Lock:condition(name)
-    if self.batch or self.claim ~= "mutex" and self.claim ~= "write" then
+    if self.batch or self.contends_as ~= "mutex" and self.contends_as ~= "write" then
         return failure("unsupported", self.path,
                        'only a mutex with order = "fifo" or a write lock has conditions')
     end
@@ -299,10 +299,10 @@ end
 
 
 -- The part of its acquires' options that is the same each time.
-local function acquire_options(session, path, claim, opts)
+local function acquire_options(session, path, kind, opts)
     return core.acquire_options{
         path = path,
-        kind = claim,
+        kind = kind,
         reentrant = opts.reentrant,
         data = opts.data,
         jitter = opts.jitter,
@@ -316,18 +316,18 @@ end
 
 
 function Lock.new(session, path, kind, opts)
-    local claim = opts.order == "none" and "unfair" or kind
+    local contends_as = opts.order == "none" and "unfair" or kind
     return setmetatable({
-        way = session.on_event and noting or way,
+        verbs = session.on_event and recording or verbs,
         session = session,
         path = path,
         kind = kind,
-        claim = claim,
+        contends_as = contends_as,
         limit = opts.limit,
         batch = opts.batch,
         counting = opts.token == "turns",
         -- A multi-lock has its parts'.
-        acquire_options = kind ~= "multi" and acquire_options(session, path, claim, opts),
+        acquire_options = kind ~= "multi" and acquire_options(session, path, contends_as, opts),
     }, Lock)
 end
 

@@ -51,7 +51,7 @@ function Member:state()
 end
 
 
--- Where the host comes to the callback: one before it may have stopped it, or newer news be there.
+-- Runs later: another callback may have stopped this one, or newer news be there.
 -- A node that was gone, and is there again, is news.
 local function call(self, callback)
     local state, message, changes = look(self)

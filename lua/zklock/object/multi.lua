@@ -17,7 +17,7 @@ local may_be_part = { mutex = true, read = true, write = true }
 local function check(session, locks)
     local seen = {}
     for i, lock in ipairs(options.locks(locks)) do
-        if getmetatable(lock) ~= Lock or not may_be_part[lock.claim]
+        if getmetatable(lock) ~= Lock or not may_be_part[lock.contends_as]
            or lock.batch then
             refuse('lock %d of multi must be a mutex with order = "fifo", or one side of a ' ..
                    "read-write lock", i)
@@ -33,9 +33,9 @@ local function check(session, locks)
 end
 
 
-local way = {}
+local verbs = {}
 
-function way.ask(self, owner, timeout, stopped, opts)
+function verbs.ask(self, owner, timeout, stopped, opts)
     return self.session.handle:acquire_all(self.acquire_options, owner, timeout, stopped, opts)
 end
 
@@ -56,11 +56,11 @@ end
 
 
 -- The contenders of each part.
-function way.queue(self, timeout) return of_each(self, "queue", timeout) end
+function verbs.queue(self, timeout) return of_each(self, "queue", timeout) end
 
 
 -- Asks the holders of each part.
-function way.revoke(self, timeout)
+function verbs.revoke(self, timeout)
     local counts, message, code = of_each(self, "revoke", timeout)
     if not counts then return nil, message, code end
     local total = 0
@@ -79,6 +79,6 @@ return function(session, locks)
     end
     local self = Lock.new(session, concat(paths, " + "), "multi", {})
     self.parts, self.acquire_options = parts, all
-    self.way = way
+    self.verbs = verbs
     return self
 end

@@ -12,8 +12,8 @@ local _M = {}
 
 
 ---@param lock zklock.Lock of a session with on_event
-function _M.note(lock)
-    if lock.claim ~= "mutex" then return end
+function _M.record(lock)
+    if lock.contends_as ~= "mutex" then return end
     local session, counting = lock.session, lock.counting
     local key = session.hosts .. " " .. lock.path
     local memory = session.runtime.tokens

@@ -27,19 +27,19 @@ end
 
 -- In nginx a coroutine may also be normal because it resumed one that another light thread of the
 -- request runs. In doubt it is no caller, and an acquire waits.
-local function leads_here(thread)
-    local here = running()
+local function leads_to_running(thread)
+    local last = running()
     repeat
         if not is_normal(thread) then return false end
         thread = wrapped_by(thread)
-    until not thread or thread == here
-    return thread == here
+    until not thread or thread == last
+    return thread == last
 end
 
 
 --- True if the thread is a caller ("main": Lua 5.1's main program).
 ---@type fun(thread: thread|"main"): boolean
-_M.include = ngx and leads_here or is_normal
+_M.include = ngx and leads_to_running or is_normal
 
 
 -- The owners of such coroutines that hold a lock, for handle:acquire(); nil: none.
@@ -59,11 +59,11 @@ end
 
 
 --- The owners among those that a wait by this driver stops, and that hold the lock; nil: none.
----@param way table the driver
+---@param driver table
 ---@param lock zklock.Lock
 ---@return string[]?
-function _M.stopped(way, lock)
-    return way.stops_callers and holders(lock) or nil
+function _M.stopped(driver, lock)
+    return driver.stops_callers and holders(lock) or nil
 end
 
 

@@ -75,7 +75,7 @@ end
 -- runs, and may not be blocked.
 local function missing(name, problem)
     return {
-        here = function() return true end,
+        drives = function() return true end,
         refusal = function()
             return ('unsupported: the driver "%s" cannot be loaded: %s'):format(name, problem),
                 "unsupported"
@@ -109,7 +109,7 @@ function _M.of_loop(in_run)
     for i = 1, #loops do
         local name = loops[i]
         local found = loaded[name] and driver_of(name)
-        if found and found.here(in_run) then return coroutines.problem and unable or found end
+        if found and found.drives(in_run) then return coroutines.problem and unable or found end
     end
 end
 

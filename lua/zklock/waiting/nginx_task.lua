@@ -1,4 +1,4 @@
---- The task of a host: in nginx the request or timer that runs. Coroutines are used again
+--- The task that runs: in nginx the request or timer. Coroutines are used again
 -- there, by the next request, so that the coroutine alone does not tell the holder.
 
 local ngx = ngx
@@ -16,7 +16,7 @@ local last = 0
 ---@field waits table requests that its light threads wait for, or died while they did
 
 
----@return zklock.Task? task nil: the host has none
+---@return zklock.Task? task nil: there is none
 return function()
     if not ngx then return nil end
     local ctx = ngx.ctx

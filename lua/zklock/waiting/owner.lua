@@ -25,7 +25,7 @@ local function number_of(object)
 end
 
 
---- The beginning of the keys of the running task's coroutines, empty if the host has no tasks.
+--- The beginning of the keys of the running task's coroutines, empty if there are no tasks.
 ---@return string
 function _M.prefix()
     local task = current_task()
@@ -33,7 +33,7 @@ function _M.prefix()
 end
 
 
--- The key of a coroutine, which is one of the running task, if the host has tasks.
+-- In nginx, the key of a coroutine of the running task.
 local function within_task(key)
     local task = current_task()
     if not task then return key end

@@ -25,7 +25,7 @@ local SLICE = 0.1 -- seconds, between looks for tasks that others closed
 local _M = {}
 
 ---@class zklock.Scheduler
----@field host thread that runs the loop
+---@field loop_thread thread that runs the loop
 ---@field outer? zklock.Scheduler whose coroutine made this one
 ---@field resumed? thread the latest
 ---@field ready table[] what is to be resumed: has a thread, perhaps arguments
@@ -55,7 +55,7 @@ function _M.driving()
         local resumed = scheduler.resumed
         if resumed == thread then return scheduler end
         if resumed and status(resumed) == "normal" then
-            return scheduler.host ~= thread and scheduler or nil
+            return scheduler.loop_thread ~= thread and scheduler or nil
         end
         scheduler = scheduler.outer
     end
@@ -415,7 +415,7 @@ end
 
 --- Fills a scheduler, whose loop the running coroutine is to be.
 function _M.init(self, outer)
-    self.host = this_thread()
+    self.loop_thread = this_thread()
     self.outer = outer
     self.ready = {}
     self.sleepers = agenda()

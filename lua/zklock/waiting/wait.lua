@@ -15,8 +15,8 @@ local now = runtime.now
 local _M = {}
 
 
-local function attend(way, session, request, deadline, take, ...)
-    way.wait(session, request, deadline)
+local function attend(driver, session, request, deadline, take, ...)
+    driver.wait(session, request, deadline)
     local handle = request.handle
     if not (request.told or handle:done()) then
         local late = deadline and now() >= deadline
@@ -28,9 +28,9 @@ end
 
 --- Waits for a request that was not done, by a driver, then gives what take(request, ...) gives.
 -- The request is closed after, so take() has to take all that it needs.
-function _M.by(way, session, request, timeout, take, ...)
+function _M.by(driver, session, request, timeout, take, ...)
     local deadline = timeout and now() + timeout
-    return scope(request, attend, way, session, request, deadline, take, ...)
+    return scope(request, attend, driver, session, request, deadline, take, ...)
 end
 
 
@@ -50,15 +50,15 @@ end
 
 
 -- Why that driver cannot wait here: nothing, or message, code.
-local function refusal_of(current, way, session)
+local function refusal_of(current, driver, session)
     if session and session.runtime ~= current then return current:refuse(session) end
-    local refusal = way.refusal
+    local refusal = driver.refusal
     if not refusal and ngx and ngx.get_phase() == "init" then refusal = drivers.usual.refusal end
     if refusal then return refusal(session) end
 end
 
 
---- nil, or why the running host cannot wait here in the session (nil: in a new one): message,
+--- nil, or why the running code cannot wait in the session (nil: in a new one): message,
 -- code.
 function _M.refusal(session)
     local current = runtime.current()
@@ -69,10 +69,10 @@ end
 --- The driver for the running coroutine; or nil, message, code: why it cannot wait here.
 function _M.driver(session)
     local current = runtime.current()
-    local way = current:driver()
-    local message, code = refusal_of(current, way, session)
+    local driver = current:driver()
+    local message, code = refusal_of(current, driver, session)
     if message then return nil, message, code end
-    return way
+    return driver
 end
 
 
@@ -86,7 +86,7 @@ function _M.spawn(fn)
 end
 
 
---- Calls a callback of the user's, in a thread of its own where the session's host has such. There
+--- Calls a callback of the user's, in a thread of its own where the event loop has such. There
 -- calls of one `key` that is not false are made one after the other (not if it `overtakes`), and a
 -- call that has not begun gives way to the next.
 function _M.call(session, key, fn, ...)
@@ -101,10 +101,10 @@ function _M.abandon(task)
 end
 
 
---- Sleeps; others go on meanwhile where the host has others.
+--- Sleeps; other coroutines go on meanwhile.
 ---@return true? ok
 ---@return string? message
----@return string? code "interrupted": the host is to end; "context"
+---@return string? code "interrupted": the program is to end; "context"
 function _M.sleep(seconds)
     if type(seconds) ~= "number" or not (seconds >= 0) then
         misuse.refuse("sleep takes seconds, 0 or more")

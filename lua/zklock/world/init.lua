@@ -132,7 +132,7 @@ end
 local function within(self, fn, ...)
     if current.world() then misuse.refuse("a world of virtual time has no other one in it") end
     local loop = create(fn)
-    self.host, self.outer = loop, schedulers.driving()
+    self.loop_thread, self.outer = loop, schedulers.driving()
     current.enter(loop, self)
     local ok, problem = resume(loop, self, ...)
     if not ok then self:fail(problem)

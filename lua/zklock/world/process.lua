@@ -182,7 +182,7 @@ end
 
 
 function Process:driver()
-    return self.way
+    return self.own_driver
 end
 
 
@@ -265,7 +265,7 @@ function Process.new(world, number, name, fn)
         cut_until = 0,
         cuts = {},
     }, Process)
-    self.way = driver_of(self)
+    self.own_driver = driver_of(self)
     self.run = setmetatable(world:new_run(), Run)
     self.run.process = self
     self.run:start(fn)

@@ -18,7 +18,7 @@ local pollers = setmetatable({}, { __mode = "k" }) -- their threads
 
 
 --- True in a thread of copas; before copas 2 it cannot be asked, and every coroutine is one.
-function _M.here(in_run)
+function _M.drives(in_run)
     return not in_run and copas.running ~= false and yieldable()
 end
 

@@ -14,7 +14,7 @@ local pollers = setmetatable({}, { __mode = "k" }) -- their threads
 
 
 --- True inside a controller; `in_run` tells that zklock.run is around, or within.
-function _M.here(in_run)
+function _M.drives(in_run)
     local controller, direct = running()
     return controller and (direct or not in_run)
 end

@@ -15,7 +15,7 @@ local _M = {}
 
 
 --- True while the loop runs, but for zklock.run inside of it.
-function _M.here(in_run)
+function _M.drives(in_run)
     return not in_run and loop_mode() ~= nil
 end
 
