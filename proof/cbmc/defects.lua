@@ -82,7 +82,7 @@ return {
     { "name_tail", "no-limit", breaks = "they are from 1 to the limit",
       at = "parse_permits", find = " && name->permits <= name->limit" },
     { "name_tail", "letters-count", breaks = "the name ends in digits",
-      at = "parse_counter", find = "if (!is_digit(number[i])) return false;" },
+      at = "parse_counter", find = "if (digit > 9) return false;" },
 
     { "name_round_trip", "reader-is-writer", breaks = "the marker is that kind's",
       at = "zkl_name_prefix", find = [[[ZKL_READ] = "__READ__"]],
@@ -103,9 +103,10 @@ return {
       at = "is_created", find = "if (!made || strncmp(made, asked, length) != 0) return false;",
       replace = "if (!made || strlen(made) < length) return false;" },
     { "reply", "old-create", breaks = "a create is newer than those before",
-      at = "is_creation", find = " || answer->stat->czxid <= session->created" },
+      at = "zkl_answer_is_creation",
+      find = " || answer->stat->czxid <= session->created" },
     { "reply", "slash", breaks = "each name is one that a node may have",
       at = "is_name", find = " || c == '/'" },
     { "reply", "one-good-result", breaks = "all of them good",
-      at = "is_transaction", find = "i < rpc->count", replace = "i < 1" },
+      at = "zkl_answer_is_transaction", find = "i < call->rpc.count", replace = "i < 1" },
 }

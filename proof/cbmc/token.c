@@ -68,6 +68,7 @@ static void show_hand_over(void) {
     ASSUME(claim.node.turn_began >= 0);
     zkl_time now = nondet_int64();
     ASSUME(now >= claim.node.turn_began);
+    ASSUME(claim.node.listed_at >= 0 && now >= claim.node.listed_at);
     int64_t token = zkl_claim_token(&claim);
     bool granted = has_held(&claim);
     if (zkl_turn_successor(&claim) != &next || turn(&claim, now) == ZKL_TURN_OVER) return;

@@ -124,13 +124,17 @@ static enum zkl_turn turn(const struct zkl_claim *claim, zkl_time now) {
 }
 
 /* The successor does not inherit requests that are out, nor watches. */
-static zkl_actions hand_over(struct zkl_claim *claim, struct zkl_claim *next) {
+static void hand_over(const struct zkl_claim *claim, struct zkl_claim *next) {
     bool held = has_held(claim);
     next->node = claim->node;
     next->node.grants += held;
     next->node.watched = false;
     next->state = held && connected(claim) ? ZKL_FIRST : ZKL_LIST;
     next->stalled = true;
+}
+
+static zkl_actions pass_on(struct zkl_claim *claim, struct zkl_claim *next) {
+    hand_over(claim, next);
     drop_ahead(claim);
     keep_no_more(claim);
     claim->state = ZKL_GONE;
@@ -163,7 +167,7 @@ zkl_actions zkl_keep_end(struct zkl_claim *claim) {
 zkl_actions zkl_keep_release(struct zkl_claim *claim, zkl_time now) {
     struct zkl_claim *next = zkl_turn_successor(claim);
     switch (zkl_releases[purpose(claim, next)][turn(claim, now)]) {
-    case ZKL_NODE_HANDED_ON: return hand_over(claim, next);
+    case ZKL_NODE_HANDED_ON: return pass_on(claim, next);
     case ZKL_NODE_KEPT:
     case ZKL_NODE_AWAITS_LIST: return claim->state == ZKL_KEPT ? 0 : stay(claim, now);
     case ZKL_NODE_REMOVED: break;
