@@ -26,7 +26,7 @@ for name, text_of in pairs{
         for i, entry in ipairs(queue) do
             locks[i] = { path = ("/p"):rep(20), queue = { entry } }
         end
-        return ls.text(locks)
+        return ls.text(locks, {})
     end,
     show = show.text,
 } do

@@ -355,7 +355,7 @@ describe("on_event #events", function()
         rig.used(lock)
         local due = core.now() + 60
         while session:stats().untold_events == 0 and core.now() < due do
-            local request = session.handle:acquire(lock.wish, "main", 5, nil, {})
+            local request = session.handle:acquire(lock.acquire_options, "main", 5, nil, {})
             repeat until request:done() -- a renewal of the kept node takes its time
             request:drop()
         end

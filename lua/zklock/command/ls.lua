@@ -57,7 +57,7 @@ local function row(lock)
 end
 
 
-local function text_of(locks, hidden)
+function ls.text(locks, hidden)
     if locks[1] then return columns.table(COLUMNS, locks, row) end
     return hidden[1] and "" or "no locks\n"
 end
@@ -70,7 +70,7 @@ function ls.run(given, out)
     return repeated.run(given, session, out, function()
         local locks, hidden, code = tree.locks(session, path)
         if not locks then connect.fail(hidden, code) end
-        local text = given.json and encode(locks) .. "\n" or text_of(locks, hidden)
+        local text = given.json and encode(locks) .. "\n" or ls.text(locks, hidden)
         return text, connect.unreadable(hidden)
     end)
 end

@@ -31,6 +31,7 @@ local runtime = require "zklock.waiting.runtime"
 ---@field asked number?       seconds since the sale began; nil: never came to ask
 ---@field patience number?    seconds for which it would wait; nil: the sale's timeout
 ---@field granted number?     when it had the lock
+---@field retries integer?    how often its write was refused for an old version
 ---@field released number?    when it gave it up
 ---@field suspect number?     when it learned that of its hold
 ---@field lost number?        likewise
@@ -105,7 +106,10 @@ end
 function apply.patience(purchase, _, seconds) purchase.patience = tonumber(seconds) end
 
 -- The buyer waits on, as with sql-optimistic.
-function apply.retries(purchase) purchase.granted, purchase.shared = nil, nil end
+function apply.retries(purchase)
+    purchase.granted, purchase.shared = nil, nil
+    purchase.retries = (purchase.retries or 0) + 1
+end
 
 function apply.returned(purchase, _, about)
     local quantity, product = about:match "^(%d+) (%S+)$"
