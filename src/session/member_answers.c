@@ -104,8 +104,8 @@ static void answer_exists(struct zkl_member *member, const struct call *call,
 
 /* A create may be carried out late: the member that has the name by then looks for that. */
 static void doubt(const struct zkl_member *member, zkl_time now) {
-    struct zkl_member *heir = zkl_member_find(member->base.session, member->path);
-    if (heir) heir->doubt_at = now + member->base.session->common.clock.timeout;
+    struct zkl_member *next = zkl_member_find(member->base.session, member->path);
+    if (next) next->doubt_at = now + member->base.session->common.clock.timeout;
 }
 
 static void be_refused(struct zkl_member *member, const struct answer *answer) {
