@@ -401,11 +401,18 @@ describe("docs/testing-your-code.md", function()
         local source = read("testing-your-code/simulated_spec.lua")
         assert.truthy(page:find("```lua\n" .. source .. "```", 1, true))
         -- Without its tests: what print() says of the shop that trusts its lock.
-        local shown = source:gsub("\ndescribe%(.*", "\nreturn zklock.simulate(shop(trusting), "
-            .. "{ seeds = 1000, faults = FAULTS })\n")
         local load_text = loadstring or load -- luacheck: globals loadstring
-        local result = assert(load_text(shown, "@simulated_spec.lua"))()
+        local function simulate(options)
+            local shown = source:gsub("\ndescribe%(.*", "\nreturn zklock.simulate("
+                .. "shop(trusting), " .. options .. ")\n")
+            return assert(load_text(shown, "@simulated_spec.lua"))()
+        end
+        local result = simulate "{ seeds = 1000, faults = FAULTS }"
         assert.equal(page:match "```\n(1000 schedules, .-)\n```", tostring(result))
         assert.truthy(page:find("{ seed = " .. result.first.seed .. ",", 1, true))
+        result = simulate(page:match "print%(zklock.simulate%(shop%(trusting%), (%b{})%)%)")
+        local text = page:match "```\n(all %d+ schedules .-)\n```"
+        assert.equal(text, tostring(result):sub(1, #text))
+        assert.truthy(page:find('schedule = "' .. result.first.schedule .. '"', 1, true))
     end)
 end)

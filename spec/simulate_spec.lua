@@ -551,6 +551,14 @@ describe("a world #zklock.world", function()
             ["stop.longest must be a number above 0"] = { faults = { stop = { longest = 0 } } },
             ["unknown option \"longest\" in the fault kill"] =
                 { faults = { kill = { longest = 1 } } },
+            ["takes seeds, how many"] = { all = true, seeds = 1 },
+            ["its schedules, or a schedule of it; not both"] = { all = true, schedule = "1:2" },
+            ["known: preemptions, runs"] = { all = { bound = 1 } },
+            ["all.preemptions must be a whole number, 0 or more"] = { all = { preemptions = -1 } },
+            ["all.runs must be a number above 0"] = { all = { runs = 0 } },
+            ["faults.stop has no per_second where all schedules are run"] =
+                { all = true, faults = { stop = { per_second = 1 } } },
+            ['such as "14:2 22:3", not "3:2 2:1"'] = { schedule = "3:2 2:1" },
         } do
             refused(pattern, zklock.simulate, none, opts)
         end
@@ -796,4 +804,219 @@ describe("a fault #zklock.simulate", function()
         end
         assert.same({ 2, 10 }, healed)
     end)
+end)
+
+
+-- `count` processes with `turns` turns each, and nothing else.
+local function turns_of(count, turns)
+    return function(world)
+        for n = 1, count do
+            world:process("p" .. n, function()
+                for _ = 2, turns do world:pause() end
+            end)
+        end
+    end
+end
+
+
+-- Sells one bun, and asks a server before it writes the stock.
+local function sell_slowly(shop, session)
+    if shop.stock == 0 then return end
+    session:get("/x")
+    shop.stock, shop.sold = shop.stock - 1, shop.sold + 1
+end
+
+
+local slowly_with_lock = sale(function(shop, session)
+    session:mutex("/locks/bun"):with(60, function() sell_slowly(shop, session) end)
+end)
+
+
+describe("all schedules #all_schedules", function()
+    -- Two processes of three turns: 20 interleavings. To begin with the second one is a deviation,
+    -- and so is to leave one that could go on: 1, 3, 6, 6, 3 and 1 of them have 0 to 5.
+    local cases = {
+        { turns_of(2, 3), { preemptions = 0 }, "all 1 schedules with at most 0 preemptions" },
+        { turns_of(2, 3), { preemptions = 1 }, "all 4 schedules with at most 1 preemption" },
+        { turns_of(2, 3), true, "all 10 schedules with at most 2 preemptions" },
+        { turns_of(2, 3), { preemptions = 4 }, "all 19 schedules with at most 4 preemptions" },
+        { turns_of(2, 3), { preemptions = 5 }, "all 20 schedules" },
+        { turns_of(3, 2), { preemptions = 9 }, "all 90 schedules" }, -- 6! / 2! / 2! / 2!
+        { turns_of(1, 9), { preemptions = 0 }, "all 1 schedules" },
+        { turns_of(2, 3), { preemptions = 5, runs = 19 }, "19 schedules (not all: there were as "
+          .. "many runs as all.runs allows)" },
+        { slowly_with_lock, true, "all 180 schedules with at most 2 preemptions" },
+        { slowly_with_lock, { preemptions = 0 },
+          "all 491 schedules with at most 0 preemptions, 1 stop and 1 kill",
+          { stop = { most = 1 }, kill = true } },
+    }
+    for _, case in ipairs(cases) do
+        local program, bounds, text, faults = unpack(case, 1, 4)
+        it("are run, each once, and counted: " .. text, function()
+            local result = simulate(program, { all = bounds, faults = faults })
+            assert.equal(text, tostring(result):match "^(.-), %d* ?n?o?n?e? ?wrong")
+            assert.equal(not text:find("not all"), result.complete)
+        end)
+    end
+
+    it("are each another order of turns", function()
+        local orders, order = {}, nil
+        local result = simulate(function(world)
+            order = {}
+            start_two(world, function(n)
+                for turn = 1, 3 do
+                    order[#order + 1] = n
+                    if turn < 3 then world:pause() end
+                end
+            end)
+            world:finally(function() orders[#orders + 1] = table.concat(order) end)
+        end, { all = { preemptions = 9 } })
+        assert.same({ 20, {} }, { result.schedules, result.bounds })
+        table.sort(orders)
+        for i, each in ipairs(orders) do assert.not_equal(orders[i + 1], each) end
+        assert.equal(20, #orders)
+    end)
+
+    it("have an oversold bun without a lock, and with a lock none", function()
+        local result = simulate(sale(sell_slowly), { all = true })
+        assert.same({ 52, 18, "7:1" },
+                    { result.schedules, result.wrong, result.first.schedule })
+        assert.matches("oversold", result.first.problem)
+        assert.same({ "decision 7: server 2 goes on, not: server 1 to the server: get /x" },
+                    result.first.decisions)
+        assert.equal(0, simulate(slowly_with_lock, { all = { preemptions = 3 } }).wrong)
+    end)
+
+    it("have the one stop by which a bun is oversold in spite of a lock", function()
+        local options = { all = { preemptions = 0 }, faults = { stop = { most = 1 } } }
+        local result = simulate(slowly_with_lock, options)
+        assert.same({ preemptions = 0, stop = 1 }, result.bounds)
+        local first = result.first
+        assert.matches("oversold", first.problem)
+        assert.same({ "stop server 1 for 30.000 s, 0.000 s after its turn 3" }, first.faults)
+        local again = simulate(slowly_with_lock, { schedule = first.schedule,
+                                                   faults = options.faults })
+        assert.same(first, again.first)
+        assert.is_true(first.repeats)
+        assert.matches("the first: schedule \"" .. first.schedule .. "\"", tostring(again))
+    end)
+
+    it("have one in which time goes on before a packet arrives, as late as it may", function()
+        local function wrong_of(seconds)
+            return simulate(function(world)
+                world:process("p", function() assert(connect():mutex("/l"):acquire(seconds)) end)
+            end, { all = true, faults = { delay = 0.01 } }).wrong
+        end
+        assert.is_true(wrong_of(0.009) > 0)
+        assert.equal(0, wrong_of(0.011))
+    end)
+
+    it("are told apart from a schedule that the program does not have", function()
+        for _, name in ipairs{ "2:99", "9999:1" } do
+            local result = simulate(slowly_with_lock, { schedule = name })
+            assert.equal(("the program has no schedule %q"):format(name), result.first.problem)
+        end
+        assert.equal(0, simulate(slowly_with_lock, { schedule = "" }).wrong)
+    end)
+end)
+
+
+-- Runs each schedule with at most `most` deviations that are no fault, without any reduction.
+local function run_each(fn, faults, most)
+    local search = require "zklock.world.search"
+    local opts = require("zklock.world.options").simulation{ schedule = "", faults = faults }
+    local function go_on(places, last, deviations)
+        local at, others = 0, {}
+        local function decide(steps, default)
+            at = at + 1
+            for place, step in ipairs(at > last and steps or {}) do
+                local count = deviations + (step.is_fault and 0 or 1)
+                if place ~= default and count <= most then
+                    others[#others + 1] = { at, place, count }
+                end
+            end
+            return places[at] or default
+        end
+        search.play(fn, opts, 1, false, nil, function(world)
+            require "zklock.world.schedule"(world, opts.faults.delay, { count = 0 }, decide)
+        end)
+        for _, each in ipairs(others) do
+            places[each[1]] = each[2]
+            go_on(places, each[1], each[3])
+            places[each[1]] = nil
+        end
+    end
+    go_on({}, 0, 0)
+end
+
+
+describe("a search of all schedules #all_schedules", function()
+    local function with(session, note, ...)
+        session:mutex("/l"):with(60, function(lease) note(lease.token) end, ...)
+    end
+    for name, body in pairs{
+        ["pauses"] = function(session, note, world)
+            note(1)
+            world:pause()
+            note(tostring(session:get("/x")))
+            note(2)
+        end,
+        ["a watch"] = function(session, note, _, n)
+            if n == 2 then return with(session, note) end
+            session:watch("/l", function() note("saw") end)
+            zklock.sleep(1)
+        end,
+        ["sleeps shorter than a packet may take"] = function(session, note, _, n)
+            zklock.sleep(0.0004 * n)
+            note(1)
+            with(session, note)
+            zklock.sleep(0.0003)
+            note(2)
+        end,
+        ["tries with a timeout"] = function(session, note, _, n)
+            local lease, _, code = session:mutex("/l"):acquire(0.0005 * n)
+            note(lease and "held" or code)
+            if not lease then return end
+            zklock.sleep(0.0004)
+            lease:release()
+        end,
+        ["a process that looks into a server, and ends the other's session"] =
+        function(session, note, _, n)
+            if n == 2 then
+                local server = zklock.memory("shop")
+                note(#(server:children("/") or {}))
+                server:expire(note())
+                return note(session:get("/kept"))
+            end
+            local lease = session:mutex("/l"):acquire()
+            note("held")
+            note(lease and (select(3, lease:guard{ { "create", "/kept", "written" } })) or "done")
+        end,
+    } do
+        it("comes to all that comes out without its reduction: " .. name, function()
+            local outcomes
+            local function program(world)
+                local log, other = {}, nil
+                start_two(world, function(n)
+                    local session = connect()
+                    other = n == 1 and session or other
+                    local function note(text)
+                        if text then log[#log + 1] = n .. text end
+                        return other or session
+                    end
+                    body(session, note, world, n)
+                end)
+                world:finally(function() outcomes[table.concat(log, " ")] = true end)
+            end
+            for most, faults in pairs{ [0] = { stop = { most = 1 } }, [2] = {} } do
+                outcomes = {}
+                simulate(program, { all = { preemptions = most }, faults = faults })
+                local reduced = outcomes
+                outcomes = {}
+                run_each(program, faults, most)
+                assert.same(outcomes, reduced)
+                assert.is_truthy(next(outcomes))
+            end
+        end)
+    end
 end)

@@ -98,7 +98,9 @@ function zklock.world(fn, options) end
 ---@field limit? { steps?: integer, seconds?: number } default 1e6, 86400
 
 ---@class zklock.SimulateOptions: zklock.WorldOptions
----@field seeds? integer how many, from 1; default 1000. Not with `seed`
+---@field seeds? integer how many, from 1; default 1000. Not with `seed`, `all` or `schedule`
+---@field all? boolean|{ preemptions?: integer, runs?: integer } all schedules; default 2, 10000
+---@field schedule? string the one of this name, a `first.schedule`
 
 ---@class zklock.Faults
 ---@field stop? boolean|{ per_second?: number, longest?: number, most?: integer }
@@ -111,17 +113,21 @@ function zklock.world(fn, options) end
 ---@field schedules integer
 ---@field wrong integer
 ---@field tried zklock.Tried
+---@field complete? boolean of all schedules: there are no more within the bounds
+---@field bounds? table<string, integer> of all schedules: what left others out
 ---@field first? zklock.WrongSchedule
 
 ---@class zklock.Tried
 ---@field sections integer locks that were granted
 ---@field faults table<string, integer> how often each kind came
----@field repeated integer schedules that had the order of an earlier one
+---@field repeated integer schedules that had the order of an earlier one, or came to it
 
 ---@class zklock.WrongSchedule
 ---@field seed integer
 ---@field problem any the error's value
 ---@field faults string[] those without which it is not wrong
+---@field schedule? string of all schedules: its name
+---@field decisions? string[] of all schedules: its preemptions and faults
 ---@field story string
 ---@field repeats boolean false: run again, the seed ended otherwise
 

@@ -49,12 +49,15 @@ static int changed(lua_State *L) {
     return 1;
 }
 
+static int push_moment(lua_State *L, zkl_time moment) {
+    if (moment == ZKL_NEVER) return 0;
+    zkl_lua_push_time(L, moment);
+    return 1;
+}
+
 /* world:ends_at() -> when something of a client is to end by itself; nil: nothing is */
 static int ends_at(lua_State *L) {
-    zkl_time first = zkl_world_ends_at(check(L));
-    if (first == ZKL_NEVER) return 0;
-    zkl_lua_push_time(L, first);
-    return 1;
+    return push_moment(L, zkl_world_ends_at(check(L)));
 }
 
 /* world:date() -> its time as seconds since 1970 */
@@ -182,6 +185,29 @@ static uint32_t check_number(lua_State *L) {
     return (uint32_t)luaL_checkinteger(L, 2);
 }
 
+static int hold(lua_State *L) {
+    zkl_world_hold(check(L));
+    return 0;
+}
+
+/* world:settle() -> the number of a session with news, or 0 */
+static int settle(lua_State *L) {
+    lua_pushinteger(L, (lua_Integer)zkl_world_settle(check(L)));
+    return 1;
+}
+
+/* world:due() -> when something is due, without packets that are held; nil: nothing is */
+static int due(lua_State *L) {
+    return push_moment(L, zkl_world_due(check(L)));
+}
+
+/* world:under_way(number, up) -> "packet", or "last" of its session; nil: nothing */
+static int under_way(lua_State *L) {
+    static const char *const ways[] = {NULL, "packet", "last"};
+    lua_pushstring(L, ways[zkl_world_under_way(check(L), check_number(L), lua_toboolean(L, 3))]);
+    return 1;
+}
+
 /* world:packet(number, up) -> what is under way next, in words; nil: nothing */
 static int packet(lua_State *L) {
     char text[200];
@@ -225,12 +251,20 @@ static int messages(lua_State *L) {
 
 void zkl_lua_open_world(lua_State *L) {
     static const luaL_Reg methods[] = {
-        {"advance", advance}, {"changed", changed}, {"children", children}, {"cut", cut},
-        {"date", date},       {"delay", delay},     {"draw", draw},         {"end_it", end},
-        {"ends_at", ends_at}, {"expire", expire},   {"fraction", fraction}, {"go_on", go_on},
-        {"hasten", hasten},   {"heal", heal},       {"kill", kill_process}, {"messages", messages},
-        {"name", name},       {"now", now},         {"number", number},     {"packet", packet},
-        {"reset", reset},     {"stop", stop},       {"__gc", end},          {NULL, NULL},
+        {"advance", advance},   {"changed", changed},
+        {"children", children}, {"cut", cut},
+        {"date", date},         {"delay", delay},
+        {"draw", draw},         {"due", due},
+        {"end_it", end},        {"ends_at", ends_at},
+        {"expire", expire},     {"fraction", fraction},
+        {"go_on", go_on},       {"hasten", hasten},
+        {"heal", heal},         {"hold", hold},
+        {"kill", kill_process}, {"messages", messages},
+        {"name", name},         {"now", now},
+        {"number", number},     {"packet", packet},
+        {"reset", reset},       {"settle", settle},
+        {"stop", stop},         {"under_way", under_way},
+        {"__gc", end},          {NULL, NULL},
     };
     zkl_lua_class(L, ZKL_WORLD, methods);
 }

@@ -64,6 +64,7 @@ struct messages {
 
 struct zkl_world {
     zkl_time now, delay, changed;
+    bool held; /* packets arrive when they are hastened, and not by time */
     uint64_t random[ZKL_WORLD_STREAMS + 1]; /* the last stream is the world's own */
     struct zkl_agenda agenda;
     struct server *servers;

@@ -57,8 +57,8 @@ static struct zkl_link *create(struct zkl_client *client, const struct zkl_optio
 static void dispatch(struct zkl_link *link, struct zkl_list *list, struct packet *packet) {
     struct zkl_world *world = world_of(link);
     packet->sent = world->now;
-    packet->due = world->now + zkl_world_delay_of(world);
-    if (list == &link->down) packet->due += link->server->delay;
+    packet->due = world->held ? ZKL_NEVER : world->now + zkl_world_delay_of(world);
+    if (list == &link->down && !world->held) packet->due += link->server->delay;
     if (!zkl_list_is_empty(list)) {
         zkl_time last = ZKL_LISTED(list->previous, struct packet, place)->due;
         if (packet->due < last) packet->due = last;

@@ -349,6 +349,26 @@ static struct packet *packet_of(const struct zkl_world *world, uint32_t number, 
     return zkl_packet_first(up ? &link->up : &link->down);
 }
 
+void zkl_world_hold(struct zkl_world *world) {
+    world->held = true;
+}
+
+uint32_t zkl_world_settle(struct zkl_world *world) {
+    return zkl_world_advance(world, zkl_world_now(world), SIZE_MAX);
+}
+
+zkl_time zkl_world_due(const struct zkl_world *world) {
+    const struct zkl_due *first = zkl_agenda_first(&world->agenda);
+    return first && first->at != ZKL_NEVER ? first->at - BEGIN : ZKL_NEVER;
+}
+
+enum zkl_world_way zkl_world_under_way(const struct zkl_world *world, uint32_t number, bool up) {
+    const struct packet *packet = packet_of(world, number, up);
+    if (!packet) return ZKL_WORLD_NOTHING;
+    bool is_last = packet->kind == PACKET_EXPIRED || packet->kind == PACKET_CLOSED;
+    return is_last ? ZKL_WORLD_LAST : ZKL_WORLD_PACKET;
+}
+
 bool zkl_world_packet(const struct zkl_world *world, uint32_t number, bool up, char text[200]) {
     const struct packet *packet = packet_of(world, number, up);
     if (packet) {

@@ -106,12 +106,24 @@ int zkl_world_children(struct zkl_world *world, const char *name, const char *pa
 
 /* --- one thing at a time ---------------------------------------------------------------------- */
 
-/*
- * The next packet to (`up`) or from the server of the client of that number, in words; false: none
- * is under way.
- */
+/* From now on, before the first client, a packet is under way until it is hastened. */
+void zkl_world_hold(struct zkl_world *world);
+/* As zkl_world_advance(), of what is due by now. */
+uint32_t zkl_world_settle(struct zkl_world *world);
+/* When the first thing is due, without packets that are held; ZKL_NEVER: nothing is. */
+zkl_time zkl_world_due(const struct zkl_world *world);
+
+enum zkl_world_way {
+    ZKL_WORLD_NOTHING,
+    ZKL_WORLD_PACKET,
+    ZKL_WORLD_LAST /* after which the client has no session */
+};
+
+/* The next packet to (`up`) or from the server of the client of that number. */
+enum zkl_world_way zkl_world_under_way(const struct zkl_world *world, uint32_t number, bool up);
+/* That packet in words; false: none is under way. */
 bool zkl_world_packet(const struct zkl_world *world, uint32_t number, bool up, char text[200]);
-/* That packet arrives now. */
+/* It arrives now. */
 void zkl_world_hasten(struct zkl_world *world, uint32_t number, bool up);
 
 /* --- what was under way ------------------------------------------------------------------------

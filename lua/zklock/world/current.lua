@@ -88,7 +88,12 @@ end
 function InWorld.no_descriptors() return "a world of virtual time has no descriptors" end
 function InWorld.unsent() return 0 end
 function InWorld:memory() return self.world.memory end
-function InWorld:totals() return core.totals(self.world.core), 0 end
+
+function InWorld:totals()
+    self.world.meddled = true -- they are those of all processes
+    return core.totals(self.world.core), 0
+end
+
 
 
 --- In no process there is no session.

@@ -171,6 +171,52 @@ function Told:before(process)
 end
 
 
+-- --- decided ------------------------------------------------------------------------------
+
+---@class zklock.DecidedFaults
+---@field bounded table<string, true> kinds of which more than `most` could have come
+local Decided = {}
+Decided.__index = Decided
+
+function Decided:begin(process) self.begun[process] = true end
+function Decided.due() return huge end
+Decided.look, Decided.before = Told.begin, Told.begin
+
+
+--- The faults that can come to the process now. A cut is as short as one can be, or the longest.
+---@param goes_on boolean it is about to
+---@return zklock.Step[]
+function Decided:offers(process, goes_on)
+    local offers = {}
+    if not self.begun[process] or process.over or process.stopped then return offers end
+    for _, kind in ipairs(kinds) do
+        local wish = self.wishes[kind]
+        if wish and self.count[kind] == wish.most then
+            self.bounded[kind] = true
+        elseif wish then
+            local lasts = kind == "cut" and { wish.longest, 0 } or { wish.longest or false }
+            for _, seconds in ipairs(lasts) do
+                offers[#offers + 1] = {
+                    kind = kind, process = process, lasts = seconds or nil, is_fault = true,
+                    after = not goes_on and self.world:now() - process.turned_at or nil,
+                }
+            end
+        end
+    end
+    return offers
+end
+
+
+--- It happens.
+function Decided:strike(fault)
+    self.count[fault.kind] = self.count[fault.kind] + 1
+    self.world:inflict{
+        kind = fault.kind, process = fault.process.name, turn = fault.process.turns,
+        after = fault.after, lasts = fault.lasts,
+    }
+end
+
+
 -- --- either -------------------------------------------------------------------------------
 
 -- Half of the seeds have one of several kinds alone, the others each with a chance of a half
@@ -197,6 +243,15 @@ function _M.drawn(world, wishes)
     end
     return setmetatable({ world = world, wishes = chosen, coming = {}, count = count, begun = {} },
         Drawn)
+end
+
+
+--- Decided by somebody; `wishes` has most and longest for each kind.
+function _M.decided(world, wishes)
+    local count = {}
+    for _, kind in ipairs(kinds) do count[kind] = 0 end
+    return setmetatable({ world = world, wishes = wishes, count = count, begun = {}, bounded = {} },
+        Decided)
 end
 
 

@@ -68,6 +68,9 @@ local MESSAGES = 2000 -- that a world with a story keeps, at most
 ---@field polls table<thread, integer> how often each polled
 ---@field keeps_errors boolean? of callbacks: they are not the schedule's
 ---@field over boolean
+---@field order? zklock.Schedule by which it is decided what comes next
+---@field meddled? boolean its program reached into servers or other processes since it looked
+---@field has_called? boolean a callback ran since it looked
 local World = setmetatable({}, { __index = schedulers.Scheduler })
 World.__index = World
 World.__name = "zklock.world"
@@ -149,7 +152,10 @@ end
 
 
 local function run(self)
-    while not self.over do go_on(self) end
+    local order = self.order
+    while not self.over do
+        if order then order:step() else go_on(self) end
+    end
 end
 
 
@@ -244,7 +250,7 @@ end
 local function by_test(self, kind, name, seconds)
     local process = find(self, name)
     if self.over or process.over or kind == "stop" and process.stopped then return false end
-    self.active_at = self:now()
+    self.active_at, self.meddled = self:now(), true
     return inflict[kind](self, process, seconds) ~= false
 end
 
@@ -367,10 +373,13 @@ end
 
 
 -- As core.memory, of its own servers.
-local function verbs_of(box)
+local function verbs_of(self, box)
     local verbs = {}
     for _, verb in ipairs{ "expire", "cut", "heal", "name", "delay", "reset", "children" } do
-        verbs[verb] = function(...) return box[verb](box, ...) end
+        verbs[verb] = function(...)
+            self.meddled = true
+            return box[verb](box, ...)
+        end
     end
     return verbs
 end
@@ -393,7 +402,6 @@ local function new(fn, opts)
     local box = core.world(opts.seed, opts.faults.delay, opts.story and MESSAGES or 0)
     local self = schedulers.init(setmetatable({
         core = box,
-        memory = verbs_of(box),
         seed = opts.seed,
         limit = opts.limit,
         processes = {},
@@ -419,8 +427,11 @@ local function new(fn, opts)
             wait = function() error("zklock: a wait outside of a process", 0) end,
         },
     }, World))
+    self.memory = verbs_of(self, box)
     self.nobody = current.nobody(self)
-    self.faults = opts.list and faults.told(self, opts.list) or faults.drawn(self, opts.faults)
+    self.faults = opts.list and faults.told(self, opts.list)
+        or opts.decided and faults.decided(self, opts.faults)
+        or faults.drawn(self, opts.faults)
     within(self, function() fn(self) end)
     return self
 end

@@ -174,7 +174,7 @@ end
 
 local function finish(self)
     if not self.processes[1] then return self:fail("there was no process") end
-    self.over = true
+    self.over, self.finished = true, true
     for _, fn in ipairs(self.finals) do fn() end
 end
 
@@ -187,4 +187,4 @@ local function go_on(self, place, most)
 end
 
 
-return { advance = advance, go_on = go_on, process_of = process_of }
+return { advance = advance, go_on = go_on, next_moment = next_moment, process_of = process_of }

@@ -4,7 +4,7 @@ local check = require "zklock.value.check"
 local faults = require "zklock.world.faults"
 local misuse = require "zklock.value.misuse"
 
-local ipairs, pairs, type = ipairs, pairs, type
+local ipairs, pairs, tonumber, type = ipairs, pairs, tonumber, type
 local huge = math.huge
 local known = check.known
 local refuse, show = misuse.refuse, misuse.show
@@ -12,6 +12,7 @@ local refuse, show = misuse.refuse, misuse.show
 local MOST = 2 ^ 53 -- all whole numbers to there are exact
 local DELAY = 0.001 -- seconds, of a packet at most
 local SEEDS = 1000
+local PREEMPTIONS, RUNS = 2, 10000 -- of a systematic search
 
 local limits = { steps = 1e6, seconds = 86400 }
 
@@ -70,12 +71,16 @@ function _M.moment(seconds)
 end
 
 
--- One kind of fault: true, or what differs from the default.
-local function wish(given, kind)
+-- One kind of fault: true, or what differs from the default. A fault that is decided has no rate.
+local function wish(given, kind, decided)
     local default = faults.defaults[kind]
     if given == nil or given == false then return nil end
     if given == true then given = {} end
     known(given, default, "the fault " .. kind)
+    if decided and given.per_second ~= nil then
+        refuse("faults.%s has no per_second where all schedules are run: it may come at each step",
+               kind)
+    end
     local result = { more = given.per_second and 0 or faults.MORE }
     for name, value in pairs(default) do
         result[name] = given[name] == nil and value or
@@ -89,11 +94,12 @@ local names = { delay = true }
 for _, kind in ipairs(faults.kinds) do names[kind] = true end
 
 --- Which faults may come, and how long a packet is under way at most.
-function _M.faults(given)
+---@param decided? boolean by a search, and not by chance
+function _M.faults(given, decided)
     if given == nil then return { delay = DELAY } end
     known(given, names, "faults")
     local result = { delay = positive(given.delay or DELAY, "faults.delay") }
-    for _, kind in ipairs(faults.kinds) do result[kind] = wish(given[kind], kind) end
+    for _, kind in ipairs(faults.kinds) do result[kind] = wish(given[kind], kind, decided) end
     return result
 end
 
@@ -121,19 +127,52 @@ function _M.world(given)
 end
 
 
+-- The bounds of a systematic search: true, or what differs from the default; nil: there is none.
+local function bounds(given)
+    if given == nil or given == false then return nil end
+    if given == true then given = {} end
+    known(given, { preemptions = true, runs = true }, "all")
+    local preemptions = given.preemptions or PREEMPTIONS
+    if not is_whole(preemptions) or preemptions < 0 then
+        refuse("all.preemptions must be a whole number, 0 or more, not %s", show(preemptions))
+    end
+    return { preemptions = preemptions, runs = whole(given.runs or RUNS, "all.runs") }
+end
+
+
+-- The name of a schedule, as a search gives it.
+local function schedule(name)
+    if name == nil then return nil end
+    if type(name) == "string" then
+        local last, rest = 0, name .. " "
+        local at, after = rest:match "^(%d+):%d+ ()"
+        while at and tonumber(at) > last do
+            last, rest = tonumber(at), rest:sub(after)
+            at, after = rest:match "^(%d+):%d+ ()"
+        end
+        if rest == "" or name == "" then return name end
+    end
+    refuse("schedule must be first.schedule of a search, such as \"14:2 22:3\", not %s", show(name))
+end
+
+
 --- Of zklock.simulate.
 function _M.simulation(given)
     given = given == nil and {} or given
-    known(given, { seeds = true, seed = true, faults = true, limit = true },
-          "the options of simulate")
-    if given.seed ~= nil and given.seeds ~= nil then
-        refuse("simulate takes seeds, how many, or the one seed, not both")
+    known(given, { all = true, faults = true, limit = true, schedule = true, seed = true,
+                   seeds = true }, "the options of simulate")
+    local all, name = bounds(given.all), schedule(given.schedule)
+    if given.seeds ~= nil and (given.seed ~= nil or all or name) or all and name then
+        refuse("simulate takes seeds, how many, or the one seed, and with that one all of its " ..
+               "schedules, or a schedule of it; not both")
     end
     local first = given.seed and whole(given.seed, "seed") or 1
     return {
         first = first,
         last = given.seed and first or whole(given.seeds or SEEDS, "seeds"),
-        faults = _M.faults(given.faults),
+        all = all,
+        schedule = name,
+        faults = _M.faults(given.faults, all or name),
         limit = limit(given.limit),
     }
 end

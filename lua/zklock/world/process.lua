@@ -138,7 +138,7 @@ end
 -- nobody's choice when they begin: who listens changes no schedule.
 function Process:make_calls()
     if self.calling or not self.calls[1] or self.over then return end
-    self.calling = true
+    self.calling, self.world.has_called = true, true
     local task = self.run:new_task(call_all)
     current.act(self)
     self.world:resume(task, self)

@@ -28,11 +28,14 @@ local _M = {}
 ---@param opts table of zklock.world.options
 ---@param story? boolean
 ---@param list? zklock.Fault[] instead of those of the seed
+---@param decide? fun(world: zklock.World) sees to it that somebody decides what comes next
 ---@return zklock.World
-function _M.play(fn, opts, seed, story, list)
+function _M.play(fn, opts, seed, story, list, decide)
     local world = worlds.new(fn, {
         seed = seed, faults = opts.faults, limit = opts.limit, story = story, list = list,
+        decided = decide ~= nil,
     })
+    if decide and not world.over then decide(world) end
     world:run()
     if is_interrupt(world.problem) then error(world.problem, 0) end
     return world
@@ -41,7 +44,8 @@ end
 local play = _M.play
 
 
-local function is_same(world, problem)
+--- Is it wrong in this way?
+function _M.is_same(world, problem)
     return world.problem ~= nil and text_of(world.problem) == text_of(problem)
 end
 
@@ -52,13 +56,13 @@ local function needed(fn, opts, seed, world)
     local list, problem = {}, world.problem
     for i, fault in ipairs(world.happened) do list[i] = fault end
     local told = play(fn, opts, seed, false, list)
-    if not is_same(told, problem) then return nil end
+    if not _M.is_same(told, problem) then return nil end
     local count
     repeat
         count = #list
         for i = #list, 1, -1 do
             local fault = remove(list, i)
-            if not is_same(play(fn, opts, seed, false, list), problem) then
+            if not _M.is_same(play(fn, opts, seed, false, list), problem) then
                 insert(list, i, fault)
             end
         end
@@ -77,23 +81,21 @@ local function tell(fn, opts, seed, world)
         problem = world.problem,
         faults = list or world.happened,
         world = told,
-        repeats = is_same(told, world.problem),
+        repeats = _M.is_same(told, world.problem),
     }
 end
 
 
-local function nothing_tried(wishes)
+function _M.nothing_tried(wishes)
     local tried = { sections = 0, repeated = 0, faults = {} }
     for _, kind in ipairs(faults.kinds) do tried.faults[kind] = wishes[kind] and 0 end
     return tried
 end
 
 
--- Counts a world; `seen` has the prints of schedules.
-local function count_tried(tried, world, seen)
+--- Counts what there was in a world.
+function _M.count_tried(tried, world)
     tried.sections = tried.sections + world.sections
-    if seen[world.print] then tried.repeated = tried.repeated + 1 end
-    seen[world.print] = true
     for _, fault in ipairs(world.happened) do
         tried.faults[fault.kind] = tried.faults[fault.kind] + 1
     end
@@ -106,11 +108,13 @@ end
 ---@param heard? fun(found: zklock.Found, world: zklock.World) called after each
 ---@return zklock.Found
 function _M.run(fn, opts, heard)
-    local found, seen = { schedules = 0, wrong = 0, tried = nothing_tried(opts.faults) }, {}
+    local found, seen = { schedules = 0, wrong = 0, tried = _M.nothing_tried(opts.faults) }, {}
     for seed = opts.first, opts.last do
         local world = play(fn, opts, seed)
         found.schedules = found.schedules + 1
-        count_tried(found.tried, world, seen)
+        _M.count_tried(found.tried, world)
+        if seen[world.print] then found.tried.repeated = found.tried.repeated + 1 end
+        seen[world.print] = true
         if world.problem ~= nil then
             found.wrong = found.wrong + 1
             found.first = found.first or tell(fn, opts, seed, world)

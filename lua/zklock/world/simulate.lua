@@ -4,11 +4,12 @@ local faults_of_worlds = require "zklock.world.faults"
 local misuse = require "zklock.value.misuse"
 local options = require "zklock.world.options"
 local search = require "zklock.world.search"
+local systematic = require "zklock.world.systematic"
 local text_of = require "zklock.world.problem"
 local worlds = require "zklock.world"
 
 local ipairs, setmetatable = ipairs, setmetatable
-local concat = table.concat
+local concat, remove = table.concat, table.remove
 
 local NO_REPEAT = "\nIt does not repeat: chance, time or state comes from outside of the world "
     .. "(world:random, world:now)."
@@ -36,32 +37,75 @@ local function lines_of(faults)
 end
 
 
+local PLURALS = { expire = "expiries" }
+local SINGULARS = { expire = "expiry" }
+
+-- A bound in words: "2 stops".
+local function at_most(count, what)
+    if count == 1 then return "1 " .. (SINGULARS[what] or what) end
+    return ("%d %s"):format(count, PLURALS[what] or what .. "s")
+end
+
+
+-- How many schedules there were, of a search with the bounds that left any out.
+local function counted(self)
+    if not self.bounds then return self.schedules .. " schedules" end
+    local bounds, list = self.bounds, {}
+    if bounds.preemptions then
+        list[1] = at_most(bounds.preemptions, "preemption")
+    end
+    for _, kind in ipairs(faults_of_worlds.kinds) do
+        if bounds[kind] then list[#list + 1] = at_most(bounds[kind], kind) end
+    end
+    local last = remove(list)
+    local within = last and " with at most " ..
+        (list[1] and concat(list, ", ") .. " and " or "") .. last or ""
+    if self.complete then return ("all %d schedules%s"):format(self.schedules, within) end
+    return ("%d schedules%s (not all: there were as many runs as all.runs allows)"):format(
+        self.schedules, within)
+end
+
+
 -- All that was tried, in words.
-local function tried_of(tried)
+local function tried_of(tried, in_search)
     local struck = {}
     for _, kind in ipairs(faults_of_worlds.kinds) do
         local count = tried.faults[kind]
         if count then struck[#struck + 1] = kind .. " " .. count end
     end
-    return ("%d critical sections ran; %s; %d schedules had the order of another"):format(
-        tried.sections,
-        struck[1] and "faults: " .. concat(struck, ", ") or "no fault was tried", tried.repeated)
+    return ("%d critical sections ran; %s; %d %s"):format(tried.sections,
+        struck[1] and "faults: " .. concat(struck, ", ") or "no fault was tried", tried.repeated,
+        in_search and "more came to what another had come to, and were ended there"
+        or "schedules had the order of another")
 end
 
 
 function Simulation:__tostring()
-    local first, tried = self.first, tried_of(self.tried)
-    if not first then return ("%d schedules, none wrong\n%s"):format(self.schedules, tried) end
-    local faults = first.faults[1] and concat(first.faults, "\n") or "no fault"
-    return ("%d schedules, %d wrong; the first: seed %d, %s\n%s\n%s\n%s%s"):format(
-        self.schedules, self.wrong, first.seed, text_of(first.problem), faults, first.story, tried,
-        first.repeats and "" or NO_REPEAT)
+    local first, tried = self.first, tried_of(self.tried, self.bounds)
+    if not first then return ("%s, none wrong\n%s"):format(counted(self), tried) end
+    local name, lines = "seed " .. first.seed, first.faults
+    if first.schedule then
+        name, lines = ("schedule %q"):format(first.schedule), first.decisions
+    end
+    return ("%s, %d wrong; the first: %s, %s\n%s\n%s\n%s%s"):format(
+        counted(self), self.wrong, name, text_of(first.problem),
+        lines[1] and concat(lines, "\n") or "no " .. (first.schedule and "deviation" or "fault"),
+        first.story, tried, first.repeats and "" or NO_REPEAT)
+end
+
+
+-- Which search the options are for.
+local function run(fn, opts)
+    if opts.all then return systematic.run(fn, opts) end
+    if opts.schedule then return systematic.replay(fn, opts) end
+    return search.run(fn, opts)
 end
 
 
 --- See docs/testing-your-code.md.
 ---@param fn fun(world: zklock.World)
----@param given? { seeds?: integer, seed?: integer, faults?: table, limit?: table }
+---@param given? { seeds?: integer, seed?: integer, all?: boolean|table, schedule?: string,
+--- faults?: table, limit?: table }
 ---@return zklock.Simulation? result
 ---@return string? message
 ---@return string? code "context", "unsupported"
@@ -72,14 +116,18 @@ return function(fn, given)
     local opts = options.simulation(given)
     local message, code = worlds.problem_here()
     if message then return nil, message, code end
-    local found = search.run(fn, opts)
+    local found = run(fn, opts)
     local first = found.first
     return setmetatable({
         schedules = found.schedules,
         wrong = found.wrong,
         tried = found.tried,
+        complete = found.complete,
+        bounds = found.bounds,
         first = first and {
             seed = first.seed,
+            schedule = first.schedule,
+            decisions = first.decisions,
             problem = first.problem,
             faults = lines_of(first.faults),
             story = concat(first.world.story, "\n"),

@@ -1,0 +1,299 @@
+--- The steps of a world in which somebody decides what comes next: a process goes on, a packet
+-- arrives, time goes on, or a fault comes. A packet is under way until it is decided that it
+-- arrives; time goes on by itself only where nothing else can happen.
+--
+-- docs/design/world.md says which orders of steps are one schedule.
+
+local loop = require "zklock.world.loop"
+
+local ipairs, setmetatable = ipairs, setmetatable
+local concat, insert, remove, sort = table.concat, table.insert, table.remove, table.sort
+local huge, min = math.huge, math.min
+
+local FAIR = 100 -- turns in a row of a process without a packet, until others go first
+local LABELS = 2 ^ 16
+local PROGRAM, SERVERS = 1, 2 -- chains; those of processes follow
+
+---@class zklock.Step
+---@field kind "turn"|"up"|"down"|"time"|"stop"|"kill"|"cut"|"expire"
+---@field process? zklock.Process
+---@field place? integer a turn's, in world.ready
+---@field rank? integer the same among those of its process
+---@field number? integer of the session whose packet arrives
+---@field last? boolean the session ends with it
+---@field is_fault? boolean
+---@field lasts? number seconds of a fault
+---@field after? number seconds since the process's last turn; nil: just before it goes on
+
+---@class zklock.Schedule
+---@field world zklock.World
+---@field delay number seconds that a packet may be under way
+---@field decide fun(steps: zklock.Step[], default: integer): integer?
+---@field decided? fun(steps: zklock.Step[], default: integer, is_local: boolean)
+---@field current? zklock.Process the one that went on last
+---@field streak integer how many turns in a row it had
+---@field still number since when something could happen without time
+---@field ids table<number|string, integer> a number for each chain of steps
+---@field base integer the chain until time went on, or a fault came
+---@field chains integer[] what followed at the program, at servers, and at each process
+---@field is_tangled boolean a process reached into a server or into another process
+local Schedule = {}
+Schedule.__index = Schedule
+
+
+-- --- what can come next -------------------------------------------------------------------
+
+-- Coroutines of processes that are over are ready no more, and those of a stopped one are held.
+local function tidy(world)
+    local ready = {}
+    for _, entry in ipairs(world.ready) do
+        local process = entry.thread and loop.process_of(world, entry)
+        if process and not process.over then
+            local list = process.stopped and process.held or ready
+            list[#list + 1] = entry
+        end
+    end
+    world.ready = ready
+end
+
+
+local function is_before(a, b)
+    if a.process == b.process then return a.place < b.place end
+    return a.process.number < b.process.number
+end
+
+
+local function steps_without_time(world)
+    tidy(world)
+    local steps = {}
+    for place, entry in ipairs(world.ready) do
+        steps[place] = { kind = "turn", process = loop.process_of(world, entry), place = place }
+    end
+    sort(steps, is_before)
+    for place, step in ipairs(steps) do
+        local before = steps[place - 1]
+        step.rank = before and before.process == step.process and before.rank + 1 or 1
+    end
+    for number, session in ipairs(world.sessions) do
+        for _, kind in ipairs{ "down", "up" } do
+            local way = world.core:under_way(number, kind == "up")
+            if way then
+                steps[#steps + 1] = { kind = kind, process = session.runtime, number = number,
+                                      last = way == "last" }
+            end
+        end
+    end
+    return steps
+end
+
+
+-- The place of the usual step: the process that went on last goes on, while it can. After time went
+-- on there is no such process.
+local function default_of(self, steps)
+    local tired = self.streak >= FAIR
+    for place, step in ipairs(steps) do
+        if (step.process == self.current) ~= tired then return place end
+    end
+    return 1
+end
+
+
+-- Time may go on before what could happen without, which is late then, as a packet may be.
+local function may_be_late(self)
+    local due = min(loop.next_moment(self.world), self.world.core:due() or huge)
+    return due - self.still <= self.delay
+end
+
+
+local function add_faults(self, steps, process, goes_on)
+    for _, fault in ipairs(self.world.faults:offers(process, goes_on)) do
+        steps[#steps + 1] = fault
+    end
+end
+
+
+-- The steps that can come next, and the place of the usual one. A fault of a process can come
+-- before each turn of it, and until time goes on after a turn of any process: before each of its
+-- packets, and before time does.
+local function what_can_come(self)
+    local world = self.world
+    local steps, has_waited = steps_without_time(world), world.instant ~= world:now()
+    if not steps[1] then
+        steps[1] = { kind = "time" }
+        for _, process in ipairs(has_waited and {} or world.processes) do
+            add_faults(self, steps, process)
+        end
+        return steps, 1
+    end
+    local default = default_of(self, steps)
+    local step = steps[default]
+    if may_be_late(self) then steps[#steps + 1] = { kind = "time" } end
+    local goes_on = step.kind == "turn"
+    if goes_on or not has_waited then add_faults(self, steps, step.process, goes_on) end
+    return steps, default
+end
+
+
+--- A step in words.
+---@param step zklock.Step
+function Schedule:text_of(step)
+    if step.kind == "time" then return "time goes on" end
+    local name = step.process.name
+    if step.kind == "turn" then return name .. " goes on" end
+    if step.is_fault then
+        return step.kind .. " " .. name .. (step.lasts and (" for %g s"):format(step.lasts) or "")
+    end
+    local up = step.kind == "up"
+    return ("%s %s server: %s"):format(name, up and "to the" or "from the",
+        (self.world.core:packet(step.number, up)))
+end
+
+
+-- --- which schedule it is -----------------------------------------------------------------
+
+-- The number of a chain that goes on with a step, which has no other number.
+local function id_of(ids, key)
+    local id = ids[key]
+    if not id then
+        id = ids.count + 1
+        ids[key], ids.count = id, id
+    end
+    return id
+end
+
+
+local function lengthen(self, chain, label)
+    local before = self.chains[chain] or self.base
+    self.chains[chain] = id_of(self.ids, before * LABELS + label)
+end
+
+
+--- All that happened, but for the order of steps that have nothing to do with each other.
+---@return string
+function Schedule:print()
+    local parts = {}
+    for chain = 1, SERVERS + #self.world.processes do
+        parts[chain] = self.chains[chain] or self.base
+    end
+    return concat(parts, ",")
+end
+
+
+-- After a step that may have to do with every other one.
+local function join_chains(self, label)
+    self.base = id_of(self.ids, self:print() .. label)
+    self.chains = {}
+end
+
+
+-- Notes the step. Gives whether it can have to do with steps of its process alone.
+local function note(self, step)
+    local world, number = self.world, step.number
+    if step.is_fault or step.kind == "time" or world.meddled then
+        self.is_tangled = self.is_tangled or world.meddled
+        local process = step.process and step.process.number or 0
+        join_chains(self, concat({ "", step.kind, process, step.lasts or "",
+            number or step.rank or "" }, " "))
+        return false
+    end
+    if step.kind ~= "up" then
+        local label = number and LABELS / 2 + number or step.rank
+        lengthen(self, SERVERS + step.process.number, label)
+    end
+    if step.kind == "up" or step.last then lengthen(self, SERVERS, number) end
+    if step.kind == "turn" or world.has_called then
+        lengthen(self, PROGRAM, step.process.number)
+    end
+    return step.kind == "down" and not step.last and not world.has_called
+end
+
+
+-- --- a step -------------------------------------------------------------------------------
+
+-- Carries out what is due by now and is no step: a client's rounds, and news of sessions.
+local function settle(world)
+    while not world.over do
+        local number = world.core:settle()
+        if number == 0 then return end
+        local session = world.sessions[number]
+        if session then session.runtime:hear(session, world:now()) end
+    end
+end
+
+
+local carry_out = {}
+
+-- The coroutines that stay ready keep their order.
+function carry_out.turn(world, step)
+    insert(world.ready, remove(world.ready, step.place))
+    loop.go_on(world, #world.ready)
+end
+
+function carry_out.up(world, step) world.core:hasten(step.number, true) end
+
+-- It takes no time, but is progress.
+function carry_out.down(world, step)
+    world.turns = {}
+    world.core:hasten(step.number, false)
+end
+
+function carry_out.time(world) loop.advance(world, 1) end
+
+local function strike(world, step) world.faults:strike(step) end
+
+
+-- Remembers the process that went on last, and since when something could happen without time.
+local function follow(self, step, is_idle)
+    if step.kind == "time" then
+        self.current, self.streak = nil, 0
+        if is_idle then self.still = self.world:now() end
+    elseif not step.is_fault then
+        self.streak = step.place and step.process == self.current and self.streak + 1 or 0
+        self.current = step.process
+    end
+end
+
+
+--- Does one thing.
+function Schedule:step()
+    local world = self.world
+    tidy(world)
+    if not world.ready[1] and world.live == 0 and not world.events:first() then
+        return loop.go_on(world) -- it ends
+    end
+    local steps, default = what_can_come(self)
+    local place = default
+    if steps[2] then
+        place = self.decide(steps, default)
+        if not place then return end
+    end
+    local step, is_idle = steps[place], steps[1].kind == "time"
+    world.meddled, world.has_called = false, false
+    ;(carry_out[step.kind] or strike)(world, step)
+    settle(world)
+    follow(self, step, is_idle)
+    local is_local = note(self, step)
+    if steps[2] and self.decided then self.decided(steps, default, is_local) end
+end
+
+
+--- Decides what comes next in a world that has no session yet.
+---@param decide fun(steps: zklock.Step[], default: integer): integer? nil: it has ended the world
+---@return zklock.Schedule
+return function(world, delay, ids, decide, decided)
+    world.core:hold()
+    local self = setmetatable({
+        world = world,
+        delay = delay,
+        decide = decide,
+        decided = decided,
+        streak = 0,
+        still = 0,
+        ids = ids,
+        base = 0,
+        chains = {},
+        is_tangled = false,
+    }, Schedule)
+    world.order = self
+    return self
+end
