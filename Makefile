@@ -10,7 +10,8 @@
 #                who want one lock, beside Curator; bench-peers: all that a lock costs, beside
 #                Curator, kazoo, go-zookeeper and bare libzookeeper; bench-many: many waiters of
 #                one lock, many locks at once, kept locks; bench-engines: the engines;
-#                bench-worlds: simulated programs; bench-nginx in nginx
+#                bench-worlds: simulated programs; bench-planted: what finds planted bugs in them;
+#                bench-nginx in nginx
 # make soak      100 000 cycles, and what they leave behind
 # make dist      the source archive and the rockspec that names it, in build
 # make deb       Debian packages, in build/deb; MAINTAINER names who made them. test-deb: they are
@@ -57,7 +58,7 @@ LUA_FILES = $(shell find lua -name '*.lua')
 RIG = $(BUILD)/rig/proxy $(BUILD)/rig/bare
 
 .PHONY: all demo demo-http demo-engines site test repl bench bench-claims bench-contended
-.PHONY: bench-peers bench-roll bench-many bench-engines bench-worlds soak lint lint-quick lint-tidy
+.PHONY: bench-peers bench-roll bench-many bench-engines bench-worlds bench-planted soak lint lint-quick lint-tidy
 .PHONY: lint-actions format words install install-files dist clean setup setup-tests build-tests build-all-tests
 .PHONY: test-all test-lua test-luajit test-asan test-tsan test-clock
 .PHONY: test-worlds test-worlds-5.4 test-worlds-5.1 test-worlds-asan
@@ -287,6 +288,10 @@ bench-claims: setup
 bench-worlds: setup
 	@$(MAKE) --no-print-directory -s $(BUILD)/$(ABI)/zklock/core.so
 	@$(call with,$(ABI)) $(LUA) bench/worlds.lua
+
+bench-planted: setup
+	@$(MAKE) --no-print-directory -s $(BUILD)/$(ABI)/zklock/core.so
+	@$(call with,$(ABI)) $(LUA) bench/planted.lua
 
 soak: setup
 	@$(MAKE) --no-print-directory -s $(BUILD)/5.1/zklock/core.so $(RIG)

@@ -558,6 +558,8 @@ describe("a world #zklock.world", function()
             ["all.runs must be a number above 0"] = { all = { runs = 0 } },
             ["faults.stop has no per_second where all schedules are run"] =
                 { all = true, faults = { stop = { per_second = 1 } } },
+            ["takes pct, or all of the schedules"] = { all = true, pct = 2 },
+            ["pct must be a whole number from 1"] = { pct = 1.5 },
             ['such as "14:2 22:3", not "3:2 2:1"'] = { schedule = "3:2 2:1" },
         } do
             refused(pattern, zklock.simulate, none, opts)
@@ -1019,4 +1021,41 @@ describe("a search of all schedules #all_schedules", function()
             end
         end)
     end
+end)
+
+
+describe("a planted bug #pct", function()
+    local page = assert(require "spec.files".read("docs/testing-your-code.md"))
+
+    for _, bug in ipairs(require "spec.planted") do
+        it("is found by random priorities and among all schedules: " .. bug.name, function()
+            assert.is_true(simulate(bug.program, { all = { runs = 300 } }).wrong > 0)
+            local options = { pct = bug.depth, seeds = 100 }
+            local result = simulate(bug.program, options)
+            local first = result.first
+            assert.is_true(first.depth >= 1 and first.depth <= bug.depth)
+            assert.matches(("the first: seed %d, depth %d, "):format(first.seed, first.depth),
+                           tostring(result))
+            assert.same(first, simulate(bug.program, { pct = bug.depth, seed = first.seed }).first)
+            assert.truthy(page:find(("\n| %s | %d |"):format(bug.name, bug.depth), 1, true))
+        end)
+    end
+
+    it("is found with at least the probability that is promised", function()
+        for _, bug in ipairs(require "spec.planted") do
+            if bug.depth == 2 then
+                local result = simulate(bug.program, { pct = 2, seeds = 400 })
+                assert.is_true(result.wrong >= 400 / (3 * result.steps), bug.name)
+                assert.equal(0, simulate(bug.program, { pct = 1, seeds = 50 }).wrong)
+            end
+        end
+    end)
+
+    it("is found together with the fault that it needs", function()
+        local faults = { stop = { most = 1 }, kill = true }
+        local first = simulate(slowly_with_lock, { pct = 1, seeds = 300, faults = faults }).first
+        assert.matches("oversold", first.problem)
+        assert.equal(1, #first.faults)
+        assert.matches("^stop server %d", first.faults[1])
+    end)
 end)

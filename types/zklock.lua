@@ -101,6 +101,7 @@ function zklock.world(fn, options) end
 ---@field seeds? integer how many, from 1; default 1000. Not with `seed`, `all` or `schedule`
 ---@field all? boolean|{ preemptions?: integer, runs?: integer } all schedules; default 2, 10000
 ---@field schedule? string the one of this name, a `first.schedule`
+---@field pct? integer the depth of the bugs that are looked for, by random priorities
 
 ---@class zklock.Faults
 ---@field stop? boolean|{ per_second?: number, longest?: number, most?: integer }
@@ -115,6 +116,7 @@ function zklock.world(fn, options) end
 ---@field tried zklock.Tried
 ---@field complete? boolean of all schedules: there are no more within the bounds
 ---@field bounds? table<string, integer> of all schedules: what left others out
+---@field steps? integer with `pct`: of the usual schedule
 ---@field first? zklock.WrongSchedule
 
 ---@class zklock.Tried
@@ -128,6 +130,7 @@ function zklock.world(fn, options) end
 ---@field faults string[] those without which it is not wrong
 ---@field schedule? string of all schedules: its name
 ---@field decisions? string[] of all schedules: its preemptions and faults
+---@field depth? integer with `pct`: the least by which its seed is wrong
 ---@field story string
 ---@field repeats boolean false: run again, the seed ended otherwise
 

@@ -56,6 +56,12 @@ local function draw(self, process, kind)
 end
 
 
+local NONE = {}
+
+--- Nobody decides them.
+function Drawn.offers() return NONE end
+
+
 --- The process has its first connected session.
 function Drawn:begin(process)
     if self.begun[process] then return end
@@ -126,7 +132,7 @@ end
 local Told = {}
 Told.__index = Told
 
-Told.begin = function() end
+Told.begin, Told.offers = function() end, Drawn.offers
 
 
 -- Of a process that is where the fault met it, when it comes.

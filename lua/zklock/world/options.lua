@@ -159,16 +159,20 @@ end
 --- Of zklock.simulate.
 function _M.simulation(given)
     given = given == nil and {} or given
-    known(given, { all = true, faults = true, limit = true, schedule = true, seed = true,
-                   seeds = true }, "the options of simulate")
+    known(given, { all = true, faults = true, limit = true, pct = true, schedule = true,
+                   seed = true, seeds = true }, "the options of simulate")
     local all, name = bounds(given.all), schedule(given.schedule)
     if given.seeds ~= nil and (given.seed ~= nil or all or name) or all and name then
         refuse("simulate takes seeds, how many, or the one seed, and with that one all of its " ..
                "schedules, or a schedule of it; not both")
     end
+    if given.pct ~= nil and (all or name) then
+        refuse("simulate takes pct, or all of the schedules, or the one schedule, not both")
+    end
     local first = given.seed and whole(given.seed, "seed") or 1
     return {
         first = first,
+        pct = given.pct and whole(given.pct, "pct"),
         last = given.seed and first or whole(given.seeds or SEEDS, "seeds"),
         all = all,
         schedule = name,

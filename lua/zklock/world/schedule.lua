@@ -32,8 +32,9 @@ local PROGRAM, SERVERS = 1, 2 -- chains; those of processes follow
 ---@field decided? fun(steps: zklock.Step[], default: integer, is_local: boolean)
 ---@field current? zklock.Process the one that went on last
 ---@field streak integer how many turns in a row it had
+---@field count integer steps
 ---@field still number since when something could happen without time
----@field ids table<number|string, integer> a number for each chain of steps
+---@field ids? table<number|string, integer> a number for each chain of steps
 ---@field base integer the chain until time went on, or a fault came
 ---@field chains integer[] what followed at the program, at servers, and at each process
 ---@field is_tangled boolean a process reached into a server or into another process
@@ -64,7 +65,6 @@ end
 
 
 local function steps_without_time(world)
-    tidy(world)
     local steps = {}
     for place, entry in ipairs(world.ready) do
         steps[place] = { kind = "turn", process = loop.process_of(world, entry), place = place }
@@ -261,6 +261,7 @@ function Schedule:step()
     if not world.ready[1] and world.live == 0 and not world.events:first() then
         return loop.go_on(world) -- it ends
     end
+    self.count = self.count + 1
     local steps, default = what_can_come(self)
     local place = default
     if steps[2] then
@@ -272,12 +273,14 @@ function Schedule:step()
     ;(carry_out[step.kind] or strike)(world, step)
     settle(world)
     follow(self, step, is_idle)
+    if not self.ids then return end
     local is_local = note(self, step)
     if steps[2] and self.decided then self.decided(steps, default, is_local) end
 end
 
 
 --- Decides what comes next in a world that has no session yet.
+---@param ids? table for all schedules whose print() is compared; nil: that of none is
 ---@param decide fun(steps: zklock.Step[], default: integer): integer? nil: it has ended the world
 ---@return zklock.Schedule
 return function(world, delay, ids, decide, decided)
@@ -288,6 +291,7 @@ return function(world, delay, ids, decide, decided)
         decide = decide,
         decided = decided,
         streak = 0,
+        count = 0,
         still = 0,
         ids = ids,
         base = 0,

@@ -28,12 +28,14 @@ local _M = {}
 ---@param opts table of zklock.world.options
 ---@param story? boolean
 ---@param list? zklock.Fault[] instead of those of the seed
----@param decide? fun(world: zklock.World) sees to it that somebody decides what comes next
+---@param decide? fun(world: zklock.World) sees to it that somebody decides what comes next; else
+--- opts.decide does, if there is one
 ---@return zklock.World
 function _M.play(fn, opts, seed, story, list, decide)
+    decide = decide or opts.decide
     local world = worlds.new(fn, {
         seed = seed, faults = opts.faults, limit = opts.limit, story = story, list = list,
-        decided = decide ~= nil,
+        decided = opts.all or opts.schedule,
     })
     if decide and not world.over then decide(world) end
     world:run()

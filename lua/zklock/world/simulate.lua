@@ -3,6 +3,7 @@
 local faults_of_worlds = require "zklock.world.faults"
 local misuse = require "zklock.value.misuse"
 local options = require "zklock.world.options"
+local pct = require "zklock.world.pct"
 local search = require "zklock.world.search"
 local systematic = require "zklock.world.systematic"
 local text_of = require "zklock.world.problem"
@@ -84,6 +85,7 @@ function Simulation:__tostring()
     local first, tried = self.first, tried_of(self.tried, self.bounds)
     if not first then return ("%s, none wrong\n%s"):format(counted(self), tried) end
     local name, lines = "seed " .. first.seed, first.faults
+    if first.depth then name = name .. ", depth " .. first.depth end
     if first.schedule then
         name, lines = ("schedule %q"):format(first.schedule), first.decisions
     end
@@ -96,6 +98,7 @@ end
 
 -- Which search the options are for.
 local function run(fn, opts)
+    if opts.pct then return pct.run(fn, opts) end
     if opts.all then return systematic.run(fn, opts) end
     if opts.schedule then return systematic.replay(fn, opts) end
     return search.run(fn, opts)
@@ -105,7 +108,7 @@ end
 --- See docs/testing-your-code.md.
 ---@param fn fun(world: zklock.World)
 ---@param given? { seeds?: integer, seed?: integer, all?: boolean|table, schedule?: string,
---- faults?: table, limit?: table }
+--- pct?: integer, faults?: table, limit?: table }
 ---@return zklock.Simulation? result
 ---@return string? message
 ---@return string? code "context", "unsupported"
@@ -123,10 +126,12 @@ return function(fn, given)
         wrong = found.wrong,
         tried = found.tried,
         complete = found.complete,
+        steps = found.steps,
         bounds = found.bounds,
         first = first and {
             seed = first.seed,
             schedule = first.schedule,
+            depth = first.depth,
             decisions = first.decisions,
             problem = first.problem,
             faults = lines_of(first.faults),

@@ -78,8 +78,7 @@ local function play(fn, opts, name, story, look)
         if at > last then look:decided(at, steps, default, is_local) end
     end
     local world = search.play(fn, opts, opts.first, story, nil, function(world)
-        schedule = schedule_of(world, opts.faults.delay, look and look.ids or { count = 0 },
-            decide, look and decided)
+        schedule = schedule_of(world, opts.faults.delay, look and look.ids, decide, decided)
     end)
     if at < last then refuse_name(world, name) end
     return world, schedule, lines

@@ -1,0 +1,36 @@
+--- How many schedules each kind of search needs for the planted bugs of spec/planted.lua: random
+-- ones and PCT on average, all schedules until the first wrong one.
+--
+--   make bench-planted
+--   make bench-planted LUA=luajit   the same table
+
+local planted = require "spec.planted"
+local zklock = require "zklock"
+
+local SEEDS = 2000
+
+
+local function average(program, depth)
+    local result = assert(zklock.simulate(program, { seeds = SEEDS, pct = depth }))
+    if result.wrong == 0 then return "none of " .. SEEDS end
+    return ("%.1f"):format(SEEDS / result.wrong)
+end
+
+
+-- The schedule that is told, with its story, is the wrong one before it.
+local function first_of_all(program)
+    local runs, first = 0, nil
+    local result = assert(zklock.simulate(function(world)
+        if world.story then first = first or runs end
+        runs = runs + 1
+        program(world)
+    end, { all = true }))
+    return first or (result.complete and "none" or "none of ") .. runs
+end
+
+
+print "| bug | depth | random | `pct` = depth | `all` |\n| --- | --- | --- | --- | --- |"
+for _, bug in ipairs(planted) do
+    print(("| %s | %d | %s | %s | %s |"):format(bug.name, bug.depth, average(bug.program),
+        average(bug.program, bug.depth), first_of_all(bug.program)))
+end
