@@ -1047,6 +1047,9 @@ describe("a planted bug #pct", function()
                 local result = simulate(bug.program, { pct = 2, seeds = 400 })
                 assert.is_true(result.wrong >= 400 / (3 * result.steps), bug.name)
                 assert.equal(0, simulate(bug.program, { pct = 1, seeds = 50 }).wrong)
+                -- The falls that its seed does not need are not counted.
+                local first = simulate(bug.program, { pct = 4, seeds = 100 }).first
+                assert.equal(2, first.depth)
             end
         end
     end)
