@@ -591,8 +591,8 @@ describe("the laboratory's command line", function()
     it("lists the scenarios without running any", function()
         local status, out = run{ "--list" }
         assert.equal(0, status)
-        assert.matches("\nlocal lock, two servers +must be wrong +needs no ZooKeeper +DEMO%-03\n",
-            out)
+        assert.matches("\nlocal lock, two servers +must be wrong +needs no ZooKeeper +DEMO%-03\n" ..
+            "    Each server has a lock of its own", out)
     end)
 
     it("shows its help", function()

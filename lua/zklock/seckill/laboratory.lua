@@ -24,8 +24,9 @@ local laboratory = {}
 
 local function list(scenarios, out)
     for _, scenario in ipairs(scenarios) do
-        out:write(("%-38s  must be %-5s  %-19s  %s\n"):format(scenario.title, scenario.expect,
-            scenario.zookeeper and "" or "needs no ZooKeeper", scenario.id))
+        out:write(("%-38s  must be %-5s  %-19s  %s\n    %s\n"):format(scenario.title,
+            scenario.expect, scenario.zookeeper and "" or "needs no ZooKeeper", scenario.id,
+            scenario.explanation))
     end
 end
 
