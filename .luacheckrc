@@ -22,5 +22,3 @@ files["lua/zklock/waiting/nginx_task.lua"] = { globals = { "ngx" } }
 files["spec/nginx/app.lua"] = { globals = { "ngx" } }
 files["spec/nginx/resty_lock_app.lua"] = { globals = { "ngx" } }
 files["spec/nginx/exit_app.lua"] = { globals = { "ngx" } }
--- Declarations alone: arguments are not used, and nothing is set twice.
-files["types"] = { ignore = { "212", "241" } }

@@ -22,7 +22,7 @@
 # make lint, format, words, install, clean
 #
 # For packagers: CC CFLAGS LDFLAGS, LUA LUA_VERSION LUA_INCDIR (what `install`
-# builds for), ZOOKEEPER_INCDIR ZOOKEEPER_LIBDIR, PREFIX LUADIR LIBDIR BINDIR MANDIR DESTDIR.
+# builds for), ZOOKEEPER_INCDIR ZOOKEEPER_LIBDIR, PREFIX LUADIR LIBDIR BINDIR MANDIR TYPESDIR DESTDIR.
 
 CC ?= cc
 CFLAGS ?= -O2 -g
@@ -39,6 +39,8 @@ LUADIR ?= $(PREFIX)/share/lua/$(LUA_VERSION)
 LIBDIR ?= $(PREFIX)/lib/lua/$(LUA_VERSION)
 BINDIR ?= $(PREFIX)/bin
 MANDIR ?= $(PREFIX)/share/man
+# For language servers.
+TYPESDIR ?= $(PREFIX)/share/zklock/types
 BUILD ?= build
 
 # Sorted and written alike for whoever runs it; and users of Debian have no path to its servers.
@@ -130,6 +132,9 @@ install-files: $(INSTALLED_C)
 	if [ "$$lua" ]; then install -d "$${file%/*}" && install -m 755 /dev/null "$$file" && \
 		sed "s|^exec lua5.4 |exec $$lua |" bin/zklock >"$$file"; \
 	else echo "zklock: no command, for none of these loads the module: $(STARTERS)" >&2; fi
+	@file=$(DESTDIR)$(TYPESDIR)/zklock.lua; install -D -m 644 /dev/null "$$file"; \
+	for each in $(STARTERS); do "$$each" rig/types.lua >"$$file" 2>/dev/null && exit; done; \
+	rm "$$file"; echo "zklock: no types, for none of these starts: $(STARTERS)" >&2
 
 # The version is the module's. DIST_URL says where the archive is to be found.
 VERSION := $(shell sed -n 's/.*_VERSION = "\(.*\)" }/\1/p' lua/zklock/init.lua)
@@ -137,14 +142,18 @@ DIST = zklock-$(VERSION)
 DIST_URL ?= file://$(abspath $(BUILD))
 
 # A checkout that is heavier than spec/weights.lua allows is packed with OVERWEIGHT=1 only.
-dist:
+dist: $(BUILD)/types/zklock.lua
 	$(if $(OVERWEIGHT),,[ ! -e .git ] || $(LUA) spec/weights.lua)
-	mkdir -p $(BUILD)
-	if [ -e .git ]; then git archive --prefix=$(DIST)/ -o $(BUILD)/$(DIST).tar.gz HEAD; else \
-		find . -path './$(BUILD)' -prune -o ! -type d -print | sort | \
-		tar -czf $(BUILD)/$(DIST).tar.gz --transform='s,^\.,$(DIST),' -T -; fi
+	if [ -e .git ]; then git archive --prefix=$(DIST)/types/ --add-file=$< --prefix=$(DIST)/ \
+		-o $(BUILD)/$(DIST).tar.gz HEAD; else \
+		find . '(' -path './$(BUILD)' -o -path ./types ')' -prune -o ! -type d -print | sort | \
+		tar -czf $(BUILD)/$(DIST).tar.gz --transform='s,^\.,$(DIST),' -T - -C $(BUILD) ./types/zklock.lua; fi
 	sed 's/"scm-1"/"$(VERSION)-1"/; s,"file://zklock-scm.tar.gz","$(DIST_URL)/$(DIST).tar.gz",' \
 		rockspec/zklock-scm-1.rockspec >$(BUILD)/$(DIST)-1.rockspec
+
+$(BUILD)/types/zklock.lua: rig/types.lua $(LUA_FILES)
+	mkdir -p $(@D)
+	$(LUA) $< >$@
 
 .PHONY: deb test-deb
 
@@ -577,7 +586,7 @@ C_FILES = $(C_SOURCES) $(HEADERS) $(wildcard rig/*.[ch] bench/*.c \
 	spec/core/*.[ch] spec/session/*.[ch] spec/sim/*.[ch] spec/fuzz/*.[ch] spec/alloc/*.c \
 	spec/fault/*.c spec/memory/*.[ch] spec/cost/*.c spec/mutants/*.c proof/cbmc/*.[ch])
 
-CHECKED_LUA = bin/zklock $(shell find lua spec bench docs examples types proof -name '*.lua')
+CHECKED_LUA = bin/zklock $(shell find lua spec bench docs examples rig proof -name '*.lua')
 
 # What was found to be well stays so until it changes: each stamp has the time when the look began.
 LINT = $(BUILD)/lint

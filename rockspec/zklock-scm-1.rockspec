@@ -45,8 +45,9 @@ build = {
       LUADIR = "$(LUADIR)",
       LIBDIR = "$(LIBDIR)",
       BINDIR = "$(BINDIR)",
+      TYPESDIR = "$(PREFIX)/types",
    },
-   copy_directories = { "docs", "examples", "types" },
+   copy_directories = { "docs", "examples" },
 }
 
 -- The command names its own Lua. A wrapper of LuaRocks' would start plain Lua 5.1 for LuaJIT.

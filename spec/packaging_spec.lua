@@ -66,8 +66,8 @@ describe("the rockspec", function()
         assert.is_truthy(log:find(("\n## [%s]"):format(version), 1, true))
     end)
 
-    it("carries the documents, the examples and the types", function()
-        assert.same({ "docs", "examples", "types" }, rockspec(scm).build.copy_directories)
+    it("carries the documents and the examples", function()
+        assert.same({ "docs", "examples" }, rockspec(scm).build.copy_directories)
     end)
 end)
 
@@ -116,6 +116,8 @@ describe("make install", function()
         assert.equal("zklock/child.so\nzklock/core.so\n",
                      rig.shell("cd %s/usr/lib/lua/5.3 && ls */*", folder))
         assert.equal("zklock.1\n", rig.shell("ls %s/usr/share/man/man1", folder))
+        assert.equal(rig.shell "lua5.4 rig/types.lua",
+                     rig.shell("cat %s/usr/share/zklock/types/zklock.lua", folder))
         assert.equal("usr\n", rig.shell("ls %s", folder)) -- nothing is left where it was built
         local start = 'exec /usr/bin/lua5.3 "$(readlink -f "$0")" "$@"\n'
         assert.equal(start, rig.shell("sed -n 3p %s/usr/bin/zklock", folder))
@@ -192,7 +194,7 @@ describe("the archive of make dist", function()
         local archive, listed = dist(".", folder .. "/first")
         for _, path in ipairs{ "Makefile", "README.md", "docs/reference/README.md",
                                "src/lua/module.c", "lua/zklock/init.lua", "rig/rock",
-                               ".ci/suite" } do
+                               ".ci/suite", "types/zklock.lua" } do
             assert.is_truthy(listed:find("\n" .. release .. "/" .. path .. "\n", 1, true), path)
         end
         assert.is_nil(listed:find("%.git\n"))

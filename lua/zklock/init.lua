@@ -14,15 +14,17 @@ local wait = require "zklock.waiting.wait"
 local ngx, ipairs = ngx, ipairs
 
 ---@class zklock
+---@field public _NAME string
+---@field public _VERSION string by semver
 local _M = { _NAME = "zklock", _VERSION = "1.0.0" }
 
 
 --- Opens a session with a ZooKeeper ensemble and waits until it is usable.
 ---@param hosts string "host:port,host:port/chroot", or "memory:name/chroot" in a test
----@param opts? table see docs/reference
+---@param opts? zklock.ConnectOptions
 ---@return zklock.Session? session
 ---@return string? message
----@return string? code "connection", "auth", "no_node" or "unsupported"
+---@return zklock.Code? code "connection", "auth", "no_node" or "unsupported"
 function _M.connect(hosts, opts)
     return Session.connect(hosts_of.split(hosts), options.connect(opts))
 end
@@ -31,9 +33,9 @@ end
 --- From now on each of these signals first closes all sessions of the process, within a second,
 -- and has its usual effect then.
 ---@param ... "TERM"|"INT"|"HUP"|"QUIT"|"USR1"|"USR2"
----@return true?
+---@return true? ok
 ---@return string? message
----@return string? code "unsupported": in nginx; "too_many": no thread or descriptor is free
+---@return zklock.Code? code "unsupported": in nginx; "too_many": no thread or descriptor is free
 function _M.close_on_signal(...)
     local numbers = options.signals(...)
     if ngx then
@@ -49,31 +51,57 @@ end
 
 
 --- The server of that name inside this process: zklock.connect("memory:name"). For tests.
----@type fun(name: string): zklock.Memory
+---@param name string
+---@return zklock.Memory
 _M.memory = memory
 
---- What all sessions of the process have counted, as text for Prometheus.
+--- The counters of all sessions of the process, in Prometheus' text format.
+---@param labels? table<string, string|number> in each sample
+---@return string
 _M.metrics = metrics.text
 
---- Runs functions as coroutines at once, and drives every wait in them.
+--- Runs fn and every further function as a coroutine of its own, until all have ended. Arguments
+-- that are not all functions are arguments of fn. An error in one ends the others and is raised
+-- here, unchanged.
+---@param fn fun(...): ...
+---@param ... any
+---@return any ... what fn returns
 _M.run = wait.run
 
---- Sleeps; in zklock.run the other coroutines go on meanwhile.
+--- Sleeps; callbacks are called meanwhile, and in zklock.run other coroutines go on.
+---@param seconds number
+---@return true? ok
+---@return string? message
+---@return zklock.Code? code "interrupted": the worker of nginx is told to exit; "context"
 _M.sleep = wait.sleep
 
---- Chooses how this process waits: a name, a table with `wait`, or nil to choose by itself.
+--- Chooses how this process waits; nil: by itself.
+---@param driver? "block"|"ngx"|"cqueues"|"luv"|"copas"|zklock.Driver
+---@return true? ok
+---@return string? message
+---@return zklock.Code? code "unsupported", "context"
 _M.driver = drivers.use
 
 
---- Runs a program of the user's under many schedules, in virtual time.
-function _M.simulate(...)
-    return require "zklock.world.simulate"(...)
+--- Runs a program under many schedules, in virtual time: docs/testing-your-code.md.
+---@param fn fun(world: zklock.World) called anew for each seed
+---@param opts? zklock.SimulateOptions
+---@return zklock.Simulation? result
+---@return string? message
+---@return zklock.Code? code "context", "unsupported"
+function _M.simulate(fn, opts)
+    return require "zklock.world.simulate"(fn, opts)
 end
 
 
 --- A world of virtual time, to go on with by hand.
-function _M.world(...)
-    return require "zklock.world".world(...)
+---@param fn fun(world: zklock.World)
+---@param opts? zklock.WorldOptions
+---@return zklock.World? world
+---@return string? message
+---@return zklock.Code? code "context", "unsupported"
+function _M.world(fn, opts)
+    return require "zklock.world".world(fn, opts)
 end
 
 

@@ -44,7 +44,13 @@ local function length(value, name)
     if value ~= false then check.duration(value, name) end
 end
 
--- The last three say how theirs polls.
+---@class zklock.RestyLockOptions
+---@field timeout? number|string|false seconds to wait, default 5, at most exptime; 0 or less: try
+---@field exptime? number|false seconds to hold, default 30; 0: without an end
+---@field step? number|string|false without effect, as those below: they say how theirs polls
+---@field ratio? number|string|false
+---@field max_step? number|string|false
+
 local fields = {
     timeout = number,
     exptime = length,
@@ -152,8 +158,7 @@ end
 
 --- An object that can have one lock at a time.
 ---@param name string of a folder of locks, where theirs names a dictionary
----@param opts? { timeout?: number, exptime?: number, step?: number, ratio?: number,
--- max_step?: number } seconds to wait, default 5, and to hold, default 30
+---@param opts? zklock.RestyLockOptions|false
 ---@return zklock.RestyLock? lock
 ---@return string? why "closed": no session was named by use()
 function RestyLock.new(_, name, opts)

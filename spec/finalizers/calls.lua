@@ -1,4 +1,4 @@
---- A call of each public function, by its name in types/zklock.lua: of what a book has (storm.lua),
+--- A call of each public function, by its name in the types: of what a book has (storm.lua), of
 -- whoever else uses that at the same time. No call takes long.
 
 local resty_lock = require "zklock.resty_lock"

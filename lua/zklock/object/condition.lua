@@ -55,10 +55,10 @@ end
 --- Gives the lock up, waits for a signal, and has the lock again. One deadline for all of it.
 -- Others may have come between: test what was waited for, and wait again.
 ---@param lease zklock.Lease of this lock; all handles of the grant are given up, and had again
----@param timeout? number|table seconds, or { timeout }; nil: for ever
+---@param timeout? number|zklock.TimeoutOptions seconds; nil: for ever
 ---@return true? ok the lease is held, with a new token
 ---@return string? message
----@return string? code "timeout", "interrupted", "expired", "closed": the lease is released;
+---@return zklock.Code? code "timeout", "interrupted", "expired", "closed": the lease is released;
 -- "lost", "released": it was before; "auth", "too_many", "not_owner": nothing was done
 function Condition:wait(lease, timeout)
     timeout = options.timeout(timeout)
@@ -88,11 +88,11 @@ end
 
 --- Wakes the waiter that has waited longest; it goes on when it has the lock.
 ---@param lease zklock.Lease of this lock; it is checked with the same request
----@param timeout? number|table seconds, or { timeout }, default: the session timeout
+---@param timeout? number|zklock.TimeoutOptions seconds, default: the session timeout
 ---@return integer? count 1, or 0: nobody waits
 ---@return string? message
----@return string? code "unknown": somebody may have been woken; after any other nobody is. (0 may
--- come from a lease that is lost and does not know: nothing is written then.)
+---@return zklock.Code? code "unknown": somebody may have been woken; after any other nobody is. (0
+-- may come from a lease that is lost and does not know: nothing is written then.)
 function Condition:signal(lease, timeout)
     return signal(self, lease, timeout, "signal", false)
 end
@@ -100,10 +100,10 @@ end
 
 --- Wakes all waiters, in their order.
 ---@param lease zklock.Lease of this lock; it is checked with the same request
----@param timeout? number|table seconds, or { timeout }, default: the session timeout
+---@param timeout? number|zklock.TimeoutOptions seconds, default: the session timeout
 ---@return integer? count
 ---@return string? message
----@return string? code
+---@return zklock.Code? code
 function Condition:broadcast(lease, timeout)
     return signal(self, lease, timeout, "broadcast", true)
 end

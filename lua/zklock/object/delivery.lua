@@ -56,6 +56,29 @@ function deliver.state(self, state)
 end
 
 
+---@alias zklock.EventKind
+---| "queued"
+---| "granted"
+---| "suspect"
+---| "held"         again, after "suspect"
+---| "lost"
+---| "released"
+---| "revoked"
+---| "expired"      of the session
+---| "reconnected"  of the session
+---| "no_containers" of the session
+---| "mixed_tokens" of the path
+
+---@class zklock.Event
+---@field event zklock.EventKind
+---@field time number seconds since 1970
+---@field path? string
+---@field owner? string
+---@field token? integer
+---@field position? integer of "queued"
+---@field waited? number seconds, of "granted"
+---@field held? number seconds, of "lost" and "released"
+
 -- Only told to sessions that have the callback, or a world that keeps a story.
 function deliver.step(self, step)
     self.runtime:note_step(step)

@@ -30,7 +30,7 @@ end
 ---@param fn fun(lease: zklock.Lease): boolean?
 ---@return true? done
 ---@return string? message why it contends no more
----@return string? code "lost": fn returned true, but the lead was lost before
+---@return zklock.Code? code "lost": fn returned true, but the lead was lost before
 function Election:lead(fn)
     options.callback(fn, "what lead runs")
     while true do
@@ -44,10 +44,10 @@ end
 
 
 --- Who leads.
----@param timeout? number|table seconds, or { timeout }, default: the session timeout
+---@param timeout? number|zklock.TimeoutOptions seconds, default: the session timeout
 ---@return string? identity
 ---@return string? data or message
----@return integer|string|nil token or code: "no_node" if nobody leads
+---@return integer|zklock.Code|nil token or code: "no_node" if nobody leads
 function Election:leader(timeout)
     local queue, message, code = self.lock:queue(timeout)
     if not queue then return nil, message, code end
@@ -60,9 +60,10 @@ end
 -- when nobody leads; fn(nil, message, code) when the leader may not be read, and at the last
 -- when the session expires and does not reopen. fn runs inside any wait or session:dispatch(),
 -- until the session is closed.
----@return function? stop it is not called any more
+---@param fn fun(identity: string?, data: string?, token: integer|zklock.Code|nil)
+---@return fun()? stop it is not called any more
 ---@return string? message
----@return string? code "closed", "expired", "auth", "forked"
+---@return zklock.Code? code "closed", "expired", "auth", "forked"
 function Election:on_change(fn)
     options.callback(fn, "what on_change calls")
     local session, path = self.session, self.lock.path

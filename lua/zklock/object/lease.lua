@@ -14,9 +14,12 @@ local ipairs, pcall, setmetatable = ipairs, pcall, setmetatable
 local remove = table.remove
 local brief = misuse.brief
 
-local methods = {}
+---@alias zklock.LeaseState "held"|"suspect"|"lost"|"released"
+
 ---@class zklock.Lease
----@field token integer the fencing token: it grows with every exclusive grant
+---@field public path string
+---@field public token integer the fencing token: it grows with every exclusive grant
+local methods = {}
 local Lease = { __name = "zklock.lease", methods = methods }
 
 
@@ -47,7 +50,7 @@ end
 
 
 --- From the lease clock, without a packet.
----@return "held"|"suspect"|"lost"|"released"
+---@return zklock.LeaseState
 function methods:state()
     return self.handle:state()
 end
@@ -69,7 +72,7 @@ end
 ---@param seconds number more than 0
 ---@return true? ok
 ---@return string? message
----@return string? code "lost", "released"
+---@return zklock.Code? code "lost", "released"
 function methods:expire(seconds)
     check.positive(seconds, "the time")
     if self.session:forked() then return failure("forked", self.path) end
@@ -80,10 +83,10 @@ end
 
 
 --- Asks the server, in one round trip.
----@param timeout? number|table seconds, or { timeout }, default: the session timeout
+---@param timeout? number|zklock.TimeoutOptions seconds, default: the session timeout
 ---@return true? ok
 ---@return string? message
----@return string? code
+---@return zklock.Code? code
 function methods:check(timeout)
     local session = self.session
     if session:forked() then return failure("forked", self.path) end
@@ -126,12 +129,10 @@ end
 
 
 --- Writes to ZooKeeper that happen, all of them, only if this lease's node still exists.
----@param writes table list of { "set", path, data [, version] }, { "create", path, data },
--- { "delete", path [, version] }, { "check", path [, version] }; and `timeout` in seconds,
--- default: the session timeout
+---@param writes zklock.GuardOptions
 ---@return true? ok
----@return table|string versions of the nodes after it, false where there is none; or message
----@return string? code "unknown": it may have been carried out; after any other nothing is written
+---@return (integer|false)[]|string versions after it, false where there is none; or message
+---@return zklock.Code? code "unknown": it may have been carried out; else nothing is written
 function methods:guard(writes)
     local session = self.session
     local list, timeout = writes_of(writes)
@@ -159,10 +160,10 @@ end
 
 --- A write lease becomes a read lease: other readers come in, writers do not. Its token
 -- stays. When the owner holds it twice, the lock stays a writer's until both have.
----@param timeout? number|table seconds, or { timeout }, default: the session timeout
+---@param timeout? number|zklock.TimeoutOptions seconds, default: the session timeout
 ---@return true? ok
 ---@return string? message
----@return string? code "unsupported", "lost", "released", "timeout"
+---@return zklock.Code? code "unsupported", "lost", "released", "timeout"
 function methods:downgrade(timeout)
     local session = self.session
     if session:forked() then return failure("forked", self.path) end
@@ -174,10 +175,10 @@ end
 
 
 --- Gives the lock up. Does not wait for the server, unless { wait = seconds }.
----@param opts? table
+---@param opts? zklock.ReleaseOptions
 ---@return true? ok
 ---@return string? message
----@return string? code "lost", "released", or with `wait` "timeout"
+---@return zklock.Code? code "lost", "released", or with `wait` "timeout"
 function methods:release(opts)
     local limit = options.release(opts).wait
     if limit then
@@ -191,7 +192,7 @@ function methods:release(opts)
 end
 
 
---- Gives it up at the end of a scope.
+-- Gives it up at the end of a scope.
 ---@return string code "ok", "lost", "released"
 function methods:close()
     return self.handle:release()
@@ -296,7 +297,7 @@ end
 --- Calls fn(lease, "suspect"|"lost") when it comes to that; at once if it has.
 -- It runs inside any wait or session:dispatch(). Never for a release.
 ---@param fn fun(lease: zklock.Lease, state: "suspect"|"lost")
----@return function stop it is not called any more
+---@return fun() stop it is not called any more
 function methods:on_lost(fn)
     return listen(self, "of_loss", options.callback(fn, "on_lost's argument"), "held")
 end
@@ -305,7 +306,7 @@ end
 --- Calls fn(lease) when a client asks for the lock; at once if one has asked before. It runs
 -- inside any wait or session:dispatch(). To give way is up to the holder.
 ---@param fn fun(lease: zklock.Lease)
----@return function stop it is not called any more
+---@return fun() stop it is not called any more
 function methods:on_revoke(fn)
     local stop = listen(self, "of_revoke", options.callback(fn, "on_revoke's argument"), false)
     self.handle:listen()

@@ -24,6 +24,7 @@ local ipairs, setmetatable, type = ipairs, setmetatable, type
 local max = math.max
 
 ---@class zklock.Lock
+---@field public path string
 ---@field kind "mutex"|"read"|"write"|"permit"|"multi"
 ---@field contends_as "mutex"|"read"|"write"|"permit"|"unfair"
 ---@field limit? integer of a semaphore
@@ -166,16 +167,15 @@ end
 
 
 --- Waits for the lock.
----@param arg? number|table seconds (nil: for ever, 0: try), or { timeout, owner, on_queued,
--- max_waiters, max_hold }
+---@param opts? number|zklock.AcquireOptions|zklock.PermitOptions seconds; nil: for ever, 0: try
 ---@return zklock.Lease? lease
 ---@return string? message
----@return string? code
-function Lock:acquire(arg, more)
+---@return zklock.Code? code
+function Lock:acquire(opts, more)
     if type(more) == "table" then
         misuse.refuse("acquire takes seconds or a table: { timeout = seconds }")
     end
-    return acquire(self, check(self, arg))
+    return acquire(self, check(self, opts))
 end
 
 
@@ -188,8 +188,12 @@ end
 
 --- lock:with([timeout|options,] fn, ...): runs fn(lease, ...) while holding the
 -- lock and releases it after, also when fn raises; the error passes unchanged.
----@return true? ok then what fn gives; nil, message, code if the lock was not had; nil, message,
--- "lost" and what fn gave if it was lost: fn did run
+---@overload fun(self: zklock.Lock, fn: (fun(lease: zklock.Lease, ...): ...), ...): true?, ...
+---@param opts? number|zklock.AcquireOptions|zklock.PermitOptions
+---@param fn fun(lease: zklock.Lease, ...): ...
+---@param ... any
+---@return true? ok
+---@return any ... what fn returns; or message, code, and after "lost" what fn returned
 function Lock:with(given, fn, ...)
     if type(given) == "function" then return with(self, check(self), given, fn, ...) end
     if type(fn) ~= "function" then
@@ -233,20 +237,20 @@ end
 
 --- Asks each holder of the lock now to give way: its lease:on_revoke is called. Whether it
 -- does is up to it. Curator's makeRevocable() hears it, too.
----@param timeout? number|table seconds, or { timeout }, default: the session timeout
+---@param timeout? number|zklock.TimeoutOptions seconds, default: the session timeout
 ---@return integer? count of the holders that were asked
 ---@return string? message
----@return string? code
+---@return zklock.Code? code
 function Lock:revoke(timeout)
     return self.verbs.revoke(self, timeout)
 end
 
 
 --- The contenders, first in line first, of every client that we know.
----@param timeout? number|table seconds, or { timeout }, default: the session timeout
----@return table? queue
+---@param timeout? number|zklock.TimeoutOptions seconds, default: the session timeout
+---@return zklock.Contender[]? queue
 ---@return string? message
----@return string? code
+---@return zklock.Code? code
 function Lock:queue(timeout)
     return self.verbs.queue(self, timeout)
 end
@@ -257,7 +261,7 @@ end
 ---@param name string
 ---@return zklock.Condition? condition
 ---@return string? message
----@return string? code "unsupported"
+---@return zklock.Code? code "unsupported"
 function Lock:condition(name)
     if self.batch or self.contends_as ~= "mutex" and self.contends_as ~= "write" then
         return failure("unsupported", self.path,
@@ -270,11 +274,10 @@ end
 --- Gathers what the coroutines of this process want of the lock, and carries it out in one hold:
 -- fn(lease, items) is given items in order of arrival, and gives a list of as many results.
 ---@param fn fun(lease: zklock.Lease, items: any[]): any[]
----@param opts? { most?: integer, max_waiters?: integer, timeout?: number, max_hold?: number }
--- `most` items in one hold, default 100; a `timeout` of submits that give none
----@return fun(item: any, timeout?: number|table): any, string?, string? submit gives the item's
--- result; nil, message, code: "unknown": it may be carried out; "lost": it was, but not to the end
--- under the lock; after any other it is not
+---@param opts? zklock.CombineOptions
+---@return fun(item: any, timeout?: number|zklock.TimeoutOptions): any, string?, zklock.Code? submit
+-- gives the item's result; or nil, message, code "unknown": it may be carried out; "lost": it was,
+-- but not to the end under the lock; after any other it is not
 function Lock:combine(fn, opts)
     return combine(self, fn, opts)
 end
@@ -289,7 +292,7 @@ end
 strict_methods(Lock, Lock, "lock")
 
 
---- Runs fn(...) while holding the lock; the options are checked. It does not tell of a loss.
+-- Runs fn(...) while holding the lock; the options are checked. It does not tell of a loss.
 ---@return any what fn gives; nil, message, code if the lock was not had
 function Lock.run(lock, opts, fn, ...)
     local lease, message, code = acquire(lock, opts)

@@ -12,7 +12,7 @@ local remove = table.remove
 
 ---@class zklock.Member
 ---@field handle? userdata nil: it has left
----@field path string of its node
+---@field public path string of its node
 ---@field callbacks table[] in the order in which they were registered
 ---@field caller zklock.Caller of all of them
 local Member = {}
@@ -43,7 +43,7 @@ end
 
 --- How it is: "joined"; "joining" while its node is made again; "left"; or why it was given up, a
 -- code: "conflict" when another session made a node of its name, "auth", "closed", "expired", ...
----@return string state
+---@return "joined"|"joining"|"left"|zklock.Code state
 ---@return string? message of a code
 function Member:state()
     local state, message = look(self)
@@ -68,7 +68,7 @@ local function call_each(self)
 end
 
 
---- Tells each callback what it was not told yet.
+-- Tells each callback what it was not told yet.
 function Member:tell()
     self.caller:call(call_each, self)
 end
@@ -77,7 +77,7 @@ end
 --- Calls fn(state, message) after each change of the state, but for leave(). It runs inside any
 -- wait or session:dispatch().
 ---@param fn fun(state: string, message: string?)
----@return function stop it is not called any more
+---@return fun() stop it is not called any more
 function Member:on_change(fn)
     local callback = { fn = options.callback(fn, "on_change's argument") }
     local callbacks = self.callbacks
@@ -104,10 +104,10 @@ end
 --- Gives the node other data, and waits until it has them. However the wait ends, the node is given
 -- them as soon as that can be, and is made again with them.
 ---@param data string
----@param timeout? number|table seconds, or { timeout }, default: the session timeout
+---@param timeout? number|zklock.TimeoutOptions seconds, default: the session timeout
 ---@return true? ok
 ---@return string? message
----@return string? code "closed": it has left; "timeout", "conflict", "auth", ...
+---@return zklock.Code? code "closed": it has left; "timeout", "conflict", "auth", ...
 function Member:set(data, timeout)
     local session, path = self.session, self.path
     data, timeout = options.member_data(data), options.timeout(timeout, session:timeout())
@@ -142,7 +142,7 @@ end
 strict_methods(Member, Member, "member")
 
 
---- Of a join that is done: the member, or nil, message, code. One that is collected leaves.
+-- Of a join that is done: the member, or nil, message, code. One that is collected leaves.
 function Member.new(request, session, path)
     local self = setmetatable({
         session = session,

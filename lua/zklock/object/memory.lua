@@ -64,7 +64,7 @@ end
 ---@param path string from the root of the tree, also where sessions have a chroot
 ---@return string[]? names
 ---@return string? message
----@return string? code "no_node"
+---@return zklock.Code? code "no_node"
 function Memory:children(path)
     local names = runtime.current():memory().children(self.name, options.node(path))
     if names then return names end

@@ -9,6 +9,58 @@ local concat = table.concat
 local format = string.format
 local ipairs, pairs, setmetatable, type = ipairs, pairs, setmetatable, type
 
+---@class zklock.Stats
+---@field creates integer
+---@field sets integer
+---@field deletes integer
+---@field lists integer
+---@field gets integer
+---@field exists integer
+---@field syncs integer
+---@field grants integer
+---@field losses integer
+---@field waits integer
+---@field timeouts integer
+---@field reconnects integer
+---@field expiries integer
+---@field orphans integer nodes left behind by lost replies, and removed
+---@field events integer
+---@field in_flight integer
+---@field claims integer own holders, kept nodes and waiters, until they are gone
+---@field watches integer
+---@field watch_removals integer
+---@field watch_bytes integer
+---@field watch_bytes_limit integer
+---@field containers boolean missing parents are made as containers
+---@field path_bytes integer
+---@field callback_errors integer
+---@field callback_error? any
+---@field callbacks_pending integer in nginx: those that have not begun
+---@field untold_events integer
+---@field recovered integer sessions of dead processes that were ended
+---@field recover_error? string
+---@field wait zklock.Times from an acquire to its grant
+---@field hold zklock.Times from a grant to its end
+---@field hand_over zklock.Times from the end of the hold before to the grant
+---@field round_trip zklock.Times from a request to its answer
+---@field outcomes table<string, integer> of acquires: "granted", "reentered", codes
+---@field locks table<string, zklock.NamedStats> by the names that locks were given
+
+---@class zklock.Times
+---@field count integer
+---@field sum number seconds
+---@field max number seconds
+---@field p50 number seconds, within 5 %
+---@field p90 number
+---@field p99 number
+---@field buckets { le: number, count: integer }[]
+
+---@class zklock.NamedStats
+---@field wait zklock.Times
+---@field hold zklock.Times
+---@field hand_over zklock.Times
+---@field outcomes table<string, integer>
+
 -- Requests by kind, as stats() names them.
 local REQUESTS = { create = "creates", set = "sets", delete = "deletes", list = "lists",
                    get = "gets", exists = "exists", sync = "syncs", unwatch = "watch_removals" }

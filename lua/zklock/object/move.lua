@@ -15,12 +15,7 @@ local function take(request, session, text)
 end
 
 
----@param session zklock.Session
----@param text string as for zklock.connect, with the same chroot
----@param timeout? number|table seconds, or { timeout }, default: the session timeout
----@return true? ok
----@return string? message
----@return string? code "conflict", "timeout", "unsupported", ...
+--- See session:set_hosts.
 return function(session, text, timeout)
     local hosts = split(text)
     if hosts.chroot ~= session.chroot then

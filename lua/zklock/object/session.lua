@@ -48,13 +48,13 @@ function Session:protect(fn, ...)
 end
 
 
---- The same where the host calls callbacks; `key` as for wait.call.
+-- The same where the host calls callbacks; `key` as for wait.call.
 function Session:call(key, fn, ...)
     wait.call(self, key, self.protect, self, fn, ...)
 end
 
 
---- The number of the meter of that name. A name is a label of metrics, and nobody wants many.
+-- The number of the meter of that name. A name is a label of metrics, and nobody wants many.
 function Session:meter(name)
     local meters = self.meters
     if not meters[name] then
@@ -69,9 +69,8 @@ function Session:meter(name)
 end
 
 
---- Delivers what happened: completed requests, callbacks. Never waits. Raises in a thread (of
--- the operating system) other than the one that opened the session, which may be running this
--- Lua state now.
+--- Delivers what happened: completed requests, callbacks. Never waits. Raises in a thread other
+-- than the one that opened the session, which may be running this Lua state now.
 ---@return integer count of what was delivered
 function Session:dispatch()
     if this_thread() ~= self.thread then
@@ -84,7 +83,7 @@ end
 --- Readable while dispatch() has something to deliver.
 ---@return integer? descriptor
 ---@return string? message
----@return string? code "too_many": the process has no descriptor left; "unsupported"
+---@return zklock.Code? code "too_many": the process has no descriptor left; "unsupported"
 function Session:fd()
     local flaw = self.runtime:no_descriptors()
     if flaw then return failure("unsupported", self.hosts, flaw) end
@@ -94,7 +93,7 @@ function Session:fd()
 end
 
 
----@return "connecting"|"connected"|"suspended"|"expired"|"closed"
+---@return zklock.SessionState
 function Session:state()
     return self.handle:state()
 end
@@ -113,7 +112,7 @@ function Session:timeout()
 end
 
 
----@return table counters
+---@return zklock.Stats
 function Session:stats()
     local stats = self.handle:stats()
     stats.callback_errors = self.callback_errors
@@ -125,7 +124,7 @@ function Session:stats()
 end
 
 
---- True for a session that was inherited over a fork.
+-- True for a session that was inherited over a fork.
 function Session:forked()
     return self.handle:foreign()
 end
@@ -146,13 +145,11 @@ local function close(self, bound)
 end
 
 
---- Releases every lease, wakes every waiter with "closed". Takes at most 5 s, and before that,
--- with `drain`, so many seconds in which holders may end, and waiters be granted. No acquire
--- begins then.
----@param opts? { drain?: number, drain_waiters?: boolean } drain_waiters = false: none is granted
+--- Releases every lease, and ends all waits, in at most 5 s. No acquire begins in a `drain` before.
+---@param opts? zklock.CloseOptions
 ---@return true? ok
 ---@return string? message
----@return string? code "context", "forked"
+---@return zklock.Code? code "context", "forked"
 function Session:close(opts)
     opts = options.close(opts)
     if opts.drain and not self:forked() and self:state() ~= "closed" then
@@ -182,7 +179,10 @@ end
 
 
 --- Ends the owner's waits with "interrupted".
----@return integer count
+---@param owner? any default: the current one
+---@return integer? count
+---@return string? message
+---@return zklock.Code? code "forked"
 function Session:interrupt(owner)
     if self:forked() then return failure("forked", self.hosts) end
     return self:interrupt_key(owners.key(owner))
@@ -199,9 +199,11 @@ local function release_task(self, task)
 end
 
 
---- Gives up every lease of the owner (default: the current one; in nginx, of all light
--- threads of the request or timer).
----@return integer count
+--- Gives up every lease of the owner.
+---@param owner? any default: the current one; in nginx all light threads of the request or timer
+---@return integer? count
+---@return string? message
+---@return zklock.Code? code "forked"
 function Session:release_all(owner)
     if self:forked() then return failure("forked", self.hosts) end
     local task = owner == nil and current_task()
@@ -210,6 +212,8 @@ function Session:release_all(owner)
 end
 
 
+---@param path string
+---@param opts? zklock.MutexOptions
 ---@return zklock.Lock
 function Session:mutex(path, opts)
     path, opts = options.path(path), options.mutex(opts)
@@ -217,6 +221,8 @@ function Session:mutex(path, opts)
 end
 
 
+---@param path string
+---@param opts? zklock.RWLockOptions
 ---@return zklock.RWLock
 function Session:rwlock(path, opts)
     return RWLock.new(self, options.path(path), options.rwlock(opts))
@@ -232,7 +238,8 @@ end
 
 
 --- Those who lead() stand in line for the mutex on that path: its holder leads.
----@param opts? { data?: string, max_hold?: number } shown to others of a leader; seconds of a lead
+---@param path string
+---@param opts? zklock.ElectionOptions
 ---@return zklock.Election
 function Session:election(path, opts)
     path, opts = options.path(path), options.election(opts)
@@ -240,7 +247,9 @@ function Session:election(path, opts)
 end
 
 
+---@param path string
 ---@param limit integer permits in all; the same for all users of the path
+---@param opts? zklock.SemaphoreOptions
 ---@return zklock.Lock lock its acquire and with take { permits = n }, all or none
 function Session:semaphore(path, limit, opts)
     path, opts = options.path(path), options.semaphore(limit, opts)
@@ -250,10 +259,11 @@ end
 
 
 --- A function that runs fn with its arguments, holding the mutex `prefix .. key`.
----@param key integer|integer[]|fun(...): string|integer|table which argument is the key, which
--- arguments are, or what makes it of all of them
----@param opts? number|table seconds, or { timeout, owner, on_queued }, as for acquire
----@return fun(...): any what fn gives; nil, message, code if the lock was not had
+---@param prefix string
+---@param key integer|integer[]|fun(...): string|integer|table which argument is the key
+---@param fn fun(...): ...
+---@param opts? number|zklock.LockedOptions
+---@return fun(...): ... fn returns what fn returns; or nil, message, code
 function Session:locked(prefix, key, fn, opts)
     options.prefix(prefix)
     local key_of = key_reader(key)
@@ -266,7 +276,12 @@ function Session:locked(prefix, key, fn, opts)
 end
 
 
---- Gives a live session other servers.
+--- Gives a live session other servers of the same ensemble.
+---@param hosts string as for zklock.connect, with the same chroot
+---@param timeout? number|zklock.TimeoutOptions seconds, default: the session timeout
+---@return true? ok
+---@return string? message
+---@return zklock.Code? code "conflict", "timeout", "unsupported", "closed"
 Session.set_hosts = require "zklock.object.move"
 
 
@@ -278,10 +293,11 @@ end
 
 
 --- Reads a node. A holder reads what the holders before it wrote.
----@param timeout? number|table seconds, or { timeout }, default: the session timeout
+---@param path string
+---@param timeout? number|zklock.TimeoutOptions seconds, default: the session timeout
 ---@return string? data
 ---@return integer|string version for lease:guard; or message
----@return string? code "no_node", "auth", "timeout"
+---@return zklock.Code? code "no_node", "auth", "timeout"
 function Session:get(path, timeout)
     options.node(path)
     if self:forked() then return failure("forked", path) end
@@ -300,14 +316,14 @@ local function watch(self, verb, path, fn)
 end
 
 
---- Calls fn(data, version) with what is in a node, soon, and after each change: fn(nil) when it
--- is not there; fn(nil, message, code) when it may not be read, or its watch gave way to a lock;
--- and at the last when the session expires and does not reopen. It runs inside any wait or
--- session:dispatch().
----@param fn fun(data: string?, version: integer|string|nil, code: string?)
----@return function? stop it is not called any more
+--- Calls fn(data, version) with what is in a node, soon, and after each change; fn(nil) when it is
+-- not there; fn(nil, message, code) when it may not be read, or its watch gave way to a lock, and
+-- at the last when the session expires and does not reopen.
+---@param path string
+---@param fn fun(data: string?, version: integer|string|nil, code: zklock.Code?)
+---@return fun()? stop it is not called any more
 ---@return string? message
----@return string? code "too_many", "closed", "expired", "auth", "forked"
+---@return zklock.Code? code "too_many", "closed", "expired", "auth", "forked"
 function Session:watch(path, fn)
     options.node(path)
     options.callback(fn, "what watch calls")
@@ -315,14 +331,14 @@ function Session:watch(path, fn)
 end
 
 
---- Calls fn(list) with the children of a folder, soon, and after each change of them or of their
--- data: { { name, data, session, since }, ... } by their names. A folder that is not there has
--- none. fn(nil, message, code) when they may not be read, or are too many to watch, and at the last
--- when the session expires and does not reopen.
----@param fn fun(list: table?, message: string?, code: string?)
----@return function? stop it is not called any more
+--- Calls fn(list) with the children of a folder by their names, soon, and after each change of
+-- them or of their data; fn(nil, message, code) when they may not be read, or are too many to
+-- watch, and at the last when the session expires and does not reopen.
+---@param folder string
+---@param fn fun(list: zklock.Listed[]?, message: string?, code: zklock.Code?)
+---@return fun()? stop it is not called any more
 ---@return string? message
----@return string? code "too_many", "closed", "expired", "auth", "forked"
+---@return zklock.Code? code "too_many", "closed", "expired", "auth", "forked"
 function Session:members(folder, fn)
     options.folder(folder)
     options.callback(fn, "what members calls")
@@ -330,12 +346,12 @@ function Session:members(folder, fn)
 end
 
 
---- Makes an ephemeral node in the folder, and makes it again when it is gone, also after an expiry.
--- Waits until it is there.
----@param opts { name: string, data?: string, timeout?: number }
+--- Makes an ephemeral node in the folder, waits for it, and makes it again whenever it is gone.
+---@param folder string
+---@param opts zklock.JoinOptions
 ---@return zklock.Member? member
 ---@return string? message
----@return string? code "conflict": that name is another's; "timeout", "too_many", ...
+---@return zklock.Code? code "conflict": that name is another's; "timeout", "too_many", ...
 function Session:join(folder, opts)
     options.folder(folder)
     opts = options.join(opts)
@@ -456,7 +472,7 @@ local function impossible(hosts, opts)
 end
 
 
---- See zklock.connect; the arguments are checked.
+-- See zklock.connect; the arguments are checked.
 function Session.connect(hosts, opts)
     local refusal, code = wait.refusal()
     if refusal then return nil, refusal, code end

@@ -6,6 +6,12 @@ local failure = require "zklock.value.failure"
 
 local pairs, setmetatable, sort = pairs, setmetatable, table.sort
 
+---@class zklock.Listed
+---@field name string of a member of a folder
+---@field data? string nil: it may not be read
+---@field session? string that made it, hexadecimal; nil: it is not ephemeral, or may not be read
+---@field since? number seconds since 1970
+
 ---@class zklock.Watcher
 ---@field handle? userdata nil: it was stopped
 ---@field caller zklock.Caller

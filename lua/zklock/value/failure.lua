@@ -4,6 +4,27 @@ local brief = require "zklock.value.misuse".brief
 
 local SUBJECT = 4096 -- bytes of it that a message repeats
 
+---@alias zklock.Code
+---| "timeout"        the deadline passed, or a try got no answer
+---| "unknown"        it may have been carried out: guard, signal, broadcast, submit
+---| "lost"           the lease was lost before it was given up; of `with`, `lead`: fn did run
+---| "released"       this handle was given up before
+---| "expired"        the ZooKeeper session ended while waiting, or before if `reopen` is false
+---| "connection"     connect found no server in time
+---| "closed"         the session is closed
+---| "busy"           a try found the lock taken; or as many wait as `max_waiters` allows
+---| "interrupted"    by session:interrupt, or by an error in the wait
+---| "would_deadlock" the owner would wait for itself
+---| "conflict"       something else is there
+---| "auth"           the ACL forbids it, or the server refused the credentials
+---| "no_node"        there is no such node
+---| "too_many"       nodes, watches or descriptors
+---| "no_memory"      the process has no memory left
+---| "unsupported"    not possible here
+---| "forked"         the session belongs to the parent process
+---| "not_owner"      a condition was given a lease of another lock
+---| "context"        no call can wait here
+
 local texts = {
     timeout = "not done in time",
     unknown = "it may have been carried out",
@@ -27,10 +48,10 @@ local texts = {
 }
 
 
----@param code string
+---@param code zklock.Code
 ---@param subject string what it is about
 ---@param detail? string the server's reason, or ours
----@return nil, string message, string code
+---@return nil, string message, zklock.Code code
 return function(code, subject, detail)
     local text = ("%s: %s: %s"):format(code, brief(subject, SUBJECT), texts[code] or code)
     if detail then text = ("%s (%s)"):format(text, detail) end

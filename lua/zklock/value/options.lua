@@ -58,6 +58,24 @@ end
 
 -- --- what each function takes --------------------------------------------------------------
 
+---@alias zklock.SessionState "connecting"|"connected"|"suspended"|"expired"|"closed"
+
+---@class zklock.ConnectOptions
+---@field timeout? number seconds, at least 0.1: session timeout asked for; default 10
+---@field connect_timeout? number seconds; default 5
+---@field auth? string "scheme:credentials"
+---@field acl? "open"|"creator"|"read" of the nodes made; default "open"
+---@field parents? "container"|"persistent" how missing parents are made; default "container"
+---@field margin? number in (0, 0.5]: how long a heartbeat counts, as a part of the timeout
+---@field reopen? boolean after an expiry; default true
+---@field identity? string stored in every lock node; default "host:pid"
+---@field on_state? fun(state: zklock.SessionState)
+---@field on_event? fun(event: zklock.Event)
+---@field drain? number seconds, in nginx: for a worker that is to exit; default 0.5
+---@field recover? string a folder: the sessions of dead processes are ended
+---@field grace? number seconds, with `recover`: before a dead process's session ends; default 0
+---@field tls? any "unsupported": docs/tls.md has a recipe
+
 local connect_fields = {
     timeout = session_timeout,
     connect_timeout = check.positive,
@@ -140,6 +158,16 @@ function _M.prefix(prefix)
 end
 
 
+---@class zklock.MutexOptions
+---@field order? "fifo"|"turns"|"none" default "fifo"
+---@field reentrant? boolean default true
+---@field data? string shown to others by lock:queue()
+---@field batch? integer with "turns": grants of a turn, 1 to 1024
+---@field token? "turns" a fifo lock gives tokens that compare with those of turns
+---@field keep? number seconds for which the node stays after the last release
+---@field jitter? number seconds, with "none": the longest pause of a waiter
+---@field metrics? string the name of the lock in stats() and metrics()
+
 local mutex_fields = {
     order = one_of("fifo", "none", "turns"),
     reentrant = check.flag,
@@ -178,6 +206,10 @@ function _M.mutex(given)
 end
 
 
+---@class zklock.ElectionOptions
+---@field data? string shown to others of a leader
+---@field max_hold? number seconds after which the lead is lost
+
 local election_fields = { data = check.data, max_hold = check.positive }
 
 --- Those of the mutex: a candidate that leads does not contend again.
@@ -193,6 +225,11 @@ local function refuse_keep(given, what)
 end
 
 
+---@class zklock.RWLockOptions
+---@field reentrant? boolean default true
+---@field data? string
+---@field metrics? string
+
 local rwlock_fields = { reentrant = check.flag, data = check.data, metrics = check.label }
 
 local rwlock_defaults = { reentrant = true }
@@ -203,6 +240,10 @@ function _M.rwlock(given)
 end
 
 
+---@class zklock.SemaphoreOptions
+---@field data? string
+---@field metrics? string
+
 local semaphore_fields = { data = check.data, metrics = check.label }
 
 --- The limit and the options of semaphore().
@@ -212,6 +253,13 @@ function _M.semaphore(limit, given)
     return complete(given, semaphore_fields, {}, "the options of semaphore")
 end
 
+
+---@class zklock.AcquireOptions
+---@field timeout? number seconds; nil: for ever, 0: try
+---@field owner? any default: the running coroutine
+---@field on_queued? fun(position: integer)
+---@field max_waiters? integer "busy" if so many wait already
+---@field max_hold? number seconds after which the grant is lost
 
 local acquire_fields = {
     timeout = check.duration,
@@ -234,6 +282,9 @@ function _M.acquire(given)
     return complete(given, acquire_fields, {}, "the options of acquire")
 end
 
+
+---@class zklock.LockedOptions: zklock.AcquireOptions
+---@field metrics? string one name for all keys
 
 local locked_fields = { metrics = check.label }
 for name, checker in pairs(acquire_fields) do locked_fields[name] = checker end
@@ -265,6 +316,12 @@ function _M.labels(given)
 end
 
 
+---@class zklock.CombineOptions
+---@field most? integer items of one hold, default 100
+---@field max_waiters? integer "busy" if so many items, or waiters for the lock, wait already
+---@field timeout? number seconds of a submit that gives none; nil: for ever
+---@field max_hold? number seconds after which a hold is lost
+
 local combine_fields = {
     most = check.count,
     max_waiters = check.count,
@@ -279,6 +336,9 @@ function _M.combine(given)
 end
 
 
+---@class zklock.PermitOptions: zklock.AcquireOptions
+---@field permits? integer of a semaphore, default 1
+
 local permits_fields = { permits = check.anything } -- the limit is known below
 for name, checker in pairs(acquire_fields) do permits_fields[name] = checker end
 
@@ -292,6 +352,9 @@ function _M.permits(given, limit)
     return opts
 end
 
+
+---@class zklock.TimeoutOptions
+---@field timeout? number seconds
 
 local timeout_fields = { timeout = check.duration }
 
@@ -358,6 +421,11 @@ local function member_name(value, name)
 end
 
 
+---@class zklock.JoinOptions
+---@field name string of the node
+---@field data? string in the node; default ""
+---@field timeout? number seconds, default: the session timeout
+
 local join_fields = { name = member_name, data = check.data, timeout = check.duration }
 
 function _M.join(given)
@@ -374,12 +442,19 @@ function _M.member_data(data)
 end
 
 
+---@class zklock.CloseOptions
+---@field drain? number seconds to wait first, until no owner holds or waits
+---@field drain_waiters? boolean false: waiters get "closed" at once
+
 local close_fields = { drain = check.duration, drain_waiters = check.flag }
 
 function _M.close(given)
     return complete(given, close_fields, { drain_waiters = true }, "the options of close")
 end
 
+
+---@class zklock.ReleaseOptions
+---@field wait? number seconds: until the node is gone
 
 local release_fields = { wait = check.duration }
 

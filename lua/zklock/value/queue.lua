@@ -3,6 +3,22 @@
 local failure = require "zklock.value.failure"
 local node_data = require "zklock.value.node_data"
 
+---@class zklock.Contender
+---@field position integer
+---@field name string of the node
+---@field kind "mutex"|"read"|"write"|"permit"
+---@field permits? integer
+---@field limit? integer
+---@field held boolean|"unknown"
+---@field kept? boolean
+---@field mine boolean of this session
+---@field token? integer nil where lease.token raises
+---@field identity string
+---@field data? string
+---@field session string hexadecimal id
+---@field since? number seconds since 1970
+---@field revoked? boolean
+
 local huge = math.huge
 local ipairs = ipairs
 

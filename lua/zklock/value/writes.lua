@@ -6,6 +6,14 @@ local misuse = require "zklock.value.misuse"
 local ipairs, pairs, type = ipairs, pairs, type
 local refuse, show = misuse.refuse, misuse.show
 
+--- { "set", path, data [, version] }, { "create", path, data }, { "delete", path [, version] } or
+-- { "check", path [, version] }
+---@alias zklock.Write (string|integer)[]
+
+---@class zklock.GuardOptions
+---@field [integer] zklock.Write
+---@field timeout? number seconds, default: the session timeout
+
 -- A packet of more than 1 MB would make the server cut the connection.
 local GUARD_SIZE = 512 * 1024
 

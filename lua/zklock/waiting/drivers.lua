@@ -10,6 +10,10 @@ local ipairs, pcall = ipairs, pcall
 local require, select, type = require, select, type
 local loaded = package.loaded
 
+---@class zklock.Driver
+---@field wait fun(session: zklock.Session, request: zklock.Request, deadline: number?)
+---@field spawn? fun(fn: fun())
+
 local _M = {}
 
 local built = {
@@ -35,7 +39,7 @@ local function starter(spawn)
 end
 
 
---- zklock.driver(name | { wait = fn, spawn = fn } | nil)
+--- See zklock.driver.
 function _M.use(driver)
     if driver == nil then
         chosen = nil

@@ -16,6 +16,7 @@ Request.__name = "zklock.request"
 
 
 --- True when the answer is there; it may be that dispatch() has not yet told.
+---@return boolean
 function Request:done()
     return self.handle:done()
 end
@@ -23,13 +24,14 @@ end
 
 --- Calls fn(request) once the request is done: in session:dispatch(), which raises
 -- its error, or at once if that was told before.
+---@param fn fun(request: zklock.Request)
 function Request:on_done(fn)
     if self.told then return fn(self) end
     self.callback = fn
 end
 
 
---- Ends the wait, if it has not ended.
+-- Ends the wait, if it has not ended.
 ---@return boolean ended
 function Request:interrupt()
     if self.handle:done() then return false end
@@ -38,7 +40,7 @@ function Request:interrupt()
 end
 
 
---- Ends the request if it is not done, and frees it. What waits for it does no more.
+-- Ends the request if it is not done, and frees it. What waits for it does no more.
 function Request:close()
     if self.pause then self.pause:close() end
     if self.requests[self.id] == self then self.requests[self.id] = nil end
@@ -51,7 +53,7 @@ Request.__close = Request.close
 strict_methods(Request, Request, "request")
 
 
---- Wraps a C request, and makes session:dispatch() find it, session:interrupt(owner), too. Nothing
+-- Wraps a C request, and makes session:dispatch() find it, session:interrupt(owner), too. Nothing
 -- more is heard of one that was done before: a finalizer, which may run wherever an object is made
 -- or something is called, may have had that delivered. One that has to be heard of begins after
 -- this, without a handle here, and is put into `requests` at once, with no call between.

@@ -102,9 +102,6 @@ end
 
 
 --- Sleeps; other coroutines go on meanwhile.
----@return true? ok
----@return string? message
----@return string? code "interrupted": the program is to end; "context"
 function _M.sleep(seconds)
     if type(seconds) ~= "number" or not (seconds >= 0) then
         misuse.refuse("sleep takes seconds, 0 or more")
@@ -117,9 +114,7 @@ function _M.sleep(seconds)
 end
 
 
---- Runs fn and every further function as a coroutine of its own, until all have
--- ended; gives what fn gives. Arguments that are not all functions go to fn.
--- An error in one ends the others and is raised here, unchanged.
+--- See zklock.run.
 function _M.run(fn, ...)
     if type(fn) ~= "function" then misuse.refuse("run takes functions") end
     if ngx then return failure("context", "zklock.run", "in nginx: ngx.thread.spawn") end

@@ -51,9 +51,9 @@ local MESSAGES = 2000 -- that a world with a story keeps, at most
 ---@field sessions table<integer, zklock.Session>
 ---@field events zklock.Agenda what is to happen at a time: { due, fn }
 ---@field happened zklock.Fault[] faults
----@field problem? string
+---@field public problem? any why the schedule is wrong
 ---@field nobody zklock.InWorld what code of no process gets
----@field story? string[]
+---@field public story? string[] what happened, a line each
 ---@field messages? zklock.Message[] of a world that is over
 ---@field steps integer turns of coroutines
 ---@field follows integer how many events led to this one, each at the time of the one before it
@@ -78,7 +78,7 @@ World.__name = "zklock.world"
 
 -- --- the story ----------------------------------------------------------------------------
 
---- A line of the story, if there is one.
+-- A line of the story, if there is one.
 function World:tell(process, text, ...)
     local story = self.story
     if not story then return end
@@ -107,7 +107,7 @@ end
 
 -- --- its end ------------------------------------------------------------------------------
 
---- The schedule is wrong.
+-- The schedule is wrong.
 function World:fail(problem, process)
     if self.problem ~= nil then return end
     if problem == nil then problem = "an error that is nil" end
@@ -162,12 +162,16 @@ end
 -- --- for the test -------------------------------------------------------------------------
 
 --- Seconds since it began.
+---@return number
 function World:now()
     return self.core and self.core:now() or self.ended_at
 end
 
 
---- As math.random: a number below 1; from 1 to m; from m to n.
+--- As math.random, by the seed: a number below 1; from 1 to m; from m to n.
+---@param m? integer
+---@param n? integer
+---@return number
 function World:random(m, n)
     if not self.core then misuse.refuse("the world is over") end
     if m == nil and n == nil then return self.core:fraction("program") end
@@ -179,6 +183,7 @@ end
 
 --- A process whose main coroutine is fn().
 ---@param name string which no other has
+---@param fn fun()
 function World:process(name, fn)
     options.name(name)
     check_function(fn, "what a process runs")
@@ -199,6 +204,7 @@ end
 
 --- Calls fn(), which does not wait, at that time.
 ---@param time number seconds since the world began
+---@param fn fun()
 function World:at(time, fn)
     options.moment(time)
     check_function(fn, "what happens at a time")
@@ -208,6 +214,7 @@ end
 
 
 --- Calls fn(), which does not wait, when all processes have ended.
+---@param fn fun()
 function World:finally(fn)
     check_function(fn, "what is done finally")
     self.finals[#self.finals + 1] = fn
@@ -231,7 +238,7 @@ local function find(self, name)
 end
 
 
---- A step of the schedule, by a number. Two schedules have one print if their steps are the same.
+-- A step of the schedule, by a number. Two schedules have one print if their steps are the same.
 function World:print_step(number)
     self.print = (self.print * 33 + number) % PRINTS
 end
@@ -256,6 +263,8 @@ end
 
 
 --- The process does nothing for so long; the time of servers goes on.
+---@param name string
+---@param seconds number
 ---@return boolean done false: it has ended, or is stopped
 function World:stop(name, seconds)
     options.moment(seconds)
@@ -274,6 +283,7 @@ end
 
 
 --- The process ends without a farewell; its sessions live until they expire.
+---@param name string
 ---@return boolean done false: it has ended
 function World:kill(name)
     local done, process = by_test(self, "kill", name), current.process()
@@ -283,6 +293,8 @@ end
 
 
 --- Its sessions have no connection, for so long or until they are healed.
+---@param name string
+---@param seconds? number
 ---@return boolean done false: it has ended
 function World:cut(name, seconds)
     if seconds ~= nil then options.moment(seconds) end
@@ -290,6 +302,7 @@ function World:cut(name, seconds)
 end
 
 
+---@param name string
 ---@return boolean done false: it has ended, or was not cut off
 function World:heal(name)
     return by_test(self, "heal", name)
@@ -297,6 +310,7 @@ end
 
 
 --- The server ends its sessions.
+---@param name string
 ---@return boolean done false: it has ended
 function World:expire(name)
     return by_test(self, "expire", name)
@@ -305,7 +319,7 @@ end
 
 -- --- coroutines that poll ---------------------------------------------------------------
 
---- The moment at which a coroutine goes on that yields by itself, or sleeps for no time. It polls
+-- The moment at which a coroutine goes on that yields by itself, or sleeps for no time. It polls
 -- for something, so time has to go on, the faster the longer it polls.
 function World:next_poll(thread)
     local polls = (self.polls[thread] or 0) + 1
@@ -332,6 +346,7 @@ end
 
 
 --- Does that one of world:choices().
+---@param number integer
 ---@return boolean goes_on false: the world is over
 function World:choose(number)
     if self.over then return false end

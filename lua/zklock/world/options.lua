@@ -71,6 +71,13 @@ function _M.moment(seconds)
 end
 
 
+---@class zklock.Faults
+---@field stop? boolean|{ per_second?: number, longest?: number, most?: integer }
+---@field kill? boolean|{ per_second?: number, most?: integer }
+---@field cut? boolean|{ per_second?: number, longest?: number, most?: integer }
+---@field expire? boolean|{ per_second?: number, most?: integer }
+---@field delay? number seconds for which a packet is under way at most; default 0.001
+
 -- One kind of fault: true, or what differs from the default. A fault that is decided has no rate.
 local function wish(given, kind, decided)
     local default = faults.defaults[kind]
@@ -114,6 +121,11 @@ local function limit(given)
 end
 
 
+---@class zklock.WorldOptions
+---@field seed? integer default 1
+---@field faults? zklock.Faults default: none
+---@field limit? { steps?: integer, seconds?: number } default 1e6, 86400
+
 --- Of zklock.world.
 function _M.world(given)
     given = given == nil and {} or given
@@ -155,6 +167,12 @@ local function schedule(name)
     refuse("schedule must be first.schedule of a search, such as \"14:2 22:3\", not %s", show(name))
 end
 
+
+---@class zklock.SimulateOptions: zklock.WorldOptions
+---@field seeds? integer how many, from 1; default 1000. Not with `seed`, `all` or `schedule`
+---@field all? boolean|{ preemptions?: integer, runs?: integer } all schedules; default 2, 10000
+---@field schedule? string the one of this name, a `first.schedule`
+---@field pct? integer the depth of the bugs that are looked for, by random priorities
 
 --- Of zklock.simulate.
 function _M.simulation(given)

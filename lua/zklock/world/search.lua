@@ -11,7 +11,7 @@ local insert, remove = table.insert, table.remove
 
 ---@class zklock.Tried
 ---@field sections integer critical sections that ran: locks that were granted
----@field repeated integer schedules that were like another one before
+---@field repeated integer schedules that had the order of an earlier one, or came to it
 ---@field faults table<string, integer> how often each kind struck
 
 ---@class zklock.Found

@@ -15,11 +15,24 @@ local concat, remove = table.concat, table.remove
 local NO_REPEAT = "\nIt does not repeat: chance, time or state comes from outside of the world "
     .. "(world:random, world:now)."
 
+---@class zklock.WrongSchedule
+---@field seed integer
+---@field problem any the error's value
+---@field faults string[] those without which it is not wrong
+---@field schedule? string of all schedules: its name
+---@field decisions? string[] of all schedules: its preemptions and faults
+---@field depth? integer with `pct`: the least by which its seed is wrong
+---@field story string
+---@field repeats boolean false: run again, the seed ended otherwise
+
 ---@class zklock.Simulation
----@field schedules integer
----@field wrong integer
----@field tried zklock.Tried
----@field first? zklock.WrongSchedule
+---@field public schedules integer
+---@field public wrong integer
+---@field public tried zklock.Tried
+---@field public complete? boolean of all schedules: there are no more within the bounds
+---@field public bounds? table<string, integer> of all schedules: what left others out
+---@field public steps? integer with `pct`: of the usual schedule
+---@field public first? zklock.WrongSchedule
 local Simulation = {}
 Simulation.__index = Simulation
 Simulation.__name = "zklock.simulation"
@@ -105,13 +118,7 @@ local function run(fn, opts)
 end
 
 
---- See docs/testing-your-code.md.
----@param fn fun(world: zklock.World)
----@param given? { seeds?: integer, seed?: integer, all?: boolean|table, schedule?: string,
---- pct?: integer, faults?: table, limit?: table }
----@return zklock.Simulation? result
----@return string? message
----@return string? code "context", "unsupported"
+--- See zklock.simulate.
 return function(fn, given)
     if type(fn) ~= "function" then
         misuse.refuse("simulate takes a function, not %s", misuse.show(fn))
