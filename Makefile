@@ -17,7 +17,7 @@
 # make deb       Debian packages, in build/deb; MAINTAINER names who made them. test-deb: they are
 #                installed, and used, in a root of their own; test-install: commands of our pages
 # make coverage  which conditions of the core and the session the tests cover: MC/DC, by clang 19
-# make specs     each spec, and what it is about
+# make specs     each spec, where it runs, and its subject
 # make promises  each promise of docs/reference, and the tests that show it
 # make lint, format, words, install, clean
 #
@@ -353,6 +353,11 @@ specs:
 promises:
 	@LUA_PATH="./?.lua;;" $(LUA) spec/promises.lua spec/*_spec.lua spec/*/*_spec.lua
 
+# The first line of a spec names where it runs, such as [lua luajit asan]: lua, luajit, asan, tsan
+# and tls on a real server, memory on one in memory, worlds in virtual time, and lua5.1 and older
+# (Lua 5.2 and 5.3) in memory, too. $(call runs,<word>): the specs with it
+runs = $(shell grep -lm1 -E '^--- \[([^]]* )?$(1)[] ]' $(specs) $(laboratory))
+
 # Tests by their tags: what `make test` takes, the rest of them, and those that run alone.
 QUICK = --exclude-tags=slow,clock
 SLOW = --tags=slow --exclude-tags=clock
@@ -368,17 +373,15 @@ busted = $(call with,$(1)) ZKLOCK_LUA=$(2) ZKLOCK_TARGET=$@ rig/zookeeper run -t
 test-lua: $(BUILD)/5.4/zklock/core.so $(BUILD)/5.4/heap.so $(RIG)
 	$(call busted,5.4,$(LUA))
 
-# The specs of sessions, locks, lost connections and expiry by way of stunnel (docs/tls.md).
-TLS_SPECS = $(patsubst %,spec/%_spec.lua,session lock connect regress expiry lease watch)
-
 .PHONY: test-tls
 
+# By way of stunnel (docs/tls.md).
 test-tls: setup-tests $(BUILD)/5.4/zklock/core.so $(RIG)
 	$(call with,5.4) ZKLOCK_LUA=$(LUA) ZKLOCK_TARGET=$@ rig/zookeeper run -t 200 -- rig/tls \
-		$(LUA) $(BUSTED) $(or $(SPEC),$(TLS_SPECS))
+		$(LUA) $(BUSTED) $(or $(SPEC),$(call runs,tls))
 
 test-luajit: $(BUILD)/5.1/zklock/core.so $(BUILD)/5.1/heap.so $(RIG)
-	$(call busted,5.1,$(LUAJIT),$(JIT_SPECS))
+	$(call busted,5.1,$(LUAJIT),$(call runs,luajit))
 
 # Parts of these: $(call part,<target>,<specs>,<tags>)
 part = +@$(MAKE) --no-print-directory $(1) SPEC="$(2)" TAGS="$(3)"
@@ -404,9 +407,9 @@ test-quick-%: ; $(call part,test-lua,$(filter-out $(interrupts),$($*)),$(QUICK))
 # On a server in memory they take a fifth of the time.
 test-quick-interrupts: ; $(call part,test-lua-memory-5.4,$(interrupts),$(QUICK))
 test-slow-%: ; $(call part,test-lua,$($*),$(SLOW))
-test-luajit-%: ; $(call part,test-luajit,$(filter $($*),$(JIT_SPECS)),$(QUICK))
-test-asan-%: ; $(call part,test-asan,$(filter $($*),$(MEMORY_SPECS)),$(UNTIMED))
-test-tsan-%: ; $(call part,test-tsan,$(filter $($*),$(THREAD_SPECS)),$(UNTIMED))
+test-luajit-%: ; $(call part,test-luajit,$(filter $($*),$(call runs,luajit)),$(QUICK))
+test-asan-%: ; $(call part,test-asan,$(filter $($*),$(call runs,asan)),$(UNTIMED))
+test-tsan-%: ; $(call part,test-tsan,$(filter $($*),$(call runs,tsan)),$(UNTIMED))
 
 # On Lua 5.4 a real server has these specs in `make test`.
 test-memory-quick: ; $(call part,test-lua-memory-5.1,,$(QUICK))
@@ -421,31 +424,21 @@ test-clock:
 	$(call part,test-lua,,$(CLOCK))
 	$(call part,test-nginx,,$(CLOCK))
 
-# On a server in memory, by both Luas: specs whose tests, but those with the tag #server, ask for
-# nothing that only a real one has.
-IN_MEMORY = $(patsubst %,spec/%_spec.lua,bell combine condition condition_end guard handles handoff kept lock \
-	locked metrics multi owner queue resty_lock revoke run rwlock semaphore timeout turns \
-	unfair watch with) \
-	spec/fault/process_spec.lua $(wildcard spec/loops/*_spec.lua)
-
-# $(call in-memory,<build>,<lua>,<specs>)
+# On a server in memory: specs whose tests, but those with the tag #server, ask for nothing that only
+# a real one has. $(call in-memory,<build>,<lua>,<specs>)
 in-memory = @$(call with,$(1)) ZKLOCK_LUA=$(2) ZKLOCK_SERVER=memory ZKLOCK_TARGET=$@ \
-	$(2) $(BUSTED) --exclude-tags=nginx,server $(TAGS) $(or $(SPEC),$(3),$(IN_MEMORY))
+	$(2) $(BUSTED) --exclude-tags=nginx,server $(TAGS) $(or $(SPEC),$(3))
 
 test-lua-memory: test-lua-memory-5.4 test-lua-memory-5.1 test-older-luas
 
 test-lua-memory-5.4: $(BUILD)/5.4/zklock/core.so
-	$(call in-memory,5.4,lua5.4)
+	$(call in-memory,5.4,lua5.4,$(call runs,memory))
 
 test-lua-memory-5.1: $(BUILD)/5.1/zklock/core.so
-	$(call in-memory,5.1,$(LUAJIT))
+	$(call in-memory,5.1,$(LUAJIT),$(call runs,memory))
 
 # In worlds of virtual time: specs of what a program uses, but tests that need a real process, date
 # or collector. Under three seeds (ASan: one), or SEEDS of them, or SEED alone.
-IN_WORLDS = $(patsubst %,spec/%_spec.lua,combine condition condition_end drain each_lua \
-	election expiry guard handoff input kept lease limits lock locked members metrics multi \
-	owner queue regress resty_lock revoke run rwlock semaphore session timeout turns unfair watch \
-	watches with)
 WORLDS_BY_DEFAULT = 3
 WORLDS = $(or $(SEED),$(shell seq \
 	$(if $(filter file,$(origin SEEDS)),$(WORLDS_BY_DEFAULT),$(SEEDS))))
@@ -456,7 +449,7 @@ in-world = SEED=$$seed $(1) spec/in_world.lua --helper=spec/failed.lua \
 	echo "seed $$seed: make $@ SEED=$$seed SPEC=\"$(2)\"" >&2; exit $$status; }
 in-worlds = @export ZKLOCK_SERVER=memory ZKLOCK_TARGET=$@ $(call with,$(1)) $(3); \
 	for seed in $(WORLDS); do $(if $(SPEC),$(call in-world,$(2),$(SPEC)), \
-		for spec in $(IN_WORLDS); do $(call in-world,$(2),$$spec); done); done
+		for spec in $(call runs,worlds); do $(call in-world,$(2),$$spec); done); done
 
 test-worlds: test-worlds-5.4 test-worlds-5.1 test-worlds-asan
 
@@ -471,16 +464,13 @@ test-worlds-asan: $(BUILD)/asan/zklock/core.so $(BUILD)/asan/lua
 	$(call in-worlds,asan,$(BUILD)/asan/lua,$(asan))
 
 # The other Luas: what differs from these two, in a few seconds. Plain Lua 5.1 has no zklock.run.
-FOR_LUA51 = spec/each_lua_spec.lua spec/input_spec.lua
-FOR_EACH_LUA = $(FOR_LUA51) $(patsubst %,spec/%_spec.lua,guard handles locked misuse rwlock with)
-
 test-older-luas: $(OLDER:%=test-%)
 
 test-lua5.1: $(BUILD)/lua5.1/zklock/core.so
-	$(call in-memory,lua5.1,lua5.1,$(FOR_LUA51))
+	$(call in-memory,lua5.1,lua5.1,$(call runs,lua5.1))
 
 test-lua5.2 test-lua5.3: test-%: $(BUILD)/%/zklock/core.so
-	$(call in-memory,$*,$*,$(FOR_EACH_LUA))
+	$(call in-memory,$*,$*,$(call runs,older))
 
 # Flash sales, and the engines of other servers.
 laboratory = $(wildcard spec/bench_*_spec.lua spec/checker_spec.lua spec/seckill/*_spec.lua \
@@ -526,21 +516,6 @@ interrupts:
 	ZKLOCK_INTERRUPTS=all $(MAKE) --no-print-directory test-lua SPEC=spec/interrupt_spec.lua
 	ZKLOCK_INTERRUPTS=all $(MAKE) --no-print-directory test-luajit SPEC=spec/interrupt_spec.lua
 
-# What is Lua's alone has nothing for a sanitizer. Faults are the core's matter: Lua 5.4 looks on,
-# and ThreadSanitizer; AddressSanitizer at those of replies, conditions and processes.
-LUA_SPECS = $(laboratory) \
-	$(patsubst %,spec/%_spec.lua,command_counter command_repl documents each_lua examples failed \
-		house interrupt misuse mutants packaging shortage tls types)
-C_SPECS = $(filter-out $(LUA_SPECS),$(wildcard spec/*_spec.lua spec/fault/*_spec.lua))
-THREAD_SPECS = $(filter-out $(patsubst %,spec/fault/%_spec.lua,malformed clock rivals),$(C_SPECS))
-MEMORY_SPECS = $(filter-out $(patsubst %,spec/fault/%_spec.lua,ensemble clock traps rivals),$(C_SPECS))
-# The benchmarks, and what else is of the tests or of the tree, run on Lua 5.4; TLS is one matter
-# for all.
-JIT_SPECS = $(filter-out spec/bench_%_spec.lua \
-	$(patsubst %,spec/%_spec.lua,checker documents failed house mutants packaging tls \
-		seckill/bench_engines seckill/site),$(wildcard \
-	spec/*_spec.lua spec/loops/*_spec.lua spec/seckill/*_spec.lua docs/*/*_spec.lua))
-
 # $(call interpreter,<flags>): rig/lua.c, built with the same sanitizer as the module
 interpreter = mkdir -p $(@D) && $(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) -g -O1 $(1) \
 	-I/usr/include/lua5.4 -o $@ rig/lua.c -llua5.4
@@ -555,12 +530,12 @@ $(BUILD)/tsan/lua: rig/lua.c
 asan = ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1
 
 test-asan: $(BUILD)/asan/zklock/core.so $(BUILD)/asan/lua $(RIG)
-	$(asan) $(call busted,asan,$(BUILD)/asan/lua,$(MEMORY_SPECS))
+	$(asan) $(call busted,asan,$(BUILD)/asan/lua,$(call runs,asan))
 
 # libzookeeper is not instrumented, but what it does by way of the C library is seen.
 test-tsan: $(BUILD)/tsan/zklock/core.so $(BUILD)/tsan/lua $(RIG)
 	TSAN_OPTIONS=atexit_sleep_ms=0:halt_on_error=1:second_deadlock_stack=1:suppressions=$(CURDIR)/spec/tsan.supp \
-		$(call busted,tsan,$(BUILD)/tsan/lua,$(THREAD_SPECS))
+		$(call busted,tsan,$(BUILD)/tsan/lua,$(call runs,tsan))
 
 # All specs, for a quarter of an hour; see spec/memcheck.
 valgrind: $(BUILD)/5.4/zklock/core.so $(BUILD)/5.4/heap.so $(RIG)

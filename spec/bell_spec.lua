@@ -1,5 +1,6 @@
---- What wakes a host that waits for sockets which it connected itself (nginx): a unix socket.
--- This process plays the host; spec/nginx has the real one. And the descriptor for other hosts.
+--- [lua luajit asan tsan memory] What wakes a host that waits for sockets which it connected itself
+-- (nginx): a unix socket. This process plays the host; spec/nginx has the real one. And the
+-- descriptor for other hosts.
 
 local core = require "zklock.core"
 local files = require "spec.files"

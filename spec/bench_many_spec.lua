@@ -1,4 +1,5 @@
---- make bench-many, with few waiters: what it prints makes sense, however slow the machine is.
+--- [lua] make bench-many, with few waiters: what it prints makes sense, however slow the machine
+-- is.
 
 local clients = require "bench.contended.clients"
 local markdown = require "spec.markdown"

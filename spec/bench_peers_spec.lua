@@ -1,5 +1,5 @@
---- make bench-peers --quick: one short round of each row, with the peers that are here. What it
--- prints makes sense, whatever the speed of the machine.
+--- [lua] make bench-peers --quick: one short round of each row, with the peers that are here. What
+-- it prints makes sense, whatever the speed of the machine.
 
 local clients = require "bench.contended.clients"
 local dkjson = require "dkjson"

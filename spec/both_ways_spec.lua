@@ -1,6 +1,6 @@
---- Small programs run both ways, and have to say the same: by processes on a real server behind a
--- proxy, and in a world of virtual time. Whatever ends, is cut off or waits in a world does as it
--- does in reality.
+--- [lua luajit asan tsan] Small programs run both ways, and have to say the same: by processes on a
+-- real server behind a proxy, and in a world of virtual time. Whatever ends, is cut off or waits in
+-- a world does as it does in reality.
 --
 -- A program is the source of a process, or of two. It has zklock, HOSTS, say(...), which prints a
 -- line, and inflict(fault), which does that to itself: "kill", "cut" or "heal".

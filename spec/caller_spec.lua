@@ -1,4 +1,5 @@
--- zklock.waiting.caller: the calls of one function of the user's, one at a time.
+--- [lua luajit asan tsan] zklock.waiting.caller: the calls of one function of the user's, one at a
+-- time.
 local Caller = require "zklock.waiting.caller"
 
 local session = {

@@ -1,5 +1,5 @@
---- The checker of the torture: a history that breaks a rule fails with that rule and no other; one
--- that is lawful, however odd, passes.
+--- [lua] The checker of the torture: a history that breaks a rule fails with that rule and no
+-- other; one that is lawful, however odd, passes.
 --
 -- Histories are in spec/torture/histories, a file for each kind of lock. A case has its title at
 -- the margin, and below that, indented, who does what, and what the checker finds:

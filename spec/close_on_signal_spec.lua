@@ -1,5 +1,6 @@
---- zklock.close_on_signal(): sessions are closed, then the signal has its usual effect. The server
--- grants no session less than forty seconds here, and no test waits so long.
+--- [lua luajit asan tsan] zklock.close_on_signal(): sessions are closed, then the signal has its
+-- usual effect. The server grants no session less than forty seconds here, and no test waits so
+-- long.
 
 local program = require "spec.fault.program"
 local rig = require "spec.rig"

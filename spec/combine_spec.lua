@@ -1,4 +1,5 @@
---- lock:combine(): what many want of a lock is carried out in one hold, and each is told its own.
+--- [lua luajit asan tsan memory worlds] lock:combine(): what many want of a lock is carried out in
+-- one hold, and each is told its own.
 local core = require "zklock.core"
 local rig = require "spec.rig"
 local zklock = require "zklock"

@@ -1,4 +1,5 @@
---- The tables of zklock ls and zklock show: what is cut to 80 columns, and what never is.
+--- [lua luajit asan tsan] The tables of zklock ls and zklock show: what is cut to 80 columns, and
+-- what never is.
 
 local ls = require "zklock.command.ls"
 local show = require "zklock.command.show"

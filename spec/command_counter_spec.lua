@@ -1,5 +1,5 @@
---- Many shells count in a file, each with zklock run, while those that hold the lock are killed and
--- stopped: no update is lost. make test-command-counter SHELLS=100
+--- [lua luajit] Many shells count in a file, each with zklock run, while those that hold the lock
+-- are killed and stopped: no update is lost. make test-command-counter SHELLS=100
 
 local files = require "spec.files"
 local rig = require "spec.rig"

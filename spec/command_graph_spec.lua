@@ -1,4 +1,5 @@
---- zklock graph, on a real server. ZKLOCK_LOOKS=1000 looks longer at a load without a deadlock.
+--- [lua luajit asan tsan] zklock graph, on a real server. ZKLOCK_LOOKS=1000 looks longer at a load
+-- without a deadlock.
 
 local commands = require "spec.commands"
 local cycles = require "zklock.command.cycles"

@@ -1,4 +1,4 @@
---- zklock hold, check and release, on a real server.
+--- [lua luajit asan tsan] zklock hold, check and release, on a real server.
 
 local commands = require "spec.commands"
 local files = require "spec.files"

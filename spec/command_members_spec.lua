@@ -1,4 +1,4 @@
---- zklock members, on a real server.
+--- [lua luajit asan tsan] zklock members, on a real server.
 
 local commands = require "spec.commands"
 local rig = require "spec.rig"

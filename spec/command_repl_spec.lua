@@ -1,4 +1,4 @@
---- Verbs of the command line that start an interpreter: repl and seckill.
+--- [lua luajit] Verbs of the command line that start an interpreter: repl and seckill.
 
 local commands = require "spec.commands"
 local rig = require "spec.rig"

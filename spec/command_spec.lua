@@ -1,4 +1,4 @@
---- The command line on a real server: each promise of docs/command.md.
+--- [lua luajit asan tsan] The command line on a real server: each promise of docs/command.md.
 
 local commands = require "spec.commands"
 local files = require "spec.files"

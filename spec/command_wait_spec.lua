@@ -1,4 +1,5 @@
---- What zklock run, elect and join wait for, on a real server: -w and -n, and who is told of it.
+--- [lua luajit asan tsan] What zklock run, elect and join wait for, on a real server: -w and -n,
+-- and who is told of it.
 
 local commands = require "spec.commands"
 local rig = require "spec.rig"

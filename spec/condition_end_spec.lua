@@ -1,5 +1,5 @@
--- Waits in a condition that end otherwise than by a signal; whose the signal is then; and
--- what cannot wait, or signal, at all.
+--- [lua luajit asan tsan memory worlds] Waits in a condition that end otherwise than by a signal;
+-- whose the signal is then; and what cannot wait, or signal, at all.
 
 local conditions = require "spec.conditions"
 local rig = require "spec.rig"

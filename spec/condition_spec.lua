@@ -1,5 +1,6 @@
--- Conditions: who holds a lock waits in one for a signal, and others have the lock meanwhile.
--- Cerberus' Condition of the seeds (S4); the faults are those of Menagerie's ZkCondition.
+--- [lua luajit asan tsan memory worlds] Conditions: who holds a lock waits in one for a signal, and
+-- others have the lock meanwhile. Cerberus' Condition of the seeds (S4); the faults are those of
+-- Menagerie's ZkCondition.
 
 local conditions = require "spec.conditions"
 local files = require "spec.files"

@@ -1,4 +1,4 @@
---- connect(): what it opens, what it refuses, and in what time.
+--- [lua luajit asan tsan tls] connect(): what it opens, what it refuses, and in what time.
 local core = require "zklock.core"
 local rig = require "spec.rig"
 local zklock = require "zklock"

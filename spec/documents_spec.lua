@@ -1,5 +1,5 @@
---- The documents agree with the tree: links lead somewhere, commands name what there is, and the
--- table of a claim's states has the core's own words.
+--- [lua] The documents agree with the tree: links lead somewhere, commands name what there is, and
+-- the table of a claim's states has the core's own words.
 
 local catalogue = require "zklock.seckill.catalogue"
 local command_line = require "zklock.seckill.command_line"

@@ -1,4 +1,5 @@
--- session:close{ drain = … }: a session ends without sending anybody away who holds or waits.
+--- [lua luajit asan tsan worlds] session:close{ drain = … }: a session ends without sending anybody
+-- away who holds or waits.
 
 local rig = require "spec.rig"
 local zklock = require "zklock"

@@ -1,5 +1,6 @@
---- What differs between Luas: coroutines, integers, and C functions that not all of them have. The
--- other specs run on Lua 5.4 and LuaJIT; this one on each that Debian has.
+--- [lua luajit worlds older lua5.1] What differs between Luas: coroutines, integers, and C
+-- functions that not all of them have. The other specs run on Lua 5.4 and LuaJIT; this one on each
+-- that Debian has.
 local rig = require "spec.rig"
 local runtime = require "zklock.waiting.runtime"
 local zklock = require "zklock"

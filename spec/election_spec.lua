@@ -1,4 +1,4 @@
--- Elections: who leads, how often, and who hears of it.
+--- [lua luajit asan tsan worlds] Elections: who leads, how often, and who hears of it.
 
 local rig = require "spec.rig"
 local zklock = require "zklock"

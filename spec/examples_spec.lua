@@ -1,5 +1,5 @@
---- The programs of examples/ do what their comments say, as they stand. (The shop in nginx is
--- started by spec/nginx/wait_spec.lua.)
+--- [lua luajit] The programs of examples/ do what their comments say, as they stand. (The shop in
+-- nginx is started by spec/nginx/wait_spec.lua.)
 local dkjson = require "dkjson"
 local files = require "spec.files"
 local rig = require "spec.rig"

@@ -1,4 +1,5 @@
---- An expiry ends what was held and what was waiting, and the session.
+--- [lua luajit asan tsan worlds tls] An expiry ends what was held and what was waiting, and the
+-- session.
 local rig = require "spec.rig"
 
 local server = rig.shared()

@@ -1,4 +1,4 @@
---- What a test that failed says about running it alone.
+--- [lua] What a test that failed says about running it alone.
 
 local files = require "spec.files"
 local rig = require "spec.rig"

@@ -1,5 +1,5 @@
--- Guarded writes: what is written in ZooKeeper happens only while the lease's node exists.
--- Promise 3 of DESIGN; DEMO-17, BUG-07.
+--- [lua luajit asan tsan memory worlds older] Guarded writes: what is written in ZooKeeper happens
+-- only while the lease's node exists. Promise 3 of DESIGN; DEMO-17, BUG-07.
 
 local rig = require "spec.rig"
 local zklock = require "zklock"

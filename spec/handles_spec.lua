@@ -1,4 +1,5 @@
---- The collector gives up what nobody refers to any more (REQ-02, PIT-13).
+--- [lua luajit asan tsan memory older] The collector gives up what nobody refers to any more
+-- (REQ-02, PIT-13).
 local rig = require "spec.rig"
 local zklock = require "zklock"
 

@@ -1,5 +1,5 @@
---- A hand-off costs no more requests when more sessions were ahead as the waiter queued.
--- Requests are counted, not time.
+--- [lua luajit asan tsan memory worlds] A hand-off costs no more requests when more sessions were
+-- ahead as the waiter queued. Requests are counted, not time.
 
 local rig = require "spec.rig"
 

@@ -1,4 +1,4 @@
---- The rules of the house hold, and each of them is noticed when it is broken.
+--- [lua] The rules of the house hold, and each of them is noticed when it is broken.
 
 local files = require "spec.files"
 local house = require "spec.house"

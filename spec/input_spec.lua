@@ -1,6 +1,6 @@
---- Misuse raises, blames the line of the call, and says what is allowed. Nothing here waits for a
--- server. What only semaphores, guards and the like have is in their own specs; timeout_spec.lua
--- has what each call refuses for a timeout.
+--- [lua luajit asan tsan worlds older lua5.1] Misuse raises, blames the line of the call, and says
+-- what is allowed. Nothing here waits for a server. What only semaphores, guards and the like have
+-- is in their own specs; timeout_spec.lua has what each call refuses for a timeout.
 local rig = require "spec.rig"
 local zklock = require "zklock"
 

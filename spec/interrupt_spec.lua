@@ -1,5 +1,5 @@
---- An error between two instructions, as Ctrl-C raises one: of each operation, at every n-th
--- instruction, or with ZKLOCK_INTERRUPTS=all (make interrupts) at each.
+--- [lua luajit] An error between two instructions, as Ctrl-C raises one: of each operation, at
+-- every n-th instruction, or with ZKLOCK_INTERRUPTS=all (make interrupts) at each.
 local core = require "zklock.core"
 local rig = require "spec.rig"
 local zklock = require "zklock"

@@ -1,5 +1,5 @@
--- keep: the node of a lock stays after the last release, and the next acquire of the session costs
--- no request; whoever else comes has the lock at once.
+--- [lua luajit asan tsan memory worlds] keep: the node of a lock stays after the last release, and
+-- the next acquire of the session costs no request; whoever else comes has the lock at once.
 
 local rig = require "spec.rig"
 local zklock = require "zklock"

@@ -1,4 +1,5 @@
---- Leases: what a holder knows, how early it learns of a loss, and how it gives up.
+--- [lua luajit asan tsan worlds tls] Leases: what a holder knows, how early it learns of a loss,
+-- and how it gives up.
 local core = require "zklock.core"
 local current = require "zklock.world.current"
 local rig = require "spec.rig"

@@ -1,4 +1,5 @@
--- max_waiters: an acquire does not wait behind many. max_hold: a grant ends by itself.
+--- [lua luajit asan tsan worlds] max_waiters: an acquire does not wait behind many. max_hold: a
+-- grant ends by itself.
 
 local rig = require "spec.rig"
 local zklock = require "zklock"

@@ -1,4 +1,5 @@
---- lock:acquire(): who gets the lock, when, and what a failure leaves behind.
+--- [lua luajit asan tsan memory worlds tls] lock:acquire(): who gets the lock, when, and what a
+-- failure leaves behind.
 local core = require "zklock.core"
 local rig = require "spec.rig"
 local zklock = require "zklock"

@@ -1,5 +1,6 @@
--- session:locked(): the annotation of the seeds (@CacheLock, @LockedObject, @LockedComplexObject)
--- as a function: the value of an argument is the key, and several may be (BUG-17, BUG-20).
+--- [lua luajit asan tsan memory worlds older] session:locked(): the annotation of the seeds
+-- (@CacheLock, @LockedObject, @LockedComplexObject) as a function: the value of an argument is the
+-- key, and several may be (BUG-17, BUG-20).
 local rig = require "spec.rig"
 local zklock = require "zklock"
 

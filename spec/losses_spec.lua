@@ -1,7 +1,7 @@
---- Each packet of each operation is lost, in worlds: the process that carries the operation out is
--- cut off, stopped or killed while one of its packets is on its way, each packet in turn. The
--- operation comes to its outcome, two never hold, and nothing is left. (spec/fault has one loss of
--- each kind on a real server.)
+--- [lua luajit asan tsan] Each packet of each operation is lost, in worlds: the process that
+-- carries the operation out is cut off, stopped or killed while one of its packets is on its way,
+-- each packet in turn. The operation comes to its outcome, two never hold, and nothing is left.
+-- (spec/fault has one loss of each kind on a real server.)
 
 local zklock = require "zklock"
 

@@ -1,5 +1,5 @@
---- docs/members.md: its programs do what the page says of them, also under faults. (The limit of
--- hosts is in spec/nginx/members_spec.lua.)
+--- [lua luajit asan tsan] docs/members.md: its programs do what the page says of them, also under
+-- faults. (The limit of hosts is in spec/nginx/members_spec.lua.)
 
 package.path = "docs/members/?.lua;" .. package.path
 

@@ -1,5 +1,6 @@
--- session:join() and session:members(): a node that is there as long as its user wants it, and who
--- is in a folder. Lost requests and replies are in spec/fault/members_spec.lua.
+--- [lua luajit asan tsan worlds] session:join() and session:members(): a node that is there as long
+-- as its user wants it, and who is in a folder. Lost requests and replies are in
+-- spec/fault/members_spec.lua.
 local rig = require "spec.rig"
 local zklock = require "zklock"
 

@@ -1,4 +1,5 @@
---- zklock.connect("memory:name"): a server inside the process, and faults as a tester wants them.
+--- [lua luajit asan tsan] zklock.connect("memory:name"): a server inside the process, and faults as
+-- a tester wants them.
 local core = require "zklock.core"
 local files = require "spec.files"
 local rig = require "spec.rig"

@@ -1,4 +1,5 @@
---- session:stats() with times, zklock.metrics(), and on_event: what operators are told.
+--- [lua luajit asan tsan memory worlds] session:stats() with times, zklock.metrics(), and on_event:
+-- what operators are told.
 local core = require "zklock.core"
 local files = require "spec.files"
 local rig = require "spec.rig"

@@ -1,5 +1,5 @@
---- Misuse blames the line of the user's that has it, names what is wrong, and is short. Nothing
--- here waits for a server.
+--- [lua luajit older] Misuse blames the line of the user's that has it, names what is wrong, and is
+-- short. Nothing here waits for a server.
 local block = require "zklock.waiting.driver.block"
 local engine = require "zklock.engine"
 local public_calls = require "spec.finalizers.calls"

@@ -1,5 +1,5 @@
--- The multi-lock: several locks as one, all or none, one lease. Squirrel's and Redisson's
--- MultiLock in the seeds (S4); ALG-06, ALG-07 for its parts.
+--- [lua luajit asan tsan memory worlds] The multi-lock: several locks as one, all or none, one
+-- lease. Squirrel's and Redisson's MultiLock in the seeds (S4); ALG-06, ALG-07 for its parts.
 
 local rig = require "spec.rig"
 local zklock = require "zklock"

@@ -1,4 +1,4 @@
---- Mutants: where the defect of a row goes, which rows are refused, and where a source can be
+--- [lua] Mutants: where the defect of a row goes, which rows are refused, and where a source can be
 -- changed mechanically.
 
 local files = require "spec.files"

@@ -1,4 +1,5 @@
---- Owners: re-entry, interrupts, release_all. An owner is a coroutine or any value.
+--- [lua luajit asan tsan memory worlds] Owners: re-entry, interrupts, release_all. An owner is a
+-- coroutine or any value.
 local rig = require "spec.rig"
 local zklock = require "zklock"
 

@@ -1,4 +1,4 @@
---- Installed files and packages, and the lanes of continuous integration.
+--- [lua] Installed files and packages, and the lanes of continuous integration.
 
 local write = require("spec.files").write
 local rig = require "spec.rig"
@@ -249,13 +249,20 @@ describe("continuous integration", function()
         assert.same(all_but "", run_by "slow")
     end)
 
-    it("runs each spec once on LuaJIT, but those of faults, of TLS and of the tree", function()
-        local left_out = "! -path 'spec/fault/*' ! -name 'bench_*'"
-        for _, name in ipairs{ "checker", "documents", "failed", "house", "mutants", "packaging",
-                               "site", "tls" } do
-            left_out = ("%s ! -name %s_spec.lua"):format(left_out, name)
+    it("runs each spec once where its first line names LuaJIT or a sanitizer", function()
+        for _, place in ipairs{ "luajit", "asan", "tsan" } do
+            local said = ("-exec grep -q '^--- .lua .*%s.*] ' {} ';' -print"):format(place)
+            assert.same(all_but(said), run_by(place))
         end
-        assert.same(all_but(left_out), run_by "luajit")
+    end)
+
+    it("knows each place that the first line of a spec names", function()
+        local known = { lua = true, luajit = true, asan = true, tsan = true, memory = true,
+                        worlds = true, older = true, ["lua5.1"] = true, tls = true }
+        for _, path in ipairs(all_but "") do
+            local places = rig.shell("head -n 1 %s", path):match "^%-%-%- %[(lua.-)%] %S"
+            for place in assert(places, path):gmatch "%S+" do assert.is_true(known[place], path) end
+        end
     end)
 end)
 

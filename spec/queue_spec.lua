@@ -1,4 +1,5 @@
---- lock:queue(): who is in line; and who counts: other clients' nodes, by name.
+--- [lua luajit asan tsan memory worlds] lock:queue(): who is in line; and who counts: other
+-- clients' nodes, by name.
 local rig = require "spec.rig"
 local zklock = require "zklock"
 

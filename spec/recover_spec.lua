@@ -1,6 +1,6 @@
---- A crash that does not cost a session timeout: connect with `recover`. The server grants no
--- session less than forty seconds here, and no test waits so long: what is granted after a crash
--- is so because the dead process's session was ended.
+--- [lua luajit asan tsan] A crash that does not cost a session timeout: connect with `recover`. The
+-- server grants no session less than forty seconds here, and no test waits so long: what is granted
+-- after a crash is so because the dead process's session was ended.
 
 local database = require "zklock.seckill.database"
 local program = require "spec.fault.program"

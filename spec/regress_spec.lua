@@ -1,4 +1,4 @@
---- Defects that a review found; each fails without its fix.
+--- [lua luajit asan tsan worlds tls] Defects that a review found; each fails without its fix.
 
 local core = require "zklock.core"
 local rig = require "spec.rig"

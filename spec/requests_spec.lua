@@ -1,5 +1,5 @@
--- What a lock costs: the requests of each act, counted between client and server.
--- Requirements PIT-01, PIT-19, REQ-10, BUG-01, BUG-03.
+--- [lua luajit asan tsan] What a lock costs: the requests of each act, counted between client and
+-- server. Requirements PIT-01, PIT-19, REQ-10, BUG-01, BUG-03.
 
 local core = require "zklock.core"
 local rig = require "spec.rig"

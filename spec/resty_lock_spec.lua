@@ -1,5 +1,5 @@
---- zklock.resty_lock behaves as lua-resty-lock's documentation and tests say of resty.lock, but for
---- what docs/resty-lock.md lists.
+--- [lua luajit asan tsan memory worlds] zklock.resty_lock behaves as lua-resty-lock's documentation
+--- and tests say of resty.lock, but for what docs/resty-lock.md lists.
 
 local current = require "zklock.world.current"
 local resty_lock = require "zklock.resty_lock"

@@ -1,5 +1,6 @@
--- Revocation: whoever wants the lock asks the holder to give way, and the holder hears it.
--- Curator's Revoker and makeRevocable do the same, with the same word.
+--- [lua luajit asan tsan memory worlds] Revocation: whoever wants the lock asks the holder to give
+-- way, and the holder hears it. Curator's Revoker and makeRevocable do the same, with the same
+-- word.
 
 local rig = require "spec.rig"
 local zklock = require "zklock"

@@ -1,4 +1,5 @@
---- zklock.run, zklock.sleep and zklock.driver: many waits at once.
+--- [lua luajit asan tsan memory worlds] zklock.run, zklock.sleep and zklock.driver: many waits at
+-- once.
 local core = require "zklock.core"
 local rig = require "spec.rig"
 local zklock = require "zklock"

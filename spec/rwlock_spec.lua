@@ -1,5 +1,5 @@
--- The read-write lock: who holds together, in which order, re-entry, the downgrade.
--- Seeds S1, ALG-07, DEMO-08, REQ-04, Q-02.
+--- [lua luajit asan tsan memory worlds older] The read-write lock: who holds together, in which
+-- order, re-entry, the downgrade. Seeds S1, ALG-07, DEMO-08, REQ-04, Q-02.
 
 local rig = require "spec.rig"
 local zklock = require "zklock"

@@ -1,4 +1,4 @@
---- What SECURITY.md says about ZooKeeper, tried out.
+--- [lua luajit asan tsan] What SECURITY.md says about ZooKeeper, tried out.
 
 local files = require "spec.files"
 local rig = require "spec.rig"

@@ -1,5 +1,5 @@
--- The semaphore: how many hold together, all or none, in order of arrival, who is told.
--- The cost of its requests, and what happens when they get lost.
+--- [lua luajit asan tsan memory worlds] The semaphore: how many hold together, all or none, in
+-- order of arrival, who is told. The cost of its requests, and what happens when they get lost.
 
 local fault = require "spec.fault.fault"
 local program = require "spec.fault.program"

@@ -1,4 +1,4 @@
---- Sessions: what they tell, how they close, what an expiry does.
+--- [lua luajit asan tsan worlds tls] Sessions: what they tell, how they close, what an expiry does.
 local rig = require "spec.rig"
 local zklock = require "zklock"
 

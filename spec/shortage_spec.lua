@@ -1,4 +1,5 @@
---- No descriptor is free: what waits says so by a code, and goes on when there is one again.
+--- [lua luajit] No descriptor is free: what waits says so by a code, and goes on when there is one
+-- again.
 local program = require "spec.fault.program"
 local rig = require "spec.rig"
 

@@ -1,5 +1,5 @@
---- Processes that are stopped again and again, as by a container's CPU quota, and processes that
--- start soon after their machine.
+--- [lua luajit asan tsan] Processes that are stopped again and again, as by a container's CPU
+-- quota, and processes that start soon after their machine.
 
 local files = require "spec.files"
 local program = require "spec.fault.program"

@@ -1,6 +1,6 @@
---- Texts that users give go out as Prometheus' text, JSON, CSV, HTML, names and data of nodes, and
--- lines of logs and terminals. A text that a format cannot have is refused at its entry, and the
--- message says the rule. Bytes of other programs are shown.
+--- [lua luajit asan tsan] Texts that users give go out as Prometheus' text, JSON, CSV, HTML, names
+-- and data of nodes, and lines of logs and terminals. A text that a format cannot have is refused
+-- at its entry, and the message says the rule. Bytes of other programs are shown.
 
 local dkjson = require "dkjson"
 local encode = require "zklock.command.json"

@@ -1,5 +1,5 @@
---- docs/throughput.md and docs/throughput: their examples run, and the rules of two ensembles are
--- kept.
+--- [lua luajit asan tsan] docs/throughput.md and docs/throughput: their examples run, and the rules
+-- of two ensembles are kept.
 
 local locks = require "docs.throughput.locks"
 local rig = require "spec.rig"

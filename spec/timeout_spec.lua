@@ -1,6 +1,6 @@
---- A timeout is given as seconds or as { timeout = seconds }, wherever one may be given. Nothing
--- here waits: each wait is seen by its deadline, and ended. In a world of virtual time, where a
--- driver does not count, all wait.
+--- [lua luajit asan tsan memory worlds] A timeout is given as seconds or as { timeout = seconds },
+-- wherever one may be given. Nothing here waits: each wait is seen by its deadline, and ended. In a
+-- world of virtual time, where a driver does not count, all wait.
 local current = require "zklock.world.current"
 local rig = require "spec.rig"
 local runtime = require "zklock.waiting.runtime"

@@ -1,5 +1,5 @@
---- ZooKeeper over TLS by stunnel, with the files of examples/tls: what a mistake looks like. `make
--- test-tls` runs other specs over it.
+--- [lua] ZooKeeper over TLS by stunnel, with the files of examples/tls: what a mistake looks like.
+-- `make test-tls` runs other specs over it.
 
 local files = require "spec.files"
 local rig = require "spec.rig"

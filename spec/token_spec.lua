@@ -1,5 +1,6 @@
---- The recipe of tokens that README.md and docs/which-lock.md teach, as it stands there, on
--- MariaDB: a transaction reads what was committed there, and locks no row by that (Q-01, Q-03).
+--- [lua luajit asan tsan] The recipe of tokens that README.md and docs/which-lock.md teach, as it
+-- stands there, on MariaDB: a transaction reads what was committed there, and locks no row by that
+-- (Q-01, Q-03).
 
 local database = require "zklock.seckill.database"
 local files = require "spec.files"

@@ -1,5 +1,5 @@
--- order = "turns": processes take turns, and in a turn a process hands the lock to its own
--- next waiter without a request; the node stays. Seeds S1, Q-02.
+--- [lua luajit asan tsan memory worlds] order = "turns": processes take turns, and in a turn a
+-- process hands the lock to its own next waiter without a request; the node stays. Seeds S1, Q-02.
 
 local fault = require "spec.fault.fault"
 local program = require "spec.fault.program"

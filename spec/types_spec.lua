@@ -1,5 +1,5 @@
---- The types that rig/types.lua writes have what the module has, and nothing else: each function,
--- method and option.
+--- [lua luajit] The types that rig/types.lua writes have what the module has, and nothing else:
+-- each function, method and option.
 local reference = require "spec.reference"
 local resty_lock = require "zklock.resty_lock"
 local rig = require "spec.rig"

@@ -1,5 +1,5 @@
--- The mutex without an order: one node of a fixed name, and whoever is quickest has it.
--- Seeds S1, ALG-05, PIT-01, BUG-03, DEMO-17.
+--- [lua luajit asan tsan memory worlds] The mutex without an order: one node of a fixed name, and
+-- whoever is quickest has it. Seeds S1, ALG-05, PIT-01, BUG-03, DEMO-17.
 
 local now = require("zklock.waiting.runtime").now
 local fault = require "spec.fault.fault"

@@ -1,5 +1,5 @@
--- session:watch(): a function hears how a node is, first, and after each change; the last one is
--- never missed. Faults are in spec/fault/watch_spec.lua.
+--- [lua luajit asan tsan memory worlds tls] session:watch(): a function hears how a node is, first,
+-- and after each change; the last one is never missed. Faults are in spec/fault/watch_spec.lua.
 local rig = require "spec.rig"
 local zklock = require "zklock"
 

@@ -1,5 +1,5 @@
--- What a session watches: it is limited, a holder's own node always has room, and a watch that
--- no claim needs any more is taken back.
+--- [lua luajit asan tsan worlds] What a session watches: it is limited, a holder's own node always
+-- has room, and a watch that no claim needs any more is taken back.
 
 local rig = require "spec.rig"
 local zklock = require "zklock"

@@ -1,4 +1,5 @@
---- lock:with(): the lock is held inside, and given up however it ends.
+--- [lua luajit asan tsan memory worlds older] lock:with(): the lock is held inside, and given up
+-- however it ends.
 local rig = require "spec.rig"
 local zklock = require "zklock"
 

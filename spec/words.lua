@@ -26,6 +26,7 @@ end
 local function of_lua(text, add)
     local lines = {}
     for line in (text .. "\n\n"):gmatch("(.-)\n") do
+        line = line:gsub("^%-%-%- %b[] ", "--- ") -- where a spec runs
         local comment = line:match("^%s*%-%-%-?(.*)")
         if comment and not comment:find("^%s*[@%[]") then
             lines[#lines + 1] = comment

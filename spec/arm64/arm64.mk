@@ -66,7 +66,7 @@ in-memory-on-arm64 = @export CC=aarch64-linux-gnu-gcc \
 	$(call with-packages,arm64/$(1),$(ARM64_RUN),$(1),aarch64-linux-gnu) \
 	ZKLOCK_LUA=$(ARM64_RUN)/run/$(2) ZKLOCK_SERVER=memory ZKLOCK_TARGET=$@ \
 	$(ARM64_RUN)/run/$(2) $(BUSTED) --exclude-tags=nginx,server $(or $(TAGS),$(UNTIMED)) \
-		$(NOT_ON_QEMU) $(or $(SPEC),$(IN_MEMORY))
+		$(NOT_ON_QEMU) $(or $(SPEC),$(call runs,memory))
 
 test-lua-memory-arm64-5.4: $(ARM64_RUN)/packages $(BUILD)/arm64/5.4/zklock/core.so
 	$(call in-memory-on-arm64,5.4,lua5.4)

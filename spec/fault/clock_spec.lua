@@ -1,4 +1,4 @@
--- The wall clock of a client, or of a server, jumps by an hour while it runs: set by hand,
+--- [lua] The wall clock of a client, or of a server, jumps by an hour while it runs: set by hand,
 -- by a time server, by a virtual machine that wakes up. Nothing may depend on it.
 
 local core = require "zklock.core"

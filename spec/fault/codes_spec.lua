@@ -1,5 +1,5 @@
---- A cause has one code in all calls that wait for it or come after it. Only calls of a lease have
--- another, because they tell its end.
+--- [lua asan tsan] A cause has one code in all calls that wait for it or come after it. Only calls
+-- of a lease have another, because they tell its end.
 
 local fault = require "spec.fault.fault"
 local files = require "spec.files"

@@ -1,5 +1,5 @@
--- Conditions in trouble: requests and replies that get lost, sessions that end, folders that
--- refuse. (spec/losses_spec.lua loses each packet.)
+--- [lua asan tsan] Conditions in trouble: requests and replies that get lost, sessions that end,
+-- folders that refuse. (spec/losses_spec.lua loses each packet.)
 local conditions = require "spec.conditions"
 local fault = require "spec.fault.fault"
 local rig = require "spec.rig"

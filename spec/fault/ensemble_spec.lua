@@ -1,4 +1,4 @@
--- An ensemble that loses its leader, or one server of which is cut off from the others
+--- [lua tsan] An ensemble that loses its leader, or one server of which is cut off from the others
 -- while clients still reach it. What a single server cannot show: two parts of a cluster
 -- that believe different things.
 

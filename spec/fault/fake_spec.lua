@@ -1,5 +1,5 @@
--- Servers that misbehave: they grant a session timeout that nobody can live by, or end each
--- session as soon as it is used. No real server does so on purpose; a proxy, another
+--- [lua asan tsan] Servers that misbehave: they grant a session timeout that nobody can live by, or
+-- end each session as soon as it is used. No real server does so on purpose; a proxy, another
 -- implementation or a wrong configuration may.
 
 local core = require "zklock.core"

@@ -1,4 +1,5 @@
--- Servers that get other addresses under their names, and other names. The session goes on.
+--- [lua asan tsan] Servers that get other addresses under their names, and other names. The session
+-- goes on.
 
 local files = require "spec.files"
 local program = require "spec.fault.program"

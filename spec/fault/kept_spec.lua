@@ -1,5 +1,6 @@
--- A lock that is kept, and what happens to the process that keeps it, to its node, and to the
--- server meanwhile. (spec/kept_spec.lua has lost connections, process_spec.lua forks and ends.)
+--- [lua asan tsan] A lock that is kept, and what happens to the process that keeps it, to its node,
+-- and to the server meanwhile. (spec/kept_spec.lua has lost connections, process_spec.lua forks and
+-- ends.)
 
 local fault = require "spec.fault.fault"
 local program = require "spec.fault.program"

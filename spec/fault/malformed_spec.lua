@@ -1,5 +1,5 @@
--- Answers that no ZooKeeper gives. Such a server may deny service; it does not crash its
--- clients, does not keep a call beyond its deadline, and is not asked without end; and when it
+--- [lua asan] Answers that no ZooKeeper gives. Such a server may deny service; it does not crash
+-- its clients, does not keep a call beyond its deadline, and is not asked without end; and when it
 -- tells the truth again nothing is left behind. hostile.pl has the lies, and tells them.
 
 local program = require "spec.fault.program"

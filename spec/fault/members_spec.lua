@@ -1,5 +1,5 @@
--- session:join() and session:members() when requests, replies and events are lost: the node is
--- there once, or not at all, and the last list is told; see also watch_spec.lua.
+--- [lua asan tsan] session:join() and session:members() when requests, replies and events are lost:
+-- the node is there once, or not at all, and the last list is told; see also watch_spec.lua.
 -- (spec/losses_spec.lua loses each packet.)
 local fault = require "spec.fault.fault"
 local rig = require "spec.rig"

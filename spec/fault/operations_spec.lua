@@ -1,5 +1,5 @@
--- Servers that do not know an operation, and close the connection at it, as ClickHouse Keeper does.
--- A proxy cuts in the place of forwarding (rig/proxy.c).
+--- [lua asan tsan] Servers that do not know an operation, and close the connection at it, as
+-- ClickHouse Keeper does. A proxy cuts in the place of forwarding (rig/proxy.c).
 
 local fault = require "spec.fault.fault"
 local rig = require "spec.rig"

@@ -1,5 +1,5 @@
--- The process that a session lives in: signals, forks, descriptors, output, and
--- every way to end. Seeds REQ-08, DEMO-15, BUG-06, PIT-13.
+--- [lua asan tsan memory] The process that a session lives in: signals, forks, descriptors, output,
+-- and every way to end. Seeds REQ-08, DEMO-15, BUG-06, PIT-13.
 
 local fault = require "spec.fault.fault"
 local program = require "spec.fault.program"

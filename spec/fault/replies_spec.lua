@@ -1,4 +1,4 @@
--- Requests and replies that get lost, servers that stop, holders that do: what a
+--- [lua asan tsan] Requests and replies that get lost, servers that stop, holders that do: what a
 -- user sees of it, and that nothing is left in ZooKeeper after. (spec/losses_spec.lua loses each
 -- packet of each operation, in worlds.)
 -- Seeds DEMO-17, PIT-02, PIT-03, PIT-08, PIT-09, Q-01, Q-03, Q-05, BUG-03, BUG-13.

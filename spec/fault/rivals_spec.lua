@@ -1,5 +1,5 @@
--- Scenarios that defeat other lock clients, client by client, by the name of the report where there
--- is one. docs/track-record.md lists all of them, with the test or the mutant of each.
+--- [lua] Scenarios that defeat other lock clients, client by client, by the name of the report
+-- where there is one. docs/track-record.md lists all of them, with the test or the mutant of each.
 
 local fault = require "spec.fault.fault"
 local rig = require "spec.rig"

@@ -1,5 +1,5 @@
--- A process that may have no more threads: a container's limit of processes, or of its memory.
--- libzookeeper starts two for each handle, and aborts when it cannot.
+--- [lua asan tsan] A process that may have no more threads: a container's limit of processes, or of
+-- its memory. libzookeeper starts two for each handle, and aborts when it cannot.
 
 local program = require "spec.fault.program"
 local rig = require "spec.rig"

@@ -1,4 +1,4 @@
--- The traps of libzookeeper and of ZooKeeper itself that a lock library falls into.
+--- [lua tsan] The traps of libzookeeper and of ZooKeeper itself that a lock library falls into.
 -- Each of them was reproduced with the bare client; here is shown that zklock is immune.
 
 local core = require "zklock.core"

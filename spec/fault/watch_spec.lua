@@ -1,5 +1,5 @@
--- session:watch() when connections, replies, sessions and servers are lost: the last change is
--- told, once, and what did not change is not told again. See members_spec.lua, too.
+--- [lua asan tsan] session:watch() when connections, replies, sessions and servers are lost: the
+-- last change is told, once, and what did not change is not told again. See members_spec.lua, too.
 local fault = require "spec.fault.fault"
 local rig = require "spec.rig"
 local zklock = require "zklock"

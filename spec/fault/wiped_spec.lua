@@ -1,6 +1,6 @@
--- A server that comes back without its data, or another one in its place: it hangs up on the
--- old session for ever, and never says that it expired. And outages that look alike, and in
--- which nothing may be given up.
+--- [lua asan tsan] A server that comes back without its data, or another one in its place: it hangs
+-- up on the old session for ever, and never says that it expired. And outages that look alike, and
+-- in which nothing may be given up.
 
 local fault = require "spec.fault.fault"
 local program = require "spec.fault.program"

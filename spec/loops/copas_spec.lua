@@ -1,4 +1,4 @@
---- Waits inside copas, which Debian has for Lua 5.1.
+--- [lua luajit memory] Waits inside copas, which Debian has for Lua 5.1.
 local program = require "spec.fault.program"
 local promises = require "spec.loops.promises"
 local rig = require "spec.rig"

@@ -1,4 +1,4 @@
---- Waits inside cqueues.
+--- [lua luajit memory] Waits inside cqueues.
 local cqueues = require "cqueues"
 local loop = require "spec.loops.loop" "cqueues"
 local promises = require "spec.loops.promises"

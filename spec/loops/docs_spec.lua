@@ -1,4 +1,5 @@
---- The examples of docs/loops.md run as they are written, but for the address and the path.
+--- [lua luajit memory] The examples of docs/loops.md run as they are written, but for the address
+-- and the path.
 local program = require "spec.fault.program"
 local rig = require "spec.rig"
 

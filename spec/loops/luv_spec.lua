@@ -1,4 +1,4 @@
---- Waits inside luv.
+--- [lua luajit memory] Waits inside luv.
 local loop = require "spec.loops.loop" "luv"
 local program = require "spec.fault.program"
 local promises = require "spec.loops.promises"

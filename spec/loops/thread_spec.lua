@@ -1,4 +1,4 @@
---- A second thread of the operating system.
+--- [lua luajit memory] A second thread of the operating system.
 local program = require "spec.fault.program"
 local rig = require "spec.rig"
 

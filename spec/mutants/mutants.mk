@@ -22,6 +22,8 @@ MUTANTS ?=
 mutants-run = BUILD=$(BUILD) CC="$(CC)" ZOOKEEPER_INCDIR=$(ZOOKEEPER_INCDIR) LIBS="$(LIBS)" \
 	$(LUA) spec/mutants/run.lua
 
+spec-lists = IN_WORLDS="$(call runs,worlds)" IN_MEMORY="$(call runs,memory)"
+
 .PHONY: mutants mutants-core mutants-twentieth mutants-drawn mutants-machine
 
 mutants: $(BUILD)/rig/proxy
@@ -40,7 +42,7 @@ CHECKS ?= worlds memory luajit server nginx slow slow-nginx
 
 mutants-drawn: $(BUILD)/5.4/zklock/core.so $(BUILD)/5.1/zklock/core.so $(BUILD)/5.4/heap.so $(RIG)
 	@BUILD=$(abspath $(BUILD)) CC="$(CC)" ZOOKEEPER_INCDIR=$(ZOOKEEPER_INCDIR) LIBS="$(LIBS)" \
-		IN_WORLDS="$(IN_WORLDS)" IN_MEMORY="$(IN_MEMORY)" ALL_SPECS="$(specs) $(laboratory)" \
+		$(spec-lists) ALL_SPECS="$(specs) $(laboratory)" \
 		CHECKS="$(CHECKS)" $(LUA) spec/mutants/drawn.lua $(COUNT) $(DRAW) $(MUTANTS)
 
 mutants-machine: COUNT = 1000
@@ -48,5 +50,5 @@ mutants-machine: KILLS = 1
 mutants-machine: PARTS = 1
 mutants-machine:
 	@BUILD=$(abspath $(BUILD)) CC="$(CC)" ZOOKEEPER_INCDIR=$(ZOOKEEPER_INCDIR) LIBS="$(LIBS)" \
-		IN_WORLDS="$(IN_WORLDS)" IN_MEMORY="$(IN_MEMORY)" KILLS=$(KILLS) PARTS=$(PARTS) \
+		$(spec-lists) KILLS=$(KILLS) PARTS=$(PARTS) \
 		$(LUA) spec/mutants/machine.lua $(COUNT) $(or $(SEED),1) $(FILES)

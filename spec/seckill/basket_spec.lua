@@ -1,4 +1,4 @@
---- A purchase of several products: docs/seckill/basket.lua.
+--- [lua luajit] A purchase of several products: docs/seckill/basket.lua.
 
 local records = require "zklock.seckill.record"
 local seckill = require "zklock.seckill"

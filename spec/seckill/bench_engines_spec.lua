@@ -1,5 +1,5 @@
---- make bench-engines, in a few seconds: one short round of some engines, whose tables are there
--- and make sense. And the tables of docs/performance/engines.md have all that it measures.
+--- [lua] make bench-engines, in a few seconds: one short round of some engines, whose tables are
+-- there and make sense. And the tables of docs/performance/engines.md have all that it measures.
 
 local contenders = require "bench.engines.contenders"
 local engine = require "zklock.engine"

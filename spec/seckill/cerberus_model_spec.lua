@@ -1,8 +1,8 @@
---- The switch of `cerberus`, safe = true, in a small world with a model of three engines and of
---- ZooKeeper: through orders of switch, hold, stop, expiry, lost connection, lost reply and death
---- of an engine. What runs there are the engine's own files (PIT-21, Q-08). Whatever happens, a
---- lock is never had by two; and when nothing more goes wrong, the switch is through and all have
---- had the lock.
+--- [lua luajit] The switch of `cerberus`, safe = true, in a small world with a model of three
+--- engines and of ZooKeeper: through orders of switch, hold, stop, expiry, lost connection, lost
+--- reply and death of an engine. What runs there are the engine's own files (PIT-21, Q-08).
+--- Whatever happens, a lock is never had by two; and when nothing more goes wrong, the switch is
+--- through and all have had the lock.
 
 local explore = require "spec.seckill.cerberus.explore"
 local worlds = require "spec.seckill.cerberus.world"

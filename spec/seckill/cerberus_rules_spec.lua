@@ -1,7 +1,7 @@
---- The rules of cerberus' switch, alone: every order in which two processes can join, take engines,
---- hold, release, be stopped, wake and die, while the switch is set and the epochs go on. Which
---- epoch follows is asked of the engine's own rules.lua; the rest is here, in as few words as it
---- can be said (PIT-21, Q-08). The code that carries the rules out is tested by
+--- [lua luajit] The rules of cerberus' switch, alone: every order in which two processes can join,
+--- take engines, hold, release, be stopped, wake and die, while the switch is set and the epochs go
+--- on. Which epoch follows is asked of the engine's own rules.lua; the rest is here, in as few
+--- words as it can be said (PIT-21, Q-08). The code that carries the rules out is tested by
 --- spec/seckill/cerberus_model_spec.lua.
 
 local rules = require "zklock.seckill.engine.cerberus.rules"

@@ -1,5 +1,5 @@
---- Engine "cerberus": several engines in an order, and a switch, against real servers. What
--- docs/design/cerberus.md promises; spec/seckill/cerberus has its rules in a model.
+--- [lua luajit] Engine "cerberus": several engines in an order, and a switch, against real servers.
+-- What docs/design/cerberus.md promises; spec/seckill/cerberus has its rules in a model.
 
 local core = require "zklock.core"
 local engine = require "zklock.engine"

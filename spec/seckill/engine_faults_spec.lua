@@ -1,5 +1,5 @@
---- What happens to the locks of engines, and to zklock's, when a server dies or a clock jumps:
---- docs/engines.md. First the servers that are there to be struck, then the scenarios.
+--- [lua luajit] What happens to the locks of engines, and to zklock's, when a server dies or a
+--- clock jumps: docs/engines.md. First the servers that are there to be struck, then the scenarios.
 
 local clocks = require "zklock.throwaway.clock"
 local database = require "zklock.seckill.database"

@@ -1,6 +1,6 @@
---- The capability matrix of docs/design/engines.md (CMP-02): each of its cells is tried on the
--- engine, with a real server, and what engine.has says is the same; the tests that it names are
--- there.
+--- [lua luajit] The capability matrix of docs/design/engines.md (CMP-02): each of its cells is
+-- tried on the engine, with a real server, and what engine.has says is the same; the tests that it
+-- names are there.
 
 local dkjson = require "dkjson"
 local engine = require "zklock.engine"

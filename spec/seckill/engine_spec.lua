@@ -1,5 +1,5 @@
---- Engines: locks of SQL, Redis and ZooKeeper behind one interface, against real servers. What is
--- promised in docs/engines.md, and the faults that the seeds' engines have.
+--- [lua luajit] Engines: locks of SQL, Redis and ZooKeeper behind one interface, against real
+-- servers. What is promised in docs/engines.md, and the faults that the seeds' engines have.
 
 local checked = require "zklock.seckill.engine.checked"
 local connections = require "zklock.seckill.engine.redis"

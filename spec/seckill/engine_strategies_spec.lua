@@ -1,4 +1,4 @@
---- Sales with the engines' locks as strategies: docs/engines.md.
+--- [lua luajit] Sales with the engines' locks as strategies: docs/engines.md.
 
 local cerberus_strategy = require "zklock.seckill.strategy.cerberus"
 local connections = require "zklock.seckill.engine.redis"

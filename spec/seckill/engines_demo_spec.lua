@@ -1,5 +1,5 @@
---- The scenarios of the engines (make demo-engines): each comes out as it must, for the reason that
---- it names. Those of zookeeper need one: ZK_HOSTS names it.
+--- [lua luajit] The scenarios of the engines (make demo-engines): each comes out as it must, for
+--- the reason that it names. Those of zookeeper need one: ZK_HOSTS names it.
 
 local catalogue = require "zklock.seckill.engines.catalogue"
 local demo = require "spec.seckill.demo"

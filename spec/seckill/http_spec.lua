@@ -1,4 +1,5 @@
---- The pieces of the sale over HTTP that need no server. spec/nginx/sale_spec.lua has the rest.
+--- [lua luajit] The pieces of the sale over HTTP that need no server. spec/nginx/sale_spec.lua has
+-- the rest.
 
 local database = require "zklock.seckill.database"
 local distributions = require "zklock.seckill.distribution"

@@ -1,5 +1,5 @@
---- Mistakes of whoever writes a sale: options, files, strategies, stores and purchases that are
---- wrong are named, and the caller's line is blamed. What is promised in docs/seckill.md.
+--- [lua luajit] Mistakes of whoever writes a sale: options, files, strategies, stores and purchases
+--- that are wrong are named, and the caller's line is blamed. What is promised in docs/seckill.md.
 
 local demo = require "spec.seckill.demo"
 local dkjson = require "dkjson"

@@ -1,4 +1,5 @@
---- Faults of ZooKeeper itself in a sale, which has one of its own then: docs/seckill.md.
+--- [lua luajit] Faults of ZooKeeper itself in a sale, which has one of its own then:
+-- docs/seckill.md.
 
 local demo = require "spec.seckill.demo"
 local evidence = require "zklock.seckill.scenario.evidence"

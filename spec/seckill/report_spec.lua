@@ -1,4 +1,4 @@
---- The report of sales: what is written, and what a browser makes of it.
+--- [lua luajit] The report of sales: what is written, and what a browser makes of it.
 
 local browser = require "spec.seckill.report.browser"
 local check = require "spec.torture.checker"

@@ -1,4 +1,5 @@
---- Sales scripted in Lua: `require "zklock.seckill"`. What is promised in docs/seckill.md.
+--- [lua luajit] Sales scripted in Lua: `require "zklock.seckill"`. What is promised in
+-- docs/seckill.md.
 
 local core = require "zklock.core"
 local database = require "zklock.seckill.database"

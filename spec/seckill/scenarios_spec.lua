@@ -1,5 +1,5 @@
---- The flash-sale laboratory: what its store, its record, its verdicts and its command promise. The
---- scenarios that need a ZooKeeper run if ZK_HOSTS names one.
+--- [lua luajit] The flash-sale laboratory: what its store, its record, its verdicts and its command
+--- promise. The scenarios that need a ZooKeeper run if ZK_HOSTS names one.
 
 local buyers = require "zklock.seckill.buyer"
 local catalogue = require "zklock.seckill.catalogue"

@@ -1,6 +1,6 @@
---- The page on which the reader is the scheduler (lua/zklock/seckill/lessons/scheduler): its table
---- is what the code does, whichever way a state is entered; it shows which buyers can oversell; and
---- a browser walks through it.
+--- [lua luajit] The page on which the reader is the scheduler
+--- (lua/zklock/seckill/lessons/scheduler): its table is what the code does, whichever way a state
+--- is entered; it shows which buyers can oversell; and a browser walks through it.
 
 local browser = require "spec.seckill.report.browser"
 local files = require "spec.files"

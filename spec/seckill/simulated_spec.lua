@@ -1,5 +1,5 @@
---- Sales in virtual time: seckill.sale{ simulated = true }, seckill.explore and --explore. What is
---- promised in docs/seckill.md.
+--- [lua luajit] Sales in virtual time: seckill.sale{ simulated = true }, seckill.explore and
+--- --explore. What is promised in docs/seckill.md.
 
 local evidence = require "zklock.seckill.scenario.evidence"
 local files = require "spec.files"

@@ -1,5 +1,6 @@
---- The lessons' site (lua/zklock/seckill/lessons): each run comes out as its page says, pages have
---- the same parts in both languages, their links lead somewhere, and nothing comes from a network.
+--- [lua] The lessons' site (lua/zklock/seckill/lessons): each run comes out as its page says, pages
+--- have the same parts in both languages, their links lead somewhere, and nothing comes from a
+-- network.
 
 local browser = require "spec.seckill.report.browser"
 local files = require "spec.files"

@@ -1,5 +1,5 @@
---- A sale's verdict: each rule of zklock.seckill.verdict has sales that break it, and sales that do
---- not. What is promised in docs/seckill.md.
+--- [lua luajit] A sale's verdict: each rule of zklock.seckill.verdict has sales that break it, and
+--- sales that do not. What is promised in docs/seckill.md.
 
 local is_refused = require "spec.seckill.refused"
 local memory = require "zklock.seckill.store.memory"

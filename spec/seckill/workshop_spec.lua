@@ -1,5 +1,6 @@
---- The workshop (docs/lessons/teaching.md): each exercise fails as it is given, with a sentence
---- that says what is missing; its solution passes; and answers that students like to give do not.
+--- [lua luajit] The workshop (docs/lessons/teaching.md): each exercise fails as it is given, with a
+--- sentence that says what is missing; its solution passes; and answers that students like to give
+-- do not.
 
 local files = require "spec.files"
 local rig = require "spec.rig"
