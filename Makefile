@@ -6,12 +6,11 @@
 #                test-matrix: newer servers, libzookeeper, Lua, nginx, clients; test-arm64: by qemu
 # make           the module, for Lua 5.4 and for LuaJIT
 # make repl      a throwaway ZooKeeper and the prompt of zklock repl
-# make bench     speed, against the same requests made one after the other; bench-contended: many
-#                who want one lock, beside Curator; bench-peers: all that a lock costs, beside
-#                Curator, kazoo, go-zookeeper and bare libzookeeper; bench-many: many waiters of
-#                one lock, many locks at once, kept locks; bench-engines: the engines;
-#                bench-worlds: simulated programs; bench-planted: what finds planted bugs in them;
-#                bench-nginx in nginx
+# make bench     speed, against the same requests made one after the other; make bench WHAT=
+#                contended: many who want one lock, beside Curator; peers: all that a lock costs,
+#                beside Curator, kazoo, go-zookeeper and bare libzookeeper; many: many waiters of one
+#                lock, many locks at once, kept locks; engines; claims: memory; roll: servers with
+#                new addresses; worlds: simulated programs; planted: what finds bugs in them; nginx
 # make soak      100 000 cycles, and what they leave behind
 # make dist      the source archive and the rockspec that names it, in build
 # make deb       Debian packages, in build/deb; MAINTAINER names who made them. test-deb: they are
@@ -59,16 +58,9 @@ HEADERS = $(wildcard src/*/*.h)
 LUA_FILES = $(shell find lua -name '*.lua')
 RIG = $(BUILD)/rig/proxy $(BUILD)/rig/bare
 
-.PHONY: all demo demo-http demo-engines site test repl bench bench-claims bench-contended
-.PHONY: bench-peers bench-roll bench-many bench-engines bench-worlds bench-planted soak lint lint-quick lint-tidy
-.PHONY: lint-actions format words install install-files dist clean setup setup-tests build-tests build-all-tests
-.PHONY: test-all test-lua test-luajit test-asan test-tsan test-clock
-.PHONY: test-worlds test-worlds-5.4 test-worlds-5.1 test-worlds-asan
-.PHONY: test-lua-memory test-lua-memory-5.4 test-lua-memory-5.1
-.PHONY: test-older-luas test-lua5.1 test-lua5.2 test-lua5.3
-.PHONY: test-command-counter test-cerberus-storm test-cerberus-model interrupts valgrind
-.PHONY: test-valgrind test-rock test-rock-5.4 test-soak
 .DELETE_ON_ERROR:
+# Names of no file: each target that has no slash.
+.PHONY: $(shell sed -nE 's/^([a-z][-a-z0-9. ]*):( .*)?$$/\1/p' Makefile */*.mk spec/*/*.mk bench/*/*.mk)
 
 all: $(BUILD)/5.4/zklock/core.so $(BUILD)/5.1/zklock/core.so
 
@@ -154,8 +146,6 @@ dist: $(BUILD)/types/zklock.lua
 $(BUILD)/types/zklock.lua: rig/types.lua $(LUA_FILES)
 	mkdir -p $(@D)
 	$(LUA) $< >$@
-
-.PHONY: deb test-deb
 
 # lua-zklock, the library for Lua 5.4 and LuaJIT; zklock, the command.
 MAINTAINER ?= the zklock authors <zklock@example.org>
@@ -251,56 +241,37 @@ repl: setup
 	@test ! -t 0 || set -m; \
 		$(call with,$(ABI)) rig/zookeeper run -- $(LUA) bin/zklock repl
 
-# FSYNC=yes: the server waits for its disk, as it does in production.
-bench: setup
-	@$(MAKE) --no-print-directory -s $(BUILD)/5.4/zklock/core.so $(RIG)
-	@$(call with,5.4) JVMFLAGS="$(if $(FSYNC),-Dzookeeper.forceSync=yes )$$JVMFLAGS" \
-		rig/zookeeper run -- $(LUA) bench/bench.lua $(BENCH)
-
-# PEER= (empty): without Curator.
+# make bench WHAT=peers, or make bench-peers. FSYNC=yes: the server of make bench waits for its disk,
+# as in production. PEER= (empty): contended without Curator. The engines' servers keep their data on
+# the disk of the tree: folders for temporary files may be in memory.
+BENCHES = claims contended engines many nginx peers planted roll worlds
+WHAT ?= bench
 PEER ?= Curator
 
-bench-peers: setup
-	-@rig/packages peers
-	@$(MAKE) --no-print-directory -s all $(RIG) build-peers
-	@$(call with,5.4) ZKLOCK_BUILD=$(BUILD) $(LUA) bench/peers.lua $(BENCH)
+packages-contended = $(if $(PEER),curator)
+packages-engines = engines
+packages-nginx = tests
+packages-many = peers || true
+packages-peers = peers || true
+needs-contended = $(if $(PEER),$(BUILD)/bench/CrowdCurator.class)
+options-contended = $(if $(PEER),,--alone)
+needs-many = build-peers
+needs-peers = build-peers
+needs-roll = $(BUILD)/rig/names.so $(PEERS)/packages
+server-bench = JVMFLAGS="$(if $(FSYNC),-Dzookeeper.forceSync=yes )$$JVMFLAGS" rig/zookeeper run --
+server-claims = rig/zookeeper run --
+server-nginx = rig/zookeeper run --
+server-engines = TMPDIR="$$(realpath $(BUILD))"
 
-bench-contended:
-	@rig/packages $(if $(PEER),curator)
-	@$(MAKE) --no-print-directory -s $(BUILD)/5.4/zklock/core.so $(RIG) \
-		$(if $(PEER),$(BUILD)/bench/CrowdCurator.class)
-	@$(call with,5.4) ZKLOCK_BUILD=$(BUILD) ZKLOCK_LUA=$(LUA) $(LUA) bench/contended.lua \
-		$(if $(PEER),,--alone) $(BENCH)
+bench: LUA := $(if $(filter nginx,$(WHAT)),$(LUAJIT),$(LUA))
+bench:
+	@rig/packages $(packages-$(WHAT))
+	@$(MAKE) --no-print-directory -s all $(RIG) $(needs-$(WHAT))
+	@$(call with,$(ABI)) ZKLOCK_BUILD=$(BUILD) ZKLOCK_LUA=$(LUA) PEERS=$(PEERS) $(server-$(WHAT)) \
+		$(LUA) bench/$(WHAT).lua $(options-$(WHAT)) $(BENCH)
 
-bench-many: setup
-	-@rig/packages peers
-	@$(MAKE) --no-print-directory -s all $(RIG) build-peers
-	@$(call with,5.4) ZKLOCK_BUILD=$(BUILD) $(LUA) bench/many.lua $(BENCH)
-
-# The servers keep their data on the disk of the tree: folders for temporary files may be in memory.
-bench-engines:
-	@rig/packages engines
-	@$(MAKE) --no-print-directory -s $(BUILD)/5.4/zklock/core.so
-	@TMPDIR="$$(realpath $(BUILD))" $(call with,5.4) ZKLOCK_LUA=$(LUA) $(LUA) bench/engines.lua \
-		$(BENCH)
-
-bench-roll: setup
-	@$(MAKE) --no-print-directory -s $(BUILD)/5.4/zklock/core.so $(RIG) $(BUILD)/rig/names.so \
-		$(PEERS)/packages
-	@$(call with,5.4) ZKLOCK_BUILD=$(BUILD) PEERS=$(PEERS) ZKLOCK_LUA=$(LUA) $(LUA) \
-		bench/roll.lua $(BENCH)
-
-bench-claims: setup
-	@$(MAKE) --no-print-directory -s $(BUILD)/5.4/zklock/core.so $(RIG)
-	@$(call with,5.4) rig/zookeeper run -- $(LUA) bench/claims.lua
-
-bench-worlds: setup
-	@$(MAKE) --no-print-directory -s $(BUILD)/$(ABI)/zklock/core.so
-	@$(call with,$(ABI)) $(LUA) bench/worlds.lua
-
-bench-planted: setup
-	@$(MAKE) --no-print-directory -s $(BUILD)/$(ABI)/zklock/core.so
-	@$(call with,$(ABI)) $(LUA) bench/planted.lua
+$(BENCHES:%=bench-%): bench-%:
+	@$(MAKE) --no-print-directory bench WHAT=$*
 
 soak: setup
 	@$(MAKE) --no-print-directory -s $(BUILD)/5.1/zklock/core.so $(RIG)
@@ -344,7 +315,6 @@ test-soak: $(BUILD)/5.1/zklock/core.so
 	$(call with,5.1) rig/zookeeper run -- $(LUAJIT) bench/soak.lua \
 		--cycles 10000 --tries 2000 --waits 200
 
-.PHONY: specs promises
 specs:
 	@awk 'FNR == 1 { print FILENAME; head = 1 } !/^--/ { head = 0 } \
 		head { sub(/^--+ ?/, ""); print $$0 ? "    " $$0 : "" }' \
@@ -372,8 +342,6 @@ busted = $(call with,$(1)) ZKLOCK_LUA=$(2) ZKLOCK_TARGET=$@ rig/zookeeper run -t
 
 test-lua: $(BUILD)/5.4/zklock/core.so $(BUILD)/5.4/heap.so $(RIG)
 	$(call busted,5.4,$(LUA))
-
-.PHONY: test-tls
 
 # By way of stunnel (docs/tls.md).
 test-tls: setup-tests $(BUILD)/5.4/zklock/core.so $(RIG)
@@ -618,7 +586,7 @@ $(LINT)/%.tidy: % .clang-tidy $(LINT)/flags
 -include $(wildcard $(LINT)/src/*/*.d)
 
 # Written only when they are others.
-.PHONY: lint-flags
+lint-flags:
 $(LINT)/flags: lint-flags
 	@mkdir -p $(@D)
 	@echo '$(CPPCHECK) $(TIDY) $(SEEN_BY_TIDY)' | cmp -s - $@ || \

@@ -28,8 +28,6 @@ TRACES_FOLDER = $(BUILD)/proof/traces
 HISTORY ?= $(TORTURE)/history
 HISTORY_FOLDER = $(BUILD)/proof/history
 
-.PHONY: proof proof-tla proof-traces proof-traces-refused test-traces proof-history proof-cbmc
-
 proof: proof-tla test-traces proof-cbmc
 
 proof-tla: $(TLA_CONFIGURATIONS) $(if $(TLA2TOOLS),,$(TLA_CHECKER_FOLDER))

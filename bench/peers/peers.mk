@@ -8,8 +8,6 @@
 PEERS = $(DEBIAN)/peers
 GO_CLIENT = golang-github-go-zookeeper-zk-dev
 
-.PHONY: build-peers
-
 build-peers:
 	-@$(MAKE) --no-print-directory -s -k $(BUILD)/bench/CrowdCurator.class $(BUILD)/bench/gozk_crowd
 

@@ -21,7 +21,5 @@ $(BUILD)/alloc/line_test: spec/alloc/line_test.c $(CORE_SOURCES) $(CORE_HEADERS)
 	$(CC) $(CORE_STRICT) $(CORE_SANITIZE) -Isrc/core -Ispec/core -Wl,--wrap=calloc \
 		-o $@ $< $(CORE_SOURCES)
 
-.PHONY: test-alloc
-
 test-alloc: $(BUILD)/alloc/zklock/core.so $(BUILD)/alloc/line_test $(BUILD)/asan/lua $(RIG)
 	@$(call with,alloc) ZKLOCK_LUA=$(BUILD)/asan/lua rig/zookeeper run -t 200 -- spec/alloc/run

@@ -10,9 +10,6 @@ ARM64_RUN = $(DEBIAN)/arm64-run
 CODENAME = $(shell sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
 QEMU = qemu-aarch64 -L /usr/aarch64-linux-gnu
 
-.PHONY: test-arm64 test-core-arm64 test-sim-arm64 test-lua-memory-arm64-5.4
-.PHONY: test-lua-memory-arm64-5.1
-
 test-arm64:
 	@rig/packages tests arm64
 	$(MAKE) --no-print-directory test-core-arm64 test-sim-arm64 test-lua-memory-arm64-5.4 \

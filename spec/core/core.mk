@@ -32,8 +32,6 @@ endef
 
 core-programs = $(call spec-programs,$(1),$(2),$(CORE_SPECS),$(CORE_SOURCES))
 
-.PHONY: test-core test-core-asan test-core-unsigned
-
 test-core: $(CORE_SPECS) $(CORE_SOURCES) $(CORE_HEADERS)
 	$(call core-programs,$(BUILD)/core-tests,$(CFLAGS))
 

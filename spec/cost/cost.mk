@@ -2,8 +2,6 @@
 # instructions, of an acquire in calls. The top Makefile includes it: all paths are from the top of
 # the tree.
 
-.PHONY: test-cost test-growth test-calls
-
 # The session calls the test's counter in each basic block.
 $(BUILD)/cost/session_test: spec/cost/session_test.c $(SIM_DRIVEN) $(CORE_HEADERS) \
 		$(wildcard src/session/*.h)

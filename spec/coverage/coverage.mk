@@ -19,8 +19,6 @@ $(COVERAGE)/sim: $(SIM_FILES)
 # $(call profile,<name>): where a program writes what it covered
 profile = LLVM_PROFILE_FILE=$(COVERAGE)/profiles/$(1).profraw
 
-.PHONY: coverage coverage-tools coverage-core coverage-session coverage-sim coverage-worlds
-
 coverage-core coverage-session coverage-sim coverage-worlds: CC = clang-19
 
 coverage: setup-tests coverage-tools

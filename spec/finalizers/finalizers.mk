@@ -22,8 +22,6 @@ $(BUILD)/finalizers/lua5.4: $(HARD_LUA)/src/lua.c
 # the sanitizer keeps little, or it takes gigabytes.
 STORM = spec/finalizers/storm.lua
 
-.PHONY: test-finalizers
-
 test-finalizers: $(BUILD)/finalizers/lua5.4 $(BUILD)/asan/zklock/core.so \
 		$(BUILD)/5.1/zklock/core.so
 	ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=16:malloc_context_size=4 UBSAN_OPTIONS=print_stacktrace=1 \

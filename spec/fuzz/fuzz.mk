@@ -31,8 +31,6 @@ $(BUILD)/fuzz/reply_fuzz: FUZZ_SOURCES = $(filter-out src/shell/now.c src/shell/
 	-ldl
 $(BUILD)/fuzz/options_fuzz: FUZZ_SOURCES = $(SOURCES) $(LIBS) -lm -llua5.4
 
-.PHONY: fuzz test-fuzz
-
 fuzz: $(FUZZ_PROGRAMS)
 	@spec/fuzz/run $(SECONDS) $(FUZZ_PROGRAMS)
 

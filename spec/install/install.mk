@@ -6,8 +6,6 @@
 #   make test-install JOBS=2                                         two sections at a time
 #   make test-install VERBOSE=1                                      with all that they print
 
-.PHONY: test-install root-tools
-
 root-tools:
 	@rig/packages deb-root
 

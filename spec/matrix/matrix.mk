@@ -20,8 +20,6 @@ MATRIX_NGINX_SPECS = spec/nginx/wait_spec.lua spec/nginx/tls_phases_spec.lua
 DEBIAN = $(abspath $(BUILD))/debian
 MULTIARCH = $(shell $(CC) -print-multiarch)
 
-.PHONY: test-matrix $(CELLS:%=matrix-%)
-
 test-matrix: setup-tests all $(RIG)
 	@spec/matrix/run $(CELLS)
 

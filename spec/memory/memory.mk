@@ -29,8 +29,6 @@ $(BUILD)/memory/shortage_test-asan: spec/memory/shortage_test.c $(MEMORY_FILES)
 $(BUILD)/memory/differential: spec/memory/differential.c spec/memory/server.c $(MEMORY_FILES)
 	$(call memory-program,$(filter spec/%.c,$^),$(CFLAGS) -DTHREADED -I$(ZOOKEEPER_INCDIR) $(LIBS))
 
-.PHONY: test-memory
-
 test-memory: $(MEMORY_TESTS) $(BUILD)/memory/differential
 	@status=0; for program in $(MEMORY_TESTS); do \
 		printf '%-26s ' $$(basename $$program); $$program || status=1; \

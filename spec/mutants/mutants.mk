@@ -24,8 +24,6 @@ mutants-run = BUILD=$(BUILD) CC="$(CC)" ZOOKEEPER_INCDIR=$(ZOOKEEPER_INCDIR) LIB
 
 spec-lists = IN_WORLDS="$(call runs,worlds)" IN_MEMORY="$(call runs,memory)"
 
-.PHONY: mutants mutants-core mutants-twentieth mutants-drawn mutants-machine
-
 mutants: $(BUILD)/rig/proxy
 	@$(mutants-run) $(MUTANTS)
 

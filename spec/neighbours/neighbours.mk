@@ -16,8 +16,6 @@ GO_IMPORT = $(if $(CLIENTS),go-zookeeper,samuel/go-zookeeper)/zk
 GO_VERSION = $(if $(CLIENTS),$(call version,peers,$(GO_CLIENT)),$$(dpkg-query -W \
 	-f '$${Version}' golang-github-samuel-go-zookeeper-dev))
 
-.PHONY: neighbours test-neighbours
-
 $(NEIGHBOURS_BUILD)/Curator.class: spec/neighbours/Curator.java spec/neighbours/CuratorVersion.java
 	mkdir -p $(@D)
 	javac -implicit:none -Xlint:all,-path -Werror -d $(@D) \

@@ -8,7 +8,5 @@ SESSION_FILES = $(SESSION_SPECS) $(SIM_DRIVEN) $(CORE_HEADERS) $(wildcard src/se
 
 session-programs = $(call spec-programs,$(1),$(2),$(SESSION_SPECS),$(SESSION_DRIVEN))
 
-.PHONY: test-session
-
 test-session: $(SESSION_FILES)
 	$(call session-programs,$(BUILD)/session-tests,$(CORE_SANITIZE))

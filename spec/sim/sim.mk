@@ -22,8 +22,6 @@ SIM_TABLES = @spec/sim/tables.flags
 simulator = @mkdir -p $(@D) && $(CC) $(CORE_STRICT) $(1) -Isrc/core -Ispec/sim $(SIM_TABLES) \
 	$(SIM_WRAP) -o $@ $(SIM_SOURCES) $(SIM_DRIVEN)
 
-.PHONY: sim test-sim
-
 # At a fixed address, and without detours into libc: a twentieth faster.
 $(BUILD)/sim/sim: $(SIM_FILES)
 	$(call simulator,-O3 -g -fno-pie -no-pie -fno-plt)

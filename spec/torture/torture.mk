@@ -11,8 +11,6 @@ MINUTES ?= 1
 SEED ?=
 TORTURE ?= $(BUILD)/torture
 
-.PHONY: torture torture-check test-torture
-
 # What is preloaded; dlsym gives a function as a pointer to data, which ISO C does not know.
 $(BUILD)/rig/%.so: spec/fault/%.c
 	mkdir -p $(@D)
