@@ -36,14 +36,7 @@ judge_schedules: $(SIMULATED)
 	$(CC) $(SIM_FLAGS) -Ispec/sim -DSCHEDULES=$(SCHEDULES) $(shell spec/sim/wraps) -o $@ $(JUDGE) \
 		spec/mutants/judge_schedules.c $^
 
-unit/session/%.o: src/session/%.c $(HEADERS)
-	@mkdir -p $(@D)
-	$(CC) $(CORE_FLAGS) -c -o $@ $<
-
-unit/%.o: spec/session/%.c $(HEADERS) spec/session/server.h
-	@mkdir -p $(@D)
-	$(CC) $(CORE_FLAGS) -c -o $@ $<
-
-zklock/switch.o: spec/mutants/switch.c
-	@mkdir -p $(@D)
-	$(CC) $(MODULE_FLAGS) -c -o $@ $<
+$(eval $(call objects,unit/session,src/session,CORE_FLAGS))
+$(eval $(call objects,unit,spec/session,CORE_FLAGS))
+$(eval $(call objects,zklock,spec/mutants,MODULE_FLAGS))
+$(TESTED): spec/session/server.h

@@ -26,6 +26,7 @@ CORE = $(patsubst src/%.c,unit/%.o,$(wildcard src/core/*.c))
 SIM = $(patsubst src/%.c,sim/%.o,$(wildcard src/core/*.c src/session/*.c)) \
 	$(patsubst spec/sim/%.c,sim/%.o,$(wildcard spec/sim/*.c))
 COST_FLAGS = -std=c11 -D_GNU_SOURCE -O2 -g1 -w -Ispec/core
+COUNTED_FLAGS = $(COST_FLAGS) -fsanitize-coverage=trace-pc
 COST = $(patsubst src/%.c,cost/%.o,$(wildcard src/core/*.c src/session/*.c))
 TREE = $(addprefix memory/src/,node.o path.o table.o transaction.o tree.o watches.o)
 MODULE = $(patsubst src/%.c,zklock/%.o,\
@@ -34,53 +35,35 @@ MODULE = $(patsubst src/%.c,zklock/%.o,\
 .PHONY: units
 units: $(patsubst spec/core/%.c,unit/%,$(wildcard spec/core/*_test.c))
 
-unit/core/%.o: src/core/%.c $(HEADERS)
-	@mkdir -p $(@D)
-	$(CC) $(CORE_FLAGS) -c -o $@ $<
+# $(call objects,<folder>,<folder of the sources>,<name of the flags>)
+define objects
+$(1)/%.o: $(2)/%.c $$(HEADERS)
+	@mkdir -p $$(@D)
+	$$(CC) $$($(3)) -c -o $$@ $$<
+endef
 
-unit/%.o: spec/core/%.c $(HEADERS)
-	@mkdir -p $(@D)
-	$(CC) $(CORE_FLAGS) -c -o $@ $<
+$(eval $(call objects,unit/core,src/core,CORE_FLAGS))
+$(eval $(call objects,unit,spec/core,CORE_FLAGS))
+$(eval $(call objects,memory/src,src/memory,MEMORY_FLAGS))
+$(eval $(call objects,memory,spec/memory,MEMORY_FLAGS))
+$(eval $(call objects,sim/core,src/core,SIM_FLAGS))
+$(eval $(call objects,sim/session,src/session,SIM_FLAGS))
+$(eval $(call objects,sim,spec/sim,SIM_FLAGS))
+$(eval $(call objects,cost,src,COUNTED_FLAGS))
+$(eval $(call objects,cost,spec/cost,COST_FLAGS))
+$(eval $(call objects,zklock,src,MODULE_FLAGS))
 
 unit/%: unit/%.o $(CORE)
 	$(CC) $(CORE_FLAGS) -o $@ $^
 
-memory/src/%.o: src/memory/%.c $(HEADERS)
-	@mkdir -p $(@D)
-	$(CC) $(MEMORY_FLAGS) -c -o $@ $<
-
-memory/%.o: spec/memory/%.c $(HEADERS)
-	@mkdir -p $(@D)
-	$(CC) $(MEMORY_FLAGS) -c -o $@ $<
-
 memory/%: memory/%.o $(TREE)
 	$(CC) $(MEMORY_FLAGS) -o $@ $^
 
-sim/core/%.o: src/core/%.c $(HEADERS)
-	@mkdir -p $(@D)
-	$(CC) $(SIM_FLAGS) -c -o $@ $<
-
-sim/%.o: spec/sim/%.c $(HEADERS)
-	@mkdir -p $(@D)
-	$(CC) $(SIM_FLAGS) -c -o $@ $<
-
-sim/session/%.o: src/session/%.c $(HEADERS)
-	@mkdir -p $(@D)
-	$(CC) $(SIM_FLAGS) -c -o $@ $<
+cost/%: cost/%.o $(COST)
+	$(CC) $(COST_FLAGS) -o $@ $^
 
 sim/sim: $(SIM)
 	$(CC) $(SIM_FLAGS) $(shell spec/sim/wraps) -o $@ $^
-
-cost/%.o: src/%.c $(HEADERS)
-	@mkdir -p $(@D)
-	$(CC) $(COST_FLAGS) -fsanitize-coverage=trace-pc -c -o $@ $<
-
-cost/%.o: spec/cost/%.c $(HEADERS)
-	@mkdir -p $(@D)
-	$(CC) $(COST_FLAGS) -c -o $@ $<
-
-cost/%: cost/%.o $(COST)
-	$(CC) $(COST_FLAGS) -o $@ $^
 
 zklock/core.so: $(MODULE) | zklock/child.so
 	$(CC) -shared -o $@ $^ $(LIBS)
@@ -88,9 +71,5 @@ zklock/core.so: $(MODULE) | zklock/child.so
 zklock/child.so: $(patsubst src/%.c,zklock/%.o,$(wildcard src/child/*.c) src/lua/values.c \
 	src/shell/linux.c src/shell/now.c)
 	$(CC) -shared -o $@ $^ $(LIBS)
-
-zklock/%.o: src/%.c $(HEADERS)
-	@mkdir -p $(@D)
-	$(CC) $(MODULE_FLAGS) -c -o $@ $<
 
 .SECONDARY:
