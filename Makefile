@@ -70,6 +70,8 @@ all: $(BUILD)/5.4/zklock/core.so $(BUILD)/5.1/zklock/core.so
 comma = ,
 OLDER = lua5.1 lua5.2 lua5.3
 
+LUA_5.4 = lua5.4
+LUA_5.1 = $(LUAJIT)
 FLAGS_5.4 = -I/usr/include/lua5.4
 FLAGS_5.1 = -I$(LUAJIT_INCDIR)
 # Debian's other Luas.
@@ -188,15 +190,9 @@ $(BUILD)/rig/bare: bench/bare.c
 	mkdir -p $(@D)
 	$(CC) -std=c11 -D_POSIX_C_SOURCE=200809L $(WARNINGS) $(CFLAGS) -o $@ $< $(LIBS)
 
-# $(call in-use,<include folder>): rig/heap.c for one Lua
-in-use = mkdir -p $(@D) && $(CC) $(CSTD) $(WARNINGS) $(CFLAGS) -fPIC -fvisibility=hidden \
-	-I$(1) -shared -o $@ $<
-
-$(BUILD)/5.4/heap.so: rig/heap.c
-	$(call in-use,/usr/include/lua5.4)
-
-$(BUILD)/5.1/heap.so: rig/heap.c
-	$(call in-use,$(LUAJIT_INCDIR))
+$(BUILD)/5.4/heap.so $(BUILD)/5.1/heap.so: $(BUILD)/%/heap.so: rig/heap.c
+	mkdir -p $(@D)
+	$(CC) $(CSTD) $(WARNINGS) $(CFLAGS) $(FLAGS_$*) -fPIC -fvisibility=hidden -shared -o $@ $<
 
 # Runs a command with the tree's own zklock: $(call with,<build>) command
 with = LUA_PATH="lua/?.lua;lua/?/init.lua;./?.lua;;" LUA_CPATH="$(BUILD)/$(1)/?.so;;"
@@ -280,24 +276,10 @@ soak: setup
 
 # --- tests --------------------------------------------------------------------------
 
-include spec/core/core.mk
-include spec/sim/sim.mk
-include spec/session/session.mk
-include spec/cost/cost.mk
-include spec/torture/torture.mk
-include spec/neighbours/neighbours.mk
-include spec/mutants/mutants.mk
-include spec/fuzz/fuzz.mk
-include spec/alloc/alloc.mk
-include spec/finalizers/finalizers.mk
-include spec/memory/memory.mk
-include spec/nginx/nginx.mk
-include spec/matrix/matrix.mk
-include spec/coverage/coverage.mk
-include spec/arm64/arm64.mk
-include spec/install/install.mk
-include bench/peers/peers.mk
-include proof/proof.mk
+# All paths in these are from the top of the tree.
+include $(foreach part,core sim session cost torture neighbours mutants fuzz alloc finalizers \
+	memory nginx matrix coverage arm64 install,spec/$(part)/$(part).mk)
+include bench/peers/peers.mk proof/proof.mk
 
 test: setup-tests
 	@.ci/suite
@@ -399,11 +381,8 @@ in-memory = @$(call with,$(1)) ZKLOCK_LUA=$(2) ZKLOCK_SERVER=memory ZKLOCK_TARGE
 
 test-lua-memory: test-lua-memory-5.4 test-lua-memory-5.1 test-older-luas
 
-test-lua-memory-5.4: $(BUILD)/5.4/zklock/core.so
-	$(call in-memory,5.4,lua5.4,$(call runs,memory))
-
-test-lua-memory-5.1: $(BUILD)/5.1/zklock/core.so
-	$(call in-memory,5.1,$(LUAJIT),$(call runs,memory))
+test-lua-memory-5.4 test-lua-memory-5.1: test-lua-memory-%: $(BUILD)/%/zklock/core.so
+	$(call in-memory,$*,$(LUA_$*),$(call runs,memory))
 
 # In worlds of virtual time: specs of what a program uses, but tests that need a real process, date
 # or collector. Under three seeds (ASan: one), or SEEDS of them, or SEED alone.
@@ -421,11 +400,8 @@ in-worlds = @export ZKLOCK_SERVER=memory ZKLOCK_TARGET=$@ $(call with,$(1)) $(3)
 
 test-worlds: test-worlds-5.4 test-worlds-5.1 test-worlds-asan
 
-test-worlds-5.4: $(BUILD)/5.4/zklock/core.so
-	$(call in-worlds,5.4,lua5.4)
-
-test-worlds-5.1: $(BUILD)/5.1/zklock/core.so
-	$(call in-worlds,5.1,$(LUAJIT))
+test-worlds-5.4 test-worlds-5.1: test-worlds-%: $(BUILD)/%/zklock/core.so
+	$(call in-worlds,$*,$(LUA_$*))
 
 test-worlds-asan: WORLDS_BY_DEFAULT = 1
 test-worlds-asan: $(BUILD)/asan/zklock/core.so $(BUILD)/asan/lua
@@ -484,15 +460,10 @@ interrupts:
 	ZKLOCK_INTERRUPTS=all $(MAKE) --no-print-directory test-lua SPEC=spec/interrupt_spec.lua
 	ZKLOCK_INTERRUPTS=all $(MAKE) --no-print-directory test-luajit SPEC=spec/interrupt_spec.lua
 
-# $(call interpreter,<flags>): rig/lua.c, built with the same sanitizer as the module
-interpreter = mkdir -p $(@D) && $(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) -g -O1 $(1) \
-	-I/usr/include/lua5.4 -o $@ rig/lua.c -llua5.4
-
-$(BUILD)/asan/lua: rig/lua.c
-	$(call interpreter,-fsanitize=address$(comma)undefined)
-
-$(BUILD)/tsan/lua: rig/lua.c
-	$(call interpreter,-fsanitize=thread)
+# Built with the same sanitizer as the module.
+$(BUILD)/asan/lua $(BUILD)/tsan/lua: $(BUILD)/%/lua: rig/lua.c
+	mkdir -p $(@D)
+	$(CC) $(CSTD) $(WARNINGS) $(FLAGS_$*) -g -o $@ $< -llua5.4
 
 # Leaks are valgrind's to find: what Lua and libzookeeper keep to the end is not ours.
 asan = ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1

@@ -1,20 +1,7 @@
-# proof.mk - what is proven; included by the top Makefile, all paths are from the top of the tree.
-#
-#   make proof              all of these: some six minutes on two processors
-#   make proof-tla          the specifications of proof/tla by tla-checker: some two minutes
-#   make proof-tla TLA2TOOLS=/path/to/tla2tools.jar     by TLC, larger models, too
-#   make proof-cbmc         the proofs of src/core and src/session in proof/cbmc, by CBMC
-#   make proof-cbmc CBMC=/path/to/cbmc              by that one, which is to be of 6.6 or later
-#   make proof-traces       TRACES (100) runs of the simulator, from seed FIRST (1): do they conform
-#                           to Lock.tla? 40 s of a processor
-#   make proof-traces-refused       traces with a line altered, and of a core with a defect, each of
-#                           which has to be refused: half a minute
-#   make test-traces        both of these, in `make test-all`
-#   make proof-history      the last history of the torture, or HISTORY=FILE: is it one that
-#                           History.tla allows? And altered ones, which it must refuse: seconds
-#
-# docs/proof.md says what is claimed, and what each of these shows. tla-checker is a package of npm,
-# CBMC one of Debian 13; both are unpacked below build. npm is installed if it is missing.
+# proof.mk - what is proven: docs/proof.md says what is claimed, and has the commands. tla-checker
+# is a package of npm, CBMC one of Debian 13; both are unpacked below build. npm is installed if it
+# is missing. TLA2TOOLS=/path/to/tla2tools.jar has TLC do it, with larger models, too;
+# CBMC=/path/to/cbmc has to be 6.6 or later.
 
 TLA_CHECKER = tla-checker@0.9.0
 TLA_CHECKER_FOLDER = $(BUILD)/proof/node_modules/tla-checker

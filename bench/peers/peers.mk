@@ -1,9 +1,6 @@
 # peers.mk - the clients that bench-peers, bench-many and bench-contended measure beside zklock:
 # packages of Debian's sid, which rig/unpack unpacks below build/debian. Java, Python and Go's
-# compiler are the machine's. A client that cannot be had is told as missing.
-# Included by the top Makefile; all paths are from the top of the tree.
-#
-#   rm -r build/debian/peers                the next run takes the packages of its day
+# compiler are the machine's. A client that is not there is told as missing.
 
 PEERS = $(DEBIAN)/peers
 GO_CLIENT = golang-github-go-zookeeper-zk-dev

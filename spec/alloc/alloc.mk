@@ -1,9 +1,6 @@
-# alloc.mk - each allocation of ours fails once; included by the top Makefile, all paths are
-# from the top of the tree.
+# alloc.mk - each allocation of ours fails once. One chapter of life.lua, from the third allocation
+# on:
 #
-#   make test-alloc         all chapters of life.lua, and src/core
-#
-# One chapter by hand, from the third allocation on:
 #   rig/zookeeper run -t 200 -- spec/alloc/run wait:3:1
 #   spec/alloc/run wait:3:1:memory
 

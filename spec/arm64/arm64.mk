@@ -1,9 +1,6 @@
-# arm64.mk - make test-arm64: zklock cross-built for arm64, and run by qemu-user: C tests,
-# simulator, specs on a server in memory. Lua and libzookeeper are this release's packages of that
-# architecture, which rig/unpack unpacks below build/debian.
-# Included by the top Makefile; all paths are from the top of the tree.
-#
-#   make test-arm64 SPEC=spec/lock_spec.lua     with this spec instead of all in memory
+# arm64.mk - zklock cross-built for arm64, and run by qemu-user: C tests, simulator, specs on a
+# server in memory. Lua and libzookeeper are this release's packages of that architecture, which
+# rig/unpack unpacks below build/debian.
 
 ARM64 = $(DEBIAN)/arm64
 ARM64_RUN = $(DEBIAN)/arm64-run

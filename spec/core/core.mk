@@ -1,5 +1,4 @@
-# core.mk - the C specs of src/core. Stands alone (make -f spec/core/core.mk test-core)
-# or is included by the top Makefile; all paths are from the top of the tree.
+# core.mk - the C specs of src/core. Stands alone, too: make -f spec/core/core.mk test-core
 
 BUILD ?= build
 CFLAGS ?= -O2 -g
@@ -32,12 +31,9 @@ endef
 
 core-programs = $(call spec-programs,$(1),$(2),$(CORE_SPECS),$(CORE_SOURCES))
 
-test-core: $(CORE_SPECS) $(CORE_SOURCES) $(CORE_HEADERS)
-	$(call core-programs,$(BUILD)/core-tests,$(CFLAGS))
+CORE_FLAGS = $(CFLAGS)
+test-core-unsigned: CORE_FLAGS += -funsigned-char # as on arm64
+test-core-asan: CORE_FLAGS = $(CORE_SANITIZE)
 
-# As on arm64, where char has no sign.
-test-core-unsigned: $(CORE_SPECS) $(CORE_SOURCES) $(CORE_HEADERS)
-	$(call core-programs,$(BUILD)/core-tests-unsigned,$(CFLAGS) -funsigned-char)
-
-test-core-asan: $(CORE_SPECS) $(CORE_SOURCES) $(CORE_HEADERS)
-	$(call core-programs,$(BUILD)/core-tests-asan,$(CORE_SANITIZE))
+test-core test-core-unsigned test-core-asan: $(CORE_SPECS) $(CORE_SOURCES) $(CORE_HEADERS)
+	$(call core-programs,$(BUILD)/$(@:test-core%=core-tests%),$(CORE_FLAGS))

@@ -1,6 +1,5 @@
 # cost.mk - counts what few and many cost: of one session in basic blocks, of zklock.run in
-# instructions, of an acquire in calls. The top Makefile includes it: all paths are from the top of
-# the tree.
+# instructions, of an acquire in calls.
 
 # The session calls the test's counter in each basic block.
 $(BUILD)/cost/session_test: spec/cost/session_test.c $(SIM_DRIVEN) $(CORE_HEADERS) \

@@ -1,10 +1,6 @@
-# coverage.mk - each condition of src/core and src/session, by clang's MC/DC; included by the top
-# Makefile, all paths are from the top of the tree.
-#
-#   make coverage     runs the C tests, schedules of the simulator and the specs in worlds, and
-#                     holds what they covered against spec/coverage/left.lua
-#
-# Without asserts, as it is installed. Needs clang 19, with its llvm-profdata and llvm-cov.
+# coverage.mk - each condition of src/core and src/session, by clang's MC/DC: C tests, schedules of
+# the simulator and specs in worlds, held against spec/coverage/left.lua. Without asserts, as it is
+# installed. Needs clang 19, with its llvm-profdata and llvm-cov.
 
 COVERAGE = $(BUILD)/coverage
 COVERAGE_FLAGS = -O1 -DNDEBUG -fprofile-instr-generate -fcoverage-mapping -fcoverage-mcdc

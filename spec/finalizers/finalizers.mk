@@ -1,10 +1,7 @@
-# finalizers.mk - finalizers that call what the reference allows; included by the top Makefile, all
-# paths are from the top of the tree.
-#
-#   make test-finalizers    storm.lua, by a Lua 5.4 that collects at each allocation, under
-#                           AddressSanitizer, and by LuaJIT with its collector at its quickest
-#
-# That Lua 5.4 is Debian's source, built with a switch for tests that its packages do not have.
+# finalizers.mk - finalizers that call what the reference allows (storm.lua), by a Lua 5.4 that
+# collects at each allocation, under AddressSanitizer, and by LuaJIT with its collector at its
+# quickest. That Lua 5.4 is Debian's source, built with a switch for tests that its packages do not
+# have.
 
 HARD_LUA = $(BUILD)/finalizers/lua
 

@@ -1,13 +1,6 @@
-# fuzz.mk - the fuzzers; included by the top Makefile, all paths are from the top of the tree.
-#
-#   make fuzz               an hour each, two at a time        SECONDS=3600
-#   make test-fuzz          ten seconds each
-#   make fuzz FUZZ=session  one of them
-#
-# What each of them demands is in the header of its source. Inputs that reach new lines are
-# kept in build/fuzz/<name>/corpus and are where the next run begins; an input that breaks a
-# promise is kept beside them, and `build/fuzz/<name>_fuzz <file>` repeats it.
-# Needs clang with its runtime (libclang-rt).
+# fuzz.mk - the fuzzers. The header of each source has its demands. Inputs that reach new lines are
+# kept in build/fuzz/<name>/corpus, where the next run begins, and beside them an input that breaks
+# a promise; `build/fuzz/<name>_fuzz <file>` repeats it. Needs clang with its runtime (libclang-rt).
 
 SECONDS ?= 3600
 FUZZ ?= name hosts options session reply

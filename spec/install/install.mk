@@ -1,6 +1,5 @@
-# install.mk - make test-install: the commands of README.md, docs/install.md and docs/start.md, each
-# section in a root of its own. Included by the top Makefile. It takes eight minutes of a processor,
-# nine in all, and twice as long beside many other tests.
+# install.mk - the commands of README.md, docs/install.md and docs/start.md, each section in a root
+# of its own. It takes eight minutes of a processor, nine in all, and more beside other tests.
 #
 #   make test-install SECTION="docs/install.md#Without LuaRocks"     one section
 #   make test-install JOBS=2                                         two sections at a time

@@ -1,11 +1,6 @@
-# matrix.mk - make test-matrix: zklock with other versions of what it runs with, from packages of
-# newer Debian releases, which rig/unpack unpacks below build/debian. Nothing is installed.
-# Included by the top Makefile; all paths are from the top of the tree.
-#
-#   make test-matrix                        all cells, and a table of what each showed
-#   make test-matrix CELLS="server-sid"     some of them
-#   make matrix-server-sid SPEC=spec/lock_spec.lua     one, with all that it prints
-#   rm -r build/debian                      the next run takes the packages of its day
+# matrix.mk - zklock with other versions of what it runs with, from packages of newer Debian
+# releases, which rig/unpack unpacks below build/debian: docs/testing.md. After rm -r build/debian
+# the next run takes the packages of its day.
 
 CELLS ?= own server-trixie server-sid library-trixie lua-sid nginx-trixie nginx-sid \
 	peers-sid

@@ -1,8 +1,4 @@
-# memory.mk - the specs of src/memory; included by the top Makefile, all paths are from the top
-# of the tree.
-#
-#   make test-memory                         all of them, the C tests also with sanitizers
-#   make test-memory REQUESTS=100000 SEED=7  more requests, others, to the tree and to a server
+# memory.mk - the specs of src/memory. REQUESTS=100000 SEED=7: more requests, others.
 
 REQUESTS ?= 2000
 

@@ -1,22 +1,6 @@
 # mutants.mk - defects put back into src/, one at a time: the checks must catch each.
-#
-#   make mutants                           those of core.lua, zookeeper.lua, memory.lua and world.lua
-#   make mutants-core                      those that need no spec and no server, of src/core and
-#                                          of the tree in memory: two minutes
-#   make mutants-twentieth                 a twentieth of them, and of those of mutants-machine, in
-#                                          `make test-all`; which one depends on the sources
-#   make mutants MUTANTS="BUG-12 no-sync"  these only
-#   make mutants-drawn COUNT=150 DRAW=7    as many small changes of lua/zklock and src/lua, drawn by
-#                                          a seed: which part of the suite catches each
-#                                          (drawn.lua); CHECKS="worlds memory": these parts only
-#   make mutants-machine                   each small change of the claim machine, clock, line,
-#                                          names and permits, and COUNT=1000 of the rest of
-#                                          src/core and src/session, drawn by SEED=1, in one build
-#                                          (machine.lua): hours; FILES="src/core/clock.c": of these;
-#                                          KILLS=2: which check alone kills how many
-#
-# run.lua has the rest of the usage. A mutant's tree, its build and what caught it stay
-# in build/mutants/<name>.
+# docs/testing.md has the commands, run.lua, drawn.lua and machine.lua their options. A mutant's
+# tree, its build and what caught it stay in build/mutants/<name>.
 
 MUTANTS ?=
 mutants-run = BUILD=$(BUILD) CC="$(CC)" ZOOKEEPER_INCDIR=$(ZOOKEEPER_INCDIR) LIBS="$(LIBS)" \

@@ -1,10 +1,4 @@
-# neighbours.mk - make neighbours: zklock beside Curator, kazoo and go-zookeeper.
-# Included by the top Makefile; all paths are from the top of the tree.
-#
-#   make neighbours MINUTES=5 SEED=17     all together on a few paths, and a check of the history
-#   make neighbours SERVERS=3             on an ensemble
-#   make test-neighbours                  step by step, and the short form
-#   make matrix-peers-sid                 the same, with the clients of Debian's sid
+# neighbours.mk - zklock beside Curator, kazoo and go-zookeeper: docs/testing.md.
 
 SERVERS ?= 1
 # Where the clients' packages are unpacked: empty for those of the machine.

@@ -1,8 +1,5 @@
-# nginx.mk - make test-nginx: the specs inside a throwaway nginx.
-# Included by the top Makefile; all paths are from the top of the tree.
-#
-# NGINX and NGINX_MODULES (in the environment) name another nginx: its program, and the folder of
-# its loadable modules, if the Lua module is one.
+# nginx.mk - the specs inside a throwaway nginx. NGINX and NGINX_MODULES (in the environment) name
+# another nginx: its program, and the folder of its loadable modules, if the Lua module is one.
 
 test-nginx: $(BUILD)/5.1/zklock/core.so $(RIG)
 	$(call with,5.1) ZKLOCK_LUA=$(LUAJIT) ZKLOCK_TARGET=$@ rig/zookeeper run -t 200 -- \

@@ -1,5 +1,4 @@
-# session.mk - the C specs of src/session, whose server is the tree of src/memory; included by the
-# top Makefile, all paths are from the top of the tree.
+# session.mk - the C specs of src/session, whose server is the tree of src/memory.
 
 SESSION_SPECS = $(wildcard spec/session/*_test.c)
 SESSION_DRIVEN = $(SIM_DRIVEN) $(MEMORY_SOURCES)

@@ -1,9 +1,5 @@
 # sim.mk - the simulator of spec/sim: src/session, with src/core, against a model of ZooKeeper.
-#
-#   make sim                        SEEDS schedules from seed FIRST, then every small case
-#   make sim SEEDS=50000000         the campaign of docs/track-record.md
-#   build/sim/sim                   its own commands: replay a run, tell its story
-#   make test-sim                   the short form, and the same with sanitizers
+# build/sim/sim has more commands: replay a run, tell its story.
 
 SEEDS ?= 2000000
 FIRST ?= 1

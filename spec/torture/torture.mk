@@ -1,11 +1,9 @@
 # torture.mk - make torture: faults on real servers, and a check of the history.
-# Included by the top Makefile; all paths are from the top of the tree.
 #
 #   make torture MINUTES=5 SEED=17     the page is $(TORTURE)/index.html
 #   make torture FAULTS=killed         only such faults (spec/torture/faults.lua)
 #   make torture FSYNC=yes             servers wait for their disks, as in production
 #   make torture-check                 checks the last history once more
-#   make test-torture                  short forms; the second's history goes to proof-history, too
 
 MINUTES ?= 1
 SEED ?=
