@@ -34,7 +34,8 @@ end
 
 local function reserve(db, token, order)
     local stock, state = begin(db, token, order)
-    if not stock or state then return state end -- the same order, sent again
+    -- Nothing can be done, or the same order was sent before.
+    if not stock or state then return state end
     if stock == 0 then return "sold out" end
     add_to_stock(db, order, -1)
     query(db, ("INSERT INTO purchase (product, buyer, number) VALUES (%s, '%s', '%s')")
@@ -45,7 +46,8 @@ end
 
 local function settle(db, token, order, state)
     local stock, before = begin(db, token, order)
-    if not stock or before ~= "reserved" then return before end -- another attempt has settled it
+    -- Nothing can be done, or another attempt has settled it.
+    if not stock or before ~= "reserved" then return before end
     query(db, ("UPDATE purchase SET state = '%s'"):format(state) .. where(order))
     if state == "cancelled" then add_to_stock(db, order, 1) end
     return state

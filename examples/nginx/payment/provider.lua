@@ -18,7 +18,7 @@ function _M.charge(key)
     socket:send(("POST /charge HTTP/1.0\r\nHost: %s\r\nIdempotency-Key: %s\r\n\r\n")
         :format(HOST, key))
     local line = socket:receive "*l"
-    socket:close() -- so no second answer is taken for another order's
+    socket:close() -- never reused: a second answer on it would be read as the next order's
     return line and STATES[line:match "^HTTP/1%.%d (%d+) "]
 end
 

@@ -18,8 +18,8 @@ local STATUS = {
 } -- after 503, 504 or no answer the client sends the same order again
 
 
--- Runs a transaction under the lock. Its outcome counts even if the lock is lost meanwhile, because
--- no later token had been shown.
+-- Runs a transaction under the lock. If the lock is lost meanwhile, the outcome still counts: had a
+-- later holder shown its token first, it would be "stale".
 local function under(lock, timeout, transaction, ...)
     local ok, outcome, code, outcome_when_lost = lock:with(timeout, transaction, ...)
     if code == "lost" then return outcome_when_lost end
@@ -44,7 +44,7 @@ end
 local function finish(session, order)
     local lock = session:mutex("/locks/product-" .. order.id)
     if not HOLD then return sell(lock, order) end
-    return under(lock, 3, function() return sell(lock, order) end) -- it enters again
+    return under(lock, 3, function() return sell(lock, order) end) -- sell() re-enters the lock
 end
 
 

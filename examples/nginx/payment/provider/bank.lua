@@ -7,7 +7,8 @@ local DELAY = tonumber(os.getenv "DELAY" or 0) -- seconds of each charge
 
 
 --- How the next charge goes wrong: delay = seconds, for the answer; silent = 1: nothing is charged,
--- and nothing answered; refuse = 1; twice = 1: two answers. Says how much of that is to come.
+-- and nothing answered; refuse = 1; twice = 1: two answers. Prints how many of these settings
+-- are still to be used.
 function _M.next()
     for name, value in pairs(ngx.req.get_uri_args()) do next_charge:set(name, value) end
     ngx.say(#next_charge:get_keys())
