@@ -339,18 +339,20 @@ describe("zklock #server", function()
 
 
     describe("run --suspect", function()
-        it("signals the command when the lease is suspect, each time", function()
-            local proxy = rig.proxy_for_test(server.hosts)
-            local process = running("--hosts %s " .. run("--suspect USR2 %s %s", path, IMMORTAL),
-                                    proxy.hosts)
-            for _ = 1, 2 do
-                proxy:shut()
-                process:find("USR2")
-                proxy:pass()
-                process:find("certain again")
-            end
-            process:ends(0, "USR1")
-        end)
+        for name, verb in pairs{ run = run, elect = elect } do
+            it("signals the command when the lease is suspect, each time: " .. name, function()
+                local proxy = rig.proxy_for_test(server.hosts)
+                local process = running("--hosts %s " .. verb("--suspect USR2 %s %s", path,
+                                                              IMMORTAL), proxy.hosts)
+                for _ = 1, 2 do
+                    proxy:shut()
+                    process:find("USR2")
+                    proxy:pass()
+                    process:find("certain again")
+                end
+                process:ends(0, "USR1")
+            end)
+        end
 
         it("takes the names of signals", function()
             has(ends(64, run("--suspect WINCH %s true", path)), "WINCH is none of the signals HUP,")

@@ -10,7 +10,10 @@ local elect = {
         .. "waits for ever. zklock run --help has the list.",
     example = "zklock elect --data 10.0.0.7:8080 /leaders/export ./export.sh",
     tail = "path",
-    valued = { ["--data"] = true, ["--grace"] = true, ["-c"] = true, ["--command"] = true },
+    valued = {
+        ["--data"] = true, ["--suspect"] = true, ["--grace"] = true, ["-c"] = true,
+        ["--command"] = true,
+    },
 }
 
 

@@ -60,6 +60,8 @@ end
 
 -- What ends the options, of elect, too.
 function run.describe_command(parser)
+    parser:option("--suspect", "Signal the command, as with TERM, when the lease is suspect: when "
+        .. "others may soon get the lock."):argname "SIGNAL":convert(signal)
     jobs.describe(parser, "the lock is lost", { { "PATH", "The lock's path." } })
 end
 
@@ -86,8 +88,6 @@ end
 
 function run.describe(parser)
     run.describe_lock(parser)
-    parser:option("--suspect", "Signal the command, as with TERM, when the lease is suspect: when "
-        .. "others may soon get the lock."):argname "SIGNAL":convert(signal)
     run.describe_command(parser)
 end
 
