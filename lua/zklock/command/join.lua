@@ -1,5 +1,6 @@
 --- zklock join: a command while this machine is in a folder. docs/command.md says what it promises.
 
+local columns = require "zklock.command.columns"
 local connect = require "zklock.command.connect"
 local core = require "zklock.core"
 local jobs = require "zklock.command.job"
@@ -11,6 +12,7 @@ local now = core.now
 
 local LEAVE = 2 -- seconds that it has to remove the node before a signal is passed on
 local SLICE = 0.5 -- seconds between two looks
+local SHOWN = 80 -- bytes of a node's data
 
 local join = {
     summary = "Run a command while being in a folder.",
@@ -91,11 +93,28 @@ function Membership:become(member)
 end
 
 
+-- Says whose node has the name. A node without a session lasts until somebody deletes it.
+local function tell_member(job)
+    local given, session, stop = job.given, job.session, nil
+    stop = session:members(given.path, function(list)
+        stop()
+        for _, entry in ipairs(list or {}) do
+            if entry.name == given.name and entry.session ~= session:id() then
+                job:say("%s: %s has the name, for %s, with the data '%s': it waits", job.path,
+                    entry.session and "session 0x" .. entry.session or "no session",
+                    columns.age(entry.since) or "?", (entry.data or "?"):sub(1, SHOWN))
+            end
+        end
+    end)
+end
+
+
 -- Waits until the node of that name is gone.
 function Membership:wait_for_name()
     local job = self.job
     if not self.unfollow then
         job:say("%s: the name is taken: it waits until the name is free", self.path)
+        job:explain_later(function() tell_member(job) end)
         local ok, why, code = self:follow()
         if not ok then connect.fail(why, code) end
     end
