@@ -188,7 +188,9 @@ function Membership:look()
     if self.held then
         if self.free or now() >= self.held_until then self:pass_on() end
     elseif self.member then self:look_at_member()
-    elseif not self.left and (self.free or now() >= self.again_at) then self:join_again() end
+    elseif not self.left and not self.job.status and (self.free or now() >= self.again_at) then
+        self:join_again()
+    end
 end
 
 
