@@ -307,8 +307,10 @@ promises:
 
 # The first line of a spec names where it runs, such as [lua luajit asan]: lua, luajit, asan, tsan
 # and tls on a real server, memory on one in memory, worlds in virtual time, and lua5.1 and older
-# (Lua 5.2 and 5.3) in memory, too. $(call runs,<word>): the specs with it
+# (Lua 5.2 and 5.3) in memory, too. The examples of docs have no such line, and run on lua and
+# luajit. $(call runs,<word>): the specs with it
 runs = $(shell grep -lm1 -E '^--- \[([^]]* )?$(1)[] ]' $(specs) $(laboratory))
+jit_specs = $(call runs,luajit) $(wildcard docs/*/*_spec.lua)
 
 # Tests by their tags: what `make test` takes, the rest of them, and those that run alone.
 QUICK = --exclude-tags=slow,clock
@@ -331,7 +333,7 @@ test-tls: setup-tests $(BUILD)/5.4/zklock/core.so $(RIG)
 		$(LUA) $(BUSTED) $(or $(SPEC),$(call runs,tls))
 
 test-luajit: $(BUILD)/5.1/zklock/core.so $(BUILD)/5.1/heap.so $(RIG)
-	$(call busted,5.1,$(LUAJIT),$(call runs,luajit))
+	$(call busted,5.1,$(LUAJIT),$(jit_specs))
 
 # Parts of these: $(call part,<target>,<specs>,<tags>)
 part = +@$(MAKE) --no-print-directory $(1) SPEC="$(2)" TAGS="$(3)"
@@ -357,7 +359,7 @@ test-quick-%: ; $(call part,test-lua,$(filter-out $(interrupts),$($*)),$(QUICK))
 # On a server in memory they take a fifth of the time.
 test-quick-interrupts: ; $(call part,test-lua-memory-5.4,$(interrupts),$(QUICK))
 test-slow-%: ; $(call part,test-lua,$($*),$(SLOW))
-test-luajit-%: ; $(call part,test-luajit,$(filter $($*),$(call runs,luajit)),$(QUICK))
+test-luajit-%: ; $(call part,test-luajit,$(filter $($*),$(jit_specs)),$(QUICK))
 test-asan-%: ; $(call part,test-asan,$(filter $($*),$(call runs,asan)),$(UNTIMED))
 test-tsan-%: ; $(call part,test-tsan,$(filter $($*),$(call runs,tsan)),$(UNTIMED))
 

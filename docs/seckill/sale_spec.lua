@@ -1,4 +1,4 @@
---- [lua luajit] An example: flash sales as tests, with busted.
+--- An example: flash sales as tests, with busted.
 ---
 ---     lua5.4 "$(command -v busted)" docs/seckill/sale_spec.lua
 ---

@@ -1,4 +1,4 @@
---- [lua luajit] An example: a sale that loses its lock in the middle, tested without a server.
+--- An example: a sale that loses its lock in the middle, tested without a server.
 ---
 ---     lua5.4 "$(command -v busted)" docs/testing-your-code/sale_spec.lua
 

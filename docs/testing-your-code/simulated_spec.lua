@@ -1,5 +1,4 @@
---- [lua luajit] An example: a shop whose servers are simulated, under a thousand schedules with
--- faults.
+--- An example: a shop whose servers are simulated, under a thousand schedules with faults.
 ---
 ---     lua5.4 "$(command -v busted)" docs/testing-your-code/simulated_spec.lua
 
