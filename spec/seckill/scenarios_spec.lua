@@ -900,6 +900,9 @@ describe("the laboratory with a ZooKeeper", function()
                 for _, text in ipairs{ scenario.title, scenario.explanation } do
                     assert.is_truthy(language.translate(text):find "[\227-\239][\128-\191]", text)
                 end
+                local title, id = scenario.title, scenario.id
+                assert.equal(("%s（%s）"):format(language.translate(title), id),
+                             language.translate(("%s (%s)"):format(title, id)))
             end
         end
         local status, out = run{ "--only", "DEMO-02,DEMO-03", "--language", "zh" }

@@ -26,7 +26,15 @@ function language.choose(given)
 end
 
 
---- The sentences, each in English and in Chinese, the longest first.
+-- How much of a sentence is fixed; a part that varies weighs against it. So "{} ({})" comes before
+-- "{#} {}, {#} {}".
+local function weight(sentence)
+    local fixed, parts = sentence:gsub("{#?}", "")
+    return #fixed - 3 * parts
+end
+
+
+--- The sentences, each in English and in Chinese, those with the most weight first.
 ---@return { [1]: string, [2]: string }[]
 function language.sentences()
     if language.list then return language.list end
@@ -36,8 +44,8 @@ function language.sentences()
         english = not english and line ~= "" and line or nil
     end
     table.sort(list, function(a, b)
-        if #a[1] ~= #b[1] then return #a[1] > #b[1] end
-        return a[1] < b[1]
+        local first, second = weight(a[1]), weight(b[1])
+        return first > second or first == second and a[1] < b[1]
     end)
     language.list = list
     return list
