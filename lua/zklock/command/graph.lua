@@ -100,18 +100,11 @@ local function waits_of(locks)
 end
 
 
--- A request to give way overwrites the name.
-local function name_of(entry)
-    local name = not entry.revoked and entry.identity
-    return name and name ~= "" and name or "0x" .. entry.session
-end
-
-
 local function row(wait)
     local ahead = wait.ahead
     local others = #ahead > 1 and (" (%d)"):format(#ahead) or ""
-    local name = ahead[1] and name_of(ahead[1]) .. others
-    return { name_of(wait.entry), name, wait.path, columns.age(wait.entry.since) }
+    local name = ahead[1] and tree.name_of(ahead[1]) .. others
+    return { tree.name_of(wait.entry), name, wait.path, columns.age(wait.entry.since) }
 end
 
 
@@ -125,7 +118,7 @@ local function text_of(cycle, given)
         or "possible deadlock, certain only if each of these processes has one owner:" }
     for _, step in ipairs(cycle) do
         lines[#lines + 1] = printable.line(("  %s waits for %s, where %s %s"):format(
-            name_of(step.entry), step.path, name_of(step.ahead),
+            tree.name_of(step.entry), step.path, tree.name_of(step.ahead),
             step.ahead.held and "holds" or "is ahead"))
     end
     return table.concat(lines, "\n") .. "\n"

@@ -47,8 +47,7 @@ end
 local function row(lock)
     local first = lock.queue[1]
     local held, waiting = counts(lock.queue)
-    local holder = first.identity ~= "" and first.identity or "0x" .. first.session
-    if first.revoked then holder = "0x" .. first.session .. " (asked)" end
+    local holder = tree.name_of(first) .. (first.revoked and " (asked)" or "")
     if held > 1 then holder = ("%d: %s"):format(held, holder) end
     return {
         lock.path, first.kind, holder, first.token and ("%d"):format(first.token),

@@ -88,14 +88,24 @@ function _M.lock(session, path, names)
 end
 
 
+-- Its identity, unless it has none, or a request to give way took the place of that.
+local function identity(entry)
+    return entry.identity ~= "" and not entry.revoked and entry.identity or nil
+end
+
+
+--- A contender's name for people: its identity, else its session.
+---@return string
+function _M.name_of(entry) return identity(entry) or "0x" .. entry.session end
+
+
 --- The first holder in a lock's queue, and its name for people.
 ---@return table? entry nil: nobody
 ---@return string? name
 function _M.holder(queue)
     local first = queue[1]
     if not (first and first.held) then return nil end
-    local known = first.identity ~= "" and not first.revoked
-    return first, known and first.identity or "session 0x" .. first.session
+    return first, identity(first) or "session " .. _M.name_of(first)
 end
 
 
