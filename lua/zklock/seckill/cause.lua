@@ -1,6 +1,7 @@
 --- Whether there is a cause for what a buyer failed with: a fault that struck before, or the lock,
 --- which others held. A buyer that waited for a lock in vain is of zklock.seckill.stuck.
 
+local stuck = require "zklock.seckill.stuck"
 local tokens = require "zklock.seckill.token"
 
 local huge = math.huge
@@ -54,7 +55,7 @@ end
 ---@return fun(purchase: zklock.seckill.Purchase): boolean
 function cause.of(plan, outcome)
     return function(purchase)
-        if purchase.outcome == "unanswered" or purchase.outcome == "hung" then return true end
+        if stuck.is_hung(purchase) then return true end
         if is_struck(purchase, outcome.faults) then return true end
         if OF_A_PROGRAM[purchase.outcome] or not purchase.asked then return false end
         if purchase.outcome == "timeout" then return is_in_time(purchase, plan) end

@@ -7,6 +7,14 @@ local sorted_names = require "zklock.value.sorted_names"
 local figures = {}
 
 
+--- Did the buyer get neither a product nor a refusal?
+---@param purchase zklock.seckill.Purchase
+---@return boolean
+function figures.is_failed(purchase)
+    return purchase.outcome ~= "sold" and purchase.outcome ~= "refused"
+end
+
+
 --- How many were sold and refused; all others failed, and for which reasons.
 ---@param purchases zklock.seckill.Purchase[]
 ---@return { sold: integer, refused: integer, failed: integer } counts
@@ -15,11 +23,11 @@ function figures.counts(purchases)
     local counts, failures = { sold = 0, refused = 0, failed = 0 }, {}
     for _, purchase in ipairs(purchases) do
         local outcome = purchase.outcome
-        if outcome == "sold" or outcome == "refused" then
-            counts[outcome] = counts[outcome] + 1
-        else
+        if figures.is_failed(purchase) then
             counts.failed = counts.failed + 1
             failures[outcome] = (failures[outcome] or 0) + 1
+        else
+            counts[outcome] = counts[outcome] + 1
         end
     end
     return counts, failures

@@ -78,8 +78,10 @@ local function was_free(purchase, holds, the_end)
 end
 
 
--- Its wait ended only with the sale, or was given up as hung.
-local function is_hung(purchase)
+--- Its wait ended only with the sale, or was given up as hung.
+---@param purchase zklock.seckill.Purchase
+---@return boolean
+function stuck.is_hung(purchase)
     return purchase.outcome == "unanswered" or purchase.outcome == "hung"
 end
 
@@ -100,7 +102,7 @@ function stuck.find(outcome, the_end, can_be_served)
     local is_killed, found = is_killed_by(outcome.faults), {}
     local holds = holds_of(outcome.purchases, is_killed)
     for _, purchase in ipairs(outcome.purchases) do
-        if not is_killed(purchase) and (is_hung(purchase)
+        if not is_killed(purchase) and (stuck.is_hung(purchase)
            or is_kept_out(purchase, holds, outcome, the_end) and can_be_served(purchase)) then
             found[purchase] = true
         end

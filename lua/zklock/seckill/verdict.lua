@@ -146,12 +146,7 @@ local function has_all_its_orders(purchase, account)
 end
 
 
-local function is_failed(purchase)
-    return purchase.outcome ~= "sold" and purchase.outcome ~= "refused"
-end
-
-
-local function is_served(purchase) return not is_failed(purchase) end
+local function is_served(purchase) return not figures.is_failed(purchase) end
 
 
 local function any(list, is_so)
@@ -279,7 +274,7 @@ verdict.rules = {
     {
         name = "a failure has a cause", verdict = "wrong", of = "buyer",
         broken = function(purchase, account)
-            return is_failed(purchase) and next(wants_of(purchase))
+            return figures.is_failed(purchase) and next(wants_of(purchase))
                 and not account.excuses(purchase)
         end,
         says = "buyers failed without a cause",
