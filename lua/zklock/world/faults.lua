@@ -17,6 +17,16 @@ local huge, log, min = math.huge, math.log, math.min
 local kinds = { "stop", "kill", "cut", "expire" }
 local _M = { kinds = kinds }
 
+-- Counts a fault of a kind in `self.count`, and inflicts it.
+local function inflict(self, fault, after)
+    self.count[fault.kind] = self.count[fault.kind] + 1
+    self.world:inflict{
+        kind = fault.kind, process = fault.process.name, turn = fault.process.turns,
+        after = after, lasts = fault.lasts,
+    }
+end
+
+
 --- What `true` means: how many a process has in a second, how long each is, and how many there
 -- are in all.
 _M.defaults = {
@@ -82,12 +92,8 @@ end
 -- It happens, and the next one of its kind is drawn.
 local function strike(self, place, after)
     local fault = self.coming[place]
-    self.count[fault.kind] = self.count[fault.kind] + 1
     self.coming[place] = draw(self, fault.process, fault.kind)
-    self.world:inflict{
-        kind = fault.kind, process = fault.process.name, turn = fault.process.turns,
-        after = after, lasts = fault.lasts,
-    }
+    inflict(self, fault, after)
 end
 
 
@@ -214,13 +220,7 @@ end
 
 
 --- It happens.
-function Decided:strike(fault)
-    self.count[fault.kind] = self.count[fault.kind] + 1
-    self.world:inflict{
-        kind = fault.kind, process = fault.process.name, turn = fault.process.turns,
-        after = fault.after, lasts = fault.lasts,
-    }
-end
+function Decided:strike(fault) inflict(self, fault, fault.after) end
 
 
 -- --- either -------------------------------------------------------------------------------
