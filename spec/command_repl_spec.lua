@@ -145,12 +145,15 @@ describe("zklock #server", function()
                 script[#script + 1] = ("await '%s'; printf '%s' >&3"):format(keys[i], keys[i + 1])
             end
             return rig.shell([[folder=$(mktemp -d); mkfifo $folder/keys; (
-                await() { until tail -c 20 $folder/said | grep -qF -- "$1"; do sleep 0.01; done; }
+                await() {
+                    until case $(tail -c 20 $folder/said) in *"$1"*) ;; *) false;; esac
+                    do sleep 0.01; done
+                }
                 exec 3>$folder/keys; %s) 2>&1 & keys=$!
                 HOME=$folder TERM=dumb timeout 60 script -qfec \
-                    '%s bin/zklock repl --hosts %s; echo =$?' \
+                    'exec %s bin/zklock repl --hosts %s' \
                     /dev/null <$folder/keys >$folder/said
-                cat $folder/said; kill $keys 2>/dev/null; rm -r $folder]],
+                echo =$? >>$folder/said; cat $folder/said; kill $keys 2>/dev/null; rm -r $folder]],
                 table.concat(script, "; ") .. "; sleep 60", LUA, hosts or "memory:repl")
         end
 
