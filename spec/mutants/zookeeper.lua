@@ -290,10 +290,7 @@ return {
     { "guard-by-old-name",
       "a lease that became a reader's is taken for lost when its old node is gone",
       at = "zkl_stake_absent",
-      find = [[
-    if (claim->state == ZKL_DOWNGRADE || strcmp(last_segment(node), claim->node.name) != 0)
-        return false;]],
-      replace = "(void)node;",
+      find = "if (named && claim->state != ZKL_DOWNGRADE)", replace = "(void)named;",
       catch = by("guard", "follows a writer that becomes a reader") },
     { "guard-after-the-end", "a guard that waits for a connection outlives its lease",
       at = "zkl_stake_tell_loss", find = "end_questions(stake);",

@@ -201,6 +201,23 @@ static bool list_lacking(unsigned n) {
     return failed;
 }
 
+/* The list that shows another session's holder ahead of the claim lacks. */
+static bool holder_lacking(unsigned n) {
+    const struct zkl_acquire_options options = options_of("/lock", ZKL_MUTEX);
+    open_session();
+    make_node(others, "/lock/lock-0000000000");
+    zkl_request *request = zkl_acquire(session, &options);
+    CHECK(comes(ZKL_RPC_WRITE, ZKL_OP_CREATE));
+    answer(asked);
+    bool failed = lack(n, serve_requests);
+    serve();
+    CHECK(!zkl_request_done(request));
+    zkl_request_drop(request);
+    serve();
+    close_session();
+    return failed;
+}
+
 /* The question of a queue, which lacks, is done, or asked once more in a moment. */
 static bool queue_lacking(unsigned n) {
     open_session();
@@ -221,6 +238,9 @@ static void looks(void) {
     }
     TEST("whatever a list that shows an orphan lacks, the orphan is removed") {
         for (unsigned n = 1; list_lacking(n); n++) CHECK_CASE("the allocation %u", n + 1);
+    }
+    TEST("whatever a list that shows a holder lacks, the claim behind it waits") {
+        for (unsigned n = 1; holder_lacking(n); n++) CHECK_CASE("the allocation %u", n + 1);
     }
 }
 

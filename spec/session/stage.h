@@ -298,11 +298,14 @@ static inline void explains(void) {
     say("%.48s", text + number(2, 0));
 }
 
-/* stranger <node>...: others make them; ahead <node>...: and later nodes have higher numbers */
-static inline void others_make(void) {
+/*
+ * stranger <node>...: others make them; ahead <node>...: and later nodes have higher numbers;
+ * late <node>...: creates of this session, whose answers are lost, make them
+ */
+static inline void nodes_come(void) {
     for (size_t i = 1; i < words; i++) {
         int32_t next = atoi(word[i] + stem_of(word[i])) + 1;
-        make_node(others, full_of(word[i]));
+        make_node(is(0, "late") ? ours : others, full_of(word[i]));
         if (is(0, "ahead")) zkl_tree_set_counter(tree, folder_of(word[i]), next);
     }
 }

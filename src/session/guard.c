@@ -97,14 +97,6 @@ static void end(struct zkl_request *request, enum zkl_code code, int error) {
     else zkl_request_finish(request, code, error);
 }
 
-/* An own node is not there: nothing was written. */
-static void own_absent(struct zkl_request *request, size_t which) {
-    struct stake *stake = zkl_parts_at(&request->parts, which);
-    if (zkl_stake_absent(stake, request->guard->ops[which].path))
-        zkl_request_finish(request, zkl_parts_ended(&request->parts), 0);
-    else zkl_query_again(request); /* by the node's new name */
-}
-
 static void carried_out(struct guard *guard, const struct answer *answer) {
     for (size_t i = 0; i < guard->count; i++)
         guard->ops[i].version = answer->results[i].stat.version;
@@ -114,7 +106,8 @@ static void refused(struct zkl_request *request, size_t op, const struct answer 
     struct guard *guard = request->guard;
     request->effects--;
     if (op < guard->checks && answer->reply == ZKL_ABSENT) {
-        own_absent(request, op);
+        zkl_stake_absent(zkl_parts_at(&request->parts, op), guard->ops[op].path);
+        zkl_query_again(request); /* by the node's new name, unless the lease ended */
         return;
     }
     if (op >= guard->checks && op < guard->count) guard->refused = op - guard->checks + 1;

@@ -278,8 +278,9 @@ static void queue_got(struct zkl_request *request, const struct call *call,
 static void check_got(struct zkl_request *request, const struct call *call,
                       const struct answer *answer) {
     struct stake *stake = zkl_parts_at(&request->parts, call->index);
-    if (answer->reply == ZKL_ABSENT && !zkl_stake_absent(stake, call->node)) {
-        zkl_query_again(request); /* by its new name */
+    if (answer->reply == ZKL_ABSENT) {
+        zkl_stake_absent(stake, call->node);
+        zkl_query_again(request); /* by the node's new name, unless the lease ended */
         return;
     }
     const struct zkl_stat *stat = answer->stat;

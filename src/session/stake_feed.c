@@ -15,6 +15,11 @@ static bool is_a(const struct call *call, enum stake_call kind) {
     return call->kind == &zkl_stake_calls[kind];
 }
 
+/* 0: the answer shows no node. */
+static int64_t czxid_of(const struct answer *answer) {
+    return answer->stat ? answer->stat->czxid : 0;
+}
+
 static void listed(struct stake *stake, enum zkl_reply reply, const struct answer *answer) {
     struct zkl_claim *claim = &stake->claim;
     if (reply == ZKL_REFUSED) stake->error = answer->rc;
@@ -79,7 +84,6 @@ static zkl_actions answer_downgrade(const struct call *call, const struct answer
 
 static zkl_actions answer_mark(const struct call *call, const struct answer *answer) {
     struct stake *stake = zkl_call_stake(call);
-    if (answer->stat) stake->version = answer->stat->version;
     if (answer->rc != ZKL_ERROR_BAD_VERSION) return zkl_claim_marked(&stake->claim, answer->reply);
     zkl_stake_revise(stake);
     return 0;
@@ -103,7 +107,7 @@ static zkl_actions answer_revise(const struct call *call, const struct answer *a
 static zkl_actions answer_create(const struct call *call, const struct answer *answer) {
     struct stake *stake = zkl_call_stake(call);
     struct zkl_claim *claim = &stake->claim;
-    int64_t czxid = answer->stat ? answer->stat->czxid : 0;
+    int64_t czxid = czxid_of(answer);
     if (zkl_kind_is_fixed(claim->kind)) {
         if (answer->reply == ZKL_DONE) return zkl_claim_placed(claim, czxid, answer->now);
         if (answer->rc == ZKL_ERROR_NODE_EXISTS) return zkl_claim_taken(claim);
@@ -131,9 +135,9 @@ static zkl_actions see_own(struct stake *stake, const struct answer *answer) {
     const struct zkl_stat *stat = answer->stat;
     bool fixed = zkl_kind_is_fixed(stake->claim.kind);
     if (!fixed) zkl_stake_take_data(stake, answer);
-    zkl_actions did =
-        zkl_claim_got_own(&stake->claim, answer->reply, answer->why, stat ? stat->czxid : 0,
-                          stat ? stat->owner : 0, answer->now);
+    uint64_t owner = stat ? stat->owner : 0;
+    zkl_actions did = zkl_claim_got_own(&stake->claim, answer->reply, answer->why, czxid_of(answer),
+                                        owner, answer->now);
     if (fixed) zkl_stake_take_data(stake, answer); /* now the claim knows its node */
     if (stat && fixed) zkl_orphans_find_fixed(stake->session, stake->path, stat);
     if (stat && stat->version > 0) did |= zkl_claim_signalled(&stake->claim);
@@ -165,9 +169,8 @@ static zkl_actions answer_sync(const struct call *call, const struct answer *ans
 }
 
 static zkl_actions answer_rank(const struct call *call, const struct answer *answer) {
-    int64_t czxid = answer->stat ? answer->stat->czxid : 0;
-    return zkl_claim_ranked(&zkl_call_stake(call)->claim, call->contender, answer->reply, czxid,
-                            answer->now);
+    return zkl_claim_ranked(&zkl_call_stake(call)->claim, call->contender, answer->reply,
+                            czxid_of(answer), answer->now);
 }
 
 static zkl_actions answer_remove(const struct call *call, const struct answer *answer) {
@@ -286,12 +289,11 @@ static zkl_actions ahead_event(struct stake *stake, struct zkl_contender *ahead,
     return zkl_claim_ahead_changed(&stake->claim, ahead);
 }
 
-bool zkl_stake_absent(struct stake *stake, const char *node) {
+void zkl_stake_absent(struct stake *stake, const char *node) {
     struct zkl_claim *claim = &stake->claim;
-    if (claim->state == ZKL_DOWNGRADE || strcmp(last_segment(node), claim->node.name) != 0)
-        return false;
-    zkl_stake_perform(stake, zkl_claim_own_deleted(claim));
-    return true;
+    bool named = strcmp(last_segment(node), claim->node.name) == 0;
+    if (named && claim->state != ZKL_DOWNGRADE)
+        zkl_stake_perform(stake, zkl_claim_own_deleted(claim));
 }
 
 /* Which of the two contenders that a claim in WAIT may watch has the name; NULL: neither. */

@@ -9,7 +9,7 @@ void zkl_stake_answer_starved(struct zkl_session *session);
 void zkl_stake_event(struct zkl_session *session, enum zkl_node_event event, const char *node);
 /* The stake that has that node; NULL: none. */
 struct stake *zkl_stake_of(struct zkl_session *session, const char *node);
-/* The node is not there: if it is the stake's, tells its claim. False: it has another name now. */
-bool zkl_stake_absent(struct stake *stake, const char *node);
+/* Tells the stake's claim that its node is gone, unless the claim has another node by now. */
+void zkl_stake_absent(struct stake *stake, const char *node);
 
 #endif
