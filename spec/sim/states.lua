@@ -22,11 +22,11 @@ local function rows_below(page, heading)
 end
 
 
--- "when: what; when: what" as a list of each { what =, with = { ... }, maybe = { ... } }.
+-- "when → what; when → what" as a list of each { what =, with = { ... }, maybe = { ... } }.
 local function outcomes(cell)
     local list = {}
     for outcome in cell:gmatch "[^;]+" do
-        local text = outcome:gsub("^.*: ", ""):match "^%s*(.-)%s*$"
+        local text = outcome:gsub("^.*→ ", ""):match "^%s*(.-)%s*$"
         local one = { with = {}, maybe = {} }
         text = text:gsub("%s*%[(.-)%]", function(action)
             one.maybe[#one.maybe + 1] = action
@@ -44,6 +44,7 @@ end
 
 --- Reads the page: { rows = { { form =, state =, event =, wanted =, unwanted = }, ... },
 -- steps = { [name] = { [form or ""] = outcomes } } }; the last two of a row are lists of outcomes.
+-- A line of the table with several events gives a row for each.
 function states.read(page)
     local read = { rows = {}, steps = {} }
     for _, cells in ipairs(rows_below(page, "| step | of | is one of |")) do
@@ -51,10 +52,12 @@ function states.read(page)
         read.steps[cells[1]][cells[2]] = outcomes(cells[3])
     end
     for _, cells in ipairs(rows_below(page, "| of | state | event | wanted | not wanted |")) do
-        read.rows[#read.rows + 1] = {
-            form = cells[1], state = cells[2], event = cells[3],
-            wanted = outcomes(cells[4]), unwanted = outcomes(cells[5]),
-        }
+        for event in cells[3]:gmatch "`(.-)`" do
+            read.rows[#read.rows + 1] = {
+                form = cells[1], state = cells[2], event = event,
+                wanted = outcomes(cells[4]), unwanted = outcomes(cells[5]),
+            }
+        end
     end
     return read
 end
