@@ -81,9 +81,9 @@ describe("a run of a lesson", function()
     it("makes one of the answers the right one, and a number that no answer has is an error",
         function()
             each_page(function(_, text, lesson)
-                assert.equal(#lesson.answers, count(text, '<details class="answer">'))
+                assert.equal(#lesson.values, count(text, '<details class="answer">'))
                 assert.equal(1, count(text, '<p class="yes">'))
-                assert.equal(#lesson.answers - 1, count(text, '<p class="no">'))
+                assert.equal(#lesson.values - 1, count(text, '<p class="no">'))
             end)
             local lesson = with(lessons[1], { predicted = function() return 7 end })
             assert.has_error(function() runs.right_answer(lesson, {}) end,
@@ -340,10 +340,10 @@ describe("the pages", function()
 
     it("cite where it happened", function()
         for _, lesson in ipairs(lessons) do
-            assert.is_true(#lesson.where >= 1)
-            for _, each in ipairs(lesson.where) do
+            assert.is_true(#lesson.where.en >= 1)
+            for i, each in ipairs(lesson.where.en) do
                 assert.matches("^https://", each.url)
-                assert.is_truthy(each.en and each.zh)
+                assert.equal(each.url, lesson.where.zh[i].url)
             end
         end
     end)

@@ -7,6 +7,7 @@ local output_file = require "zklock.seckill.output_file"
 local page = require "zklock.seckill.lessons.site.page"
 local runs = require "zklock.seckill.lessons.site.runs"
 local scheduler = require "zklock.seckill.lessons.scheduler.page"
+local texts = require "zklock.seckill.lessons.site.texts"
 
 local site = {}
 
@@ -26,6 +27,7 @@ function site.lessons()
     for i, name in ipairs(NAMES) do
         local lesson = require("zklock.seckill.lessons." .. name)
         lesson.name = name:gsub("_", "-")
+        texts.read(lesson, name)
         lessons[i] = lesson
     end
     return lessons

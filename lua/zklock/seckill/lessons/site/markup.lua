@@ -43,9 +43,11 @@ function markup.line(text, facts)
 end
 
 
--- Lines of a paragraph are one. There is no space between two Chinese ones, nor after a full stop
--- or a comma of Chinese.
-local function joined(paragraph)
+--- The lines of a paragraph as one. There is no space between two Chinese ones, nor after a full
+--- stop or a comma of Chinese.
+---@param paragraph string
+---@return string
+function markup.joined(paragraph)
     return (paragraph:gsub("^%s+", ""):gsub("%s+$", "")
         :gsub("([\128-\255])%s*\n%s*([\128-\255])", "%1%2")
         :gsub("(\239\188[\128-\191])%s*\n%s*", "%1"):gsub("(\227\128[\128-\191])%s*\n%s*", "%1")
@@ -60,7 +62,7 @@ end
 function markup.paragraphs(text, facts)
     local parts = {}
     for paragraph in (text .. "\n\n"):gmatch "(.-)\n%s*\n" do
-        local line = joined(paragraph)
+        local line = markup.joined(paragraph)
         if line ~= "" then parts[#parts + 1] = "<p>" .. markup.line(line, facts) .. "</p>" end
     end
     return table.concat(parts, "\n")

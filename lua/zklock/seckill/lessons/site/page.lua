@@ -72,12 +72,12 @@ end
 -- Each answer is a thing to open, and its reply is in it: no script is needed.
 local function prediction(lesson, facts, language, words)
     local right, parts = runs.right_answer(lesson, facts), {}
-    for i, answer in ipairs(lesson.answers) do
+    for i, answer in ipairs(lesson.answers[language]) do
         local is_right = i == right
         parts[i] = ('<details class="answer"><summary>%s</summary>\n<p class="%s"><strong>%s '
-            .. "%s</strong> %s</p></details>"):format(markup.line(answer[language][1], facts),
+            .. "%s</strong> %s</p></details>"):format(markup.line(answer[1], facts),
             is_right and "yes" or "no", is_right and "✔" or "✘",
-            is_right and words.right or words.wrong, markup.line(answer[language][2], facts))
+            is_right and words.right or words.wrong, markup.line(answer[2], facts))
     end
     return ('<p>%s</p>\n%s\n<p class="next">%s</p>'):format(words.choose,
         table.concat(parts, "\n"), words.next)
@@ -126,9 +126,10 @@ end
 
 local function cited(lesson, facts, language)
     local parts = {}
-    for i, each in ipairs(lesson.where) do
-        parts[i] = ('<li>%s <a href="%s">%s</a></li>'):format(markup.line(each[language], facts),
-            each.url, markup.escape((each.url:gsub("^https?://", ""))))
+    for i, each in ipairs(lesson.where[language]) do
+        local address = each.url:gsub("^https?://", "")
+        parts[i] = ('<li>%s <a href="%s">%s</a></li>'):format(markup.line(each.text, facts),
+            each.url, markup.escape(address))
     end
     return "<ul>\n" .. table.concat(parts, "\n") .. "\n</ul>"
 end

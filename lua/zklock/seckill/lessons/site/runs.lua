@@ -142,8 +142,8 @@ end
 ---@return integer
 function runs.right_answer(lesson, facts)
     local value, right = lesson.predicted(facts), nil
-    for i, answer in ipairs(lesson.answers) do
-        if answer.value == value then
+    for i, answer in ipairs(lesson.values) do
+        if answer == value then
             assert(not right, lesson.name .. " has two right answers")
             right = i
         end
