@@ -5,8 +5,8 @@ local clocks = require "zklock.throwaway.clock"
 local database = require "zklock.seckill.database"
 local interpreter = require "zklock.system.interpreter"
 local runs = require "zklock.seckill.run"
-local meeting = require "zklock.seckill.engines.scenario.meeting"
 local redis = require "zklock.seckill.throwaway.redis"
+local outages = require "zklock.seckill.scenario.s4_outages"
 local relays = require "zklock.throwaway.relay"
 local rig = require "spec.rig"
 local runner = require "zklock.seckill.runner"
@@ -226,8 +226,8 @@ end)
 
 
 describe("the scenario", function()
-    local function finds(kind, id, pattern)
-        for _, scenario in ipairs(require("zklock.seckill.engines.scenario." .. kind).scenarios) do
+    local function finds(id, pattern)
+        for _, scenario in ipairs(outages.of_engines) do
             if scenario.id == id then
                 assert.is_true(#scenario.title <= 38, scenario.title)
                 assert.is_true(#scenario.explanation <= 140, scenario.explanation)
@@ -244,7 +244,7 @@ describe("the scenario", function()
     local TWO, ONE = "^stock 99, should be 98; 2 at once$", "^2 sold, 98 left; one at a time$"
 
     it("of a Redis failover finds two holders: SET NX PX (DEMO-19, PIT-16)", function()
-        local result = finds("failover", "DEMO-19a", TWO)
+        local result = finds("DEMO-19a", TWO)
         local sale = result.sales[1]
         assert.same({ "failover", "Redis" }, { sale.faults[1].kind, sale.faults[1].target })
         assert.equal("goes on, and its hold is lost", sale.notes[#sale.notes].line)
@@ -252,23 +252,23 @@ describe("the scenario", function()
 
     for _, row in ipairs{
         { "of a Redis failover finds two holders: Redisson (DEMO-19, PIT-16)",
-            "failover", "DEMO-19b", TWO },
+            "DEMO-19b", TWO },
         { "of a ZooKeeper failover is right",
-            "failover", "DEMO-19c", ONE },
+            "DEMO-19c", ONE },
         { "of a clock that jumps on one of five masters finds two (DEMO-20, PIT-17)",
-            "clock", "DEMO-20a", TWO },
+            "DEMO-20a", TWO },
         { "of a clock that jumps on ZooKeeper is right",
-            "clock", "DEMO-20b", ONE },
+            "DEMO-20b", ONE },
         { "of clients whose clocks jump finds two where locks go by them (ALG-03)",
-            "clock", "DEMO-20c", TWO },
+            "DEMO-20c", TWO },
         { "of clients whose clocks jump is right with zklock",
-            "clock", "DEMO-20d", ONE },
+            "DEMO-20d", ONE },
         { "of a database that is killed finds that nobody else is served (PIT-18)",
-            "single_point", "PIT-18a", "^1 of 10 were served, 99 left$" },
+            "PIT-18a", "^1 of 10 were served, 99 left$" },
         { "of one of three ZooKeepers that is killed is right (PIT-18)",
-            "single_point", "PIT-18b", "^10 of 10 were served" },
+            "PIT-18b", "^10 of 10 were served" },
     } do
-        it(row[1] .. " #slow", function() finds(row[2], row[3], row[4]) end)
+        it(row[1] .. " #slow", function() finds(row[2], row[3]) end)
     end
 end)
 
@@ -278,13 +278,13 @@ describe("the sale of two buyers", function()
     local A_WHILE = 1
 
     local function is_right(sale_options, strike)
-        local sale = meeting.sale(runs.open("", options), sale_options,
+        local sale = outages.meet(runs.open("", options), sale_options,
             { what = "failover", where = "elsewhere", strike = strike, patience = A_WHILE })
-        local played = meeting.of_one(sale)
+        local played = outages.of_one(sale)
         assert.is_true(played.right, tostring(sale))
         assert.equal(1, #sale.faults)
         assert.is_true(sale.faults[1].ended - sale.faults[1].at >= A_WHILE)
-        assert.is_true(meeting.of_two(sale).right)
+        assert.is_true(outages.of_two(sale).right)
     end
 
     it("is right if the replica has the lock before the master dies #slow", function()
@@ -313,6 +313,6 @@ describe("the sale of two buyers", function()
     it("is an error if it is wrong for another reason", function()
         local sale = runs.open("", options):sale{ strategy = "none", pause = 0.1 }
         assert.equal("wrong", sale.verdict)
-        assert.error_matches(function() meeting.of_two(sale) end, "not because two had the lock")
+        assert.error_matches(function() outages.of_two(sale) end, "not because two had the lock")
     end)
 end)

@@ -8,7 +8,7 @@ local is_refused = require "spec.seckill.refused"
 local place = require "zklock.seckill.place"
 local rig = require "spec.rig"
 local seckill = require "zklock.seckill"
-local switch = require "zklock.seckill.engines.scenario.switch"
+local switch = require "zklock.seckill.scenario.s4_switch"
 local throwaway = require "zklock.seckill.throwaway"
 local zklock = require "zklock"
 
@@ -217,17 +217,20 @@ describe("a sale with a switch", function()
     it("is wrong when the sale is, when two have the lock, or when it is not switched (DEMO-21)",
         function()
             local function judge(about, beside)
-                local it_is = { verdict = "right", left = 80, overlaps = {}, notes = {} }
+                local it_is = {
+                    verdict = "right", left = 80, overlaps = {}, notes = {}, purchases = {},
+                    faults = {},
+                }
                 for i, name in ipairs{ "redis-set", "zookeeper" } do
-                    it_is.notes[i] = { line = "by " .. name }
+                    it_is.notes[i] = { at = i, server = 1, line = "by " .. name }
                 end
                 for name, value in pairs(about) do it_is[name] = value end
-                return switch.scenarios[2].judge(it_is, {}, beside).right
+                return switch.of_engines[2].judge(it_is, beside).right
             end
             assert.is_true(judge({}, false))
             assert.is_false(judge({ verdict = "wrong" }, false))
             assert.is_false(judge({ overlaps = { {} } }, false))
-            assert.is_false(judge({ notes = { { line = "by redis-set" } } }, false))
+            assert.is_false(judge({ notes = { { at = 1, server = 1, line = "by redis-set" } } }, false))
             assert.is_false(judge({}, true))
         end)
 

@@ -3,33 +3,32 @@
 
 local buyers = require "zklock.seckill.buyer"
 local catalogue = require "zklock.seckill.catalogue"
-local crash = require "zklock.seckill.scenario.crash"
 local database = require "zklock.seckill.database"
-local double_write = require "zklock.seckill.scenario.double_write"
 local evidence = require "zklock.seckill.scenario.evidence"
-local few = require "zklock.seckill.scenario.few"
-local herd = require "zklock.seckill.scenario.herd"
 local language = require "zklock.seckill.language"
-local late_write = require "zklock.seckill.scenario.late_write"
-local one_lock = require "zklock.seckill.scenario.one_lock"
 local command_line = require "zklock.seckill.command_line"
-local oversell = require "zklock.seckill.scenario.oversell"
 local process = require "zklock.system.process"
-local read_write = require "zklock.seckill.scenario.read_write"
 local reaper = require "zklock.system.reaper"
 local record = require "zklock.seckill.record"
 local rig = require "spec.rig"
 local run = require "spec.seckill.demo"
 local runner = require "zklock.seckill.runner"
+local s0 = require "zklock.seckill.scenario.s0_oversell"
+local s1 = require "zklock.seckill.scenario.s1_locks"
 local seed = require "zklock.seckill.seed"
 local shell = require "zklock.system.shell"
 local sql = require "zklock.seckill.store.sql"
-local turns = require "zklock.seckill.scenario.turns"
-local vanished = require "zklock.seckill.scenario.vanished"
 
 
 -- What it printed, however often scenarios were tried: a slow machine may need a second time.
 local function once(out) return (out:gsub(" %(try %d%)", "")) end
+
+
+local function scenario_of(id)
+    for _, scenario in ipairs(catalogue) do
+        if scenario.id == id then return scenario end
+    end
+end
 
 
 -- Has the process ended? Its parent may not have heard of that yet.
@@ -266,7 +265,7 @@ end)
 describe("a verdict of the laboratory", function()
     local function scenario(words)
         words.id, words.title, words.explanation = "SALE", "a sale", "It sells."
-        return oversell.scenario(words)
+        return s0.oversell(words)
     end
 
     -- A run ends with that status, and prints that.
@@ -453,14 +452,14 @@ describe("the verdict on the read-write sale (DEMO-08)", function()
     end
 
     local function wrong(sale, pattern)
-        local outcome = read_write.judge(sale)
+        local outcome = s1.judge_lines(sale)
         assert.is_false(outcome.right)
         assert.matches(pattern, outcome.finding)
     end
 
     it("is right for the seed's 32 lines", function()
         assert.equal(32, #seed_lines())
-        local outcome = read_write.judge(sale_with(seed_lines()))
+        local outcome = s1.judge_lines(sale_with(seed_lines()))
         assert.equal("16 reads, 3 sold, 13 refused, 0 left", outcome.finding)
         assert.is_true(outcome.right)
     end)
@@ -509,7 +508,7 @@ end)
 describe("a buyer of the read-write sale (DEMO-08)", function()
     it("keeps nobody waiting when it has given up", function()
         local places = {}
-        require "zklock.seckill.scenario.purchase.read_write" {
+        s1.look_and_buy{
             number = 9, server = { plan = { servers = 8 } },
             wait_for_its_turn = function() end,
             enter = function() return nil, "waited 2 s", "timeout" end,
@@ -635,16 +634,16 @@ describe("the verdict on the herd (DEMO-14)", function()
                 token = n <= (holders or 1) and "7" or nil,
             }
         end
-        local right, finding = herd.judge(scenario, notes)
+        local right, finding = s1.judge_herd(scenario, { notes = notes })
         return { right = right, finding = finding }
     end
 
     it("counts who was woken, and what that made of it", function()
-        local outcome = judge(herd.scenarios[1], "1 woken, 1 created, AT")
+        local outcome = judge(scenario_of "DEMO-14a", "1 woken, 1 created, AT")
         assert.equal("8 of 8 woken, 8 creates in 700 ms", outcome.finding)
         assert.is_true(outcome.right)
-        assert.is_true(judge(herd.scenarios[2], "1 woken, 1 created, AT").right)
-        local fifo = judge(herd.scenarios[3], "0 woken, 0 created, stood still",
+        assert.is_true(judge(scenario_of "DEMO-14b", "1 woken, 1 created, AT").right)
+        local fifo = judge(scenario_of "DEMO-14c", "0 woken, 0 created, stood still",
             { "1 woken, 0 created, stood still", "1 woken, 0 created, stood still" })
         assert.equal("2 of 8 woken, 0 creates", fifo.finding)
         assert.is_true(fifo.right)
@@ -652,7 +651,7 @@ describe("the verdict on the herd (DEMO-14)", function()
 
     it("is wrong for any other count, or holder", function()
         local line, still = "1 woken, 1 created, AT", "0 woken, 0 created, stood still"
-        for _, scenario in ipairs { herd.scenarios[1], herd.scenarios[2] } do
+        for _, scenario in ipairs { scenario_of "DEMO-14a", scenario_of "DEMO-14b" } do
             assert.is_false(judge(scenario, line, { "1 woken, 2 created, AT" }).right)
             assert.is_false(judge(scenario, line, { "2 woken, 1 created, AT" }).right)
             assert.is_false(judge(scenario, line, { still }).right)
@@ -660,13 +659,13 @@ describe("the verdict on the herd (DEMO-14)", function()
             assert.is_false(judge(scenario, line, nil, 0).right)
             assert.is_false(judge(scenario, line, nil, 2).right)
         end
-        assert.is_false(judge(herd.scenarios[3], line).right)
-        assert.is_false(judge(herd.scenarios[3], still).right)
+        assert.is_false(judge(scenario_of "DEMO-14c", line).right)
+        assert.is_false(judge(scenario_of "DEMO-14c", still).right)
     end)
 
     it("is wrong when jitter spreads nothing", function()
-        assert.is_false(judge(herd.scenarios[2], "1 woken, 1 created, after 0.1 s").right)
-        assert.is_true(judge(herd.scenarios[1], "1 woken, 1 created, after 0.1 s").right)
+        assert.is_false(judge(scenario_of "DEMO-14b", "1 woken, 1 created, after 0.1 s").right)
+        assert.is_true(judge(scenario_of "DEMO-14a", "1 woken, 1 created, after 0.1 s").right)
     end)
 end)
 
@@ -696,7 +695,7 @@ describe("the verdict on other scenarios", function()
                 local sale = sale_of{ { "a", 0.1, nil, "1" }, { "a", time, time + 1, "2" } }
                 sale.faults = { { at = 0.2, kind = "kill", target = "server 1" } }
                 sale.verdict, sale.sold = "right", 1
-                return judge(crash.scenarios[1], numbers(sale, about or {}))
+                return judge(scenario_of "DEMO-15", numbers(sale, about or {}))
             end
             assert.is_true(next_at(3.2).right)
             assert.is_false(next_at(3.6).right)
@@ -715,7 +714,7 @@ describe("the verdict on other scenarios", function()
                 }
             end
             sale.verdict = "right"
-            return judge(turns.scenarios[1], numbers(sale, about or {})).right
+            return judge(scenario_of "DEMO-09", numbers(sale, about or {})).right
         end
         assert.is_true(second_at(2.5))
         assert.is_false(second_at(2.5, { verdict = "wrong", finding = "two had it" }))
@@ -727,7 +726,7 @@ describe("the verdict on other scenarios", function()
             for i, line in ipairs{ ... } do
                 sale.notes[i] = { at = i, buyer = i, server = i, line = line }
             end
-            return judge(vanished.scenarios[1], sale)
+            return judge(scenario_of "DEMO-16", sale)
         end
         local none = sum("100 rounds, 9 waits, 0 vanished", "100 rounds, 8 waits, 0 vanished")
         assert.is_true(none.again)
@@ -750,7 +749,7 @@ describe("the verdict on other scenarios", function()
                 }
                 sale.faults = { { at = 2, ended = 5, kind = "stop", target = "server 1" } }
                 sale.verdict, sale.sold, sale.left = "right", 1, 99
-                return judge(late_write.scenarios[2], numbers(sale, about or {}))
+                return judge(scenario_of "DEMO-17b", numbers(sale, about or {}))
             end
             assert.is_true(woke("lost").right)
             assert.is_false(woke("lost", { verdict = "wrong" }).right)
@@ -767,7 +766,7 @@ describe("the verdict on other scenarios", function()
                     numbers(sale, { verdict = "right", sold = 2, buyers = 2, seconds = 1 })
                     sale.wait = { count = function() return 2 end }
                 end
-                return judge(one_lock.scenarios[1], one, each).right
+                return judge(scenario_of "PIT-12", one, each).right
             end
             local function alone() return sale_of{ { "a", 1, 2 }, { "b", 2, 3 } } end
             local function together() return sale_of{ { "a", 1, 3 }, { "b", 2, 4 } } end
@@ -788,7 +787,7 @@ describe("the verdict on other scenarios", function()
                         line = ("database 99, cache %d"):format(i < 12 and 99 or cached),
                     }
                 end
-                return judge(double_write.scenarios[2], sale)
+                return judge(scenario_of "REQ-15b", sale)
             end
             assert.is_true(reads(99, true).right)
             assert.is_false(reads(100, true).right)
@@ -800,13 +799,13 @@ describe("the verdict on other scenarios", function()
         function()
             local function sold(i, about)
                 local sale = numbers(sale_of{}, { verdict = "right", failed = 0, refused = 0 })
-                return judge(few.scenarios[i], numbers(sale, about)).right
+                return judge(scenario_of("DEMO-07" .. i), numbers(sale, about)).right
             end
-            assert.is_true(sold(2, { sold = 1, left = 2, failures = { timeout = 98 } }))
-            assert.is_false(sold(2, { sold = 3, left = 0, failures = { timeout = 96 } }))
-            assert.is_true(sold(3, { sold = 3, left = 0, refused = 96 }))
-            assert.is_false(sold(3, { sold = 3, left = 0, refused = 95 }))
-            assert.is_false(sold(3, { sold = 2, left = 1, refused = 96 }))
+            assert.is_true(sold("b", { sold = 1, left = 2, failures = { timeout = 98 } }))
+            assert.is_false(sold("b", { sold = 3, left = 0, failures = { timeout = 96 } }))
+            assert.is_true(sold("c", { sold = 3, left = 0, refused = 96 }))
+            assert.is_false(sold("c", { sold = 3, left = 0, refused = 95 }))
+            assert.is_false(sold("c", { sold = 2, left = 1, refused = 96 }))
         end)
 end)
 
@@ -918,7 +917,7 @@ describe("the laboratory with a ZooKeeper", function()
 
     it("does not call a run right in which buyers waited too long (BUG-09)", function()
         if not os.getenv "ZK_HOSTS" then return pending "ZK_HOSTS is not set" end
-        local status, out = run({ "--pause", "0.1", "--session", LONG }, { oversell.scenario {
+        local status, out = run({ "--pause", "0.1", "--session", LONG }, { s0.oversell {
             id = "HURRY", title = "a timeout that is too short", expect = "right",
             sale = { servers = 2, strategy = "zookeeper", timeout = 0.15 },
         } })
@@ -928,7 +927,7 @@ describe("the laboratory with a ZooKeeper", function()
 
     it("prints the seed's 32 lines in the seed's order (DEMO-08)", function()
         if not os.getenv "ZK_HOSTS" then return pending "ZK_HOSTS is not set" end
-        local status, out = run({ "--verbose", "--session", LONG }, { read_write.scenarios[1] })
+        local status, out = run({ "--verbose", "--session", LONG }, { scenario_of "DEMO-08" })
         local lines = {}
         for line in out:gmatch "worker%-%d +([^\n]-)  %[token %d+%]\n" do
             lines[#lines + 1] = line
@@ -940,7 +939,7 @@ describe("the laboratory with a ZooKeeper", function()
 
     it("shows a line for each run of equal ones without --verbose (DEMO-08)", function()
         if not os.getenv "ZK_HOSTS" then return pending "ZK_HOSTS is not set" end
-        local _, out = run({ "--session", LONG }, { read_write.scenarios[1] })
+        local _, out = run({ "--session", LONG }, { scenario_of "DEMO-08" })
         assert.matches("8 x current stock: 3\n.*worker%-%d +purchase ok, remaining stock: 2 .*"
             .. "remaining stock: 1 .*remaining stock: 0 .* 5 x insufficient\n"
             .. ".* 8 x current stock: 0\n.* 8 x insufficient\n +… and 25 more lines", out)
@@ -950,7 +949,7 @@ describe("the laboratory with a ZooKeeper", function()
         function()
             if not os.getenv "ZK_HOSTS" then return pending "ZK_HOSTS is not set" end
             -- Shorter than the first buyer holds the lock, at its barrier.
-            local status, out = run({ "--session", LONG }, { read_write.scenario {
+            local status, out = run({ "--session", LONG }, { s1.read_write {
                 id = "HURRY", title = "a timeout that is too short", expect = "right",
                 side = "write", timeout = 0.03,
             } })

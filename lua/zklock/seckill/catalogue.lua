@@ -22,7 +22,4 @@ local scenarios = require "zklock.seckill.scenarios"
 ---@field again boolean?     it proves nothing: to be played again
 
 
-return scenarios("zklock.seckill.scenario", {
-    "oversell", "few", "read_write", "turns", "orders", "two_products", "customers", "herd",
-    "crash", "vanished", "late_write", "traps", "one_lock", "double_write", "schedules",
-})
+return scenarios "scenarios"

@@ -1,4 +1,4 @@
---- Modules of the user's own, given by name.
+--- Modules of the user's own, given by name, or as "module:field".
 
 local misuse = require "zklock.value.misuse"
 
@@ -20,14 +20,16 @@ end
 ---@return any? module
 ---@return string? message
 function lua_module.load(name, what, functions, others)
-    local found, module = pcall(require, name)
+    local file, field = name:match "^([^:]*):?(.*)$"
+    local found, module = pcall(require, file)
     if not found then
-        if tostring(module):find("module '" .. name .. "' not found", 1, true) then
+        if tostring(module):find("module '" .. file .. "' not found", 1, true) then
             return nil, ("no %s %s: there are %s, or the name of a module of yours that "
                 .. "package.path finds"):format(what, misuse.show(name), others)
         end
         return nil, ("the %s %s cannot be loaded: %s"):format(what, name, module)
     end
+    if field ~= "" then module = type(module) == "table" and module[field] end
     if not functions[1] and not is_callable(module) then
         return nil, ("the %s %s is not a function: the module must return one"):format(what, name)
     end

@@ -44,6 +44,26 @@ function evidence.next_after(sale, time)
 end
 
 
+--- From the first fault, which killed a holder or its engine, to the next grant.
+---@param sale zklock.seckill.Sale
+---@return number seconds
+function evidence.waited_for_the_dead(sale)
+    local killed = assert(sale.faults[1], "nobody was killed").at
+    local heir = assert(evidence.next_after(sale, killed), "nobody had the lock after that")
+    return heir.granted - killed
+end
+
+
+--- Raises unless so many bought: a sale in which not all were served proves nothing.
+---@param sale zklock.seckill.Sale
+---@param count integer
+function evidence.all_served(sale, count)
+    if sale.sold ~= count then
+        error(("only %d of %d buyers were served"):format(sale.sold, count), 0)
+    end
+end
+
+
 --- Did two purchases hold locks at the same time, and is `fits` true of the two?
 ---@param sale zklock.seckill.Sale
 ---@param fits fun(a: zklock.seckill.Purchase, b: zklock.seckill.Purchase): boolean
@@ -64,16 +84,17 @@ function evidence.at_once(sale, fits)
 end
 
 
---- The notes of that pattern, in the order of time: captures, and the note's buyer and server.
+--- The notes of that pattern, in the order of time: captures, and the note's buyer, server and
+--- token.
 ---@param sale zklock.seckill.Sale
 ---@param pattern string
----@return { [integer]: string, buyer: integer, server: integer }[] list
+---@return { [integer]: string, buyer: integer, server: integer, token: string? }[] list
 function evidence.noted(sale, pattern)
     local list = {}
     for _, note in ipairs(sale.notes) do
         local said = { note.line:match(pattern) }
         if said[1] then
-            said.buyer, said.server = note.buyer, note.server
+            said.buyer, said.server, said.token = note.buyer, note.server, note.token
             list[#list + 1] = said
         end
     end
@@ -152,6 +173,30 @@ function evidence.story(sale, name)
     end
     table.sort(story, function(a, b) return a.at < b.at end)
     return story
+end
+
+
+--- The end of a scenario with one sale, and the story of that.
+---@param sale zklock.seckill.Sale
+---@param right boolean
+---@param finding string
+---@return zklock.seckill.Played
+function evidence.played(sale, right, finding)
+    return {
+        right = right, finding = finding, sales = { sale },
+        log = evidence.story(sale, "server %d"),
+    }
+end
+
+
+--- The end of a scenario that proved nothing, and is to be played again.
+---@param sale zklock.seckill.Sale
+---@param finding string
+---@return zklock.seckill.Played
+function evidence.unproved(sale, finding)
+    local played = evidence.played(sale, false, finding)
+    played.again = true
+    return played
 end
 
 

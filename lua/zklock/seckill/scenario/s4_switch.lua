@@ -1,15 +1,17 @@
---- DEMO-21 (S4 §5, PIT-21): the switch of cerberus is set in the middle of a sale, while a buyer
---- has read the stock and has not written. The seed's loses the locks that are held: by the new
---- engine another comes in, reads the same stock, and one of the two sales is lost. A switch that
---- keeps the locks waits for the holder, and then all go on with the new engine.
+--- Seed article S4, the switch of cerberus (§5, PIT-21): it is set in the middle of a sale, while a
+--- buyer has read the stock and has not written (DEMO-21). The seed's switch loses the locks that
+--- are held: by the new engine another buyer comes in, reads the same stock, and one of the two
+--- sales is lost. A switch that keeps the locks waits for the holder, and then all go on with the
+--- new engine.
 ---
---- Q-08: the same when the engine in use ends, and nobody sets the switch. With `failover` it is
---- set by itself.
+--- Q-08: the same when the engine in use ends, and nobody sets the switch. With `failover` it sets
+--- itself.
 
+local barrier = require "zklock.seckill.barrier"
 local evidence = require "zklock.seckill.scenario.evidence"
 local redis_servers = require "zklock.seckill.throwaway.redis"
 local seed = require "zklock.seckill.seed"
-
+local zklock = require "zklock"
 
 local BUYERS, EARLY = 20, 10
 
@@ -18,23 +20,73 @@ local BUYERS, EARLY = 20, 10
 local COMES, STAYS_AWAY = 20, 0.5
 
 local FAILOVER = 0.5 -- seconds
+local APART = 0.02 -- seconds between two late buyers
+local MIDDLE = 3   -- so many have read the stock before anything happens
+
+local s4 = {}
 
 
-local switch = {}
+local function come(buyer)
+    local late = buyer.number - EARLY
+    if late <= 0 then return end
+    buyer.server:wait_for("it has happened", 1, zklock.sleep)
+    zklock.sleep(late * APART)
+end
+
+
+local function note_engines(buyer)
+    local number, names = buyer.hold:epoch()
+    if number then buyer:note("by " .. names) end
+end
+
+
+-- A buyer that reads the stock meanwhile has the lock beside this one.
+local function wait_for_another(buyer, place, count)
+    buyer:come "it has happened"
+    barrier.wait(place, count + 1, buyer.server.parameters.watch, zklock.sleep)
+    buyer:note_hold()
+end
+
+
+local function read(buyer)
+    local stock = buyer.store:stock(buyer.product)
+    local place = buyer.server.folder .. "/read"
+    local count = barrier.arrived(place)
+    if count >= MIDDLE and buyer.server.faults:hit(buyer) then
+        wait_for_another(buyer, place, count)
+    else
+        buyer:come "read"
+    end
+    return stock
+end
+
+
+--- Some buyers come at once, and all others, one after the other, when something has happened in
+--- the middle of the sale. The buyer that holds the lock then has read the stock before, and writes
+--- when another has read it, too, or has not for a while. Each buyer notes by which engines it
+--- holds the lock, as far as that is known.
+function s4.buy(buyer)
+    come(buyer)
+    if not buyer:enter() then return end
+    note_engines(buyer)
+    local stock = read(buyer)
+    buyer:pause()
+    buyer:buy(stock - buyer.quantity)
+    buyer:leave()
+end
 
 
 local function carry_out(run, options)
     options.buyers, options.servers, options.pause = BUYERS, 2, 0.02
-    options.purchase = "zklock.seckill.engines.scenario.purchase.switch"
-    options.parameters.early = EARLY
+    options.purchase = "zklock.seckill.scenario.s4_switch:buy"
     options.timeout = 30
     local sale = run:sale(options)
     if not sale.faults[1] then error("nothing happened in the middle of the sale", 0) end
-    return sale, evidence.story(sale, "server %d")
+    return sale
 end
 
 
--- By which engines locks were had, one after the other.
+-- The engines that granted locks, one after the other.
 local function engines_of(sale)
     local list = {}
     for _, names in ipairs(evidence.noted(sale, "^by (.*)$")) do
@@ -50,47 +102,42 @@ end
 
 
 local function play_switch(scenario, run)
-    local sale, log = carry_out(run, {
+    local sale = carry_out(run, {
         strategy = scenario.strategy,
         parameters = { watch = scenario.expect == "wrong" and COMES or STAYS_AWAY },
         faults = { { at = 0, switch = scenario.value, held = true } },
     })
-    if sale.sold ~= BUYERS then error(("only %d were served"):format(sale.sold), 0) end
-    -- Of the buyer that had the lock then, after it.
+    evidence.all_served(sale, BUYERS)
+    -- The note of the buyer that held the lock then, after it.
     local hold = evidence.holds(sale)[1]
     if not hold then error("nobody had the lock when it happened", 0) end
     if hold[1] ~= "held" then error("the holder lost its lock: " .. hold[1], 0) end
-    return scenario.judge(sale, log, was_beside(sale, hold.buyer))
+    return scenario.judge(sale, was_beside(sale, hold.buyer))
 end
 
 
-local function judge_seed(sale, log, beside)
+local function judge_seed(sale, beside)
     if sale.verdict == "wrong" and not beside then
         error("it is wrong, but not because two had the lock: " .. sale.finding, 0)
     end
-    return {
-        right = sale.verdict == "right",
-        finding = ("stock %d, should be %d; %s"):format(sale.left, seed.STOCK - BUYERS,
-            beside and "two at once" or "one at a time"),
-        sales = { sale }, log = log,
-    }
+    return evidence.played(sale, sale.verdict == "right",
+        ("stock %d, should be %d; %s"):format(sale.left, seed.STOCK - BUYERS,
+            beside and "two at once" or "one at a time"))
 end
 
 
-local function judge_safe(sale, log, beside)
+local function judge_safe(sale, beside)
     local list = engines_of(sale)
-    return {
-        right = sale.verdict == "right" and not beside and not sale.overlaps[1]
-            and list[1] == "redis-set" and list[#list] == "zookeeper",
-        finding = ("stock %d, %s to %s"):format(sale.left, list[1], list[#list]),
-        sales = { sale }, log = log,
-    }
+    local right = sale.verdict == "right" and not beside and not sale.overlaps[1]
+        and list[1] == "redis-set" and list[#list] == "zookeeper"
+    return evidence.played(sale, right,
+        ("stock %d, %s to %s"):format(sale.left, list[1], list[#list]))
 end
 
 
 local function play_end(scenario, run)
     local server = redis_servers.start(run.throwaway.reaper)
-    local sale, log = carry_out(run, {
+    local sale = carry_out(run, {
         strategy = "cerberus-safe", redis = server.address,
         parameters = { watch = 0, engine = { failover = scenario.failover } },
         faults = { {
@@ -99,36 +146,30 @@ local function play_end(scenario, run)
         } },
     })
     server.process:kill()
-    return scenario.judge(sale, log)
+    return scenario.judge(sale)
 end
 
 
-local function judge_end(sale, log)
+local function judge_end(sale)
     local vain = sale.failures.connection or 0
     if sale.verdict == "wrong" then error("more was sold than there was: " .. sale.finding, 0) end
     if vain > 0 then
         evidence.convict(sale, ("%d were not served: Redis had ended"):format(vain))
     end
-    return {
-        right = vain == 0, finding = ("%d of %d not served"):format(vain, BUYERS),
-        sales = { sale }, log = log,
-    }
+    return evidence.played(sale, vain == 0, ("%d of %d not served"):format(vain, BUYERS))
 end
 
 
-local function judge_failover(sale, log)
-    local killed, list = sale.faults[1].at, engines_of(sale)
-    local heir = assert(evidence.next_after(sale, killed), "nobody had the lock after that")
-    return {
-        right = sale.verdict == "right" and sale.sold == BUYERS and not sale.overlaps[1]
-            and list[#list] == "zookeeper",
-        finding = ("by %s after %.2f s"):format(list[#list], heir.granted - killed),
-        sales = { sale }, log = log,
-    }
+local function judge_failover(sale)
+    local list = engines_of(sale)
+    local right = sale.verdict == "right" and sale.sold == BUYERS and not sale.overlaps[1]
+        and list[#list] == "zookeeper"
+    return evidence.played(sale, right,
+        ("by %s after %.2f s"):format(list[#list], evidence.waited_for_the_dead(sale)))
 end
 
 
-switch.scenarios = {
+s4.of_engines = {
     {
         id = "DEMO-21a", title = "a switch that loses the locks",
         expect = "wrong", zookeeper = true, play = play_switch, judge = judge_seed,
@@ -165,4 +206,4 @@ switch.scenarios = {
 }
 
 
-return switch
+return s4

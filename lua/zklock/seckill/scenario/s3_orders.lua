@@ -1,13 +1,67 @@
---- DEMO-11: 15 clients, each a process with a session of its own, want one of 10 orders (S3): 10
---- get one, 5 are refused. The log shows the line of waiters as the seed's does.
+--- Seed article S3: 15 clients, each a process with a session of its own, want one of 10 orders
+--- (DEMO-11). 10 get one, 5 are refused. The log shows the line of waiters as the seed's does.
 
 local evidence = require "zklock.seckill.scenario.evidence"
-
+local zklock = require "zklock"
 
 local CLIENTS, ORDERS = 15, 10
+local POLL = 0.002 -- seconds between a client's looks whether it has been queued
+
+local s3 = {}
 
 
-local orders = {}
+-- Own node and its predecessor, from the lock's queue.
+local function neighbours(lock)
+    local ahead
+    for _, entry in ipairs(lock:queue()) do
+        if entry.mine then return entry, ahead end
+        ahead = entry
+    end
+end
+
+
+local function name_of(identity) return (identity:gsub("^server ", "Thread-")) end
+
+-- Notes the own node once, and the node that it watches.
+local function look(buyer, progress)
+    local own, ahead = neighbours(buyer.strategy:lock(buyer.lock))
+    if not own or progress.looked then return end
+    progress.looked = true
+    buyer:note("created " .. own.name)
+    if ahead then buyer:note("watches " .. ahead.name .. " of " .. name_of(ahead.identity)) end
+end
+
+
+-- Waits until this client stands in line, and looks.
+local function watch(buyer, progress)
+    while not progress.queued do
+        if progress.granted then return end
+        zklock.sleep(POLL)
+    end
+    look(buyer, progress)
+end
+
+
+local function contend(buyer, progress)
+    local entered = buyer:enter{ on_queued = function() progress.queued = true end }
+    progress.granted = true
+    if not entered then return end
+    look(buyer, progress)
+    if progress.queued then buyer:note "heard the node deletion event!" end
+    buyer:note "got the lock"
+    buyer:try_to_buy()
+    buyer:note "releases the lock"
+    buyer:leave()
+end
+
+
+--- A purchase that tells the fate of its node.
+function s3.order(buyer)
+    local progress = {}
+    zklock.run(
+        function() contend(buyer, progress) end,
+        function() watch(buyer, progress) end)
+end
 
 
 -- A client notes its node when it has seen it in the line, where others may have seen it before.
@@ -49,7 +103,7 @@ local function play(_, run)
     local sale = run:sale{
         products = { ["1"] = ORDERS }, buyers = CLIENTS, servers = CLIENTS,
         strategy = "zookeeper", timeout = 60,
-        purchase = "zklock.seckill.scenario.purchase.orders",
+        purchase = "zklock.seckill.scenario.s3_orders:order",
     }
     local right = sale.verdict == "right" and sale.sold == ORDERS
         and sale.refused == CLIENTS - ORDERS
@@ -65,7 +119,7 @@ local function play(_, run)
 end
 
 
-orders.scenarios = {
+s3.scenarios = {
     {
         id = "DEMO-11", title = "15 clients, 10 orders",
         expect = "right", zookeeper = true, play = play,
@@ -75,4 +129,4 @@ orders.scenarios = {
 }
 
 
-return orders
+return s3

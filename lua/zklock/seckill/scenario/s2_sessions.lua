@@ -1,0 +1,336 @@
+--- Seed article S2: two sessions and one lock (DEMO-09, DEMO-10), and the questions that the talk
+--- leaves open. The holder dies (DEMO-15), the predecessor vanishes before it is watched (DEMO-16),
+--- the holder stands still for longer than its session lives (DEMO-17).
+
+local evidence = require "zklock.seckill.scenario.evidence"
+local seed = require "zklock.seckill.seed"
+local zklock = require "zklock"
+
+local SELF = "zklock.seckill.scenario.s2_sessions:"
+
+local s2 = {}
+
+
+-- one after the other ----------------------------------------------------------------------------
+
+-- Two processes use one lock, for a while each (§5). In DEMO-10 each takes the lock twice, and
+-- gives it up twice.
+
+-- The notes of one of the two, in order.
+local SCRIPTS = {
+    once = { "got the lock", "released" },
+    twice = { "got", "got again", "released", "released again" },
+}
+
+-- Times in the record are cut to the microsecond.
+local RESOLUTION = 0.001
+
+
+-- The last line of a turn is written just before the lock is given up: after it the next buyer may
+-- be quicker with its first line than this one with its last.
+local turns = {}
+
+function turns.once(buyer)
+    buyer:note "got the lock"
+    zklock.sleep(buyer.server.plan.hold)
+    buyer:try_to_buy()
+    buyer:note "released"
+end
+
+function turns.twice(buyer)
+    buyer:note "got"
+    local again = assert(buyer.strategy:enter(buyer.lock))
+    buyer:note "got again"
+    zklock.sleep(buyer.server.plan.hold)
+    buyer:try_to_buy()
+    buyer.strategy:leave(again)
+    buyer:note "released"
+    buyer:note "released again"
+end
+
+
+--- A buyer that holds the lock for a while.
+function s2.turn(buyer)
+    if not buyer:enter() then return end
+    turns[buyer.server.parameters.script](buyer)
+    buyer:leave()
+end
+
+
+-- Do the lines from `first` on come from one process, with one token, as the script has them?
+-- The first fault, or nil.
+local function one_turn(log, first, script)
+    local holder = log[first]
+    for i, line in ipairs(script) do
+        local entry = log[first + i - 1]
+        if entry.who ~= holder.who then return entry.who .. " came between" end
+        if entry.line ~= line then return ("%q instead of %q"):format(entry.line, line) end
+        if entry.token ~= holder.token then return "another token inside a turn" end
+    end
+end
+
+
+local function fault_of(sale, log, script, hold)
+    if #log ~= 2 * #script then
+        return ("%d lines instead of %d"):format(#log, 2 * #script)
+    end
+    local second = #script + 1
+    local fault = one_turn(log, 1, script) or one_turn(log, second, script)
+    if fault then return fault end
+    if log[1].who == log[second].who then return log[1].who .. " twice" end
+    if not evidence.tokens_grow(sale) then return "tokens do not grow" end
+    local apart = log[second].at - log[1].at
+    if apart < hold - RESOLUTION then
+        return ("%.2f s apart, held %.2f s"):format(apart, hold)
+    end
+    return sale.verdict ~= "right" and sale.finding or nil
+end
+
+
+local function play_turns(scenario, run)
+    local hold, script = run.options.hold, SCRIPTS[scenario.script]
+    local sale = run:sale{
+        buyers = 2, servers = 2, strategy = "zookeeper", pause = 0, hold = hold,
+        timeout = 30 + hold, purchase = SELF .. "turn", parameters = { script = scenario.script },
+    }
+    local log = evidence.log(sale, "thread-%d")
+    local fault = fault_of(sale, log, script, hold)
+    return {
+        right = not fault, log = log, sales = { sale },
+        finding = fault or ("%s, then %s %.2f s later"):format(log[1].who, log[#script + 1].who,
+            log[#script + 1].at - log[1].at),
+    }
+end
+
+
+-- the holder dies --------------------------------------------------------------------------------
+
+-- Its node goes with its session; the next in line gets the lock within the session timeout and a
+-- tick. The server looks for dead sessions once a tick, and a session timeout has at least two
+-- ticks (minSessionTimeout).
+local TICK = 0.5
+
+-- For the notification and the next buyer's start.
+local SLACK = 0.25
+
+
+-- A machine that stood still proves nothing when it was late.
+local function play_crash(_, run)
+    local timeout = run:session_timeout()
+    local sale = run:sale{
+        buyers = 2, servers = 2, strategy = "zookeeper", timeout = 30 + 2 * timeout,
+        faults = { { at = 0, kill = "holder" } },
+    }
+    local waited = evidence.waited_for_the_dead(sale)
+    local in_time = waited <= timeout * (1 + TICK) + SLACK
+    local played = evidence.played(sale, sale.verdict == "right" and sale.sold == 1 and in_time
+        and evidence.tokens_grow(sale), ("next after %.2f s (session %g s)"):format(waited,
+        timeout))
+    played.again = not in_time
+    return played
+end
+
+
+-- the predecessor vanishes -----------------------------------------------------------------------
+
+-- Between the list that shows a predecessor and the watch on it, the predecessor goes (Q-05,
+-- PIT-08). A client that then waits for an event waits for ever (BUG-11). Here two sessions take a
+-- lock and give it up at once, again and again, so that this happens often.
+
+local ROUNDS = 100
+
+
+-- A watch that is set on a node is told of the node's end before any reply of the same connection
+-- that shows it; so a wait without an event was a request that found no node. Counted are the
+-- requests of this session, which has one contender at a time.
+local function take_and_give_up(buyer, lock, sum)
+    local session, timeout = buyer.server:session(), buyer.server.timeout
+    local before = session:stats()
+    local lease = assert(lock:acquire(timeout))
+    local after = session:stats()
+    sum.rounds = sum.rounds + 1
+    if after.waits > before.waits then
+        sum.waits = sum.waits + 1
+        if after.events == before.events and after.reconnects == before.reconnects then
+            sum.vanished = sum.vanished + 1
+        end
+    end
+    -- When it is answered, the event of the own node's end has come, too.
+    assert(lease:release{ wait = timeout })
+end
+
+
+--- A buyer that takes the lock and gives it up, with nothing in between, before it buys.
+function s2.again_and_again(buyer)
+    local lock = buyer.strategy:lock(buyer.lock)
+    local sum = { rounds = 0, waits = 0, vanished = 0 }
+    for _ = 1, ROUNDS do take_and_give_up(buyer, lock, sum) end
+    buyer:note(("%d rounds, %d waits, %d vanished"):format(sum.rounds, sum.waits, sum.vanished))
+    if not buyer:enter() then return end
+    buyer:try_to_buy()
+    buyer:leave()
+end
+
+
+local function play_vanished(_, run)
+    local sale = run:sale{
+        buyers = 2, servers = 2, strategy = "zookeeper", timeout = 30,
+        purchase = SELF .. "again_and_again",
+    }
+    local rounds, waits, gone = 0, 0, 0
+    for _, note in ipairs(evidence.noted(sale, "^(%d+) rounds, (%d+) waits, (%d+) vanished$")) do
+        rounds, waits, gone = rounds + note[1], waits + note[2], gone + note[3]
+    end
+    return {
+        right = sale.verdict == "right" and sale.sold == 2 and rounds == 2 * ROUNDS,
+        finding = ("vanished before %d of %d watches"):format(gone, waits),
+        again = rounds == 2 * ROUNDS and gone == 0,
+        sales = { sale }, log = evidence.log(sale, "server %d"),
+    }
+end
+
+
+-- the holder stands still ------------------------------------------------------------------------
+
+-- As by a long garbage collection (Q-01, Q-03). Another buyer takes over. Then the first goes on.
+-- No lock service can prevent that; two things help: its lease says "lost" at once, by its own
+-- clock, before any packet; and a holder that does not ask is refused by the store, which was shown
+-- the token of the next one.
+--
+-- The token has to be shown before the next holder reads. A store that sees it with the write alone
+-- takes the first one's write in between, and the next one overwrites that (DEMO-17c).
+
+-- In session timeouts: by then the server has found the session dead, and the other has bought.
+local STOPPED = 1.75
+
+local FIRST_HOLDS = "the first has the lock"
+local BOTH_HAVE_READ = "both have read"
+local FIRST_IS_DONE = "the first is done"
+
+
+local function stock_of(buyer)
+    if buyer.server.parameters.shown then return buyer:stock() end
+    local stock = buyer.store:stock(buyer.product)
+    buyer.server.faults:strike(buyer)
+    return stock
+end
+
+
+--- Two buyers of which the first is stopped between reading and writing, until the second holds the
+--- lock and has read, too. Then the first writes, and the second after it. With the parameter
+--- `shown` the store is shown a buyer's token before it reads; else it is checked at the write
+--- alone.
+function s2.late_write(buyer)
+    local is_first = buyer.number == 1
+    if not is_first then buyer:wait_for(FIRST_HOLDS, 2) end
+    if not buyer:enter() then return end
+    buyer:come(FIRST_HOLDS)
+    local stock = stock_of(buyer)
+    buyer:wait_for(BOTH_HAVE_READ, 2)
+    if not is_first then buyer:wait_for(FIRST_IS_DONE, 2) end
+    buyer:buy_from(stock)
+    buyer:come(FIRST_IS_DONE)
+    buyer:leave()
+end
+
+
+-- The first buyer to get the lock, and the other.
+local function holders(sale)
+    local first, second = sale.purchases[1], sale.purchases[2]
+    if second.granted and first.granted and second.granted < first.granted then
+        return second, first
+    end
+    return first, second
+end
+
+
+-- How far the second has come before the first goes on, says `overtaken`.
+local function play_late_write(scenario, run)
+    local timeout = run:session_timeout()
+    local sale = run:sale{
+        buyers = 2, servers = 2, strategy = "zookeeper", fenced = scenario.fenced,
+        timeout = 30 + STOPPED * timeout,
+        purchase = scenario.purchase, parameters = { shown = scenario.shown },
+        faults = { { at = 0, stop = "holder", length = STOPPED * timeout } },
+    }
+    local first, second = holders(sale)
+    local woke = evidence.noted(sale, "^wakes, and its hold is (%l+)$")[1]
+    local overtaken = second[scenario.overtaken]
+    if not (overtaken and overtaken < sale.faults[1].ended) then
+        return evidence.unproved(sale, "the first woke too early")
+    end
+    if not woke or woke[1] ~= "lost" then
+        error(("the lease said %q on waking, not \"lost\""):format(tostring(woke and woke[1])), 0)
+    end
+    if not evidence.tokens_grow(sale) then
+        error("the second holder's token is not the greater one", 0)
+    end
+    return scenario.judge(sale, first)
+end
+
+
+-- Two buyers that were told "sold" must have taken two pieces.
+local function judge_stock(sale)
+    return evidence.played(sale, sale.verdict == "right",
+        ("lease lost, stock %d, should be %d"):format(sale.left, seed.STOCK - sale.sold))
+end
+
+
+local function judge_refusal(sale, first)
+    local refused = first.outcome == "late"
+    return evidence.played(sale, sale.verdict == "right" and sale.sold == 1 and refused,
+        ("lease lost, write %s, stock %d"):format(refused and "refused" or "accepted", sale.left))
+end
+
+
+s2.scenarios = {
+    {
+        id = "DEMO-09", title = "two sessions, one lock",
+        expect = "right", zookeeper = true, play = play_turns, script = "once",
+        explanation = "Two processes want one lock: the second has it only when the first has "
+            .. "given it up.",
+    },
+    {
+        id = "DEMO-10", title = "two sessions, each takes it twice",
+        expect = "right", zookeeper = true, play = play_turns, script = "twice",
+        explanation = "A holder gets the lock a second time at once, and gives it up with the "
+            .. "second release.",
+    },
+    {
+        id = "DEMO-15", title = "the holder is killed",
+        expect = "right", zookeeper = true, play = play_crash,
+        explanation = "A dead process cannot give its lock up, so ZooKeeper does it when its "
+            .. "session has timed out.",
+    },
+    {
+        id = "DEMO-16", title = "the predecessor vanishes too early",
+        expect = "right", zookeeper = true, play = play_vanished,
+        explanation = "A waiter that asks to be told of the end of a node that is gone is told at "
+            .. "once, and does not wait for ever.",
+    },
+    {
+        id = "DEMO-17a", title = "the holder is paused, no token check",
+        expect = "wrong", zookeeper = true, play = play_late_write, fenced = false,
+        judge = judge_stock, overtaken = "written",
+        explanation = "A process that stood still for longer than its session wakes, and "
+            .. "overwrites what the next holder wrote.",
+    },
+    {
+        id = "DEMO-17b", title = "the holder is paused, tokens checked",
+        expect = "right", zookeeper = true, play = play_late_write, fenced = true,
+        judge = judge_refusal, purchase = SELF .. "late_write", shown = true,
+        overtaken = "granted",
+        explanation = "The next holder shows the store its token before it reads, and from then on "
+            .. "the store refuses what the first one writes.",
+    },
+    { -- not the seed's
+        id = "DEMO-17c", title = "tokens checked at the write alone",
+        expect = "wrong", zookeeper = true, play = play_late_write, fenced = true,
+        judge = judge_stock, purchase = SELF .. "late_write", shown = false, overtaken = "granted",
+        explanation = "The next holder has read, but has not written when the first one writes: "
+            .. "the store takes that, and the next one overwrites it.",
+    },
+}
+
+
+return s2

@@ -1,0 +1,365 @@
+--- Seed article S4, servers that fail: a Redis master dies with a lock that its replica has not got
+--- yet (DEMO-19), a wall clock jumps (DEMO-20), the locks' database is killed (PIT-18). Each beside
+--- ZooKeeper.
+
+local clocks = require "zklock.throwaway.clock"
+local core = require "zklock.core"
+local evidence = require "zklock.seckill.scenario.evidence"
+local interpreter = require "zklock.system.interpreter"
+local redis = require "zklock.seckill.throwaway.redis"
+local wait_for = require "zklock.throwaway.wait_for"
+local zklock = require "zklock"
+
+local SELF = "zklock.seckill.scenario.s4_outages:"
+
+local AGAIN = 30    -- seconds for which a buyer asks again if somebody can answer
+local PAUSE = 0.25  -- seconds between two questions
+local LONG = 30     -- seconds within which the other buyer gets the lock
+local A_WHILE = 1   -- seconds in which it must not: several ticks of the server
+local SESSION = 60  -- of ZooKeeper: longer than it takes to find a new leader, on a busy machine
+
+local s4 = {}
+
+
+-- two buyers and a fault -------------------------------------------------------------------------
+
+-- The fault strikes while the first of them holds the lock. It goes on when the other one holds the
+-- lock, too, and has read the stock; if it comes to that, both write the same. So a lock that the
+-- fault takes away is seen to be lost, however slow the machine is.
+
+local function enter(buyer)
+    local due
+    while true do
+        local hold, _, code = buyer:enter()
+        if hold then return true end
+        due = due or core.now() + buyer.server.parameters.again
+        if code ~= "connection" or core.now() > due then return false end
+        zklock.sleep(PAUSE)
+    end
+end
+
+
+--- A purchase of a program that knows that servers fail: a buyer that is told "connection" asks
+--- again, for `again` seconds of the sale's parameters. At the place "read" are the buyers that
+--- hold the lock and have read the stock.
+function s4.ask_again(buyer)
+    if not enter(buyer) then return end
+    local stock = buyer:stock() -- here the fault strikes
+    buyer:come "read"
+    buyer:pause()
+    buyer:buy_from(stock)
+    buyer:leave()
+end
+
+
+--- The same, after which each buyer notes what time it is by the wall clock of its server.
+function s4.tell_the_time(buyer)
+    s4.ask_again(buyer)
+    buyer:note(("it is %d"):format(os.time()))
+end
+
+
+--- Carries such a sale out.
+---@param run zklock.seckill.Run
+---@param options table  of seckill.sale
+---@param fault { what: string, where: string, strike: fun(), patience: number }  patience: seconds
+--- for which the first waits for the other
+---@return zklock.seckill.Sale
+function s4.meet(run, options, fault)
+    local function strike(play)
+        fault.strike()
+        wait_for(function() return play:arrived "read" > 0 end, fault.patience)
+    end
+    local all = {
+        buyers = 2, servers = 2, timeout = 60, parameters = {},
+        purchase = SELF .. "ask_again",
+        faults = { { at = 0, held = true, run = strike, what = fault.what, where = fault.where } },
+    }
+    for name, value in pairs(options) do all[name] = value end
+    all.parameters.again = AGAIN
+    return run:sale(all)
+end
+
+
+--- The verdict on a sale that must be wrong because two held the lock. Another reason is an error.
+---@param sale zklock.seckill.Sale
+---@return zklock.seckill.Played
+function s4.of_two(sale)
+    local first, second = sale.purchases[1], sale.purchases[2]
+    local both = #sale.overlaps == 1 and sale.sold == 2 and first.left == second.left
+    if not both and sale.verdict == "wrong" then
+        error("it is wrong, but not because two had the lock: " .. sale.finding, 0)
+    end
+    return evidence.played(sale, sale.verdict == "right", both
+        and ("stock %d, should be %d; 2 at once"):format(sale.left, first.left - 1)
+        or sale.finding)
+end
+
+
+-- So many bought, one after the other.
+local function is_right(sale, count)
+    return sale.verdict == "right" and sale.sold == count and not sale.overlaps[1]
+        and evidence.tokens_grow(sale)
+end
+
+
+--- The verdict on a sale that must be right: one after the other held the lock, though the fault
+--- struck.
+---@param sale zklock.seckill.Sale
+---@return zklock.seckill.Played
+function s4.of_one(sale)
+    return evidence.played(sale, is_right(sale, 2),
+        ("%d sold, %d left; one at a time"):format(sale.sold, sale.left))
+end
+
+
+-- failover ---------------------------------------------------------------------------------------
+
+-- The replica is promoted, and gives the lock again (PIT-16). Redis replicates after it has
+-- answered; here the replica is cut off before, so that it is late for certain. A ZooKeeper answers
+-- when most servers have the lock, so those that are left when the leader is killed have it, too.
+
+-- The lock is on the master, and nowhere else.
+local function check_cause(pair)
+    local here, there = #redis.keys(pair.master.address), #redis.keys(pair.replica.address)
+    if here ~= 1 or there ~= 0 then
+        error(("the master has %d keys and the replica %d, not 1 and 0"):format(here, there), 0)
+    end
+end
+
+
+local function play_failover(scenario, run)
+    local pair = run.throwaway:redis_pair()
+    pair:cut()
+    local function strike()
+        check_cause(pair)
+        pair:kill_master()
+        pair:promote()
+    end
+    local sale = s4.meet(run, { strategy = scenario.strategy, redis = pair.address },
+        { what = "failover", where = "Redis", strike = strike, patience = LONG })
+    pair:close()
+    return s4.of_two(sale)
+end
+
+
+local function play_leader(_, run)
+    local servers = run.throwaway:zookeepers(3)
+    local sale = s4.meet(run,
+        { strategy = "zookeeper", zookeeper = servers.hosts, session = SESSION },
+        { what = "failover", where = "ZooKeeper", strike = function() servers:kill_leader() end,
+          patience = A_WHILE })
+    servers:close()
+    return s4.of_one(sale)
+end
+
+
+-- a clock jumps ----------------------------------------------------------------------------------
+
+-- A wall clock jumps while a lock is held (PIT-17). Redis ends its keys by the wall clock: of five
+-- masters the holder has three, as two are not reached; one of the three jumps, the two are back,
+-- and another buyer has three as well. redis-timestamp goes by the wall clocks of its clients.
+-- Sessions of ZooKeeper and leases of zklock go by the monotonic clock.
+
+local HOUR = 3600
+local NEAR = 60   -- seconds that it may take to look at a clock
+local LEASE = 60  -- of redlock, and SESSION: less than the jump, and nobody is slow for so long
+local ANSWER = 10 -- so that a slow machine is not taken for a silent master
+
+
+-- Does it say that it is an hour later than it is?
+local function has_jumped(time) return math.abs(time - os.time() - HOUR) < NEAR end
+
+
+local function check_jump(time, whose)
+    if not has_jumped(time) then error("the wall clock of " .. whose .. " has not jumped", 0) end
+end
+
+
+-- The lock's key, which the first three masters have, and no other one.
+local function key_of_three(masters)
+    local key
+    for i, master in ipairs(masters) do
+        local keys = master:keys()
+        if #keys ~= (i <= 3 and 1 or 0) then
+            error(("master %d has %d keys: the quorum is not the first three"):format(i, #keys), 0)
+        end
+        key = key or keys[1]
+    end
+    return key
+end
+
+
+-- The third master forgets the first holder; the two others are reached again.
+local function jump(masters)
+    local third, key = masters[3], key_of_three(masters)
+    local function owner() return redis.ask(third.server.address, "get", key) end
+    local first = owner()
+    third:jump(HOUR)
+    check_jump(third:time(), "the third master")
+    if owner() == first then error("the key is still there", 0) end
+    masters[4]:heal()
+    masters[5]:heal()
+end
+
+
+local function play_redlock(_, run)
+    local masters = run.throwaway:redis_masters(5)
+    masters[4]:cut()
+    masters[5]:cut()
+    local sale = s4.meet(run, {
+        strategy = "redlock", redis = masters.addresses,
+        parameters = { engine = { lease = LEASE, fast_fail = ANSWER } },
+    }, { what = "clock jump", where = "master 3", strike = function() jump(masters) end,
+         patience = LONG })
+    masters:close()
+    return s4.of_two(sale)
+end
+
+
+local function play_server_clock(_, run)
+    local server = run.throwaway:zookeeper_with_clock()
+    local function strike()
+        server.clock:jump(HOUR)
+        check_jump(server:time(), "ZooKeeper")
+    end
+    local sale = s4.meet(run,
+        { strategy = "zookeeper", zookeeper = server.hosts, session = SESSION },
+        { what = "clock jump", where = "ZooKeeper", strike = strike, patience = A_WHILE })
+    server:close()
+    return s4.of_one(sale)
+end
+
+
+-- What the servers noted when all was over.
+local function check_clients(sale)
+    local told = evidence.noted(sale, "^it is (%d+)$")
+    for _, time in ipairs(told) do check_jump(tonumber(time[1]), "server " .. time.server) end
+    if #told ~= sale.buyers then error("not all told what time it is", 0) end
+end
+
+
+local function play_clients(scenario, run)
+    local wall = clocks.new(run.throwaway.reaper)
+    local sale = s4.meet(run, {
+        strategy = scenario.strategy, session = SESSION,
+        lua = wall:program(run.options.lua or interpreter.own()),
+        purchase = SELF .. "tell_the_time",
+    }, { what = "clock jump", where = "both servers", strike = function() wall:jump(HOUR) end,
+         patience = scenario.patience })
+    check_clients(sale)
+    return scenario.judge(sale)
+end
+
+
+-- a single point ---------------------------------------------------------------------------------
+
+-- The database is killed while one buyer holds the lock and all others wait: nobody else is served,
+-- however often they ask. The stock is elsewhere, so nothing false is sold. Of three ZooKeepers one
+-- is killed, and the sale goes on.
+
+local BUYERS = 10
+
+
+local function kill_in(run, options, where, kill)
+    options.buyers, options.timeout = BUYERS, 60
+    options.purchase = SELF .. "ask_again"
+    options.faults = { { at = 0, held = true, run = kill, what = "death", where = where } }
+    return run:sale(options)
+end
+
+
+local function finding_of(sale)
+    return ("%d of %d were served, %d left"):format(sale.sold, BUYERS, sale.left)
+end
+
+
+local function play_database(_, run)
+    local url, server = run.throwaway:own_mysql()
+    local sale = kill_in(run, {
+        strategy = "sql-pessimistic", mysql = url, parameters = { again = A_WHILE },
+    }, "MariaDB", function() server:kill() end)
+    local failed = sale.failures.connection or 0
+    if sale.verdict == "wrong" or sale.sold + failed ~= BUYERS then
+        error("it is wrong, but not because nobody answers: " .. tostring(sale), 0)
+    end
+    local finding = finding_of(sale)
+    if failed > 0 then
+        evidence.convict(sale, ("%d asked in vain: the database was gone"):format(failed))
+    end
+    return evidence.played(sale, failed == 0, finding)
+end
+
+
+local function play_ensemble(_, run)
+    local servers = run.throwaway:zookeepers(3)
+    local sale = kill_in(run, {
+        strategy = "zookeeper", zookeeper = servers.hosts, session = SESSION,
+        parameters = { again = AGAIN },
+    }, "ZooKeeper 1", function() servers:kill(1) end)
+    servers:close()
+    return evidence.played(sale, is_right(sale, BUYERS), finding_of(sale))
+end
+
+
+s4.of_engines = {
+    {
+        id = "DEMO-19a", title = "the Redis master dies, SET NX PX",
+        expect = "wrong", play = play_failover, strategy = "redis-set",
+        explanation = "The replica that is promoted never heard of the lock, and gives it again: "
+            .. "two have it.",
+    },
+    {
+        id = "DEMO-19b", title = "the Redis master dies, Redisson",
+        expect = "wrong", play = play_failover, strategy = "redisson",
+        explanation = "With Redisson it is the same, and its watchdog does not tell the first one "
+            .. "that its lock is gone.",
+    },
+    {
+        id = "DEMO-19c", title = "the ZooKeeper leader dies",
+        expect = "right", play = play_leader,
+        explanation = "A majority had the lock before the holder was told so; the new leader is "
+            .. "one of them, and the session goes on there.",
+    },
+    {
+        id = "DEMO-20a", title = "a clock jumps, one of five masters",
+        expect = "wrong", play = play_redlock,
+        explanation = "The holder had three masters of five; one of them ends its key early, and "
+            .. "another has three, too.",
+    },
+    {
+        id = "DEMO-20b", title = "the clock of ZooKeeper jumps",
+        expect = "right", play = play_server_clock,
+        explanation = "ZooKeeper's sessions end by its monotonic clock, so that an hour by the "
+            .. "wall clock ends none.",
+    },
+    {
+        id = "DEMO-20c", title = "the clients' clocks jump, SETNX",
+        expect = "wrong", play = play_clients, strategy = "redis-timestamp", patience = LONG,
+        judge = s4.of_two,
+        explanation = "The key says when the lock ends, and each client looks at its own clock "
+            .. "whether it has.",
+    },
+    {
+        id = "DEMO-20d", title = "the clients' clocks jump, zklock",
+        expect = "right", play = play_clients, strategy = "zookeeper", patience = A_WHILE,
+        judge = s4.of_one,
+        explanation = "A lease, its heartbeats and all deadlines go by the monotonic clock of the "
+            .. "client.",
+    },
+    {
+        id = "PIT-18a", title = "the database of the locks is killed",
+        expect = "wrong", play = play_database,
+        explanation = "The holder is done, but no other buyer is ever served, though there is "
+            .. "stock.",
+    },
+    {
+        id = "PIT-18b", title = "one of three ZooKeepers is killed",
+        expect = "right", play = play_ensemble,
+        explanation = "Two of three are a majority: the lock stays where it is, and the sale goes "
+            .. "on.",
+    },
+}
+
+
+return s4

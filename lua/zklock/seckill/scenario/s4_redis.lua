@@ -1,0 +1,305 @@
+--- Seed article S4, locks of Redis: Redisson's snippet (DEMO-13), a late DEL (DEMO-18), and a death
+--- between SETNX and EXPIRE (BUG-15). Each beside zklock.
+
+local barrier = require "zklock.seckill.barrier"
+local evidence = require "zklock.seckill.scenario.evidence"
+local seed = require "zklock.seckill.seed"
+local zklock = require "zklock"
+
+local unpack = table.unpack or unpack -- luacheck: std max
+
+local SELF = "zklock.seckill.scenario.s4_redis:"
+
+local s4 = {}
+
+
+local function await(buyer, place) buyer.server:wait_for(place, 1, zklock.sleep) end
+
+
+-- Redisson's snippet -----------------------------------------------------------------------------
+
+-- tryLock(waitTime, leaseTime, SECONDS), 3000 ms of work, unlock (§3.2); --hold scales the work.
+-- With a leaseTime beyond the work it is right. A lock with a leaseTime has no watchdog: if the
+-- time ends under the work, the next buyer comes in, and the holder learns nothing of it. zklock
+-- has no lease time that could be too short: the session renews.
+
+local WORKERS = 3
+
+-- Lease times, as parts of the work.
+local LONG, SHORT = 30, 0.2
+
+
+local function work(buyer, lease)
+    if not buyer:enter{ lease = lease } then return end
+    local stock = buyer:stock()
+    buyer:come "at work"
+    zklock.sleep(buyer.server.plan.hold)
+    await(buyer, "tried in vain")
+    buyer:buy(stock - buyer.quantity)
+    buyer:note_hold()
+    buyer:leave()
+end
+
+
+local function try_once(buyer, lease)
+    await(buyer, "at work")
+    if buyer:enter{ lease = lease, timeout = 0 } then
+        buyer:tell "refused"
+        buyer:leave()
+    end
+    buyer:come "tried in vain"
+end
+
+
+--- A buyer without the lock does not unlock it (BUG-14). The last buyer does not wait for it: it
+--- tries once, while the first is at work, and the first is at work at least until then.
+function s4.snippet(buyer)
+    local plan = buyer.server.plan
+    local role = buyer.number == plan.buyers and try_once or work
+    role(buyer, buyer.server.parameters.lease)
+end
+
+
+local function any() return true end
+
+
+local function play_snippet(scenario, run)
+    local hold, lost = run.options.hold, 0
+    local sale = run:sale{
+        buyers = WORKERS + 1, servers = WORKERS + 1, strategy = scenario.strategy, hold = hold,
+        purchase = SELF .. "snippet", timeout = 30 + 2 * WORKERS * hold,
+        parameters = { lease = scenario.lease * math.max(hold, 0.1) },
+    }
+    evidence.all_served(sale, WORKERS)
+    for _, each in ipairs(evidence.holds(sale)) do
+        if each[1] == "lost" then lost = lost + 1 end
+    end
+    local beside = evidence.at_once(sale, any)
+    if sale.verdict == "wrong" and not (lost > 0 and beside) then
+        error("it is wrong, but not because a lease ended: " .. sale.finding, 0)
+    end
+    -- By luck the stock is right though leases ended: then it is played again.
+    local apart = scenario.race or lost == 0 and not beside
+    return evidence.played(sale, sale.verdict == "right" and apart and sale.failures.busy == 1,
+        ("stock %d, should be %d; %d lost"):format(sale.left, seed.STOCK - WORKERS, lost))
+end
+
+
+-- a late release ---------------------------------------------------------------------------------
+
+-- Another client's lock is deleted (PIT-07, BUG-16). A is stopped with the lock; its key ends, B
+-- locks; A goes on, and its late DEL removes B's lock; C comes in beside B. A has bought before it
+-- was stopped, so it is the release alone that does harm. The lock of zklock is lost in the same
+-- way, but its node is A's own: a late release finds nothing to delete.
+
+local LEASE = 1 -- seconds that A has; all others have the engine's default
+
+-- Seconds for which B looks whether C comes. Where that must happen, it is when C has come.
+local COMES, STAYS_AWAY = 20, 0.5
+
+
+-- Faults strike in buyer:stock(); this does not.
+local function read(buyer) return buyer.store:stock(buyer.product) end
+
+
+-- A does not ask whether it still holds the lock: then it would know better than to release it.
+local function first(buyer)
+    if not buyer:enter{ lease = buyer.server.parameters.lease } then return end
+    buyer:come "the first has it"
+    buyer:buy(read(buyer) - buyer.quantity)
+    buyer.server.faults:hit(buyer)
+    buyer:leave()
+    buyer:come "late release"
+end
+
+
+-- Writes when the third has read beside it, or has not for a while.
+local function second(buyer)
+    await(buyer, "the first has it")
+    if not buyer:enter() then return end
+    local stock = read(buyer)
+    buyer:come "the second has it"
+    await(buyer, "late release")
+    barrier.wait(buyer.server.folder .. "/the third has it", 1, buyer.server.parameters.watch,
+        zklock.sleep)
+    buyer:note_hold()
+    buyer:buy(stock - buyer.quantity)
+    buyer:leave()
+end
+
+
+local function third(buyer)
+    await(buyer, "the second has it")
+    if not buyer:enter() then return end
+    local stock = read(buyer)
+    buyer:come "the third has it"
+    buyer:buy(stock - buyer.quantity)
+    buyer:leave()
+end
+
+
+local ROLES = { first, second, third }
+
+--- Three buyers, each in a server of its own.
+function s4.late_release(buyer) ROLES[buyer.number](buyer) end
+
+
+-- A has written before B reads, and B reads before A goes on.
+local function is_as_meant(fault, a, b)
+    return fault.target == "server 1" and a.written < b.granted and b.granted < fault.ended
+end
+
+
+local function play_late_release(scenario, run)
+    -- Long enough for the lock to end, and for B to get it.
+    local length = scenario.zookeeper and 1.75 * run:session_timeout() or 2 * LEASE
+    local sale = run:sale{
+        buyers = 3, servers = 3, strategy = scenario.strategy, timeout = 30 + length,
+        purchase = SELF .. "late_release",
+        parameters = {
+            lease = LEASE, watch = scenario.expect == "wrong" and COMES or STAYS_AWAY,
+        },
+        faults = { { at = 0, stop = "holder", length = length } },
+    }
+    local a, b, c = unpack(sale.purchases)
+    evidence.all_served(sale, 3)
+    if not is_as_meant(sale.faults[1], a, b) then
+        return evidence.unproved(sale, "the first woke too early")
+    end
+    local beside = c.granted < b.released
+    if beside and c.granted < a.released then
+        error("the third did not come after the late release", 0)
+    end
+    -- B's, when A had released, and when C had come or had not.
+    local hold = evidence.holds(sale)[1]
+    return evidence.played(sale, sale.verdict == "right" and not beside and hold[1] == "held",
+        ("stock %d, should be %d; %s"):format(sale.left, seed.STOCK - 3,
+            beside and "C beside B" or "B alone"))
+end
+
+
+-- a death in between -----------------------------------------------------------------------------
+
+-- SETNX and EXPIRE are two commands. A server that is killed between them leaves a key without an
+-- end, and nobody is served any more. With zklock the moment after the grant is as any other: the
+-- lock ends with the session of the server that was killed.
+
+local BUYERS = 3
+
+local GAP = 3      -- seconds between SETNX and EXPIRE
+local KILLED = 0.6 -- seconds after the start: within the gap, and when all others wait
+local PATIENCE = 2 -- CFG-11
+local HEAD_START = 0.2 -- seconds, of the first buyer
+
+local NO_END = "^the key ends in %-1 s$" -- Redis's answer for such a key
+
+
+-- A buyer that waited in vain for a key of Redis notes how long it will last.
+local function note_end(buyer)
+    local engine = buyer.strategy.engine
+    if not engine then return end
+    local seconds = engine.redis:call("ttl", buyer.server:path("lock/" .. buyer.lock))
+    buyer:note(("the key ends in %d s"):format(seconds))
+end
+
+
+--- The first buyer is on its way into the lock when all others come, and is killed.
+function s4.half_locked(buyer)
+    if buyer.number == 1 then
+        buyer:come "asks"
+    else
+        await(buyer, "asks")
+        zklock.sleep(HEAD_START)
+    end
+    if not buyer:enter() then return note_end(buyer) end
+    buyer:try_to_buy()
+    buyer:leave()
+end
+
+
+local function half_locked_sale(run, options)
+    options.buyers, options.servers = BUYERS, BUYERS
+    options.purchase = SELF .. "half_locked"
+    return run:sale(options)
+end
+
+
+local function play_half_locked(_, run)
+    local sale = half_locked_sale(run, {
+        strategy = "redis-expire", timeout = PATIENCE, parameters = { engine = { gap = GAP } },
+        faults = { { at = KILLED, kill = "server 1" } },
+    })
+    local killed, vain = sale.purchases[1], sale.failures.timeout
+    if killed.granted or not killed.asked or #evidence.noted(sale, NO_END) ~= BUYERS - 1 then
+        return evidence.unproved(sale, "the first was not killed in the gap")
+    end
+    evidence.convict(sale, ("%d waited in vain for a dead buyer's key"):format(vain))
+    return evidence.played(sale, false, ("%d waited %g s in vain, no TTL"):format(vain, PATIENCE))
+end
+
+
+local function play_killed_holder(_, run)
+    local timeout = run:session_timeout()
+    local sale = half_locked_sale(run, {
+        strategy = "zookeeper", timeout = 30 + 2 * timeout,
+        faults = { { at = 0, kill = "holder" } },
+    })
+    return evidence.played(sale, sale.verdict == "right" and sale.sold == BUYERS - 1,
+        ("next after %.2f s (session %g s)"):format(evidence.waited_for_the_dead(sale), timeout))
+end
+
+
+s4.of_engines = {
+    {
+        id = "DEMO-13a", title = "Redisson's snippet",
+        expect = "right", play = play_snippet, strategy = "redisson", lease = LONG,
+        explanation = "Each works with the lock and gives it up; one that did not get it leaves "
+            .. "it alone.",
+    },
+    {
+        id = "DEMO-13b", title = "the same, leaseTime under the work",
+        expect = "wrong", race = true, play = play_snippet, strategy = "redisson", lease = SHORT,
+        explanation = "The lock ends while its holder is at work, the next comes in and reads the "
+            .. "same stock; a lock with a leaseTime is not renewed.",
+    },
+    {
+        id = "DEMO-13c", title = "the same work with zklock",
+        expect = "right", zookeeper = true, play = play_snippet, strategy = "zookeeper",
+        lease = SHORT,
+        explanation = "A lock lasts as long as its holder's session, which renews itself, however "
+            .. "long the work is.",
+    },
+    {
+        id = "DEMO-18a", title = "a late DEL, redis-expire",
+        expect = "wrong", play = play_late_release, strategy = "redis-expire",
+        explanation = "A key that does not name its owner is deleted by a late holder, so a "
+            .. "third buyer comes in beside the second.",
+    },
+    {
+        id = "DEMO-18b", title = "a late release, redis-set",
+        expect = "right", play = play_late_release, strategy = "redis-set",
+        explanation = "The key has a random value: a late release compares it, and deletes "
+            .. "nothing.",
+    },
+    {
+        id = "DEMO-18c", title = "a late release, zklock",
+        expect = "right", zookeeper = true, play = play_late_release, strategy = "zookeeper",
+        explanation = "Each waiter has a node of its own; the late one's is gone, and nobody "
+            .. "else's is touched.",
+    },
+    {
+        id = "BUG-15a", title = "killed between SETNX and EXPIRE",
+        expect = "wrong", play = play_half_locked,
+        explanation = "The key was to end after a while, but the process died before it could say "
+            .. "so; it stays until somebody deletes it by hand.",
+    },
+    {
+        id = "BUG-15b", title = "killed just after the grant, zklock",
+        expect = "right", zookeeper = true, play = play_killed_holder,
+        explanation = "That a lock ends with its session is part of asking for it, so there is no "
+            .. "moment in which it has no end.",
+    },
+}
+
+
+return s4
