@@ -230,7 +230,8 @@ describe("a sale with a switch", function()
             assert.is_true(judge({}, false))
             assert.is_false(judge({ verdict = "wrong" }, false))
             assert.is_false(judge({ overlaps = { {} } }, false))
-            assert.is_false(judge({ notes = { { at = 1, server = 1, line = "by redis-set" } } }, false))
+            local one = { { at = 1, server = 1, line = "by redis-set" } }
+            assert.is_false(judge({ notes = one }, false))
             assert.is_false(judge({}, true))
         end)
 

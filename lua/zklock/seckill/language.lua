@@ -1,7 +1,7 @@
 --- The laboratory in another language: texts are made in English, and translated where they are
---- shown, by the pairs of lines in report/zh.txt. There "{}" stands for what varies, "{#}" for a
---- number, "(s)" for an s or none, "(were)" and "(are)" for the singular, too. language.js does the
---- same in a report's page.
+--- shown, by the pairs of sentences in report/zh.txt, "English | 中文" in one line or in two. There
+--- "{}" stands for what varies, "{#}" for a number, "(s)" for an s or none, "(were)" and "(are)" for
+--- the singular, too. language.js does the same in a report's page.
 
 local misuse = require "zklock.value.misuse"
 
@@ -40,8 +40,9 @@ function language.sentences()
     if language.list then return language.list end
     local list, english = {}, nil
     for line in io.lines(FOLDER .. "report/zh.txt") do
-        if english then list[#list + 1] = { english, line } end
-        english = not english and line ~= "" and line or nil
+        local one, text = line:match "^(.-) ?| (.*)$"
+        if text then list[#list + 1] = { one ~= "" and one or english, text } end
+        english = line
     end
     table.sort(list, function(a, b)
         local first, second = weight(a[1]), weight(b[1])
