@@ -340,36 +340,6 @@ end)
 
 
 describe("a sale", function()
-    for _, strategy in ipairs{ "shared", "zookeeper", "zookeeper-turns", "zookeeper-none",
-        "zookeeper-rw" } do
-        it("between two servers is right with " .. strategy .. " (DEMO-04)", function()
-            local it_is = sale{ strategy = strategy }
-            assert.equal("right", it_is.verdict, it_is.finding)
-            assert.same({ 10, 0, 0, 90 }, { it_is.sold, it_is.refused, it_is.failed, it_is.left })
-            assert.equal("10 sold and 90 left of 100 pieces", it_is.finding)
-            assert.same({}, it_is.overlaps)
-        end)
-    end
-
-    it("without a lock is wrong (DEMO-01), and its holds overlap", function()
-        local it_is = sale{ strategy = "none", pause = 0.05 }
-        assert.equal("wrong", it_is.verdict)
-        assert.matches("^10 sold and 9%d left of 100 pieces: %d sold, and still in stock$",
-            it_is.finding)
-        assert.is_true(#it_is.overlaps > 0)
-    end)
-
-    it("never sells more than there is, and tells the others so", function()
-        local it_is = sale{ products = { bun = 7 }, buyers = 20 }
-        assert.same({ 7, 13, 0, 0 }, { it_is.sold, it_is.refused, it_is.failed, it_is.left })
-        assert.equal(13, #having(it_is, "refused"))
-    end)
-
-    it("sells several pieces to each, and nothing to whom there are too few for", function()
-        local it_is = sale{ products = { bun = 10 }, buyers = 4, quantity = 3 }
-        assert.same({ "right", 3, 1, 1 }, { it_is.verdict, it_is.sold, it_is.refused, it_is.left })
-    end)
-
     it("has buyers that come at a rate, one by one", function()
         local it_is = sale{ arrivals = 40, buyers = 20, pause = 0, seed = 2 }
         local last = 0
@@ -377,30 +347,6 @@ describe("a sale", function()
         assert.equal("right", it_is.verdict)
         assert.is_true(last >= 0.5, last)
         assert.equal(40, it_is:record().options.arrivals)
-    end)
-
-    it("of two products counts each, with two locks at once (BUG-19)", function()
-        local it_is = sale{
-            products = { bun = 30, tea = 30 }, buyers = 40,
-            product = function(i) return i <= 25 and "bun" or "tea" end,
-        }
-        assert.equal("right", it_is.verdict, it_is.finding)
-        assert.same({ stock = 30, left = 5, ordered = 25 }, it_is.products.bun)
-        assert.same({ stock = 30, left = 15, ordered = 15 }, it_is.products.tea)
-    end)
-
-    it("sells each of two products in both servers, if nothing is said", function()
-        local it_is = sale{ products = { bun = 9, tea = 9 }, strategy = "none", pause = 0 }
-        local seen = {}
-        for _, purchase in ipairs(it_is.purchases) do
-            seen[purchase.product .. purchase.server] = true
-        end
-        assert.same({ bun1 = true, bun2 = true, tea1 = true, tea2 = true }, seen)
-    end)
-
-    it("has one lock for all if that is asked for (PIT-12)", function()
-        local it_is = sale{ products = { bun = 9, tea = 9 }, lock = "one" }
-        for _, purchase in ipairs(it_is.purchases) do assert.equal("all", purchase.lock) end
     end)
 
     it("records who asked, had and gave up the lock when, with growing tokens", function()
@@ -563,52 +509,6 @@ end)
 
 
 describe("a fault of a sale", function()
-    -- Has another one bought before the stopped one goes on, and was nobody else late?
-    local function is_taken_over(it_is)
-        local fault, bought = it_is.faults[1], false
-        for _, purchase in ipairs(it_is.purchases) do
-            local is_other = fault.target ~= "server " .. purchase.server
-            if is_other and purchase.outcome ~= "sold" then return false end
-            bought = bought or is_other and purchase.written < fault.ended
-        end
-        return bought
-    end
-
-    it("stops the holder: its late write is refused, and the sale is right (DEMO-17, Q-01) #slow",
-        function()
-            local it_is = sale_that("a holder that is followed by another", is_taken_over, {
-                session = 1, buyers = 6, faults = { { at = 0, stop = "holder", length = 3 } },
-            })
-            assert.equal("right", it_is.verdict, it_is.finding)
-            assert.equal(1, #having(it_is, "late"))
-            assert.equal("stop", it_is.faults[1].kind)
-            assert.matches("^server [12]$", it_is.faults[1].target)
-            assert.is_true(it_is.faults[1].ended >= it_is.faults[1].at + 3)
-            assert.is_true(#it_is.overlaps > 0)
-            assert.matches("its hold is lost$", it_is.notes[1].line)
-        end)
-
-    it("stops the holder: unchecked, its late write is wrong #slow", function()
-        local it_is = sale_that("a holder that is followed by another", is_taken_over, {
-            session = 1, buyers = 6, fenced = false,
-            faults = { { at = 0, stop = "holder", length = 3 } },
-        })
-        assert.equal("wrong", it_is.verdict)
-        assert.equal(0, #having(it_is, "late"))
-    end)
-
-    it("kills the holder: the others go on (DEMO-15) #slow", function()
-        local it_is = sale{ session = 3, buyers = 10, faults = { { at = 0, kill = "holder" } } }
-        assert.equal("right", it_is.verdict, it_is.finding)
-        assert.is_true(it_is.sold >= 5)
-        assert.same({ unanswered = 10 - it_is.sold }, it_is.failures)
-        local struck = 0
-        for _, purchase in ipairs(it_is.purchases) do
-            if purchase.ended then struck = struck + 1 end
-        end
-        assert.equal(1, struck)
-    end)
-
     it("kills a server #slow", function()
         local it_is = sale_that("a server that has not served all", function(it_is)
             return it_is.failures.unanswered

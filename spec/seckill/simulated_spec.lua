@@ -99,6 +99,34 @@ describe("a simulated sale", function()
             tostring(it_is))
     end)
 
+    -- Options; then how many are sold, refused and left.
+    for title, row in pairs{
+        ["several pieces to each, and nothing to whom there are too few for"] =
+            { { products = { bun = 10 }, buyers = 4, quantity = 3 }, 3, 1, 1 },
+        ["of two products with two locks at once (BUG-19)"] =
+            { { products = { bun = 30, tea = 30 }, buyers = 40,
+                product = function(i) return i <= 25 and "bun" or "tea" end }, 40, 0, 20 },
+        ["with one lock for all if that is asked for (PIT-12)"] =
+            { { products = { bun = 9, tea = 9 }, lock = "one" }, 10, 0, 8 },
+    } do
+        it("sells " .. title, function()
+            local it_is = sale(row[1])
+            assert.same({ "right", row[2], row[3], row[4] },
+                { it_is.verdict, it_is.sold, it_is.refused, it_is.left })
+            for _, each in ipairs(it_is.purchases) do
+                assert.equal(row[1].lock and "all" or each.product, each.lock)
+            end
+        end)
+    end
+
+    it("sells each of two products in both servers, if nothing is said", function()
+        local seen = {}
+        for _, each in ipairs(sale{ products = { bun = 9, tea = 9 } }.purchases) do
+            seen[each.product .. each.server] = true
+        end
+        assert.same({ bun1 = true, bun2 = true, tea1 = true, tea2 = true }, seen)
+    end)
+
     it("is the same sale with the same seed, and another one with another", function()
         local options = { buyers = 12, seed = 3, faults = { stop = true, kill = true, cut = true } }
         local one, again = sale(options), sale(options)

@@ -1,7 +1,7 @@
 --- The laboratory in another language: texts are made in English, and translated where they are
 --- shown, by the pairs of sentences in report/zh.txt, "English | 中文" in one line or in two. There
---- "{}" stands for what varies, "{#}" for a number, "(s)" for an s or none, "(were)" and "(are)" for
---- the singular, too. language.js does the same in a report's page.
+--- "{}" stands for what varies, "{#}" for a number, "(s)" for an s or none, "(were)" and "(are)"
+--- for the singular, too. language.js does the same in a report's page.
 
 local misuse = require "zklock.value.misuse"
 
