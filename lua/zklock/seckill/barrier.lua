@@ -13,7 +13,6 @@ local barrier = {}
 
 
 --- Comes, and does not wait.
----@param path string
 function barrier.come(path)
     local file = assert(open(path, "a"))
     file:write "x"
@@ -31,8 +30,6 @@ end
 
 
 --- How many have come.
----@param path string
----@return integer
 barrier.arrived = arrived
 
 
@@ -72,8 +69,6 @@ end
 
 
 --- Those of a folder.
----@param folder string
----@return zklock.seckill.Places
 function barrier.places(folder) return setmetatable({ folder = folder }, Places) end
 
 

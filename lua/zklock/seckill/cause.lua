@@ -50,9 +50,6 @@ end
 
 
 --- A function that says whether a failed purchase has a cause.
----@param plan zklock.seckill.Plan
----@param outcome zklock.seckill.Outcome
----@return fun(purchase: zklock.seckill.Purchase): boolean
 function cause.of(plan, outcome)
     return function(purchase)
         if stuck.is_hung(purchase) then return true end

@@ -17,9 +17,6 @@ end
 
 
 --- A store that was made or opened.
----@param name string
----@param store any
----@return table store
 function checked_store.opened(name, store)
     for _, method in ipairs(METHODS) do
         if type(store) ~= "table" or not store[method] then
@@ -30,10 +27,6 @@ function checked_store.opened(name, store)
 end
 
 
----@param name string
----@param product string
----@param stock any
----@return number stock
 function checked_store.stock(name, product, stock)
     if type(stock) ~= "number" then
         complain(name, "its stock of %s is %s, not a number", product, show(stock))

@@ -35,7 +35,6 @@ function Console:introduce()
 end
 
 
----@param scenario zklock.seckill.Scenario
 function Console:started(scenario)
     if self.err then self.err:write(CLEAR, scenario.title, " …  ", scenario.id) end
 end
@@ -73,7 +72,6 @@ function Console:journal(log, glimpse)
 end
 
 
----@param result zklock.seckill.Result
 function Console:finished(result)
     if self.err then self.err:write(CLEAR) end
     self.out:write(ROW:format(result.title, result.finding, verdict_text(result), result.id))
@@ -104,7 +102,6 @@ local function ending(results)
 end
 
 
----@param results zklock.seckill.Result[]
 function Console:sum_up(results)
     local failed = count(results, "failed")
     self.out:write(self.options.environment.summary(results))

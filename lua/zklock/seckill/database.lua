@@ -66,8 +66,6 @@ end
 
 
 --- A text as a part of a URL, such as the path of a socket.
----@param text string
----@return string
 function database.encoded(text)
     return (text:gsub("[%%?]", function(sign) return ("%%%02X"):format(sign:byte()) end))
 end
@@ -82,8 +80,6 @@ end
 ---@field socket string?
 
 --- The parts of a URL; nil: it is none.
----@param url string
----@return zklock.seckill.Address?
 function database.parts(url)
     local user, password, host, rest = url:match "^mysql://([^:@/]*):?([^@/]*)@([^/?]+)(.*)$"
     if not user then return nil end
@@ -114,7 +110,6 @@ function mysql.prepare(self) self:execute "SET SESSION innodb_lock_wait_timeout 
 -- connections ---------------------------------------------------------------------------------
 
 --- A class with a database's methods, to which its own are added.
----@return table
 function database.class()
     local class = setmetatable({}, Database)
     class.__index = class
@@ -123,16 +118,12 @@ end
 
 
 --- Is `where` a server's URL, not a file?
----@param where string
----@return boolean
 function database.is_url(where)
     return where:find "^%w+://" ~= nil
 end
 
 
 --- Opens a database that exists, or an SQLite file.
----@param where string
----@return zklock.seckill.Database
 function database.open(where)
     local dialect = database.is_url(where) and mysql or sqlite
     local environment, connection, problem = dialect.connect(where)
@@ -168,7 +159,6 @@ function database.create(url) administer(open_server(url), url, "CREATE DATABASE
 
 
 --- Removes a database of a server, if it is there. A server that does not answer keeps it.
----@param url string
 function database.drop(url)
     local answers, server = pcall(open_server, url)
     if answers then administer(server, url, "DROP DATABASE IF EXISTS") end
@@ -209,15 +199,12 @@ function Database:execute(statement)
 end
 
 
----@param statements string[]
 function Database:execute_all(statements)
     for _, statement in ipairs(statements) do self:execute(statement) end
 end
 
 
 --- All rows of a query, each a list of columns.
----@param query string
----@return any[][]
 function Database:rows(query)
     local cursor = self:execute(query)
     local rows = {}
@@ -232,8 +219,6 @@ end
 
 
 --- The only value of a query with one row and one column.
----@param query string
----@return any
 function Database:value(query)
     local row = self:rows(query)[1]
     return row and row[1]
@@ -241,8 +226,6 @@ end
 
 
 --- The same, as a number: MariaDB's come as text.
----@param query string
----@return number?
 function Database:number(query)
     return tonumber(self:value(query))
 end
@@ -256,8 +239,6 @@ end
 
 --- A token is written as the digits that lease:token_string() gives: databases
 --- keep them as a 64-bit integer, also where Lua has only doubles.
----@param token string?
----@return string
 function database.literal_token(token)
     if token == nil then return "NULL" end
     assert(token:find "^%-?%d+$", "a token is a decimal number")
@@ -285,16 +266,12 @@ end
 
 
 --- Is none less than the one before it? (The rows of one transaction have one token.)
----@param table_name string
----@return boolean
 function Database:tokens_never_fall(table_name) return none_is(self, "<", table_name) end
 
 
 -- transactions -------------------------------------------------------------------------------
 
 --- Is it the error of a COMMIT? Then the transaction may have been carried out all the same.
----@param problem any
----@return boolean
 function database.leaves_in_doubt(problem)
     return tostring(problem):find " in: COMMIT$" ~= nil
 end

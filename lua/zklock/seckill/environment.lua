@@ -38,18 +38,13 @@ function environment.read(given) return process_options.read(given, HOLD) end
 
 
 --- What else keeps the scenarios from running; nil: nothing.
----@return string?
 function environment.missing() end
 
 
 --- Makes what all scenarios share.
----@param options zklock.seckill.Options
----@param reaper zklock.system.Reaper
 function environment.prepare(options, reaper) options.throwaway = throwaway.open(reaper) end
 
 
----@param options zklock.seckill.Options
----@return string
 function environment.introduction(options)
     return ([[
 Ten buyers, one item each, a stock of 100: 90 must be left. A wrong strategy must be seen to fail.
@@ -62,7 +57,6 @@ end
 
 
 --- What is said below all results.
----@return string
 function environment.summary() return "" end
 
 

@@ -108,9 +108,6 @@ end
 
 
 --- The unmet part of an expectation; nil: all of it is met.
----@param expect table?
----@param purchases zklock.seckill.Purchase[]
----@return string?
 function expectation.unmet(expect, purchases)
     if not expect then return nil end
     local counts, times, words = figures.counts(purchases), nil, {}

@@ -39,8 +39,6 @@ end
 
 
 --- What servers have to know of them.
----@param plans table[]
----@return table[]
 function fault.for_servers(plans)
     local known = {}
     for n, plan in ipairs(plans) do
@@ -59,8 +57,6 @@ fault.Faults = Faults
 
 
 --- The faults that may strike in this server.
----@param server zklock.seckill.Server
----@return zklock.seckill.Faults
 function fault.watch(server)
     local pending = {}
     for n, each in ipairs(server.plan.faults) do
@@ -103,7 +99,6 @@ end
 
 
 --- The same of a buyer that has read the stock, which notes what its lock says after that.
----@param buyer zklock.seckill.Buyer
 function Faults:strike(buyer)
     local strategy, done = self.server.strategy, self:hit(buyer)
     if done and strategy.state then
@@ -174,7 +169,6 @@ local function arm(play, n) assert(open(armed(play.folder, n), "w")):close() end
 
 
 --- Called before the sale begins: the first holder of a lock meets a fault that is due at 0.
----@param play zklock.seckill.Play
 function fault.prepare(play)
     for n, plan in ipairs(play.plan.faults) do
         if plan.at == 0 and is_for_holder(plan) then arm(play, n) end
@@ -211,8 +205,6 @@ end
 
 
 --- Carries out one fault of the plan; a task beside the sale.
----@param play zklock.seckill.Play
----@param n integer
 function fault.carry_out(play, n)
     local plan = play.plan.faults[n]
     while play:now() < plan.at and not play.over do zklock.sleep(POLL) end

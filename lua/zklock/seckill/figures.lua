@@ -8,8 +8,6 @@ local figures = {}
 
 
 --- Did the buyer get neither a product nor a refusal?
----@param purchase zklock.seckill.Purchase
----@return boolean
 function figures.is_failed(purchase)
     return purchase.outcome ~= "sold" and purchase.outcome ~= "refused"
 end

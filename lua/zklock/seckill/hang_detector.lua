@@ -39,8 +39,6 @@ local OVER = setmetatable({}, { __tostring = function() return "the others hang"
 local function beats(folder, number) return ("%s/beats-%d"):format(folder, number) end
 
 
----@param server zklock.seckill.Server
----@return zklock.seckill.HangDetector
 function hang_detector.new(server)
     return setmetatable({
         server = server, time = 0, calls = {}, given_up = {}, hung = 0,
@@ -69,7 +67,6 @@ end
 
 
 --- The server is done with the buyer.
----@param buyer zklock.seckill.Buyer
 function HangDetector:done(buyer)
     self.calls[buyer] = nil
     if self.given_up[buyer] then self.hung = self.hung - 1 end
@@ -112,8 +109,6 @@ end
 
 
 --- Runs the functions, which serve so many buyers, as far as they come back.
----@param count integer
----@param functions function[]
 function HangDetector:carry_out(count, functions)
     local ok, problem = pcall(zklock.run, function() watch(self, count) end, unpack(functions))
     if not ok and problem ~= OVER then error(problem, 0) end
@@ -132,10 +127,6 @@ Pulse.__index = Pulse
 
 
 --- The pulse of a server.
----@param plan zklock.seckill.Plan
----@param folder string
----@param number integer
----@return zklock.seckill.Pulse
 function hang_detector.pulse(plan, folder, number)
     return setmetatable({
         path = beats(folder, number), length = 0, quiet = 0, last = core.now(),

@@ -16,8 +16,6 @@ function json_file.write(path, content, options)
 end
 
 
----@param path string
----@return table
 function json_file.read(path)
     local file = assert(io.open(path))
     local text = file:read "*a"

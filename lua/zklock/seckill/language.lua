@@ -104,8 +104,6 @@ end
 
 
 --- A text in Chinese, as far as it is known.
----@param text string
----@return string
 function language.translate(text)
     local before, core, after = text:match "^(%s*)(.-)(%s*)$"
     if not core:find "%a%a" then return text end

@@ -23,10 +23,6 @@ local function write(name, text)
 end
 
 
----@param name string
----@param text string
----@return true?
----@return string? message
 function output_file.write(name, text)
     if is_special(name) then return write(name, text) end
     local draft = name .. ".part"

@@ -62,8 +62,6 @@ end
 ---@field holders integer  how many held it at once, at most
 
 --- All overlaps, in the order of time.
----@param purchases zklock.seckill.Purchase[]
----@return zklock.seckill.Overlap[]
 function overlaps.of(purchases)
     local found = {}
     for lock, changes in pairs(changes_by_lock(purchases)) do find(lock, changes, found) end

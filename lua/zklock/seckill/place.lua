@@ -76,7 +76,6 @@ end
 
 
 --- Makes the database that the strategy's locks have for themselves, if they have one.
----@param about zklock.seckill.Place
 function place.create_database(about)
     if has_own_database(about) then database.create(about.database) end
 end
@@ -92,9 +91,6 @@ end
 
 
 --- Sees to it that the reaper removes what the store keeps, if nobody else does before.
----@param about zklock.seckill.Place
----@param store string
----@param reaper zklock.system.Reaper
 function place.guard(about, store, reaper)
     if not (stores.load(store).remove or about.redis or about.switch
         or has_own_database(about)) then
@@ -107,8 +103,6 @@ end
 
 
 --- Removes what the store keeps.
----@param about zklock.seckill.Place
----@param store string
 function place.remove(about, store)
     local module = stores.load(store)
     if module.remove then module.remove(about) end
@@ -120,8 +114,6 @@ end
 
 
 --- The same in another process, when this one is no more; `file` is there if it is to be done.
----@param store string
----@param file string
 function place.remove_late(store, file)
     local opened = io.open(file)
     if not opened then return end

@@ -335,8 +335,6 @@ end
 ---@field locks string[]       names
 
 --- The plan that options come to; they raise an error if they are wrong.
----@param options table
----@return zklock.seckill.Plan
 function plan.read(options)
     if type(options) ~= "table" then
         refuse("a sale has a table of options, not %s: %s", show(options),

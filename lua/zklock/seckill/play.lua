@@ -53,13 +53,10 @@ local play = {}
 
 
 --- Seconds since the sale began.
----@return number
 function Play:now() return core.now() - self.start end
 
 
 --- How many buyers have come to the place of that name.
----@param name string
----@return integer
 function Play:arrived(name) return barrier.arrived(self.folder .. "/" .. name) end
 
 

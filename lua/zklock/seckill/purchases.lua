@@ -78,8 +78,6 @@ local NAMES = "plain, release_then_commit, commit_then_release, optimistic"
 local purchases = {}
 
 
----@param name string
----@return boolean
 function purchases.is_built_in(name) return built_in[name] ~= nil end
 
 

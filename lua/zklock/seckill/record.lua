@@ -75,9 +75,6 @@ end
 
 local function one_line(text) return (tostring(text):gsub("[%c]+", " ")) end
 
----@param buyer integer
----@param word string
----@param about any?
 function Record:write(buyer, word, about)
     self.file:write(("%.6f %d %s"):format(runtime.now(), buyer, word),
         about ~= nil and " " .. one_line(about) or "", "\n")
@@ -201,8 +198,6 @@ end
 
 
 --- The purchases of a sale, before it.
----@param plan zklock.seckill.Plan
----@return zklock.seckill.Purchase[]
 function record.purchases(plan)
     local purchases = {}
     for i, wish in ipairs(plan.wishes) do
@@ -252,10 +247,6 @@ end
 
 
 --- The last thing that a server wrote down; nil: nothing yet.
----@param folder string
----@param server integer
----@return integer? buyer
----@return string? word
 function record.last(folder, server)
     local file = io.open(path_of(folder, server))
     if not file then return nil end
@@ -268,10 +259,6 @@ end
 
 --- Counts in a record that is being written: each call gives the lines with that word since the
 --- call before.
----@param folder string
----@param server integer
----@param word string
----@return fun(): integer
 function record.counter(folder, server, word)
     local file = assert(io.open(path_of(folder, server)))
     local pattern = "\n%S+ %d+ " .. word .. "%f[^%l]"

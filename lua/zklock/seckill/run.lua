@@ -15,9 +15,6 @@ Run.__index = Run
 local run = {}
 
 
----@param _ string
----@param options zklock.seckill.Options
----@return zklock.seckill.Run
 function run.open(_, options)
     return setmetatable({ options = options, throwaway = options.throwaway }, Run)
 end
@@ -42,7 +39,6 @@ end
 
 
 --- The session timeout that the server grants.
----@return number seconds
 function Run:session_timeout()
     local options = self.options
     local session = assert(zklock.connect(options.zookeeper, { timeout = options.session }))

@@ -53,10 +53,6 @@ end
 
 
 --- Runs one scenario, again if it was right only by luck or proved nothing.
----@param scenario zklock.seckill.Scenario
----@param options zklock.seckill.Options
----@param reaper zklock.system.Reaper
----@return zklock.seckill.Result
 function runner.run_one(scenario, options, reaper)
     local started = core.now()
     local tries = 0
@@ -93,8 +89,6 @@ end
 
 
 --- Is every result the expected one?
----@param results zklock.seckill.Result[]
----@return boolean
 function runner.all_as_expected(results)
     for _, result in ipairs(results) do
         if not result.as_expected then return false end

@@ -253,8 +253,6 @@ end
 
 
 --- What a world of it is made with.
----@param plan zklock.seckill.Plan
----@return table
 function simulated.options(plan)
     return {
         faults = plan.chances,
@@ -264,10 +262,6 @@ end
 
 
 --- Carries it out.
----@param plan zklock.seckill.Plan
----@return zklock.seckill.Sale? sale
----@return string? message
----@return string? code
 function simulated.carry_out(plan)
     local message, code = worlds.problem_here()
     if message then return nil, message, code end

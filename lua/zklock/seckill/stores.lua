@@ -29,25 +29,18 @@ local stores = {}
 
 
 --- Is it a database that MariaDB serves?
----@param name string
----@return boolean
 function stores.is_mysql(name)
     return name == "mysql" or database.is_url(name)
 end
 
 
 --- Can a simulated sale have it? Not what is on a server or in a file of the laboratory's.
----@param name string
----@return boolean
 function stores.is_simulated(name)
     return name == "memory" or not (built_in[name] or database.is_url(name))
 end
 
 
 --- The store of that name.
----@param name string
----@return table? store
----@return string? message
 function stores.load(name)
     if database.is_url(name) then
         if not database.parts(name) then

@@ -42,9 +42,6 @@ local strategies = { names = NAMES }
 
 
 --- The strategy of that name.
----@param name string
----@return table? strategy
----@return string? message
 function strategies.load(name)
     local file = built_in[name]
     if not file then
@@ -56,9 +53,6 @@ end
 
 
 --- Opens the strategy of that name in a server.
----@param name string
----@param server zklock.seckill.Server
----@return table strategy
 function strategies.open(name, server)
     local strategy = assert(strategies.load(name)).open(server)
     if type(strategy) ~= "table" or not strategy.enter or not strategy.leave then

@@ -79,8 +79,6 @@ end
 
 
 --- Its wait ended only with the sale, or was given up as hung.
----@param purchase zklock.seckill.Purchase
----@return boolean
 function stuck.is_hung(purchase)
     return purchase.outcome == "unanswered" or purchase.outcome == "hung"
 end

@@ -3,9 +3,6 @@
 local token = {}
 
 
----@param one string
----@param other string
----@return boolean
 function token.is_less(one, other)
     if #one ~= #other then return #one < #other end
     return one < other

@@ -40,14 +40,11 @@ function environment.read(given) return process_options.read(given, HOLD) end
 
 
 --- What else keeps the scenarios from running; nil: nothing.
----@return string?
 function environment.missing()
     return shell.lacks "redis-server" or shell.lacks "mariadbd" or clocks.missing()
 end
 
 
----@param options zklock.seckill.Options
----@return string
 function environment.introduction(options)
     return ([[
 Each fault meets an engine, and then zklock. What must go wrong is wrong by the store, or because
@@ -61,7 +58,6 @@ end
 
 
 --- What is said below all results.
----@return string
 function environment.summary()
     return ("\nWhat engines have; what was measured is in docs/performance/engines.md\n%s\n")
         :format(matrix.table())

@@ -29,7 +29,6 @@ end
 
 
 --- A line an engine.
----@return string
 function matrix.table()
     local lines = { row("engine.has", function(column) return column[2] end) }
     for _, name in ipairs(engine.names) do

@@ -111,7 +111,6 @@ end
 
 
 --- Runs all functions at once, each as a coroutine, until all have ended.
----@param functions fun()[]
 function client.run(functions)
     local tasks = {}
     for i, fn in ipairs(functions) do
@@ -129,12 +128,6 @@ end
 
 
 --- One request, alone.
----@param port integer
----@param method string
----@param path string
----@return integer? status
----@return string body
----@return string? head
 function client.once(port, method, path)
     local status, body, head
     client.run { function() status, body, head = client.request(port, method, path) end }

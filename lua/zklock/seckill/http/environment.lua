@@ -79,8 +79,6 @@ end
 
 
 --- What else keeps the scenarios from running; nil: nothing.
----@param options zklock.seckill.Options
----@return string?
 function environment.missing(options)
     local found, message = true, nil
     if options.store ~= "sqlite" then found, message = pcall(dependency.load, "luasql.mysql") end
@@ -93,15 +91,11 @@ end
 
 
 --- Starts the throwaway MariaDB, if there is to be one.
----@param options zklock.seckill.Options
----@param reaper zklock.system.Reaper
 function environment.prepare(options, reaper)
     if options.store == "mysql" then options.store = mariadb.start(reaper) end
 end
 
 
----@param options zklock.seckill.Options
----@return string
 function environment.introduction(options)
     return ([[
 POST /mall/commodity/purchase to nginx on 127.0.0.1, ports %d and %d, two workers each.

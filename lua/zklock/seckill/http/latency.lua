@@ -29,8 +29,6 @@ local ROW = "%-37s %9d %9.0f %9.1f %9.1f %9.1f  %s\n"
 
 
 --- A table of all results that have a latency.
----@param results zklock.seckill.Result[]
----@return string
 function latency.table(results)
     local lines = {}
     for _, result in ipairs(results) do

@@ -63,8 +63,6 @@ end
 ---@field seconds number  until the last that is known
 
 --- What happened, as far as it is written down now.
----@param run zklock.seckill.http.Run
----@return zklock.seckill.http.Record
 function record.of(run)
     local purchases, notes, faults, seconds = new_purchases(), {}, {}, 0
     for number, server in ipairs(run.servers) do

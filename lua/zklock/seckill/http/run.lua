@@ -95,8 +95,6 @@ end
 
 
 --- The same, and returns when all are ready: the sale begins.
----@param count integer
----@param sale table
 function Run:serve(count, sale)
     self:start(count, sale)
     for _, server in ipairs(self.servers) do server:await_ready() end
@@ -105,14 +103,12 @@ end
 
 
 --- Seconds since the sale began.
----@return number
 function Run:now() return core.now() - self.begun end
 
 
 local PURCHASE = "/mall/commodity/purchase?commodityId=%s&number=%d"
 
 --- The path and parameters of a purchase of the seed's product.
----@return string
 function run.path()
     return PURCHASE:format(seed.PRODUCT, 1)
 end
@@ -122,8 +118,6 @@ end
 local function number_of(self, i) return i % #self.servers + 1 end
 
 
----@param i integer
----@return zklock.seckill.http.Server
 function Run:server_of(i) return self.servers[number_of(self, i)] end
 
 
@@ -135,9 +129,6 @@ local OUTCOMES = {
 
 
 --- The i-th request, a purchase, in a coroutine of `client.run`.
----@param i integer
----@return integer? status
----@return string body
 function Run:buy(i)
     local sight = { server = number_of(self, i), asked = self:now() }
     self.seen[#self.seen + 1] = sight

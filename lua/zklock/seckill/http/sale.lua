@@ -189,7 +189,6 @@ end
 ---@field pause number?     default: that of the options
 ---@field wrk boolean?      needs wrk
 ---@field explanation string  what it shows
----@param scenario zklock.seckill.http.Scenario
 function sale.scenario(scenario)
     scenario.zookeeper = scenario.strategy:find "^zookeeper" ~= nil
         or scenario.strategy == "combined"

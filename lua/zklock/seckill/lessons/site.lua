@@ -21,7 +21,6 @@ local NAMES = {
 
 
 --- All lessons, in their order; the name of each is that of its page.
----@return table[]
 function site.lessons()
     local lessons = {}
     for i, name in ipairs(NAMES) do

@@ -48,8 +48,6 @@ local function add_purchases(lines, record)
 end
 
 
----@param records zklock.seckill.Records
----@return string
 function csv.of_records(records)
     local lines = { table.concat(COLUMNS, ",") }
     for _, record in ipairs(records.sales) do add_purchases(lines, record) end

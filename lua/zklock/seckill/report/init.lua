@@ -31,10 +31,6 @@ end
 
 
 --- Writes the page.
----@param file_name string
----@param records zklock.seckill.Records
----@return true?
----@return string? message
 function report.write(file_name, records)
     check(file_name)
     return output_file.write(file_name, page.html(records))
@@ -42,10 +38,6 @@ end
 
 
 --- Writes the records as they are: { "title": …, "sales": [record, …], "histories": […] }.
----@param file_name string
----@param records zklock.seckill.Records
----@return true?
----@return string? message
 function report.json(file_name, records)
     check(file_name)
     return output_file.write(file_name, json.of_records(records))
@@ -53,10 +45,6 @@ end
 
 
 --- Writes a line for each purchase (RFC 4180), the first column of which is the sale's name.
----@param file_name string
----@param records zklock.seckill.Records
----@return true?
----@return string? message
 function report.csv(file_name, records)
     check(file_name)
     return output_file.write(file_name, csv.of_records(records))
@@ -64,10 +52,6 @@ end
 
 
 --- Writes results as JUnit's XML.
----@param file_name string
----@param cases zklock.seckill.Case[]
----@return true?
----@return string? message
 function report.junit(file_name, cases)
     check(file_name)
     return output_file.write(file_name, junit.of(cases))

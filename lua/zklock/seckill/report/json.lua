@@ -55,16 +55,12 @@ end
 
 
 --- Any value as JSON.
----@param value table
----@return string
 function json.encode(value)
     local cleaned = clean(value)
     return dependency.load "dkjson".encode(cleaned, { keyorder = ordered_keys(cleaned) })
 end
 
 
----@param records zklock.seckill.Records
----@return string
 function json.of_records(records)
     return json.encode(records) .. "\n"
 end

@@ -20,8 +20,6 @@ local function escape(text) return (utf8.plain(text):gsub('[&<>"]', ENTITIES)) e
 ---@field seconds number
 ---@field problem string?  nil: it came out as it must
 
----@param cases zklock.seckill.Case[]
----@return string
 function junit.of(cases)
     local lines, failures, seconds = {}, 0, 0
     for i, case in ipairs(cases) do

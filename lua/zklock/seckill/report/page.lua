@@ -69,8 +69,6 @@ local function texts(name)
 end
 
 
----@param records zklock.seckill.Records
----@return string
 function page.html(records)
     local title = utf8.plain(records.title or TITLE):gsub('[&<>"]', ENTITIES)
     local parts = {

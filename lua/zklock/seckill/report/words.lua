@@ -186,9 +186,6 @@ end
 
 
 --- One or two sentences.
----@param record table
----@param is_history boolean
----@return string
 function words.why(record, is_history)
     if is_history then return of_history(record) end
     if record.verdict == "failed" then

@@ -18,8 +18,6 @@ end
 
 
 --- Is the token of every grant of a lock greater than the one before it?
----@param sale zklock.seckill.Sale
----@return boolean
 function evidence.tokens_grow(sale)
     local last = {}
     for _, purchase in ipairs(granted(sale)) do
@@ -34,9 +32,6 @@ end
 
 
 --- The next buyer that had the lock after that time.
----@param sale zklock.seckill.Sale
----@param time number
----@return zklock.seckill.Purchase?
 function evidence.next_after(sale, time)
     for _, purchase in ipairs(granted(sale)) do
         if purchase.granted > time then return purchase end
@@ -45,8 +40,6 @@ end
 
 
 --- From the first fault, which killed a holder or its engine, to the next grant.
----@param sale zklock.seckill.Sale
----@return number seconds
 function evidence.waited_for_the_dead(sale)
     local killed = assert(sale.faults[1], "nobody was killed").at
     local heir = assert(evidence.next_after(sale, killed), "nobody had the lock after that")
@@ -55,8 +48,6 @@ end
 
 
 --- Raises unless so many bought: a sale in which not all were served proves nothing.
----@param sale zklock.seckill.Sale
----@param count integer
 function evidence.all_served(sale, count)
     if sale.sold ~= count then
         error(("only %d of %d buyers were served"):format(sale.sold, count), 0)
@@ -110,8 +101,6 @@ function evidence.holds(sale) return evidence.noted(sale, "^its hold is (%l+)$")
 
 --- Makes a sale wrong in which the store finds nothing false, for the store knows nothing of buyers
 --- that waited in vain. Reports say so.
----@param sale zklock.seckill.Sale
----@param finding string
 function evidence.convict(sale, finding)
     sale.verdict, sale.finding, sale.in_vain = "wrong", finding, true
 end
@@ -153,9 +142,6 @@ end
 local DONE = { stop = "is stopped", kill = "is killed", cut = "is cut off" }
 
 --- The same, with what the record has of each purchase, and the faults.
----@param sale zklock.seckill.Sale
----@param name string
----@return zklock.seckill.Entry[]
 function evidence.story(sale, name)
     local story = evidence.log(sale, name)
     local function add(at, who, line, token)
@@ -177,10 +163,6 @@ end
 
 
 --- The end of a scenario with one sale, and the story of that.
----@param sale zklock.seckill.Sale
----@param right boolean
----@param finding string
----@return zklock.seckill.Played
 function evidence.played(sale, right, finding)
     return {
         right = right, finding = finding, sales = { sale },
@@ -190,9 +172,6 @@ end
 
 
 --- The end of a scenario that proved nothing, and is to be played again.
----@param sale zklock.seckill.Sale
----@param finding string
----@return zklock.seckill.Played
 function evidence.unproved(sale, finding)
     local played = evidence.played(sale, false, finding)
     played.again = true

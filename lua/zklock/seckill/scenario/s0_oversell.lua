@@ -32,7 +32,6 @@ end
 --- A scenario of this kind.
 ---@class zklock.seckill.Oversell: zklock.seckill.Scenario
 ---@field sale table  options of the sale
----@param scenario zklock.seckill.Oversell
 function s0.oversell(scenario)
     scenario.play = play_oversell
     scenario.zookeeper = scenario.sale.strategy == "zookeeper"

@@ -125,8 +125,6 @@ end
 
 
 --- The verdict on a sale.
----@param sale zklock.seckill.Sale
----@return zklock.seckill.Played
 function s1.judge_lines(sale)
     local log, reads = evidence.log(sale, "worker-%d"), #evidence.noted(sale, "^(current stock): ")
     local finding = ("%d reads, %d sold, %d refused, %d left"):format(reads, sale.sold,
@@ -165,7 +163,6 @@ end
 ---@class zklock.seckill.ReadWrite: zklock.seckill.Scenario
 ---@field side "write" | "read"  of the lock, that a purchase is made under
 ---@field timeout number?            seconds for acquire; default: the seed's
----@param scenario zklock.seckill.ReadWrite
 function s1.read_write(scenario)
     scenario.play = play_read_write
     scenario.zookeeper = true
@@ -275,10 +272,6 @@ end
 
 
 --- The verdict on the notes of the waiters.
----@param scenario zklock.seckill.Herd
----@param sale zklock.seckill.Sale
----@return boolean right
----@return string finding
 function s1.judge_herd(scenario, sale)
     local sum = { waiters = 0, woken = 0, created = 0, granted = 0 }
     for _, note in ipairs(evidence.noted(sale, SHAPE)) do

@@ -82,8 +82,6 @@ end
 
 
 --- The verdict on a sale that must be wrong because two held the lock. Another reason is an error.
----@param sale zklock.seckill.Sale
----@return zklock.seckill.Played
 function s4.of_two(sale)
     local first, second = sale.purchases[1], sale.purchases[2]
     local both = #sale.overlaps == 1 and sale.sold == 2 and first.left == second.left
@@ -105,8 +103,6 @@ end
 
 --- The verdict on a sale that must be right: one after the other held the lock, though the fault
 --- struck.
----@param sale zklock.seckill.Sale
----@return zklock.seckill.Played
 function s4.of_one(sale)
     return evidence.played(sale, is_right(sale, 2),
         ("%d sold, %d left; one at a time"):format(sale.sold, sale.left))

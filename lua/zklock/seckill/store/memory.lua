@@ -76,9 +76,6 @@ local function show(self, product, token)
 end
 
 
----@param product string
----@param token string?
----@return integer?
 function Memory:stock(product, token)
     if token then show(self, product, token) end
     return self.tables.stock[product]
@@ -134,8 +131,6 @@ end
 
 
 --- The same of one order.
----@param order zklock.seckill.Order
----@return boolean written
 function Memory:sell(order) return self:sell_all{ order } end
 
 

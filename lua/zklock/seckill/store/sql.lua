@@ -38,16 +38,12 @@ local ORDER_TABLE = [[CREATE TABLE tb_order (
 
 
 --- Opens a store that exists.
----@param place zklock.seckill.Place
----@return zklock.seckill.Sql
 function sql.open(place)
     return setmetatable(database.open(place.url), Sql)
 end
 
 
 --- Makes the tables, and fills in the stock; on a server, in a new database.
----@param place zklock.seckill.Place
----@return zklock.seckill.Sql
 function sql.create(place)
     if database.is_url(place.url) then database.create(place.url) end
     local self = sql.open(place)
@@ -81,8 +77,6 @@ end
 
 
 --- How often it was written to.
----@param product string
----@return integer
 function Sql:version(product)
     return self:number(("SELECT version FROM tb_commodity_info WHERE id = %s")
         :format(self:text(product)))
@@ -90,8 +84,6 @@ end
 
 
 --- How many pieces of it were ordered.
----@param product string
----@return integer
 function Sql:ordered(product)
     return self:number(("SELECT coalesce(sum(number), 0) FROM tb_order WHERE commodity_id = %s")
         :format(self:text(product)))
@@ -191,7 +183,6 @@ end
 
 
 --- Removes the database. (A file goes with its folder.)
----@param place zklock.seckill.Place
 function sql.remove(place)
     if database.is_url(place.url) then database.drop(place.url) end
 end

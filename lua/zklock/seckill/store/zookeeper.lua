@@ -92,8 +92,6 @@ end
 
 
 --- The same of one order.
----@param order zklock.seckill.Order
----@return boolean written
 function Store:sell(order) return self:sell_all{ order } end
 
 
@@ -114,7 +112,6 @@ end
 
 
 --- Removes the nodes of a sale; those that held locks go by themselves.
----@param place zklock.seckill.Place
 function zookeeper.remove(place)
     local self = zookeeper.open(place, nil, "remover")
     local function delete(path)

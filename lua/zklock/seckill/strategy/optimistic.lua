@@ -53,7 +53,6 @@ function Optimistic.leave() end
 
 
 --- The write was refused: reads the version again, for another try, if there is one.
----@return boolean again
 function Optimistic:retry(hold)
     if hold.retries == self.options.retries then return false end
     zklock.sleep(backoff.seconds(self.options.base, hold.retries))

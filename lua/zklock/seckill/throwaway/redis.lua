@@ -117,8 +117,6 @@ end
 
 
 --- The keys that a server has and that have not ended.
----@param address string
----@return string[]
 function redis.keys(address) return redis.ask(address, "keys", "*") end
 
 

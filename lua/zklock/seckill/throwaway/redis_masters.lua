@@ -24,17 +24,14 @@ function Master:heal() self.relay:lead_to(self.server.address) end
 
 
 --- Its wall clock is so many seconds ahead from now on.
----@param seconds integer
 function Master:jump(seconds) self.clock:jump(seconds) end
 
 
 --- The time by its wall clock, in seconds, also while its clients are cut off from it.
----@return integer
 function Master:time() return tonumber(redis.ask(self.server.address, "time")[1]) end
 
 
 --- The keys that it has, also while its clients are cut off from it.
----@return string[]
 function Master:keys() return redis.keys(self.server.address) end
 
 
@@ -67,9 +64,6 @@ end
 
 
 --- Starts so many.
----@param reaper zklock.system.Reaper
----@param count integer
----@return zklock.seckill.throwaway.RedisMasters
 function redis_masters.start(reaper, count)
     local self, addresses = setmetatable({}, Masters), {}
     for i = 1, count do

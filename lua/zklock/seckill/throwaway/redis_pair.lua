@@ -44,8 +44,6 @@ end
 
 
 --- Starts one. The replica has all that the master has.
----@param reaper zklock.system.Reaper
----@return zklock.seckill.throwaway.RedisPair
 function redis_pair.start(reaper)
     local master, link, replica = start_servers(reaper)
     local self = setmetatable({
@@ -61,7 +59,6 @@ end
 
 
 --- Does what is written to the master come to the replica?
----@return boolean
 function Pair:is_online()
     local replica = replication(self.master.address).slave0
     return replica ~= nil and replica:find "state=online" ~= nil

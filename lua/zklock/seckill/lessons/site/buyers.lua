@@ -4,8 +4,6 @@ local buyers = {}
 
 
 --- Those that had the lock, in the order of their grants.
----@param list table[]
----@return table[]
 function buyers.granted(list)
     local found, place = {}, {}
     for i, row in ipairs(list) do

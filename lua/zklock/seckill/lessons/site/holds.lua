@@ -84,8 +84,6 @@ end
 
 --- What a part that is "two" means in this sale: "many" buyers without a lock, two locks "apart",
 --- or one that a buyer "believes" to hold.
----@param sale table
----@return string
 function holds.meaning(sale)
     if sale.options.strategy == "none" then return "many" end
     return (sale.lock_of or APART[sale.options.strategy]) and "apart" or "believes"

@@ -6,15 +6,10 @@ local markup = {}
 local ENTITIES = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;" }
 
 
----@param text any
----@return string
 function markup.escape(text) return (tostring(text):gsub('[&<>"]', ENTITIES)) end
 
 
 --- Puts the numbers in: {first.left} is facts.first.left.
----@param text string
----@param facts table
----@return string
 function markup.fill(text, facts)
     return (text:gsub("{(%a[%w_%.]*)}", function(path)
         local value = facts
@@ -28,9 +23,6 @@ end
 
 
 --- A line of text.
----@param text string
----@param facts table
----@return string html
 function markup.line(text, facts)
     local codes = {}
     text = markup.escape(markup.fill(text, facts)):gsub("`([^`]+)`", function(code)
@@ -45,8 +37,6 @@ end
 
 --- The lines of a paragraph as one. There is no space between two Chinese ones, nor after a full
 --- stop or a comma of Chinese.
----@param paragraph string
----@return string
 function markup.joined(paragraph)
     return (paragraph:gsub("^%s+", ""):gsub("%s+$", "")
         :gsub("([\128-\255])%s*\n%s*([\128-\255])", "%1%2")
@@ -56,9 +46,6 @@ end
 
 
 --- Paragraphs, which empty lines part.
----@param text string
----@param facts table
----@return string html
 function markup.paragraphs(text, facts)
     local parts = {}
     for paragraph in (text .. "\n\n"):gmatch "(.-)\n%s*\n" do
@@ -69,8 +56,6 @@ function markup.paragraphs(text, facts)
 end
 
 
----@param code string
----@return string html
 function markup.code(code)
     return "<pre><code>" .. markup.escape((code:gsub("%s+$", ""))) .. "</code></pre>"
 end

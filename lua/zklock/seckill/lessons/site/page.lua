@@ -39,8 +39,6 @@ local HTML = [[
 
 
 --- What is in a file.
----@param path string
----@return string
 function page.read(path)
     local file = assert(io.open(path, "rb"))
     local text = file:read "*a"

@@ -224,9 +224,6 @@ end
 
 
 --- The picture, with its key.
----@param sale table
----@param words table
----@return string html
 function picture.of(sale, words)
     local scale = 100 / sale.finish
     local drawn = lanes_of(sale, words, scale) .. "\n" .. stock.row(sale, words, scale)

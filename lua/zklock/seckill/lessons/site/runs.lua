@@ -137,9 +137,6 @@ end
 
 
 --- Which of the answers is the right one: the one that has the number of the run.
----@param lesson table
----@param facts table
----@return integer
 function runs.right_answer(lesson, facts)
     local value, right = lesson.predicted(facts), nil
     for i, answer in ipairs(lesson.values) do

@@ -11,8 +11,6 @@ signs.order = { TOLD.sold, TOLD.refused, FAILED }
 
 
 --- What a buyer was told, as a sign at the end of its row; "": nothing that is worth one.
----@param outcome string?
----@return string
 function signs.told(outcome) return outcome and (TOLD[outcome] or FAILED) or "" end
 
 

@@ -13,9 +13,6 @@ end
 
 
 --- The first two of which one undid what the other wrote: the one that is seen first, the other.
----@param sale table
----@return zklock.seckill.Purchase? one
----@return zklock.seckill.Purchase? other
 function steps.pair(sale)
     local written = {}
     for _, each in ipairs(sale.purchases) do
@@ -83,9 +80,6 @@ end
 
 
 --- Adds what these buyers saw when they looked at their leases.
----@param list table[]
----@param sale table
----@param purchases zklock.seckill.Purchase[]
 function steps.add_looks(list, sale, purchases)
     for _, note in ipairs(sale.notes) do
         local state = note.line:match "^its hold is (%l+)$"
@@ -135,8 +129,6 @@ end
 
 
 --- The steps of all buyers. Of looks at a lease they have those of a server that was stopped.
----@param sale table
----@return table[]
 function steps.all(sale)
     local stopped = {}
     for _, purchase in ipairs(sale.purchases) do

@@ -24,9 +24,6 @@ end
 
 
 --- The steps that the picture marks, as a list; "" if there are none.
----@param sale table
----@param words table
----@return string html
 function tables.steps(sale, words)
     local lines = {}
     for i, step in ipairs(sale.steps) do

@@ -6,8 +6,6 @@ local SPACE = "\194\160" -- between a number and its unit: no line ends there
 
 
 --- Seconds, with as many figures as tell something.
----@param seconds number
----@return string
 function times.duration(seconds)
     if seconds == 0 then return "0" .. SPACE .. "s" end
     if seconds < 0.1 then return ("%.1f%sms"):format(seconds * 1000, SPACE) end
@@ -16,14 +14,10 @@ end
 
 
 --- Whole milliseconds.
----@param seconds number
----@return string
 function times.milliseconds(seconds) return ("%.0f%sms"):format(1000 * seconds, SPACE) end
 
 
 --- A moment of a run; "–": it did not come.
----@param seconds number?
----@return string
 function times.moment(seconds) return seconds and ("%.3f%ss"):format(seconds, SPACE) or "–" end
 
 
