@@ -201,19 +201,28 @@ static bool list_lacking(unsigned n) {
     return failed;
 }
 
-/* The list that shows another session's holder ahead of the claim lacks. */
-static bool holder_lacking(unsigned n) {
-    const struct zkl_acquire_options options = options_of("/lock", ZKL_MUTEX);
-    open_session();
-    make_node(others, "/lock/lock-0000000000");
-    zkl_request *request = zkl_acquire(session, &options);
-    CHECK(comes(ZKL_RPC_WRITE, ZKL_OP_CREATE));
+static void answer_asked(void) {
     answer(asked);
-    bool failed = lack(n, serve_requests);
+    serve_requests();
+}
+
+/* The list that shows a holder who keeps its node the waiter of another session lacks. */
+static bool waiter_lacking(unsigned n) {
+    struct zkl_acquire_options options = options_of("/lock", ZKL_MUTEX);
+    const char *const *names;
+    options.keep = ZKL_NEVER;
+    open_session();
+    zkl_request *request = zkl_acquire(session, &options);
+    while (asks() && !(asked->kind == ZKL_RPC_LIST && asked->watch)) answer(asked);
+    CHECK(asked);
+    make_node(others, "/lock/lock-0000000099");
+    bool failed = lack(n, answer_asked);
     serve();
-    CHECK(!zkl_request_done(request));
+    zkl_lease *lease = zkl_request_lease(request);
     zkl_request_drop(request);
+    zkl_lease_drop(lease);
     serve();
+    CHECK_IS(children_of("/lock", &names), 1);
     close_session();
     return failed;
 }
@@ -239,8 +248,8 @@ static void looks(void) {
     TEST("whatever a list that shows an orphan lacks, the orphan is removed") {
         for (unsigned n = 1; list_lacking(n); n++) CHECK_CASE("the allocation %u", n + 1);
     }
-    TEST("whatever a list that shows a holder lacks, the claim behind it waits") {
-        for (unsigned n = 1; holder_lacking(n); n++) CHECK_CASE("the allocation %u", n + 1);
+    TEST("whatever a list that shows a waiter lacks, the holder keeps no node from it") {
+        for (unsigned n = 1; waiter_lacking(n); n++) CHECK_CASE("the allocation %u", n + 1);
     }
 }
 
