@@ -167,7 +167,7 @@ end
 --- The rows of the table whose first cell is `title`: { { holder, waiter, expected }, … }.
 local function read_table(title)
     local found = {}
-    for _, lines in ipairs(markdown.tables(rig.shell("cat docs/design/neighbours.md"))) do
+    for _, lines in ipairs(markdown.tables(rig.shell("cat docs/neighbours.md"))) do
         local head = lines[1]
         for i = 2, head[1] == title and #head > 3 and #lines or 0 do
             for j = 2, #head do

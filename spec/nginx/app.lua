@@ -199,7 +199,7 @@ function app.member()
 end
 
 
---- It leaves when the worker is to go, as docs/nginx.md has it.
+--- It leaves when the worker is to go, as docs/members.md has it.
 function app.leave_when_told()
     local member = members[arg("name")]
     ngx.timer.every(3600, function(premature)
