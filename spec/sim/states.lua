@@ -44,7 +44,7 @@ end
 
 --- Reads the page: { rows = { { form =, state =, event =, wanted =, unwanted = }, ... },
 -- steps = { [name] = { [form or ""] = outcomes } } }; the last two of a row are lists of outcomes.
--- A line of the table with several states or events gives a row for each.
+-- A line of the table with several forms, states or events gives a row for each.
 function states.read(page)
     local read = { rows = {}, steps = {} }
     for _, cells in ipairs(rows_below(page, "| step | of | is one of |")) do
@@ -52,12 +52,13 @@ function states.read(page)
         read.steps[cells[1]][cells[2]] = outcomes(cells[3])
     end
     for _, cells in ipairs(rows_below(page, "| of | state | event | wanted | not wanted |")) do
-        for state in cells[2]:gmatch "[%u_]+" do
-            for event in cells[3]:gmatch "`(.-)`" do
-                read.rows[#read.rows + 1] = {
-                    form = cells[1], state = state, event = event,
-                    wanted = outcomes(cells[4]), unwanted = outcomes(cells[5]),
-                }
+        local wanted, unwanted = outcomes(cells[4]), outcomes(cells[5])
+        for form in cells[1]:gmatch "%l+" do
+            for state in cells[2]:gmatch "[%u_]+" do
+                for event in cells[3]:gmatch "`(.-)`" do
+                    read.rows[#read.rows + 1] = { form = form, state = state, event = event,
+                                                  wanted = wanted, unwanted = unwanted }
+                end
             end
         end
     end
