@@ -1,5 +1,5 @@
---- Checks of what the user gives, for all that takes options. Each takes the value and its name; a
--- wrong one is a programming error: it raises, and says what is allowed.
+--- Checks values that the user gives. A wrong value raises, with a message that says what is
+-- allowed.
 
 local misuse = require "zklock.value.misuse"
 local path_rules = require "zklock.value.path"
@@ -12,10 +12,10 @@ local concat = table.concat
 local flaw = path_rules.flaw
 local refuse, show = misuse.refuse, misuse.show
 
--- Bytes of identity and data. A packet of more than 1 MB would make the server
--- cut the connection of everybody in the session.
+-- Bytes of identity and data. A request above 1 MB would make the server cut the connection of
+-- the whole session.
 local TEXT_SIZE = 4096
-local PATH_SIZE = 256 * 1024 -- likewise, of a path
+local PATH_SIZE = 256 * 1024 -- bytes
 local NAME_SIZE = 100
 
 local check = { PATH_SIZE = PATH_SIZE }
@@ -42,7 +42,7 @@ function check.text(value, name)
     check.size(value, name, TEXT_SIZE)
 end
 
---- A line of UTF-8, which others are shown.
+--- A line of UTF-8 that others read.
 function check.line(value, name)
     check.text(value, name)
     if not utf8.is_valid(value) then refuse("%s must be UTF-8, not %s", name, show(value)) end
@@ -121,7 +121,7 @@ function check.label(value, name)
     check.line(value, name)
 end
 
---- The path of any node.
+
 function check.node(path, name)
     check.type(path, "string", name)
     check.size(path, name, PATH_SIZE)
@@ -132,7 +132,7 @@ end
 
 -- --- tables -----------------------------------------------------------------------------
 
---- Is it a key of a list of that length?
+--- Tells whether a key is a place in a list of that length.
 function check.is_place(key, length)
     return type(key) == "number" and key >= 1 and key <= length and key % 1 == 0
 end
@@ -150,7 +150,7 @@ local function check_name(name, names, what)
 end
 
 
---- Each field's name has to be one of `names`.
+--- Refuses a field whose name is not in `names`.
 ---@param given table
 ---@param names table<string, any>
 ---@param what string  for messages
@@ -160,7 +160,7 @@ function check.known(given, names, what)
 end
 
 
---- A copy of `given`, nil or a table, with every field known, checked and defaulted.
+--- Copies `given`, with every field checked, and the defaults.
 ---@param given table?
 ---@param fields table<string, fun(value: any, name: string)>
 ---@param defaults table

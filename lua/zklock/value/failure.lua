@@ -1,8 +1,8 @@
---- What a failure says: nil, message, code.
+--- Returns nil, message, code for a failure.
 
 local brief = require "zklock.value.misuse".brief
 
-local SUBJECT = 4096 -- bytes of it that a message repeats
+local SUBJECT = 4096 -- bytes of the subject that a message repeats
 
 ---@alias zklock.Code
 ---| "timeout"        the deadline passed, or a try got no answer

@@ -1,4 +1,4 @@
---- Where servers are: "host:port,host:port/chroot", or "memory:name/chroot".
+--- Parses hosts, "host:port,host:port/chroot" or "memory:name/chroot".
 
 local check = require "zklock.value.check"
 local misuse = require "zklock.value.misuse"
@@ -30,7 +30,7 @@ local function bad_host(entry)
 end
 
 
---- The name of a server in memory.
+--- Checks the name of a server in memory.
 function _M.server(name)
     check.type(name, "string", "the name of a server in memory")
     check.size(name, "the name of a server in memory", NAME_SIZE)
@@ -42,7 +42,7 @@ function _M.server(name)
 end
 
 
--- "memory:" and a port is a host of that name.
+-- "memory:2181" is a host of the name memory.
 local function memory_name(hosts)
     local name = hosts:match("^memory:(.*)$")
     if name and not name:find("^%d") then return _M.server(name) end
@@ -58,7 +58,7 @@ local function check_hosts(hosts, text, form)
 end
 
 
---- Splits "host:port,host:port/chroot", or "memory:name/chroot".
+
 function _M.split(text)
     local form = 'expected "host:port,host:port/chroot"'
     if type(text) ~= "string" then

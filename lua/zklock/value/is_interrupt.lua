@@ -1,4 +1,5 @@
---- Is this error Ctrl-C's? The interpreter raises "interrupted!", behind no more than the place.
+--- Tells whether an error is Ctrl-C's. The interpreter raises "interrupted!", perhaps after a
+-- position.
 
 ---@param problem any
 ---@return boolean

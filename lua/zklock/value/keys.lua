@@ -1,5 +1,5 @@
---- The keys of a table, as a list: what is done to each may change the table, and so may a
--- finalizer, wherever an object is made or a function is called.
+--- Lists the keys of a table. Traverse the list where the loop may change the table. A finalizer
+-- may do that at any call, or wherever an object is made.
 
 local pairs = pairs
 

@@ -1,5 +1,5 @@
---- Keys: which lock a call of a function of session:locked() needs, by its arguments. The same
--- values make the same key in every process, and others another one.
+--- Derives the key of a session:locked() call from its arguments. The same arguments give the same
+-- key in every process, and others another key.
 
 local escape = require "zklock.value.path".escape
 local misuse = require "zklock.value.misuse"
@@ -21,7 +21,7 @@ local function is_integer(value)
 end
 
 
--- A value as it stands in the key; `what` it is.
+-- A value as part of a key; `what` names it in messages.
 local function part(value, what)
     if type(value) == "string" and value ~= "" then return escape(value) end
     if is_integer(value) then return ("%d"):format(value) end
@@ -35,7 +35,7 @@ local function is_place(value, count)
 end
 
 
--- A list without holes, of one value or more.
+
 local function check_list(list, what)
     if #list == 0 then refuse("%s must not be an empty list", what) end
     for at in pairs(list) do
@@ -46,7 +46,7 @@ local function check_list(list, what)
 end
 
 
--- The key is made of the arguments in these places.
+
 local function of_arguments(places)
     local names = {}
     for i, place in ipairs(places) do names[i] = ("argument %d, a key,"):format(place) end
@@ -58,7 +58,7 @@ local function of_arguments(places)
 end
 
 
--- The key is made of what a function of the user's makes of the arguments.
+
 local function of_function(fn)
     local what = "what the key's function gives"
     return function(...)
@@ -80,7 +80,7 @@ local function check_place(place)
 end
 
 
---- From what session:locked() is given: a function that makes the key of a call's arguments.
+--- Returns the function that makes keys, from the `key` of session:locked().
 ---@param given integer|integer[]|function
 ---@return fun(...): string
 return function(given)

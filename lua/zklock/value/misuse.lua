@@ -1,5 +1,4 @@
---- Misuse: a programming error in the user's code. It raises, blames the line of that code, and
--- says what is allowed.
+--- Raises errors about misuse, with the line of the user's code, and says what is allowed.
 
 local is_valid = require "zklock.value.utf8".is_valid
 
@@ -8,22 +7,21 @@ local byte, find, format = string.byte, string.find, string.format
 local gsub, sub = string.gsub, string.sub
 local getinfo = debug.getinfo
 
-local SHOWN = 60 -- bytes of a text that a message repeats
+local SHOWN = 60 -- bytes of a value that a message repeats
 
 local _M = {}
 
 
--- The folder of this library's files, as chunks are named: "@.../zklock/".
+-- The folder of this library, as chunks name it, "@.../zklock/".
 local folder = getinfo(1, "S").source:match("^(.-)value/[^/]*$")
 
--- Chunks that the library has in strings are named "=zklock.…".
+-- Chunks that the library loads from strings are named "=zklock.…".
 local function is_ours(source)
     return sub(source, 1, #folder) == folder or find(source, "^=zklock%.")
 end
 
 
--- "file:line: " of the innermost Lua function that is not of this library; "" if the coroutine
--- has none.
+-- "file:line: " of the innermost Lua function outside this library; "" without one.
 local function users_line()
     local level = 3 -- the caller of refuse()
     local info = getinfo(level, "Sl")
@@ -38,7 +36,7 @@ local function users_line()
 end
 
 
---- "file:line: " of where a function of the user's is defined; "" of what is called otherwise.
+--- "file:line: " of the definition of a Lua function; "" for other values.
 function _M.place_of(fn)
     if type(fn) ~= "function" then return "" end
     local info = getinfo(fn, "S")
@@ -46,31 +44,31 @@ function _M.place_of(fn)
 end
 
 
---- Raises the error.
+
 ---@param text string for string.format
 function _M.refuse(text, ...)
     error(users_line() .. format(text, ...), 0)
 end
 
 
--- How many bytes of the text are whole characters, `most` or a few less.
+-- At most `most` bytes that end with a whole character.
 local function whole(text, most)
     for last = most, most - 3, -1 do
         local following = byte(text, last + 1)
         if following < 0x80 or following >= 0xC0 then return last end
     end
-    return most -- no UTF-8
+    return most -- not UTF-8
 end
 
 
--- The beginning of a text, and what tells that it went on.
+-- The beginning of a text, and a mark with the full length if it was cut.
 local function cut(text, most)
     if #text <= most then return text, "" end
     return sub(text, 1, whole(text, most)), format("… (%d bytes)", #text)
 end
 
 
---- A text that a message may contain: its beginning, and its length if that is not all.
+--- Shortens a text for a message.
 ---@param most? integer bytes
 function _M.brief(text, most)
     local head, rest = cut(text, most or SHOWN)
@@ -83,7 +81,7 @@ local function numbered(character)
 end
 
 
--- As it would be written in Lua, in one line of UTF-8. Lua 5.1 leaves control characters.
+-- Quotes as Lua would, in one line of UTF-8. %q of Lua 5.1 leaves control characters.
 local function quote(text)
     local quoted = gsub(gsub(format("%q", text), "\\\n", "\\n"), "%c", numbered)
     if is_valid(quoted) then return quoted end
@@ -91,7 +89,7 @@ local function quote(text)
 end
 
 
---- The same of any value, as it would be written in Lua.
+--- Shows any value in a message, a string as Lua would write it.
 function _M.show(value)
     if type(value) ~= "string" then return _M.brief(tostring(value)) end
     local head, rest = cut(value, SHOWN)
@@ -99,7 +97,7 @@ function _M.show(value)
 end
 
 
---- What a value is: the name of its class, or its type.
+--- The class of an object, or the type of another value.
 function _M.kind_of(value)
     local class = type(value) == "table" and getmetatable(value)
     return type(class) == "table" and class.__name or type(value)

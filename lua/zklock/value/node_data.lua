@@ -1,5 +1,6 @@
---- What a contender's data says: its identity, then on further lines the lock's data; or the word
--- that asks its holder to give way. Behind that, of a lock that may be kept: that it is held.
+--- Reads the data of a contender's node. They are its identity, then on further lines the lock's
+-- data; or the word that asks its holder to give way. A node that may be kept adds a word when it
+-- is held.
 
 local core = require "zklock.core"
 

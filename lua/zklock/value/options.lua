@@ -1,5 +1,4 @@
---- The options of each function of the API. Bad ones are a programming error: it raises, and says
--- what is allowed.
+--- Checks and completes the options of each function of the API. Bad options raise.
 
 local check = require "zklock.value.check"
 local core = require "zklock.core"
@@ -17,7 +16,7 @@ local timeout_least = core.timeout_least
 
 local _M = {}
 
-local NOTHING = {} -- given
+local NOTHING = {} -- in place of no options
 local DELAY_MAX = 1e6 -- seconds
 
 
@@ -31,7 +30,7 @@ local function session_timeout(value, name)
 end
 
 local function batch(value, name)
-    check.whole(value, name, core.batch_max) -- a token counts the grants of a turn
+    check.whole(value, name, core.batch_max) -- the token counts the grants of a turn
 end
 
 local function margin(value, name)
@@ -116,7 +115,7 @@ function _M.connect(given)
 end
 
 
---- The numbers of signals that may close sessions.
+--- Translates the names of signals that may close sessions.
 ---@return integer[]
 function _M.signals(...)
     local numbers, names = {}, { ... }
@@ -130,7 +129,7 @@ function _M.signals(...)
 end
 
 
---- Seconds that answers take.
+--- Seconds by which a server in memory delays its answers.
 function _M.delay(seconds)
     check.pause(seconds, "the delay", DELAY_MAX)
     return seconds
@@ -148,7 +147,7 @@ function _M.path(path)
 end
 
 
---- What the lock paths of session:locked() begin with.
+--- The prefix of the lock paths of session:locked().
 function _M.prefix(prefix)
     check.type(prefix, "string", "the prefix")
     check.size(prefix, "the prefix", check.PATH_SIZE)
@@ -212,13 +211,13 @@ end
 
 local election_fields = { data = check.data, max_hold = check.positive }
 
---- Those of the mutex: a candidate that leads does not contend again.
+--- Options of the mutex. It is not reentrant, because a leader does not contend again.
 function _M.election(given)
     return complete(given, election_fields, { reentrant = false }, "the options of election")
 end
 
 
--- What others hold beside it cannot be kept.
+-- A lock that others share cannot be kept.
 local function refuse_keep(given, what)
     if type(given) ~= "table" or given.keep == nil then return end
     refuse("keep belongs to a mutex, not to a %s", what)
@@ -246,9 +245,9 @@ end
 
 local semaphore_fields = { data = check.data, metrics = check.label }
 
---- The limit and the options of semaphore().
+--- Checks the limit and the options of semaphore().
 function _M.semaphore(limit, given)
-    check.whole(limit, "the limit of a semaphore", 2147483647) -- it has 31 bits in a node's name
+    check.whole(limit, "the limit of a semaphore", 2147483647) -- 31 bits in a node's name
     refuse_keep(given, "semaphore")
     return complete(given, semaphore_fields, {}, "the options of semaphore")
 end
@@ -269,7 +268,7 @@ local acquire_fields = {
     max_hold = check.positive,
 }
 
---- What acquire() takes: nothing, seconds, or a table.
+--- The options of acquire(), from nothing, seconds or a table.
 function _M.acquire(given)
     if given == nil then return NOTHING end
     if type(given) == "number" then
@@ -289,7 +288,7 @@ end
 local locked_fields = { metrics = check.label }
 for name, checker in pairs(acquire_fields) do locked_fields[name] = checker end
 
---- What locked() takes: the same, and the name of its locks in the metrics.
+--- The options of locked(), those of acquire() and `metrics`.
 function _M.locked(given)
     if type(given) ~= "table" then return _M.acquire(given) end
     return complete(given, locked_fields, {}, "the options of locked")
@@ -339,10 +338,10 @@ end
 ---@class zklock.PermitOptions: zklock.AcquireOptions
 ---@field permits? integer of a semaphore, default 1
 
-local permits_fields = { permits = check.anything } -- the limit is known below
+local permits_fields = { permits = check.anything } -- checked below, where the limit is known
 for name, checker in pairs(acquire_fields) do permits_fields[name] = checker end
 
---- The same of a semaphore of that limit.
+--- The options of acquire() for a semaphore of that limit.
 function _M.permits(given, limit)
     if type(given) ~= "table" then
         return { timeout = _M.acquire(given).timeout, permits = 1 }
@@ -358,7 +357,7 @@ end
 
 local timeout_fields = { timeout = check.duration }
 
---- A last parameter `timeout`: seconds, or a table that has them; or its default.
+--- The value of a last parameter `timeout`, which is seconds, a table, or nil for the default.
 function _M.timeout(given, default)
     if type(given) == "number" then
         check.duration(given, "timeout")
@@ -372,7 +371,7 @@ function _M.timeout(given, default)
 end
 
 
---- What session:multi() takes: a list, of what is the caller's to check.
+--- The list of session:multi(). Its locks are checked by the caller.
 function _M.locks(given)
     if type(given) ~= "table" or #given == 0 then
         refuse("multi takes a list of one lock or more")
@@ -386,7 +385,7 @@ function _M.locks(given)
 end
 
 
---- One part of a path: a condition's name.
+--- A condition's name, which becomes part of a path.
 function _M.segment(name)
     if type(name) ~= "string" or name == "" or name:find("/", 1, true) then
         refuse('a condition\'s name must be a string that is not empty, without "/", not %s',
@@ -399,14 +398,14 @@ function _M.segment(name)
 end
 
 
---- The path of any node.
+
 function _M.node(path)
     check.node(path, "the path")
     return path
 end
 
 
---- The path of a folder of members.
+
 function _M.folder(path)
     check.node(path, "the folder")
     return path
@@ -435,7 +434,7 @@ function _M.join(given)
 end
 
 
---- The data that member:set() writes.
+
 function _M.member_data(data)
     check.data(data, "data")
     return data
@@ -464,7 +463,7 @@ function _M.release(given)
 end
 
 
---- A function, or what can be called like one.
+--- A function, or an object that can be called like one.
 function _M.callable(fn, what)
     local class = type(fn) == "table" and getmetatable(fn)
     if type(class) ~= "table" or not class.__call then _M.callback(fn, what) end

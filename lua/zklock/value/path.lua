@@ -1,4 +1,4 @@
---- What ZooKeeper takes for a path.
+--- Checks and makes paths of ZooKeeper.
 -- Source: PathUtils.validatePath of ZooKeeper's server.
 
 local character = require "zklock.value.utf8".character
@@ -32,7 +32,7 @@ local function bad_text(text)
 end
 
 
---- Why a text is no absolute path below "/"; nil if it is one.
+--- Returns why a text is no absolute path below "/", or nil.
 ---@param path string
 ---@return string? why
 function _M.flaw(path)
@@ -48,7 +48,7 @@ function _M.flaw(path)
 end
 
 
---- The path of a folder's child.
+
 ---@param folder string
 ---@param name string
 ---@return string
@@ -62,7 +62,7 @@ local function escape(bytes)
 end
 
 
--- The character at `at` as it may stand in a segment, and its length.
+-- The character at `at`, escaped if a segment may not contain it, and its length.
 local function escaped_character(text, at)
     local code, length = character(text, at)
     length = length or 1
@@ -72,8 +72,8 @@ local function escaped_character(text, at)
 end
 
 
---- A text as part of a segment, by which it can be told from every other text: "%", "/", ":" and
--- what no path may contain are escaped as in URLs, and so are the segments "." and "..".
+--- Escapes a text for a segment as in URLs, so that different texts stay different. "%", "/", ":",
+-- characters that no path may contain, and the segments "." and ".." are escaped.
 ---@param text string
 ---@return string
 function _M.escape(text)

@@ -1,4 +1,4 @@
---- What a C request for the contenders of a lock gave, as lock:queue() shows them.
+--- Takes the contenders of a lock from a C request, in the form of lock:queue().
 
 local failure = require "zklock.value.failure"
 local node_data = require "zklock.value.node_data"
@@ -23,7 +23,8 @@ local huge = math.huge
 local ipairs = ipairs
 
 
--- Of the first in line. What another session may keep it may not hold, unless its node says so.
+-- For a contender at the front. A node that another session can keep is "unknown", unless its data
+-- says that it is held.
 local function is_held(entry, says_held)
     local unknown = entry.keeps and not entry.mine and not says_held
     entry.keeps = nil

@@ -1,4 +1,4 @@
---- The names that a table has, or other keys, in order.
+--- Lists the keys of a table in order.
 
 local members = require "zklock.value.keys"
 

@@ -1,11 +1,11 @@
---- Makes methods say so when they are called with . instead of : or on another object.
+--- Makes methods refuse a call with "." for ":", or on another object.
 
 local misuse = require "zklock.value.misuse"
 
 local getmetatable, pairs, type = getmetatable, pairs, type
 
 
--- The object of another class is named.
+
 local function refuse(object, class, call)
     local kind = misuse.kind_of(object)
     local not_of = kind ~= type(object) and (" of a %s, not of a %s"):format(class.__name, kind)
@@ -21,8 +21,8 @@ local function checked(fn, class, call)
 end
 
 
---- Replaces every method in the table `methods` of objects of `class`; `name`
--- is what such an object is called in messages.
+--- Wraps every method in the table `methods` of objects of `class`. Messages call such an object
+-- `name`.
 return function(methods, class, name)
     for method, fn in pairs(methods) do
         if method:sub(1, 2) ~= "__" then

@@ -1,11 +1,11 @@
---- UTF-8 by RFC 3629, which has no surrogates, no overlong forms and nothing above U+10FFFF. Pages,
--- JSON, CSV and metrics are UTF-8; texts of others may have any bytes.
+--- UTF-8 by RFC 3629, without surrogates, overlong forms and codes above U+10FFFF. Texts of other
+-- programs may have any bytes, but pages, JSON, CSV and metrics must be UTF-8.
 
 local utf8 = {}
 
 local REPLACEMENT = "\239\191\189" -- U+FFFD
 
--- By the first byte: how many more there are, and what the second one may be.
+-- By the first byte, the number of bytes that follow, and the range of the second byte.
 local function shape(first)
     if first < 0x80 then return 0 end
     if first < 0xC2 then return nil end
@@ -20,7 +20,7 @@ local function shape(first)
 end
 
 
--- The length of the character that begins at i; nil if none does.
+-- The length of the character at i; nil if it is not UTF-8.
 local function length(text, i)
     local more, least, most = shape(text:byte(i))
     if not more then return nil end
@@ -34,7 +34,7 @@ local function length(text, i)
 end
 
 
---- The code of the character that begins at i, and its length; nil if none does.
+--- The code and the length of the character at i; nil if it is not UTF-8.
 ---@param text string
 ---@param i integer
 ---@return integer? code
@@ -61,7 +61,7 @@ function utf8.is_valid(text)
 end
 
 
---- `text`, where each byte that is no UTF-8 is U+FFFD.
+--- Replaces each byte that is not UTF-8 by U+FFFD.
 ---@param text string
 ---@return string
 function utf8.clean(text)
@@ -76,7 +76,7 @@ function utf8.clean(text)
 end
 
 
---- The same for HTML and CSV, which have no control characters but tabs and ends of lines.
+--- Cleans a text for HTML and CSV, where tabs and line ends are the only control characters.
 ---@param text string
 ---@return string
 function utf8.plain(text)

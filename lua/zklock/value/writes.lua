@@ -1,4 +1,4 @@
---- The writes of a guard: what is given to lease:guard() is checked.
+--- Checks the writes of lease:guard().
 
 local check = require "zklock.value.check"
 local misuse = require "zklock.value.misuse"
@@ -17,7 +17,7 @@ local refuse, show = misuse.refuse, misuse.show
 -- A packet of more than 1 MB would make the server cut the connection.
 local GUARD_SIZE = 512 * 1024
 
--- What a write of a guard has behind its path.
+-- The fields of a write, by its kind.
 local write_forms = {
     set = { text = '{ "set", path, data [, version] }', data = true, version = 4, length = 4 },
     create = { text = '{ "create", path, data }', data = true, length = 3 },
@@ -41,7 +41,7 @@ local function check_fields(given, form, what)
     end
 end
 
--- { kind, path, data, version } and its bytes.
+-- Returns { kind, path, data, version } and its size in bytes.
 local function write(given, what)
     check.type(given, "table", what)
     local form = write_forms[given[1]]
@@ -58,7 +58,7 @@ local function write(given, what)
     return { given[1], given[2], data, version or -1 }, #given[2] + #data + 64
 end
 
---- What guard() takes: a list of writes, and `timeout`.
+--- Returns the writes of a guard, and its `timeout`.
 return function(given)
     if type(given) ~= "table" or #given == 0 then
         refuse("guard takes a list of one write or more, such as %s", write_forms.set.text)
