@@ -1,7 +1,6 @@
---- Combining: what the coroutines of a process want of a lock is gathered, and carried out in one
--- hold (flat combining; group commit). Submitters put entries into a queue and pause; a runner
--- takes the lock for them. Where nothing can run beside the caller, a submitter takes the lock for
--- its own item alone.
+--- A combiner carries out items of many coroutines of a process in one hold of a lock (flat
+-- combining, group commit). Submitters queue entries and pause; a runner takes the lock for them.
+-- Where nothing can run beside the caller, a submitter takes the lock for its own item alone.
 
 local callers = require "zklock.waiting.callers"
 local carry_out = require "zklock.object.combine.batch"
@@ -33,12 +32,12 @@ local running = coroutine.running
 ---@field inside table<thread, zklock.Lease> coroutines that run fn; weak
 
 
--- The caller is a part of a call of fn, which waits for it. A call that was interrupted leaves its
--- lease here, which is released, or collected.
+-- True in a coroutine that runs fn, or that fn waits for. An interrupted call leaves its lease in
+-- `inside`, which is released or collected.
 local function is_inside(self)
     local runner, task, own = runners.of(self), current_task(), running() or "main"
     if runner and (runner.thread == own or task and runner.task == task) then return true end
-    local inside = {} -- status() makes an object: a finalizer may change the set
+    local inside = {} -- a copy, because a finalizer may change the set
     for thread, lease in pairs(self.inside) do inside[thread] = lease end
     for thread, lease in pairs(inside) do
         local calls = thread == own or callers.include(thread)
@@ -85,7 +84,7 @@ local function attend(entry, self, timeout)
 end
 
 
--- When the last submitter leaves, nobody needs the lock.
+-- The last submitter that leaves ends the runner's wait for the lock.
 local function submit_together(self, item, owner, timeout)
     local entry = entries.new(self.lock.session, item, owner, timeout, function()
         local runner = runners.of(self)
@@ -126,7 +125,7 @@ end
 
 local shared = { read = true, permit = true }
 
--- Nobody else has such a lock meanwhile. Of a multi-lock one part is enough.
+-- True if no other contender can share the lock. One such part of a multi-lock is enough.
 local function is_exclusive(lock)
     for _, part in ipairs(lock.parts or { lock }) do
         if not shared[part.contends_as] then return true end

@@ -1,6 +1,5 @@
---- A condition of a lock: a holder of the lock waits in it for a signal, and gives the lock
--- up meanwhile. The nodes of the waiters are in a folder beside the lock's path, in order of
--- arrival.
+--- A condition, in which a holder of a lock waits for a signal and gives the lock up meanwhile.
+-- Waiters have nodes in a folder beside the lock's path, in order of arrival.
 
 local Lease = require "zklock.object.lease"
 local Request = require "zklock.waiting.request"
@@ -19,15 +18,14 @@ Condition.__index = Condition
 Condition.__name = "zklock.condition"
 
 
--- "lost" or "released", if it has come to that; by what is known here.
+-- Returns "lost" or "released" if the lease has ended, as far as this process knows.
 local function end_of(lease)
     local state = lease:state()
     return (state == "lost" or state == "released") and state
 end
 
 
--- Why this lease cannot be used with it: nil, message, code; the last two are nil, too, if
--- it can.
+-- Returns nil, message, code if the lease cannot be used with this condition, else nil.
 local function refusal(self, lease, method)
     local lock = self.lock
     if getmetatable(lease) ~= Lease then
@@ -52,8 +50,8 @@ local function take_wait(request, lease, folder, timeout)
 end
 
 
---- Gives the lock up, waits for a signal, and has the lock again. One deadline for all of it.
--- Others may have come between: test what was waited for, and wait again.
+--- Gives the lock up, waits for a signal and takes the lock again, under one deadline. Others may
+-- have held it between, so test the awaited state again, and wait again.
 ---@param lease zklock.Lease of this lock; all handles of the grant are given up, and had again
 ---@param timeout? number|zklock.TimeoutOptions seconds; nil: for ever
 ---@return true? ok the lease is held, with a new token
@@ -86,7 +84,7 @@ local function signal(self, lease, timeout, method, all)
 end
 
 
---- Wakes the waiter that has waited longest; it goes on when it has the lock.
+--- Wakes the waiter that has waited longest. Its wait ends when it holds the lock again.
 ---@param lease zklock.Lease of this lock; it is checked with the same request
 ---@param timeout? number|zklock.TimeoutOptions seconds, default: the session timeout
 ---@return integer? count 1, or 0: nobody waits

@@ -1,4 +1,4 @@
---- What a session's inbox has is delivered: to requests, leases, watchers and the user's callbacks.
+--- Delivers the events of a session's inbox to requests, leases, watchers and callbacks.
 
 local Watcher = require "zklock.object.watcher"
 local metrics = require "zklock.object.metrics"
@@ -9,7 +9,7 @@ local wait = require "zklock.waiting.wait"
 local error, ipairs, pairs, pcall = error, ipairs, pairs, pcall
 local sort = table.sort
 
--- The most states, and events, that wait while the user's function is called.
+-- The most states and events that queue up while the user's function is called.
 local STATES, EVENTS = 16, 1000
 
 
@@ -28,7 +28,7 @@ function deliver.queued(self, id, position)
     if request and request.on_queued then self:call(request, request.on_queued, position) end
 end
 
--- Tells the leases in those lists. A callback may change the lists.
+-- Tells the leases in those lists, copied because a callback may change the lists.
 local function tell_leases(lists)
     local leases = {}
     for _, list in pairs(lists) do
@@ -42,7 +42,7 @@ function deliver.lease(self, id)
     tell_leases{ self.leases[id] }
 end
 
--- The news are asked for when the callback is called, perhaps later.
+-- Looks for news when the callback is called, perhaps later.
 function deliver.watcher(self, id)
     local watcher = self.watchers[id]
     if watcher then wait.call(self, watcher, watcher.tell, watcher) end
@@ -79,7 +79,7 @@ end
 ---@field waited? number seconds, of "granted"
 ---@field held? number seconds, of "lost" and "released"
 
--- Only told to sessions that have the callback, or a world that keeps a story.
+-- Steps come only to sessions with on_event, or in a world that keeps a story.
 function deliver.step(self, step)
     self.runtime:note_step(step)
     if not self.on_event then return end
@@ -89,7 +89,7 @@ function deliver.step(self, step)
 end
 
 
--- What an error cut short: something had been taken out of the inbox, and was not delivered.
+-- Looks at all objects after an error, which may have lost an event taken out of the inbox.
 local function deliver_again(self)
     for _, id in ipairs(sorted_names(self.requests)) do
         local request = self.requests[id]
@@ -102,7 +102,7 @@ local function deliver_again(self)
 end
 
 
--- Events of paths on which tokens are mixed.
+
 local function deliver_mixed(self)
     local mixed = self.mixed
     self.mixed = nil
@@ -127,12 +127,12 @@ local function deliver_each(self)
 end
 
 
--- In the thread that opened the session: how many.
+-- Runs in the thread that opened the session. Returns the number of events.
 local function deliver_all(self)
     local ok, result = pcall(deliver_each, self)
     if ok then return result end
     sessions.look_again(self)
-    self.cut = true -- an interrupt, or an error of request:on_done()'s function
+    self.cut = true -- by an interrupt, or an error of request:on_done()'s function
     error(result, 0)
 end
 

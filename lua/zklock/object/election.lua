@@ -1,4 +1,4 @@
---- An election: those who lead() stand in the line of one mutex, and its holder leads.
+--- An election. Its candidates queue for one mutex, and the holder leads.
 
 local Follower = require "zklock.object.follower"
 local failure = require "zklock.value.failure"
@@ -16,7 +16,7 @@ Election.__index = Election
 Election.__name = "zklock.election"
 
 
--- An expiry ends a wait, but not the election, if the session is opened anew.
+-- An expiry ends a wait, but the candidate contends again if the session reopens.
 local function acquire(self)
     while true do
         local lease, message, code = self.lock:acquire(self.wish)
@@ -25,8 +25,8 @@ local function acquire(self)
 end
 
 
---- Contends, and runs fn(lease) while it leads: again and again, each time from the end of the
--- line, until fn returns true. An error of fn passes unchanged.
+--- Contends, and runs fn(lease) while leading, each time from the end of the line, until fn returns
+-- true. An error of fn passes unchanged.
 ---@param fn fun(lease: zklock.Lease): boolean?
 ---@return true? done
 ---@return string? message why it contends no more
@@ -43,7 +43,7 @@ function Election:lead(fn)
 end
 
 
---- Who leads.
+--- Returns the leader.
 ---@param timeout? number|zklock.TimeoutOptions seconds, default: the session timeout
 ---@return string? identity
 ---@return string? data or message
@@ -57,8 +57,8 @@ end
 
 
 --- Calls fn(identity, data, token) with the leader, soon, and after each change of leader; fn(nil)
--- when nobody leads; fn(nil, message, code) when the leader may not be read, and at the last
--- when the session expires and does not reopen. fn runs inside any wait or session:dispatch(),
+-- when there is no leader; fn(nil, message, code) when the leader may not be read, and in a last
+-- call when the session expires and does not reopen. fn runs inside any wait or session:dispatch(),
 -- until the session is closed.
 ---@param fn fun(identity: string?, data: string?, token: integer|zklock.Code|nil)
 ---@return fun()? stop it is not called any more

@@ -1,8 +1,7 @@
---- A follower: it tells a function of the user's who leads an election, first, and after each
--- change. It waits for nothing itself: its requests go on when dispatch() has their answers.
+--- A follower tells a function of the user's who leads an election, first, and after each change.
+-- It never waits; dispatch() continues it with the answers to its requests.
 --
--- While somebody leads it watches that node. Nobody tells when a line that was empty is so no more:
--- then it asks again after a moment.
+-- It watches the leader's node. An empty line has no node to watch, so it asks again after a pause.
 
 local Caller = require "zklock.waiting.caller"
 local Request = require "zklock.waiting.request"
@@ -25,7 +24,8 @@ local Follower = {}
 Follower.__index = Follower
 
 
---- Identity, data and token of the first in line. What asks it to give way has taken their place.
+--- Identity, data and token of the first in line. A request to give way has overwritten the first
+-- two.
 function Follower.describe(entry)
     if entry.revoked then return "", nil, entry.token end
     return entry.identity, entry.data, entry.token
@@ -33,8 +33,8 @@ end
 
 
 -- Begins a request by that method of the session's handle, and calls `after` with it when it is
--- done. The one before is done with: its number must not be had again before its own call has
--- ended, so this is what such a call ends with.
+-- done. The request before is closed last, because no other request may get its number until its
+-- own callback has ended.
 function Follower:await(after, method, ...)
     local session, before = self.session, self.request
     local request = Request.new(session)
@@ -55,8 +55,8 @@ function Follower:ask()
 end
 
 
--- A pause that does not last is of a session that begins nothing any more. Why that one ended is
--- the last news, unless its user closed it.
+-- A pause that is cut short means that the session has ended. The reason is the last news, unless
+-- the user closed the session.
 function Follower:rested(request)
     local code = request.handle:result()
     if code == "timeout" then return self:ask() end
@@ -79,7 +79,7 @@ local function tell_news(self)
 end
 
 
--- Calls the function, unless it was told that.
+-- Calls the function, unless it knows this news.
 function Follower:tell(news, ...)
     if self.told == news then return end
     self.told, self.news = news, { n = select("#", ...), ... }
@@ -87,7 +87,7 @@ function Follower:tell(news, ...)
 end
 
 
--- Until that node is gone. An error of the look is asked about again.
+-- Asks again when the node is gone; after an error of the watch, after a pause.
 function Follower:watch(name)
     local unwatch
     unwatch = self.session:watch(self.lock.path .. "/" .. name, function(data, _, code)
@@ -121,7 +121,7 @@ function Follower:stop()
 end
 
 
---- The session refers to it until it is stopped.
+--- The session refers to the follower until it is stopped.
 function Follower.new(lock, fn)
     local self = setmetatable({
         session = lock.session,

@@ -1,4 +1,4 @@
---- A lease: the right to be in the critical section, while it lasts.
+--- A lease is the right to be in the critical section, while it lasts.
 
 local Caller = require "zklock.waiting.caller"
 local check = require "zklock.value.check"
@@ -23,7 +23,7 @@ local methods = {}
 local Lease = { __name = "zklock.lease", methods = methods }
 
 
--- The token is looked up late: above 2^53 it raises where numbers are doubles.
+-- Looks the token up late, because it raises above 2^53 where numbers are doubles.
 function Lease:__index(key)
     if key == "token" then return self.handle:token() end
     return methods[key]
@@ -33,7 +33,7 @@ end
 function Lease.new(lock, handle, owner)
     local self = setmetatable({
         handle = handle,
-        owner = owner, -- as session:interrupt() knows him
+        owner = owner, -- a key, as for session:interrupt()
         session = lock.session,
         path = lock.path,
         kind = lock.kind,
@@ -49,7 +49,7 @@ function methods:token_string()
 end
 
 
---- From the lease clock, without a packet.
+--- Reads the lease clock, without a packet.
 ---@return zklock.LeaseState
 function methods:state()
     return self.handle:state()
@@ -68,7 +68,7 @@ function methods:remaining()
 end
 
 
---- Ends the hold of this handle so many seconds from now, whatever its `max_hold` was.
+--- Ends the hold of this handle so many seconds from now, in place of its `max_hold`.
 ---@param seconds number more than 0
 ---@return true? ok
 ---@return string? message
@@ -82,7 +82,7 @@ function methods:expire(seconds)
 end
 
 
---- Asks the server, in one round trip.
+--- Asks the server whether the lease is held, in one round trip.
 ---@param timeout? number|zklock.TimeoutOptions seconds, default: the session timeout
 ---@return true? ok
 ---@return string? message
@@ -95,7 +95,7 @@ function methods:check(timeout)
 end
 
 
--- The way out of a conflict, by the server's words.
+-- Advice by the server's reason.
 local ADVICE = {
     ["bad version"] = ": get the node again, for the version that it has now",
     ["node exists"] = ": set it, or use another path",
@@ -104,7 +104,7 @@ local ADVICE = {
 }
 
 
--- What came of a guard that failed.
+-- Explains a guard that failed.
 local function describe(request, writes, code, detail)
     local refused = request.handle:refused()
     if refused > 0 then
@@ -128,7 +128,7 @@ local function take_versions(request, path, writes)
 end
 
 
---- Writes to ZooKeeper that happen, all of them, only if this lease's node still exists.
+--- Writes to ZooKeeper, all or nothing, and only if this lease's node still exists.
 ---@param writes zklock.GuardOptions
 ---@return true? ok
 ---@return (integer|false)[]|string versions after it, false where there is none; or message
@@ -158,8 +158,8 @@ local function take_downgrade(request, lease, path)
 end
 
 
---- A write lease becomes a read lease: other readers come in, writers do not. Its token
--- stays. When the owner holds it twice, the lock stays a writer's until both have.
+--- Turns a write lease into a read lease. Other readers come in, writers do not, and the token
+-- stays. If the owner holds the lock twice, readers come in when both leases are downgraded.
 ---@param timeout? number|zklock.TimeoutOptions seconds, default: the session timeout
 ---@return true? ok
 ---@return string? message
@@ -174,7 +174,7 @@ function methods:downgrade(timeout)
 end
 
 
---- Gives the lock up. Does not wait for the server, unless { wait = seconds }.
+--- Gives the lock up. Waits for the server only with { wait = seconds }.
 ---@param opts? zklock.ReleaseOptions
 ---@return true? ok
 ---@return string? message
@@ -192,7 +192,7 @@ function methods:release(opts)
 end
 
 
--- Gives it up at the end of a scope.
+-- Releases at the end of a scope.
 ---@return string code "ok", "lost", "released"
 function methods:close()
     return self.handle:release()
@@ -201,7 +201,7 @@ end
 Lease.__close = methods.close
 
 
--- Runs later: another callback may have stopped this one, or newer news be there.
+-- Runs later, so the callback may have been stopped, or told newer news.
 local function call(self, callbacks, callback, quiet)
     local news = callbacks.news
     if not callback.fn or callback.told == news then return end
@@ -210,7 +210,7 @@ local function call(self, callbacks, callback, quiet)
 end
 
 
--- A function that waits is told of a loss all the same; of other news after its call.
+-- A loss is told even while an earlier call of the function waits. Other news follows that call.
 local function call_with(session, callback, news, ...)
     local caller = callback.caller
     if news == "lost" then return session:call(callback, call, ...) end
@@ -218,8 +218,8 @@ local function call_with(session, callback, news, ...)
 end
 
 
--- Calls each callback that was not told this yet, in their order; `quiet` is no news. A callback
--- may register another, stop one, or wait: then newer news may have been told to all.
+-- Calls each callback that was not told this news, in their order, but with `quiet` none. A
+-- callback may register or stop others, or wait until newer news has been told to all.
 local function tell(self, callbacks, news, quiet)
     local all = {}
     for i, callback in ipairs(callbacks) do all[i] = callback end
@@ -233,20 +233,19 @@ local function tell(self, callbacks, news, quiet)
 end
 
 
--- Something happened to the grant: the callbacks hear how it is now, for an event may be
--- old when it is delivered.
+-- Tells the callbacks how the grant is now, for the event may be old when it is delivered.
 function methods:tell()
     local state = self.handle:state()
     if state == "released" then return end
     if self.of_loss then tell(self, self.of_loss, state, "held") end
     if self.of_revoke then
-        local handle = self.handle -- one that waited in a condition is another grant after
+        local handle = self.handle -- another one after a wait in a condition
         tell(self, self.of_revoke, handle:revoked() and handle:token_string(), false)
     end
 end
 
 
--- What ends the calls of one callback. It keeps nothing from the collector: the lease has the list.
+-- Returns a function that ends the calls of one callback. It refers to the lease's list weakly.
 local function stopper(callbacks, callback)
     local weak = setmetatable({ callbacks = callbacks, callback = callback }, { __mode = "v" })
     return function()
@@ -265,13 +264,13 @@ local function weak_values()
 end
 
 
--- The session's news of the grant come to this lease. The lists are weak, but each lease keeps the
--- one that it is in.
+-- Registers this lease for the session's news of its grant. The session refers to the lists weakly,
+-- and each lease to its own.
 local function join(self, session)
     local id, made = self.handle:id(), weak_values()
     if not self.number then
         session.listening = session.listening + 1
-        self.number = session.listening -- in the order in which leases began to listen
+        self.number = session.listening -- the order in which leases are told
     end
     local list = session.leases[id] or made -- a finalizer may have made it
     session.leases[id] = list
@@ -280,9 +279,8 @@ local function join(self, session)
 end
 
 
--- Has `fn` called from now on; at once if there is news already. `field` has the callbacks, in the
--- order in which they were registered. Not for a lease that was released; but a lease whose owner
--- waits in a condition comes back.
+-- Calls `fn` from now on, and at once if there is news. `field` names the list of callbacks, in
+-- order of registration. A lease that waits in a condition is released only for a while.
 local function listen(self, field, fn, quiet)
     local made, callback = {}, { fn = fn, told = quiet, overtakes = true, caller = Caller.new() }
     local callbacks = self[field] or made -- a finalizer may have made them
@@ -294,8 +292,8 @@ local function listen(self, field, fn, quiet)
 end
 
 
---- Calls fn(lease, "suspect"|"lost") when it comes to that; at once if it has.
--- It runs inside any wait or session:dispatch(). Never for a release.
+--- Calls fn(lease, "suspect"|"lost") when the lease becomes that, at once if it has. fn runs inside
+-- any wait or session:dispatch(), and never for a release.
 ---@param fn fun(lease: zklock.Lease, state: "suspect"|"lost")
 ---@return fun() stop it is not called any more
 function methods:on_lost(fn)
@@ -303,8 +301,8 @@ function methods:on_lost(fn)
 end
 
 
---- Calls fn(lease) when a client asks for the lock; at once if one has asked before. It runs
--- inside any wait or session:dispatch(). To give way is up to the holder.
+--- Calls fn(lease) when a client asks for the lock, at once if one has asked. fn runs inside any
+-- wait or session:dispatch(). The holder decides whether it gives way.
 ---@param fn fun(lease: zklock.Lease)
 ---@return fun() stop it is not called any more
 function methods:on_revoke(fn)

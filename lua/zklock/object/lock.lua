@@ -1,5 +1,5 @@
---- A lock: a mutex, one side of a read-write lock, a semaphore, or several as one. In order
--- of arrival over all processes, but for a mutex whose order is "none".
+--- A lock is a mutex, one side of a read-write lock, a semaphore, or several locks as one. Grants
+-- follow the order of arrival over all processes, except in a mutex with order = "none".
 
 local Condition = require "zklock.object.condition"
 local Lease = require "zklock.object.lease"
@@ -45,7 +45,7 @@ local USES = {
 local EPHEMERAL = "it, or a node above it, is an ephemeral node: use another path"
 local IN_ORDER = { fifo = true, counting = true, turns = true }
 
--- The way out where the path is used in this way.
+-- Advice if the path is used as `use`.
 local function advice(self, use)
     local mutex = self.contends_as == "mutex" or self.kind == "multi"
     if mutex and IN_ORDER[use] then
@@ -56,7 +56,7 @@ local function advice(self, use)
 end
 
 
--- The use of the path, as far as it is known, and the way out.
+-- Describes how the path is used, as far as that is known, and advises.
 local function describe(self, use, limit, ours, part)
     if not use then return EPHEMERAL end
     local path = self.parts and self.parts[part] and self.parts[part].path or "it"
@@ -65,7 +65,7 @@ local function describe(self, use, limit, ours, part)
 end
 
 
--- Why nobody was granted the lock in time.
+-- Explains a timeout.
 local function excuse(handle, timeout)
     local text = timeout == 0 and "nobody said whether it is taken"
         or ("waited %g s"):format(timeout)
@@ -89,7 +89,7 @@ local function take(handle, owner, lock, timeout)
 end
 
 
--- With its lease the request's handle is gone: a finalizer must not find that to interrupt it.
+-- Unregister first. Taking the lease frees the handle, and a finalizer could still interrupt it.
 local function take_lease(request, ...)
     request.requests[request.id] = nil
     return take(request.handle, request.owner, ...)
@@ -102,7 +102,7 @@ local function drop(handle, ...)
 end
 
 
--- The verbs of a single lock; a multi-lock has others.
+-- The verbs of a single lock; a multi-lock has its own.
 local verbs = {}
 
 -- Begins to contend.
@@ -111,7 +111,7 @@ function verbs.ask(self, owner, timeout, stopped, opts)
 end
 
 
--- The same of a session that has on_event.
+-- The verbs of a lock whose session has on_event.
 local recording = setmetatable({}, { __index = verbs })
 
 function recording.ask(self, ...)
@@ -130,7 +130,7 @@ local function attempt(self, opts, limit, begun)
     session.runtime:note_acquire(request, self.path)
     local stopped = opts.timeout ~= 0 and callers.stopped(driver, self) or nil
     local handle, id, done = self.verbs.ask(self, owner, left, stopped, opts)
-    if done then -- an owner that has the lock already
+    if done then -- the owner holds the lock already
         return drop(handle, take(handle, owner, self, opts.timeout))
     end
     request.handle, request.id = handle, id
@@ -139,11 +139,11 @@ local function attempt(self, opts, limit, begun)
 end
 
 
--- A multi-lock that loses its place this often in a row pauses before it contends anew.
+-- A multi-lock that loses its place LOSSES times in a row pauses before it contends again.
 local LOSSES, PAUSE = 8, 0.1
 
 
--- A multi-lock that lost its place in one of its lines contends anew: "lost".
+-- Contends again when a multi-lock has lost its place in one of its lines ("lost").
 local function acquire(self, opts)
     local session, limit = self.session, opts.timeout
     if session.handle:foreign() then return failure("forked", self.path) end
@@ -159,7 +159,7 @@ local function acquire(self, opts)
 end
 
 
--- What acquire() and with() may be given.
+
 local function check(self, arg)
     if self.limit then return options.permits(arg, self.limit) end
     return options.acquire(arg)
@@ -186,8 +186,8 @@ local function with(self, opts, fn, ...)
 end
 
 
---- lock:with([timeout|options,] fn, ...): runs fn(lease, ...) while holding the
--- lock and releases it after, also when fn raises; the error passes unchanged.
+--- lock:with([timeout|options,] fn, ...) runs fn(lease, ...) while holding the lock, and releases
+-- it after, even if fn raises. The error passes unchanged.
 ---@overload fun(self: zklock.Lock, fn: (fun(lease: zklock.Lease, ...): ...), ...): true?, ...
 ---@param opts? number|zklock.AcquireOptions|zklock.PermitOptions
 ---@param fn fun(lease: zklock.Lease, ...): ...
@@ -225,7 +225,7 @@ function verbs.revoke(self, timeout)
 end
 
 
--- The contenders on its path.
+
 function verbs.queue(self, timeout)
     local session = self.session
     if session:forked() then return failure("forked", self.path) end
@@ -235,8 +235,8 @@ function verbs.queue(self, timeout)
 end
 
 
---- Asks each holder of the lock now to give way: its lease:on_revoke is called. Whether it
--- does is up to it. Curator's makeRevocable() hears it, too.
+--- Asks each present holder to give way, by its lease:on_revoke or Curator's makeRevocable(). The
+-- holder decides whether it does.
 ---@param timeout? number|zklock.TimeoutOptions seconds, default: the session timeout
 ---@return integer? count of the holders that were asked
 ---@return string? message
@@ -246,7 +246,7 @@ function Lock:revoke(timeout)
 end
 
 
---- The contenders, first in line first, of every client that we know.
+--- Lists the contenders of all clients that zklock knows, first in line first.
 ---@param timeout? number|zklock.TimeoutOptions seconds, default: the session timeout
 ---@return zklock.Contender[]? queue
 ---@return string? message
@@ -256,8 +256,8 @@ function Lock:queue(timeout)
 end
 
 
---- A condition in which a holder of the lock waits, and which a holder signals. A name is one
--- condition for all users of the lock; a lock has as many as there are names.
+--- A condition of the lock, in which a holder waits until another holder signals it. All users of
+-- the lock share the condition of a name.
 ---@param name string
 ---@return zklock.Condition? condition
 ---@return string? message
@@ -271,8 +271,8 @@ function Lock:condition(name)
 end
 
 
---- Gathers what the coroutines of this process want of the lock, and carries it out in one hold:
--- fn(lease, items) is given items in order of arrival, and gives a list of as many results.
+--- Combines items of this process's coroutines, to carry them out in one hold. fn(lease, items)
+-- gets items in order of arrival, and returns a list with a result for each.
 ---@param fn fun(lease: zklock.Lease, items: any[]): any[]
 ---@param opts? zklock.CombineOptions
 ---@return fun(item: any, timeout?: number|zklock.TimeoutOptions): any, string?, zklock.Code? submit
@@ -292,7 +292,7 @@ end
 strict_methods(Lock, Lock, "lock")
 
 
--- Runs fn(...) while holding the lock; the options are checked. It does not tell of a loss.
+-- Runs fn(...) while holding the lock, with checked options. It does not report a loss.
 ---@return any what fn gives; nil, message, code if the lock was not had
 function Lock.run(lock, opts, fn, ...)
     local lease, message, code = acquire(lock, opts)
@@ -301,7 +301,7 @@ function Lock.run(lock, opts, fn, ...)
 end
 
 
--- The part of its acquires' options that is the same each time.
+-- The options that all acquires of a lock share.
 local function acquire_options(session, path, kind, opts)
     return core.acquire_options{
         path = path,
@@ -329,7 +329,7 @@ function Lock.new(session, path, kind, opts)
         limit = opts.limit,
         batch = opts.batch,
         counting = opts.token == "turns",
-        -- A multi-lock has its parts'.
+        -- A multi-lock uses those of its parts.
         acquire_options = kind ~= "multi" and acquire_options(session, path, contends_as, opts),
     }, Lock)
 end

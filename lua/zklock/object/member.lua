@@ -1,5 +1,5 @@
---- A member: a node that is in a folder as long as its user wants it. It is made again when it is
--- gone, also after an expiry.
+--- A member is a node that its user keeps in a folder. It is made again when it is gone, also after
+-- an expiry.
 
 local Caller = require "zklock.waiting.caller"
 local failure = require "zklock.value.failure"
@@ -29,20 +29,20 @@ local function describe(code, path, detail)
 end
 
 
--- Its state and message, as state() gives them, and how often that has changed.
+-- Returns state and message as state() does, and how often they changed.
 local function look(self)
     local handle = self.handle
     if not handle then return "left" end
     if self.session:forked() then return "forked", describe("forked", self.path) end
     local state, detail, changes = handle:state()
-    if not state then return "left" end -- a finalizer just had it leave
+    if not state then return "left" end -- by a finalizer, just now
     local alive = state == "joined" or state == "joining"
     return state, not alive and describe(state, self.path, detail) or nil, changes
 end
 
 
---- How it is: "joined"; "joining" while its node is made again; "left"; or why it was given up, a
--- code: "conflict" when another session made a node of its name, "auth", "closed", "expired", ...
+--- Returns "joined"; "joining" while the node is made again; "left"; or the code of a failure:
+-- "conflict" when another session made a node of that name, "auth", "closed", "expired", ...
 ---@return "joined"|"joining"|"left"|zklock.Code state
 ---@return string? message of a code
 function Member:state()
@@ -51,8 +51,8 @@ function Member:state()
 end
 
 
--- Runs later: another callback may have stopped this one, or newer news be there.
--- A node that was gone, and is there again, is news.
+-- Runs later, so the callback may have been stopped, or told newer news. A node that went and came
+-- back is news.
 local function call(self, callback)
     local state, message, changes = look(self)
     if not callback.fn or not changes or callback.told == changes then return end
@@ -68,13 +68,13 @@ local function call_each(self)
 end
 
 
--- Tells each callback what it was not told yet.
+
 function Member:tell()
     self.caller:call(call_each, self)
 end
 
 
---- Calls fn(state, message) after each change of the state, but for leave(). It runs inside any
+--- Calls fn(state, message) after each change of the state, except by leave(). It runs inside any
 -- wait or session:dispatch().
 ---@param fn fun(state: string, message: string?)
 ---@return fun() stop it is not called any more
@@ -101,8 +101,8 @@ local function take_set(request, path)
 end
 
 
---- Gives the node other data, and waits until it has them. However the wait ends, the node is given
--- them as soon as that can be, and is made again with them.
+--- Writes other data to the node, and waits for that. However the wait ends, the data are written
+-- as soon as possible, and each new node gets them.
 ---@param data string
 ---@param timeout? number|zklock.TimeoutOptions seconds, default: the session timeout
 ---@return true? ok
@@ -120,7 +120,7 @@ function Member:set(data, timeout)
 end
 
 
---- Has the node removed. Does not wait for the server.
+--- Removes the node. Does not wait for the server.
 ---@return true
 function Member:leave()
     local handle = self.handle
@@ -142,7 +142,7 @@ end
 strict_methods(Member, Member, "member")
 
 
--- Of a join that is done: the member, or nil, message, code. One that is collected leaves.
+-- Returns the member of a join that is done, or nil, message, code. A collected member leaves.
 function Member.new(request, session, path)
     local self = setmetatable({
         session = session,

@@ -1,5 +1,5 @@
---- A ZooKeeper server inside this process, for tests: its sessions' faults, and a look at its
--- tree. The server itself is src/memory; zklock.connect("memory:NAME") opens a session.
+--- A ZooKeeper server inside this process, for tests, with faults and a look at its tree.
+-- src/memory is the server; zklock.connect("memory:NAME") opens a session.
 
 local failure = require "zklock.value.failure"
 local hosts = require "zklock.value.hosts"
@@ -16,7 +16,7 @@ Memory.__index = Memory
 Memory.__name = "zklock.memory"
 
 
--- A fault happens to a session of this server, whose world may be another one than the caller's.
+-- Works on the session's runtime, which may be another world than the caller's.
 local function inflict(self, fault, session)
     if misuse.kind_of(session) ~= "zklock.session" then
         misuse.refuse("a fault happens to a session, not to %s", misuse.show(session))
@@ -29,7 +29,7 @@ local function inflict(self, fault, session)
 end
 
 
---- The server ends the session, as if it had not heard of it for its timeout.
+--- Ends the session on the server, as after a silence of its timeout.
 ---@param session zklock.Session
 ---@return boolean done false: it was over before
 function Memory:expire(session)
@@ -37,7 +37,7 @@ function Memory:expire(session)
 end
 
 
---- The session's connection is lost, and answers that were on their way.
+--- Cuts the session's connection, and loses answers that were on their way.
 ---@param session zklock.Session
 ---@return boolean done false: it was cut off before, or is closed
 function Memory:cut(session)
@@ -45,7 +45,7 @@ function Memory:cut(session)
 end
 
 
---- There is a connection again.
+--- Restores the session's connection.
 ---@param session zklock.Session
 ---@return boolean done false: it was not cut off, or is closed
 function Memory:heal(session)
@@ -53,14 +53,14 @@ function Memory:heal(session)
 end
 
 
---- Each answer takes that long from now on.
+--- Delays each answer from now on.
 ---@param seconds number 0 or more
 function Memory:delay(seconds)
     runtime.current():memory().delay(self.name, options.delay(seconds))
 end
 
 
---- The names of a node's children, in the order in which they were made.
+--- Returns the names of a node's children, in order of creation.
 ---@param path string from the root of the tree, also where sessions have a chroot
 ---@return string[]? names
 ---@return string? message
@@ -72,7 +72,7 @@ function Memory:children(path)
 end
 
 
---- Every session expires, the tree is empty, answers are not delayed.
+--- Expires every session, empties the tree, and delays answers no longer.
 function Memory:reset()
     runtime.current():memory().reset(self.name)
 end

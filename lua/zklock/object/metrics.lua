@@ -1,5 +1,5 @@
---- What all sessions of the process have counted, in Prometheus' text format. The names, types and
--- units are those of docs/monitoring.md.
+--- Writes the counters of all sessions of the process in Prometheus' text format.
+-- docs/monitoring.md lists the names, types and units.
 
 local options = require "zklock.value.options"
 local runtime = require "zklock.waiting.runtime"
@@ -61,15 +61,15 @@ local ipairs, pairs, setmetatable, type = ipairs, pairs, setmetatable, type
 ---@field hand_over zklock.Times
 ---@field outcomes table<string, integer>
 
--- Requests by kind, as stats() names them.
+-- Kinds of requests, with their fields of stats().
 local REQUESTS = { create = "creates", set = "sets", delete = "deletes", list = "lists",
                    get = "gets", exists = "exists", sync = "syncs", unwatch = "watch_removals" }
 
--- Told also before they come for the first time: Prometheus compares counters with what they were.
+-- Outcomes shown from the start, because Prometheus needs a first value to see an increase.
 local USUAL = { "granted", "reentered", "busy", "timeout", "expired", "interrupted", "closed",
                 "too_many" }
 
--- name, type, field of stats(), what it is
+-- Name, type, field of stats(), HELP text.
 local PLAIN = {
     { "losses_total", "counter", "losses", "Leases that were lost before they were given up." },
     { "reconnects_total", "counter", "reconnects", "Reconnections." },
@@ -86,7 +86,7 @@ local PLAIN = {
     { "path_bytes", "gauge", "path_bytes", "Paths of own nodes." },
 }
 
--- name, field, what it is
+-- Name, field of stats(), HELP text.
 local TIMES = {
     { "wait_seconds", "wait", "From an acquire to its grant." },
     { "hold_seconds", "hold", "From a grant until it was given up or lost." },
@@ -102,7 +102,7 @@ local function quote(value)
 end
 
 
--- With a point, also where the program has a locale with a comma.
+-- With a decimal point, even if the locale has a comma.
 local function number(form, value)
     return (form:format(value):gsub("[^%w+-]+", "."))
 end
@@ -122,7 +122,7 @@ function Text:family(name, kind, help)
 end
 
 
--- `labels`: text without a comma at its end, or nothing
+-- `labels` has no comma at its end, or is nil.
 function Text:sample(name, labels, value)
     local all = self.labels .. (labels or "")
     all = all:gsub(",$", "")
@@ -185,7 +185,7 @@ local function add_all(text, totals)
 end
 
 
--- The same of locks that have a name for it, in families of their own: so sums count nothing twice.
+-- Named locks have families of their own, so that sums count nothing twice.
 local function add_named(text, locks)
     local names, label = sorted_names(locks), {}
     for _, lock in ipairs(names) do label[lock] = "lock=" .. quote(lock) end
@@ -212,7 +212,7 @@ local function labels_of(given)
 end
 
 
--- All sessions of this Lua state together; C counts other events by itself.
+-- Counted for all sessions of this Lua state; C counts the other events.
 local callback_errors, untold_events = 0, 0
 
 local _M = {}
@@ -228,7 +228,7 @@ function _M.count_untold_event()
 end
 
 
---- What all sessions of this process have counted, in Prometheus' text format.
+--- See zklock.metrics.
 ---@param labels? table<string, string|number> of every sample
 ---@return string
 function _M.text(labels)

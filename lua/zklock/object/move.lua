@@ -1,4 +1,4 @@
---- A live session gets other servers, when one of them has answered that it knows the session.
+--- Moves a live session to other servers, once one of them says that it knows the session.
 
 local failure = require "zklock.value.failure"
 local misuse = require "zklock.value.misuse"

@@ -1,4 +1,4 @@
---- The multi-lock: several locks as one. All of them or none, under one deadline.
+--- The multi-lock takes several locks, all or none, under one deadline.
 
 local Lock = require "zklock.object.lock"
 local failure = require "zklock.value.failure"
@@ -40,7 +40,7 @@ function verbs.ask(self, owner, timeout, stopped, opts)
 end
 
 
--- What part:method(timeout) gives of each part, in their order, under one deadline.
+-- Returns the results of part:method(timeout) in the parts' order, under one deadline.
 local function of_each(self, method, timeout)
     local session = self.session
     if session:forked() then return failure("forked", self.path) end
@@ -55,11 +55,11 @@ local function of_each(self, method, timeout)
 end
 
 
--- The contenders of each part.
+
 function verbs.queue(self, timeout) return of_each(self, "queue", timeout) end
 
 
--- Asks the holders of each part.
+
 function verbs.revoke(self, timeout)
     local counts, message, code = of_each(self, "revoke", timeout)
     if not counts then return nil, message, code end

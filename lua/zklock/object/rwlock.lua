@@ -1,4 +1,4 @@
---- The read-write lock: readers together, a writer alone, in order of arrival.
+--- The read-write lock, for many readers or one writer, in order of arrival.
 
 local Lock = require "zklock.object.lock"
 local strict_methods = require "zklock.value.strict_methods"
@@ -11,14 +11,14 @@ RWLock.__index = RWLock
 RWLock.__name = "zklock.rwlock"
 
 
---- The lock that readers share.
+--- The lock for readers, who share it.
 ---@return zklock.Lock
 function RWLock:read()
     return self.reader
 end
 
 
---- The lock that a writer has alone.
+--- The lock for one writer alone.
 ---@return zklock.Lock
 function RWLock:write()
     return self.writer

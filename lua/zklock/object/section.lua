@@ -1,6 +1,5 @@
---- A critical section: runs a function with a lease, and gives the lease up after it, however the
--- function ends. That the lease was lost is found at its end: then the function has run all the
--- same.
+--- A critical section runs a function with a lease, and releases the lease however the function
+-- ends. A loss is found at the end, when the function has run.
 
 local failure = require "zklock.value.failure"
 local scope = require "zklock.waiting.scope"
@@ -10,7 +9,7 @@ local select = select
 
 local function finish(lease, ...)
     local ended = lease:close()
-    if ended == "released" then ended = lease:state() end -- by the function: was it lost then?
+    if ended == "released" then ended = lease:state() end -- by the function; was it lost by then?
     if ended ~= "lost" then return true, ... end
     local message, code = select(2, failure("lost", lease.path or lease.name,
                                             "the function has run"))
@@ -23,7 +22,7 @@ local function enter(fn, lease, ...)
 end
 
 
---- Calls fn(lease, ...). An error of it passes unchanged.
+--- Calls fn(lease, ...). An error of fn passes unchanged.
 ---@return true? ok then what fn gives; or nil, message, "lost", and what fn gave
 return function(lease, fn, ...)
     return scope(lease, enter, fn, lease, ...)

@@ -1,4 +1,4 @@
---- Sessions: the connection to ZooKeeper that locks live in.
+--- A session is the connection to ZooKeeper that locks live in.
 
 local Caller = require "zklock.waiting.caller"
 local Election = require "zklock.object.election"
@@ -27,7 +27,7 @@ local ipairs, pairs, pcall, setmetatable = ipairs, pairs, pcall, setmetatable
 local this_thread = core.thread
 
 local CLOSE_BOUND = 5 -- seconds that close() may take
-local SCOPE_BOUND = 1 -- and at the end of a scope
+local SCOPE_BOUND = 1 -- seconds, at the end of a scope
 
 core.on_misuse(misuse.refuse)
 
@@ -37,7 +37,7 @@ Session.__index = Session
 Session.__name = "zklock.session"
 
 
--- Calls the user's callback; its error is counted and kept for stats().
+-- Calls the user's callback. Its error is counted, and kept for stats().
 function Session:protect(fn, ...)
     local ok, problem = pcall(fn, ...)
     if ok then return end
@@ -48,13 +48,13 @@ function Session:protect(fn, ...)
 end
 
 
--- The same where the host calls callbacks; `key` as for wait.call.
+-- Calls a callback where the driver makes such calls; `key` as for wait.call().
 function Session:call(key, fn, ...)
     wait.call(self, key, self.protect, self, fn, ...)
 end
 
 
--- The number of the meter of that name. A name is a label of metrics, and nobody wants many.
+-- The number of the meter of that name. Names become labels of metrics, so their count is limited.
 function Session:meter(name)
     local meters = self.meters
     if not meters[name] then
@@ -69,8 +69,8 @@ function Session:meter(name)
 end
 
 
---- Delivers what happened: completed requests, callbacks. Never waits. Raises in a thread other
--- than the one that opened the session, which may be running this Lua state now.
+--- Delivers completed requests and callbacks. Never waits. Raises in any thread but the one that
+-- opened the session, for that thread may be running this Lua state.
 ---@return integer count of what was delivered
 function Session:dispatch()
     if this_thread() ~= self.thread then
@@ -80,7 +80,7 @@ function Session:dispatch()
 end
 
 
---- Readable while dispatch() has something to deliver.
+--- Returns a descriptor that is readable while dispatch() has something to deliver.
 ---@return integer? descriptor
 ---@return string? message
 ---@return zklock.Code? code "too_many": the process has no descriptor left; "unsupported"
@@ -124,7 +124,7 @@ function Session:stats()
 end
 
 
--- True for a session that was inherited over a fork.
+-- True for a session inherited over a fork.
 function Session:forked()
     return self.handle:foreign()
 end
@@ -135,7 +135,7 @@ local function take_result(request)
 end
 
 
--- Ends everything at most within `bound` seconds.
+-- Closes the session in at most `bound` seconds.
 local function close(self, bound)
     if self:forked() then return failure("forked", self.hosts) end
     local current = runtime.current()
@@ -145,7 +145,8 @@ local function close(self, bound)
 end
 
 
---- Releases every lease, and ends all waits, in at most 5 s. No acquire begins in a `drain` before.
+--- Releases every lease, and ends all waits, in at most 5 s. With `drain` it first waits for
+-- holders and waiters, and begins no acquire meanwhile.
 ---@param opts? zklock.CloseOptions
 ---@return true? ok
 ---@return string? message
@@ -166,7 +167,7 @@ function Session:__close()
 end
 
 
--- Ends the waits of the owner with that text.
+
 function Session:interrupt_key(key)
     local count = 0
     for _, id in ipairs(sorted_names(self.requests)) do
@@ -189,8 +190,7 @@ function Session:interrupt(owner)
 end
 
 
--- In nginx: what the light threads of a request hold, and what those that were killed
--- were waiting for.
+-- Releases the leases of an nginx request, and drops the waits of its killed light threads.
 local function release_task(self, task)
     local count = 0
     for key in pairs(task.owners) do count = count + self.handle:release_all(key) end
@@ -199,7 +199,7 @@ local function release_task(self, task)
 end
 
 
---- Gives up every lease of the owner.
+--- Releases every lease of the owner.
 ---@param owner? any default: the current one; in nginx all light threads of the request or timer
 ---@return integer? count
 ---@return string? message
@@ -229,7 +229,7 @@ function Session:rwlock(path, opts)
 end
 
 
---- Several locks of this session as one: all of them or none.
+--- Several locks of this session as one. It takes all of them or none.
 ---@param locks zklock.Lock[]
 ---@return zklock.Lock
 function Session:multi(locks)
@@ -237,7 +237,7 @@ function Session:multi(locks)
 end
 
 
---- Those who lead() stand in line for the mutex on that path: its holder leads.
+--- An election. Its candidates queue for the mutex on that path, and the holder leads.
 ---@param path string
 ---@param opts? zklock.ElectionOptions
 ---@return zklock.Election
@@ -258,7 +258,7 @@ function Session:semaphore(path, limit, opts)
 end
 
 
---- A function that runs fn with its arguments, holding the mutex `prefix .. key`.
+--- Returns a function that runs fn with its arguments, holding the mutex `prefix .. key`.
 ---@param prefix string
 ---@param key integer|integer[]|fun(...): string|integer|table which argument is the key
 ---@param fn fun(...): ...
@@ -276,7 +276,7 @@ function Session:locked(prefix, key, fn, opts)
 end
 
 
---- Gives a live session other servers of the same ensemble.
+--- Moves a live session to other servers of the same ensemble.
 ---@param hosts string as for zklock.connect, with the same chroot
 ---@param timeout? number|zklock.TimeoutOptions seconds, default: the session timeout
 ---@return true? ok
@@ -292,7 +292,7 @@ local function take_data(request, path)
 end
 
 
---- Reads a node. A holder reads what the holders before it wrote.
+--- Reads a node. A holder reads all that earlier holders wrote.
 ---@param path string
 ---@param timeout? number|zklock.TimeoutOptions seconds, default: the session timeout
 ---@return string? data
@@ -316,9 +316,9 @@ local function watch(self, verb, path, fn)
 end
 
 
---- Calls fn(data, version) with what is in a node, soon, and after each change; fn(nil) when it is
--- not there; fn(nil, message, code) when it may not be read, or its watch gave way to a lock, and
--- at the last when the session expires and does not reopen.
+--- Calls fn(data, version) with the data of a node, soon, and after each change; fn(nil) when it
+-- does not exist; fn(nil, message, code) when it may not be read, or its watch gave way to a lock,
+-- and in a last call when the session expires and does not reopen.
 ---@param path string
 ---@param fn fun(data: string?, version: integer|string|nil, code: zklock.Code?)
 ---@return fun()? stop it is not called any more
@@ -331,9 +331,9 @@ function Session:watch(path, fn)
 end
 
 
---- Calls fn(list) with the children of a folder by their names, soon, and after each change of
+--- Calls fn(list) with the children of a folder, sorted by name, soon, and after each change of
 -- them or of their data; fn(nil, message, code) when they may not be read, or are too many to
--- watch, and at the last when the session expires and does not reopen.
+-- watch, and in a last call when the session expires and does not reopen.
 ---@param folder string
 ---@param fn fun(list: zklock.Listed[]?, message: string?, code: zklock.Code?)
 ---@return fun()? stop it is not called any more
@@ -363,12 +363,12 @@ function Session:join(folder, opts)
     local member, why, which = self:await(self.handle:join(path, opts.data, timeout), timeout,
                                           Member.new, self, path)
     if not member then return nil, why, which end
-    self.watchers[member.id] = member -- until it leaves; an interrupt before this has it leave
+    self.watchers[member.id] = member -- until it leaves; if cut short here, by being collected
     return member
 end
 
 
--- Waits for a C request and gives what take() gives.
+-- Waits for a C request, and returns take(request, ...).
 function Session:await(handle, timeout, take, ...)
     local refusal, code = wait.refusal(self)
     if refusal then
@@ -437,19 +437,19 @@ local function new(handle, hosts, opts, current)
         watchers = {}, -- id -> Watcher or Member
         followers = {}, -- a set
         drain = opts.drain, -- seconds, in nginx
-        leases = weak_values(), -- id of a grant -> list of its leases that have callbacks
-        listening = 0, -- how many there were
+        leases = weak_values(), -- id of a grant -> list of its leases with callbacks
+        listening = 0, -- number of the last lease with callbacks
         state_caller = Caller.new(),
         event_caller = Caller.new(),
         callback_errors = 0,
-        untold_events = 0, -- C counts others
+        untold_events = 0, -- C counts its own
     }, Session)
     current:add(self)
     return self
 end
 
 
--- Why it did not connect: what failure() takes.
+-- Code and detail of a session that did not connect.
 local function reason(handle, result, detail, timeout)
     if result == "timeout" or result == "expired" then
         local trouble, complaint = handle:trouble()
@@ -462,7 +462,7 @@ local function reason(handle, result, detail, timeout)
 end
 
 
--- Why there can be no such session; nil: there can.
+-- Subject and reason if such a session is impossible, else nothing.
 local function impossible(hosts, opts)
     if opts.tls then
         return hosts.text, "zklock has no TLS of its own: see docs/tls.md, a recipe with stunnel"
@@ -472,7 +472,7 @@ local function impossible(hosts, opts)
 end
 
 
--- See zklock.connect; the arguments are checked.
+-- See zklock.connect, which has checked the arguments.
 function Session.connect(hosts, opts)
     local refusal, code = wait.refusal()
     if refusal then return nil, refusal, code end

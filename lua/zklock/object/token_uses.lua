@@ -1,14 +1,14 @@
---- Which tokens this process has used on a path. A store that compares tokens of turns (`keep`,
--- `token = "turns"`) with plain ones refuses good writes, and no server can tell: of the first use
--- of both on one path the session has an event to tell.
+--- Remembers which tokens this process has used on a path. A store that compares tokens of turns
+-- (`keep`, `token = "turns"`) with plain ones refuses good writes, and no server can tell. So the
+-- session has an event for the first use of both on one path.
 
 local sessions = require "zklock.waiting.sessions"
 
-local LIMIT = 1000 -- paths that are remembered at once
+local LIMIT = 1000 -- paths remembered at once
 
 local _M = {}
 
--- runtime.tokens.uses: path at its hosts -> whether its tokens count grants, or "mixed".
+-- runtime.tokens.uses maps "hosts path" to whether its tokens count grants, or to "mixed".
 
 
 ---@param lock zklock.Lock of a session with on_event

@@ -1,5 +1,5 @@
---- A watcher: it tells a function of the user's how a node is, or which members a folder has,
--- first, and after each change.
+--- A watcher tells a function of the user's the data of a node, or the members of a folder, first,
+-- and after each change.
 
 local Caller = require "zklock.waiting.caller"
 local failure = require "zklock.value.failure"
@@ -19,7 +19,7 @@ local Watcher = {}
 Watcher.__index = Watcher
 
 
--- Whether there is anything to tell, and that.
+-- Returns whether there is news, and the news.
 local function look(self, handle)
     local code, data, version = handle:look()
     if code == "ok" then return true, data, version end
@@ -28,9 +28,9 @@ local function look(self, handle)
 end
 
 
--- Calls the function; then it was told, however that went. What ends this before that does not
--- undo anything: the session's next dispatch() tells it. A finalizer that ran during the look may
--- have stopped it.
+-- Calls the function, and marks the news as told even if the function fails. If an interrupt
+-- comes first, the session's next dispatch() tells it. A finalizer may have stopped the watcher
+-- during the look.
 local function tell(self, handle, any, ...)
     if not any or self.handle ~= handle then return end
     self.session:protect(self.fn, ...)
@@ -44,7 +44,7 @@ local function tell_news(self)
 end
 
 
---- Tells what there is to tell, if there is anything.
+--- Tells the news, if there is any.
 function Watcher:tell()
     self.caller:call(tell_news, self)
 end
@@ -59,7 +59,7 @@ function Watcher:stop()
 end
 
 
---- The watchers of the session, as a list: telling may change the set.
+--- Lists the watchers of the session, for telling may change the set.
 function Watcher.all(session)
     local all = {}
     for _, watcher in pairs(session.watchers) do all[#all + 1] = watcher end
@@ -68,8 +68,8 @@ function Watcher.all(session)
 end
 
 
---- The session refers to it until it is stopped. It is there before there is news for it, which a
--- finalizer may have delivered.
+--- The session refers to the watcher until it is stopped. The object is made first, because a
+-- finalizer may deliver news as soon as the C watcher exists.
 ---@param verb "watch"|"members"
 ---@return zklock.Watcher?
 ---@return string? code

@@ -1,4 +1,4 @@
---- A batch: one call of the user's function with a lease and some items, and what came of it.
+--- A batch is one call of the user's function with a lease and some items.
 
 local entries = require "zklock.object.combine.entry"
 local misuse = require "zklock.value.misuse"
@@ -7,7 +7,7 @@ local pcall, type = pcall, type
 local running = coroutine.running
 
 
--- Why it is no list of so many results; nil: it is.
+-- Returns why `results` is no list of `count` results, or nil.
 local function flaw(results, count)
     if type(results) ~= "table" then return "not " .. misuse.show(results) end
     for i = 1, count do
@@ -17,7 +17,7 @@ local function flaw(results, count)
 end
 
 
--- By the lease's clock or, where that is not sure, by the server's word.
+-- Asks the server where the lease clock is not sure.
 local function is_held(lease)
     local state = lease:state()
     return state == "held" or state == "suspect" and lease:check() == true

@@ -1,11 +1,11 @@
---- An entry: an item, and the pause of its submitter, which ends with an answer or at the deadline.
+--- An entry is an item and the pause of its submitter, which an answer or the deadline ends.
 
 local Request = require "zklock.waiting.request"
 local failure = require "zklock.value.failure"
 
 local error, select, setmetatable = error, select, setmetatable
 
---- What a submitter is told: a result; a failure; or an error that is raised.
+--- An answer to a submitter is a result, a failure, or an error to raise.
 ---@class zklock.Answer
 ---@field value any
 ---@field message? string
@@ -22,14 +22,14 @@ local Entry = {}
 Entry.__index = Entry
 
 
---- Its submitter still waits.
+--- True while the submitter waits.
 function Entry:lives()
     local request = self.request
     return request.requests[request.id] == request and not request:done()
 end
 
 
---- Ends the pause with an answer, if it has not ended.
+--- Ends the pause with an answer, unless it has ended.
 ---@param answer zklock.Answer
 function Entry:settle(answer)
     if not self:lives() then return end
@@ -49,7 +49,7 @@ Entry.__close = Entry.close
 local _M = {}
 
 
---- The answer of a failure.
+--- Makes the answer for a failure.
 ---@return zklock.Answer
 function _M.failed(...)
     local message, code = select(2, failure(...))
@@ -57,7 +57,7 @@ function _M.failed(...)
 end
 
 
---- What submit() gives.
+--- Returns or raises the answer, as submit() does.
 ---@param answer zklock.Answer
 function _M.give(answer)
     if answer.raised then error(answer.value, 0) end
@@ -66,7 +66,8 @@ function _M.give(answer)
 end
 
 
---- The same of an entry whose pause has ended: what fn has, or had, may be carried out.
+--- Returns the outcome of an entry whose pause has ended. An item that fn was given may be carried
+-- out even if there is no answer.
 function _M.take(request, entry, path, timeout)
     if entry.answer then return _M.give(entry.answer) end
     local code = request.handle:result()

@@ -1,5 +1,5 @@
---- The entries that wait to be taken, in order of arrival. It refers to them weakly: an entry goes
--- with its submitter.
+--- The queue of entries to be taken, in order of arrival. It refers to them weakly, so an entry
+-- goes with its submitter.
 
 local setmetatable = setmetatable
 
@@ -16,7 +16,7 @@ function Queue:add(entry)
 end
 
 
---- The first that still waits.
+--- The first entry whose submitter waits.
 ---@return zklock.Entry?
 function Queue:first()
     while self.head <= self.tail do
@@ -28,7 +28,7 @@ function Queue:first()
 end
 
 
---- So many wait, or more. They are counted only where there may be as many.
+--- True if `count` entries or more wait. Stops counting when too few are left.
 ---@param count integer
 ---@return boolean
 function Queue:has(count)
@@ -42,7 +42,7 @@ function Queue:has(count)
 end
 
 
---- Takes the first ones.
+--- Takes the first entries, at most `most`.
 ---@param most integer
 ---@return zklock.Entry[] taken
 ---@return any[] items
@@ -60,7 +60,7 @@ function Queue:take(most)
 end
 
 
---- Gives all one answer.
+--- Gives every entry the same answer.
 ---@param answer zklock.Answer
 function Queue:refuse(answer)
     for entry in self.first, self do entry:settle(answer) end

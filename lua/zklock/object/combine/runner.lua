@@ -1,5 +1,5 @@
---- A runner: a coroutine that waits for the lock while an entry of the combiner lives, and carries
--- out one batch in each hold.
+--- A runner is a coroutine that takes the lock while entries wait, and carries out one batch in
+-- each hold.
 
 local carry_out = require "zklock.object.combine.batch"
 local current_task = require "zklock.waiting.nginx_task"
@@ -22,7 +22,7 @@ local Runner = {}
 Runner.__index = Runner
 
 
---- However it ends.
+--- Called however the runner ends.
 function Runner:close()
     local weak = self.combiner.weak
     if weak.runner == self then weak.runner = nil end
@@ -31,7 +31,7 @@ end
 Runner.__close = Runner.close
 
 
---- Its wait for the lock ends, and it looks for entries again.
+--- Ends the wait for the lock, so that the runner looks for entries again.
 function Runner:stop_waiting()
     if not self.waiting then return end
     self.idle = true
@@ -69,7 +69,7 @@ end
 local _M = {}
 
 
---- The one that runs now.
+--- The runner that works now.
 ---@param combiner zklock.Combiner
 ---@return zklock.Runner?
 function _M.of(combiner)
@@ -78,7 +78,7 @@ function _M.of(combiner)
 end
 
 
---- Starts one. False: nothing can run beside the caller.
+--- Starts a runner. False if nothing can run beside the caller.
 ---@param combiner zklock.Combiner
 ---@return boolean
 function _M.start(combiner)
