@@ -1,9 +1,10 @@
---- Entries that are due at a time, the first one first; of several that are due together, the one
--- that was added first. It is a binary heap, whose entries know their places.
+--- A queue of entries by their time `due`; those due together keep their order. It is a binary heap
+-- whose entries know their places.
 --
 -- An error may come between any two instructions (Ctrl-C raises one), and a finalizer may add an
 -- entry at any call. So nothing is called while entries move, and none is overwritten before it is
--- in its next place: then it may be in the heap twice, which wakes nobody twice, and none is lost.
+-- in its next place. An interrupt may leave an entry in the heap twice, which is harmless, but none
+-- is lost.
 
 local setmetatable = setmetatable
 
@@ -14,8 +15,8 @@ local Agenda = {}
 Agenda.__index = Agenda
 
 
--- Puts the entry into a new place; without one, the last entry into that place, which is free. It
--- goes up or down from there to where it belongs.
+-- Puts the entry into a new place at the end; without one, the last entry into the free `place`.
+-- From there it moves up or down.
 local function put(heap, place, entry)
     local count = #heap
     local at, moved = place or count + 1, entry or heap[count]
@@ -43,7 +44,7 @@ local function put(heap, place, entry)
 end
 
 
---- Adds an entry, which is not in it, by its `due`.
+--- Adds an entry that is not in the heap.
 function Agenda:add(entry)
     self.added = self.added + 1
     entry.added = self.added
@@ -51,19 +52,19 @@ function Agenda:add(entry)
 end
 
 
---- The entry that is due first; nil: there is none.
+--- The entry that is due first, or nil.
 function Agenda:first()
     return self.heap[1]
 end
 
 
---- Takes it out.
+--- Takes out the entry that is due first.
 function Agenda:shift()
     if self.heap[1] then put(self.heap, 1) end
 end
 
 
---- Takes an entry out, if it is in it.
+--- Takes out an entry, if it is there.
 function Agenda:remove(entry)
     local place = entry.place
     if place and self.heap[place] == entry then put(self.heap, place) end

@@ -1,5 +1,5 @@
---- A caller makes the calls of one function of the user's, one at a time. A call may wait, and news
--- may come meanwhile. Then there is one more call after it.
+--- A caller calls one function of the user's, one call at a time. News that comes during a call
+-- leads to one more call after it.
 
 local scope = require "zklock.waiting.scope"
 
@@ -15,7 +15,7 @@ local Caller = {}
 Caller.__index = Caller
 
 
--- In nginx only the request of a light thread can tell whether that is dead.
+-- In nginx, only the request of a light thread can tell whether that thread is dead.
 local function is_calling(self)
     local thread = self.thread[1]
     if thread == nil then return false end
@@ -23,7 +23,7 @@ local function is_calling(self)
 end
 
 
---- However the call ends.
+--- Called however the call ends.
 function Caller:close()
     self.thread[1] = nil
 end
@@ -40,8 +40,8 @@ local function call(self, tell, ...)
 end
 
 
---- Calls tell(...), which is to look for news and call the user's function with it. In a call it
--- only notes that there may be more.
+--- Calls tell(...), which looks for news and calls the user's function. During a call, it only asks
+-- for one more call.
 function Caller:call(tell, ...)
     if is_calling(self) then
         self.again = true
@@ -57,7 +57,7 @@ local function tell_all(self, session, fn)
 end
 
 
---- Tells the function the next of a row of news. Of more than `most` that wait the first goes.
+--- Queues an item for the function. If more than `most` wait, the oldest is dropped.
 ---@return boolean kept none had to go
 function Caller:tell_next(session, fn, most, item)
     local news = self.news

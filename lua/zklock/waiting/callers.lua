@@ -1,5 +1,5 @@
---- Callers: the coroutine that resumed the running one, the one that resumed that, and so on. Where
--- a wait stops them, too, they release nothing before it ends.
+--- Callers are the coroutines that resumed the running one, directly or through others. A wait that
+-- stops them, too, keeps them from releasing any lock until it ends.
 
 local owners = require "zklock.waiting.owner"
 
@@ -16,7 +16,7 @@ local function is_normal(thread)
 end
 
 
--- In nginx: the coroutine for which another one waits, in a function of coroutine.wrap(). nil: it
+-- The coroutine that `thread` waits for in a function of coroutine.wrap(), in nginx; nil if it
 -- waits in coroutine.resume(), which does not tell.
 local function wrapped_by(thread)
     local call = getinfo(thread, 0, "f")
@@ -25,8 +25,8 @@ local function wrapped_by(thread)
 end
 
 
--- In nginx a coroutine may also be normal because it resumed one that another light thread of the
--- request runs. In doubt it is no caller, and an acquire waits.
+-- In nginx a coroutine is also normal if it resumed a coroutine that another light thread of the
+-- request runs. In doubt it counts as no caller, and an acquire waits.
 local function leads_to_running(thread)
     local last = running()
     repeat
@@ -37,12 +37,12 @@ local function leads_to_running(thread)
 end
 
 
---- True if the thread is a caller ("main": Lua 5.1's main program).
+--- True if the thread is a caller. "main" is Lua 5.1's main program.
 ---@type fun(thread: thread|"main"): boolean
 _M.include = ngx and leads_to_running or is_normal
 
 
--- The owners of such coroutines that hold a lock, for handle:acquire(); nil: none.
+-- The keys of callers that hold a lock, for handle:acquire(), or nil.
 local function holders(lock)
     local found
     for _, part in ipairs(lock.parts or { lock }) do
@@ -58,7 +58,7 @@ local function holders(lock)
 end
 
 
---- The owners among those that a wait by this driver stops, and that hold the lock; nil: none.
+--- The keys of callers that hold the lock and that a wait by this driver stops, or nil.
 ---@param driver table
 ---@param lock zklock.Lock
 ---@return string[]?

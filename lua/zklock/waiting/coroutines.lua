@@ -1,4 +1,4 @@
---- What the coroutines of this Lua can do.
+--- Abilities and limits of this Lua's coroutines.
 
 local running = coroutine.running
 local jit = rawget(_G, "jit")
@@ -11,11 +11,11 @@ local function is_in_coroutine()
     return thread ~= nil and not is_main
 end
 
---- True where a yield may be possible. Lua 5.1 and 5.2 do not see C functions in between.
+--- True where a yield may be possible. Lua 5.1 and 5.2 overlook C functions in between.
 _M.yieldable = coroutine.isyieldable or is_in_coroutine
 
 
---- Why no wait of zklock's can yield, in plain Lua 5.1; each has a pcall around it.
+--- The reason why no wait can yield in plain Lua 5.1, where each has a pcall around it.
 ---@type string?
 _M.problem = _VERSION == "Lua 5.1" and not jit and
     "plain Lua 5.1 cannot yield across pcall: use LuaJIT, or Lua 5.2 or later" or nil

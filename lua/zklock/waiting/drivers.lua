@@ -1,5 +1,5 @@
---- Chooses the driver that waits in the real process: the user's, or that of the event loop that
--- runs, or of zklock.run, or one that blocks.
+--- Chooses the driver that waits in the real process. It is the user's, that of the event loop or
+-- zklock.run around the caller, or one that blocks.
 
 local coroutines = require "zklock.waiting.coroutines"
 local failure = require "zklock.value.failure"
@@ -23,14 +23,14 @@ local built = {
     luv = "zklock.waiting.driver.luv",
     copas = "zklock.waiting.driver.copas",
 }
-local loops = { "cqueues", "luv", "copas" } -- libraries, by the names of their modules
-local chosen -- by the user; nil: by ourselves
+local loops = { "cqueues", "luv", "copas" } -- modules of event loops
+local chosen -- by the user; nil leaves it to of_loop() and others below
 
---- It is loaded now, as later there may be no descriptor to open its file with.
+--- The default driver, loaded now because later there may be no descriptor to open its file with.
 _M.usual = require(ngx and built.ngx or built.block)
 
 
--- The user's spawn(fn), as ours.
+-- The user's spawn(fn), with the result of ours.
 local function starter(spawn)
     return function(fn)
         spawn(fn)
@@ -75,8 +75,8 @@ function _M.use(driver)
 end
 
 
--- Refuses every wait, until the driver can be loaded: without it nobody knows whether its loop
--- runs, and may not be blocked.
+-- Refuses every wait until the driver can be loaded. Without it nobody knows whether its loop runs
+-- and must not be blocked.
 local function missing(name, problem)
     return {
         drives = function() return true end,
@@ -88,7 +88,7 @@ local function missing(name, problem)
 end
 
 
--- In plain Lua 5.1, in a loop.
+-- Refuses waits in a loop, in plain Lua 5.1.
 local unable = {
     refusal = function()
         return select(2, failure("unsupported", "a wait in an event loop", coroutines.problem))
@@ -106,8 +106,8 @@ for _, name in ipairs(loops) do
 end
 
 
---- The driver of the event loop that this runs in, if it does. A library that was never loaded
--- has no loop.
+--- The driver of the event loop around the caller, or nil. A library that was never loaded has no
+-- loop.
 function _M.of_loop(in_run)
     if not (loaded.cqueues or loaded.luv or loaded.copas) then return end
     for i = 1, #loops do

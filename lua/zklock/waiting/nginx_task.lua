@@ -1,11 +1,11 @@
---- The task that runs: in nginx the request or timer. Coroutines are used again
--- there, by the next request, so that the coroutine alone does not tell the holder.
+--- The running task, which is a request or timer of nginx. nginx reuses coroutines for later
+-- requests, so the coroutine alone does not tell the holder.
 
 local ngx = ngx
 local rawget = rawget
 
--- In ngx.ctx, which is a request's own, and a timer's. A request reads through to the ngx.ctx of
--- its connection's handshake, which is another task.
+-- Key in ngx.ctx, where each request and timer has its own. Reads are raw, because the ngx.ctx of a
+-- request falls back to that of its connection's handshake, which is another task.
 local KEY = {}
 local last = 0
 

@@ -1,5 +1,5 @@
---- The owner of a lease or of a wait: the running coroutine within its task, or any value
--- the user gives. An owner is handed to C as a text; equal texts are one owner.
+--- The owner of a lease or of a wait is the running coroutine within its task, or any value of the
+-- user's. C gets it as a text; equal texts are one owner.
 
 local current_task = require "zklock.waiting.nginx_task"
 local runtime = require "zklock.waiting.runtime"
@@ -25,7 +25,7 @@ local function number_of(object)
 end
 
 
---- The beginning of the keys of the running task's coroutines, empty if there are no tasks.
+--- The prefix of keys of the running task's coroutines; "" without a task.
 ---@return string
 function _M.prefix()
     local task = current_task()
@@ -33,7 +33,7 @@ function _M.prefix()
 end
 
 
--- In nginx, the key of a coroutine of the running task.
+-- Adds the running nginx task to the key of a coroutine.
 local function within_task(key)
     local task = current_task()
     if not task then return key end
@@ -49,7 +49,7 @@ local function current()
 end
 
 
---- The key of an owner.
+
 ---@param owner any nil: the running coroutine
 ---@return string
 function _M.key(owner)
@@ -65,7 +65,7 @@ function _M.key(owner)
 end
 
 
---- The coroutine of a key, which begins with prefix(); nil: the owner is none.
+--- The coroutine of a key that begins with prefix(); nil for other owners.
 ---@param key string
 ---@return thread|"main"|nil
 function _M.thread_of(key)

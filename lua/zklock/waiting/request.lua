@@ -1,5 +1,4 @@
---- A request: what a driver waits for. The C request does the work; this adds
--- callbacks, and the deadline that drivers are shown.
+--- A request wraps a C request for drivers, and adds its owner and a callback.
 
 local strict_methods = require "zklock.value.strict_methods"
 
@@ -15,15 +14,15 @@ Request.__index = Request
 Request.__name = "zklock.request"
 
 
---- True when the answer is there; it may be that dispatch() has not yet told.
+--- True when the answer is there, even if dispatch() has not yet told.
 ---@return boolean
 function Request:done()
     return self.handle:done()
 end
 
 
---- Calls fn(request) once the request is done: in session:dispatch(), which raises
--- its error, or at once if that was told before.
+--- Calls fn(request) in the session:dispatch() that finds the request done, which raises errors of
+-- fn; at once if that has been.
 ---@param fn fun(request: zklock.Request)
 function Request:on_done(fn)
     if self.told then return fn(self) end
@@ -40,7 +39,7 @@ function Request:interrupt()
 end
 
 
--- Ends the request if it is not done, and frees it. What waits for it does no more.
+-- Frees the request, and ends it if it is not done. Its waiter must not use it any more.
 function Request:close()
     if self.pause then self.pause:close() end
     if self.requests[self.id] == self then self.requests[self.id] = nil end
@@ -53,10 +52,10 @@ Request.__close = Request.close
 strict_methods(Request, Request, "request")
 
 
--- Wraps a C request, and makes session:dispatch() find it, session:interrupt(owner), too. Nothing
--- more is heard of one that was done before: a finalizer, which may run wherever an object is made
--- or something is called, may have had that delivered. One that has to be heard of begins after
--- this, without a handle here, and is put into `requests` at once, with no call between.
+-- Wraps a C request, and registers it for session:dispatch() and session:interrupt(). A request
+-- that is done already may get no callback. A finalizer, which may run at any call or wherever an
+-- object is made, may have had that delivered. To be sure of the callback, make the object without
+-- a handle, begin the C request, and put it into `requests` at once, with no call between.
 function Request.new(session, handle, owner)
     local self = setmetatable({
         handle = false,

@@ -1,7 +1,7 @@
---- The process that runs the code: the real one, or one of a world of virtual time. Both tell the
--- time, the numbers of owners and the driver of waits, and both call callbacks of the user's.
+--- A runtime is the process that runs the code, either the real one or one of a world of virtual
+-- time. It gives the time, the numbers of owners and the driver of waits, and calls callbacks.
 --
--- zklock.world.current has the second form, and says when code of a world runs.
+-- zklock.world.current has the second form, and knows when code of a world runs.
 
 local core = require "zklock.core"
 local drivers = require "zklock.waiting.drivers"
@@ -23,7 +23,7 @@ local real = {
     tokens = { count = 0, uses = {} },
 }
 
--- Gives the runtime of a world whose code runs now; nil before the first world.
+-- Returns the runtime of a world whose code runs now; nil before the first world.
 local current_of_worlds
 
 local _M = {
@@ -33,7 +33,7 @@ local _M = {
 }
 
 
---- From now on worlds are asked whether their code runs.
+--- Sets the function that finds the runtime of a world.
 ---@param current fun(): zklock.Runtime?
 function _M.ask(current)
     current_of_worlds = current
@@ -46,7 +46,7 @@ function _M.current()
 end
 
 
---- Seconds, by the clock of the process.
+--- Seconds, by the clock of the current process.
 function _M.now()
     return _M.current():now()
 end
@@ -61,25 +61,25 @@ function real.date() return os_time() end
 real.driver = drivers.driver
 
 
---- May all coroutines of zklock.run be driven here? Not in an event loop.
+--- True if zklock.run may drive its coroutines here, so outside an event loop.
 function real.drives_tasks()
     return not drivers.of_loop(true)
 end
 
 
---- Refuses a session that is not its own, by message and code.
+--- Message and code for a session of another runtime.
 function real.refuse(_, session)
     return select(2, failure("context", session.hosts, _M.STRANGE))
 end
 
 
---- Options of core.session() that the user has not.
+--- Options of core.session() that depend on the runtime.
 function real.session_options(_, opts)
     return { steps = opts.on_event ~= nil, identity = opts.identity or core.identity() }
 end
 
 
---- Nothing: any servers will do.
+--- Accepts any servers.
 function real.refuse_hosts() end
 
 
@@ -94,7 +94,7 @@ function real.note_step() end
 function real.note_acquire() end
 
 
---- nil: sessions can have descriptors.
+--- Returns nil, because sessions can have descriptors.
 function real.no_descriptors() end
 
 
@@ -111,7 +111,7 @@ function real.unsent(_, session)
 end
 
 
---- A lease was acquired.
+
 function real.granted(_, lease)
     local granted = drivers.usual.granted
     if granted then granted(lease) end
@@ -124,11 +124,11 @@ function real.close(_, session, bound)
 end
 
 
---- The verbs of its servers in memory.
+--- The verbs of servers in memory.
 function real.memory() return core.memory end
 
 
---- The totals of its sessions, and how many callbacks have not begun.
+--- The totals of all sessions, and the count of callbacks that have not begun.
 function real:totals()
     return core.totals(nil), self:unsent()
 end

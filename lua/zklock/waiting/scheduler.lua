@@ -1,13 +1,11 @@
---- Coroutines of plain Lua, and who resumes them. A scheduler has no clock and waits for nothing:
--- zklock.tasks has those of zklock.run, zklock.world those of a world of virtual time.
+--- Resumes coroutines of plain Lua. A scheduler has no clock and waits for nothing;
+-- zklock.waiting.tasks makes those of zklock.run, zklock.world those of a world.
 --
--- A coroutine that waits yields; it is resumed when its request is done. That holds also for
--- coroutines which a task made itself, so a task may start others with coroutine.wrap(fn)(): they
--- are driven too.
+-- A coroutine that waits yields, and is resumed when its request is done. A task may start further
+-- coroutines, as with coroutine.wrap(fn)(), which are driven too.
 --
--- An error may come between any two instructions (Ctrl-C raises one). So a
--- scheduler does not have to be taken back: it counts while a coroutine that it
--- resumed runs, and nothing refers to it but the run that made it.
+-- An error may come between any two instructions (Ctrl-C raises one), so a scheduler needs no end
+-- of its own. It drives only while a coroutine that it resumed runs, and only its run refers to it.
 
 local agenda = require "zklock.waiting.agenda"
 local members = require "zklock.value.keys"
@@ -20,7 +18,7 @@ local error, ipairs = error, ipairs
 local select, setmetatable = select, setmetatable
 local sort = table.sort
 
-local SLICE = 0.1 -- seconds, between looks for tasks that others closed
+local SLICE = 0.1 -- seconds between looks for tasks that others closed
 
 local _M = {}
 
@@ -38,17 +36,17 @@ local _M = {}
 local Scheduler = {}
 Scheduler.__index = Scheduler
 
-local latest = setmetatable({}, { __mode = "v" }) -- [1]: the scheduler that last resumed
+local latest = setmetatable({}, { __mode = "v" }) -- [1] is the scheduler that resumed last
 
 
--- The thread, also where Lua 5.1 has none for the main one.
+-- The running thread. Lua 5.1 has none for the main program.
 local function this_thread()
     return running() or "main"
 end
 
 
---- The scheduler that the running coroutine can yield to: the coroutine that the scheduler
--- resumed is the running one, or waits for one that it started itself.
+--- The scheduler that the running coroutine can yield to. It resumed that coroutine, or another one
+-- that waits for it.
 function _M.driving()
     local scheduler, thread = latest[1], this_thread()
     while scheduler do
@@ -62,7 +60,7 @@ function _M.driving()
 end
 
 
--- In the order in which they were made: no order of pairs() decides what happens next.
+-- Sorts by creation, so that the order of pairs() does not decide what happens next.
 local function in_order(list)
     sort(list, function(a, b) return a.number < b.number end)
     return ipairs(list)
@@ -71,8 +69,8 @@ end
 
 -- --- pauses ---------------------------------------------------------------------------
 
--- A pause: what a coroutine waits for. The code that is to resume the coroutine keeps the
--- pause, not the thread: a pause that is over has no thread, so nothing is resumed by mistake.
+-- A pause is one wait of a coroutine. Wakers hold the pause, not the thread. A pause that is over
+-- has no thread, so nothing is resumed by mistake.
 ---@class zklock.Pause
 ---@field scheduler zklock.Scheduler
 ---@field run zklock.Run
@@ -93,7 +91,7 @@ function Pause:wait(thread)
 end
 
 
---- However the wait ends: also by an error, or because the coroutine is closed.
+--- Called however the wait ends, also by an error, or when the coroutine is closed.
 function Pause:close()
     local thread = self.thread
     if not thread then return end
@@ -109,7 +107,7 @@ end
 Pause.__close = Pause.close
 
 
---- The running coroutine waits for it.
+--- Lets the running coroutine wait.
 function Pause:rest()
     return scope(self, self.wait, self, this_thread())
 end
@@ -117,7 +115,7 @@ end
 
 -- --- runs --------------------------------------------------------------------------------
 
--- The functions of one call of zklock.run.
+-- A run is one call of zklock.run, with its functions.
 ---@class zklock.Run
 ---@field scheduler zklock.Scheduler
 ---@field outer? zklock.Run the one around it, in the same scheduler
@@ -135,7 +133,7 @@ local Run = {}
 Run.__index = Run
 
 
---- It, and the runs within it.
+--- Lists this run, and the runs within it.
 ---@return zklock.Run[]
 function Run:all()
     local all = { self }
@@ -146,13 +144,13 @@ function Run:all()
 end
 
 
---- None of its coroutines is resumed any more.
+--- Stops resuming its coroutines.
 function Run:stop()
     for _, run in ipairs(self:all()) do run.over = true end
 end
 
 
---- A task of it, which is not ready.
+--- Makes a task, which is not yet ready.
 function Run:new_task(fn)
     local thread = create(fn)
     self.live, self.started = self.live + 1, self.started + 1
@@ -168,7 +166,7 @@ function Run:start(fn, ...)
 end
 
 
--- A task has ended. Only what the first one gives is kept.
+-- Ends a task. Only results of the first one are kept.
 function Run:ended(thread, ...)
     local place = self.tasks[thread]
     if not place then return end
@@ -179,7 +177,7 @@ function Run:ended(thread, ...)
 end
 
 
--- One of its coroutines met an error.
+-- Ends the run after an error in one of its coroutines.
 function Run:fail(problem)
     if not self.waiter then error(problem, 0) end
     self.problem = { problem }
@@ -188,7 +186,7 @@ function Run:fail(problem)
 end
 
 
--- Its tasks with that status.
+
 local function tasks_of(self, wanted)
     local found = {}
     for _, thread in ipairs(members(self.tasks)) do
@@ -200,13 +198,13 @@ local function tasks_of(self, wanted)
 end
 
 
--- A task that another one closed has ended, and told nobody.
+-- Ends tasks that other code closed, of which nobody is told.
 function Run:bury()
     for _, each in in_order(tasks_of(self, "dead")) do self:ended(each.thread) end
 end
 
 
---- Ends what still runs: after an error, or an interrupt. What it waits for is given up.
+--- Ends the remaining tasks, after an error or an interrupt, and gives up their waits.
 function Run:close()
     self:stop()
     for _, each in in_order(close and tasks_of(self, "suspended") or {}) do
@@ -220,13 +218,13 @@ Run.__close = Run.close
 
 -- --- the scheduler -----------------------------------------------------------------------
 
---- The run of the running coroutine, which this drives.
+--- The run of the running coroutine, which this scheduler drives.
 function Scheduler:run_here()
     return self.run_of[this_thread()] or self.run_of[self.resumed]
 end
 
 
---- What the running coroutine is to wait for. One that a task started is of the task's run.
+--- Makes a pause for the running coroutine. A coroutine that a task started joins the task's run.
 function Scheduler:new_pause(request)
     local thread = this_thread()
     local run = self.run_of[thread]
@@ -246,7 +244,7 @@ function Scheduler:new_pause(request)
 end
 
 
---- To be resumed. What is added is made before: a finalizer may add something meanwhile.
+--- Makes an entry ready. Build it before the call, for a finalizer may add another meanwhile.
 function Scheduler:add(entry)
     local ready = self.ready
     ready[#ready + 1] = entry
@@ -259,7 +257,7 @@ function Scheduler:wake(waiter)
 end
 
 
---- Nobody who sleeps in a run is woken any more.
+--- Cancels all sleeps in a run.
 function Scheduler:forget_sleepers(run)
     for _, each in ipairs(run:all()) do
         for _, thread in ipairs(members(each.paused)) do
@@ -270,7 +268,7 @@ function Scheduler:forget_sleepers(run)
 end
 
 
--- Lets go of a run, and of all in it: where coroutines cannot be closed, they are collected.
+-- Lets go of a run, and of all in it. Coroutines that cannot be closed are collected.
 function Scheduler:forget(run)
     self:forget_sleepers(run)
     local all, waiters = run:all(), {}
@@ -291,13 +289,13 @@ function Scheduler:forget(run)
 end
 
 
---- A task that yields by itself goes on when others have had their turns.
+--- Resumes a task that yielded by itself after the others.
 function Scheduler:later(thread)
     self:add{ thread = thread }
 end
 
 
--- A coroutine of the run stopped.
+-- Handles a coroutine that has yielded, ended or failed.
 function Scheduler:stopped(run, thread, ok, ...)
     if ok and self.run_of[thread].paused[thread] then return end
     if not ok then return run:fail((...)) end
@@ -308,7 +306,7 @@ end
 
 function Scheduler:resume(thread, ...)
     local run = self.run_of[thread]
-    if status(thread) == "dead" then return run:ended(thread) end -- closed by another
+    if status(thread) == "dead" then return run:ended(thread) end -- closed by other code
     if status(thread) ~= "suspended" or run.over then return end
     self.resumed = thread
     latest[1] = self
@@ -316,14 +314,14 @@ function Scheduler:resume(thread, ...)
 end
 
 
--- A request is done: it was what a pause waits for.
+-- Callback of a request that a pause waits for.
 local function wake(request)
     local self = request.pause
     self.scheduler:wake(self)
 end
 
 
---- The running coroutine waits for a request; `deadline`, if there is one, is when that ends.
+--- Lets the running coroutine wait for a request, which ends at its `deadline`, if any.
 function Scheduler:wait(request, deadline)
     local pause, thread = self:new_pause(request)
     request.pause = pause
@@ -334,7 +332,7 @@ function Scheduler:wait(request, deadline)
 end
 
 
---- The running coroutine sleeps until then.
+--- Lets the running coroutine sleep.
 function Scheduler:sleep_until(due)
     local sleeper = self:new_pause()
     sleeper.due = due
@@ -343,7 +341,7 @@ function Scheduler:sleep_until(due)
 end
 
 
---- Those that slept until `time` are ready.
+--- Wakes the sleepers that are due.
 function Scheduler:wake_sleepers(time)
     local sleepers = self.sleepers
     local first = sleepers:first()
@@ -355,13 +353,13 @@ function Scheduler:wake_sleepers(time)
 end
 
 
---- Tasks that others closed have ended.
+--- Ends all tasks that other code closed.
 function Scheduler:bury()
     for _, run in in_order(members(self.runs)) do run:bury() end
 end
 
 
---- The same, of those whose waits were closed. False: none was.
+--- Ends closed tasks whose waits were closed. False if there was no such wait.
 function Scheduler:bury_closed()
     local closed = self.closed
     if not closed[1] then return false end
@@ -373,7 +371,7 @@ function Scheduler:bury_closed()
 end
 
 
---- The same of all, if it is time to look for them. False: there was nothing to look at.
+--- Ends closed tasks, all of them if a look is due. False if there was nothing to look at.
 function Scheduler:bury_when_due(time)
     if time < self.bury_at then return self:bury_closed() end
     self.bury_at = time + SLICE
@@ -385,7 +383,7 @@ end
 
 local NOTHING = { n = 0 }
 
---- A run inside `outer`; `waiter` is woken when it has ended.
+--- Makes a run inside `outer`, whose end wakes `waiter`.
 function Scheduler:new_run(outer, waiter)
     self.made = self.made + 1
     local run = setmetatable({
@@ -413,7 +411,7 @@ local function weak_keys()
 end
 
 
---- Fills a scheduler, whose loop the running coroutine is to be.
+--- Initialises a scheduler. The running coroutine is its loop.
 function _M.init(self, outer)
     self.loop_thread = this_thread()
     self.outer = outer

@@ -1,7 +1,6 @@
---- Runs a function and closes something after it, however the function ends:
--- it returns, raises (the error passes unchanged), or, on Lua 5.4, its
--- coroutine is closed. `closable` has a method close() that may be called
--- twice, and the same as metamethod __close.
+--- Runs a function and closes an object after it, however the function ends. It may return, raise
+-- (the error passes unchanged) or, on Lua 5.4, have its coroutine closed. The object's close() may
+-- be called twice, and is its metamethod __close, too.
 
 local error, pcall = error, pcall
 
@@ -18,7 +17,8 @@ local function scope(closable, fn, ...)
 end
 
 
--- The guard closes it, but for an error: one that ends a coroutine closes nothing.
+-- The guard closes the object except after an error, because an error that ends a coroutine closes
+-- nothing.
 local function pass(closable, ok, ...)
     if ok then return ... end
     closable:close()

@@ -1,5 +1,5 @@
---- The sessions that are open in this Lua state. What waits or sleeps in plain Lua delivers the
--- news of all of them, so that callbacks come whatever it waits for.
+--- The sessions that are open in this Lua state. A wait or sleep in plain Lua delivers the news of
+-- all of them, so that callbacks come in any wait.
 
 local core = require "zklock.core"
 local sorted_names = require "zklock.value.sorted_names"
@@ -12,29 +12,28 @@ local SLICE = 0.1 -- seconds; between slices Ctrl-C works
 
 local _M = {}
 
--- Number of a session, in the order of opening -> the session. One that nothing else refers to is
--- collected.
+-- Sessions by number, in order of opening. A session without other references is collected.
 local numbered = { last = 0, sessions = setmetatable({}, { __mode = "v" }) }
-local boards = {} -- thread -> the board that its sessions joined
-local again = {} -- number -> true: of sessions that are `cut` or have `mixed`
+local boards = {} -- thread -> the board of its sessions
+local again = {} -- number -> true, for sessions that are `cut` or have `mixed`
 
-local deliver -- a session's news
+local deliver -- delivers a session's news
 
 
---- fn(session) delivers what happened in it, and gives how much it was.
+--- Sets the function that delivers a session's news, and returns how many there were.
 function _M.deliver_by(fn)
     deliver = fn
 end
 
 
---- Delivers what happened in one.
+--- Delivers a session's news.
 ---@return integer count of what was delivered
 function _M.deliver(session)
     return deliver(session)
 end
 
 
--- That of this thread, and of this process.
+-- The board of this thread and process.
 local function board_here()
     local thread = this_thread()
     local board = boards[thread]
@@ -46,7 +45,7 @@ local function board_here()
 end
 
 
---- Adds a session of this thread.
+
 function _M.add(session)
     local board, number = board_here(), numbered.last + 1
     numbered.last, session.number = number, number
@@ -55,7 +54,7 @@ function _M.add(session)
 end
 
 
---- Looks at the session, which is `cut` or has `mixed`, also if nothing happens in it.
+--- Has the next dispatch() look at a session that is `cut` or has `mixed`, even without events.
 function _M.look_again(session)
     if session.number then again[session.number] = true end
 end
@@ -74,7 +73,7 @@ local function deliver_those(numbers)
 end
 
 
---- Delivers what happened in any session of this thread. Never waits.
+--- Delivers the news of every session of this thread. Never waits.
 ---@return integer count of what was delivered
 function _M.dispatch()
     local count = next(again) and deliver_those(sorted_names(again)) or 0
@@ -85,15 +84,14 @@ function _M.dispatch()
 end
 
 
---- Waits until something happens in a session, at most `seconds` and no longer than Ctrl-C can
--- wait, and delivers it.
+--- Waits for news, at most `seconds` and one slice, and delivers it.
 function _M.await(seconds)
     board_here():wait(min(SLICE, seconds))
     _M.dispatch()
 end
 
 
---- Sleeps, and blocks the thread.
+--- Sleeps, and blocks the thread. News is delivered meanwhile.
 function _M.sleep(seconds)
     local due = now() + seconds
     repeat _M.await(due - now()) until now() >= due

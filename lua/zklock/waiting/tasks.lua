@@ -1,8 +1,7 @@
---- zklock.run: many coroutines of plain Lua at once. It is the driver of every
--- wait inside it.
+--- zklock.run, for many coroutines of plain Lua at once. It is the driver of every wait inside it.
 --
--- A run inside a task has no loop of its own: its functions are coroutines of the
--- scheduler that runs, and the task waits until all of them have ended.
+-- A run inside a task has no loop of its own. Its functions become coroutines of the scheduler that
+-- runs, and the task waits until all have ended.
 
 local core = require "zklock.core"
 local schedulers = require "zklock.waiting.scheduler"
@@ -30,8 +29,8 @@ function _M.active()
 end
 
 
---- Nil outside of a run. In one: a function that tells whether it, or one around it, has ended;
--- then what was started in it is not resumed any more.
+--- Returns a function that tells whether the run, or one around it, has ended, so that nothing in
+-- it is resumed any more. Nil outside of a run.
 function _M.end_of_run()
     local scheduler = driving()
     if not scheduler then return nil end
@@ -40,7 +39,7 @@ function _M.end_of_run()
 end
 
 
--- Starts fn as a task of the outermost run around.
+-- Starts fn as a task of the outermost run.
 local function spawn(scheduler, fn)
     local run = scheduler:run_here().root
     run:start(fn)
@@ -55,14 +54,14 @@ function _M.driver()
 end
 
 
---- Sleeps, while others go on.
+--- Sleeps, while other tasks go on.
 function _M.sleep(seconds)
     driving():sleep_until(now() + seconds)
     return true
 end
 
 
--- Takes what happened; waits for it, or for the first sleeper, if nobody is ready.
+-- Delivers news. Without a ready task, it waits for news or the first sleeper.
 function Tasks:look()
     if sessions.dispatch() == 0 and #self.ready == 0 then
         local sleeper = self.sleepers:first()
@@ -127,7 +126,7 @@ local function drive(run, fn, ...)
 end
 
 
---- See zklock.run. `inside`: if it is called in a coroutine of a scheduler, that is to run them.
+--- See zklock.run. With `inside`, a scheduler around the caller runs the functions.
 function _M.run(inside, fn, ...)
     local around = driving()
     local scheduler = inside and around or new_scheduler(around)

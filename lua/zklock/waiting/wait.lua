@@ -1,4 +1,4 @@
---- Waits by the driver of the running process, and leaves nothing behind however the wait ends.
+--- Waits by the driver of the running process, and cleans up however the wait ends.
 
 local coroutines = require "zklock.waiting.coroutines"
 local drivers = require "zklock.waiting.drivers"
@@ -26,22 +26,22 @@ local function attend(driver, session, request, deadline, take, ...)
 end
 
 
---- Waits for a request that was not done, by a driver, then gives what take(request, ...) gives.
--- The request is closed after, so take() has to take all that it needs.
+--- Waits by a driver for a request that is not done, and returns take(request, ...). The request is
+-- closed after that.
 function _M.by(driver, session, request, timeout, take, ...)
     local deadline = timeout and now() + timeout
     return scope(request, attend, driver, session, request, deadline, take, ...)
 end
 
 
---- The same of any request, by the driver for the running coroutine.
+--- Waits for any request, by the driver for the running coroutine.
 function _M.wait(session, request, timeout, take, ...)
     if request.handle:done() then return scope(request, take, request, ...) end
     return _M.by(runtime.current():driver(), session, request, timeout, take, ...)
 end
 
 
---- For an answer that says no more than "ok".
+--- Takes an answer that is only a code.
 function _M.take_code(request, path)
     local code, detail = request.handle:result()
     if code == "ok" then return true end
@@ -49,7 +49,7 @@ function _M.take_code(request, path)
 end
 
 
--- Why that driver cannot wait here: nothing, or message, code.
+-- Message and code if that driver cannot wait here, else nothing.
 local function refusal_of(current, driver, session)
     if session and session.runtime ~= current then return current:refuse(session) end
     local refusal = driver.refusal
@@ -58,15 +58,15 @@ local function refusal_of(current, driver, session)
 end
 
 
---- nil, or why the running code cannot wait in the session (nil: in a new one): message,
--- code.
+--- Message and code if the running code cannot wait in the session (nil stands for a new one), else
+-- nothing.
 function _M.refusal(session)
     local current = runtime.current()
     return refusal_of(current, current:driver(), session)
 end
 
 
---- The driver for the running coroutine; or nil, message, code: why it cannot wait here.
+--- The driver for the running coroutine; or nil, message, code if it cannot wait here.
 function _M.driver(session)
     local current = runtime.current()
     local driver = current:driver()
@@ -76,7 +76,7 @@ function _M.driver(session)
 end
 
 
---- Starts fn() beside the caller. False: nothing can run there.
+--- Starts fn() beside the caller. False if nothing can run there.
 ---@return boolean begun
 ---@return (fun(): boolean)? is_gone nothing will resume it
 function _M.spawn(fn)
@@ -86,15 +86,15 @@ function _M.spawn(fn)
 end
 
 
---- Calls a callback of the user's, in a thread of its own where the event loop has such. There
--- calls of one `key` that is not false are made one after the other (not if it `overtakes`), and a
--- call that has not begun gives way to the next.
+--- Calls a callback of the user's, in a thread of its own where the event loop has threads. There,
+-- calls with the same `key` run one after the other, and the next replaces one that has not begun.
+-- A key that is false, or `overtakes`, does not wait for its turn.
 function _M.call(session, key, fn, ...)
     session.runtime:call(session, key, fn, ...)
 end
 
 
---- The light threads of a task that were killed will not ask for what they waited for.
+--- Drops the waits of a task's killed light threads.
 function _M.abandon(task)
     local abandon = runtime.current():driver().abandon
     if abandon then abandon(task) end

@@ -1,8 +1,8 @@
---- The waiters of a session, in the loop of some library. One poller of that loop watches the
--- session's descriptor while anybody waits, and dispatches for all.
+--- The waiters of a session in one event loop. While there are any, one poller watches the
+-- session's descriptor and dispatches for all.
 --
--- A driver says how its poller starts and stops, and how a waiter is woken. What it keeps is
--- referred to by its loop alone: with the loop, what waits in it is collected and given up.
+-- A driver tells how its poller starts and stops, and how a waiter is woken. Only the loop refers
+-- to these objects, so a loop that is dropped takes its waiters along.
 
 local members = require "zklock.value.keys"
 local scope = require "zklock.waiting.scope"
@@ -39,13 +39,13 @@ local function waiters_of(session, loop, driver)
 end
 
 
---- True while anybody waits.
+
 function Waiters:any()
     return self.count > 0
 end
 
 
---- Delivers what happened. If that cannot be (after a fork) it is each waiter's error.
+--- Delivers news. If that fails, as after a fork, each waiter raises the error.
 function Waiters:dispatch()
     local ok, problem = pcall(self.session.dispatch, self.session)
     if ok then return end
@@ -73,7 +73,7 @@ local function attend(self, suspend)
 end
 
 
---- Does not wait any more: it is done, or however the wait ends.
+--- Stops waiting, however the wait ends.
 function Waiter:close()
     local waiters = self.waiters
     if not waiters.set[self] then return end
@@ -90,21 +90,21 @@ Waiter.__close = Waiter.close
 local _M = {}
 
 
---- Waits in `loop` until the request is done: calls suspend(waiter) as long as it is not.
+--- Waits in `loop` until the request is done, by calls of suspend(waiter).
 function _M.wait(session, request, loop, driver, suspend)
     local self = setmetatable({
         request = request,
         waiters = waiters_of(session, loop, driver),
     }, Waiter)
     request:on_done(function()
-        self:close() -- its loop may have cancelled it, and nobody else is to refer to it
+        self:close() -- the loop may have cancelled its coroutine, which closes nothing
         driver.wake(self)
     end)
     scope(self, attend, self, suspend)
 end
 
 
---- What refuses a wait: message, code.
+--- Message and code of a refused wait.
 function _M.context(text, ...)
     return "context: " .. text:format(...), "context"
 end
@@ -116,13 +116,13 @@ local function elsewhere(session, loop)
 end
 
 
---- Why `loop` cannot wait in the session (nil: in a new one): nothing, or message, code.
+--- Message and code if `loop` cannot wait in the session (nil stands for a new one), else nothing.
 function _M.refusal(session, loop)
     if not session then return end
     local fd, message, code = session:fd()
     if not fd then return message, code end
     if not elsewhere(session, loop) then return end
-    collectgarbage() -- it may be a loop that was dropped
+    collectgarbage() -- the other loop may be garbage
     collectgarbage()
     if not elsewhere(session, loop) then return end
     return _M.context("another loop waits in this session: open one session for each loop")

@@ -1,14 +1,14 @@
---- The driver for plain Lua: it blocks the thread, in slices, so that Ctrl-C
--- (a debug hook, which only runs between instructions of Lua) works.
+--- The driver for plain Lua. It blocks the thread, in slices, because Ctrl-C is a debug hook, which
+-- runs only between instructions of Lua.
 
 local sessions = require "zklock.waiting.sessions"
 
 local SLICE = 0.1 -- seconds
 
-local _M = { stops_callers = true } -- a wait stops the coroutines that resumed this one, too
+local _M = { stops_callers = true } -- a wait also stops the coroutines that resumed this one
 
 
--- Other sessions are looked after when nothing happens in this one.
+-- Delivers news of other sessions when there is none in this one.
 function _M.wait(session, request)
     local handle, news = request.handle, session.handle
     while not handle:done() do

@@ -1,7 +1,7 @@
---- The driver for copas: a wait suspends the running thread of copas.
+--- The driver for copas. A wait suspends the running thread of copas.
 --
--- Copas knows no other waits than for sockets (1.2, Debian's), so each waiter is a socket to
--- it: one that LuaSocket's select takes for readable once the waiter is to go on.
+-- Copas 1.2 (Debian's) waits only for sockets, so each waiter poses as a socket, which LuaSocket's
+-- select takes for readable once the waiter is to go on.
 
 local copas = require "copas"
 local coroutines = require "zklock.waiting.coroutines"
@@ -10,20 +10,20 @@ local waiters = require "zklock.waiting.waiters"
 local running, yieldable = coroutine.running, coroutines.yieldable
 local setmetatable = setmetatable
 
-local LIMIT = 1024 -- FD_SETSIZE: select's descriptors
+local LIMIT = 1024 -- FD_SETSIZE, the limit of select's descriptors
 
 local _M = {}
 
-local pollers = setmetatable({}, { __mode = "k" }) -- their threads
+local pollers = setmetatable({}, { __mode = "k" }) -- set of their threads
 
 
---- True in a thread of copas; before copas 2 it cannot be asked, and every coroutine is one.
+--- True in a thread of copas. Before copas 2 every coroutine is taken for one.
 function _M.drives(in_run)
     return not in_run and copas.running ~= false and yieldable()
 end
 
 
---- Why a wait is not possible here: nothing, or message, code.
+--- Message and code if a wait is not possible here, else nothing.
 function _M.refusal(session)
     if not yieldable() then
         return waiters.context('the driver "copas" waits in a thread of copas: ' ..
@@ -42,8 +42,8 @@ function _M.refusal(session)
 end
 
 
--- What copas, and LuaSocket's select, ask of a socket. Copas 4 refers to it even if its thread
--- was removed, so it does not refer to the waiter.
+-- The methods that copas and LuaSocket's select call on a socket. Copas 4 refers to it even after
+-- its thread was removed, so it does not refer to the waiter.
 local Socket = {}
 Socket.__index = Socket
 
@@ -69,7 +69,7 @@ end
 function Socket.close() end
 
 
--- The poller's: it has the session's descriptor looked at, until nobody waits.
+-- The poller's socket. It stands for the session's descriptor until nobody waits.
 local Polled = setmetatable({}, Socket)
 Polled.__index = Polled
 
@@ -115,7 +115,7 @@ local function suspend(waiter)
 end
 
 
---- Starts fn() beside the caller.
+
 function _M.spawn(fn)
     copas.addthread(fn)
     return true

@@ -1,4 +1,4 @@
---- The driver for cqueues: a wait suspends the running coroutine of the controller.
+--- The driver for cqueues. A wait suspends the running coroutine of the controller.
 
 local condition = require "cqueues.condition"
 local cqueues = require "cqueues"
@@ -10,17 +10,17 @@ local setmetatable = setmetatable
 
 local _M = {}
 
-local pollers = setmetatable({}, { __mode = "k" }) -- their threads
+local pollers = setmetatable({}, { __mode = "k" }) -- set of their threads
 
 
---- True inside a controller; `in_run` tells that zklock.run is around, or within.
+--- True inside a controller, unless a zklock.run within it runs the caller.
 function _M.drives(in_run)
     local controller, direct = running()
     return controller and (direct or not in_run)
 end
 
 
---- Why a wait is not possible here: nothing, or message, code.
+--- Message and code if a wait is not possible here, else nothing.
 function _M.refusal(session)
     local controller = running()
     if not controller then
@@ -35,7 +35,7 @@ function _M.refusal(session)
 end
 
 
--- A loop that is done with a descriptor has to be told: its number will be another's.
+-- Tells the loop when it is done with a descriptor, whose number may soon be another's.
 local function watch(all)
     local readable = { pollfd = all.fd, events = "r" }
     pollers[this_thread()] = true
@@ -72,7 +72,7 @@ local function suspend(waiter)
 end
 
 
---- Starts fn() beside the caller.
+
 function _M.spawn(fn)
     running():wrap(fn)
     return true

@@ -1,4 +1,4 @@
---- The driver for luv: a wait yields, and the coroutine is resumed from the loop.
+--- The driver for luv. A wait yields, and the loop resumes the coroutine.
 
 local coroutines = require "zklock.waiting.coroutines"
 local uv = require "luv"
@@ -14,13 +14,13 @@ local traceback = debug.traceback
 local _M = {}
 
 
---- True while the loop runs, but for zklock.run inside of it.
+--- True while the loop runs, except in a zklock.run inside it.
 function _M.drives(in_run)
     return not in_run and loop_mode() ~= nil
 end
 
 
---- Why a wait is not possible here: nothing, or message, code.
+--- Message and code if a wait is not possible here, else nothing.
 function _M.refusal(session)
     if not yieldable() then
         return waiters.context("a wait in luv needs a coroutine, in callbacks, too: " ..
@@ -30,7 +30,7 @@ function _M.refusal(session)
 end
 
 
--- An error of a coroutine is the callback's, as if that had resumed it itself.
+-- Returns the coroutine's error, which the loop's callback is to raise.
 local function wake_up(waiter)
     local thread = waiter.thread
     if not thread or status(thread) ~= "suspended" then return end
@@ -40,7 +40,7 @@ local function wake_up(waiter)
 end
 
 
--- Goes on with the waiters that are done, outside of dispatch(): a callback in there is protected.
+-- Resumes the waiters that are done, outside of dispatch(), which would catch their errors.
 local function go_on(all)
     local ready, problem = all.ready, nil
     all.ready = {}
@@ -54,7 +54,7 @@ end
 local driver = {}
 
 
--- A descriptor is polled once a loop: if the user polls it, to dispatch, that will do.
+-- A loop polls a descriptor once. If the user polls it already, the user dispatches.
 function driver.start(all)
     all.ready = {}
     all.poll = uv.new_poll(all.fd)
@@ -68,13 +68,13 @@ function driver.start(all)
 end
 
 
--- A user that closed all handles, with uv.walk, has closed this one, too.
+-- The user may have closed this handle, too, with uv.walk.
 function driver.stop(all)
     if all.poll and not all.poll:is_closing() then all.poll:close() end
 end
 
 
--- If the poller did not dispatch, other code did: then the loop has to hear of it.
+-- If other code dispatched, and not the poller, a timer resumes the waiters.
 function driver.wake(waiter)
     local all = waiter.waiters
     all.ready[#all.ready + 1] = waiter
@@ -90,11 +90,11 @@ end
 local function suspend(waiter)
     waiter.thread = running()
     yield()
-    waiter.thread = nil -- also if other code than wake_up() resumed it
+    waiter.thread = nil -- also if other code resumed it
 end
 
 
---- Starts fn() beside the caller.
+
 function _M.spawn(fn)
     wrap(fn)()
     return true

@@ -1,10 +1,10 @@
---- The driver for nginx with the Lua module (OpenResty). A wait suspends the light
--- thread on a semaphore; one light thread a session, the dispatcher, is woken by the
--- session's own threads over a unix socket and posts the semaphores.
+--- The driver for nginx with the Lua module (OpenResty). A wait suspends its light thread on a
+-- semaphore. Each session has a dispatcher, a light thread that the session's own threads wake over
+-- a unix socket, and that posts the semaphores.
 --
--- A light thread that is killed while it waits (its client went, another thread called
--- ngx.exit) runs nothing more. What was posted for it stays in its semaphore then, and the
--- dispatcher, which looks a moment later, gives up what the thread was waiting for.
+-- A light thread that is killed while it waits (its client went, another thread called ngx.exit)
+-- runs nothing more. Its post stays in the semaphore, and the dispatcher, which looks a moment
+-- later, gives up the wait.
 
 local core = require "zklock.core"
 local calls_of = require "zklock.waiting.driver.ngx_calls"
@@ -23,27 +23,27 @@ local sleep = ngx.sleep
 local get_phase, spawn, kill = ngx.get_phase, ngx.thread.spawn, ngx.thread.kill
 local tcp, timer_at, timer_every = ngx.socket.tcp, ngx.timer.at, ngx.timer.every
 
-local STEP = 0.01 -- seconds, between looks where nothing wakes us
+local STEP = 0.01 -- seconds between looks where nothing wakes us
 local IDLE = 0.1 -- the same while nobody waits
 local WATCH = 5 -- between looks for a dispatcher that does not run
 local LOOK = 0.5 -- between looks for the end, and for timers that were dropped
-local SLICE = 60 -- of a wait, after which its thread looks itself
-local LATE = 0.1 -- a wait is told of its deadline; this late it looks itself
+local SLICE = 60 -- of a wait, after which its thread looks by itself
+local LATE = 0.1 -- after its deadline, a wait looks by itself
 local CLOSE_BOUND = 1
 local FOREVER = 2147483647 -- milliseconds
 
-local _M = { stops_callers = true } -- a wait stops the coroutines that resumed this one, too
+local _M = { stops_callers = true } -- a wait also stops the coroutines that resumed this one
 
 
 -- --- where waits are possible -----------------------------------------------------
 
--- Here the Lua module lets a light thread wait, but only OpenResty's own nginx goes on after that:
--- it has the patches. In another one the handshake would hang.
+-- In these phases the Lua module lets a light thread wait, but only OpenResty's own nginx has the
+-- patches to resume it. In any other nginx the handshake would hang.
 local patched = ngx.config.nginx_configure():find("openresty", 1, true) ~= nil
 local can_wait = { ssl_client_hello = patched, ssl_session_fetch = patched } -- by phase
 
--- Of another phase a look tells: a wait for a semaphore that has a post ends at once, or fails
--- where it is not allowed.
+-- Tries each other phase once. A wait for a posted semaphore ends at once, or fails where waits are
+-- not allowed.
 local function waits_in(phase)
     if can_wait[phase] == nil then
         local ok, waited = pcall(function() return semaphore.new(1):wait(0) end)
@@ -73,7 +73,7 @@ local NO_CACHE = "each request has a Lua of its own, and none could keep the ses
                  "set lua_code_cache on"
 
 
--- The reason why nothing can wait in this place (message, code), or nil.
+-- Message and code if nothing can wait in this place, else nothing.
 local function refusal_of_place()
     local phase = get_phase()
     local subject, why
@@ -88,8 +88,7 @@ local function refusal_of_place()
 end
 
 
---- The reason why nothing can wait here in the session, or without one open a session (message,
--- code), or nil.
+--- Message and code if nothing can wait here in the session (nil stands for a new one), else nil.
 function _M.refusal(session)
     local message, code = refusal_of_place()
     if message then return message, code end
@@ -129,8 +128,8 @@ local function dispatcher_of(session)
 end
 
 
--- nginx tells this timer when the worker is to exit, which the dispatchers' reading would prevent.
--- The timer also starts a dispatcher whose own timer was dropped.
+-- nginx calls this timer when the worker is to exit, which the dispatchers' reads would prevent. It
+-- also restarts a dispatcher whose own timer was dropped.
 local function watch(premature)
     if leaving.has_begun(premature) then return end
     for session, dispatcher in pairs(dispatchers) do
@@ -147,20 +146,20 @@ local function begin_watch()
 end
 
 
--- No light thread waits for the request: a semaphore's count is the posts less the waiters.
+-- True if no light thread waits for the request. A semaphore counts its posts less its waiters.
 local function is_orphan(request)
     return request.asleep and request.sema:count() >= 0
 end
 
 
--- No light thread waits for the request any more.
+-- Gives up a request that no light thread waits for.
 function Dispatcher:drop(request)
     self.waits[request] = nil
     request:close()
 end
 
 
--- A light thread waits for one of the requests.
+-- True while a light thread waits for a request.
 function Dispatcher:is_needed()
     for request in pairs(self.waits) do
         if request.asleep and not is_orphan(request) then return true end
@@ -169,7 +168,7 @@ function Dispatcher:is_needed()
 end
 
 
--- Ends the waits whose time is over, because the worker is to exit.
+-- Ends the waits whose time is over because the worker is to exit.
 function Dispatcher:hurry()
     for request in pairs(self.waits) do
         if leaving.ends(request) then request:interrupt() end
@@ -187,8 +186,8 @@ function Dispatcher:is_wanted()
 end
 
 
--- A waiter that was posted the last time has gone on since, or was killed before that: then
--- the post is still there, and no waiter for it.
+-- Drops each waiter that was posted last time, and killed before it woke. Its post is still in the
+-- semaphore.
 function Dispatcher:look_after()
     if #self.woken == 0 then return end
     local none = {}
@@ -210,7 +209,7 @@ function Dispatcher:deliver()
 end
 
 
--- The socket over which the session wakes us; nil, reason.
+-- Opens the socket over which the session wakes us; or returns nil, reason.
 function Dispatcher:connect()
     local handle = self.weak.session.handle
     local path, problem = handle:listen()
@@ -218,13 +217,13 @@ function Dispatcher:connect()
     local socket = tcp()
     socket:settimeouts(1000, 1000, FOREVER)
     local connected, reason = socket:connect("unix:" .. path)
-    local accepted = handle:accept() -- in any case: it removes the path
+    local accepted = handle:accept() -- in any case, because it removes the path
     if connected and accepted then return socket end
     return nil, reason or "somebody else connected"
 end
 
 
--- False: the socket is of no use any more.
+-- False if the socket is of no more use.
 local function read(socket)
     local bytes, problem = socket:receiveany(16)
     return bytes ~= nil or problem == "timeout"
@@ -246,7 +245,7 @@ function Dispatcher:pace()
 end
 
 
--- The socket's reading would keep a worker that is to exit.
+-- Reads the socket until the worker is to exit, which the read would prevent.
 function Dispatcher:work()
     local socket, problem
     if not leaving.has_begun() then
@@ -289,7 +288,7 @@ local function run(_, self)
 end
 
 
--- nginx may not run a timer when it runs many: ask again.
+-- Asks again after a second, because nginx may drop a timer when it runs many.
 function Dispatcher:start()
     if self.runs or self.started and now() < self.started + 1 then return end
     self.started = now()
@@ -300,8 +299,8 @@ end
 
 -- --- a wait ---------------------------------------------------------------------------
 
--- The request is done: its light thread goes on, if there still is one. No closure of that
--- thread's: when it is killed, nginx clears its stack, and with that such a closure's upvalues.
+-- Wakes the light thread of a request that is done. It is no closure of that thread, because nginx
+-- clears the stack of a killed thread, and with that the closure's upvalues.
 local function wake(request)
     local woken = request.dispatcher.woken
     request.sema:post(1)
@@ -341,7 +340,7 @@ function _M.wait(session, request, deadline)
 end
 
 
---- Ends what the task's killed light threads were waiting for. In log_by_lua its request ends.
+--- Ends the waits of the task's killed light threads. In log_by_lua the request ends.
 function _M.abandon(task)
     task.over = get_phase() == "log"
     for request in pairs(task.waits) do
@@ -352,14 +351,13 @@ end
 
 -- --- callbacks ---------------------------------------------------------------------------
 
---- Calls fn(...) in a light thread of its own, because the caller may be the dispatcher. Calls of
--- one key are made one after the other, and a call that has not begun gives way to the next.
+--- Calls fn(...) as wait.call() tells, in a light thread because the caller may be the dispatcher.
 function _M.call(session, key, fn, ...)
     dispatcher_of(session).calls:add(key, fn, ...)
 end
 
 
---- How many such calls of the session, or of all sessions, have not begun.
+--- The count of calls that have not begun, of the session or of all.
 function _M.unsent(session)
     local count = 0
     for of, dispatcher in pairs(dispatchers) do
@@ -369,7 +367,7 @@ function _M.unsent(session)
 end
 
 
---- Starts fn() in a timer: no client takes it along. nginx may not run a timer when it runs many.
+--- Starts fn() in a timer, which no client's end kills. nginx may drop a timer when it runs many.
 function _M.spawn(fn)
     local began, runs = now(), false
     local pends = timer_at(0, function()
@@ -382,7 +380,7 @@ end
 
 -- --- the end of a session, sleep --------------------------------------------------------
 
---- Closes a session without blocking the worker; where nothing can wait, in the background.
+--- Closes a session without blocking the worker, in the background where nothing can wait.
 function _M.close(session, bound)
     local due = now() + min(bound, CLOSE_BOUND)
     session.handle:close_soon(due - now())
@@ -391,7 +389,7 @@ function _M.close(session, bound)
 end
 
 
---- Sleeps; the worker goes on.
+--- Sleeps, while the worker goes on.
 function _M.sleep(seconds)
     local message, code = refusal_of_place()
     if message then return nil, message, code end
@@ -400,7 +398,7 @@ function _M.sleep(seconds)
 end
 
 
---- Notes who acquired a lease.
+
 _M.granted = leaving.granted
 
 

@@ -1,7 +1,7 @@
 --- Callbacks in nginx. Each call runs in a light thread of its own, in a timer. nginx drops a timer
--- when it runs lua_max_running_timers of them, and refuses one when lua_max_pending_timers wait, so
--- a call stays here until its light thread begins. The dispatcher retries, and begins the calls in
--- its own timer if nginx runs no other.
+-- when it runs lua_max_running_timers of them, and refuses one when lua_max_pending_timers wait. So
+-- a call stays here until its light thread begins. The dispatcher retries, and begins overdue calls
+-- in its own timer.
 
 local core = require "zklock.core"
 
@@ -26,7 +26,7 @@ local Calls = {}
 Calls.__index = Calls
 
 
--- A call of that key runs.
+
 function Calls:is_busy(key)
     return key and self.running[key] ~= nil
 end
@@ -39,7 +39,7 @@ local function fill(call, fn, ...)
 end
 
 
---- Adds a call of fn(...), or replaces the one of that key that has not begun.
+--- Adds a call of fn(...), or replaces the call of that key that has not begun.
 function Calls:add(key, fn, ...)
     local call = key and self.latest[key]
     if call then return fill(call, fn, ...) end
@@ -60,15 +60,15 @@ local function make(self, call)
 end
 
 
--- The light thread of a call. Another one of its key may have waited for its end.
+-- The light thread of a call. The next call of its key may have waited for its end.
 local function run(self, call)
     make(self, call)
     if call.key and self.latest[call.key] then self:begin() end
 end
 
 
---- Begins what can begin, in the running timer. A call may end that timer, so nothing is taken out
--- before its turn.
+--- Begins all calls that can begin, in the running timer. A call may end that timer, so each is
+-- taken out only in its turn.
 function Calls:begin()
     self.asked = nil
     local at, unsent = 1, self.unsent
@@ -90,14 +90,14 @@ local function begin(_, self)
 end
 
 
--- Asks nginx for a timer.
+
 function Calls:ask()
     if self.asked and now() < self.asked + LATE then return end
     self.asked = timer_at(0, begin, self) and now()
 end
 
 
---- Begins, in the caller's timer, the calls for which no other one began in time.
+--- Begins overdue calls, in the caller's timer.
 function Calls:retry()
     if not self.unsent[1] then return end
     if self.asked and now() < self.asked + LATE then return end
@@ -105,7 +105,7 @@ function Calls:retry()
 end
 
 
---- How many have not begun.
+--- The count of calls that have not begun.
 ---@return integer
 function Calls:count()
     return #self.unsent

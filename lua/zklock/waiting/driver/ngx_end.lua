@@ -1,6 +1,6 @@
---- The end of a worker of nginx. A worker that is told to exit lives until no timer runs and no
--- request is open, so a loop in a timer would keep it for ever. Nothing here needs a thread of its
--- own, because dispatchers, waits and sleeps call proceed() while they last.
+--- The end of an nginx worker. A worker that is told to exit lives until no timer runs and no
+-- request is open, so a loop in a timer would keep it for ever. No thread sees to the stages;
+-- dispatchers, waits and sleeps call proceed() while they last.
 --
 --   STAYS     until nginx tells the worker to exit
 --   LEAVING   for the longest `drain` of its sessions, all goes on
@@ -24,9 +24,9 @@ local exiting = ngx.worker.exiting
 local STAYS, LEAVING, OVER, CLOSED = 0, 1, 2, 3
 
 local STEP = 0.01 -- seconds, between looks of a worker that is to exit
-local LOOK = 0.5 -- between looks whether it is, where no dispatcher looks
-local SLICE = 60 -- of a sleep where one does
-local SOON = 0.001 -- until a lease is lost
+local LOOK = 0.5 -- between looks at exiting(), where no dispatcher looks
+local SLICE = 60 -- of a sleep where a dispatcher looks
+local SOON = 0.001 -- until a lease of a timer is lost
 local PATIENCE = 0.5 -- with a loop that ignores an interrupted sleep
 local CLOSE_BOUND = 1
 
@@ -41,14 +41,14 @@ local of_timers = weak "k" -- leases, as a set
 local of_requests = weak "kv" -- lease -> task of its request, while that lives
 local sleepers = weak "k" -- token on the stack of a sleep -> the stage when a timer's sleep began,
 -- STAYS for a request's
-local bell -- the semaphore for which sleepers wait
+local bell -- the semaphore that sleepers wait for
 
 local _M = {}
 
 
 -- --- holders and sleepers -------------------------------------------------------------------
 
---- Notes who acquired a lease.
+--- Notes whether a timer or a request acquired the lease.
 function _M.granted(lease)
     if get_phase() == "timer" then of_timers[lease] = true
     else of_requests[lease] = current_task() end
@@ -62,7 +62,7 @@ local function pause(seconds)
 end
 
 
--- Wakes all sleepers. A thread that begins to sleep meanwhile does so by another bell.
+-- Wakes all sleepers. Later sleeps use another bell.
 local function ring()
     local rung = bell
     bell = nil
@@ -109,7 +109,7 @@ local function any_wait()
 end
 
 
--- A timer was told, and sleeps again.
+-- True if a timer's sleep was interrupted, and the timer sleeps again.
 local function any_ignores()
     for _, begun in pairs(sleepers) do
         if begun == OVER then return true end
@@ -120,7 +120,7 @@ end
 
 -- --- the stages ---------------------------------------------------------------------------
 
--- The sessions that are open, as a list, because the set may change meanwhile.
+-- Lists the open sessions, because the set may change meanwhile.
 local function sessions()
     local list = {}
     for session in pairs(dispatchers) do
@@ -130,11 +130,11 @@ local function sessions()
 end
 
 
---- Has the worker been told to exit? `told`: it has.
+--- True once the worker is told to exit. `told` reports that it is.
 function _M.has_begun(told)
     if stage == STAYS and (told or exiting()) then
         stage, since = LEAVING, now()
-        collectgarbage() -- of sleepers that were killed, sessions that nobody uses
+        collectgarbage() -- takes killed sleepers and unused sessions
         collected = since
         for _, session in ipairs(sessions()) do
             drain = max(drain, session.drain)
@@ -146,10 +146,10 @@ function _M.has_begun(told)
 end
 
 
--- Members leave, watches stop.
+-- Ends members and watches.
 local function depart()
     for _, session in ipairs(sessions()) do
-        local all = {} -- each that stops changes the sets
+        local all = {} -- a list, because each that stops changes the sets
         for follower in pairs(session.followers) do all[#all + 1] = follower end
         for _, each in pairs(session.watchers) do all[#all + 1] = each end
         for _, each in ipairs(all) do (each.leave or each.stop)(each) end
@@ -157,13 +157,13 @@ local function depart()
 end
 
 
--- Timers are not to wait any more, so that none acquires again what it is to lose.
+-- True when timers must not wait any more, so that none acquires a lease only to lose it.
 local function is_due()
     return stage >= OVER or stage == LEAVING and now() >= since + drain
 end
 
 
--- Takes the leases of timers. False while one is still held, for a moment.
+-- Takes the leases of timers. False while one is still held.
 local function take_leases()
     local left = false
     for lease in pairs(of_timers) do
@@ -195,13 +195,13 @@ local function any_listens()
 end
 
 
--- Nothing is to end after the drain.
+-- True if nothing would have to be ended after the drain.
 local function is_idle()
     return not (next(sleepers) or any_wait() or any_of_timers() or any_listens())
 end
 
 
---- Does what is due. False: nothing more is to be done while this goes on.
+--- Does the work that is due. False if none will be due any more.
 function _M.proceed()
     if not _M.has_begun() then return true end
     if stage == LEAVING and is_due() and take_leases() then
@@ -222,13 +222,14 @@ end
 
 -- --- waits --------------------------------------------------------------------------------
 
---- How often a dispatcher looks, and a wait that none looks after.
+--- Seconds between looks of a dispatcher, or of a wait without one.
 function _M.step()
     return stage == OVER and 10 * STEP or STEP
 end
 
 
---- The wait is to end. A request's wait has `drain`, also if it begins late; a timer's has not.
+--- True if the wait must end. A request's wait gets `drain` even if it begins late; a timer's does
+-- not.
 function _M.ends(request)
     if request.of_timer then return is_due() end
     return stage >= LEAVING and now() >= max(since, request.begun) + drain
@@ -237,8 +238,8 @@ end
 
 local REFUSED = "a worker that is told to exit"
 
---- The reason why nothing waits in the session any more, or (nil) no session is opened: message,
--- code. Otherwise nil. A loop that ignores the refusal is slowed down.
+--- Message and code if nothing waits in the session any more (nil stands for a new one), else
+-- nothing. A loop that ignores the refusal is slowed down.
 function _M.refusal(session)
     if not _M.has_begun() then return end
     if session and stage < CLOSED then
@@ -260,7 +261,7 @@ local function slice()
 end
 
 
--- Until then, or until the stage that ends it.
+-- Sleeps until `due`, or until a stage that ends the sleep.
 local function sleep_until(due, begun)
     repeat
         pause(min(max(due - now(), 0.001), slice()))
@@ -269,7 +270,7 @@ local function sleep_until(due, begun)
 end
 
 
---- Sleeps; the worker goes on. nginx counts in whole milliseconds and may be short by one.
+--- Sleeps, while the worker goes on. nginx counts whole milliseconds and may be short by one.
 ---@return true? ok
 ---@return string? message
 ---@return string? code "interrupted"
@@ -285,7 +286,7 @@ function _M.sleep(seconds)
 end
 
 
---- The table of dispatchers, which the driver keeps.
+--- Takes the driver's table of dispatchers.
 function _M.of(table)
     dispatchers = table
 end
