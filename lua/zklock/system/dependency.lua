@@ -1,5 +1,5 @@
---- Lua modules that engines, the command line and the laboratory need, and the library does not.
---- They are loaded when they are used, and a user that lacks one is told what to install.
+--- Loads Lua modules that engines, the command line and the laboratory need, and the library does
+-- not. Each is loaded on use; its error says what to install.
 
 local packages = {
     argparse = { debian = "lua-argparse", rock = "argparse" },
@@ -11,7 +11,7 @@ local packages = {
 }
 
 
--- Debian's lua-redis is plain Lua for any version, and installed for those up to 5.3.
+-- Debian installs lua-redis for versions up to 5.3, but it is plain Lua for any version.
 local function load_elsewhere(name, path)
     local file = path and package.searchpath(name, path) -- luacheck: std max
     if not file then return nil end
@@ -23,7 +23,7 @@ end
 local dependency = {}
 
 
---- The module `name`, or an error that says how to get it.
+--- Returns the module `name`, or raises an error that says how to install it.
 ---@param name string
 ---@return table module
 function dependency.load(name)

@@ -1,4 +1,4 @@
---- The interpreter that runs this: servers of a sale are run by the same.
+--- The interpreter that runs this process. Servers of a sale use the same.
 
 local shell = require "zklock.system.shell"
 
@@ -9,7 +9,7 @@ local START = "package.path, package.cpath = %q, %q arg = { [0] = %q%s } dofile(
 local interpreter = {}
 
 
---- A path; "lua5.4" when the program that runs this is no Lua.
+--- The path of the interpreter; "lua5.4" if the program is no Lua.
 ---@return string
 function interpreter.own()
     local path = shell.first_line 'readlink "/proc/$PPID/exe"'
@@ -18,7 +18,7 @@ function interpreter.own()
 end
 
 
---- A command line that runs a file, which finds its modules where this process does.
+--- A command line that runs a file with the module paths of this process.
 ---@param program string?  default: the own one
 ---@param file string
 ---@param ... string  its arguments

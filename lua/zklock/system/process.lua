@@ -1,5 +1,5 @@
---- A process, seen from the one that starts it: it says one word and its arguments a line, and can
---- be killed, stopped and continued.
+--- A child process. It prints a word and its arguments in each line, and can be killed, stopped and
+--- continued.
 
 local shell = require "zklock.system.shell"
 
@@ -17,15 +17,15 @@ Process.__index = Process
 local process = {}
 
 
--- A shell tells its pid, which the program then takes over, and its parent's, the group's.
+-- A shell prints its pid, which the program takes over, and its parent's, which is the group's.
 local TELL_PID = 'echo "pid $$ $PPID"; exec "$0" "$@"'
 
 
 local KILL = "kill -s KILL -- %s 2>/dev/null"
 
 
--- `timeout` ends a process that hangs, also a stopped one (-k), so that every
--- read from it ends. --foreground: Ctrl-C reaches the process as well. Else it has a group.
+-- `timeout` ends a process that hangs, also a stopped one (-k), so that every read from it ends.
+-- With --foreground, Ctrl-C reaches the process, too; without, it has a group.
 local function command_line(words, limit, is_group)
     local quoted = {}
     for i, word in ipairs(words) do quoted[i] = shell.quote(word) end
@@ -53,7 +53,7 @@ function process.start(name, words, limit, reaper, is_group)
 end
 
 
--- The next line as a word and the rest; nil when the process has ended.
+-- Reads a word and the rest of its line; nil when the process has ended.
 local function read(self)
     local line = self.pipe:read "*l"
     if not line then return nil end
@@ -61,7 +61,7 @@ local function read(self)
 end
 
 
---- Reads on until the process says `wanted`; skips what else it says.
+--- Skips lines until the process says `wanted`. Raises an error that it reports.
 ---@param wanted string
 ---@return string arguments  what followed the word
 function Process:expect(wanted)
@@ -83,7 +83,7 @@ function Process:signal(signal)
 end
 
 
---- No command asks for that: while one runs, Ctrl-C is not heard.
+--- True while the process is there. No command is run for it, because Ctrl-C is not heard in one.
 ---@return boolean
 function Process:lives()
     local file = io.open(("/proc/%s/stat"):format(self.pid))
@@ -92,11 +92,11 @@ function Process:lives()
 end
 
 
---- Waits for the end of the process; an error that it reports is raised here.
+--- Waits for the end of the process, and raises an error that it reported.
 ---@return string? word  the last one that it said
 function Process:finish()
     local complaint, last
-    if self.group then shell.succeeds(KILL:format(self.group)) end -- what it left behind
+    if self.group then shell.succeeds(KILL:format(self.group)) end -- its children
     for word, arguments in read, self do
         last = word
         if word == "error" then complaint = arguments end
@@ -108,7 +108,7 @@ function Process:finish()
 end
 
 
---- Ends the process, whatever it does.
+
 function Process:kill()
     shell.succeeds(KILL:format(self.group or self.pid))
     for _ in read, self do end

@@ -1,14 +1,14 @@
---- The reaper: a shell that lives a moment longer than this process. When this one ends, in
---- whatever way, it kills the processes that are left, runs what is to be run then, and removes
---- the folder. So nothing stays behind after Ctrl-C, an error or kill -9.
+--- The reaper is a shell that lives a moment longer than this process. When this process ends in
+--- any way, even by kill -9, it kills the processes that are left, runs the last commands, and
+--- removes the folder.
 
 local shell = require "zklock.system.shell"
 
 local popen = io.popen
 
 
--- Reads "+ pid", "- pid" and "! command" until this process closes its end of the pipe, or is
--- no more. $0 is the folder.
+-- Reads "+ pid", "- pid" and "! command" until this process closes the pipe, or is gone. $0 is the
+-- folder.
 local SCRIPT = [[
 trap '' INT TERM HUP
 pids= commands=
@@ -53,8 +53,8 @@ function reaper.open()
 end
 
 
---- A process was started: it must not outlive this one. What this process has of it is kept until
---- its end: to collect it as garbage would be to wait for that.
+--- Registers a process that must not outlive this one. Its object is kept, because its collection
+--- would wait for the end of the process.
 ---@param pid string
 ---@param process zklock.system.Process?
 function Reaper:hold(pid, process)
@@ -63,7 +63,7 @@ function Reaper:hold(pid, process)
 end
 
 
---- The process has ended: its number may soon be another's.
+--- Forgets a process that has ended, because its number may soon be another's.
 ---@param pid string
 function Reaper:let_go(pid)
     self.held[pid] = nil
@@ -71,14 +71,14 @@ function Reaper:let_go(pid)
 end
 
 
---- To be run when all is over: one line of shell.
+--- Adds a line of shell to run at the end.
 ---@param command string
 function Reaper:later(command)
     self.pipe:write("! ", command, "\n")
 end
 
 
---- Kills what is left, removes the folder, and returns when that is done.
+--- Kills the processes that are left, removes the folder, and returns when that is done.
 function Reaper:close()
     if not self.pipe then return end
     self.pipe:close()

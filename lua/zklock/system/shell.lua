@@ -1,4 +1,4 @@
---- What plain Lua must ask the shell for.
+--- Services of the shell that plain Lua lacks.
 
 local execute = os.execute
 local popen = io.popen
@@ -7,7 +7,7 @@ local popen = io.popen
 local shell = {}
 
 
---- `text` as one word of a command line.
+--- Quotes `text` as one word of a command line.
 ---@param text string
 ---@return string
 function shell.quote(text)
@@ -17,13 +17,13 @@ end
 
 local SIGINT, SIGNAL = 2, 128
 
---- The exit status of a command, as a shell has it. Ctrl-C while it runs ends the command and not
---- this process, which is to end as well.
+--- The exit status of a command, as a shell gives it. Ctrl-C in a command ends the command only, so
+--- this raises the error of Ctrl-C.
 ---@param command string
 ---@return integer
 function shell.status(command)
     local waited, how, number = execute(command)
-    if not how then -- Lua 5.1 and LuaJIT give what wait() gives
+    if not how then -- Lua 5.1 and LuaJIT return the value of wait()
         local is_exit = waited % 256 == 0
         how, number = is_exit and "exit", is_exit and waited / 256 or waited % 128
     end
@@ -33,13 +33,13 @@ function shell.status(command)
 end
 
 
---- Did the command end with status 0?
+--- True if the command ends with status 0.
 ---@param command string
 ---@return boolean
 function shell.succeeds(command) return shell.status(command) == 0 end
 
 
---- What is said of a program that is not there; nil: it is.
+--- A message if the program is not installed, else nil.
 ---@param name string
 ---@return string? message
 function shell.lacks(name)

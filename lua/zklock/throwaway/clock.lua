@@ -1,5 +1,5 @@
---- A wall clock that jumps under programs while they run, by Debian's libfaketime. Their monotonic
---- clock remains the machine's. A program goes by it that is started with `clock:program(name)`.
+--- A wall clock that jumps under running programs, by Debian's libfaketime. It applies to programs
+--- started with `clock:program(name)`. Their monotonic clock remains the machine's.
 
 local shell = require "zklock.system.shell"
 
@@ -7,16 +7,16 @@ local shell = require "zklock.system.shell"
 local LIBRARY = "ls /usr/lib/*/faketime/libfaketime.so.1 /usr/lib*/faketime/libfaketime.so.1 "
     .. "/usr/local/lib/faketime/libfaketime.so.1 2>/dev/null"
 
--- The C library's own allocator comes first: libfaketime hangs with jemalloc, which Redis has. It
--- reads the file whenever a program asks for the time. Without FORCE_MONOTONIC_FIX=0 it changes
--- what Java waits for by the monotonic clock.
+-- The C library's own allocator is loaded first, because libfaketime hangs with jemalloc, which
+-- Redis has. libfaketime reads the file whenever a program asks for the time. Without
+-- FORCE_MONOTONIC_FIX=0 it changes Java's waits by the monotonic clock.
 local PROGRAM = [[#!/bin/sh
 echo $$ >>%s
 exec env LD_PRELOAD=libc_malloc_debug.so.0:%s FAKETIME_TIMESTAMP_FILE=%s FAKETIME_NO_CACHE=1 \
     FAKETIME_DONT_FAKE_MONOTONIC=1 FAKETIME_FORCE_MONOTONIC_FIX=0 NO_FAKE_STAT=1 %s "$@"
 ]]
 
--- What libfaketime shares with a program's children remains when the program is killed.
+-- libfaketime shares memory with a program's children, which stays when the program is killed.
 local REMOVE = "while read -r pid; do "
     .. "rm -f /dev/shm/faketime_shm_$pid /dev/shm/sem.faketime_sem_$pid; done <%s"
 
@@ -40,7 +40,7 @@ local function write(path, text)
 end
 
 
---- What is said when there are none; nil: there are.
+--- A message if libfaketime is missing, else nil.
 ---@return string? message
 function clock.missing()
     if shell.first_line(LIBRARY) then return nil end
@@ -48,7 +48,7 @@ function clock.missing()
 end
 
 
---- A clock that is right.
+--- Makes a clock that shows the machine's time.
 ---@param reaper zklock.system.Reaper
 ---@return zklock.throwaway.Clock
 function clock.new(reaper)
@@ -64,7 +64,7 @@ function clock.new(reaper)
 end
 
 
---- The program of that name, going by this clock.
+--- Makes a program of that name that goes by this clock.
 ---@param name string  or path
 ---@return string path  of the same last name
 function Clock:program(name)
@@ -78,12 +78,12 @@ function Clock:program(name)
 end
 
 
---- From now on it is so many seconds ahead of the machine's.
+--- Sets the clock so many seconds ahead of the machine's.
 ---@param seconds integer
 function Clock:jump(seconds)
     local path = self.folder .. "/now"
     write(path .. ".new", ("%+d\n"):format(seconds))
-    assert(os.rename(path .. ".new", path)) -- a reader finds the one or the other
+    assert(os.rename(path .. ".new", path)) -- atomic for readers
 end
 
 

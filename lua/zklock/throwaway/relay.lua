@@ -1,6 +1,6 @@
---- A relay: an address of 127.0.0.1 behind which a TCP server is, or another one from some moment
---- on, or none. Clients find a new master by it as by an address that moves; a replica is cut off
---- by it from its master.
+--- A relay forwards an address of 127.0.0.1 to a TCP server, then perhaps to another, or to none.
+--- To clients it is an address that moves to a new master; it can also cut a replica off from its
+--- master.
 
 local dependency = require "zklock.system.dependency"
 local interpreter = require "zklock.system.interpreter"
@@ -10,7 +10,7 @@ local process = require "zklock.system.process"
 local LIMIT = 600 -- seconds, after which it is ended in any case
 local ANSWER = 10
 
--- Beside this file.
+
 local PROGRAM = debug.getinfo(1, "S").source:match "^@(.*)relay%.lua$" .. "relay_process.lua"
 
 
@@ -25,7 +25,7 @@ Relay.__index = Relay
 local relay = {}
 
 
---- Starts one that leads to this server.
+--- Starts a relay that leads to this server.
 ---@param reaper zklock.system.Reaper
 ---@param address string  "HOST:PORT"
 ---@return zklock.throwaway.Relay
@@ -42,19 +42,19 @@ function relay.start(reaper, address)
 end
 
 
--- Returns when it is done.
+-- Sends a command, and returns when it is done.
 local function command(self, line)
     assert(self.control:send(line .. "\n"))
     assert(assert(self.control:receive "*l") == "done")
 end
 
 
---- Leads to this server from now on. Connections to another one end.
+--- Leads to this server from now on. Present connections end.
 ---@param address string  "HOST:PORT"
 function Relay:lead_to(address) command(self, "lead " .. address) end
 
 
---- Ends its connections, and those that are made from now on.
+--- Ends its connections, and each new one.
 function Relay:cut() command(self, "cut") end
 
 

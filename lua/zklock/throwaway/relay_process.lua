@@ -1,6 +1,6 @@
---- A relay, seen from inside: see zklock.seckill.relay. It says "ready PORT CONTROL-PORT", takes
---- clients at the one port and commands at the other, and ends with the connection for commands.
---- What passes is little, so one side waits until the other has taken it.
+--- The process of a relay (zklock.throwaway.relay). It says "ready PORT CONTROL-PORT", takes
+--- clients at the first port and commands at the second, and ends with the connection for commands.
+--- Traffic is small, so each side waits until the other has taken it.
 
 local dependency = require "zklock.system.dependency"
 
@@ -49,7 +49,7 @@ local function join(self)
 end
 
 
--- Passes on what has come.
+
 local function pass(self, from)
     from:settimeout(0)
     local bytes, problem, rest = from:receive(CHUNK)
@@ -73,7 +73,7 @@ function commands.lead(self, address)
 end
 
 
--- False: nobody commands any more.
+-- False if the connection for commands has ended.
 local function obey(self)
     local line = self.control:receive "*l"
     if not line then return false end

@@ -1,4 +1,4 @@
---- Looks again and again whether something is so, and lets the other coroutines go on meanwhile.
+--- Polls a condition, while other coroutines go on.
 
 local core = require "zklock.core"
 local zklock = require "zklock"
@@ -7,7 +7,7 @@ local zklock = require "zklock"
 local LOOK = 0.01 -- seconds between looks
 
 
---- What condition() gives when that is true for the first time; nil: it was not so in time.
+--- The first true result of condition(); nil if the limit passes before.
 ---@param condition fun(): any
 ---@param limit number  seconds
 ---@return any?

@@ -1,5 +1,5 @@
---- Throwaway ZooKeepers: one, or an ensemble of three, started by zookeeper.sh, which ends them
---- when this process is no more.
+--- Throwaway ZooKeepers, one or an ensemble of three. zookeeper.sh starts them, and ends them when
+--- this process is gone.
 
 local clocks = require "zklock.throwaway.clock"
 local dependency = require "zklock.system.dependency"
@@ -14,7 +14,7 @@ local TICK = 200 -- milliseconds; a session lasts two of them at least
 local READY = 30 -- seconds
 local ANSWER = 10
 
--- Beside this file.
+
 local SCRIPT = debug.getinfo(1, "S").source:match "^@(.*)zookeeper%.lua$" .. "zookeeper.sh"
 
 
@@ -32,7 +32,7 @@ ZooKeeper.__index = ZooKeeper
 local zookeeper = {}
 
 
--- Runs the script; gives what it prints.
+-- Runs the script, and returns its output.
 local function run(log, environment, ...)
     local pipe = assert(io.popen(("%s sh %s %s 2>%s"):format(environment, shell.quote(SCRIPT),
         table.concat({ ... }, " "), shell.quote(log))))
@@ -42,14 +42,14 @@ local function run(log, environment, ...)
 end
 
 
--- A value of the lines that it prints for a shell to read.
+-- A value of the script's output, which is made for a shell to read.
 local function value(answer, name)
     local text = answer:match(name .. "=(%S+)")
     return text and text:gsub("^'(.*)'$", "%1")
 end
 
 
--- Java goes by the clock, if there is one: the script finds that one first.
+-- Puts a Java that goes by the clock first in the script's PATH.
 local function with_clock(clock)
     return clock and ("PATH=%s:$PATH"):format(shell.quote(
         clock:program "java":match "^(.*)/")) or ""
@@ -67,7 +67,7 @@ local function start_relays(self, reaper)
 end
 
 
---- Starts one, or three.
+--- Starts one server, or three.
 ---@param reaper zklock.system.Reaper
 ---@param options { servers: 1|3|nil, clock: boolean?, relays: boolean? }?  clock: one that can jump
 ---@return zklock.throwaway.ZooKeeper
@@ -94,7 +94,7 @@ function zookeeper.start(reaper, options)
 end
 
 
---- The answer of a server to a four-letter word; nil: there is none.
+--- A server's answer to a four-letter word, or nil.
 ---@param number integer
 ---@param word string
 ---@return string?
@@ -110,7 +110,7 @@ function ZooKeeper:ask(number, word)
 end
 
 
---- The number of the server that leads; nil: none does.
+--- The number of the leader, or nil.
 ---@return integer?
 function ZooKeeper:leader()
     for number in ipairs(self.addresses) do
@@ -120,7 +120,7 @@ function ZooKeeper:leader()
 end
 
 
--- A verb of the script, for a server; of one that is alone the number may be left out.
+-- Runs a verb of the script for a server, by default the first.
 local function tell(self, verb, number)
     run("/dev/null", "", verb, shell.quote(self.folder), number or 1)
 end
@@ -133,8 +133,8 @@ function ZooKeeper:kill(number)
 end
 
 
---- Starts a server again, with the data that it has; one that runs is killed first. Returns when it
---- serves, or, if there is no quorum, answers.
+--- Starts a server again, with its data, and kills it first if it runs. Returns when it serves or,
+--- without a quorum, answers.
 ---@param number integer?
 function ZooKeeper:restart(number)
     tell(self, "restart", number)
@@ -148,11 +148,11 @@ local function signal(self, number, name)
 end
 
 
---- Stops a server (SIGSTOP): its connections stay open, and nothing is answered.
+--- Stops a server (SIGSTOP). Its connections stay open, but it does not answer.
 ---@param number integer?
 function ZooKeeper:pause(number) signal(self, number, "STOP") end
 
---- It goes on.
+--- Continues a stopped server.
 ---@param number integer?
 function ZooKeeper:resume(number) signal(self, number, "CONT") end
 
@@ -163,16 +163,16 @@ local function relay_of(self, number)
 end
 
 
---- Cuts a server off from its clients: their connections end, and so do new ones.
+--- Cuts a server off from its clients. Present and new connections end.
 ---@param number integer?
 function ZooKeeper:cut(number) relay_of(self, number):cut() end
 
---- Clients reach it again.
+--- Lets clients reach the server again.
 ---@param number integer?
 function ZooKeeper:heal(number) relay_of(self, number):lead_to(self.addresses[number or 1]) end
 
 
---- Starts again what was killed.
+--- Starts the killed servers again.
 function ZooKeeper:mend()
     for number in ipairs(self.addresses) do
         if self.killed[number] then self:restart(number) end
@@ -180,7 +180,7 @@ function ZooKeeper:mend()
 end
 
 
---- Kills the server that leads, and waits until another one does.
+--- Kills the leader, and waits until another server leads.
 ---@return integer killed
 ---@return integer leader
 function ZooKeeper:kill_leader()
@@ -193,7 +193,7 @@ function ZooKeeper:kill_leader()
 end
 
 
---- The time by its wall clock, in seconds: that at which a session of now is said to have begun.
+--- The server's wall clock, in seconds, which shows in the start of a new session.
 ---@return number
 function ZooKeeper:time()
     local session, message = zklock.connect(self.addresses[1])
@@ -207,7 +207,7 @@ function ZooKeeper:time()
 end
 
 
---- Ends them.
+
 function ZooKeeper:close()
     run("/dev/null", "", "stop", shell.quote(self.folder))
     for _, each in ipairs(self.relays or {}) do each:close() end
