@@ -1,12 +1,12 @@
---- The command line, before argparse reads it: of `run` the options end at PATH, and what follows
--- is another command's.
+--- Splits a command line before argparse reads it. The options of `run` end at PATH; the rest is
+-- another command.
 
 local sub = string.sub
 
 local _M = {}
 
 
--- Where the argument behind this option begins. `valued` has the options that take a value.
+-- The place behind this option and its value. `valued` has the options that take a value.
 local function behind(arguments, i, valued)
     local argument = arguments[i]
     if sub(argument, 1, 2) == "--" then
@@ -22,7 +22,7 @@ local function behind(arguments, i, valued)
 end
 
 
---- The place of the first argument from `i` on that is no option, and behind `--` of the one there.
+--- The place of the first argument from `i` on that is no option, or that follows `--`.
 ---@return integer? place nil: there is none
 ---@return boolean? ended `--` is before it
 function _M.first(arguments, i, valued)
@@ -34,7 +34,7 @@ function _M.first(arguments, i, valued)
 end
 
 
---- Those to `last`, and those behind it.
+--- Splits behind the place `last`.
 ---@return string[] head
 ---@return string[] tail
 function _M.split(arguments, last)

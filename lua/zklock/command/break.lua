@@ -1,4 +1,4 @@
---- zklock break: takes a lock from its holder.
+--- The verb break takes a lock from its holder.
 
 local connect = require "zklock.command.connect"
 local core = require "zklock.core"
@@ -48,7 +48,7 @@ function breaking.describe(parser)
 end
 
 
--- The holders now, and whether the lock has no node.
+-- Returns the present holders, and whether the lock has no node.
 local function holders(session, path)
     local lock, queue, absent = tree.lock(session, path)
     if not lock then connect.fail(queue, absent) end
@@ -65,7 +65,7 @@ local function refuse_token(path, wanted)
 end
 
 
--- The holder with that token alone; without one the verb ends.
+-- The holder with that token, as a list. Ends the verb if there is none.
 local function chosen(held, path, wanted)
     for _, entry in ipairs(held) do
         if entry.name == tree.FIXED then
@@ -79,7 +79,7 @@ local function chosen(held, path, wanted)
 end
 
 
--- Of these holders, those that still hold it.
+-- The holders that still hold the lock.
 local function left_of(before, session, path)
     local known, left = {}, {}
     for _, entry in ipairs(before) do known[entry.name] = entry.token end
@@ -90,7 +90,7 @@ local function left_of(before, session, path)
 end
 
 
--- Asks these holders, and no later ones, to give way. Returns the holders that were asked.
+-- Asks these holders, and no later ones, to give way. Returns those that were asked.
 local function ask(held, session, path)
     local asked, timeout = {}, session:timeout()
     for _, entry in ipairs(held) do
@@ -103,7 +103,7 @@ local function ask(held, session, path)
 end
 
 
--- Ends the verb if the answer is not yes.
+-- Ends the verb unless the answer is yes.
 local function confirm(given, err)
     if given.yes then return end
     err:write("Break it? [y/N] ")
@@ -117,8 +117,8 @@ local function confirm(given, err)
 end
 
 
--- The node has the word that asked its holder to give way: the holder of a later one was not asked.
--- True: it was written to meanwhile.
+-- Deletes the node if it still has the word that asked its holder to give way. A later holder of
+-- the node was not asked. True if the node was written to meanwhile.
 local function remove_as_seen(session, node)
     local timeout = session:timeout()
     local data, version, code = session:get(node)
@@ -134,7 +134,7 @@ local function remove_as_seen(session, node)
 end
 
 
--- A holder may write beside that word that it holds the lock (ZKL_HELD_WORD).
+-- Tries again when the holder has added to that word that it holds the lock (ZKL_HELD_WORD).
 local function remove(session, path, entry)
     local deadline = now() + session:timeout()
     while remove_as_seen(session, path .. "/" .. entry.name) and now() < deadline do end

@@ -1,4 +1,4 @@
---- Tables of text, 80 columns wide if nothing that is shown whole needs more.
+--- Makes tables of text, 80 columns wide unless a column that is shown whole needs more.
 
 local printable = require "zklock.command.printable"
 
@@ -7,13 +7,13 @@ local ipairs, floor, max = ipairs, math.floor, math.max
 local _M = {}
 
 
--- Characters of UTF-8.
+-- Counts characters of UTF-8.
 local function length(text)
     return select(2, text:gsub("[^\128-\191]", ""))
 end
 
 
--- So many of them, from the beginning or from the end.
+-- The first characters of a text, or the last ones.
 local function cut(text, width, from_end)
     if length(text) <= width then return text end
     local characters = {}
@@ -40,7 +40,7 @@ local function line(columns, texts)
 end
 
 
--- The columns, those that are shown whole as wide as their longest text.
+-- Widens the columns that are shown whole to their longest text.
 local function fitted(columns, rows)
     local fit = {}
     for i, column in ipairs(columns) do
@@ -54,9 +54,9 @@ local function fitted(columns, rows)
 end
 
 
---- A head, and a row for each of the list: row(item, place) gives its texts, and may give whole
--- lines below it as `below`. The columns are { title, width, right =, from_end =, whole = }: a
--- longer text is cut, at its beginning with from_end, not at all with whole.
+--- A head, and a row for each item of the list. row(item, place) returns its texts, and perhaps
+-- whole lines below it as `below`. A column is { title, width, right =, from_end =, whole = }. It
+-- cuts a longer text, at its beginning with from_end, but not with whole.
 ---@return string
 function _M.table(columns, list, row)
     local titles, rows = {}, {}
@@ -82,7 +82,7 @@ function _M.duration(seconds)
 end
 
 
---- How long ago that was; nil: it is not known.
+--- The time since then, for people.
 function _M.age(since)
     return since and _M.duration(os.time() - since)
 end

@@ -1,5 +1,5 @@
---- The ZooKeeper of prompts that name none: a user's first one starts it and tells in a file where
---- it is; those that begin while it lives find it. It ends with the prompt that started it.
+--- The ZooKeeper of prompts without --hosts. The first prompt of a user starts it and writes its
+--- address to a file, where later prompts find it. It ends with the prompt that started it.
 
 local hosts_of = require "zklock.value.hosts"
 local printable = require "zklock.command.printable"
@@ -9,26 +9,26 @@ local zookeeper = require "zklock.throwaway.zookeeper"
 
 local getenv, pcall, tostring = os.getenv, pcall, tostring
 
-local PATIENCE = 3 -- seconds for a server that may be gone
+local PATIENCE = 3 -- seconds that a server may take to answer
 
 local _M = {}
 
 
--- Of this user alone, on this machine.
+-- The file of this user on this machine.
 local function place()
     local folder = getenv "XDG_RUNTIME_DIR" or getenv "TMPDIR" or "/tmp"
     return folder .. "/zklock-repl-" .. tostring(shell.first_line "id -u")
 end
 
 
--- What the user's own file says: others may write to the folder, too.
+-- Reads the file if it is the user's own, because others may write to the folder, too.
 local function told(file)
     local name = shell.quote(file)
     return shell.first_line(("test -O %s && test ! -L %s && cat %s"):format(name, name, name))
 end
 
 
--- Where a server is, by a file; nil: there is no file, or it says something else.
+-- The servers that the file names, or nil.
 local function told_server(file, err)
     local text = told(file)
     if not text then return nil end
@@ -39,7 +39,7 @@ local function told_server(file, err)
 end
 
 
--- A file that cannot be written is no harm: the next prompt has a server of its own.
+-- Writes the file. If that fails, the next prompt just starts a server of its own.
 local function tell(file, hosts)
     local name = shell.quote(file)
     shell.succeeds(("umask 077; { new=$(mktemp %s.XXXXXX) && echo %s >\"$new\" && "
@@ -54,7 +54,7 @@ local function answers(hosts)
 end
 
 
---- Calls fn(hosts, is_shared) while there is one; gives what it gives.
+--- Calls fn(hosts, is_shared) while there is a server, and returns its result.
 ---@param err file* for complaints
 function _M.with(err, fn)
     local file = place()

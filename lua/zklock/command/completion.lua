@@ -1,4 +1,4 @@
---- zklock completion: what a shell completes.
+--- The verb completion prints completion code for a shell.
 
 local ipairs, pairs, pcall = ipairs, pairs, pcall
 
@@ -16,7 +16,8 @@ function completion.describe(parser)
 end
 
 
--- What the parser need not know. argparse completes an argument in zsh alone, a command in each.
+-- Declares options that only completion needs. argparse completes an argument in zsh alone, but a
+-- command in each shell.
 local function add(verbs, commands, shell)
     for name, verb in pairs(verbs) do
         if verb.describe_tail then pcall(verb.describe_tail, commands[name]) end

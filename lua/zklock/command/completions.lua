@@ -1,4 +1,4 @@
---- What a word at the prompt may go on with: a global, or what an object or a table has.
+--- Completes a word at the prompt, to a global, or a field of an object or table.
 
 local sorted_names = require "zklock.value.sorted_names"
 
@@ -7,7 +7,7 @@ local getmetatable, pairs, pcall, type = getmetatable, pairs, pcall, type
 local _M = {}
 
 
---- The table that has an object's methods, or a table's own fields.
+--- The table of an object's methods, or of a table's own fields.
 ---@return table<string, any>
 function _M.fields(value)
     local class = getmetatable(value)
@@ -17,7 +17,7 @@ function _M.fields(value)
 end
 
 
---- What "a.b" is, of names alone: nothing is called but __index.
+--- The value of names such as "a.b". Nothing is called but __index.
 ---@param path string
 function _M.value_of(path)
     local value = _G
@@ -30,7 +30,7 @@ function _M.value_of(path)
 end
 
 
---- All that a word may become: "session:mu" -> { "session:mutex", "session:multi" }, sorted.
+--- Completes a word, sorted. "session:mu" gives { "session:mutex", "session:multi" }.
 ---@param word string
 ---@return string[]
 function _M.of(word)
@@ -47,7 +47,7 @@ function _M.of(word)
 end
 
 
---- Has a readline, the Lua module, complete by it.
+--- Sets the completion of readline, the Lua module.
 function _M.install(readline)
     readline.set_complete_function(function(line, from, to)
         readline.set_completion_append_character "" -- readline forgets it each time

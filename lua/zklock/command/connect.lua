@@ -1,4 +1,4 @@
---- The session of a verb.
+--- Opens the session of a verb, and checks its options.
 
 local core = require "zklock.core"
 local hosts_of = require "zklock.value.hosts"
@@ -11,9 +11,9 @@ local zklock = require "zklock"
 local max, min, pcall, tostring = math.max, math.min, pcall, tostring
 local now = core.now
 
-local needs_auth = { creator = true, read = true } -- each acl that names a creator
+local needs_auth = { creator = true, read = true } -- the ACLs that name a creator
 
-local LEAST, MOST = 0.001, 1e9 -- seconds: what is left of a wait is no try, and finite
+local LEAST, MOST = 0.001, 1e9 -- seconds; a remaining wait is finite, and no try
 
 local CREDENTIALS = "; --auth SCHEME:TEXT or ZK_AUTH gives credentials"
 local NAMED = 3 -- unreadable paths that a message names
@@ -21,7 +21,7 @@ local NAMED = 3 -- unreadable paths that a message names
 local _M = {}
 
 
---- For argparse: a number of seconds.
+--- Converts a number of seconds, for argparse.
 ---@return number? seconds
 ---@return string? problem
 function _M.seconds(text)
@@ -31,7 +31,7 @@ function _M.seconds(text)
 end
 
 
---- What fn(...) gives. What it refuses as misuse is the fault of the command line.
+--- Returns fn(...). An error of misuse is a usage error of the command line.
 function _M.checked(fn, ...)
     local ok, result = pcall(fn, ...)
     if ok then return result end
@@ -40,8 +40,8 @@ function _M.checked(fn, ...)
 end
 
 
---- The servers that the command line or the environment names. Another process does not see those
---- in memory: a lock there would exclude nobody.
+--- The servers of the command line or the environment. Servers in memory are refused, because no
+--- other process sees a lock there.
 function _M.hosts(given)
     local hosts = given.hosts
     if not hosts then
@@ -55,7 +55,7 @@ function _M.hosts(given)
 end
 
 
---- The options of zklock.connect().
+
 function _M.options(given)
     if needs_auth[given.acl] and not given.auth then
         refusal.raise(status.USAGE, "--acl %s needs auth: the creator must be somebody%s",
@@ -65,13 +65,13 @@ function _M.options(given)
 end
 
 
---- Ends the verb with a failure of the library's.
+--- Ends the verb with a failure of the library.
 function _M.fail(message, code)
     refusal.raise(status.of(code), "%s%s", message, code == "auth" and CREDENTIALS or "")
 end
 
 
---- A message about paths that may not be read, if there are any.
+--- A message about paths that may not be read, or nil.
 ---@param paths string[]
 ---@return string?
 function _M.unreadable(paths)
@@ -83,15 +83,15 @@ function _M.unreadable(paths)
 end
 
 
---- What a wait until then may still last, for calls of the library.
+--- The seconds until the deadline, as a timeout for the library.
 ---@return number seconds
 function _M.left(deadline)
     return max(min(deadline - now(), MOST), LEAST)
 end
 
 
---- A session; the verb ends if there is none to be had. With `seconds` it goes on for so long, also
--- when a server gives a session, and ends it.
+--- Opens a session, or ends the verb. With `seconds`, it tries for so long, even if a server grants
+--- a session and then ends it.
 ---@param seconds number? by default 5
 ---@return zklock.Session
 function _M.open(given, seconds)
@@ -109,7 +109,7 @@ function _M.open(given, seconds)
 end
 
 
---- A lock path; the verb ends if it is none.
+--- Returns a lock path, or ends the verb if it is none.
 function _M.path(text)
     return _M.checked(options.path, text)
 end

@@ -1,5 +1,5 @@
---- Reads Lua, runs it, and prints what comes of it. The interpreter's own prompt runs an expression
---- as a tail call: no error could say which line was typed, or what name was not found.
+--- Reads Lua, runs it, and prints the results. The interpreter's own prompt runs an expression as a
+--- tail call, so no error could name the typed line, or a name that was not found.
 
 local completions = require "zklock.command.completions"
 local core = require "zklock.core"
@@ -15,14 +15,14 @@ local unpack = table.unpack or unpack
 
 local NAME = "=stdin"
 local INTERRUPTED = 4 -- EINTR, on every Unix
-local FIRST, NEXT = "> ", ">> " -- prompts, of an input and of its further lines
+local FIRST, NEXT = "> ", ">> " -- of an input, and of its further lines
 
 local _M = {}
 
 
 -- --- reading ------------------------------------------------------------------------
 
--- A line; nil: there is no more; nil and true: Ctrl-C.
+-- Reads a line. Returns nil at the end of input; nil, true after Ctrl-C.
 local function read_plain(prompt)
     io.write(prompt)
     io.flush()
@@ -46,15 +46,15 @@ local function reader_by(readline)
             end
             readline.read_char()
         end
-        line = line and line:gsub(" $", "") -- which completion may have added
+        line = line and line:gsub(" $", "") -- a space that completion may have added
         if line and line ~= "" then readline.add_history(line) end
         return line
     end
 end
 
 
--- A function that reads a line: on a terminal with history and completion, where the Lua module
--- readline is installed. Then, perhaps, one that saves the history.
+-- A function that reads a line, with history and completion on a terminal with the Lua module
+-- readline. With a history file, also a function that saves it.
 local function reader(is_terminal)
     local ok, readline = pcall(require, "readline")
     if not (ok and is_terminal) then return read_plain end
@@ -68,7 +68,7 @@ end
 
 -- --- running ------------------------------------------------------------------------
 
--- What is an expression is printed; the call in it is no tail call.
+-- Compiles text so that an expression is printed, and its call is no tail call.
 local function compile(text)
     local chunk = load("return (...)(" .. text:gsub("^%s*=", "") .. "\n)", NAME)
     if chunk then return chunk end
@@ -88,7 +88,7 @@ local function show(...)
 end
 
 
--- Methods of all objects that globals are.
+-- The methods of all objects in globals.
 local function every_method()
     local names = {}
     for _, value in pairs(_G) do
@@ -100,7 +100,7 @@ local function every_method()
 end
 
 
--- Of what `name` may have been meant to be: behind what stands before it, if that is a name, too.
+-- The names that `name` may stand for. Names before it in the text, such as `session:`, decide.
 local function candidates(text, kind, name)
     if kind == "global" then return _G end
     local path = text:match("([%a_][%w_.]*)%s*[.:]%s*" .. name .. "%f[^%w_]")
@@ -109,7 +109,7 @@ local function candidates(text, kind, name)
 end
 
 
--- The error of a text that was typed, with the name that was perhaps meant.
+-- Adds a suggestion to an error about a name that is nil.
 local function explained(text, message)
     if is_interrupt(message) then return "interrupted!" end
     if type(message) ~= "string" then return tostring(message) end
@@ -129,8 +129,8 @@ local function run(text, chunk)
 end
 
 
--- Lines until they are a whole, and what they compile to, or why they do not; nil: no more lines.
--- Ctrl-C drops what was typed.
+-- Reads lines until they are a whole. Returns the text, and its chunk or an error; nil at the end
+-- of input. Ctrl-C drops the lines.
 local function read_input(read)
     local text = ""
     while true do
@@ -148,7 +148,7 @@ local function read_input(read)
 end
 
 
--- The function of a word that is typed alone, unless the user gave that name to something else.
+-- The function of a word typed alone, unless the user has redefined that name.
 local function word_of(text, words)
     local name = text:match "^%s*(%a+)%s*$"
     local fn = words[name]
@@ -156,7 +156,7 @@ local function word_of(text, words)
 end
 
 
---- Reads until the input ends.
+--- Reads and runs until the input ends.
 ---@param is_terminal boolean  of the input
 ---@param words table<string, function>  globals that are called where their names are typed alone
 ---@param notice fun()  called before each input

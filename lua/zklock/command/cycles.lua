@@ -1,21 +1,21 @@
---- Sessions that wait for each other in a circle, from the queues of all locks.
+--- Finds sessions that wait for each other in a circle, from the queues of all locks.
 --
 -- A contender waits for each contender ahead that excludes it. A node names its session, not its
 -- owner. So a circle of sessions is a deadlock only if no session in it has several owners, and
--- only a session with two nodes or more can be part of one.
+-- only a session with two nodes or more can be part of a circle.
 
 local ipairs, pairs = ipairs, pairs
 
 local _M = {}
 
 
---- Whether a contender waits for one that is ahead of it.
+--- Whether `entry` must wait for the contender `ahead` of it.
 function _M.excludes(ahead, entry)
     return not (ahead.kind == "read" and entry.kind == "read")
 end
 
 
--- Each session → the places where it waits, if it may be part of a circle.
+-- Maps each session that may be part of a circle to the places where it waits.
 local function waits_of_sessions(locks)
     local nodes, waits = {}, {}
     for _, lock in ipairs(locks) do
@@ -35,7 +35,7 @@ local function waits_of_sessions(locks)
 end
 
 
--- visit(step) for each contender that a session waits for, until that gives something.
+-- Calls visit(step) for each contender that a session waits for, until that returns something.
 local function each_step(session, waits, visit)
     for _, wait in ipairs(waits[session]) do
         for place = 1, wait.place - 1 do
@@ -49,7 +49,7 @@ local function each_step(session, waits, visit)
 end
 
 
--- The steps that led to the session of the last one.
+-- Lists the steps that led to `last`.
 local function trace(reached, last)
     local cycle, step = {}, last
     while step do
@@ -60,7 +60,7 @@ local function trace(reached, last)
 end
 
 
--- A shortest circle through that session, found breadth first.
+-- The shortest circle through that session, found breadth first.
 local function through(first, waits)
     local reached, line = {}, { first }
     for _, session in ipairs(line) do -- it grows meanwhile
@@ -77,8 +77,8 @@ local function through(first, waits)
 end
 
 
---- Circles, so that each session that is part of any is part of one of these. Each is a list of
---- steps: the contender `entry` waits at `path` for `ahead`, whose session has the next entry.
+--- Lists circles so that each session in any circle is in one of these. Each is a list of steps. In
+--- a step, the contender `entry` waits at `path` for `ahead`, whose session has the next entry.
 ---@param locks { path: string, queue: table[] }[]
 function _M.of(locks)
     local waits, done, cycles = waits_of_sessions(locks), {}, {}
@@ -95,8 +95,8 @@ function _M.of(locks)
 end
 
 
---- Whether a circle is a deadlock if each session in it has one owner. Permits that others give
---- back help, too, and a node that may only be kept is given back once it is wanted.
+--- Whether a circle is a deadlock if each session in it has one owner. Sessions outside may give
+--- back permits, and a node that is only kept is given back to the next contender.
 function _M.is_firm(cycle)
     for _, step in ipairs(cycle) do
         if step.entry.kind == "permit" or step.ahead.held == "unknown" then return false end
@@ -111,8 +111,8 @@ local function key_of(lock, entry)
 end
 
 
---- The queues of a second look, with the nodes that the first one saw, too. All of them were there
---- at the moment between the looks, so these waits are waits of one moment.
+--- The queues of a second look, with only the nodes that the first look saw, too. All of them
+--- existed at the moment between the looks, so these waits are waits of one moment.
 function _M.lasting(first, second)
     local seen, locks = {}, {}
     for _, lock in ipairs(first) do

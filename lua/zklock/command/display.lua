@@ -1,4 +1,4 @@
---- Values at the prompt: a table is shown with what it has, if it has no text of its own.
+--- Shows values at the prompt. A table without a text of its own is shown with its fields.
 
 local printable = require "zklock.command.printable"
 local sorted_names = require "zklock.value.sorted_names"
@@ -19,7 +19,7 @@ local function key_text(key)
 end
 
 
--- The fields of a table, those of its list first.
+-- Texts of a table's fields, list items first.
 local function fields(value, depth)
     local texts, listed, others = {}, {}, {}
     for i, each in ipairs(value) do
@@ -55,7 +55,7 @@ function display(value, depth)
 end
 
 
---- As print() shows it, but a table by its fields.
+--- Shows a value as print() would, but a table by its fields.
 ---@param value any
 ---@return string
 return function(value)

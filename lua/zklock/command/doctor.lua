@@ -1,4 +1,4 @@
---- zklock doctor: what works, what does not, and what to do about it.
+--- The verb doctor tells which parts work, and what to do about the rest.
 
 local columns = require "zklock.command.columns"
 local connect = require "zklock.command.connect"
@@ -16,12 +16,12 @@ local abs, min = math.abs, math.min
 local now = core.now
 
 local PATH = "/zklock-doctor"
-local ASKED = 10 -- seconds: the session timeout that is asked for by default
+local ASKED = 10 -- seconds, the default session timeout
 local PROBES = 5 -- reads of a server; the quickest counts
 local SKEW = 2 -- seconds that two clocks may differ by
-local WORDS = 2 -- seconds that a server has to say what it is
+local WORDS = 2 -- seconds for a server's answer to a four-letter word
 
--- What to do about a failure, by its code.
+-- Advice by the code of a failure.
 local ADVICE = {
     connection = "is it running, and does a firewall let you through?",
     auth = "the ACL refuses: give --auth or set ZK_AUTH, or have an administrator admit you to "
@@ -98,7 +98,7 @@ end
 
 -- --- each server --------------------------------------------------------------------
 
--- A server's answer to a word of four letters.
+-- A server's answer to a four-letter word.
 local function answer(server, word)
     local host, port = server:match("^%[?(.-)%]?:(%d+)$")
     local script = ("exec 3<>/dev/tcp/%s/%s && printf %s >&3 && cat <&3"):format(
@@ -111,7 +111,7 @@ local function answer(server, word)
 end
 
 
--- The server's version and mode, and the version of one in an ensemble. Servers answer this word by
+-- Describes a server; for a member of an ensemble, also returns its version. Servers answer srvr by
 -- default.
 local function introduction(server)
     local text = answer(server, "srvr")
@@ -134,7 +134,7 @@ local function latency(session)
 end
 
 
--- Servers of an ensemble may lose writes before 3.9.4.
+-- Warns of versions before 3.9.4, in which servers of an ensemble may lose writes.
 function Doctor:version(name, version)
     local major, minor, patch = version:match "^(%d+)%.(%d+)%.?(%d*)"
     if not major or major * 1e6 + minor * 1e3 + (tonumber(patch) or 0) >= 3009004 then return end
@@ -143,7 +143,7 @@ function Doctor:version(name, version)
 end
 
 
--- True: it has answered.
+-- Tries a server. True if it gave a session.
 function Doctor:server(name)
     local session, message, code = zklock.connect(name .. self.hosts.chroot,
         connect.options(self.given))
@@ -178,7 +178,7 @@ end
 
 -- --- what each server knows ----------------------------------------------------------
 
--- Where an operation is unknown, this becomes of locks.
+-- Effects of a missing operation.
 local WITHOUT = {
     create2 = "no lock can be taken",
     createContainer = "folders of locks are persistent nodes, and stay",
@@ -193,7 +193,7 @@ local COLUMNS = {
     { title = "NOT TRIED AT", width = 12, whole = true },
 }
 
--- The name of an operation, and those of servers by what they said of it.
+-- Names of the servers, by their answer to one operation.
 local function said_of(trials, place)
     local said = { name = trials[1][place].name, known = {}, unknown = {}, silent = {} }
     for _, of_server in ipairs(trials) do
@@ -205,7 +205,7 @@ local function said_of(trials, place)
 end
 
 
--- Some server does not know the operation.
+-- Reports an operation that some server does not know.
 function Doctor:tell_of(operation)
     if operation == "createContainer" then self.parents = "persistent" end
     local text = ("%s is unknown to some: %s"):format(operation,
@@ -215,7 +215,8 @@ function Doctor:tell_of(operation)
 end
 
 
--- Each operation is tried in a session of its own, at a node that is not there.
+-- Shows which server knows which operation. Each was tried in a session of its own, at a node that
+-- does not exist.
 function Doctor:operations(trials)
     if not trials[1] then return end
     local rows = {}
@@ -257,7 +258,7 @@ local function since(lock)
 end
 
 
--- The server's time was noted between these two times of this machine.
+-- Compares clocks. The server noted its time between `from` and `to` of this machine.
 function Doctor:clock(server_time, from, to)
     if not server_time then return end
     local skew = server_time < from and from - server_time or min(to - server_time, 0)
@@ -285,7 +286,7 @@ function Doctor:held(path, queue)
 end
 
 
--- A lock that somebody has is not waited for.
+-- Tries a lock, but does not wait for one that is held.
 function Doctor:lock(session, again)
     local path = self.given.path or PATH
     local lock, queue, why = tree.lock(session, path)

@@ -1,4 +1,4 @@
---- zklock elect: a command while this machine leads. docs/command.md says what it promises.
+--- The verb elect runs a command while this machine leads. docs/command.md has its promises.
 
 local run = require "zklock.command.run"
 

@@ -43,7 +43,7 @@ end
 
 -- --- looks ----------------------------------------------------------------------------
 
--- Contenders in the folder of a condition wait for a signal.
+-- Leaves out folders of conditions, whose contenders wait for a signal.
 local function look(session, path)
     local all, hidden, code = tree.locks(session, path)
     if not all then connect.fail(hidden, code) end
@@ -55,8 +55,8 @@ local function look(session, path)
 end
 
 
---- The locks at a path and below it, the circles that two looks found, and paths that may not be
--- read.
+--- Returns the locks at a path and below it, the circles that two looks found, and the paths that
+-- may not be read.
 function graph.survey(session, path)
     local locks, hidden = look(session, path)
     local found = cycles.of(locks)
@@ -70,7 +70,7 @@ end
 
 -- --- what is shown --------------------------------------------------------------------
 
--- The holders that a waiter waits for; a reader may wait for a writer that waits.
+-- Returns the holders that a waiter waits for; without any, the nearest waiter that excludes it.
 local function ahead_of(queue, place)
     local holders, nearest = {}, nil
     for i = 1, place - 1 do
@@ -84,7 +84,7 @@ local function ahead_of(queue, place)
 end
 
 
--- { path, entry, ahead } for each waiter.
+-- Lists { path, entry, ahead } for each waiter.
 local function waits_of(locks)
     local waits = {}
     for _, lock in ipairs(locks) do

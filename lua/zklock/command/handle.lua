@@ -1,12 +1,12 @@
 --- The handle that zklock hold prints, such as web3:/tmp/zklock-aB3dE9. The process that holds the
--- lock is asked by a socket in that folder of that machine.
+-- lock answers at a socket in that folder of that machine.
 
 local background = require "zklock.child"
 local core = require "zklock.core"
 local refusal = require "zklock.command.refusal"
 local status = require "zklock.command.status"
 
-local PATIENCE = 10 -- seconds: the process gives a server half of them
+local PATIENCE = 10 -- seconds; the process gives a server half of them
 
 local _M = {}
 
@@ -23,7 +23,7 @@ function _M.of(folder)
 end
 
 
-local failures = {} -- reason -> function(handle, host, process): a status, and what is said
+local failures = {} -- reason -> function(handle, host, process): status, message
 
 function failures.absent(handle, host)
     if host == this_host() then
@@ -53,14 +53,14 @@ end
 local verdicts = { held = status.OK, lost = status.FAILED, unknown = status.UNAVAILABLE }
 
 
--- A process that was killed leaves its folder behind.
+-- Removes the folder that a killed process left behind.
 local function clear(folder)
     os.remove(folder .. "/hold")
     os.remove(folder)
 end
 
 
---- Asks; gives the exit status.
+--- Asks the process, and returns the exit status.
 ---@param word "check" | "release"
 ---@return integer
 function _M.ask(handle, word)
@@ -83,7 +83,7 @@ function _M.ask(handle, word)
 end
 
 
---- A verb that asks.
+--- Makes a verb that asks the process.
 ---@param word "check" | "release"
 function _M.verb(word, summary, description)
     return {

@@ -1,4 +1,4 @@
---- What help() says at the prompt, by topic.
+--- Texts of help() at the prompt, by topic.
 
 local nearest = require "zklock.command.nearest"
 local sorted_names = require "zklock.value.sorted_names"
@@ -90,7 +90,7 @@ Ctrl-D, or os.exit(0, true): the session is closed, and all locks are given up.
 Ctrl-C ends what runs, or the wait for a lock, not the prompt.]]
 
 
---- Of a topic; nil: there is none of that name, but perhaps another one was meant.
+--- The text of a topic; or nil, and the topic that was perhaps meant.
 ---@return string? text
 ---@return string? meant
 local function of(topic)

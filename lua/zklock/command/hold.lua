@@ -15,7 +15,7 @@ local huge, max, pcall, tonumber = math.huge, math.max, pcall, tonumber
 local tostring = tostring
 local now = core.now
 
-local ANSWER = 5 -- seconds that a server has for an answer
+local ANSWER = 5 -- seconds for a server's answer
 
 local hold = {
     summary = "Hold a lock in the background.",
@@ -63,7 +63,7 @@ Holder.__index = Holder
 
 function Holder:confirmed() self.is_confirmed = true end
 
--- The owner is gone. Without a handle nobody could release the lock.
+-- The parent ended before it printed the handle, without which nobody could release the lock.
 function Holder:signal() self.is_over = self.is_over or not self.is_confirmed end
 
 function Holder:check() self.asked = "check" end
@@ -73,7 +73,7 @@ function Holder:release() self.asked = "release" end
 function Holder.may_resume() return true end
 
 
--- Whether the lock was held to this moment, as handle.lua reads it.
+-- Says whether the lock was held up to now, in the form that handle.lua reads.
 function Holder:verdict()
     local held, message, code = self.lease:check(ANSWER)
     if held then return "held" end
@@ -95,7 +95,7 @@ function Holder:look()
 end
 
 
--- A lost lock is told until the time is over, or somebody has heard of it and releases it.
+-- A loss is reported until the time is over, or until a client releases the lock.
 function Holder:keep()
     while not self.is_over and now() < self.ends_at do
         self.job:step(self.asked and 0 or max(self.ends_at - now(), 0))
@@ -103,7 +103,7 @@ function Holder:keep()
 end
 
 
--- A file of an earlier grant has no token as long as this one is waited for.
+-- Empties the file before the wait, so that it has no token of an earlier grant.
 local function open_token_file(path)
     if not path then return end
     local file, reason = io.open(path, "w")
@@ -120,7 +120,7 @@ local function write_token(file, lease)
 end
 
 
--- Where its folder is. Others need not have the same TMPDIR: the handle names it.
+-- Where the socket's folder is made. The handle has the path, for clients may have another TMPDIR.
 local function top()
     local folder = os.getenv "TMPDIR"
     return folder and folder:find "^/" and folder or "/tmp"
@@ -145,7 +145,7 @@ end
 
 -- --- the process before it ------------------------------------------------------------
 
--- Prints the handle. Without that word the process that holds the lock gives it up.
+-- Prints the handle. Until it is told so, the process would give up the lock at a signal.
 local function report(process, out)
     local text, ended = process:outcome()
     if not text then

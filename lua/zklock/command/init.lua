@@ -1,9 +1,9 @@
 --- The command line. Each verb is a module beside this one, or one that bin/zklock adds.
 --
--- A verb is a table: `describe(parser)` declares its options to argparse; `run(given, out, err)`
--- carries it out and gives the exit status. `tail` of a verb: its arguments from the first that is
--- no option on are another command's ("path": from the second on; "name": from the third on; "all":
--- all of them), and come as given.tail. `valued` has the options of its own that take a value.
+-- A verb is a table. `describe(parser)` declares its options to argparse. `run(given, out, err)`
+-- carries it out and returns the exit status. `tail` tells from where on its arguments are another
+-- command, which comes as given.tail: "path" from the second that is no option, "name" from the
+-- third, "all" from the first argument on. `valued` has its own options that take a value.
 -- `describe_tail(parser)` declares options of the tail, for shells to complete; it may raise.
 
 local arguments = require "zklock.command.arguments"
@@ -21,7 +21,7 @@ local ipairs, pairs, pcall, require = ipairs, pairs, pcall, require
 local VERBS = { "run", "elect", "join", "hold", "check", "release", "ls", "show", "graph",
                 "members", "break", "doctor", "repl", "completion" }
 
--- Options of all verbs, before the verb or behind it.
+-- Options of all verbs, before or behind the verb.
 local VALUED = { ["--hosts"] = true, ["--timeout"] = true, ["--auth"] = true, ["--acl"] = true }
 
 local MISSING = [[
@@ -31,7 +31,7 @@ zklock: the command needs argparse: luarocks install argparse (Debian: lua-argpa
 local _M = {}
 
 
--- All verbs by their names, and the names in order.
+-- Returns all verbs by name, and the names in order.
 local function load_verbs(more)
     local verbs, names = {}, {}
     for i, name in ipairs(VERBS) do
@@ -44,7 +44,8 @@ local function load_verbs(more)
 end
 
 
--- show(text) ends the parse: argparse itself would print, and exit with 0 on a full disk.
+-- Declares all verbs. show(text) ends the parse; argparse itself would print, and exit with 0 even
+-- on a full disk.
 local function describe(argparse, verbs, names, show)
     local function helps(parser)
         return parser:add_help{ action = function() show(parser:get_help()) end }
@@ -77,7 +78,7 @@ local function describe(argparse, verbs, names, show)
 end
 
 
--- Both sets as one.
+
 local function joined(...)
     local all = {}
     for _, set in ipairs{ ... } do
@@ -87,14 +88,14 @@ local function joined(...)
 end
 
 
--- The place of the argument behind the first one, if there is any.
+-- The place of the argument behind the first one, or nil.
 local function second(given, first, ended, valued)
     if ended then return given[first + 1] and first + 1 end
     return (arguments.first(given, first + 1, valued))
 end
 
 
--- What argparse reads, and what it does not.
+-- Splits the arguments into those for argparse and the tail.
 local function divide(given, verbs)
     local place = arguments.first(given, 1, VALUED)
     local verb = verbs[place and given[place]]
@@ -145,7 +146,7 @@ local function carry_out(argparse, given, out, err, more)
 end
 
 
---- Carries out a command line; gives the exit status.
+--- Carries out a command line, and returns the exit status.
 ---@param given string[]
 ---@param out file*
 ---@param err file*

@@ -1,5 +1,5 @@
---- The command that a verb runs: it stands behind a small process, its minder, and gets the signals
--- of this one. What it runs for, its keeper, is the verb's affair: a lock, or a member.
+--- A job is the command that a verb runs, behind a small process, its minder. It passes on the
+-- signals of this process. Its keeper is the lock or the member for which the verb runs it.
 
 local connect = require "zklock.command.connect"
 local core = require "zklock.core"
@@ -13,13 +13,13 @@ local huge, ipairs, max, min, pcall = math.huge, ipairs, math.max, math.min, pca
 local now = core.now
 
 local GRACE = 5 -- seconds between SIGTERM and SIGKILL
-local PATIENCE = 5 -- seconds of a wait, without a server, too, that are not told
-local SLICE = 0.5 -- seconds of a wait in which nothing happens
+local PATIENCE = 5 -- seconds of a wait, also for a server, before it is told
+local SLICE = 0.5 -- seconds of a wait without news
 
 local KILLED = status.SIGNAL + 9
 
--- look() is called again and again while the command runs; may_resume() tells whether it may go on
--- after a stop. What else it has a function for, of the kinds below, is not done here.
+-- look() is called repeatedly while the command runs. may_resume() tells whether the command may go
+-- on after a stop. Other functions of a keeper replace the handlers of that news below.
 ---@class zklock.command.Keeper
 ---@field look fun(self)
 ---@field may_resume fun(self): boolean?
@@ -54,7 +54,7 @@ local _M = {}
 
 -- --- the command line ---------------------------------------------------------------
 
---- What a verb's help says of its exit status.
+--- The part of a verb's help about its exit status.
 ---@param what string "the lock"
 ---@param more string? about 76
 function _M.statuses(what, more)
@@ -65,8 +65,8 @@ function _M.statuses(what, more)
 end
 
 
---- Declares what ends a verb's options, and its arguments: each is { name, text }. Those of the
--- command stand behind them.
+--- Declares the last options of a verb, and its arguments, each { name, text }. The command's own
+-- arguments follow those.
 ---@param when string the minder gives the command its grace
 ---@param arguments string[][]
 function _M.describe(parser, when, arguments)
@@ -88,7 +88,7 @@ local function shell(text)
 end
 
 
--- What is to be run: a list of words.
+-- Returns the command as a list of words.
 local function command_of(given)
     local tail, first = given.tail, given.tail[1]
     if given.command then
@@ -107,7 +107,7 @@ end
 
 -- --- news, see src/child/child.c ------------------------------------------------------
 
--- What is waited for while the command runs is not wanted any more.
+-- Ends a wait that goes on beside the command, for it is not needed any more.
 local function ended(self, number)
     self.status = number
     self.session:interrupt()
@@ -116,7 +116,7 @@ end
 
 local news = {} -- kind -> function(job, number)
 
--- The command decides what becomes of it.
+-- The command decides what a signal does.
 function news.signal(self, number) self.child:signal(number) end
 
 news.notice = news.signal
@@ -128,7 +128,7 @@ end
 
 news["continue"] = function(self) self.resuming = true end
 
--- The whole job stops: it goes on when somebody continues this process.
+-- Stops the whole job. It goes on when this process is continued.
 function news.stopped(self, as_job)
     if as_job == 0 and not self.stopping then return end
     self.stopping = false
@@ -146,7 +146,7 @@ function news.failed()
     refusal.raise(status.SOFTWARE, "no process can be started")
 end
 
--- The minder was killed: so was the command, but perhaps not all that it had started.
+-- The minder was killed, and the command with it, but perhaps not all of its children.
 function news.gone(self)
     self.gone = true
     if self.status then return end
@@ -155,7 +155,7 @@ function news.gone(self)
 end
 
 
--- While there is no command: a signal ends the wait, and what is waited for is not wanted any more.
+-- Handlers before there is a command. A signal ends the wait.
 local waiting = {}
 
 function waiting.signal(_, number) refusal.raise(status.SIGNAL + number, "") end
@@ -185,7 +185,7 @@ local function receive(self, session, seconds)
 end
 
 
--- Of a wait that would go on without a word while no server answers, somebody is told.
+-- Says so when a wait goes on while no server answers.
 local function note(self, session)
     if self.keeper or self.tries or session:state() == "connected" then
         self.unheard_since, self.unheard_told = nil, nil
@@ -201,7 +201,7 @@ local function note(self, session)
 end
 
 
---- Has a wait for what is taken explained, if it lasts.
+--- Calls explain() if a wait for a lock or name that is taken lasts.
 ---@param explain fun() may wait itself
 function Job:explain_later(explain)
     self.explain, self.waits_since = explain, nil
@@ -218,7 +218,7 @@ local function explain(self)
 end
 
 
--- A part of a wait.
+-- One slice of a wait.
 local function pass(self, session, seconds)
     receive(self, session, seconds)
     note(self, session)
@@ -227,7 +227,7 @@ local function pass(self, session, seconds)
 end
 
 
--- What the library waits by.
+-- The driver for waits in the library.
 function Job:driver()
     return {
         wait = function(session, request)
@@ -237,7 +237,7 @@ function Job:driver()
 end
 
 
---- Waits for that, before there is a command.
+--- Waits for a condition, before there is a command.
 ---@param condition fun(): boolean?
 ---@return boolean? in_time
 function Job:wait_until(condition)
@@ -257,7 +257,7 @@ function Job:say(text, ...)
 end
 
 
---- Starts the command; nothing is left of one before.
+--- Starts the command, when nothing is left of the one before.
 ---@param token string? for the environment
 ---@param seconds number when this process has ended the command is killed so much later
 function Job:launch(keeper, token, seconds)
@@ -267,7 +267,7 @@ function Job:launch(keeper, token, seconds)
 end
 
 
---- Goes on when there is news, and at the latest after so many seconds.
+--- Handles news. Returns when there was some, or after so many seconds.
 function Job:step(seconds)
     local keeper = self.keeper
     receive(self, self.session, seconds)
@@ -280,8 +280,8 @@ function Job:step(seconds)
 end
 
 
---- What a wait that brought nothing ends with. What is taken is told by the status alone, as flock
--- does: if a server has said that it is, and one is there at the end.
+--- Ends the verb after a wait in vain. If a server has said that the lock or name is taken, and one
+-- is connected now, the status alone tells it, as that of flock does.
 function Job:refused(message, code)
     if code ~= "busy" and code ~= "timeout" then connect.fail(message, code) end
     local known = code == "busy" or self.taken and self.session:state() == "connected"
@@ -292,7 +292,7 @@ function Job:refused(message, code)
 end
 
 
---- Opens the session and calls carry_out(job), which gives the exit status.
+--- Opens the session and calls carry_out(job), which returns the exit status.
 ---@param child userdata of zklock.child, what is waited with
 ---@param path string of the node or the lock
 ---@return integer
@@ -317,7 +317,7 @@ function _M.attend(given, err, path, child, carry_out)
 end
 
 
---- Starts the minder, and attends it.
+--- Starts the minder, and attends to it.
 ---@param path string for the environment, too
 ---@return integer
 function _M.run(given, err, path, carry_out)

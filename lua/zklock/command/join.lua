@@ -1,4 +1,4 @@
---- zklock join: a command while this machine is in a folder. docs/command.md says what it promises.
+--- The verb join runs a command while this machine is in a folder. See docs/command.md.
 
 local columns = require "zklock.command.columns"
 local connect = require "zklock.command.connect"
@@ -10,7 +10,7 @@ local paths = require "zklock.value.path"
 local ipairs, huge = ipairs, math.huge
 local now = core.now
 
-local LEAVE = 2 -- seconds that it has to remove the node before a signal is passed on
+local LEAVE = 2 -- seconds to remove the node before a signal is passed on
 local SLICE = 0.5 -- seconds between two looks
 local SHOWN = 80 -- bytes of a node's data
 
@@ -60,7 +60,7 @@ local Membership = {}
 Membership.__index = Membership
 
 
--- Gives the member; nil, message, code: there is none.
+-- Returns the member; or nil, message, code.
 function Membership:join(timeout)
     local given = self.job.given
     return self.job.session:join(given.path, {
@@ -75,8 +75,8 @@ function Membership:stop_following()
 end
 
 
--- From now on `free` tells whether there is a node of that name. Nil, message, code: that is not to
--- be learnt.
+-- Follows the name; from now on `free` tells whether a node has it. Returns nil, message, code if
+-- that cannot be learnt.
 function Membership:follow()
     self:stop_following()
     local unfollow, message, code = self.job.session:watch(self.path, function(data, _, why)
@@ -122,7 +122,7 @@ function Membership:wait_for_name()
 end
 
 
--- Is a member, or ends the verb.
+-- Becomes a member, or ends the verb.
 function Membership:enter()
     local job, waits = self.job, self.job.given.wait
     local tries = job.tries
@@ -158,7 +158,7 @@ function Membership:tell(state, message)
 end
 
 
--- There is no member: it has to wait for a node of that name, or tries again later.
+-- Waits for the node of that name to go, or tries again later.
 function Membership:miss(message, code)
     self:tell(code, message)
     self.again_at = huge
@@ -176,7 +176,7 @@ function Membership:look_at_member()
 end
 
 
--- Meanwhile a signal, or the end of the command, may have made it unwanted.
+-- Joins, unless a signal or the end of the command meanwhile made that pointless.
 function Membership:join_again()
     local member, message, code = self:join()
     if self.left or self.job.status then return member and member:leave() end
@@ -209,7 +209,7 @@ function Membership:pass_on()
 end
 
 
--- Others shall send no work to a command that ends.
+-- Removes the node before the command ends, so that others send it no more work.
 function Membership:leave(number)
     local may_have_node = self.member or self.free
     self.left = true

@@ -1,4 +1,4 @@
---- Plain values as JSON, without a library.
+--- Encodes plain values as JSON, without a library.
 
 local printable = require "zklock.command.printable"
 local sorted_names = require "zklock.value.sorted_names"
@@ -8,7 +8,7 @@ local ipairs, tostring, type = ipairs, tostring, type
 
 local encode
 
--- Of a character of up to three bytes.
+-- Escapes a character of up to three bytes.
 local function escaped(character)
     local a, b, c = character:byte(1, 3)
     local code = c and (a % 16) * 4096 + (b % 64) * 64 + c % 64 or b and (a % 32) * 64 + b % 64
@@ -53,7 +53,7 @@ function encoders.table(value)
 end
 
 
---- An empty table is a list.
+--- Encodes an empty table as a list.
 ---@return string
 function encode(value)
     return encoders[type(value)](value)

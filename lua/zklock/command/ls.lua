@@ -1,4 +1,4 @@
---- zklock ls: the locks below a path.
+--- The verb ls lists the locks below a path.
 
 local columns = require "zklock.command.columns"
 local connect = require "zklock.command.connect"

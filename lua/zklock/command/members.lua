@@ -1,4 +1,4 @@
---- zklock members: who is in a folder.
+--- The verb members lists the members of a folder.
 
 local columns = require "zklock.command.columns"
 local connect = require "zklock.command.connect"
@@ -45,7 +45,7 @@ local function as_text(list)
 end
 
 
--- Follows the folder: gives what was told of it last, as session:members() tells it.
+-- Follows the folder. Returns a table that holds the latest news of session:members().
 local function follow(session, path)
     local told = { heard_at = now() }
     local stop, message, code = session:members(path, function(...)
@@ -56,7 +56,7 @@ local function follow(session, path)
 end
 
 
--- The list is old when there has been no connection for as long as a session lives without one.
+-- The latest list. It is too old after a session timeout without a connection.
 local function latest(session, told)
     local timeout = session:timeout()
     if session:state() == "connected" then told.heard_at = now() end

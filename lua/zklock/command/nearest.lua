@@ -1,11 +1,11 @@
---- Of many names the one that a misspelled one is like.
+--- Finds the name that a misspelled one is most like.
 
 local byte, lower, min, pairs, type = string.byte, string.lower, math.min, pairs, type
 
-local FAR = 3 -- edits: another name
+local FAR = 3 -- edits that make it another name
 
 
--- How many letters are to be put in, taken out, replaced, or exchanged with the next one: the
+-- The number of letters to insert, delete, replace, or exchange with the next one, which is the
 -- "optimal string alignment" distance of Damerau and Levenshtein.
 local function edits(a, b)
     local rows = { [0] = {} }
@@ -25,7 +25,7 @@ local function edits(a, b)
 end
 
 
---- The key of `names` that is most like `word`; nil: none is like it.
+--- The key of `names` that is most like `word`, or nil.
 ---@param word string
 ---@param names table<string, any>
 ---@return string?

@@ -1,4 +1,4 @@
---- Standard output of a verb: where it cannot be written, the verb ends, and says why.
+--- Standard output of a verb. The verb ends with a message if it cannot be written.
 
 local refusal = require "zklock.command.refusal"
 local status = require "zklock.command.status"

@@ -1,10 +1,10 @@
---- What others wrote, for a terminal: a name, data, a server's reason. It may have escape
--- sequences, and what turns the direction of writing.
+--- Makes texts of others, such as names, data or a server's reason, safe for a terminal. They may
+-- have escape sequences, and characters that turn the direction of writing.
 
 local utf8 = require "zklock.value.utf8"
 
--- Of Unicode, besides the control characters of ASCII: those of Latin-1, line and paragraph
--- separators, and those that turn the direction of writing.
+-- Patterns of unseen characters besides ASCII's: control characters of Latin-1, line and paragraph
+-- separators, and characters that turn the direction of writing.
 local hidden = { "\194[\128-\159]", "\216\156", "\226\128[\142\143\168-\174]",
                  "\226\129[\166-\169]" }
 
@@ -13,7 +13,7 @@ local ipairs = ipairs
 local _M = { hidden = hidden }
 
 
---- `text` in one line: space is a space, all else that is not to be seen is "?".
+--- Puts `text` into one line. White space becomes a space, and all else unseen "?".
 ---@param text string
 ---@return string
 function _M.line(text)
@@ -23,7 +23,7 @@ function _M.line(text)
 end
 
 
---- The same of each line.
+--- Cleans each line of a text.
 ---@param text string
 ---@return string
 function _M.lines(text)

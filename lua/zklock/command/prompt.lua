@@ -1,4 +1,4 @@
---- What the prompt of zklock repl has: globals, on purpose.
+--- The prompt of zklock repl. Its names are globals on purpose.
 
 local console = require "zklock.command.console"
 local help_on = require "zklock.command.help"
@@ -52,7 +52,7 @@ end
 local session = connect()
 
 
--- Says before an input that the server has gone meanwhile.
+-- Says before an input that the server has gone.
 local LOST = given("SHARED", tostring) and "%s does not answer: it ends with the prompt that "
     .. "started it\n" or "%s does not answer\n"
 
@@ -71,7 +71,7 @@ local function text(value)
 end
 
 
--- What has fields but no tables is a line: "wait  count 1, max 0.052, ...".
+-- Prints the fields of a table without inner tables in a line, "wait  count 1, max 0.052, ...".
 local function print_fields(prefix, counted)
     local words = {}
     for _, name in ipairs(sorted_names(counted)) do
@@ -97,7 +97,7 @@ local function queue(path)
 end
 
 
--- "condition, election, ..." in lines.
+-- Lists "condition, election, ..." in lines.
 local function topics()
     local lines, line = {}, nil
     for _, name in ipairs(help_on.topics) do
@@ -124,7 +124,7 @@ local function exit()
 end
 
 
--- Each is also called where its name is typed alone.
+-- Functions that are also called when their names are typed alone.
 local words = { help = help, exit = exit, quit = exit }
 
 local globals = {

@@ -1,4 +1,4 @@
---- Ends a verb before its end: refusal(status, text) raises what the command says, and ends with.
+--- A refusal is an error that ends a verb, with a message and an exit status.
 
 local Refusal = {}
 Refusal.__index = Refusal
@@ -11,7 +11,7 @@ end
 local _M = {}
 
 
---- Raises.
+
 ---@param status integer of the process
 ---@param text string for stderr
 function _M.raise(status, text, ...)

@@ -1,4 +1,4 @@
---- What a verb shows once, or with --watch each second until it is interrupted.
+--- Shows the output of a verb once, or with --watch each second until it is interrupted.
 
 local is_interrupt = require "zklock.value.is_interrupt"
 local refusal = require "zklock.command.refusal"
@@ -31,7 +31,7 @@ local function watch(out, show)
 end
 
 
---- Writes what show() gives: a text, and perhaps a complaint about what may not be read. Closes the
+--- Writes the text of show(), and its complaint about what may not be read, if any. Closes the
 -- session.
 function _M.run(given, session, out, show)
     local ok, problem = pcall(function()

@@ -1,4 +1,4 @@
---- zklock repl: Lua at a prompt, with a session.
+--- The verb repl reads Lua at a prompt, with a session.
 
 local connect = require "zklock.command.connect"
 local hosts_of = require "zklock.value.hosts"
@@ -21,7 +21,7 @@ function repl.describe()
 end
 
 
--- The words of a command line for a shell.
+-- Quotes a command line for a shell.
 local function quoted(words)
     local all = {}
     for i, word in ipairs(words) do all[i] = shell.quote(word) end
@@ -29,20 +29,20 @@ local function quoted(words)
 end
 
 
--- Is there no module readline, but rlwrap, and a terminal that has a width, which that wants?
+-- True without a module readline, but with rlwrap and a terminal whose width is known, as it wants.
 local function needs_rlwrap()
     return not pcall(require, "readline") and not shell.lacks "rlwrap"
         and shell.succeeds "test -t 0 && stty size | grep -q ' [1-9]'"
 end
 
 
--- Credentials of --auth; those of ZK_AUTH stay in the environment, which ps does not show.
+-- Credentials of --auth. Those of ZK_AUTH stay in the environment, which ps does not show.
 local function named_auth(given)
     return given.auth ~= getenv "ZK_AUTH" and given.auth or ""
 end
 
 
--- What the interpreter is started with: it finds its modules where this one does.
+-- The command that starts the interpreter, with this process's module paths.
 local function command(given, hosts, is_shared)
     local environment = {
         "env", "-u", "LUA_INIT", "-u", "LUA_PATH_5_4", "-u", "LUA_CPATH_5_4",
@@ -58,7 +58,7 @@ local function command(given, hosts, is_shared)
     for _, word in ipairs{ interpreter.own(), "-e", 'require "zklock.command.prompt"' } do
         environment[#environment + 1] = word
     end
-    return "exec " .. quoted(environment) -- no shell stays, which Ctrl-C would end
+    return "exec " .. quoted(environment) -- leaves no shell, which Ctrl-C would end
 end
 
 
@@ -73,7 +73,7 @@ function repl.run(given, _, err)
         connect.checked(hosts_of.split, given.hosts)
         return read(given, given.hosts)
     end
-    local common_server = require "zklock.command.common_server" -- which other verbs do not need
+    local common_server = require "zklock.command.common_server" -- not needed by other verbs
     return common_server.with(err, function(...) return read(given, ...) end)
 end
 

@@ -1,4 +1,4 @@
---- zklock run: a command while a lock is held. docs/command.md says what it promises.
+--- The verb run runs a command while it holds a lock. docs/command.md has its promises.
 
 local columns = require "zklock.command.columns"
 local connect = require "zklock.command.connect"
@@ -11,9 +11,9 @@ local tree = require "zklock.command.tree"
 local max, pairs, tonumber = math.max, pairs, tonumber
 local now = core.now
 
-local SLOW = 2 -- seconds that the minder has for what it was told
+local SLOW = 2 -- seconds for the minder to obey
 
-local signals = { KILL = 9 } -- at suspect
+local signals = { KILL = 9 } -- for --suspect
 for name, number in pairs(core.signals) do signals[name] = number end
 
 local run = {
@@ -49,7 +49,7 @@ local function permits(text)
 end
 
 
--- The name of a signal, without SIG.
+-- Converts the name of a signal, with or without SIG.
 local function signal(text)
     local name = text:upper():gsub("^SIG", "")
     if signals[name] then return name end
@@ -58,7 +58,7 @@ local function signal(text)
 end
 
 
--- What ends the options, of elect, too.
+-- Declares the last options and the command, of run and elect.
 function run.describe_command(parser)
     parser:option("--suspect", "Signal the command, as with TERM, when the lease is suspect: when "
         .. "others may soon get the lock."):argname "SIGNAL":convert(signal)
@@ -66,7 +66,7 @@ function run.describe_command(parser)
 end
 
 
--- Which lock, and how long to wait for it: of hold, too.
+-- Declares options of the lock and the wait, of run and hold.
 function run.describe_lock(parser)
     local seconds = connect.seconds
     parser:mutex(
@@ -104,7 +104,7 @@ end
 
 -- --- the command while the lock is held -----------------------------------------------
 
--- From a grant until nothing is left of the command.
+-- A hold lasts from a grant until the command and its children have ended.
 ---@class zklock.command.Hold: zklock.command.Keeper
 ---@field job zklock.command.Job
 ---@field lease zklock.Lease
@@ -119,7 +119,7 @@ Hold.__index = Hold
 
 local ENDS = { [1] = true, [2] = true, [3] = true, [15] = true } -- HUP, INT, QUIT, TERM
 
--- The command decides what becomes of it, but for one that is being ended.
+-- The command decides what a signal does, unless it is being ended.
 function Hold:signal(number)
     self.told_to_end = self.told_to_end or self.lost and ENDS[number]
     self.job.child:signal(number)
@@ -146,9 +146,8 @@ function Hold:tell(state)
 end
 
 
--- Moves the limits at which the minder ends the command by itself: it does when this process is
--- stopped or gone. A lease is not lost before half a session timeout behind the end of what is
--- certain.
+-- Moves the limits at which the minder, if this process is stopped or gone, ends the command by
+-- itself. A lease is not lost before half a session timeout after the end of what is certain.
 function Hold:look()
     local lease, child, timeout = self.lease, self.job.child, self.job.session:timeout()
     local state = lease:state()
@@ -174,15 +173,15 @@ function Hold:look()
 end
 
 
--- The command goes on after a stop, if the lock is still held: after one of this process the lease
--- is suspect for a while, but the server can be asked.
+-- The command goes on after a stop if the lock is still held. After a stop of this process the
+-- lease is suspect for a while, but the server can be asked.
 function Hold:may_resume()
     if self.lost then return false end
     return self.state == "held" or self.lease:check(self.job.session:timeout() / 16)
 end
 
 
--- The command gets the signal of --suspect, once each time.
+-- Sends the signal of --suspect, once each time the lease becomes suspect.
 function Hold:warn()
     local name, suspect = self.job.given.suspect, self.state == "suspect" and not self.lost
     if name and suspect and not self.warned then
@@ -200,14 +199,14 @@ function Hold:step()
 end
 
 
--- Was the lock held to the end?
+-- True if the lock was not held to the end.
 function Hold:was_lost()
     if self.lost or self.lease:state() == "lost" then return true end
     return self.lease:state() == "suspect" and not self.lease:check()
 end
 
 
--- Runs the command; gives the exit status.
+-- Runs the command, and returns the exit status.
 function Hold:supervise()
     local job = self.job
     self:look()
@@ -229,7 +228,7 @@ local function tell_holder(job, lock)
 end
 
 
---- Waits for the lock. An expiry ends a wait, and the session is opened anew.
+--- Waits for the lock. An expiry ends a wait, but the session is opened anew.
 ---@param job zklock.command.Job
 ---@return zklock.Lease
 function run.acquire(job)
@@ -248,8 +247,8 @@ function run.acquire(job)
 end
 
 
--- A leader whose command was ended for a loss contends anew, at the end of the line: of what it may
--- still have it gives up its place.
+-- A leader whose command was ended for a loss contends again from the end of the line. It releases
+-- the lease, which may still have a place there.
 local function is_to_contend_again(job, hold)
     if not job.given.elects or not hold.lost or hold.told_to_end or job.gone then return false end
     hold.lease:release()
@@ -259,7 +258,7 @@ local function is_to_contend_again(job, hold)
 end
 
 
--- Gives the exit status.
+-- Returns the exit status.
 local function carry_out(job)
     local hold, result
     repeat

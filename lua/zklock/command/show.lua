@@ -1,4 +1,4 @@
---- zklock show: the line of a lock.
+--- The verb show shows the queue of a lock.
 
 local columns = require "zklock.command.columns"
 local connect = require "zklock.command.connect"
@@ -34,7 +34,7 @@ function show.describe(parser)
 end
 
 
--- "kept?" is a node that nothing tells from one that its session only keeps.
+-- The state of a contender. "kept?" is a node that its session may hold, or only keep.
 local function part_of(entry)
     if entry.kept then return "kept" end
     if entry.held == "unknown" then return "kept?" end
@@ -42,15 +42,15 @@ local function part_of(entry)
 end
 
 
--- "2 of 10" permits.
+-- The kind of a contender; for permits, such as "2/10".
 local function kind_of(entry)
     if entry.kind ~= "permit" then return entry.kind end
     return ("%d/%d"):format(entry.permits, entry.limit)
 end
 
 
--- A session that may only keep its node gives it back, or says that it holds it, once another
--- contender comes.
+-- True if a session that may only keep its node does not react to a later contender. It should give
+-- the node back, or say that it holds the lock.
 local function is_silent(queue, i)
     return queue[i].held == "unknown" and queue[i + 1] ~= nil
 end
@@ -73,7 +73,7 @@ local function row(queue, entry, i)
 end
 
 
---- The line of a lock as text. The node of one that is not used goes; a mistyped one has none, too.
+--- The queue of a lock as text. An unused lock loses its node, and a mistyped path has none either.
 ---@param code string? "no_node"
 function show.text(queue, code)
     if not queue[1] then return code and "free (there is no such node)\n" or "free\n" end

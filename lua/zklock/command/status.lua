@@ -1,13 +1,13 @@
---- The exit statuses of the command, which are those of sysexits.h where that has one.
+--- Exit statuses of the command, from sysexits.h where that has one.
 
 local status = {
     OK = 0,
-    FAILED = 1, -- what doctor found; a lock that was not broken
+    FAILED = 1, -- doctor found a fault, or break did not break the lock
     USAGE = 64,
     UNAVAILABLE = 69, -- no server
     SOFTWARE = 70, -- another failure, which the message names
-    TIMEOUT = 75, -- the lock is taken, or was not had in time
-    LOST = 76, -- it was lost while the command ran
+    TIMEOUT = 75, -- the lock is taken, or was not granted in time
+    LOST = 76, -- the lock was lost while the command ran
     NO_PERMISSION = 77,
     INCOMPLETE = 78, -- a part of the installation is missing
     SIGNAL = 128, -- and the signal's number
@@ -17,11 +17,11 @@ local of_code = {
     auth = status.NO_PERMISSION,
     busy = status.TIMEOUT,
     connection = status.UNAVAILABLE,
-    timeout = status.UNAVAILABLE, -- a lock that is not had in time is no failure
+    timeout = status.UNAVAILABLE, -- no answer in time; a lock that is taken is "busy"
 }
 
 
---- Of a failure with that code.
+--- The exit status for a failure's code.
 ---@param code string?
 ---@return integer
 function status.of(code)

@@ -1,11 +1,11 @@
---- What is in ZooKeeper: nodes' children, locks and their contenders.
+--- Reads nodes, locks and their contenders from ZooKeeper.
 
 local failure = require "zklock.value.failure"
 local join = require("zklock.value.path").join
 
 local ipairs = ipairs
 
-local OWN = "/zookeeper" -- of ZooKeeper itself
+local OWN = "/zookeeper" -- ZooKeeper's own nodes
 
 local _M = {
     FIXED = "lock", -- the one node of order = "none"
@@ -24,7 +24,7 @@ local function take_names(request, path)
 end
 
 
---- The names of a node's children.
+--- Lists the names of a node's children.
 ---@param session zklock.Session
 ---@return string[]? names
 ---@return string? message
@@ -35,7 +35,7 @@ function _M.children(session, path)
 end
 
 
--- May be a contender's: it ends in a counter, as a server writes it.
+-- True if the name ends in a server's counter, so that it may be a contender's.
 local function is_numbered(name)
     return name:find("[-_]%d%d%d%d%d%d%d%d%d%d$") ~= nil
         or name:find("[-_]%-%d%d%d%d%d%d%d%d%d%d?$") ~= nil
@@ -50,7 +50,8 @@ local function has_fixed(names)
 end
 
 
--- Whose form the node's name has. A zklock node begins with its session's id.
+-- The language of a contender's client, by the form of its name. A zklock node begins with its
+-- session's id.
 local function language(entry)
     local name, session = entry.name, ("0"):rep(16 - #entry.session) .. entry.session
     local uuid = name:match("^_c_(%x+%-%x+%-%x+%-%x+%-%x+)%-")
@@ -61,8 +62,8 @@ local function language(entry)
 end
 
 
---- The lock at a path and its line, whatever kind it is: as lock:queue(), and each contender's
--- `language`, where its name tells it.
+--- The lock at a path, of whatever kind, and its queue as of lock:queue(), with the `language` of
+-- each contender if its name tells that.
 ---@param names? string[] the path's children, if they are known
 ---@return zklock.Lock? lock
 ---@return table|string queue or message
@@ -79,7 +80,7 @@ function _M.lock(session, path, names)
     if queue and not queue[1] and has_fixed(names) then
         lock = session:mutex(path, { order = "none" })
         queue, message, code = lock:queue()
-        -- a node of that name that belongs to no session is another program's
+        -- a node of that name without a session is another program's
         if queue and queue[1] and queue[1].session == "0" then queue = {} end
     end
     if not queue then return nil, message, code end
@@ -88,7 +89,7 @@ function _M.lock(session, path, names)
 end
 
 
--- Its identity, unless it has none, or a request to give way took the place of that.
+-- The identity, unless it is empty or a request to give way has overwritten it.
 local function identity(entry)
     return entry.identity ~= "" and not entry.revoked and entry.identity or nil
 end
@@ -145,8 +146,8 @@ function add(session, path, locks, hidden)
 end
 
 
---- All locks at a path and below it that somebody has or wants: { path, queue }; and the paths
--- below it that may not be read. A node that is gone meanwhile is left out.
+--- Lists all locks with contenders at a path and below it, as { path, queue }, and the paths that
+-- may not be read. A node that goes meanwhile is left out.
 ---@return table[]? locks
 ---@return string[]|string hidden or message
 ---@return string? code
