@@ -1,5 +1,4 @@
---- zklock: distributed locks on ZooKeeper.
--- The reference is docs/reference.
+--- zklock: distributed locks on ZooKeeper. docs/reference describes the API.
 
 local core = require "zklock.core"
 local failure = require "zklock.value.failure"
@@ -30,8 +29,8 @@ function _M.connect(hosts, opts)
 end
 
 
---- From now on each of these signals first closes all sessions of the process, within a second,
--- and has its usual effect then.
+--- Makes each of these signals close all sessions of the process, within a second, before its usual
+-- effect.
 ---@param ... "TERM"|"INT"|"HUP"|"QUIT"|"USR1"|"USR2"
 ---@return true? ok
 ---@return string? message
@@ -50,7 +49,7 @@ function _M.close_on_signal(...)
 end
 
 
---- The server of that name inside this process: zklock.connect("memory:name"). For tests.
+--- The server in memory of that name, for tests. zklock.connect("memory:name") opens a session.
 ---@param name string
 ---@return zklock.Memory
 _M.memory = memory
@@ -60,9 +59,9 @@ _M.memory = memory
 ---@return string
 _M.metrics = metrics.text
 
---- Runs fn and every further function as a coroutine of its own, until all have ended. Arguments
--- that are not all functions are arguments of fn. An error in one ends the others and is raised
--- here, unchanged.
+--- Runs each function as a coroutine, until all have ended. If any argument after fn is not a
+-- function, all of them are arguments of fn. An error in one ends the others and is raised here,
+-- unchanged.
 ---@param fn fun(...): ...
 ---@param ... any
 ---@return any ... what fn returns
@@ -75,7 +74,7 @@ _M.run = wait.run
 ---@return zklock.Code? code "interrupted": the worker of nginx is told to exit; "context"
 _M.sleep = wait.sleep
 
---- Chooses how this process waits; nil: by itself.
+--- Chooses how this process waits. With nil zklock chooses.
 ---@param driver? "block"|"ngx"|"cqueues"|"luv"|"copas"|zklock.Driver
 ---@return true? ok
 ---@return string? message
@@ -83,7 +82,7 @@ _M.sleep = wait.sleep
 _M.driver = drivers.use
 
 
---- Runs a program under many schedules, in virtual time: docs/testing-your-code.md.
+--- Runs a program under many schedules, in virtual time (docs/testing-your-code.md).
 ---@param fn fun(world: zklock.World) called anew for each seed
 ---@param opts? zklock.SimulateOptions
 ---@return zklock.Simulation? result
@@ -94,7 +93,7 @@ function _M.simulate(fn, opts)
 end
 
 
---- A world of virtual time, to go on with by hand.
+--- A world of virtual time, which the caller moves on by hand.
 ---@param fn fun(world: zklock.World)
 ---@param opts? zklock.WorldOptions
 ---@return zklock.World? world

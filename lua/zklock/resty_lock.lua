@@ -1,7 +1,7 @@
---- The interface of lua-resty-lock (resty.lock) on locks over machines: docs/resty-lock.md.
+--- The interface of lua-resty-lock (resty.lock), with locks over machines (docs/resty-lock.md).
 --
--- An object is the owner of its lock, so any light thread of the worker may unlock it. Nothing but
--- the object refers to the lease: when it is collected, the lease is, and the lock is given up.
+-- An object owns its lock, so any light thread of the worker may unlock it. Nothing else refers to
+-- the lease, so collecting the object gives the lock up.
 
 local Session = require "zklock.object.session"
 local check = require "zklock.value.check"
@@ -18,8 +18,8 @@ local max, min = math.max, math.min
 local refuse, show = misuse.refuse, misuse.show
 
 local ROOT = "/resty_lock/"
-local KEY_SIZE = 65535 -- bytes, as theirs
-local LEAST = 0.001 -- seconds that a wait took: their least step
+local KEY_SIZE = 65535 -- bytes, as in resty.lock
+local LEAST = 0.001 -- seconds, the least wait that lock() returns, as in resty.lock
 local FOR_EVER = 1e9 -- seconds
 
 ---@class zklock.RestyLock
@@ -60,24 +60,24 @@ local fields = {
 }
 
 local DEFAULT_EXPTIME = 30
-local DEFAULT_TIMEOUT = 5 -- theirs does not shorten it, where exptime is shorter
+local DEFAULT_TIMEOUT = 5 -- as in resty.lock, even if exptime is shorter
 
 local of_lock = { reentrant = false }
 
--- What theirs says of these failures; of others the message tells.
+-- resty.lock's words for these failures. Other failures give zklock's message.
 local words = { timeout = "timeout", busy = "timeout", would_deadlock = "locked",
                 lost = "unlocked", released = "unlocked" }
 
 local key_of = key_reader(1)
 
 
--- As in a shared dictionary: 0 is no limit.
+-- As in a shared dictionary, 0 is no limit.
 local function length_of(exptime)
     return exptime == 0 and FOR_EVER or min(exptime, FOR_EVER)
 end
 
 
--- The path of a key's lock; nil, and what theirs says of such a key.
+-- The path of a key's lock; or nil, and resty.lock's words for a bad key.
 local function path_of(self, key)
     if not key then return nil, "nil key" end
     if key == "" then return nil, "empty key" end
@@ -125,7 +125,7 @@ function RestyLock:unlock()
 end
 
 
---- The lock expires so many seconds from now.
+--- Makes the lock expire so many seconds from now.
 ---@param time? number seconds; default: the exptime that new() was given
 ---@return true? ok
 ---@return string? why "unlocked": there is none, or it had expired or was lost
@@ -146,7 +146,7 @@ end
 strict_methods(RestyLock, RestyLock, "resty_lock")
 
 
---- Says once a worker which session the locks are of.
+--- Sets the session of all locks of this worker.
 ---@param session zklock.Session
 function RestyLock.use(session)
     if getmetatable(session) ~= Session then
@@ -156,7 +156,7 @@ function RestyLock.use(session)
 end
 
 
---- An object that can have one lock at a time.
+--- An object for one lock at a time.
 ---@param name string of a folder of locks, where theirs names a dictionary
 ---@param opts? zklock.RestyLockOptions|false
 ---@return zklock.RestyLock? lock
