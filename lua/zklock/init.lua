@@ -64,14 +64,14 @@ _M.metrics = metrics.text
 -- unchanged.
 ---@param fn fun(...): ...
 ---@param ... any
----@return any ... what fn returns
+---@return any ... fn's results
 _M.run = wait.run
 
 --- Sleeps; callbacks are called meanwhile, and in zklock.run other coroutines go on.
 ---@param seconds number
 ---@return true? ok
 ---@return string? message
----@return zklock.Code? code "interrupted": the worker of nginx is told to exit; "context"
+---@return zklock.Code? code "interrupted": the nginx worker is told to exit; "context"
 _M.sleep = wait.sleep
 
 --- Chooses how this process waits. With nil zklock chooses.

@@ -46,8 +46,8 @@ end
 
 ---@class zklock.RestyLockOptions
 ---@field timeout? number|string|false seconds to wait, default 5, at most exptime; 0 or less: try
----@field exptime? number|false seconds to hold, default 30; 0: without an end
----@field step? number|string|false without effect, as those below: they say how theirs polls
+---@field exptime? number|false seconds to hold, default 30; 0 for no limit
+---@field step? number|string|false ignored, as are ratio and max_step
 ---@field ratio? number|string|false
 ---@field max_step? number|string|false
 
@@ -94,7 +94,7 @@ end
 
 --- Waits for the lock of a key.
 ---@param key string|integer
----@return number? elapsed seconds that it was waited for; exactly 0: it was free
+---@return number? elapsed seconds waited; exactly 0 if the lock was free
 ---@return string? why "timeout", "locked" (this object has a lock), "nil key", or a message
 function RestyLock:lock(key)
     local path, why = path_of(self, key)
@@ -116,7 +116,7 @@ end
 
 --- Gives the lock up. Never waits.
 ---@return 1? ok
----@return string? why "unlocked": there is none, or it had expired or was lost
+---@return string? why "unlocked": it was not locked, or the lock had expired or was lost
 function RestyLock:unlock()
     if not self.lease then return nil, "unlocked" end
     local ok, message, code = self.lease:release()
@@ -126,9 +126,9 @@ end
 
 
 --- Makes the lock expire so many seconds from now.
----@param time? number seconds; default: the exptime that new() was given
+---@param time? number seconds; default: the exptime of new()
 ---@return true? ok
----@return string? why "unlocked": there is none, or it had expired or was lost
+---@return string? why "unlocked": it was not locked, or the lock had expired or was lost
 function RestyLock:expire(time)
     if time then check.duration(time, "the time") end
     if not self.lease then return nil, "unlocked" end
@@ -157,10 +157,10 @@ end
 
 
 --- An object for one lock at a time.
----@param name string of a folder of locks, where theirs names a dictionary
+---@param name string folder of the locks; in resty.lock, a dictionary
 ---@param opts? zklock.RestyLockOptions|false
 ---@return zklock.RestyLock? lock
----@return string? why "closed": no session was named by use()
+---@return string? why "closed": use() was not called
 function RestyLock.new(_, name, opts)
     check.name(name, "the name")
     opts = check.complete(opts or nil, fields, {}, "the options of new")

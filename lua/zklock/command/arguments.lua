@@ -23,7 +23,7 @@ end
 
 
 --- The place of the first argument from `i` on that is no option, or that follows `--`.
----@return integer? place nil: there is none
+---@return integer? place nil without one
 ---@return boolean? ended `--` is before it
 function _M.first(arguments, i, valued)
     while arguments[i] do

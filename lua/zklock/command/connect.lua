@@ -92,7 +92,7 @@ end
 
 --- Opens a session, or ends the verb. With `seconds`, it tries for so long, even if a server grants
 --- a session and then ends it.
----@param seconds number? by default 5
+---@param seconds number? default 5
 ---@return zklock.Session
 function _M.open(given, seconds)
     local hosts, opts, begun = _M.hosts(given), _M.options(given), nil

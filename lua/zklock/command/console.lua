@@ -157,8 +157,8 @@ end
 
 
 --- Reads and runs until the input ends.
----@param is_terminal boolean  of the input
----@param words table<string, function>  globals that are called where their names are typed alone
+---@param is_terminal boolean  the input is a terminal
+---@param words table<string, function>  globals that are called when typed alone
 ---@param notice fun()  called before each input
 function _M.run(is_terminal, words, notice)
     local read, save = reader(is_terminal)

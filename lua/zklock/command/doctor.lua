@@ -53,7 +53,7 @@ end
 ---@class zklock.command.Doctor
 ---@field given table the command line
 ---@field out file*
----@field hosts table as zklock.hosts gives it
+---@field hosts table as zklock.value.hosts splits it
 ---@field failed boolean?
 ---@field parents string? of a lock, where a server has no containers
 local Doctor = {}

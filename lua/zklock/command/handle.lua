@@ -16,7 +16,7 @@ local function this_host()
 end
 
 
----@param folder string where the process is asked
+---@param folder string of the process's socket
 ---@return string handle
 function _M.of(folder)
     return this_host() .. ":" .. folder

@@ -56,7 +56,7 @@ end
 ---@field lease zklock.Lease
 ---@field ends_at number
 ---@field is_confirmed boolean? the handle was printed
----@field asked "check" | "release" | nil a client waits for the answer
+---@field asked "check" | "release" | nil the request of a client that waits
 ---@field is_over boolean?
 local Holder = {}
 Holder.__index = Holder

@@ -150,7 +150,7 @@ end
 ---@param given string[]
 ---@param out file*
 ---@param err file*
----@param more { name: string, module: string }[]?  verbs that are not of this folder
+---@param more { name: string, module: string }[]?  verbs outside this folder
 ---@return integer
 function _M.main(given, out, err, more)
     core.open_standard()

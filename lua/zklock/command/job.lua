@@ -29,22 +29,22 @@ local KILLED = status.SIGNAL + 9
 ---@class zklock.command.Job
 ---@field given table the command line
 ---@field path string of the node or the lock
----@field tries boolean? it does not wait
----@field deadline number of the wait, for a server, too
----@field taken boolean? a server said that what is wanted is taken
----@field explain fun()? says what it waits for, if that is taken and the wait lasts
----@field waits_since number? for what is taken
----@field unheard_since number? no server has answered since, before there is a command
+---@field tries boolean? does not wait
+---@field deadline number of the wait, also for a server
+---@field taken boolean? a server said that the lock or name is taken
+---@field explain fun()? says why it waits, if the wait lasts
+---@field waits_since number? start of the wait for a lock or name that is taken
+---@field unheard_since number? start of the time without a server, before there is a command
 ---@field unheard_told boolean?
 ---@field grace number seconds
 ---@field err file*
----@field child userdata of zklock.child: the command and its minder, or a process in the background
+---@field child userdata of zklock.child; the command and its minder, or a process in the background
 ---@field session zklock.Session?
 ---@field keeper zklock.command.Keeper? nil while there is no command
 ---@field stopping boolean? the command is to stop, and then this process
----@field resuming boolean? it goes on when the keeper says that it may
+---@field resuming boolean? it goes on when the keeper permits
 ---@field status integer? the command's
----@field over boolean? nothing is left of the command
+---@field over boolean? the command and its children have ended
 ---@field gone boolean? the minder has ended
 local Job = {}
 Job.__index = Job
@@ -56,7 +56,7 @@ local _M = {}
 
 --- The part of a verb's help about its exit status.
 ---@param what string "the lock"
----@param more string? about 76
+---@param more string? the sentence about 76
 function _M.statuses(what, more)
     return ("Exit status: the command's, 128 + n if signal n ended it; 64 usage; 69 no server "
         .. "answers, or says whether %s is taken; 70 another failure; 75 %s is taken;%s 77 the "
@@ -67,7 +67,7 @@ end
 
 --- Declares the last options of a verb, and its arguments, each { name, text }. The command's own
 -- arguments follow those.
----@param when string the minder gives the command its grace
+---@param when string the case in which the minder ends the command
 ---@param arguments string[][]
 function _M.describe(parser, when, arguments)
     parser:option("--grace", ("Seconds that the command has between SIGTERM and SIGKILL when "
@@ -258,8 +258,8 @@ end
 
 
 --- Starts the command, when nothing is left of the one before.
----@param token string? for the environment
----@param seconds number when this process has ended the command is killed so much later
+---@param token string? in its environment
+---@param seconds number after the end of this process, when the command is killed
 function Job:launch(keeper, token, seconds)
     self.keeper = keeper
     self.stopping, self.resuming, self.status, self.over = nil, nil, nil, nil
@@ -293,7 +293,7 @@ end
 
 
 --- Opens the session and calls carry_out(job), which returns the exit status.
----@param child userdata of zklock.child, what is waited with
+---@param child userdata of zklock.child, on which all waits are made
 ---@param path string of the node or the lock
 ---@return integer
 function _M.attend(given, err, path, child, carry_out)
@@ -318,7 +318,7 @@ end
 
 
 --- Starts the minder, and attends to it.
----@param path string for the environment, too
+---@param path string of the node or the lock, also in the environment
 ---@return integer
 function _M.run(given, err, path, carry_out)
     connect.hosts(given)

@@ -49,12 +49,12 @@ end
 ---@field job zklock.command.Job
 ---@field path string of the node
 ---@field member zklock.Member?
----@field state string how it is, or why there is no member, as it was told last
----@field again_at number when the name is asked for without news of it
----@field free boolean? while the name is followed: no node has it
+---@field state string of the member, or why there is none, as last told
+---@field again_at number when to ask for the name again without news of it
+---@field free boolean? while the name is followed, true if no node has it
 ---@field unfollow function?
 ---@field left boolean? a signal ended it
----@field held integer[]? signals that are passed on when the node is gone
+---@field held integer[]? signals to pass on when the node is gone
 ---@field held_until number
 local Membership = {}
 Membership.__index = Membership

@@ -108,12 +108,12 @@ end
 ---@class zklock.command.Hold: zklock.command.Keeper
 ---@field job zklock.command.Job
 ---@field lease zklock.Lease
----@field state string? the lease's, as it was told last
----@field sure_until number the lease is not lost before
----@field lost boolean? the command is ended for it
+---@field state string? of the lease, as last told
+---@field sure_until number time before which the lease cannot be lost
+---@field lost boolean? the command is being ended, because the lease is lost
 ---@field warned boolean? the command got the signal of --suspect since the lease was held
----@field told_to_end boolean? a signal that ends this process came while the command was ended
----@field forced_at number? when what is left of the command is killed without the minder
+---@field told_to_end boolean? a signal to end this process came while the command was being ended
+---@field forced_at number? time of the kill without the minder
 local Hold = {}
 Hold.__index = Hold
 

@@ -64,10 +64,10 @@ end
 
 --- The lock at a path, of whatever kind, and its queue as of lock:queue(), with the `language` of
 -- each contender if its name tells that.
----@param names? string[] the path's children, if they are known
+---@param names? string[] the path's children, if known
 ---@return zklock.Lock? lock
 ---@return table|string queue or message
----@return string? code "no_node" of a lock: there is no node at the path
+---@return string? code "no_node", also with a lock: there is no node at the path
 function _M.lock(session, path, names)
     local message, code, queue, absent
     if not names then
@@ -101,7 +101,7 @@ function _M.name_of(entry) return identity(entry) or "0x" .. entry.session end
 
 
 --- The first holder in a lock's queue, and its name for people.
----@return table? entry nil: nobody
+---@return table? entry nil without a holder
 ---@return string? name
 function _M.holder(queue)
     local first = queue[1]

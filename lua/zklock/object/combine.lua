@@ -24,8 +24,8 @@ local running = coroutine.running
 ---@field lock zklock.Lock
 ---@field fn fun(lease: zklock.Lease, items: any[]): any[]
 ---@field most integer
----@field max_waiters? integer items that wait, and contenders before one hold
----@field timeout? number seconds, of those that do not give one themselves
+---@field max_waiters? integer limit of waiting items, and of contenders before a hold
+---@field timeout? number seconds, the default of submit
 ---@field max_hold? number seconds, of each hold
 ---@field queue zklock.EntryQueue
 ---@field weak { runner: zklock.Runner? }

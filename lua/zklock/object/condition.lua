@@ -52,12 +52,12 @@ end
 
 --- Gives the lock up, waits for a signal and takes the lock again, under one deadline. Others may
 -- have held it between, so test the awaited state again, and wait again.
----@param lease zklock.Lease of this lock; all handles of the grant are given up, and had again
+---@param lease zklock.Lease of this lock; all handles of its grant are given up and taken again
 ---@param timeout? number|zklock.TimeoutOptions seconds; nil: for ever
 ---@return true? ok the lease is held, with a new token
 ---@return string? message
 ---@return zklock.Code? code "timeout", "interrupted", "expired", "closed": the lease is released;
--- "lost", "released": it was before; "auth", "too_many", "not_owner": nothing was done
+-- "lost", "released": it had ended before; "auth", "too_many", "not_owner": nothing was done
 function Condition:wait(lease, timeout)
     timeout = options.timeout(timeout)
     local _, message, code = refusal(self, lease, "wait")
@@ -87,10 +87,9 @@ end
 --- Wakes the waiter that has waited longest. Its wait ends when it holds the lock again.
 ---@param lease zklock.Lease of this lock; it is checked with the same request
 ---@param timeout? number|zklock.TimeoutOptions seconds, default: the session timeout
----@return integer? count 1, or 0: nobody waits
+---@return integer? count 1; or 0 without a waiter, or if the lease is lost and does not know
 ---@return string? message
----@return zklock.Code? code "unknown": somebody may have been woken; after any other nobody is. (0
--- may come from a lease that is lost and does not know: nothing is written then.)
+---@return zklock.Code? code "unknown": a waiter may have been woken; after other codes none was
 function Condition:signal(lease, timeout)
     return signal(self, lease, timeout, "signal", false)
 end

@@ -10,7 +10,7 @@ local setmetatable = setmetatable
 
 ---@class zklock.Election
 ---@field lock zklock.Lock
----@field wish { max_hold?: number } how it acquires that
+---@field wish { max_hold?: number } options of its acquires
 local Election = {}
 Election.__index = Election
 Election.__name = "zklock.election"
@@ -47,7 +47,7 @@ end
 ---@param timeout? number|zklock.TimeoutOptions seconds, default: the session timeout
 ---@return string? identity
 ---@return string? data or message
----@return integer|zklock.Code|nil token or code: "no_node" if nobody leads
+---@return integer|zklock.Code|nil token or code: "no_node" without a leader
 function Election:leader(timeout)
     local queue, message, code = self.lock:queue(timeout)
     if not queue then return nil, message, code end
@@ -61,7 +61,7 @@ end
 -- call when the session expires and does not reopen. fn runs inside any wait or session:dispatch(),
 -- until the session is closed.
 ---@param fn fun(identity: string?, data: string?, token: integer|zklock.Code|nil)
----@return fun()? stop it is not called any more
+---@return fun()? stop ends the calls
 ---@return string? message
 ---@return zklock.Code? code "closed", "expired", "auth", "forked"
 function Election:on_change(fn)

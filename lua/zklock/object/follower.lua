@@ -14,10 +14,10 @@ local unpack = table.unpack or unpack
 local PAUSE = 0.5 -- seconds
 
 ---@class zklock.Follower
----@field told? string the leader's node, "" for nobody, or a failure's code
----@field news? table what the function is to be called with, until it is
+---@field told? string the leader's node, "" without a leader, or a failure's code
+---@field news? table arguments of the next call
 ---@field caller zklock.Caller
----@field request? zklock.Request the one that is out
+---@field request? zklock.Request the latest
 ---@field unwatch? function
 ---@field stopped? boolean
 local Follower = {}

@@ -131,8 +131,8 @@ end
 --- Writes to ZooKeeper, all or nothing, and only if this lease's node still exists.
 ---@param writes zklock.GuardOptions
 ---@return true? ok
----@return (integer|false)[]|string versions after it, false where there is none; or message
----@return zklock.Code? code "unknown": it may have been carried out; else nothing is written
+---@return (integer|false)[]|string versions after it, false without one; or message
+---@return zklock.Code? code "unknown": the writes may have happened; after others they have not
 function methods:guard(writes)
     local session = self.session
     local list, timeout = writes_of(writes)
@@ -295,7 +295,7 @@ end
 --- Calls fn(lease, "suspect"|"lost") when the lease becomes that, at once if it has. fn runs inside
 -- any wait or session:dispatch(), and never for a release.
 ---@param fn fun(lease: zklock.Lease, state: "suspect"|"lost")
----@return fun() stop it is not called any more
+---@return fun() stop ends the calls
 function methods:on_lost(fn)
     return listen(self, "of_loss", options.callback(fn, "on_lost's argument"), "held")
 end
@@ -304,7 +304,7 @@ end
 --- Calls fn(lease) when a client asks for the lock, at once if one has asked. fn runs inside any
 -- wait or session:dispatch(). The holder decides whether it gives way.
 ---@param fn fun(lease: zklock.Lease)
----@return fun() stop it is not called any more
+---@return fun() stop ends the calls
 function methods:on_revoke(fn)
     local stop = listen(self, "of_revoke", options.callback(fn, "on_revoke's argument"), false)
     self.handle:listen()

@@ -193,7 +193,7 @@ end
 ---@param fn fun(lease: zklock.Lease, ...): ...
 ---@param ... any
 ---@return true? ok
----@return any ... what fn returns; or message, code, and after "lost" what fn returned
+---@return any ... fn's results; or message, code, and after "lost" fn's results
 function Lock:with(given, fn, ...)
     if type(given) == "function" then return with(self, check(self), given, fn, ...) end
     if type(fn) ~= "function" then
@@ -276,8 +276,8 @@ end
 ---@param fn fun(lease: zklock.Lease, items: any[]): any[]
 ---@param opts? zklock.CombineOptions
 ---@return fun(item: any, timeout?: number|zklock.TimeoutOptions): any, string?, zklock.Code? submit
--- gives the item's result; or nil, message, code "unknown": it may be carried out; "lost": it was,
--- but not to the end under the lock; after any other it is not
+-- returns the item's result; or nil, message, code: "unknown" if it may be carried out, "lost" if
+-- the lock was lost before its end, and after any other code it is not carried out
 function Lock:combine(fn, opts)
     return combine(self, fn, opts)
 end
@@ -293,7 +293,7 @@ strict_methods(Lock, Lock, "lock")
 
 
 -- Runs fn(...) while holding the lock, with checked options. It does not report a loss.
----@return any what fn gives; nil, message, code if the lock was not had
+---@return any ... fn's results; or nil, message, code without the lock
 function Lock.run(lock, opts, fn, ...)
     local lease, message, code = acquire(lock, opts)
     if not lease then return nil, message, code end

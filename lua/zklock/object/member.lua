@@ -11,7 +11,7 @@ local ipairs, select, setmetatable = ipairs, select, setmetatable
 local remove = table.remove
 
 ---@class zklock.Member
----@field handle? userdata nil: it has left
+---@field handle? userdata nil after leave()
 ---@field public path string of its node
 ---@field callbacks table[] in the order in which they were registered
 ---@field caller zklock.Caller of all of them
@@ -77,7 +77,7 @@ end
 --- Calls fn(state, message) after each change of the state, except by leave(). It runs inside any
 -- wait or session:dispatch().
 ---@param fn fun(state: string, message: string?)
----@return fun() stop it is not called any more
+---@return fun() stop ends the calls
 function Member:on_change(fn)
     local callback = { fn = options.callback(fn, "on_change's argument") }
     local callbacks = self.callbacks

@@ -35,16 +35,16 @@ local ipairs, pairs, setmetatable, type = ipairs, pairs, setmetatable, type
 ---@field path_bytes integer
 ---@field callback_errors integer
 ---@field callback_error? any
----@field callbacks_pending integer in nginx: those that have not begun
+---@field callbacks_pending integer callbacks that have not begun, in nginx
 ---@field untold_events integer
 ---@field recovered integer sessions of dead processes that were ended
 ---@field recover_error? string
 ---@field wait zklock.Times from an acquire to its grant
 ---@field hold zklock.Times from a grant to its end
----@field hand_over zklock.Times from the end of the hold before to the grant
+---@field hand_over zklock.Times from the end of the previous hold to the grant
 ---@field round_trip zklock.Times from a request to its answer
 ---@field outcomes table<string, integer> of acquires: "granted", "reentered", codes
----@field locks table<string, zklock.NamedStats> by the names that locks were given
+---@field locks table<string, zklock.NamedStats> by their option `metrics`
 
 ---@class zklock.Times
 ---@field count integer
@@ -110,7 +110,7 @@ end
 
 ---@class zklock.MetricsText
 ---@field lines string[]
----@field labels string those of every sample, as text; "" or with a comma at the end
+---@field labels string of every sample; "" or with a comma at the end
 local Text = {}
 Text.__index = Text
 

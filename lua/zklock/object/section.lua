@@ -23,7 +23,7 @@ end
 
 
 --- Calls fn(lease, ...). An error of fn passes unchanged.
----@return true? ok then what fn gives; or nil, message, "lost", and what fn gave
+---@return true? ok then fn's results; or nil, message, "lost" and fn's results
 return function(lease, fn, ...)
     return scope(lease, enter, fn, lease, ...)
 end

@@ -105,7 +105,7 @@ function Session:id()
 end
 
 
----@return number seconds negotiated; before the first connection what was asked for
+---@return number seconds negotiated; before the first connection those asked for
 function Session:timeout()
     local negotiated = self.handle:timeout()
     return negotiated > 0 and negotiated or self.asked_timeout
@@ -248,7 +248,7 @@ end
 
 
 ---@param path string
----@param limit integer permits in all; the same for all users of the path
+---@param limit integer permits in all, the same for all users of the path
 ---@param opts? zklock.SemaphoreOptions
 ---@return zklock.Lock lock its acquire and with take { permits = n }, all or none
 function Session:semaphore(path, limit, opts)
@@ -260,10 +260,10 @@ end
 
 --- Returns a function that runs fn with its arguments, holding the mutex `prefix .. key`.
 ---@param prefix string
----@param key integer|integer[]|fun(...): string|integer|table which argument is the key
+---@param key integer|integer[]|fun(...): string|integer|table its places, or a function of them
 ---@param fn fun(...): ...
 ---@param opts? number|zklock.LockedOptions
----@return fun(...): ... fn returns what fn returns; or nil, message, code
+---@return fun(...): ... fn returns fn's results; or nil, message, code
 function Session:locked(prefix, key, fn, opts)
     options.prefix(prefix)
     local key_of = key_reader(key)
@@ -321,7 +321,7 @@ end
 -- and in a last call when the session expires and does not reopen.
 ---@param path string
 ---@param fn fun(data: string?, version: integer|string|nil, code: zklock.Code?)
----@return fun()? stop it is not called any more
+---@return fun()? stop ends the calls
 ---@return string? message
 ---@return zklock.Code? code "too_many", "closed", "expired", "auth", "forked"
 function Session:watch(path, fn)
@@ -336,7 +336,7 @@ end
 -- watch, and in a last call when the session expires and does not reopen.
 ---@param folder string
 ---@param fn fun(list: zklock.Listed[]?, message: string?, code: zklock.Code?)
----@return fun()? stop it is not called any more
+---@return fun()? stop ends the calls
 ---@return string? message
 ---@return zklock.Code? code "too_many", "closed", "expired", "auth", "forked"
 function Session:members(folder, fn)
@@ -351,7 +351,7 @@ end
 ---@param opts zklock.JoinOptions
 ---@return zklock.Member? member
 ---@return string? message
----@return zklock.Code? code "conflict": that name is another's; "timeout", "too_many", ...
+---@return zklock.Code? code "conflict": that name is taken; "timeout", "too_many", ...
 function Session:join(folder, opts)
     options.folder(folder)
     opts = options.join(opts)

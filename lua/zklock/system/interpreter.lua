@@ -19,7 +19,7 @@ end
 
 
 --- A command line that runs a file with the module paths of this process.
----@param program string?  default: the own one
+---@param program string?  default: interpreter.own()
 ---@param file string
 ---@param ... string  its arguments
 ---@return string[] words

@@ -9,7 +9,7 @@ local popen = io.popen
 ---@class zklock.system.Process
 ---@field name string
 ---@field pid string
----@field group string?  "-123": the process group that it has for itself
+---@field group string?  "-123", a process group of its own
 local Process = {}
 Process.__index = Process
 
@@ -40,7 +40,7 @@ end
 ---@param words string[]     the program and its arguments
 ---@param limit integer      seconds after which it is ended
 ---@param reaper zklock.system.Reaper
----@param is_group boolean?  what it starts itself ends with it; no Ctrl-C reaches them
+---@param is_group boolean?  its own children end with it, and Ctrl-C reaches none of them
 ---@return zklock.system.Process
 function process.start(name, words, limit, reaper, is_group)
     local pipe = assert(popen(command_line(words, limit, is_group), "r"))
@@ -93,7 +93,7 @@ end
 
 
 --- Waits for the end of the process, and raises an error that it reported.
----@return string? word  the last one that it said
+---@return string? word  its last one
 function Process:finish()
     local complaint, last
     if self.group then shell.succeeds(KILL:format(self.group)) end -- its children

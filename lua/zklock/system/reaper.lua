@@ -29,7 +29,7 @@ rm -rf -- "$0"
 
 
 ---@class zklock.system.Reaper
----@field folder string  a new folder; goes with the reaper
+---@field folder string  temporary; the reaper removes it
 ---@field held table<string, zklock.system.Process>  by pid
 local Reaper = {}
 Reaper.__index = Reaper

@@ -13,7 +13,7 @@ local CHUNK = 8192
 ---@class zklock.throwaway.RelayProcess
 ---@field door table       where clients come
 ---@field control table    where commands come
----@field host string?     where it leads to; nil: nowhere
+---@field host string?     where it leads; nil: nowhere
 ---@field port string?
 ---@field peers table      each connection's other side
 local Relay = {}

@@ -23,7 +23,7 @@ local SCRIPT = debug.getinfo(1, "S").source:match "^@(.*)zookeeper%.lua$" .. "zo
 ---@field addresses string[]
 ---@field folder string
 ---@field clock zklock.throwaway.Clock?
----@field relays zklock.throwaway.Relay[]?  by which clients reach the servers
+---@field relays zklock.throwaway.Relay[]?  in front of the servers
 ---@field killed table<integer, boolean>
 local ZooKeeper = {}
 ZooKeeper.__index = ZooKeeper
@@ -69,7 +69,7 @@ end
 
 --- Starts one server, or three.
 ---@param reaper zklock.system.Reaper
----@param options { servers: 1|3|nil, clock: boolean?, relays: boolean? }?  clock: one that can jump
+---@param options { servers: 1|3|nil, clock: boolean?, relays: boolean? }?  clock: may jump
 ---@return zklock.throwaway.ZooKeeper
 function zookeeper.start(reaper, options)
     options = options or {}

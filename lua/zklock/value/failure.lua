@@ -6,19 +6,19 @@ local SUBJECT = 4096 -- bytes of the subject that a message repeats
 
 ---@alias zklock.Code
 ---| "timeout"        the deadline passed, or a try got no answer
----| "unknown"        it may have been carried out: guard, signal, broadcast, submit
----| "lost"           the lease was lost before it was given up; of `with`, `lead`: fn did run
+---| "unknown"        guard, signal, broadcast or submit may have taken effect
+---| "lost"           the lease was lost before its release; after `with` and `lead`, fn did run
 ---| "released"       this handle was given up before
 ---| "expired"        the ZooKeeper session ended while waiting, or before if `reopen` is false
 ---| "connection"     connect found no server in time
 ---| "closed"         the session is closed
----| "busy"           a try found the lock taken; or as many wait as `max_waiters` allows
----| "interrupted"    by session:interrupt, or by an error in the wait
+---| "busy"           a try found the lock taken, or `max_waiters` wait already
+---| "interrupted"    session:interrupt, or an error in the wait
 ---| "would_deadlock" the owner would wait for itself
----| "conflict"       something else is there
+---| "conflict"       the path or name is used in another way
 ---| "auth"           the ACL forbids it, or the server refused the credentials
 ---| "no_node"        there is no such node
----| "too_many"       nodes, watches or descriptors
+---| "too_many"       no room for more nodes, watches or descriptors
 ---| "no_memory"      the process has no memory left
 ---| "unsupported"    not possible here
 ---| "forked"         the session belongs to the parent process

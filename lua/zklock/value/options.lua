@@ -65,15 +65,15 @@ end
 ---@field auth? string "scheme:credentials"
 ---@field acl? "open"|"creator"|"read" of the nodes made; default "open"
 ---@field parents? "container"|"persistent" how missing parents are made; default "container"
----@field margin? number in (0, 0.5]: how long a heartbeat counts, as a part of the timeout
----@field reopen? boolean after an expiry; default true
+---@field margin? number the part of the timeout for which a heartbeat counts, in (0, 0.5]
+---@field reopen? boolean a new session after an expiry; default true
 ---@field identity? string stored in every lock node; default "host:pid"
 ---@field on_state? fun(state: zklock.SessionState)
 ---@field on_event? fun(event: zklock.Event)
----@field drain? number seconds, in nginx: for a worker that is to exit; default 0.5
----@field recover? string a folder: the sessions of dead processes are ended
----@field grace? number seconds, with `recover`: before a dead process's session ends; default 0
----@field tls? any "unsupported": docs/tls.md has a recipe
+---@field drain? number seconds that an nginx worker drains before it exits; default 0.5
+---@field recover? string folder of a record by which sessions of dead processes are ended
+---@field grace? number seconds before `recover` ends a dead process's session; default 0
+---@field tls? any "unsupported", but docs/tls.md has a recipe
 
 local connect_fields = {
     timeout = session_timeout,
@@ -160,11 +160,11 @@ end
 ---@class zklock.MutexOptions
 ---@field order? "fifo"|"turns"|"none" default "fifo"
 ---@field reentrant? boolean default true
----@field data? string shown to others by lock:queue()
----@field batch? integer with "turns": grants of a turn, 1 to 1024
----@field token? "turns" a fifo lock gives tokens that compare with those of turns
----@field keep? number seconds for which the node stays after the last release
----@field jitter? number seconds, with "none": the longest pause of a waiter
+---@field data? string shown by lock:queue()
+---@field batch? integer grants of a turn, 1 to 1024, with "turns"
+---@field token? "turns" makes tokens of a fifo lock comparable with those of turns
+---@field keep? number seconds that the node stays after the last release
+---@field jitter? number seconds, the longest pause of a waiter, with "none"
 ---@field metrics? string the name of the lock in stats() and metrics()
 
 local mutex_fields = {
@@ -317,8 +317,8 @@ end
 
 ---@class zklock.CombineOptions
 ---@field most? integer items of one hold, default 100
----@field max_waiters? integer "busy" if so many items, or waiters for the lock, wait already
----@field timeout? number seconds of a submit that gives none; nil: for ever
+---@field max_waiters? integer "busy" if so many items or contenders wait already
+---@field timeout? number seconds, the default of submit; nil: for ever
 ---@field max_hold? number seconds after which a hold is lost
 
 local combine_fields = {
@@ -453,7 +453,7 @@ end
 
 
 ---@class zklock.ReleaseOptions
----@field wait? number seconds: until the node is gone
+---@field wait? number seconds to wait until the node is gone
 
 local release_fields = { wait = check.duration }
 

@@ -10,7 +10,7 @@ local setmetatable = setmetatable
 
 ---@class zklock.Agenda
 ---@field heap table[] an entry has due, added and place
----@field added integer how many there were
+---@field added integer count of entries so far
 local Agenda = {}
 Agenda.__index = Agenda
 

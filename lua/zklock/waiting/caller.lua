@@ -8,8 +8,7 @@ local ngx = ngx
 local remove, setmetatable = table.remove, setmetatable
 
 ---@class zklock.Caller
----@field thread table [1] is the coroutine in which it calls; a weak reference, because a coroutine
--- that is killed, or left by its run, is collected
+---@field thread table [1] is the calling coroutine; weak, since a killed one is only collected
 ---@field again boolean there may be news for one more call
 local Caller = {}
 Caller.__index = Caller
@@ -58,7 +57,7 @@ end
 
 
 --- Queues an item for the function. If more than `most` wait, the oldest is dropped.
----@return boolean kept none had to go
+---@return boolean kept false: one was dropped
 function Caller:tell_next(session, fn, most, item)
     local news = self.news
     news[#news + 1] = item

@@ -12,8 +12,8 @@ local last = 0
 
 ---@class zklock.Task
 ---@field name string
----@field owners table of all that it had, as a set
----@field waits table requests that its light threads wait for, or died while they did
+---@field owners table set of the keys of its owners so far
+---@field waits table set of requests that its light threads wait for, or died waiting for
 
 
 ---@return zklock.Task? task nil: there is none

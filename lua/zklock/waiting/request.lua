@@ -7,7 +7,7 @@ local setmetatable = setmetatable
 ---@class zklock.Request
 ---@field callback fun(request: zklock.Request)|false
 ---@field told boolean dispatch() has told that it is done
----@field path? string of the lock that it is to have
+---@field path? string of the lock it waits for
 ---@field pause zklock.Pause|false of the coroutine that waits for it, in zklock.run
 local Request = {}
 Request.__index = Request

@@ -13,7 +13,7 @@ local os_time, select, setmetatable = os.time, select, setmetatable
 
 ---@class zklock.Runtime
 ---@field owners { numbers: table<any, string>, last: integer, objects: table<string, any>? }
----@field tokens { count: integer, uses: table<string, any> } see zklock.token_uses
+---@field tokens { count: integer, uses: table<string, any> } see zklock.object.token_uses
 ---@field resty_session zklock.Session?
 local real = {
     owners = {

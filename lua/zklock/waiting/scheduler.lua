@@ -26,13 +26,13 @@ local _M = {}
 ---@field loop_thread thread that runs the loop
 ---@field outer? zklock.Scheduler whose coroutine made this one
 ---@field resumed? thread the latest
----@field ready table[] what is to be resumed: has a thread, perhaps arguments
+---@field ready table[] entries to resume, with a thread and perhaps arguments
 ---@field sleepers zklock.Agenda of pauses
 ---@field run_of table thread -> its run
 ---@field runs table the runs that have not ended, as a set
 ---@field closed thread[] tasks whose waits were closed since the last look
----@field bury_at number when to look for tasks that others closed
----@field made integer how many pauses and runs there have been
+---@field bury_at number time of the next look for tasks that others closed
+---@field made integer count of pauses and runs so far
 local Scheduler = {}
 Scheduler.__index = Scheduler
 
@@ -74,10 +74,10 @@ end
 ---@class zklock.Pause
 ---@field scheduler zklock.Scheduler
 ---@field run zklock.Run
----@field request? zklock.Request with which it ends
+---@field request? zklock.Request that ends it
 ---@field thread thread|false
 ---@field woken boolean
----@field due? number of a sleeper, or when its request ends
+---@field due? number end of a sleep, or of the request
 ---@field place? integer of a sleeper, in the agenda
 ---@field number integer
 local Pause = {}
@@ -118,17 +118,17 @@ end
 -- A run is one call of zklock.run, with its functions.
 ---@class zklock.Run
 ---@field scheduler zklock.Scheduler
----@field outer? zklock.Run the one around it, in the same scheduler
----@field root zklock.Run the outermost one around it
----@field inner table the runs in it, as a set
----@field waiter? zklock.Pause of the task that waits for its end; nil: the loop is its own
+---@field outer? zklock.Run around it, in the same scheduler
+---@field root zklock.Run the outermost run around it
+---@field inner table set of the runs in it
+---@field waiter? zklock.Pause of the task that waits for its end; nil: it has the loop itself
 ---@field paused table thread -> its pause
 ---@field tasks table thread -> its place among the functions, until it has ended
----@field live integer how many have not
----@field started integer how many there were
----@field results table of the first
+---@field live integer count of tasks that have not ended
+---@field started integer count of tasks so far
+---@field results table of the first task
 ---@field problem? table { the error of one }
----@field over boolean it has ended, or one around it: its coroutines are not resumed any more
+---@field over boolean it or a run around it has ended, so its coroutines are not resumed
 local Run = {}
 Run.__index = Run
 

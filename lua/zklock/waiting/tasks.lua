@@ -18,7 +18,7 @@ local _M = {}
 
 ---@class zklock.Tasks: zklock.Scheduler
 ---@field driver table
----@field spare? table the list that was ready before, empty
+---@field spare? table an empty list, the next `ready`
 local Tasks = setmetatable({}, { __index = schedulers.Scheduler })
 Tasks.__index = Tasks
 

@@ -78,7 +78,7 @@ end
 
 --- Starts fn() beside the caller. False if nothing can run there.
 ---@return boolean begun
----@return (fun(): boolean)? is_gone nothing will resume it
+---@return (fun(): boolean)? is_gone its coroutine is never resumed
 function _M.spawn(fn)
     local spawn = runtime.current():driver().spawn
     if not spawn then return false end

@@ -12,9 +12,9 @@ local ipairs, pcall, setmetatable = ipairs, pcall, setmetatable
 
 ---@class zklock.Waiters
 ---@field session zklock.Session
----@field loop any where they wait; compared only
+---@field loop any where they wait, only compared
 ---@field set table<zklock.Waiter, true>
----@field count integer of them; an interrupt may leave it too high, never too low
+---@field count integer of waiters; an interrupt may leave it too high, never too low
 local Waiters = {}
 Waiters.__index = Waiters
 

@@ -28,7 +28,7 @@ end
 ---@param fn function
 ---@param inside table<thread, zklock.Lease> coroutines that run fn
 ---@return table? results as many as there are items
----@return zklock.Answer? answer the one to all items, if there are no results
+---@return zklock.Answer? answer to all items, if there are no results
 return function(fn, inside, lease, items)
     local count, thread = #items, running() or "main" -- Lua 5.1 has no thread for main
     inside[thread] = lease

@@ -15,9 +15,9 @@ local error, select, setmetatable = error, select, setmetatable
 ---@class zklock.Entry
 ---@field item any
 ---@field request zklock.Request
----@field taken? boolean fn has the item, or had it
+---@field taken? boolean fn was given the item
 ---@field answer? zklock.Answer
----@field on_close fun() called when its submitter does not wait any more
+---@field on_close fun() called when the submitter stops waiting
 local Entry = {}
 Entry.__index = Entry
 

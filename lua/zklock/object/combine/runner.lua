@@ -11,13 +11,13 @@ local ipairs, setmetatable = ipairs, setmetatable
 local running = coroutine.running
 
 ---@class zklock.Runner
----@field combiner zklock.Combiner which knows the runner weakly: it goes with its coroutine
----@field waiting? string for the lock, as this owner
----@field idle? boolean that wait was ended, because no entry lived
----@field begun? boolean it runs, or will; an interrupt may come before that
+---@field combiner zklock.Combiner refers to the runner weakly, so it goes with its coroutine
+---@field waiting? string key of the owner that waits for the lock
+---@field idle? boolean its wait was ended because no entry was left
+---@field begun? boolean it was started; an interrupt may prevent that
 ---@field thread? thread|"main"
 ---@field task? zklock.Task
----@field is_gone? fun(): boolean nothing will resume it
+---@field is_gone? fun(): boolean its coroutine is never resumed
 local Runner = {}
 Runner.__index = Runner
 

@@ -99,12 +99,12 @@ end
 -- --- the dispatcher -----------------------------------------------------------------
 
 ---@class zklock.Dispatcher
----@field weak table its session; one to which nothing else refers is collected
----@field waits table requests for which a light thread waits, or waited until it was killed;
--- the session's own table is weak, and a request that is collected is closed some time later
+---@field weak table refers to its session weakly
+---@field waits table set of requests whose light thread waits, or was killed while it did; the
+-- session's own table is weak, and a collected request is closed later
 ---@field woken zklock.Request[] posted, and not seen awake yet
 ---@field calls zklock.NgxCalls callbacks that have not begun
----@field started? number when its light thread was asked for
+---@field started? number when its timer was asked for
 ---@field runs boolean
 local Dispatcher = {}
 Dispatcher.__index = Dispatcher

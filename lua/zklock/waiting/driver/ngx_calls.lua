@@ -13,14 +13,14 @@ local spawn, timer_at = ngx.thread.spawn, ngx.timer.at
 local LATE = 0.3 -- seconds; a timer that has not begun by then was dropped
 
 ---@class zklock.NgxCall
----@field key table|false calls of one key are made one after the other, but where it `overtakes`
+---@field key table|false calls of one key run one after the other, unless it `overtakes`
 ---@field fn function
 
 ---@class zklock.NgxCalls
 ---@field unsent zklock.NgxCall[] in order
 ---@field latest table<any, zklock.NgxCall> key -> its call that has not begun
----@field running table<any, table> key -> a token on the stack of the call that runs; the collector
--- takes the token of a light thread that is killed
+---@field running table<any, table> key -> a token on the stack of the running call; weak, so that
+-- the token of a killed light thread is collected
 ---@field asked? number when a timer was asked for
 local Calls = {}
 Calls.__index = Calls
