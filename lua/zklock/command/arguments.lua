@@ -34,7 +34,6 @@ function _M.first(arguments, i, valued)
 end
 
 
---- Splits behind the place `last`.
 ---@return string[] head
 ---@return string[] tail
 function _M.split(arguments, last)

@@ -48,7 +48,6 @@ function breaking.describe(parser)
 end
 
 
--- Returns the present holders, and whether the lock has no node.
 local function holders(session, path)
     local lock, queue, absent = tree.lock(session, path)
     if not lock then connect.fail(queue, absent) end
@@ -65,7 +64,7 @@ local function refuse_token(path, wanted)
 end
 
 
--- The holder with that token, as a list. Ends the verb if there is none.
+-- Ends the verb if no holder has that token.
 local function chosen(held, path, wanted)
     for _, entry in ipairs(held) do
         if entry.name == tree.FIXED then
@@ -79,7 +78,6 @@ local function chosen(held, path, wanted)
 end
 
 
--- The holders that still hold the lock.
 local function left_of(before, session, path)
     local known, left = {}, {}
     for _, entry in ipairs(before) do known[entry.name] = entry.token end
@@ -103,7 +101,6 @@ local function ask(held, session, path)
 end
 
 
--- Ends the verb unless the answer is yes.
 local function confirm(given, err)
     if given.yes then return end
     err:write("Break it? [y/N] ")

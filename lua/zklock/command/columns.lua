@@ -7,13 +7,11 @@ local ipairs, floor, max = ipairs, math.floor, math.max
 local _M = {}
 
 
--- Counts characters of UTF-8.
 local function length(text)
     return select(2, text:gsub("[^\128-\191]", ""))
 end
 
 
--- The first characters of a text, or the last ones.
 local function cut(text, width, from_end)
     if length(text) <= width then return text end
     local characters = {}
@@ -40,7 +38,6 @@ local function line(columns, texts)
 end
 
 
--- Widens the columns that are shown whole to their longest text.
 local function fitted(columns, rows)
     local fit = {}
     for i, column in ipairs(columns) do
@@ -71,7 +68,6 @@ end
 
 local UNITS = { { 86400, "d" }, { 3600, "h" }, { 60, "min" } }
 
---- Seconds, for people.
 function _M.duration(seconds)
     seconds = max(seconds, 0)
     for _, unit in ipairs(UNITS) do
@@ -82,7 +78,6 @@ function _M.duration(seconds)
 end
 
 
---- The time since then, for people.
 function _M.age(since)
     return since and _M.duration(os.time() - since)
 end

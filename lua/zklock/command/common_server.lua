@@ -14,7 +14,6 @@ local PATIENCE = 3 -- seconds that a server may take to answer
 local _M = {}
 
 
--- The file of this user on this machine.
 local function place()
     local folder = getenv "XDG_RUNTIME_DIR" or getenv "TMPDIR" or "/tmp"
     return folder .. "/zklock-repl-" .. tostring(shell.first_line "id -u")
@@ -28,7 +27,6 @@ local function told(file)
 end
 
 
--- The servers that the file names, or nil.
 local function told_server(file, err)
     local text = told(file)
     if not text then return nil end

@@ -7,7 +7,6 @@ local getmetatable, pairs, pcall, type = getmetatable, pairs, pcall, type
 local _M = {}
 
 
---- The table of an object's methods, or of a table's own fields.
 ---@return table<string, any>
 function _M.fields(value)
     local class = getmetatable(value)
@@ -47,7 +46,6 @@ function _M.of(word)
 end
 
 
---- Sets the completion of readline, the Lua module.
 function _M.install(readline)
     readline.set_complete_function(function(line, from, to)
         readline.set_completion_append_character "" -- readline forgets it each time

@@ -21,7 +21,6 @@ local NAMED = 3 -- unreadable paths that a message names
 local _M = {}
 
 
---- Converts a number of seconds, for argparse.
 ---@return number? seconds
 ---@return string? problem
 function _M.seconds(text)
@@ -31,7 +30,7 @@ function _M.seconds(text)
 end
 
 
---- Returns fn(...). An error of misuse is a usage error of the command line.
+--- Makes an error of misuse a usage error.
 function _M.checked(fn, ...)
     local ok, result = pcall(fn, ...)
     if ok then return result end
@@ -65,13 +64,11 @@ function _M.options(given)
 end
 
 
---- Ends the verb with a failure of the library.
 function _M.fail(message, code)
     refusal.raise(status.of(code), "%s%s", message, code == "auth" and CREDENTIALS or "")
 end
 
 
---- A message about paths that may not be read, or nil.
 ---@param paths string[]
 ---@return string?
 function _M.unreadable(paths)
@@ -83,7 +80,6 @@ function _M.unreadable(paths)
 end
 
 
---- The seconds until the deadline, as a timeout for the library.
 ---@return number seconds
 function _M.left(deadline)
     return max(min(deadline - now(), MOST), LEAST)
@@ -109,7 +105,6 @@ function _M.open(given, seconds)
 end
 
 
---- Returns a lock path, or ends the verb if it is none.
 function _M.path(text)
     return _M.checked(options.path, text)
 end

@@ -88,7 +88,6 @@ local function show(...)
 end
 
 
--- The methods of all objects in globals.
 local function every_method()
     local names = {}
     for _, value in pairs(_G) do
@@ -109,7 +108,6 @@ local function candidates(text, kind, name)
 end
 
 
--- Adds a suggestion to an error about a name that is nil.
 local function explained(text, message)
     if is_interrupt(message) then return "interrupted!" end
     if type(message) ~= "string" then return tostring(message) end

@@ -49,7 +49,6 @@ local function each_step(session, waits, visit)
 end
 
 
--- Lists the steps that led to `last`.
 local function trace(reached, last)
     local cycle, step = {}, last
     while step do

@@ -19,7 +19,6 @@ local function key_text(key)
 end
 
 
--- Texts of a table's fields, list items first.
 local function fields(value, depth)
     local texts, listed, others = {}, {}, {}
     for i, each in ipairs(value) do

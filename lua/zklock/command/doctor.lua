@@ -21,7 +21,6 @@ local PROBES = 5 -- reads of a server; the quickest counts
 local SKEW = 2 -- seconds that two clocks may differ by
 local WORDS = 2 -- seconds for a server's answer to a four-letter word
 
--- Advice by the code of a failure.
 local ADVICE = {
     connection = "is it running, and does a firewall let you through?",
     auth = "the ACL refuses: give --auth or set ZK_AUTH, or have an administrator admit you to "
@@ -98,7 +97,6 @@ end
 
 -- --- each server --------------------------------------------------------------------
 
--- A server's answer to a four-letter word.
 local function answer(server, word)
     local host, port = server:match("^%[?(.-)%]?:(%d+)$")
     local script = ("exec 3<>/dev/tcp/%s/%s && printf %s >&3 && cat <&3"):format(
@@ -178,7 +176,7 @@ end
 
 -- --- what each server knows ----------------------------------------------------------
 
--- Effects of a missing operation.
+-- Effects of an operation that a server does not know.
 local WITHOUT = {
     create2 = "no lock can be taken",
     createContainer = "folders of locks are persistent nodes, and stay",
@@ -193,7 +191,6 @@ local COLUMNS = {
     { title = "NOT TRIED AT", width = 12, whole = true },
 }
 
--- Names of the servers, by their answer to one operation.
 local function said_of(trials, place)
     local said = { name = trials[1][place].name, known = {}, unknown = {}, silent = {} }
     for _, of_server in ipairs(trials) do
@@ -205,7 +202,6 @@ local function said_of(trials, place)
 end
 
 
--- Reports an operation that some server does not know.
 function Doctor:tell_of(operation)
     if operation == "createContainer" then self.parents = "persistent" end
     local text = ("%s is unknown to some: %s"):format(operation,

@@ -55,8 +55,7 @@ local function look(session, path)
 end
 
 
---- Returns the locks at a path and below it, the circles that two looks found, and the paths that
--- may not be read.
+--- Returns locks, circles that two looks found, and paths that may not be read.
 function graph.survey(session, path)
     local locks, hidden = look(session, path)
     local found = cycles.of(locks)
@@ -84,7 +83,6 @@ local function ahead_of(queue, place)
 end
 
 
--- Lists { path, entry, ahead } for each waiter.
 local function waits_of(locks)
     local waits = {}
     for _, lock in ipairs(locks) do

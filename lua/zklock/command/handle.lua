@@ -49,18 +49,16 @@ function failures.silent(handle, _, process)
 end
 
 
--- The exit status for each word of the process.
 local verdicts = { held = status.OK, lost = status.FAILED, unknown = status.UNAVAILABLE }
 
 
--- Removes the folder that a killed process left behind.
+-- A killed process leaves its folder behind.
 local function clear(folder)
     os.remove(folder .. "/hold")
     os.remove(folder)
 end
 
 
---- Asks the process, and returns the exit status.
 ---@param word "check" | "release"
 ---@return integer
 function _M.ask(handle, word)
@@ -83,7 +81,6 @@ function _M.ask(handle, word)
 end
 
 
---- Makes a verb that asks the process.
 ---@param word "check" | "release"
 function _M.verb(word, summary, description)
     return {

@@ -90,7 +90,6 @@ Ctrl-D, or os.exit(0, true): the session is closed, and all locks are given up.
 Ctrl-C ends what runs, or the wait for a lock, not the prompt.]]
 
 
---- The text of a topic; or nil, and the topic that was perhaps meant.
 ---@return string? text
 ---@return string? meant
 local function of(topic)

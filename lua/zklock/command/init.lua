@@ -31,7 +31,6 @@ zklock: the command needs argparse: luarocks install argparse (Debian: lua-argpa
 local _M = {}
 
 
--- Returns all verbs by name, and the names in order.
 local function load_verbs(more)
     local verbs, names = {}, {}
     for i, name in ipairs(VERBS) do
@@ -88,14 +87,12 @@ local function joined(...)
 end
 
 
--- The place of the argument behind the first one, or nil.
 local function second(given, first, ended, valued)
     if ended then return given[first + 1] and first + 1 end
     return (arguments.first(given, first + 1, valued))
 end
 
 
--- Splits the arguments into those for argparse and the tail.
 local function divide(given, verbs)
     local place = arguments.first(given, 1, VALUED)
     local verb = verbs[place and given[place]]

@@ -54,7 +54,6 @@ local _M = {}
 
 -- --- the command line ---------------------------------------------------------------
 
---- The part of a verb's help about its exit status.
 ---@param what string "the lock"
 ---@param more string? the sentence about 76
 function _M.statuses(what, more)
@@ -88,7 +87,6 @@ local function shell(text)
 end
 
 
--- Returns the command as a list of words.
 local function command_of(given)
     local tail, first = given.tail, given.tail[1]
     if given.command then
@@ -218,7 +216,6 @@ local function explain(self)
 end
 
 
--- One slice of a wait.
 local function pass(self, session, seconds)
     receive(self, session, seconds)
     note(self, session)
@@ -227,7 +224,6 @@ local function pass(self, session, seconds)
 end
 
 
--- The driver for waits in the library.
 function Job:driver()
     return {
         wait = function(session, request)
@@ -237,7 +233,6 @@ function Job:driver()
 end
 
 
---- Waits for a condition, before there is a command.
 ---@param condition fun(): boolean?
 ---@return boolean? in_time
 function Job:wait_until(condition)
@@ -292,7 +287,6 @@ function Job:refused(message, code)
 end
 
 
---- Opens the session and calls carry_out(job), which returns the exit status.
 ---@param child userdata of zklock.child, on which all waits are made
 ---@param path string of the node or the lock
 ---@return integer
@@ -317,7 +311,6 @@ function _M.attend(given, err, path, child, carry_out)
 end
 
 
---- Starts the minder, and attends to it.
 ---@param path string of the node or the lock, also in the environment
 ---@return integer
 function _M.run(given, err, path, carry_out)

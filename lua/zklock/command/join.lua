@@ -60,7 +60,6 @@ local Membership = {}
 Membership.__index = Membership
 
 
--- Returns the member; or nil, message, code.
 function Membership:join(timeout)
     local given = self.job.given
     return self.job.session:join(given.path, {
@@ -109,7 +108,6 @@ local function tell_member(job)
 end
 
 
--- Waits until the node of that name is gone.
 function Membership:wait_for_name()
     local job = self.job
     if not self.unfollow then
@@ -122,7 +120,6 @@ function Membership:wait_for_name()
 end
 
 
--- Becomes a member, or ends the verb.
 function Membership:enter()
     local job, waits = self.job, self.job.given.wait
     local tries = job.tries
@@ -158,7 +155,6 @@ function Membership:tell(state, message)
 end
 
 
--- Waits for the node of that name to go, or tries again later.
 function Membership:miss(message, code)
     self:tell(code, message)
     self.again_at = huge

@@ -45,7 +45,6 @@ local function as_text(list)
 end
 
 
--- Follows the folder. Returns a table that holds the latest news of session:members().
 local function follow(session, path)
     local told = { heard_at = now() }
     local stop, message, code = session:members(path, function(...)

@@ -25,7 +25,6 @@ local function edits(a, b)
 end
 
 
---- The key of `names` that is most like `word`, or nil.
 ---@param word string
 ---@param names table<string, any>
 ---@return string?

@@ -23,7 +23,6 @@ function _M.line(text)
 end
 
 
---- Cleans each line of a text.
 ---@param text string
 ---@return string
 function _M.lines(text)

@@ -97,7 +97,6 @@ local function queue(path)
 end
 
 
--- Lists "condition, election, ..." in lines.
 local function topics()
     local lines, line = {}, nil
     for _, name in ipairs(help_on.topics) do

@@ -21,7 +21,6 @@ function repl.describe()
 end
 
 
--- Quotes a command line for a shell.
 local function quoted(words)
     local all = {}
     for i, word in ipairs(words) do all[i] = shell.quote(word) end

@@ -49,7 +49,6 @@ local function permits(text)
 end
 
 
--- Converts the name of a signal, with or without SIG.
 local function signal(text)
     local name = text:upper():gsub("^SIG", "")
     if signals[name] then return name end
@@ -199,14 +198,12 @@ function Hold:step()
 end
 
 
--- True if the lock was not held to the end.
 function Hold:was_lost()
     if self.lost or self.lease:state() == "lost" then return true end
     return self.lease:state() == "suspect" and not self.lease:check()
 end
 
 
--- Runs the command, and returns the exit status.
 function Hold:supervise()
     local job = self.job
     self:look()
@@ -258,7 +255,6 @@ local function is_to_contend_again(job, hold)
 end
 
 
--- Returns the exit status.
 local function carry_out(job)
     local hold, result
     repeat

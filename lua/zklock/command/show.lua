@@ -42,7 +42,6 @@ local function part_of(entry)
 end
 
 
--- The kind of a contender; for permits, such as "2/10".
 local function kind_of(entry)
     if entry.kind ~= "permit" then return entry.kind end
     return ("%d/%d"):format(entry.permits, entry.limit)

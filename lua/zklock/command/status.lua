@@ -21,7 +21,6 @@ local of_code = {
 }
 
 
---- The exit status for a failure's code.
 ---@param code string?
 ---@return integer
 function status.of(code)

@@ -24,7 +24,6 @@ local function take_names(request, path)
 end
 
 
---- Lists the names of a node's children.
 ---@param session zklock.Session
 ---@return string[]? names
 ---@return string? message
@@ -95,12 +94,10 @@ local function identity(entry)
 end
 
 
---- A contender's name for people: its identity, else its session.
 ---@return string
 function _M.name_of(entry) return identity(entry) or "0x" .. entry.session end
 
 
---- The first holder in a lock's queue, and its name for people.
 ---@return table? entry nil without a holder
 ---@return string? name
 function _M.holder(queue)

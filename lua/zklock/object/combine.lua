@@ -63,7 +63,7 @@ local function carry_out_one(self, lease, item)
 end
 
 
--- Carries out one item in the caller's coroutine, which may hold the lock already.
+-- The caller may hold the lock already.
 local function alone(self, item, timeout)
     local lease, message, code = self.lock:acquire{
         timeout = timeout, max_waiters = self.max_waiters, max_hold = self.max_hold,
@@ -134,7 +134,6 @@ local function is_exclusive(lock)
 end
 
 
---- See lock:combine.
 ---@param lock zklock.Lock
 return function(lock, fn, opts)
     options.callable(fn, "what combine runs")

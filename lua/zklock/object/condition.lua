@@ -18,7 +18,7 @@ Condition.__index = Condition
 Condition.__name = "zklock.condition"
 
 
--- Returns "lost" or "released" if the lease has ended, as far as this process knows.
+-- "lost" or "released", as far as this process knows.
 local function end_of(lease)
     local state = lease:state()
     return (state == "lost" or state == "released") and state

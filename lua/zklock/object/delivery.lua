@@ -28,7 +28,7 @@ function deliver.queued(self, id, position)
     if request and request.on_queued then self:call(request, request.on_queued, position) end
 end
 
--- Tells the leases in those lists, copied because a callback may change the lists.
+-- Copies the lists, because a callback may change them.
 local function tell_leases(lists)
     local leases = {}
     for _, list in pairs(lists) do
@@ -89,7 +89,7 @@ function deliver.step(self, step)
 end
 
 
--- Looks at all objects after an error, which may have lost an event taken out of the inbox.
+-- After an error, which may have lost an event taken out of the inbox.
 local function deliver_again(self)
     for _, id in ipairs(sorted_names(self.requests)) do
         local request = self.requests[id]
@@ -127,7 +127,7 @@ local function deliver_each(self)
 end
 
 
--- Runs in the thread that opened the session. Returns the number of events.
+-- Runs in the thread that opened the session.
 local function deliver_all(self)
     local ok, result = pcall(deliver_each, self)
     if ok then return result end

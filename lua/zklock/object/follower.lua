@@ -79,7 +79,6 @@ local function tell_news(self)
 end
 
 
--- Calls the function, unless it knows this news.
 function Follower:tell(news, ...)
     if self.told == news then return end
     self.told, self.news = news, { n = select("#", ...), ... }

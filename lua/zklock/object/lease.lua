@@ -95,7 +95,6 @@ function methods:check(timeout)
 end
 
 
--- Advice by the server's reason.
 local ADVICE = {
     ["bad version"] = ": get the node again, for the version that it has now",
     ["node exists"] = ": set it, or use another path",
@@ -104,7 +103,6 @@ local ADVICE = {
 }
 
 
--- Explains a guard that failed.
 local function describe(request, writes, code, detail)
     local refused = request.handle:refused()
     if refused > 0 then
@@ -233,7 +231,7 @@ local function tell(self, callbacks, news, quiet)
 end
 
 
--- Tells the callbacks how the grant is now, for the event may be old when it is delivered.
+-- Tells the present state, for the event may be old when it is delivered.
 function methods:tell()
     local state = self.handle:state()
     if state == "released" then return end
@@ -245,7 +243,7 @@ function methods:tell()
 end
 
 
--- Returns a function that ends the calls of one callback. It refers to the lease's list weakly.
+-- Ends the calls of one callback. It refers to the lease's list weakly.
 local function stopper(callbacks, callback)
     local weak = setmetatable({ callbacks = callbacks, callback = callback }, { __mode = "v" })
     return function()
@@ -264,8 +262,8 @@ local function weak_values()
 end
 
 
--- Registers this lease for the session's news of its grant. The session refers to the lists weakly,
--- and each lease to its own.
+-- Registers this lease for news of its grant. The session refers to the list weakly, the lease
+-- strongly.
 local function join(self, session)
     local id, made = self.handle:id(), weak_values()
     if not self.number then
@@ -279,8 +277,8 @@ local function join(self, session)
 end
 
 
--- Calls `fn` from now on, and at once if there is news. `field` names the list of callbacks, in
--- order of registration. A lease that waits in a condition is released only for a while.
+-- Calls `fn` from now on, and at once if there is news. `field` has the callbacks, in order of
+-- registration. A released lease may come back, after a wait in a condition.
 local function listen(self, field, fn, quiet)
     local made, callback = {}, { fn = fn, told = quiet, overtakes = true, caller = Caller.new() }
     local callbacks = self[field] or made -- a finalizer may have made them

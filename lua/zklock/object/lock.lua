@@ -45,7 +45,6 @@ local USES = {
 local EPHEMERAL = "it, or a node above it, is an ephemeral node: use another path"
 local IN_ORDER = { fifo = true, counting = true, turns = true }
 
--- Advice if the path is used as `use`.
 local function advice(self, use)
     local mutex = self.contends_as == "mutex" or self.kind == "multi"
     if mutex and IN_ORDER[use] then
@@ -56,7 +55,6 @@ local function advice(self, use)
 end
 
 
--- Describes how the path is used, as far as that is known, and advises.
 local function describe(self, use, limit, ours, part)
     if not use then return EPHEMERAL end
     local path = self.parts and self.parts[part] and self.parts[part].path or "it"
@@ -65,7 +63,6 @@ local function describe(self, use, limit, ours, part)
 end
 
 
--- Explains a timeout.
 local function excuse(handle, timeout)
     local text = timeout == 0 and "nobody said whether it is taken"
         or ("waited %g s"):format(timeout)
@@ -111,7 +108,6 @@ function verbs.ask(self, owner, timeout, stopped, opts)
 end
 
 
--- The verbs of a lock whose session has on_event.
 local recording = setmetatable({}, { __index = verbs })
 
 function recording.ask(self, ...)
@@ -143,7 +139,7 @@ end
 local LOSSES, PAUSE = 8, 0.1
 
 
--- Contends again when a multi-lock has lost its place in one of its lines ("lost").
+-- A multi-lock that lost its place in one of its lines ("lost") contends again.
 local function acquire(self, opts)
     local session, limit = self.session, opts.timeout
     if session.handle:foreign() then return failure("forked", self.path) end
@@ -203,7 +199,6 @@ function Lock:with(given, fn, ...)
 end
 
 
--- Asks the present holders to give way, one after the other.
 function verbs.revoke(self, timeout)
     local session = self.session
     if session:forked() then return failure("forked", self.path) end
@@ -256,8 +251,8 @@ function Lock:queue(timeout)
 end
 
 
---- A condition of the lock, in which a holder waits until another holder signals it. All users of
--- the lock share the condition of a name.
+--- A condition in which a holder waits for another holder's signal. All users of the lock share it
+-- by its name.
 ---@param name string
 ---@return zklock.Condition? condition
 ---@return string? message
@@ -292,7 +287,7 @@ end
 strict_methods(Lock, Lock, "lock")
 
 
--- Runs fn(...) while holding the lock, with checked options. It does not report a loss.
+-- Runs fn(...) while holding the lock. It does not report a loss.
 ---@return any ... fn's results; or nil, message, code without the lock
 function Lock.run(lock, opts, fn, ...)
     local lease, message, code = acquire(lock, opts)
@@ -301,7 +296,6 @@ function Lock.run(lock, opts, fn, ...)
 end
 
 
--- The options that all acquires of a lock share.
 local function acquire_options(session, path, kind, opts)
     return core.acquire_options{
         path = path,

@@ -29,7 +29,7 @@ local function describe(code, path, detail)
 end
 
 
--- Returns state and message as state() does, and how often they changed.
+-- Also returns how often they changed.
 local function look(self)
     local handle = self.handle
     if not handle then return "left" end

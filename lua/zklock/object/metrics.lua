@@ -61,7 +61,6 @@ local ipairs, pairs, setmetatable, type = ipairs, pairs, setmetatable, type
 ---@field hand_over zklock.Times
 ---@field outcomes table<string, integer>
 
--- Kinds of requests, with their fields of stats().
 local REQUESTS = { create = "creates", set = "sets", delete = "deletes", list = "lists",
                    get = "gets", exists = "exists", sync = "syncs", unwatch = "watch_removals" }
 
@@ -228,7 +227,6 @@ function _M.count_untold_event()
 end
 
 
---- See zklock.metrics.
 ---@param labels? table<string, string|number> of every sample
 ---@return string
 function _M.text(labels)

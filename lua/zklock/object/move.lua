@@ -15,7 +15,6 @@ local function take(request, session, text)
 end
 
 
---- See session:set_hosts.
 return function(session, text, timeout)
     local hosts = split(text)
     if hosts.chroot ~= session.chroot then

@@ -40,7 +40,7 @@ function verbs.ask(self, owner, timeout, stopped, opts)
 end
 
 
--- Returns the results of part:method(timeout) in the parts' order, under one deadline.
+-- Results of part:method(timeout), under one deadline.
 local function of_each(self, method, timeout)
     local session = self.session
     if session:forked() then return failure("forked", self.path) end

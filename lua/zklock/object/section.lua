@@ -22,7 +22,6 @@ local function enter(fn, lease, ...)
 end
 
 
---- Calls fn(lease, ...). An error of fn passes unchanged.
 ---@return true? ok then fn's results; or nil, message, "lost" and fn's results
 return function(lease, fn, ...)
     return scope(lease, enter, fn, lease, ...)

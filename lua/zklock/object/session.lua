@@ -37,7 +37,7 @@ Session.__index = Session
 Session.__name = "zklock.session"
 
 
--- Calls the user's callback. Its error is counted, and kept for stats().
+-- A callback's error is counted, and kept for stats().
 function Session:protect(fn, ...)
     local ok, problem = pcall(fn, ...)
     if ok then return end
@@ -48,13 +48,13 @@ function Session:protect(fn, ...)
 end
 
 
--- Calls a callback where the driver makes such calls; `key` as for wait.call().
+-- Calls a callback by the driver; `key` as for wait.call().
 function Session:call(key, fn, ...)
     wait.call(self, key, self.protect, self, fn, ...)
 end
 
 
--- The number of the meter of that name. Names become labels of metrics, so their count is limited.
+-- Names become labels of metrics, so their count is limited.
 function Session:meter(name)
     local meters = self.meters
     if not meters[name] then
@@ -124,7 +124,6 @@ function Session:stats()
 end
 
 
--- True for a session inherited over a fork.
 function Session:forked()
     return self.handle:foreign()
 end
@@ -135,7 +134,6 @@ local function take_result(request)
 end
 
 
--- Closes the session in at most `bound` seconds.
 local function close(self, bound)
     if self:forked() then return failure("forked", self.hosts) end
     local current = runtime.current()
@@ -368,7 +366,6 @@ function Session:join(folder, opts)
 end
 
 
--- Waits for a C request, and returns take(request, ...).
 function Session:await(handle, timeout, take, ...)
     local refusal, code = wait.refusal(self)
     if refusal then
@@ -449,7 +446,6 @@ local function new(handle, hosts, opts, current)
 end
 
 
--- Code and detail of a session that did not connect.
 local function reason(handle, result, detail, timeout)
     if result == "timeout" or result == "expired" then
         local trouble, complaint = handle:trouble()
@@ -462,7 +458,6 @@ local function reason(handle, result, detail, timeout)
 end
 
 
--- Subject and reason if such a session is impossible, else nothing.
 local function impossible(hosts, opts)
     if opts.tls then
         return hosts.text, "zklock has no TLS of its own: see docs/tls.md, a recipe with stunnel"
@@ -472,7 +467,7 @@ local function impossible(hosts, opts)
 end
 
 
--- See zklock.connect, which has checked the arguments.
+-- See zklock.connect.
 function Session.connect(hosts, opts)
     local refusal, code = wait.refusal()
     if refusal then return nil, refusal, code end

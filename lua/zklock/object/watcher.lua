@@ -19,7 +19,6 @@ local Watcher = {}
 Watcher.__index = Watcher
 
 
--- Returns whether there is news, and the news.
 local function look(self, handle)
     local code, data, version = handle:look()
     if code == "ok" then return true, data, version end
@@ -44,7 +43,6 @@ local function tell_news(self)
 end
 
 
---- Tells the news, if there is any.
 function Watcher:tell()
     self.caller:call(tell_news, self)
 end
@@ -59,7 +57,7 @@ function Watcher:stop()
 end
 
 
---- Lists the watchers of the session, for telling may change the set.
+--- A list, for telling may change the set.
 function Watcher.all(session)
     local all = {}
     for _, watcher in pairs(session.watchers) do all[#all + 1] = watcher end

@@ -23,7 +23,6 @@ end
 local dependency = {}
 
 
---- Returns the module `name`, or raises an error that says how to install it.
 ---@param name string
 ---@return table module
 function dependency.load(name)

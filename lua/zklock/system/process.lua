@@ -35,7 +35,6 @@ local function command_line(words, limit, is_group)
 end
 
 
---- Starts a program.
 ---@param name string        for messages
 ---@param words string[]     the program and its arguments
 ---@param limit integer      seconds after which it is ended
@@ -53,7 +52,6 @@ function process.start(name, words, limit, reaper, is_group)
 end
 
 
--- Reads a word and the rest of its line; nil when the process has ended.
 local function read(self)
     local line = self.pipe:read "*l"
     if not line then return nil end
@@ -61,7 +59,7 @@ local function read(self)
 end
 
 
---- Skips lines until the process says `wanted`. Raises an error that it reports.
+--- Skips other lines, but raises an error that the process reports.
 ---@param wanted string
 ---@return string arguments  what followed the word
 function Process:expect(wanted)

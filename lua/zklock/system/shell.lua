@@ -7,7 +7,6 @@ local popen = io.popen
 local shell = {}
 
 
---- Quotes `text` as one word of a command line.
 ---@param text string
 ---@return string
 function shell.quote(text)
@@ -33,13 +32,11 @@ function shell.status(command)
 end
 
 
---- True if the command ends with status 0.
 ---@param command string
 ---@return boolean
 function shell.succeeds(command) return shell.status(command) == 0 end
 
 
---- A message if the program is not installed, else nil.
 ---@param name string
 ---@return string? message
 function shell.lacks(name)
@@ -48,7 +45,6 @@ function shell.lacks(name)
 end
 
 
---- The first line that the command prints.
 ---@param command string
 ---@return string?
 function shell.first_line(command)

@@ -40,7 +40,6 @@ local function write(path, text)
 end
 
 
---- A message if libfaketime is missing, else nil.
 ---@return string? message
 function clock.missing()
     if shell.first_line(LIBRARY) then return nil end

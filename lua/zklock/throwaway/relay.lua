@@ -25,7 +25,6 @@ Relay.__index = Relay
 local relay = {}
 
 
---- Starts a relay that leads to this server.
 ---@param reaper zklock.system.Reaper
 ---@param address string  "HOST:PORT"
 ---@return zklock.throwaway.Relay
@@ -42,7 +41,6 @@ function relay.start(reaper, address)
 end
 
 
--- Sends a command, and returns when it is done.
 local function command(self, line)
     assert(self.control:send(line .. "\n"))
     assert(assert(self.control:receive "*l") == "done")

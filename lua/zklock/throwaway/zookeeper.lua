@@ -32,7 +32,6 @@ ZooKeeper.__index = ZooKeeper
 local zookeeper = {}
 
 
--- Runs the script, and returns its output.
 local function run(log, environment, ...)
     local pipe = assert(io.popen(("%s sh %s %s 2>%s"):format(environment, shell.quote(SCRIPT),
         table.concat({ ... }, " "), shell.quote(log))))
@@ -42,7 +41,6 @@ local function run(log, environment, ...)
 end
 
 
--- A value of the script's output, which is made for a shell to read.
 local function value(answer, name)
     local text = answer:match(name .. "=(%S+)")
     return text and text:gsub("^'(.*)'$", "%1")
@@ -67,7 +65,6 @@ local function start_relays(self, reaper)
 end
 
 
---- Starts one server, or three.
 ---@param reaper zklock.system.Reaper
 ---@param options { servers: 1|3|nil, clock: boolean?, relays: boolean? }?  clock: may jump
 ---@return zklock.throwaway.ZooKeeper
@@ -94,7 +91,6 @@ function zookeeper.start(reaper, options)
 end
 
 
---- A server's answer to a four-letter word, or nil.
 ---@param number integer
 ---@param word string
 ---@return string?
@@ -110,7 +106,6 @@ function ZooKeeper:ask(number, word)
 end
 
 
---- The number of the leader, or nil.
 ---@return integer?
 function ZooKeeper:leader()
     for number in ipairs(self.addresses) do
@@ -120,7 +115,6 @@ function ZooKeeper:leader()
 end
 
 
--- Runs a verb of the script for a server, by default the first.
 local function tell(self, verb, number)
     run("/dev/null", "", verb, shell.quote(self.folder), number or 1)
 end
@@ -152,7 +146,6 @@ end
 ---@param number integer?
 function ZooKeeper:pause(number) signal(self, number, "STOP") end
 
---- Continues a stopped server.
 ---@param number integer?
 function ZooKeeper:resume(number) signal(self, number, "CONT") end
 
@@ -167,12 +160,10 @@ end
 ---@param number integer?
 function ZooKeeper:cut(number) relay_of(self, number):cut() end
 
---- Lets clients reach the server again.
 ---@param number integer?
 function ZooKeeper:heal(number) relay_of(self, number):lead_to(self.addresses[number or 1]) end
 
 
---- Starts the killed servers again.
 function ZooKeeper:mend()
     for number in ipairs(self.addresses) do
         if self.killed[number] then self:restart(number) end
@@ -180,7 +171,6 @@ function ZooKeeper:mend()
 end
 
 
---- Kills the leader, and waits until another server leads.
 ---@return integer killed
 ---@return integer leader
 function ZooKeeper:kill_leader()

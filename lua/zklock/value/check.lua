@@ -1,5 +1,4 @@
---- Checks values that the user gives. A wrong value raises, with a message that says what is
--- allowed.
+--- Checks of what users give. A wrong value raises, and says what is allowed.
 
 local misuse = require "zklock.value.misuse"
 local path_rules = require "zklock.value.path"
@@ -12,8 +11,7 @@ local concat = table.concat
 local flaw = path_rules.flaw
 local refuse, show = misuse.refuse, misuse.show
 
--- Bytes of identity and data. A request above 1 MB would make the server cut the connection of
--- the whole session.
+-- Bytes of identity and data. Above 1 MB, a request makes the server cut the session's connection.
 local TEXT_SIZE = 4096
 local PATH_SIZE = 256 * 1024 -- bytes
 local NAME_SIZE = 100
@@ -42,7 +40,6 @@ function check.text(value, name)
     check.size(value, name, TEXT_SIZE)
 end
 
---- A line of UTF-8 that others read.
 function check.line(value, name)
     check.text(value, name)
     if not utf8.is_valid(value) then refuse("%s must be UTF-8, not %s", name, show(value)) end
@@ -132,7 +129,7 @@ end
 
 -- --- tables -----------------------------------------------------------------------------
 
---- Tells whether a key is a place in a list of that length.
+--- True for a key of a list of that length.
 function check.is_place(key, length)
     return type(key) == "number" and key >= 1 and key <= length and key % 1 == 0
 end
@@ -150,7 +147,6 @@ local function check_name(name, names, what)
 end
 
 
---- Refuses a field whose name is not in `names`.
 ---@param given table
 ---@param names table<string, any>
 ---@param what string  for messages

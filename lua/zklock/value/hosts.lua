@@ -30,7 +30,6 @@ local function bad_host(entry)
 end
 
 
---- Checks the name of a server in memory.
 function _M.server(name)
     check.type(name, "string", "the name of a server in memory")
     check.size(name, "the name of a server in memory", NAME_SIZE)

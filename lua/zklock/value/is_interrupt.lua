@@ -1,5 +1,4 @@
---- Tells whether an error is Ctrl-C's. The interpreter raises "interrupted!", perhaps after a
--- position.
+--- True for Ctrl-C's error, "interrupted!" with or without a position.
 
 ---@param problem any
 ---@return boolean

@@ -1,5 +1,4 @@
---- Derives the key of a session:locked() call from its arguments. The same arguments give the same
--- key in every process, and others another key.
+--- Derives the key of a session:locked() call from its arguments, the same in every process.
 
 local escape = require "zklock.value.path".escape
 local misuse = require "zklock.value.misuse"
@@ -80,7 +79,6 @@ local function check_place(place)
 end
 
 
---- Returns the function that makes keys, from the `key` of session:locked().
 ---@param given integer|integer[]|function
 ---@return fun(...): string
 return function(given)

@@ -1,4 +1,4 @@
---- Raises errors about misuse, with the line of the user's code, and says what is allowed.
+--- Raises errors about misuse, with the line of the user's code.
 
 local is_valid = require "zklock.value.utf8".is_valid
 
@@ -68,7 +68,6 @@ local function cut(text, most)
 end
 
 
---- Shortens a text for a message.
 ---@param most? integer bytes
 function _M.brief(text, most)
     local head, rest = cut(text, most or SHOWN)
@@ -89,7 +88,7 @@ local function quote(text)
 end
 
 
---- Shows any value in a message, a string as Lua would write it.
+--- Shows any value in a message, as Lua would write it.
 function _M.show(value)
     if type(value) ~= "string" then return _M.brief(tostring(value)) end
     local head, rest = cut(value, SHOWN)
@@ -97,7 +96,6 @@ function _M.show(value)
 end
 
 
---- The class of an object, or the type of another value.
 function _M.kind_of(value)
     local class = type(value) == "table" and getmetatable(value)
     return type(class) == "table" and class.__name or type(value)

@@ -1,4 +1,4 @@
---- Checks and completes the options of each function of the API. Bad options raise.
+--- Checks and completes the options of each function of the API.
 
 local check = require "zklock.value.check"
 local core = require "zklock.core"
@@ -115,7 +115,6 @@ function _M.connect(given)
 end
 
 
---- Translates the names of signals that may close sessions.
 ---@return integer[]
 function _M.signals(...)
     local numbers, names = {}, { ... }
@@ -129,7 +128,6 @@ function _M.signals(...)
 end
 
 
---- Seconds by which a server in memory delays its answers.
 function _M.delay(seconds)
     check.pause(seconds, "the delay", DELAY_MAX)
     return seconds
@@ -147,7 +145,6 @@ function _M.path(path)
 end
 
 
---- The prefix of the lock paths of session:locked().
 function _M.prefix(prefix)
     check.type(prefix, "string", "the prefix")
     check.size(prefix, "the prefix", check.PATH_SIZE)
@@ -245,7 +242,6 @@ end
 
 local semaphore_fields = { data = check.data, metrics = check.label }
 
---- Checks the limit and the options of semaphore().
 function _M.semaphore(limit, given)
     check.whole(limit, "the limit of a semaphore", 2147483647) -- 31 bits in a node's name
     refuse_keep(given, "semaphore")
@@ -268,7 +264,6 @@ local acquire_fields = {
     max_hold = check.positive,
 }
 
---- The options of acquire(), from nothing, seconds or a table.
 function _M.acquire(given)
     if given == nil then return NOTHING end
     if type(given) == "number" then
@@ -288,7 +283,6 @@ end
 local locked_fields = { metrics = check.label }
 for name, checker in pairs(acquire_fields) do locked_fields[name] = checker end
 
---- The options of locked(), those of acquire() and `metrics`.
 function _M.locked(given)
     if type(given) ~= "table" then return _M.acquire(given) end
     return complete(given, locked_fields, {}, "the options of locked")
@@ -297,7 +291,6 @@ end
 
 local OWN_LABELS = { le = true, lock = true, outcome = true, state = true, type = true }
 
---- The labels of zklock.metrics().
 function _M.labels(given)
     if given == nil then return NOTHING end
     check.type(given, "table", "the labels of metrics")
@@ -341,7 +334,6 @@ end
 local permits_fields = { permits = check.anything } -- checked below, where the limit is known
 for name, checker in pairs(acquire_fields) do permits_fields[name] = checker end
 
---- The options of acquire() for a semaphore of that limit.
 function _M.permits(given, limit)
     if type(given) ~= "table" then
         return { timeout = _M.acquire(given).timeout, permits = 1 }
@@ -357,7 +349,7 @@ end
 
 local timeout_fields = { timeout = check.duration }
 
---- The value of a last parameter `timeout`, which is seconds, a table, or nil for the default.
+--- A last parameter `timeout`, as seconds, a table, or nil for the default.
 function _M.timeout(given, default)
     if type(given) == "number" then
         check.duration(given, "timeout")
@@ -371,7 +363,6 @@ function _M.timeout(given, default)
 end
 
 
---- The list of session:multi(). Its locks are checked by the caller.
 function _M.locks(given)
     if type(given) ~= "table" or #given == 0 then
         refuse("multi takes a list of one lock or more")
@@ -385,7 +376,6 @@ function _M.locks(given)
 end
 
 
---- A condition's name, which becomes part of a path.
 function _M.segment(name)
     if type(name) ~= "string" or name == "" or name:find("/", 1, true) then
         refuse('a condition\'s name must be a string that is not empty, without "/", not %s',
@@ -463,7 +453,6 @@ function _M.release(given)
 end
 
 
---- A function, or an object that can be called like one.
 function _M.callable(fn, what)
     local class = type(fn) == "table" and getmetatable(fn)
     if type(class) ~= "table" or not class.__call then _M.callback(fn, what) end

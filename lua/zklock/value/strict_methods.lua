@@ -21,8 +21,7 @@ local function checked(fn, class, call)
 end
 
 
---- Wraps every method in the table `methods` of objects of `class`. Messages call such an object
--- `name`.
+--- Wraps the `methods` of `class`. Messages call an object `name`.
 return function(methods, class, name)
     for method, fn in pairs(methods) do
         if method:sub(1, 2) ~= "__" then

@@ -20,7 +20,6 @@ local function shape(first)
 end
 
 
--- The length of the character at i; nil if it is not UTF-8.
 local function length(text, i)
     local more, least, most = shape(text:byte(i))
     if not more then return nil end

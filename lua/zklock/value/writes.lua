@@ -17,7 +17,6 @@ local refuse, show = misuse.refuse, misuse.show
 -- A packet of more than 1 MB would make the server cut the connection.
 local GUARD_SIZE = 512 * 1024
 
--- The fields of a write, by its kind.
 local write_forms = {
     set = { text = '{ "set", path, data [, version] }', data = true, version = 4, length = 4 },
     create = { text = '{ "create", path, data }', data = true, length = 3 },
@@ -58,7 +57,6 @@ local function write(given, what)
     return { given[1], given[2], data, version or -1 }, #given[2] + #data + 64
 end
 
---- Returns the writes of a guard, and its `timeout`.
 return function(given)
     if type(given) ~= "table" or #given == 0 then
         refuse("guard takes a list of one write or more, such as %s", write_forms.set.text)

@@ -44,7 +44,6 @@ local function put(heap, place, entry)
 end
 
 
---- Adds an entry that is not in the heap.
 function Agenda:add(entry)
     self.added = self.added + 1
     entry.added = self.added
@@ -52,19 +51,16 @@ function Agenda:add(entry)
 end
 
 
---- The entry that is due first, or nil.
 function Agenda:first()
     return self.heap[1]
 end
 
 
---- Takes out the entry that is due first.
 function Agenda:shift()
     if self.heap[1] then put(self.heap, 1) end
 end
 
 
---- Takes out an entry, if it is there.
 function Agenda:remove(entry)
     local place = entry.place
     if place and self.heap[place] == entry then put(self.heap, place) end

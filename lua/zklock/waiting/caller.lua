@@ -22,7 +22,6 @@ local function is_calling(self)
 end
 
 
---- Called however the call ends.
 function Caller:close()
     self.thread[1] = nil
 end

@@ -42,7 +42,6 @@ end
 _M.include = ngx and leads_to_running or is_normal
 
 
--- The keys of callers that hold a lock, for handle:acquire(), or nil.
 local function holders(lock)
     local found
     for _, part in ipairs(lock.parts or { lock }) do

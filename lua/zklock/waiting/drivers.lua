@@ -30,7 +30,6 @@ local chosen -- by the user; nil leaves it to of_loop() and others below
 _M.usual = require(ngx and built.ngx or built.block)
 
 
--- The user's spawn(fn), with the result of ours.
 local function starter(spawn)
     return function(fn)
         spawn(fn)
@@ -39,7 +38,6 @@ local function starter(spawn)
 end
 
 
---- See zklock.driver.
 function _M.use(driver)
     if driver == nil then
         chosen = nil
@@ -88,7 +86,6 @@ local function missing(name, problem)
 end
 
 
--- Refuses waits in a loop, in plain Lua 5.1.
 local unable = {
     refusal = function()
         return select(2, failure("unsupported", "a wait in an event loop", coroutines.problem))
@@ -118,7 +115,6 @@ function _M.of_loop(in_run)
 end
 
 
---- The driver for the running coroutine.
 function _M.driver()
     if chosen then return chosen end
     local of_run = tasks.driver()

@@ -33,7 +33,6 @@ function _M.prefix()
 end
 
 
--- Adds the running nginx task to the key of a coroutine.
 local function within_task(key)
     local task = current_task()
     if not task then return key end

@@ -33,7 +33,6 @@ local _M = {
 }
 
 
---- Sets the function that finds the runtime of a world.
 ---@param current fun(): zklock.Runtime?
 function _M.ask(current)
     current_of_worlds = current
@@ -67,19 +66,16 @@ function real.drives_tasks()
 end
 
 
---- Message and code for a session of another runtime.
 function real.refuse(_, session)
     return select(2, failure("context", session.hosts, _M.STRANGE))
 end
 
 
---- Options of core.session() that depend on the runtime.
 function real.session_options(_, opts)
     return { steps = opts.on_event ~= nil, identity = opts.identity or core.identity() }
 end
 
 
---- Accepts any servers.
 function real.refuse_hosts() end
 
 
@@ -94,11 +90,9 @@ function real.note_step() end
 function real.note_acquire() end
 
 
---- Returns nil, because sessions can have descriptors.
 function real.no_descriptors() end
 
 
---- Calls fn(...), a callback of a session.
 function real.call(_, session, key, fn, ...)
     local call = drivers.driver().call
     if call then call(session, key, fn, ...) else fn(...) end
@@ -124,11 +118,9 @@ function real.close(_, session, bound)
 end
 
 
---- The verbs of servers in memory.
 function real.memory() return core.memory end
 
 
---- The totals of all sessions, and the count of callbacks that have not begun.
 function real:totals()
     return core.totals(nil), self:unsent()
 end

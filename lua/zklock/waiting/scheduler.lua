@@ -39,7 +39,7 @@ Scheduler.__index = Scheduler
 local latest = setmetatable({}, { __mode = "v" }) -- [1] is the scheduler that resumed last
 
 
--- The running thread. Lua 5.1 has none for the main program.
+-- Lua 5.1 has no thread for the main program.
 local function this_thread()
     return running() or "main"
 end
@@ -107,7 +107,6 @@ end
 Pause.__close = Pause.close
 
 
---- Lets the running coroutine wait.
 function Pause:rest()
     return scope(self, self.wait, self, this_thread())
 end
@@ -133,7 +132,6 @@ local Run = {}
 Run.__index = Run
 
 
---- Lists this run, and the runs within it.
 ---@return zklock.Run[]
 function Run:all()
     local all = { self }
@@ -144,13 +142,11 @@ function Run:all()
 end
 
 
---- Stops resuming its coroutines.
 function Run:stop()
     for _, run in ipairs(self:all()) do run.over = true end
 end
 
 
---- Makes a task, which is not yet ready.
 function Run:new_task(fn)
     local thread = create(fn)
     self.live, self.started = self.live + 1, self.started + 1
@@ -166,7 +162,7 @@ function Run:start(fn, ...)
 end
 
 
--- Ends a task. Only results of the first one are kept.
+-- Keeps only the results of the first task.
 function Run:ended(thread, ...)
     local place = self.tasks[thread]
     if not place then return end
@@ -177,7 +173,6 @@ function Run:ended(thread, ...)
 end
 
 
--- Ends the run after an error in one of its coroutines.
 function Run:fail(problem)
     if not self.waiter then error(problem, 0) end
     self.problem = { problem }
@@ -218,7 +213,6 @@ Run.__close = Run.close
 
 -- --- the scheduler -----------------------------------------------------------------------
 
---- The run of the running coroutine, which this scheduler drives.
 function Scheduler:run_here()
     return self.run_of[this_thread()] or self.run_of[self.resumed]
 end
@@ -257,7 +251,6 @@ function Scheduler:wake(waiter)
 end
 
 
---- Cancels all sleeps in a run.
 function Scheduler:forget_sleepers(run)
     for _, each in ipairs(run:all()) do
         for _, thread in ipairs(members(each.paused)) do
@@ -295,7 +288,6 @@ function Scheduler:later(thread)
 end
 
 
--- Handles a coroutine that has yielded, ended or failed.
 function Scheduler:stopped(run, thread, ok, ...)
     if ok and self.run_of[thread].paused[thread] then return end
     if not ok then return run:fail((...)) end
@@ -314,14 +306,12 @@ function Scheduler:resume(thread, ...)
 end
 
 
--- Callback of a request that a pause waits for.
 local function wake(request)
     local self = request.pause
     self.scheduler:wake(self)
 end
 
 
---- Lets the running coroutine wait for a request, which ends at its `deadline`, if any.
 function Scheduler:wait(request, deadline)
     local pause, thread = self:new_pause(request)
     request.pause = pause
@@ -332,7 +322,6 @@ function Scheduler:wait(request, deadline)
 end
 
 
---- Lets the running coroutine sleep.
 function Scheduler:sleep_until(due)
     local sleeper = self:new_pause()
     sleeper.due = due
@@ -341,7 +330,6 @@ function Scheduler:sleep_until(due)
 end
 
 
---- Wakes the sleepers that are due.
 function Scheduler:wake_sleepers(time)
     local sleepers = self.sleepers
     local first = sleepers:first()

@@ -20,20 +20,17 @@ local again = {} -- number -> true, for sessions that are `cut` or have `mixed`
 local deliver -- delivers a session's news
 
 
---- Sets the function that delivers a session's news, and returns how many there were.
 function _M.deliver_by(fn)
     deliver = fn
 end
 
 
---- Delivers a session's news.
 ---@return integer count of what was delivered
 function _M.deliver(session)
     return deliver(session)
 end
 
 
--- The board of this thread and process.
 local function board_here()
     local thread = this_thread()
     local board = boards[thread]

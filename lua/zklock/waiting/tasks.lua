@@ -23,7 +23,6 @@ local Tasks = setmetatable({}, { __index = schedulers.Scheduler })
 Tasks.__index = Tasks
 
 
---- True when the running coroutine can yield to a scheduler.
 function _M.active()
     return driving() ~= nil
 end
@@ -39,7 +38,6 @@ function _M.end_of_run()
 end
 
 
--- Starts fn as a task of the outermost run.
 local function spawn(scheduler, fn)
     local run = scheduler:run_here().root
     run:start(fn)
@@ -47,14 +45,12 @@ local function spawn(scheduler, fn)
 end
 
 
---- The driver for the running coroutine, if it can yield to a scheduler.
 function _M.driver()
     local scheduler = driving()
     return scheduler and scheduler.driver
 end
 
 
---- Sleeps, while other tasks go on.
 function _M.sleep(seconds)
     driving():sleep_until(now() + seconds)
     return true

@@ -41,7 +41,6 @@ function _M.wait(session, request, timeout, take, ...)
 end
 
 
---- Takes an answer that is only a code.
 function _M.take_code(request, path)
     local code, detail = request.handle:result()
     if code == "ok" then return true end
@@ -49,7 +48,6 @@ function _M.take_code(request, path)
 end
 
 
--- Message and code if that driver cannot wait here, else nothing.
 local function refusal_of(current, driver, session)
     if session and session.runtime ~= current then return current:refuse(session) end
     local refusal = driver.refusal
@@ -94,14 +92,12 @@ function _M.call(session, key, fn, ...)
 end
 
 
---- Drops the waits of a task's killed light threads.
 function _M.abandon(task)
     local abandon = runtime.current():driver().abandon
     if abandon then abandon(task) end
 end
 
 
---- Sleeps; other coroutines go on meanwhile.
 function _M.sleep(seconds)
     if type(seconds) ~= "number" or not (seconds >= 0) then
         misuse.refuse("sleep takes seconds, 0 or more")
@@ -114,7 +110,6 @@ function _M.sleep(seconds)
 end
 
 
---- See zklock.run.
 function _M.run(fn, ...)
     if type(fn) ~= "function" then misuse.refuse("run takes functions") end
     if ngx then return failure("context", "zklock.run", "in nginx: ngx.thread.spawn") end

@@ -73,7 +73,6 @@ local function attend(self, suspend)
 end
 
 
---- Stops waiting, however the wait ends.
 function Waiter:close()
     local waiters = self.waiters
     if not waiters.set[self] then return end
@@ -104,7 +103,6 @@ function _M.wait(session, request, loop, driver, suspend)
 end
 
 
---- Message and code of a refused wait.
 function _M.context(text, ...)
     return "context: " .. text:format(...), "context"
 end

@@ -24,7 +24,6 @@ local function is_held(lease)
 end
 
 
---- Calls fn(lease, items).
 ---@param fn function
 ---@param inside table<thread, zklock.Lease> coroutines that run fn
 ---@return table? results as many as there are items

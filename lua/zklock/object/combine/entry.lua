@@ -22,14 +22,12 @@ local Entry = {}
 Entry.__index = Entry
 
 
---- True while the submitter waits.
 function Entry:lives()
     local request = self.request
     return request.requests[request.id] == request and not request:done()
 end
 
 
---- Ends the pause with an answer, unless it has ended.
 ---@param answer zklock.Answer
 function Entry:settle(answer)
     if not self:lives() then return end
@@ -49,7 +47,6 @@ Entry.__close = Entry.close
 local _M = {}
 
 
---- Makes the answer for a failure.
 ---@return zklock.Answer
 function _M.failed(...)
     local message, code = select(2, failure(...))
@@ -57,7 +54,6 @@ function _M.failed(...)
 end
 
 
---- Returns or raises the answer, as submit() does.
 ---@param answer zklock.Answer
 function _M.give(answer)
     if answer.raised then error(answer.value, 0) end
@@ -66,8 +62,7 @@ function _M.give(answer)
 end
 
 
---- Returns the outcome of an entry whose pause has ended. An item that fn was given may be carried
--- out even if there is no answer.
+--- An item that fn was given may be carried out even if there is no answer.
 function _M.take(request, entry, path, timeout)
     if entry.answer then return _M.give(entry.answer) end
     local code = request.handle:result()

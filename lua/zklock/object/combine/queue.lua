@@ -16,7 +16,6 @@ function Queue:add(entry)
 end
 
 
---- The first entry whose submitter waits.
 ---@return zklock.Entry?
 function Queue:first()
     while self.head <= self.tail do
@@ -28,7 +27,7 @@ function Queue:first()
 end
 
 
---- True if `count` entries or more wait. Stops counting when too few are left.
+--- Stops counting when too few are left.
 ---@param count integer
 ---@return boolean
 function Queue:has(count)
@@ -42,7 +41,6 @@ function Queue:has(count)
 end
 
 
---- Takes the first entries, at most `most`.
 ---@param most integer
 ---@return zklock.Entry[] taken
 ---@return any[] items
@@ -60,7 +58,6 @@ function Queue:take(most)
 end
 
 
---- Gives every entry the same answer.
 ---@param answer zklock.Answer
 function Queue:refuse(answer)
     for entry in self.first, self do entry:settle(answer) end

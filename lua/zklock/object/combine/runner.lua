@@ -22,7 +22,6 @@ local Runner = {}
 Runner.__index = Runner
 
 
---- Called however the runner ends.
 function Runner:close()
     local weak = self.combiner.weak
     if weak.runner == self then weak.runner = nil end
@@ -31,7 +30,7 @@ end
 Runner.__close = Runner.close
 
 
---- Ends the wait for the lock, so that the runner looks for entries again.
+--- The runner then looks for entries again.
 function Runner:stop_waiting()
     if not self.waiting then return end
     self.idle = true
@@ -69,7 +68,6 @@ end
 local _M = {}
 
 
---- The runner that works now.
 ---@param combiner zklock.Combiner
 ---@return zklock.Runner?
 function _M.of(combiner)
@@ -78,7 +76,7 @@ function _M.of(combiner)
 end
 
 
---- Starts a runner. False if nothing can run beside the caller.
+--- False if nothing can run beside the caller.
 ---@param combiner zklock.Combiner
 ---@return boolean
 function _M.start(combiner)

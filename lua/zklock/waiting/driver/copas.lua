@@ -23,7 +23,6 @@ function _M.drives(in_run)
 end
 
 
---- Message and code if a wait is not possible here, else nothing.
 function _M.refusal(session)
     if not yieldable() then
         return waiters.context('the driver "copas" waits in a thread of copas: ' ..
@@ -53,7 +52,6 @@ function Socket:getfd()
 end
 
 
---- True once its thread is to go on.
 function Socket:dirty()
     return self.woken
 end

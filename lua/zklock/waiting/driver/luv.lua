@@ -20,7 +20,6 @@ function _M.drives(in_run)
 end
 
 
---- Message and code if a wait is not possible here, else nothing.
 function _M.refusal(session)
     if not yieldable() then
         return waiters.context("a wait in luv needs a coroutine, in callbacks, too: " ..

@@ -88,7 +88,6 @@ local function refusal_of_place()
 end
 
 
---- Message and code if nothing can wait here in the session (nil stands for a new one), else nil.
 function _M.refusal(session)
     local message, code = refusal_of_place()
     if message then return message, code end
@@ -152,14 +151,12 @@ local function is_orphan(request)
 end
 
 
--- Gives up a request that no light thread waits for.
 function Dispatcher:drop(request)
     self.waits[request] = nil
     request:close()
 end
 
 
--- True while a light thread waits for a request.
 function Dispatcher:is_needed()
     for request in pairs(self.waits) do
         if request.asleep and not is_orphan(request) then return true end
@@ -168,7 +165,6 @@ function Dispatcher:is_needed()
 end
 
 
--- Ends the waits whose time is over because the worker is to exit.
 function Dispatcher:hurry()
     for request in pairs(self.waits) do
         if leaving.ends(request) then request:interrupt() end
@@ -209,7 +205,6 @@ function Dispatcher:deliver()
 end
 
 
--- Opens the socket over which the session wakes us; or returns nil, reason.
 function Dispatcher:connect()
     local handle = self.weak.session.handle
     local path, problem = handle:listen()
@@ -357,7 +352,6 @@ function _M.call(session, key, fn, ...)
 end
 
 
---- The count of calls that have not begun, of the session or of all.
 function _M.unsent(session)
     local count = 0
     for of, dispatcher in pairs(dispatchers) do
@@ -389,7 +383,6 @@ function _M.close(session, bound)
 end
 
 
---- Sleeps, while the worker goes on.
 function _M.sleep(seconds)
     local message, code = refusal_of_place()
     if message then return nil, message, code end

@@ -105,7 +105,6 @@ function Calls:retry()
 end
 
 
---- The count of calls that have not begun.
 ---@return integer
 function Calls:count()
     return #self.unsent

@@ -48,7 +48,6 @@ local _M = {}
 
 -- --- holders and sleepers -------------------------------------------------------------------
 
---- Notes whether a timer or a request acquired the lease.
 function _M.granted(lease)
     if get_phase() == "timer" then of_timers[lease] = true
     else of_requests[lease] = current_task() end
@@ -146,7 +145,6 @@ function _M.has_begun(told)
 end
 
 
--- Ends members and watches.
 local function depart()
     for _, session in ipairs(sessions()) do
         local all = {} -- a list, because each that stops changes the sets
@@ -286,7 +284,6 @@ function _M.sleep(seconds)
 end
 
 
---- Takes the driver's table of dispatchers.
 function _M.of(table)
     dispatchers = table
 end
