@@ -1,8 +1,8 @@
---- A cache in ZooKeeper of what is slow to compute: many read it together, one computes it.
+--- A cache in ZooKeeper for a slow result. Many processes read it together; one computes it.
 --
--- Shows: session:rwlock; a reader that finds nothing lets go, and comes back as a writer; the
--- writer looks again, for another may have been quicker; lease:downgrade lets the readers in while
--- the writer goes on as one of them.
+-- Shows session:rwlock. A reader that finds nothing releases, and comes back as a writer. The
+-- writer looks again, because another may have been quicker. lease:downgrade lets the readers in
+-- while the writer goes on as a reader.
 --
 --     lua5.4 examples/cache.lua                     with a server inside the process
 --     ZK_HOSTS=127.0.0.1:2181 lua5.4 examples/cache.lua

@@ -1,12 +1,11 @@
---- One of several processes leads, and says where it is to be found; the others stand by.
+--- One process of several leads, and publishes its address. The other processes stand by.
 --
--- Shows: an election; `data` for those who look for the leader; a leader that works only while the
--- lease is certain, and stands in line again when it is lost; one that is done gives way.
---
+-- Shows an election, with `data` for processes that look for the leader. The leader works only
+-- while the lease is certain, and queues again when it is lost. When it is done, it gives way.
 --     ZK_HOSTS=127.0.0.1:2181 lua5.4 examples/leader.lua host-a:80
 --     ZK_HOSTS=127.0.0.1:2181 lua5.4 examples/leader.lua host-b:80
 --
--- Without ZK_HOSTS each process has a server of its own, in memory: then both lead.
+-- Without ZK_HOSTS each process has its own server in memory, so both lead.
 
 local zklock = require "zklock"
 
@@ -32,10 +31,10 @@ assert(election:lead(function(lease)
     while done < 10 do
         local state = lease:state()
         if state == "lost" or state == "released" then return say("%s has lost it", address) end
-        if lease:held() then done = done + 1 end -- the work: a store is shown the token first
+        if lease:held() then done = done + 1 end -- the work; first, show the token to the store
         zklock.sleep(0.05)
     end
-    return true -- done: without it, it would stand in line again
+    return true -- done; otherwise it would queue again
 end))
 
 say("%s gives way", address)

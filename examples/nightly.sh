@@ -1,11 +1,11 @@
 #!/bin/sh
-# A cron job that every machine of a cluster has, and that runs on one of them each night.
+# A cron job that every machine of a cluster has, and that runs on one machine each night.
 #
-# Shows: `zklock run -n`, which gives up at once if the job runs elsewhere (exit status 75; here 0,
-# by -E: that is no mishap that cron should report); the token, which is compared and written with
-# the result under a lock of the folder (flock), so that a job that was stopped for an hour and wakes
-# cannot overwrite a newer result; a lock that is held for a minute more, also after a failure, so
-# that a machine whose clock is late does not find it free.
+# Shows `zklock run -n`, which gives up at once if the job runs elsewhere, with exit status 75. Here
+# -E makes that 0, because cron need not report it. The token is compared and written with the
+# result, under a lock of the folder (flock), so a job that was stopped for an hour cannot overwrite
+# a newer result. The lock is held for a minute more, also after a failure, so that a machine whose
+# clock is late does not find it free.
 #
 #     0 3 * * *  ZK_HOSTS=zk1:2181,zk2:2181,zk3:2181 /usr/local/bin/nightly.sh /srv/reports
 set -eu

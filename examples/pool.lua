@@ -1,7 +1,7 @@
---- A pool: six exports want to run, and over all processes no more than three do at once.
+--- A pool. Six exports want to run, but over all processes at most three may run at once.
 --
--- Shows: session:semaphore, of which every user says the same limit; a big export that takes two
--- permits or none; tasks of one process, which wait side by side in zklock.run.
+-- Shows session:semaphore, with the same limit in every process; a big export that takes two
+-- permits or none; and tasks of one process, which wait side by side in zklock.run.
 --
 --     lua5.4 examples/pool.lua                      with a server inside the process
 --     ZK_HOSTS=127.0.0.1:2181 lua5.4 examples/pool.lua

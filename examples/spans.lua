@@ -1,8 +1,8 @@
---- OpenTelemetry spans of waits and holds, one line of OTLP JSON each, as the collector's
--- otlpjsonfile receiver reads them from a file.
+--- OpenTelemetry spans of waits and holds, a line of OTLP JSON each, for the collector's
+-- otlpjsonfile receiver.
 --
--- Shows: on_event, which tells each step of each lock; an owner that is the request's traceparent
--- (W3C), so that its spans are children of the request's span.
+-- Shows on_event, which tells each step of each lock, and an owner that is the request's
+-- traceparent (W3C), so that its spans are children of the request's span.
 --
 --     lua5.4 examples/spans.lua >spans.jsonl        with a server inside the process
 --     ZK_HOSTS=127.0.0.1:2181 lua5.4 examples/spans.lua >spans.jsonl
@@ -43,7 +43,7 @@ local session = assert(zklock.connect(os.getenv "ZK_HOSTS" or "memory:examples",
 }))
 local stock = session:mutex("/examples/stock")
 
--- The work of a request that came with this header.
+-- Works for a request that came with this header.
 local function request(traceparent)
     local lease = assert(stock:acquire{ timeout = 20, owner = traceparent })
     zklock.sleep(0.05) -- the work

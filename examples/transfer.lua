@@ -1,8 +1,8 @@
---- Transfers between two accounts that are kept in ZooKeeper: no sum is lost, whatever fails.
+--- Transfers between two accounts in ZooKeeper. No sum is lost, whatever fails.
 --
--- Shows: session:multi, which takes both locks or none, so transfers in opposite directions cannot
--- deadlock; lease:guard, which writes both balances in one transaction, and only while both locks
--- are held: a process that was stopped for too long writes nothing.
+-- Shows session:multi, which takes both locks or none, so transfers in opposite directions cannot
+-- deadlock; and lease:guard, which writes both balances in one transaction, only while both locks
+-- are held. So a process that was stopped for too long writes nothing.
 --
 --     lua5.4 examples/transfer.lua                  with a server inside the process
 --     ZK_HOSTS=127.0.0.1:2181 lua5.4 examples/transfer.lua

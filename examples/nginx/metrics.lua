@@ -4,7 +4,7 @@
 local zklock = require "zklock"
 
 local _M = {}
-local LIFETIME = 5 -- seconds: what a worker that is gone has said is not told for longer
+local LIFETIME = 5 -- seconds that a dead worker's metrics are shown
 
 
 -- Any worker may be asked, so each puts its text where all can read it.

@@ -6,7 +6,7 @@ local _M = {}
 local session -- of this worker, shared by all its requests
 
 
--- In a timer, which no client can end; again in a second until ZooKeeper answers.
+-- Runs in a timer, which no client can end. Tries again each second until ZooKeeper answers.
 local function open(premature)
     if premature then return end
     local message
@@ -34,8 +34,8 @@ local function ready()
 end
 
 
--- Reads, thinks, writes: only the lock keeps others out meanwhile. A store that lasts is shown the
--- token before it is read: docs/which-lock.md.
+-- Reads, thinks and writes, while the lock keeps other requests out. A lasting store must be shown
+-- the token before it is read (docs/which-lock.md).
 local function sell(lease, sku)
     local stock = ngx.shared.stock
     local left = stock:get(sku) or 10
@@ -52,7 +52,7 @@ function _M.buy()
     if not sku then return ngx.exit(ngx.HTTP_BAD_REQUEST) end
     if not ready() then return ngx.exit(ngx.HTTP_SERVICE_UNAVAILABLE) end
     local ok, answer, code = session:mutex("/shop/" .. sku, { metrics = "shop" }):with(3, sell, sku)
-    if code == "lost" then -- it may have been sold: nothing to be tried again
+    if code == "lost" then -- it may have been sold, so do not try again
         ngx.status = ngx.HTTP_INTERNAL_SERVER_ERROR
     elseif not ok then
         ngx.status = ngx.HTTP_SERVICE_UNAVAILABLE
@@ -61,7 +61,7 @@ function _M.buy()
 end
 
 
---- In log_by_lua: gives up what the request still holds, however it ended.
+--- In log_by_lua. Releases all that the request still holds, however it ended.
 function _M.finish()
     if session then session:release_all() end
 end

@@ -13,7 +13,7 @@ local ANSWER = 5000 -- ms that an answer may take: more than a statement waits f
 local IDLE, POOL = 60000, 10 -- ms that a connection is kept, and how many each worker keeps
 
 
---- The result. Raises an error.
+--- Returns the result, or raises an error.
 function _M.query(db, statement)
     local result, message = db:query(statement)
     if not result then error(message .. ": " .. statement, 0) end
@@ -35,9 +35,9 @@ local function connect()
 end
 
 
---- Gives what fn(db, ...) gives, which begins a transaction. It is committed if that is a key of
--- `good`, else rolled back. Or "failed", and nothing is done; or "unknown": COMMIT was not
--- answered, and it may be done.
+--- Runs a transaction by fn(db, ...), and returns its outcome. An outcome in `good` is committed,
+-- any other rolled back. Returns "failed" if nothing is done, "unknown" if COMMIT was not answered,
+-- so that it may be done.
 function _M.transact(good, fn, ...)
     local db, outcome
     local done, problem = pcall(function(...)

@@ -6,7 +6,7 @@ local _M = {}
 local session
 
 
--- In a timer, which no client can end; again in a second until ZooKeeper answers.
+-- Runs in a timer, which no client can end. Tries again each second until ZooKeeper answers.
 local function open(premature)
     if premature then return end
     local message
@@ -35,7 +35,7 @@ function _M.session()
 end
 
 
---- In log_by_lua: gives up what the request still holds, however it ended.
+--- In log_by_lua. Releases all that the request still holds, however it ended.
 function _M.finish()
     if session then session:release_all() end
 end

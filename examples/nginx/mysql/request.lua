@@ -15,8 +15,8 @@ local function word(text)
 end
 
 
---- The product, the buyer, and the number of the order, which the buyer's client chooses. Nothing:
--- it is no purchase, and was answered so.
+--- The product, the buyer, and the order's number, which the buyer's client chooses. Returns
+-- nothing if it has refused the request.
 function _M.order()
     local id = (ngx.var.arg_id or ""):match "^[1-9]%d*$"
     local buyer, order = word(ngx.var.arg_buyer), word(ngx.var.arg_order)

@@ -10,7 +10,7 @@ CREATE TABLE purchase (
     id BIGINT PRIMARY KEY AUTO_INCREMENT,
     product INT UNSIGNED NOT NULL,
     buyer VARCHAR(32) NOT NULL,
-    number VARCHAR(32) NOT NULL,        -- of the order: the buyer's client chooses it
+    number VARCHAR(32) NOT NULL,        -- of the order, chosen by the buyer's client
     token BIGINT NOT NULL,
     UNIQUE (product, buyer, number)     -- an order that is sent again is carried out once
 ) ENGINE = InnoDB;

@@ -1,4 +1,4 @@
---- A shop on several hosts: one lock in ZooKeeper for each product, one stock in MySQL. See
+--- A shop on several hosts, with a lock in ZooKeeper for each product, and the stock in MySQL. See
 -- nginx.conf and docs/start.md.
 
 local locks = require "locks"
@@ -24,9 +24,9 @@ function _M.buy()
     local lock = session:mutex("/locks/product-" .. id)
     local ok, outcome, code, outcome_when_lost = lock:with(3, store.sell, id, buyer, order)
     if code == "lost" then
-        outcome = outcome_when_lost -- it counts: the store had seen no later token when it sold
+        outcome = outcome_when_lost -- valid, because the store had seen no later token when it sold
     elseif not ok then
-        return request.answer(503, code) -- without the lock: nothing is sold
+        return request.answer(503, code) -- without the lock nothing is sold
     end
     request.answer(STATUS[outcome], outcome)
 end

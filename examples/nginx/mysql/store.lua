@@ -26,9 +26,9 @@ local function sell_one(db, token, id, buyer, order)
 end
 
 
---- Sells one item while the lease is held. Gives "sold", also if this order was carried out before;
--- or "sold out", "no such product", "stale" (a later holder has shown its token) or "failed", and
--- nothing is sold; or "unknown": COMMIT was not answered, and the item may be sold.
+--- Sells one item while the lease is held. Returns "sold", also if this order was carried out
+-- before. After "sold out", "no such product", "stale" (a later holder has shown its token) or
+-- "failed" nothing is sold. After "unknown" the item may be sold, because COMMIT was not answered.
 function _M.sell(lease, id, buyer, order)
     return database.transact({ sold = true }, sell_one, lease:token_string(), id, buyer, order)
 end

@@ -1,5 +1,5 @@
---- The two transactions of a sale, in MySQL or MariaDB (schema.sql). Each shows its holder's token
--- first, reads the order, and does nothing if that was done before.
+--- The two transactions of a sale, in MySQL or MariaDB (schema.sql). Each shows its token first,
+-- reads the order, and does nothing if it was done before.
 
 local database = require "database"
 
@@ -7,14 +7,14 @@ local _M = {}
 local query = database.query
 
 
--- The row of the order. The buyer and the number consist of letters and digits.
+-- Finds the order. The buyer and the number consist of letters and digits.
 local function where(order)
     return (" WHERE product = %s AND buyer = '%s' AND number = '%s'")
         :format(order.id, order.buyer, order.number)
 end
 
 
--- The stock, and the state of the order if there is one; or nil, and why nothing can be done.
+-- The stock, and the state of the order if it exists; or nil, and why nothing can be done.
 local function begin(db, token, order)
     query(db, "START TRANSACTION")
     local shown = query(db, ("UPDATE product SET token = %s WHERE id = %s AND token <= %s")
@@ -54,22 +54,22 @@ local function settle(db, token, order, state)
 end
 
 
---- Takes an item from the stock for the order. Gives "reserved", or the order's state if it was
--- reserved before; "sold out", "no such product", "stale" or "failed": this attempt did nothing; or
--- "unknown": COMMIT was not answered.
+--- Reserves an item for the order. Returns "reserved", or the order's state if it was reserved
+-- before. After "sold out", "no such product", "stale" or "failed" this attempt did nothing. After
+-- "unknown", COMMIT was not answered.
 function _M.reserve(lease, order)
     return database.transact({ reserved = true }, reserve, lease:token_string(), order)
 end
 
 
---- Sets the order to "paid", or to "cancelled" and gives the item back. Gives its state then, or
+--- Sets the order to "paid", or to "cancelled" with the item given back. Returns its state, or
 -- "stale", "failed" or "unknown".
 function _M.settle(lease, order, state)
     return database.transact({ [state] = true }, settle, lease:token_string(), order, state)
 end
 
 
---- The orders that were reserved at least so many seconds ago and not settled, the oldest first.
+--- The unsettled orders that were reserved at least so many seconds ago, the oldest first.
 function _M.left(seconds)
     local rows
     local outcome = database.transact({}, function(db)

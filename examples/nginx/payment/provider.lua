@@ -1,5 +1,5 @@
---- The payment provider, over HTTP (provider/ has one to try). A real shop uses the library of its
--- provider here, by TLS.
+--- The payment provider, over HTTP (provider/ has one to try). A real shop uses its provider's
+-- library here, over TLS.
 
 local _M = {}
 
@@ -9,8 +9,8 @@ local PATIENCE = tonumber(os.getenv "PATIENCE" or 5) * 1000 -- ms
 local STATES = { ["200"] = "paid", ["402"] = "cancelled" }
 
 
---- Charges the buyer once, however often it is called with that key. Gives "paid"; "cancelled": the
--- provider refuses; or nil: it may have charged, and is asked again with the same key.
+--- Charges the buyer once per key, however often it is called. Returns "paid", or "cancelled" if
+-- the provider refuses, or nil if it may have charged. Then ask again with the same key.
 function _M.charge(key)
     local socket = ngx.socket.tcp()
     socket:settimeouts(PATIENCE, PATIENCE, PATIENCE)

@@ -1,6 +1,6 @@
---- A sale with a payment: the item is reserved under the product's lock, paid without it, and the
--- order settled under it. Each step may be repeated, so an order that was cut short anywhere is
--- finished by sending it again. See nginx.conf and docs/start.md.
+--- A sale with a payment. The item is reserved under the product's lock, paid without it, and the
+-- order settled under it. Each step may be repeated, so sending a cut-off order again finishes it.
+-- See nginx.conf and docs/start.md.
 
 local locks = require "locks"
 local orders = require "orders"
@@ -9,7 +9,7 @@ local request = require "request"
 
 local _M = {}
 
-local HOLD = os.getenv "HOLD" -- "1": to compare, the lock is held during the payment, too
+local HOLD = os.getenv "HOLD" -- "1" holds the lock during the payment, to compare
 
 local STATUS = {
     paid = 200, cancelled = 402, ["no such product"] = 404, ["sold out"] = 409,
@@ -18,8 +18,8 @@ local STATUS = {
 } -- after 503, 504 or no answer the client sends the same order again
 
 
--- Runs a transaction under the lock. If the lock is lost meanwhile, the outcome still counts: had a
--- later holder shown its token first, it would be "stale".
+-- Runs a transaction under the lock. Its outcome counts even if the lock is lost meanwhile, because
+-- it is "stale" if a later holder has shown its token first.
 local function under(lock, timeout, transaction, ...)
     local ok, outcome, code, outcome_when_lost = lock:with(timeout, transaction, ...)
     if code == "lost" then return outcome_when_lost end
@@ -32,7 +32,7 @@ local function sell(lock, order)
     if state ~= "reserved" then return state end
     local key = ("%s-%s-%s"):format(order.id, order.buyer, order.number)
     local answer = provider.charge(key) -- the lock is free meanwhile
-    if not answer then return "reserved" end -- charged or not: the next attempt asks again
+    if not answer then return "reserved" end -- charged or not, so the next attempt asks again
     state = under(lock, 10, orders.settle, order, answer)
     if state == "cancelled" and answer == "paid" then
         ngx.log(ngx.ERR, "refund: the provider has forgotten its refusal of ", key)
@@ -59,7 +59,7 @@ function _M.buy()
 end
 
 
---- In content_by_lua. Finishes the orders whose clients did not come back; a cron job calls it.
+--- In content_by_lua, by a cron job. Finishes orders whose clients did not come back.
 function _M.sweep()
     local session = locks.session()
     if not session then return request.answer(503, "ZooKeeper has not answered yet") end

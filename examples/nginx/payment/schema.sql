@@ -9,7 +9,7 @@ CREATE TABLE product (
 CREATE TABLE purchase (
     product INT UNSIGNED NOT NULL,
     buyer VARCHAR(32) NOT NULL,
-    number VARCHAR(32) NOT NULL,        -- of the order: the buyer's client chooses it
+    number VARCHAR(32) NOT NULL,        -- of the order, chosen by the buyer's client
     state ENUM('reserved', 'paid', 'cancelled') NOT NULL DEFAULT 'reserved',
     reserved_at TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP,
     PRIMARY KEY (product, buyer, number)

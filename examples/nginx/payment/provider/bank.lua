@@ -1,4 +1,4 @@
---- A payment provider: it charges each key once, and repeats its answer. See nginx.conf.
+--- A payment provider that charges each key once, and repeats its answer. See nginx.conf.
 
 local _M = {}
 local answers, next_charge = ngx.shared.answers, ngx.shared.next
@@ -6,9 +6,8 @@ local answers, next_charge = ngx.shared.answers, ngx.shared.next
 local DELAY = tonumber(os.getenv "DELAY" or 0) -- seconds of each charge
 
 
---- How the next charge goes wrong: delay = seconds, for the answer; silent = 1: nothing is charged,
--- and nothing answered; refuse = 1; twice = 1: two answers. Prints how many of these settings
--- are still to be used.
+--- Sets what goes wrong with the next charge, by delay (seconds), silent = 1 (no charge, no
+-- answer), refuse = 1, or twice = 1 (two answers). Prints how many settings are unused.
 function _M.next()
     for name, value in pairs(ngx.req.get_uri_args()) do next_charge:set(name, value) end
     ngx.say(#next_charge:get_keys())
