@@ -1,4 +1,4 @@
---- zklock: distributed locks on ZooKeeper. docs/reference describes the API.
+--- The module zklock, distributed locks on ZooKeeper. docs/reference describes the API.
 
 local core = require "zklock.core"
 local failure = require "zklock.value.failure"
@@ -60,7 +60,7 @@ _M.memory = memory
 _M.metrics = metrics.text
 
 --- Runs each function as a coroutine, until all have ended. If any argument after fn is not a
--- function, all of them are arguments of fn. An error in one ends the others and is raised here,
+-- function, all of them are arguments of fn. An error in one ends all, and is raised here
 -- unchanged.
 ---@param fn fun(...): ...
 ---@param ... any

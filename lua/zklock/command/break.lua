@@ -88,7 +88,7 @@ local function left_of(before, session, path)
 end
 
 
--- Asks these holders, and no later ones, to give way. Returns those that were asked.
+-- Asks these holders, and no later ones, to give way. Returns the holders asked.
 local function ask(held, session, path)
     local asked, timeout = {}, session:timeout()
     for _, entry in ipairs(held) do

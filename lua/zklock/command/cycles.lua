@@ -1,8 +1,8 @@
 --- Finds sessions that wait for each other in a circle, from the queues of all locks.
 --
 -- A contender waits for each contender ahead that excludes it. A node names its session, not its
--- owner. So a circle of sessions is a deadlock only if no session in it has several owners, and
--- only a session with two nodes or more can be part of a circle.
+-- owner, so a circle of sessions is a deadlock only if no session in it has several owners. Only a
+-- session with two nodes or more can be part of a circle.
 
 local ipairs, pairs = ipairs, pairs
 
@@ -76,8 +76,8 @@ local function through(first, waits)
 end
 
 
---- Lists circles so that each session in any circle is in one of these. Each is a list of steps. In
---- a step, the contender `entry` waits at `path` for `ahead`, whose session has the next entry.
+--- Lists circles that together have every session of any circle. In each step of a circle, the
+--- contender `entry` waits at `path` for `ahead`. The session of `ahead` has the next `entry`.
 ---@param locks { path: string, queue: table[] }[]
 function _M.of(locks)
     local waits, done, cycles = waits_of_sessions(locks), {}, {}

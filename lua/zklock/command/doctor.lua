@@ -1,4 +1,4 @@
---- The verb doctor tells which parts work, and what to do about the rest.
+--- The verb doctor tells which parts work, and gives advice about the rest.
 
 local columns = require "zklock.command.columns"
 local connect = require "zklock.command.connect"
@@ -109,8 +109,7 @@ local function answer(server, word)
 end
 
 
--- Describes a server; for a member of an ensemble, also returns its version. Servers answer srvr by
--- default.
+-- Also returns the version of a server in an ensemble. Servers answer srvr by default.
 local function introduction(server)
     local text = answer(server, "srvr")
     local version, mode = text:match("version: ([%d.]+)"), text:match("Mode: (%w+)")
@@ -174,7 +173,7 @@ function Doctor:ticks(name, granted)
 end
 
 
--- --- what each server knows ----------------------------------------------------------
+-- --- operations ----------------------------------------------------------------------
 
 -- Effects of an operation that a server does not know.
 local WITHOUT = {
@@ -211,8 +210,7 @@ function Doctor:tell_of(operation)
 end
 
 
--- Shows which server knows which operation. Each was tried in a session of its own, at a node that
--- does not exist.
+-- Each operation was tried in a session of its own, at a node that does not exist.
 function Doctor:operations(trials)
     if not trials[1] then return end
     local rows = {}
@@ -282,7 +280,7 @@ function Doctor:held(path, queue)
 end
 
 
--- Tries a lock, but does not wait for one that is held.
+-- Tries a lock, and names its holder instead if it is held.
 function Doctor:lock(session, again)
     local path = self.given.path or PATH
     local lock, queue, why = tree.lock(session, path)

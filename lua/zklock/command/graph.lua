@@ -43,7 +43,7 @@ end
 
 -- --- looks ----------------------------------------------------------------------------
 
--- Leaves out folders of conditions, whose contenders wait for a signal.
+-- Leaves out folders of conditions, in which contenders wait for a signal.
 local function look(session, path)
     local all, hidden, code = tree.locks(session, path)
     if not all then connect.fail(hidden, code) end
@@ -67,7 +67,7 @@ function graph.survey(session, path)
 end
 
 
--- --- what is shown --------------------------------------------------------------------
+-- --- output ---------------------------------------------------------------------------
 
 -- Returns the holders that a waiter waits for; without any, the nearest waiter that excludes it.
 local function ahead_of(queue, place)

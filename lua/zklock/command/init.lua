@@ -1,4 +1,4 @@
---- The command line. Each verb is a module beside this one, or one that bin/zklock adds.
+--- The command line. Each verb is a module in this folder, or is added by bin/zklock.
 --
 -- A verb is a table. `describe(parser)` declares its options to argparse. `run(given, out, err)`
 -- carries it out and returns the exit status. `tail` tells from where on its arguments are another

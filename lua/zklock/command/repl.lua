@@ -35,7 +35,7 @@ local function needs_rlwrap()
 end
 
 
--- Credentials of --auth. Those of ZK_AUTH stay in the environment, which ps does not show.
+-- Credentials of --auth only. ZK_AUTH stays in the environment, which ps does not show.
 local function named_auth(given)
     return given.auth ~= getenv "ZK_AUTH" and given.auth or ""
 end

@@ -146,7 +146,7 @@ end
 
 
 -- Moves the limits at which the minder, if this process is stopped or gone, ends the command by
--- itself. A lease is not lost before half a session timeout after the end of what is certain.
+-- itself. A lease is not lost before half a session timeout after its certain time ends.
 function Hold:look()
     local lease, child, timeout = self.lease, self.job.child, self.job.session:timeout()
     local state = lease:state()

@@ -125,7 +125,7 @@ end
 
 local shared = { read = true, permit = true }
 
--- True if no other contender can share the lock. One such part of a multi-lock is enough.
+-- True if no other contender can share the lock, or one part of the multi-lock.
 local function is_exclusive(lock)
     for _, part in ipairs(lock.parts or { lock }) do
         if not shared[part.contends_as] then return true end

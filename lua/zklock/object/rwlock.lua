@@ -11,7 +11,7 @@ RWLock.__index = RWLock
 RWLock.__name = "zklock.rwlock"
 
 
---- The lock for readers, who share it.
+--- The lock that readers share.
 ---@return zklock.Lock
 function RWLock:read()
     return self.reader

@@ -69,8 +69,8 @@ function Session:meter(name)
 end
 
 
---- Delivers completed requests and callbacks. Never waits. Raises in any thread but the one that
--- opened the session, for that thread may be running this Lua state.
+--- Delivers completed requests and callbacks. Never waits. Call it in the thread that opened the
+-- session; any other thread gets an error, because this Lua state may be running there.
 ---@return integer count of what was delivered
 function Session:dispatch()
     if this_thread() ~= self.thread then

@@ -53,8 +53,8 @@ function reaper.open()
 end
 
 
---- Registers a process that must not outlive this one. Its object is kept, because its collection
---- would wait for the end of the process.
+--- Registers a process to be killed at the end. Its object is kept, because its collection would
+--- wait for the end of the process.
 ---@param pid string
 ---@param process zklock.system.Process?
 function Reaper:hold(pid, process)

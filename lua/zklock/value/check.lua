@@ -1,4 +1,4 @@
---- Checks of what users give. A wrong value raises, and says what is allowed.
+--- Checks of user input. A wrong value raises, and says what is allowed.
 
 local misuse = require "zklock.value.misuse"
 local path_rules = require "zklock.value.path"

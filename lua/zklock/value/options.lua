@@ -20,7 +20,7 @@ local NOTHING = {} -- in place of no options
 local DELAY_MAX = 1e6 -- seconds
 
 
--- --- what a field of one function alone may be --------------------------------------------
+-- --- fields of one function --------------------------------------------------------------
 
 local function session_timeout(value, name)
     check.type(value, "number", name)
@@ -55,7 +55,7 @@ local function auth(value, name)
 end
 
 
--- --- what each function takes --------------------------------------------------------------
+-- --- options by function -------------------------------------------------------------------
 
 ---@alias zklock.SessionState "connecting"|"connected"|"suspended"|"expired"|"closed"
 

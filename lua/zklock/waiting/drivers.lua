@@ -1,5 +1,5 @@
---- Chooses the driver that waits in the real process. It is the user's, that of the event loop or
--- zklock.run around the caller, or one that blocks.
+--- Chooses the driver that waits in the real process, which is the user's, that of the event loop
+-- or of zklock.run around the caller, or a blocking driver.
 
 local coroutines = require "zklock.waiting.coroutines"
 local failure = require "zklock.value.failure"

@@ -45,8 +45,7 @@ local function this_thread()
 end
 
 
---- The scheduler that the running coroutine can yield to. It resumed that coroutine, or another one
--- that waits for it.
+--- The scheduler that the running coroutine can yield to. It resumed that coroutine, or its caller.
 function _M.driving()
     local scheduler, thread = latest[1], this_thread()
     while scheduler do
@@ -282,7 +281,7 @@ function Scheduler:forget(run)
 end
 
 
---- Resumes a task that yielded by itself after the others.
+--- Resumes a task that yielded by itself, after all other ready tasks.
 function Scheduler:later(thread)
     self:add{ thread = thread }
 end
@@ -371,7 +370,7 @@ end
 
 local NOTHING = { n = 0 }
 
---- Makes a run inside `outer`, whose end wakes `waiter`.
+--- Makes a run inside `outer`. Its end wakes `waiter`.
 function Scheduler:new_run(outer, waiter)
     self.made = self.made + 1
     local run = setmetatable({

@@ -85,8 +85,8 @@ end
 
 
 --- Calls a callback of the user's, in a thread of its own where the event loop has threads. There,
--- calls with the same `key` run one after the other, and the next replaces one that has not begun.
--- A key that is false, or `overtakes`, does not wait for its turn.
+-- calls with the same `key` run one after the other, and the next replaces a call that has not
+-- begun. A key that is false, or `overtakes`, does not wait for its turn.
 function _M.call(session, key, fn, ...)
     session.runtime:call(session, key, fn, ...)
 end

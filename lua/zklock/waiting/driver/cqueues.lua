@@ -34,7 +34,7 @@ function _M.refusal(session)
 end
 
 
--- Tells the loop when it is done with a descriptor, whose number may soon be another's.
+-- Tells the loop when it is done with the descriptor, because the number may soon be reused.
 local function watch(all)
     local readable = { pollfd = all.fd, events = "r" }
     pollers[this_thread()] = true
