@@ -1,4 +1,4 @@
---- One process of several leads, and publishes its address. The other processes stand by.
+--- Several processes elect a leader, which publishes its address. The other processes stand by.
 --
 -- Shows an election, with `data` for processes that look for the leader. The leader works only
 -- while the lease is certain, and queues again when it is lost. When it is done, it gives way.
