@@ -108,7 +108,7 @@ describe("zklock hold #server", function()
         it("with a process that was killed, whose folder the release removes", function()
             local handle = held(hold("%s --for 5m", path))
             rig.signal("KILL", pid_of_holder())
-            is_lost(handle, "has ended: the lock is lost")
+            is_lost(handle, "has ended, so the lock is lost")
             is_lost(handle, "was released")
         end)
 
@@ -163,7 +163,7 @@ describe("zklock hold #server", function()
                 ["hold " .. path .. " --for 1.2.3h"] = "no duration",
                 ["hold " .. path .. " --for 2w"] = "no duration",
                 ["hold x --for 5m"] = "must start with /",
-                ["check x"] = "x is no handle: zklock hold prints one, such as",
+                ["check x"] = "x is no handle; zklock hold prints one, such as",
                 ["release x:y"] = "is no handle",
                 ["check elsewhere:/tmp/zklock-aB3dE9"] = "is of the host elsewhere, and this is",
             } do

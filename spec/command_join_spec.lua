@@ -117,7 +117,7 @@ describe("zklock #server", function()
             rig.join(session, folder, "a", "weight=3")
             local process = start(join("%s a true", folder))
             local line = process:find("session 0x" .. session:id() .. " has the name")
-            assert.matches("/a: .*, for %d+ s, with the data 'weight=3': it waits$", line)
+            assert.matches("/a: .*, for %d+ s, with the data 'weight=3'; zklock waits$", line)
         end)
 
         it("by the former process, which was killed, waits until its session ends #slow",
@@ -181,7 +181,7 @@ describe("zklock #server", function()
             wait_for_members("")
             local other = rig.join(session, folder, "a", "theirs")
             proxy:pass()
-            process:find("the name is another's: the command goes on")
+            process:find("another session has the name; the command goes on")
             return process, other, proxy, id
         end
 

@@ -88,7 +88,7 @@ describe("zklock #server", function()
             lines[#lines + 1] = 'help "rwlok" help "nothing of that"'
             local text = typed(lines)
             has(text, "session:rwlock", "memory:expire(session)", 'owner = "b"',
-                "Ctrl-D, or os.exit", 'did you mean help "rwlock"?', "there is help of combine, ")
+                "Ctrl-D, or os.exit", 'did you mean help "rwlock"?', "there is help on combine, ")
             assert.is_nil(text:find("nil\n", 1, true))
         end)
 
@@ -210,11 +210,11 @@ describe("zklock #server", function()
                 assert.equal("", rig.shell("ls %s", folder))
             end)
 
-            it("names a file that does not say where a server is", function()
+            it("tells of a file that names no server", function()
                 local file = ("%s/zklock-repl-%s"):format(folder, rig.shell("id -u"):match("%d+"))
                 for _, text in ipairs{ "half a li", "memory:x", "''" } do
                     rig.shell("echo %s >%s", text, file)
-                    has(prompt "", "zklock: " .. file .. " does not say where a server is")
+                    has(prompt "", "zklock: " .. file .. " does not name a server")
                 end
             end)
 
@@ -230,7 +230,7 @@ describe("zklock #server", function()
                 assert.equal("> 1", pipe:read("*l"))
                 proxy:shut()
                 rig.shell("touch %s/over", folder)
-                has(pipe:read("*a"), proxy.hosts .. " does not answer: it ends with the prompt "
+                has(pipe:read("*a"), proxy.hosts .. " does not answer; it ends with the prompt "
                     .. "that started it\n")
                 pipe:close()
             end)

@@ -130,7 +130,7 @@ describe("zklock #server", function()
         it("64 for a server in memory, which no other process sees, as the other verbs", function()
             for _, line in ipairs{ "run /a true", "elect /a true", "join /a b true", "ls",
                                    "show /a", "break -y /a", "doctor", "seckill --only DEMO-04" } do
-                assert.equal("zklock: memory:x is a server inside one process: only repl can use "
+                assert.equal("zklock: memory:x is a server inside one process; only repl can use "
                              .. "it", ends(64, "--hosts memory:x %s", line), line)
             end
         end)
@@ -659,8 +659,8 @@ describe("zklock #server", function()
             local stubborn = rig.held_by_another(server, path)
             local lease = rig.wait_while(session:mutex(path), { timeout = 60 }, function()
                 local text = ends(0, "break --yes --grace 0.1 %s", path)
-                assert.matches("broken: the next in the queue has the lock now%.", text)
-                assert.matches("did not give way: .- for up to run's %-%-grace", text)
+                assert.matches("broken; the next in the queue holds the lock now%.", text)
+                assert.matches("did not give way%. .- for up to run's %-%-grace", text)
             end)
             assert.equal("held", lease:state())
             rig.becomes(stubborn, "lost")
@@ -737,7 +737,7 @@ describe("zklock #server", function()
             end
             for answer, words in pairs{
                 ["echo n"] = "zklock: not broken\n",
-                ["true"] = "\nzklock: not broken: nobody answered; --yes asks nobody\n",
+                ["true"] = "\nzklock: not broken, because nobody answered; --yes does not ask\n",
             } do
                 assert.equal("Break it? [y/N] " .. words .. "1\n",
                              answered(answer):match("Break it.*"))
@@ -785,7 +785,7 @@ describe("zklock #server", function()
             rig.wait_while(session:mutex(path), { timeout = 60 }, function()
                 local text = ends(0, "doctor %s", path)
                 assert.matches("\nok +lock +" .. plain .. " is held by somebody:1 "
-                    .. "%(in the queue for %d+ s%): so neither", text)
+                    .. "%(in the queue for %d+ s%), so neither", text)
                 assert.is_nil(text:find("NTP", 1, true))
                 assert.is_true(lease:check())
                 rig.released(lease)
@@ -828,7 +828,7 @@ describe("zklock #server", function()
             assert.matches("\nnote +servers +two", text)
             assert.matches("\nFAIL +session .-make the chroot's node",
                            ends(1, "--hosts %s/no-such-chroot doctor", server.hosts))
-            assert.matches("1000 s were asked for: see .-maxSessionTimeout",
+            assert.matches("1000 s were asked for; see .-maxSessionTimeout",
                            ends(0, "doctor --timeout 1000"))
         end)
 
@@ -846,7 +846,7 @@ describe("zklock #server", function()
             local ensemble = rig.server{ n = 3 }
             local _, text = commands.outcome("--hosts %s doctor %s", ensemble.hosts, path)
             local old = select(2, text:gsub(" 3%.[5-8]%.%d+, %a+er,", ""))
-            local told = select(2, text:gsub("\nnote +%S+ +before 3.9.4 servers", ""))
+            local told = select(2, text:gsub("\nnote +%S+ +servers before 3.9.4", ""))
             assert.equal(old, told, text)
             assert.is_nil(ends(0, "doctor %s", path):find("before 3.9.4", 1, true))
             ensemble:stop()

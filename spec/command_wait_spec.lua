@@ -6,7 +6,7 @@ local rig = require "spec.rig"
 
 local start, ends, has = commands.start, commands.ends, commands.has
 
-local UNHEARD = "no ZooKeeper server has answered for 5 s (%s): it waits for one"
+local UNHEARD = "no ZooKeeper server has answered for 5 s (%s); zklock waits for one"
 local REFUSED = UNHEARD:format("the connection was refused")
 
 describe("zklock #server", function()
@@ -51,7 +51,7 @@ describe("zklock #server", function()
         } do
             it("ends by a signal: " .. hosts .. " #slow", function()
                 local process = start("--hosts %s run %s true", hosts, path)
-                assert.matches(" for 5 s %(" .. each.reason .. "%): it waits", process:line())
+                assert.matches(" for 5 s %(" .. each.reason .. "%); zklock waits", process:line())
                 assert.equal("", process:ends(each[2], each[1]))
             end)
         end
@@ -77,7 +77,7 @@ describe("zklock #server", function()
 
 
     describe("for a lock that is taken", function()
-        local HELD = "zklock: %s: held by somebody (token %s), for %%d+ s at most: it waits"
+        local HELD = "zklock: %s: held by somebody (token %s), for %%d+ s at most; zklock waits"
 
         it("says once who holds it, since when, and its token, without -q #slow", function()
             local lock = rig.session(server.hosts, { identity = "somebody" }):mutex(path)

@@ -17,24 +17,24 @@ local now = core.now
 local GRACE = 10 -- seconds
 local LOOK = 0.2 -- seconds between looks
 
-local BROKEN = "broken: the next in the queue has the lock now. The holder did not give way: a "
-    .. "command of zklock run that does not end by TERM goes on for up to run's --grace (5 s), any "
-    .. "other holder until a store that has seen a newer token refuses its writes\n"
+local BROKEN = "broken; the next in the queue holds the lock now. The old holder did not give way. "
+    .. "A command of zklock run that ignores TERM goes on for up to run's --grace (5 s), any other "
+    .. "holder until a store that has seen a newer token refuses its writes\n"
 
 local breaking = {
     summary = "Take a lock from its holder.",
     description = "Asks the holder of the lock at PATH to give way, as lock:revoke() does, waits, "
-        .. "and then removes the holder's node. A holder that does not listen goes on: end it on "
-        .. "its host first, so that no two run at once. What break prints before it asks tells the "
-        .. "host: zklock show does not, once the holder was asked. If several hold the lock, it is "
-        .. "taken from all, or with --token from that holder; waiters keep their places.",
+        .. "and then removes the holder's node. A holder that does not listen goes on. End it on "
+        .. "its host first, so that no two run at once. break prints the host before it asks; "
+        .. "zklock show does not show it after that. If several hold the lock, it is taken from "
+        .. "all, or with --token from that holder. Waiters keep their places.",
     example = "zklock break /locks/nightly --token 8589934632",
 }
 
 
 local function token(text)
     if text:find "^%d+$" then return (text:gsub("^0+(%d)", "%1")) end
-    return nil, text .. " is no token: a whole number, as zklock show prints it"
+    return nil, text .. " is no token, such as 8589934632 in zklock show"
 end
 
 
@@ -60,7 +60,7 @@ end
 
 
 local function refuse_token(path, wanted)
-    refusal.raise(status.FAILED, "%s: not broken: no holder has the token %s", path, wanted)
+    refusal.raise(status.FAILED, "%s: not broken, because no holder has the token %s", path, wanted)
 end
 
 
@@ -108,7 +108,7 @@ local function confirm(given, err)
     local answer = io.read("*l")
     if not answer then
         err:write("\n")
-        refusal.raise(status.FAILED, "not broken: nobody answered; --yes asks nobody")
+        refusal.raise(status.FAILED, "not broken, because nobody answered; --yes does not ask")
     end
     if not answer:find("^[yY]") then refusal.raise(status.FAILED, "not broken") end
 end

@@ -32,8 +32,7 @@ local function told_server(file, err)
     if not text then return nil end
     local ok, hosts = pcall(hosts_of.split, text)
     if ok and not hosts.in_memory then return text end
-    err:write("zklock: ", printable.line(file), " does not say where a server is: it is written ",
-        "anew\n")
+    err:write("zklock: ", printable.line(file), " does not name a server, and is written anew\n")
 end
 
 

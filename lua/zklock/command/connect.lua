@@ -47,7 +47,7 @@ function _M.hosts(given)
         refusal.raise(status.USAGE, "no servers: give --hosts HOST:PORT,… or set ZK_HOSTS")
     end
     if _M.checked(hosts_of.split, hosts).in_memory then
-        refusal.raise(status.USAGE, "%s is a server inside one process: only repl can use it",
+        refusal.raise(status.USAGE, "%s is a server inside one process; only repl can use it",
             hosts)
     end
     return hosts
@@ -57,7 +57,7 @@ end
 
 function _M.options(given)
     if needs_auth[given.acl] and not given.auth then
-        refusal.raise(status.USAGE, "--acl %s needs auth: the creator must be somebody%s",
+        refusal.raise(status.USAGE, "--acl %s needs credentials%s",
             given.acl, CREDENTIALS)
     end
     return { timeout = given.timeout, auth = given.auth, acl = given.acl }

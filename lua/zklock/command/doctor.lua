@@ -35,10 +35,10 @@ local function advised(message, code)
 end
 
 local doctor = {
-    summary = "Say what works, and what to do about the rest.",
-    description = "A line for each thing that is looked at: the installation, each server by "
-        .. "itself, the ensemble, and a lock that is taken and given up at PATH. One that is held "
-        .. "is not waited for: its holder is named. Exit status: 1 if something does not work.",
+    summary = "Check the installation, servers and a lock.",
+    description = "Prints a line for each check, of the installation, each server by itself, the "
+        .. "ensemble, and a lock that is taken and given up at PATH. If the lock is held, doctor "
+        .. "names its holder, and does not wait. Exit status: 1 if something does not work.",
     example = "zklock doctor --hosts zk1:2181,zk2:2181,zk3:2181/shop",
 }
 
@@ -135,8 +135,8 @@ end
 function Doctor:version(name, version)
     local major, minor, patch = version:match "^(%d+)%.(%d+)%.?(%d*)"
     if not major or major * 1e6 + minor * 1e3 + (tonumber(patch) or 0) >= 3009004 then return end
-    self:say("note", name, "before 3.9.4 servers that are killed around an election can lose "
-        .. "writes: see \"Writes that servers lose\" in docs/production.md")
+    self:say("note", name, "servers before 3.9.4 can lose writes when they are killed around an "
+        .. "election; see \"Writes that servers lose\" in docs/production.md")
 end
 
 
@@ -155,7 +155,7 @@ function Doctor:server(name)
         quick and ("%.1f ms"):format(quick * 1000) or "no answer to a read", granted)
     if version then self:version(name, version) end
     if abs(granted - asked) > 0.001 then
-        self:say("note", name, "%g s were asked for: see minSessionTimeout, maxSessionTimeout and "
+        self:say("note", name, "%g s were asked for; see minSessionTimeout, maxSessionTimeout and "
             .. "tickTime in its zoo.cfg", asked)
     end
     self:ticks(name, granted)
@@ -239,7 +239,7 @@ function Doctor:servers()
     end
     self:operations(trials)
     if count == 2 then
-        self:say("note", "servers", "two, both of which must live: three survive the loss of one")
+        self:say("note", "servers", "two, both of which must live; three survive the loss of one")
     end
 end
 
@@ -260,8 +260,8 @@ function Doctor:clock(server_time, from, to)
         self:say("ok", "clock", "as the server's, to a second or two")
         return
     end
-    self:say("note", "clock", "%s %s the server's: locks do not go by it, but SINCE does, and "
-        .. "logs: run an NTP client", columns.duration(abs(skew)), skew > 0 and "ahead of"
+    self:say("note", "clock", "%s %s the server's; locks do not depend on it, but SINCE and logs "
+        .. "do, so run an NTP client", columns.duration(abs(skew)), skew > 0 and "ahead of"
         or "behind")
 end
 
@@ -274,7 +274,7 @@ end
 function Doctor:held(path, queue)
     local first = queue[1]
     local _, holder = tree.holder(queue)
-    self:say("ok", "lock", "%s is %s by %s (in the queue for %s): so neither it nor the clocks are "
+    self:say("ok", "lock", "%s is %s by %s (in the queue for %s), so neither it nor the clocks are "
         .. "tried", path, first.held == "unknown" and "held, or kept," or "held", holder,
         columns.age(first.since) or "?")
 end

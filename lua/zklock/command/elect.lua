@@ -6,8 +6,8 @@ local elect = {
     summary = "Run a command while leading.",
     description = "Queues at PATH, and runs the command while it leads. When the lead is lost, the "
         .. "command is ended, and zklock queues again; when the command exits, zklock exits with "
-        .. "its status. The environment is that of run, and so is the exit status, but for 75: it "
-        .. "waits for ever. zklock run --help has the list.",
+        .. "its status. Environment and exit status are those of run, but without 75, because "
+        .. "elect waits for ever. zklock run --help has the list.",
     example = "zklock elect --data 10.0.0.7:8080 /leaders/export ./export.sh",
     tail = "path",
     valued = {
@@ -18,8 +18,8 @@ local elect = {
 
 
 function elect.describe(parser)
-    parser:option("--data", "What others are shown of this candidate when it leads, such as "
-        .. "host:port."):argname "TEXT"
+    parser:option("--data", "Text shown to others while this candidate leads, such as host:port.")
+        :argname "TEXT"
     run.describe_command(parser)
 end
 

@@ -25,7 +25,7 @@ local COLUMNS = {
 
 local graph = {
     summary = "Show who waits for whom.",
-    description = "The waiters of all locks at PREFIX and below it, and whom each waits for. "
+    description = "Lists the waiters of all locks at PREFIX and below it, and whom each waits for. "
         .. "Sessions that wait for each other in a circle are reported as a possible deadlock, if "
         .. "a second look finds the same nodes. Exit status: that of ls, but 1 after a report.",
     example = "zklock graph /locks",
@@ -34,8 +34,8 @@ local graph = {
 
 function graph.describe(parser)
     parser:argument("PREFIX", "By default all."):argname "PREFIX":target "path":args "?"
-    parser:flag("--one-owner", "No process has several owners, such as threads or coroutines that "
-        .. "lock: then a deadlock is certain.")
+    parser:flag("--one-owner", "Say that no process has several owners, such as threads or "
+        .. "coroutines that lock. Then a deadlock is certain.")
     parser:flag("--json", "As JSON: a line with all waits and circles.")
     repeated.describe(parser)
 end

@@ -35,7 +35,7 @@ function failures.absent(handle, host)
 end
 
 function failures.dead(handle)
-    return status.FAILED, "the process that held the lock for %s has ended: the lock is lost",
+    return status.FAILED, "the process that held the lock for %s has ended, so the lock is lost",
         handle
 end
 
@@ -64,7 +64,7 @@ end
 function _M.ask(handle, word)
     local host, folder = handle:match "^([^:]+):(/.+)$"
     if not host then
-        refusal.raise(status.USAGE, "%s is no handle: zklock hold prints one, such as "
+        refusal.raise(status.USAGE, "%s is no handle; zklock hold prints one, such as "
             .. "web3:/tmp/zklock-aB3dE9", handle)
     end
     local answer, reason, process = background.ask(folder, word, PATIENCE)

@@ -16,7 +16,7 @@ session:mutex("/locks/b", { order = "none" })   the quickest is next; see turns,
 
 topics.lease = [[
 lease:state()       "held", "suspect", "lost" or "released", by the clock
-lease.token         grows with every grant: a store that checks it refuses late writes
+lease.token         grows with every grant; a store that checks it refuses late writes
 lease:check(1)      asks the server
 lease:on_lost(print)    lease:on_revoke(print)
 lease:release()]]
@@ -24,7 +24,7 @@ lease:release()]]
 topics.rwlock = [[
 rw = session:rwlock "/locks/cache"
 reader = rw:read():acquire(3)            readers together
-writer = rw:write():acquire{ timeout = 3, owner = "b" }     alone: it waits for the reader
+writer = rw:write():acquire{ timeout = 3, owner = "b" }     alone; waits for the reader
 writer:downgrade()                       a writer becomes a reader]]
 
 topics.semaphore = [[
@@ -37,8 +37,8 @@ lease = both:acquire(3)                  all or none]]
 
 topics.condition = [[
 full = lock:condition "full"
-full:wait(lease, 3)      gives the lock up, waits for a signal, has the lock again
-full:signal(lease)       full:broadcast(lease), from another owner that has the lock]]
+full:wait(lease, 3)      gives the lock up, waits for a signal, takes it again
+full:signal(lease)       full:broadcast(lease), from another owner that holds the lock]]
 
 topics.election = [[
 election = session:election("/leaders/export", { data = "10.0.0.7:8080" })
@@ -57,7 +57,7 @@ lock = session:mutex("/locks/a", { order = "turns" })
 
 topics.keep = [[
 lock = session:mutex("/locks/a", { keep = 5 })
-                         the node stays 5 s after the last release: the next acquire costs nothing]]
+                         the node stays 5 s after the last release; the next acquire costs nothing]]
 
 topics.combine = [[
 submit = lock:combine(function(lease, items) return items end)
@@ -71,10 +71,10 @@ topics.guard = [[
 lease:guard{ { "set", "/stock", "41" } }     writes that happen only while the lock is held]]
 
 topics.owner = [[
-A second person, without a second program: an owner of another name.
+A second user, without a second program, is an owner of another name:
 a = lock:acquire{ owner = "a", timeout = 3 }
 b = lock:acquire{ owner = "b", timeout = 0 }     nil, why, code: it is taken
-A second session, which a fault of the first one does not touch:
+A second session, which faults of the first do not touch:
 other = zklock.connect(session.hosts)]]
 
 topics.memory = [[

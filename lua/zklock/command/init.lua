@@ -59,7 +59,7 @@ local function describe(argparse, verbs, names, show)
         .. "10."):argname "SECONDS":convert(connect.seconds)
     parser:option("--auth", "Credentials, such as digest:user:password; by default $ZK_AUTH, "
         .. "which other users do not see in ps."):argname "SCHEME:TEXT"
-    parser:option("--acl", "Who may use the nodes made: open (anybody), creator (clients with the "
+    parser:option("--acl", "Access to the nodes made: open (anybody), creator (clients with the "
         .. "same --auth), or read (anybody may read, too). By default open."):argname "ACL"
         :choices{ "open", "creator", "read" }
     parser:flag("--version", "Print the version.")

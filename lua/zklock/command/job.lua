@@ -148,7 +148,7 @@ end
 function news.gone(self)
     self.gone = true
     if self.status then return end
-    self:say("the process between this one and the command is gone: the command must end")
+    self:say("the process between zklock and the command is gone; the command must end")
     ended(self, self.child:kill() and KILLED or status.SOFTWARE)
 end
 
@@ -194,7 +194,7 @@ local function note(self, session)
     self.unheard_told = true
     local trouble, complaint = session.handle:trouble()
     local why = trouble or complaint
-    self:say("%s: no ZooKeeper server has answered for %g s%s: it waits for one", session.hosts,
+    self:say("%s: no ZooKeeper server has answered for %g s%s; zklock waits for one", session.hosts,
         PATIENCE, why and (" (%s)"):format(why) or "")
 end
 

@@ -17,7 +17,7 @@ local SHOWN = 80 -- bytes of a node's data
 local join = {
     summary = "Run a command while being in a folder.",
     description = "Makes a node NAME in the folder PATH, runs the command, and removes the node "
-        .. "when the command has ended, or is told to end. The node is no lock: when it is lost "
+        .. "when the command has ended, or is told to end. The node is no lock. When it is lost "
         .. "it is made again, and the command goes on. The command has ZKLOCK_PATH and "
         .. "ZKLOCK_SESSION in its environment. Options end at NAME. " .. jobs.statuses("the name"),
     example = "zklock join --data weight=3 /members/gateway 10.0.0.7:8080 -- ./gateway.sh",
@@ -30,7 +30,7 @@ local join = {
 
 
 function join.describe(parser)
-    parser:option("--data", "What others are shown, such as weight=3."):argname "TEXT"
+    parser:option("--data", "Text shown to others, such as weight=3."):argname "TEXT"
     parser:mutex(
         parser:option("-w --wait", "Give up after so many seconds in all; by default it waits for "
             .. "ever, for a server, too."):argname "SECONDS":convert(connect.seconds),
@@ -99,7 +99,7 @@ local function tell_member(job)
         stop()
         for _, entry in ipairs(list or {}) do
             if entry.name == given.name and entry.session ~= session:id() then
-                job:say("%s: %s has the name, for %s, with the data '%s': it waits", job.path,
+                job:say("%s: %s has the name, for %s, with the data '%s'; zklock waits", job.path,
                     entry.session and "session 0x" .. entry.session or "no session",
                     columns.age(entry.since) or "?", (entry.data or "?"):sub(1, SHOWN))
             end
@@ -111,7 +111,7 @@ end
 function Membership:wait_for_name()
     local job = self.job
     if not self.unfollow then
-        job:say("%s: the name is taken: it waits until the name is free", self.path)
+        job:say("%s: the name is taken; zklock waits until the name is free", self.path)
         job:explain_later(function() tell_member(job) end)
         local ok, why, code = self:follow()
         if not ok then connect.fail(why, code) end
@@ -144,7 +144,7 @@ end
 local tells = {
     joined = "%s: joined again",
     joining = "%s: joining",
-    conflict = "%s: the name is another's: the command goes on, and waits for the name",
+    conflict = "%s: another session has the name; the command goes on, and zklock waits",
 }
 
 function Membership:tell(state, message)

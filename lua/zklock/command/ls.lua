@@ -21,9 +21,9 @@ local COLUMNS = {
 
 local ls = {
     summary = "List locks.",
-    description = "The locks at PATH and below it that have a holder or waiters: the first "
-        .. "holder, its token, for how long its node is there, how many wait, and the language of "
-        .. "its client. SINCE is by the clocks of the server and of this machine.",
+    description = "Lists the locks at PATH and below it that have a holder or waiters, with the "
+        .. "first holder, its token, the age of its node, the number of waiters, and the language "
+        .. "of its client. SINCE is by the clocks of the server and of this machine.",
     example = "zklock ls /locks --watch",
 }
 

@@ -20,9 +20,9 @@ local COLUMNS = {
 
 local members = {
     summary = "List the members of a folder.",
-    description = "The nodes in the folder PATH, as zklock join, session:join and other programs "
-        .. "make them: name, data, the session that has it, for how long it is there. SINCE is by "
-        .. "the clocks of the server and of this machine.",
+    description = "Lists the nodes in the folder PATH, as made by zklock join, session:join and "
+        .. "other programs, with name, data, session, and age. SINCE is by the clocks of the "
+        .. "server and of this machine.",
     example = "zklock members /members/gateway --watch",
 }
 

@@ -17,13 +17,13 @@ local tostring, type = tostring, type
 local HELP = [[
 zklock              the library; docs/reference has all of it
 session             a session with %s
-queue "/path"       the line of a lock
-stats()             what the session counted
-help "rwlock"       of %s
-exit                ends it, as Ctrl-D does; Ctrl-C what runs
+queue "/path"       the queue of a lock
+stats()             the session's counters
+help "rwlock"       on %s
+exit                ends the prompt, as Ctrl-D does; Ctrl-C ends what runs
 
 lock = session:mutex "/locks/a"
-lease = lock:acquire(3)     keep it in a variable: one that nothing refers to is released
+lease = lock:acquire(3)     keep it in a variable; an unreferenced lease is released
 lease:state(), lease.token
 lease:release()]]
 
@@ -53,7 +53,7 @@ local session = connect()
 
 
 -- Says before an input that the server has gone.
-local LOST = given("SHARED", tostring) and "%s does not answer: it ends with the prompt that "
+local LOST = given("SHARED", tostring) and "%s does not answer; it ends with the prompt that "
     .. "started it\n" or "%s does not answer\n"
 
 local told = "connected"
@@ -112,7 +112,7 @@ local function help(topic)
     if topic == nil then return print(HELP:format(hosts, topics())) end
     local said, meant = help_on.of(topic)
     print(said or meant and ("did you mean help %q?"):format(meant)
-        or "there is help of " .. topics())
+        or "there is help on " .. topics())
 end
 
 

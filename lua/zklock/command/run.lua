@@ -59,8 +59,8 @@ end
 
 -- Declares the last options and the command, of run and elect.
 function run.describe_command(parser)
-    parser:option("--suspect", "Signal the command, as with TERM, when the lease is suspect: when "
-        .. "others may soon get the lock."):argname "SIGNAL":convert(signal)
+    parser:option("--suspect", "Signal to send to the command, such as TERM, when the lease is "
+        .. "suspect, because others may soon get the lock."):argname "SIGNAL":convert(signal)
     jobs.describe(parser, "the lock is lost", { { "PATH", "The lock's path." } })
 end
 
@@ -74,7 +74,7 @@ function run.describe_lock(parser)
         parser:flag("-n --nonblock --nb", "Give up at once if the lock is taken, and after 5 s "
             .. "without an answer."))
     parser:mutex(
-        parser:flag("-s --shared", "As a reader: with other readers."),
+        parser:flag("-s --shared", "As a reader, together with other readers."),
         parser:flag("-x -e --exclusive", "As a writer, alone. Default: a mutex, which also blocks "
             .. "readers and writers."),
         parser:option("--permits", "K of the N permits of a semaphore."):argname "K/N"
@@ -128,15 +128,15 @@ end
 function Hold:late()
     if self.lost then return end
     self.lost = true
-    self.job:say("this process stood still for too long to know that %s is held: the command "
+    self.job:say("this process stood still for too long to know that %s is held; the command "
         .. "must end", self.job.given.path)
 end
 
 
 local tells = {
-    suspect = "%s: the lease is suspect: unless a server confirms it, it may be lost in %.0f s",
+    suspect = "%s: the lease is suspect; unless a server confirms it, it may be lost in %.0f s",
     held = "%s: the lease is certain again",
-    lost = "%s: the lease is lost: the command must end",
+    lost = "%s: the lease is lost; the command must end",
 }
 
 
@@ -220,7 +220,7 @@ local function tell_holder(job, lock)
     local queue = lock:queue()
     local first, name = tree.holder(queue or {})
     if not first or first.mine then return end
-    job:say("%s: held by %s%s, for %s at most: it waits", job.path, name,
+    job:say("%s: held by %s%s, for %s at most; zklock waits", job.path, name,
         first.token and (" (token %d)"):format(first.token) or "", columns.age(first.since) or "?")
 end
 

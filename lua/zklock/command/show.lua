@@ -18,11 +18,11 @@ local COLUMNS = {
     { title = "BY", width = 6 },
 }
 
-local SILENT = "it does not answer a new waiter: is its process stopped, or cut off?"
+local SILENT = "it does not answer a new waiter; is its process stopped, or cut off?"
 
 local show = {
     summary = "Show the queue of a lock.",
-    description = "The queue of the lock at PATH, in order: its holders, and its waiters.",
+    description = "Lists the holders and the waiters of the lock at PATH, in order.",
     example = "zklock show /locks/nightly",
 }
 
