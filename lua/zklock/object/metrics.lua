@@ -70,27 +70,27 @@ local USUAL = { "granted", "reentered", "busy", "timeout", "expired", "interrupt
 
 -- Name, type, field of stats(), HELP text.
 local PLAIN = {
-    { "losses_total", "counter", "losses", "Leases that were lost before they were given up." },
+    { "losses_total", "counter", "losses", "Leases lost before their release." },
     { "reconnects_total", "counter", "reconnects", "Reconnections." },
-    { "expiries_total", "counter", "expiries", "ZooKeeper sessions that ended by themselves." },
-    { "orphans_total", "counter", "orphans", "Late nodes that were found and removed." },
-    { "watch_events_total", "counter", "events", "Events of watches received." },
+    { "expiries_total", "counter", "expiries", "ZooKeeper sessions that expired." },
+    { "orphans_total", "counter", "orphans", "Late nodes found and removed." },
+    { "watch_events_total", "counter", "events", "Watch events received." },
     { "callback_errors_total", "counter", "callback_errors", "Errors raised by callbacks." },
-    { "untold_events_total", "counter", "untold_events", "Events that on_event was not told." },
+    { "untold_events_total", "counter", "untold_events", "Events dropped before on_event." },
     { "callbacks_pending", "gauge", "callbacks_pending", "Callbacks that have not begun." },
     { "requests_in_flight", "gauge", "in_flight", "Requests without an answer yet." },
     { "claims", "gauge", "claims", "Contenders of this process, waiting or holding." },
     { "watches", "gauge", "watches", "Node watches." },
-    { "watch_bytes", "gauge", "watch_bytes", "Paths of watched nodes of others." },
-    { "path_bytes", "gauge", "path_bytes", "Paths of own nodes." },
+    { "watch_bytes", "gauge", "watch_bytes", "Bytes of the paths of watched nodes of others." },
+    { "path_bytes", "gauge", "path_bytes", "Bytes of the paths of own nodes." },
 }
 
 -- Name, field of stats(), HELP text.
 local TIMES = {
     { "wait_seconds", "wait", "From an acquire to its grant." },
-    { "hold_seconds", "hold", "From a grant until it was given up or lost." },
+    { "hold_seconds", "hold", "From a grant to its release or loss." },
     { "hand_over_seconds", "hand_over",
-      "From when the one ahead was known to have given the lock up to the grant." },
+      "From the known end of the previous hold to the grant." },
 }
 
 
@@ -174,7 +174,7 @@ end
 
 
 local function add_all(text, totals)
-    text:family("acquires_total", "counter", "Acquires by what came of them.")
+    text:family("acquires_total", "counter", "Acquires by outcome.")
     add_outcomes(text, "acquires_total", "", totals.outcomes)
     for _, each in ipairs(TIMES) do
         local name, field, help = each[1], each[2], each[3]
@@ -188,13 +188,13 @@ end
 local function add_named(text, locks)
     local names, label = sorted_names(locks), {}
     for _, lock in ipairs(names) do label[lock] = "lock=" .. quote(lock) end
-    text:family("lock_acquires_total", "counter", "Acquires of named locks by what came of them.")
+    text:family("lock_acquires_total", "counter", "Acquires of named locks by outcome.")
     for _, lock in ipairs(names) do
         add_outcomes(text, "lock_acquires_total", label[lock] .. ",", locks[lock].outcomes)
     end
     for _, each in ipairs(TIMES) do
         local name, field, help = "lock_" .. each[1], each[2], each[3]
-        text:family(name, "histogram", help .. " Of named locks.")
+        text:family(name, "histogram", help .. " Named locks only.")
         for _, lock in ipairs(names) do text:histogram(name, label[lock], locks[lock][field]) end
     end
 end
