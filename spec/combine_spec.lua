@@ -143,7 +143,7 @@ describe("combine #lock:combine", function()
     describe("of any lock that is had alone", function()
         local function is_refused(shared)
             local problem = rig.raised(shared.combine, shared, print)
-            assert.matches("needs a lock that one has alone", problem)
+            assert.matches("needs an exclusive lock", problem)
         end
 
         local shared = { ["a read lock"] = true, ["a semaphore"] = true }

@@ -100,7 +100,7 @@ describe("a bad option of connect #zklock.connect", function()
     bad("a relative folder to recover", { recover = "run" },
          'recover must be the absolute path of a folder, not "run"')
     bad("a negative grace", { recover = "/run", grace = -1 }, "grace must be seconds, 0 or more")
-    bad("grace of nothing", { grace = 1 }, "it needs recover")
+    bad("grace of nothing", { grace = 1 }, "grace needs recover")
     bad("an on_state that is no function", { on_state = "x" },
          'on_state must be a function, not "x"')
 end)

@@ -229,7 +229,7 @@ describe("misuse of locked #session:locked", function()
     it("of the rest is told when the function is made, not at a call", function()
         blames("the key must be an argument's place",
                function() session:locked(prefix, nil, print) end)
-        blames("what locked runs must be a function",
+        blames("fn of locked must be a function",
                function() session:locked(prefix, 1, "print") end)
         blames("known: max_hold, max_waiters, metrics, on_queued, owner, timeout",
                function() session:locked(prefix, 1, print, { wait = 1 }) end)
@@ -253,13 +253,13 @@ describe("misuse of locked #session:locked", function()
     for name, given in pairs(lists) do
         it("of the list that the key's function gives is told: " .. name, function()
             local call = session:locked(prefix, function() return given end, error)
-            blames("what the key's function gives must", function() call() end)
+            blames("the result of the key's function must", function() call() end)
         end)
     end
 
     it("of the key's function: nothing, or its own error", function()
         local call = session:locked(prefix, function() end, error)
-        blames("what the key's function gives must be text", function() call() end)
+        blames("the result of the key's function must be text", function() call() end)
         local problem = {}
         local raises = session:locked(prefix, function() error(problem) end, error)
         assert.equal(problem, rig.raised(raises))

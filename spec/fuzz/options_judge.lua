@@ -51,7 +51,7 @@ end
 
 -- Each refusal names what is wrong, from its beginning: what follows may be the user's text.
 local refusals = {
-    connect = { '^acl = "%a+" needs auth: ', "^grace is .*: it needs recover$" },
+    connect = { '^acl = "%a+" needs auth, because ', "^grace needs recover, " },
     mutex = { "^a lock path must be ", "^the lock path .* must ", "^the lock path .* contains ",
               '^jitter belongs to order = "none": ', '^batch belongs to order = "turns": ',
               '^token belongs to order = "fifo": ',

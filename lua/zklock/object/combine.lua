@@ -136,10 +136,10 @@ end
 
 ---@param lock zklock.Lock
 return function(lock, fn, opts)
-    options.callable(fn, "what combine runs")
+    options.callable(fn, "fn of combine")
     opts = options.combine(opts)
     if not is_exclusive(lock) then
-        misuse.refuse("combine needs a lock that one has alone, not %s", brief(tostring(lock)))
+        misuse.refuse("combine needs an exclusive lock, not %s", brief(tostring(lock)))
     end
     local self = {
         lock = lock,

@@ -32,7 +32,7 @@ end
 ---@return string? message why it contends no more
 ---@return zklock.Code? code "lost": fn returned true, but the lead was lost before
 function Election:lead(fn)
-    options.callback(fn, "what lead runs")
+    options.callback(fn, "fn of lead")
     while true do
         local lease, message, code = acquire(self)
         if not lease then return nil, message, code end
@@ -65,7 +65,7 @@ end
 ---@return string? message
 ---@return zklock.Code? code "closed", "expired", "auth", "forked"
 function Election:on_change(fn)
-    options.callback(fn, "what on_change calls")
+    options.callback(fn, "fn of on_change")
     local session, path = self.session, self.lock.path
     if session:forked() then return failure("forked", path) end
     local refusal = session.handle:refusal()

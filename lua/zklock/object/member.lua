@@ -20,7 +20,7 @@ Member.__index = Member
 Member.__name = "zklock.member"
 
 
-local TAKEN = "that name is taken, by another session or by another join of this one: use " ..
+local TAKEN = "that name is taken by another session, or another join of this session; use " ..
               "another name, or wait until that member has left"
 
 local function describe(code, path, detail)

@@ -18,7 +18,7 @@ end
 return function(session, text, timeout)
     local hosts = split(text)
     if hosts.chroot ~= session.chroot then
-        misuse.refuse("set_hosts: the chroot stays: expected %s, not %s",
+        misuse.refuse("set_hosts: the chroot must stay %s, not %s",
                       misuse.show(session.chroot), misuse.show(hosts.chroot))
     end
     if session:forked() then return failure("forked", text) end

@@ -59,7 +59,7 @@ function Session:meter(name)
     local meters = self.meters
     if not meters[name] then
         if self.meter_count == core.meters_max then
-            misuse.refuse("metrics: a session has at most %d names: name what locks are for, " ..
+            misuse.refuse("metrics: a session has at most %d names; name the purpose of locks, " ..
                           "not each lock", core.meters_max)
         end
         meters[name] = self.handle:meter(name)
@@ -265,7 +265,7 @@ end
 function Session:locked(prefix, key, fn, opts)
     options.prefix(prefix)
     local key_of = key_reader(key)
-    options.callback(fn, "what locked runs")
+    options.callback(fn, "fn of locked")
     opts = options.locked(opts)
     local of_lock = opts.metrics and { metrics = opts.metrics }
     return function(...)
@@ -324,7 +324,7 @@ end
 ---@return zklock.Code? code "too_many", "closed", "expired", "auth", "forked"
 function Session:watch(path, fn)
     options.node(path)
-    options.callback(fn, "what watch calls")
+    options.callback(fn, "fn of watch")
     return watch(self, "watch", path, fn)
 end
 
@@ -339,7 +339,7 @@ end
 ---@return zklock.Code? code "too_many", "closed", "expired", "auth", "forked"
 function Session:members(folder, fn)
     options.folder(folder)
-    options.callback(fn, "what members calls")
+    options.callback(fn, "fn of members")
     return watch(self, "members", folder, fn)
 end
 

@@ -59,7 +59,7 @@ end
 
 
 local function of_function(fn)
-    local what = "what the key's function gives"
+    local what = "the result of the key's function"
     return function(...)
         local given = fn(...)
         if type(given) ~= "table" then return part(given, what) end

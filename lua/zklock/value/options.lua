@@ -106,10 +106,10 @@ local connect_defaults = {
 function _M.connect(given)
     local opts = complete(given, connect_fields, connect_defaults, "the options of connect")
     if opts.acl ~= "open" and not opts.auth then
-        refuse('acl = "%s" needs auth: the creator must be somebody', opts.acl)
+        refuse('acl = "%s" needs auth, because it names a creator', opts.acl)
     end
     if given and given.grace and not opts.recover then
-        refuse("grace is how long recover waits: it needs recover")
+        refuse("grace needs recover, which waits for so long")
     end
     return opts
 end
@@ -186,7 +186,7 @@ function _M.mutex(given)
     end
     if opts.keep and opts.order == "none" then
         refuse('keep belongs to order = "fifo" or "turns": by order = "none" ' ..
-               "nobody hears that others wait")
+               "no holder learns that others wait")
     end
     if opts.token and opts.order == "none" then
         refuse('token belongs to order = "fifo": by order = "none" tokens compare with no others')

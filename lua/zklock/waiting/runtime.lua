@@ -28,8 +28,8 @@ local current_of_worlds
 
 local _M = {
     real = real,
-    STRANGE = "a world of virtual time and what is outside share no session, nor do two processes "
-        .. "of a world",
+    STRANGE = "a world of virtual time shares no session with the code outside, nor do two "
+        .. "processes of a world",
 }
 
 

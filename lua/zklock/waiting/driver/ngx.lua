@@ -214,7 +214,7 @@ function Dispatcher:connect()
     local connected, reason = socket:connect("unix:" .. path)
     local accepted = handle:accept() -- in any case, because it removes the path
     if connected and accepted then return socket end
-    return nil, reason or "somebody else connected"
+    return nil, reason or "another process connected"
 end
 
 
@@ -230,7 +230,7 @@ local warned
 local function warn(problem)
     if warned then return end
     warned = true
-    log(ERR, "zklock: no socket in $TMPDIR or /tmp, so it looks every 10 ms: ", problem)
+    log(ERR, "zklock: no socket in $TMPDIR or /tmp, so zklock looks every 10 ms: ", problem)
 end
 
 
