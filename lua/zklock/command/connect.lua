@@ -54,7 +54,6 @@ function _M.hosts(given)
 end
 
 
-
 function _M.options(given)
     if needs_auth[given.acl] and not given.auth then
         refusal.raise(status.USAGE, "--acl %s needs credentials%s",

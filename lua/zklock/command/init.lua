@@ -77,7 +77,6 @@ local function describe(argparse, verbs, names, show)
 end
 
 
-
 local function joined(...)
     local all = {}
     for _, set in ipairs{ ... } do

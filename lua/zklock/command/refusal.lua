@@ -11,7 +11,6 @@ end
 local _M = {}
 
 
-
 ---@param status integer of the process
 ---@param text string for stderr
 function _M.raise(status, text, ...)

@@ -1,5 +1,5 @@
---- A condition, in which a holder of a lock waits for a signal and gives the lock up meanwhile.
--- Waiters have nodes in a folder beside the lock's path, in order of arrival.
+--- A holder of a lock waits in a condition for a signal, and gives the lock up meanwhile. Waiters
+-- have nodes in a folder beside the lock's path, in order of arrival.
 
 local Lease = require "zklock.object.lease"
 local Request = require "zklock.waiting.request"

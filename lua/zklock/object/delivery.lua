@@ -102,7 +102,6 @@ local function deliver_again(self)
 end
 
 
-
 local function deliver_mixed(self)
     local mixed = self.mixed
     self.mixed = nil

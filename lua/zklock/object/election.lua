@@ -1,4 +1,4 @@
---- An election. Its candidates queue for one mutex, and the holder leads.
+--- In an election, candidates queue for one mutex, and its holder leads.
 
 local Follower = require "zklock.object.follower"
 local failure = require "zklock.value.failure"

@@ -155,7 +155,6 @@ local function acquire(self, opts)
 end
 
 
-
 local function check(self, arg)
     if self.limit then return options.permits(arg, self.limit) end
     return options.acquire(arg)
@@ -220,7 +219,6 @@ function verbs.revoke(self, timeout)
 end
 
 
-
 function verbs.queue(self, timeout)
     local session = self.session
     if session:forked() then return failure("forked", self.path) end
@@ -251,8 +249,8 @@ function Lock:queue(timeout)
 end
 
 
---- A condition in which a holder waits for another holder's signal. All users of the lock share it
--- by its name.
+--- A condition in which a holder waits for another holder's signal. A name is one condition for all
+-- users of the lock.
 ---@param name string
 ---@return zklock.Condition? condition
 ---@return string? message

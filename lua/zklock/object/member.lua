@@ -68,7 +68,6 @@ local function call_each(self)
 end
 
 
-
 function Member:tell()
     self.caller:call(call_each, self)
 end

@@ -55,9 +55,7 @@ local function of_each(self, method, timeout)
 end
 
 
-
 function verbs.queue(self, timeout) return of_each(self, "queue", timeout) end
-
 
 
 function verbs.revoke(self, timeout)

@@ -165,7 +165,6 @@ function Session:__close()
 end
 
 
-
 function Session:interrupt_key(key)
     local count = 0
     for _, id in ipairs(sorted_names(self.requests)) do

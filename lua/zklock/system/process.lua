@@ -106,7 +106,6 @@ function Process:finish()
 end
 
 
-
 function Process:kill()
     shell.succeeds(KILL:format(self.group or self.pid))
     for _ in read, self do end

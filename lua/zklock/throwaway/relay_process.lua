@@ -49,7 +49,6 @@ local function join(self)
 end
 
 
-
 local function pass(self, from)
     from:settimeout(0)
     local bytes, problem, rest = from:receive(CHUNK)

@@ -197,7 +197,6 @@ function ZooKeeper:time()
 end
 
 
-
 function ZooKeeper:close()
     run("/dev/null", "", "stop", shell.quote(self.folder))
     for _, each in ipairs(self.relays or {}) do each:close() end

@@ -57,7 +57,6 @@ local function check_hosts(hosts, text, form)
 end
 
 
-
 function _M.split(text)
     local form = 'expected "host:port,host:port/chroot"'
     if type(text) ~= "string" then

@@ -34,7 +34,6 @@ local function is_place(value, count)
 end
 
 
-
 local function check_list(list, what)
     if #list == 0 then refuse("%s must not be an empty list", what) end
     for at in pairs(list) do
@@ -43,7 +42,6 @@ local function check_list(list, what)
         end
     end
 end
-
 
 
 local function of_arguments(places)
@@ -55,7 +53,6 @@ local function of_arguments(places)
         return concat(parts, ":")
     end
 end
-
 
 
 local function of_function(fn)

@@ -44,7 +44,6 @@ function _M.place_of(fn)
 end
 
 
-
 ---@param text string for string.format
 function _M.refuse(text, ...)
     error(users_line() .. format(text, ...), 0)

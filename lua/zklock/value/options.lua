@@ -388,12 +388,10 @@ function _M.segment(name)
 end
 
 
-
 function _M.node(path)
     check.node(path, "the path")
     return path
 end
-
 
 
 function _M.folder(path)
@@ -422,7 +420,6 @@ function _M.join(given)
     if not opts.name then refuse("join needs { name = ... }: the name of its node") end
     return opts
 end
-
 
 
 function _M.member_data(data)

@@ -48,7 +48,6 @@ function _M.flaw(path)
 end
 
 
-
 ---@param folder string
 ---@param name string
 ---@return string

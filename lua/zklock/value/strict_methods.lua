@@ -5,7 +5,6 @@ local misuse = require "zklock.value.misuse"
 local getmetatable, pairs, type = getmetatable, pairs, type
 
 
-
 local function refuse(object, class, call)
     local kind = misuse.kind_of(object)
     local not_of = kind ~= type(object) and (" of a %s, not of a %s"):format(class.__name, kind)

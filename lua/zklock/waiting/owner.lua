@@ -48,7 +48,6 @@ local function current()
 end
 
 
-
 ---@param owner any nil: the running coroutine
 ---@return string
 function _M.key(owner)

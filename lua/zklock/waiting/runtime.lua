@@ -105,7 +105,6 @@ function real.unsent(_, session)
 end
 
 
-
 function real.granted(_, lease)
     local granted = drivers.usual.granted
     if granted then granted(lease) end

@@ -180,7 +180,6 @@ function Run:fail(problem)
 end
 
 
-
 local function tasks_of(self, wanted)
     local found = {}
     for _, thread in ipairs(members(self.tasks)) do

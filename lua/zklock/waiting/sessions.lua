@@ -42,7 +42,6 @@ local function board_here()
 end
 
 
-
 function _M.add(session)
     local board, number = board_here(), numbered.last + 1
     numbered.last, session.number = number, number

@@ -39,7 +39,6 @@ local function waiters_of(session, loop, driver)
 end
 
 
-
 function Waiters:any()
     return self.count > 0
 end

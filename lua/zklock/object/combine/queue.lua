@@ -27,7 +27,7 @@ function Queue:first()
 end
 
 
---- Stops counting when too few are left.
+--- True if `count` entries wait. Stops counting when too few are left.
 ---@param count integer
 ---@return boolean
 function Queue:has(count)

@@ -113,7 +113,6 @@ local function suspend(waiter)
 end
 
 
-
 function _M.spawn(fn)
     copas.addthread(fn)
     return true

@@ -71,7 +71,6 @@ local function suspend(waiter)
 end
 
 
-
 function _M.spawn(fn)
     running():wrap(fn)
     return true

@@ -93,7 +93,6 @@ local function suspend(waiter)
 end
 
 
-
 function _M.spawn(fn)
     wrap(fn)()
     return true

@@ -391,7 +391,6 @@ function _M.sleep(seconds)
 end
 
 
-
 _M.granted = leaving.granted
 
 

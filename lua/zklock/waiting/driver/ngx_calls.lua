@@ -26,7 +26,6 @@ local Calls = {}
 Calls.__index = Calls
 
 
-
 function Calls:is_busy(key)
     return key and self.running[key] ~= nil
 end
@@ -88,7 +87,6 @@ end
 local function begin(_, self)
     self:begin()
 end
-
 
 
 function Calls:ask()
