@@ -1,12 +1,11 @@
---- Splits a command line before argparse reads it. The options of `run` end at PATH; the rest is
--- another command.
+--- Splits a command line for argparse. Behind PATH, the arguments of `run` are another command.
 
 local sub = string.sub
 
 local _M = {}
 
 
--- The place behind this option and its value. `valued` has the options that take a value.
+-- The place behind this option, and behind its value if it is in `valued`.
 local function behind(arguments, i, valued)
     local argument = arguments[i]
     if sub(argument, 1, 2) == "--" then
@@ -22,7 +21,7 @@ local function behind(arguments, i, valued)
 end
 
 
---- The place of the first argument from `i` on that is no option, or that follows `--`.
+--- The first argument from `i` on that is no option, or follows `--`.
 ---@return integer? place nil without one
 ---@return boolean? ended `--` is before it
 function _M.first(arguments, i, valued)

@@ -114,8 +114,8 @@ local function confirm(given, err)
 end
 
 
--- Deletes the node if it still has the word that asked its holder to give way. A later holder of
--- the node was not asked. True if the node was written to meanwhile.
+-- Deletes the node while its data ask the holder to give way; a later holder was not asked. True if
+-- the node was written to meanwhile.
 local function remove_as_seen(session, node)
     local timeout = session:timeout()
     local data, version, code = session:get(node)
@@ -131,7 +131,7 @@ local function remove_as_seen(session, node)
 end
 
 
--- Tries again when the holder has added to that word that it holds the lock (ZKL_HELD_WORD).
+-- Tries again if the holder adds that it holds the lock (ZKL_HELD_WORD).
 local function remove(session, path, entry)
     local deadline = now() + session:timeout()
     while remove_as_seen(session, path .. "/" .. entry.name) and now() < deadline do end

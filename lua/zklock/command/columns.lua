@@ -1,4 +1,4 @@
---- Makes tables of text, 80 columns wide unless a column that is shown whole needs more.
+--- Tables of text, 80 columns wide unless a whole column needs more.
 
 local printable = require "zklock.command.printable"
 
@@ -51,9 +51,9 @@ local function fitted(columns, rows)
 end
 
 
---- A head, and a row for each item of the list. row(item, place) returns its texts, and perhaps
--- whole lines below it as `below`. A column is { title, width, right =, from_end =, whole = }. It
--- cuts a longer text, at its beginning with from_end, but not with whole.
+--- row(item, place) returns the texts of a row, and perhaps whole lines below it as `below`. A
+-- column is { title, width, right =, from_end =, whole = }; it cuts longer texts, at the beginning
+-- with from_end, never with whole.
 ---@return string
 function _M.table(columns, list, row)
     local titles, rows = {}, {}

@@ -1,5 +1,5 @@
---- The ZooKeeper of prompts without --hosts. The first prompt of a user starts it and writes its
---- address to a file, where later prompts find it. It ends with the prompt that started it.
+--- The ZooKeeper of prompts without --hosts. A user's first prompt starts it, and writes its
+-- address to a file for later prompts. It ends with the first prompt.
 
 local hosts_of = require "zklock.value.hosts"
 local printable = require "zklock.command.printable"
@@ -20,7 +20,7 @@ local function place()
 end
 
 
--- Reads the file if it is the user's own, because others may write to the folder, too.
+-- Reads only the user's own file, because others may write to the folder.
 local function told(file)
     local name = shell.quote(file)
     return shell.first_line(("test -O %s && test ! -L %s && cat %s"):format(name, name, name))
@@ -36,7 +36,7 @@ local function told_server(file, err)
 end
 
 
--- Writes the file. If that fails, the next prompt just starts a server of its own.
+-- If this fails, the next prompt starts its own server.
 local function tell(file, hosts)
     local name = shell.quote(file)
     shell.succeeds(("umask 077; { new=$(mktemp %s.XXXXXX) && echo %s >\"$new\" && "

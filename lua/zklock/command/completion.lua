@@ -16,8 +16,8 @@ function completion.describe(parser)
 end
 
 
--- Declares options that only completion needs. argparse completes an argument in zsh alone, but a
--- command in each shell.
+-- Options that only completion needs. argparse completes arguments in zsh alone, commands in each
+-- shell.
 local function add(verbs, commands, shell)
     for name, verb in pairs(verbs) do
         if verb.describe_tail then pcall(verb.describe_tail, commands[name]) end

@@ -1,4 +1,4 @@
---- Completes a word at the prompt, to a global, or a field of an object or table.
+--- Completes a global, or a field of an object or table.
 
 local sorted_names = require "zklock.value.sorted_names"
 

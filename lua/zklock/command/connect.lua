@@ -39,8 +39,7 @@ function _M.checked(fn, ...)
 end
 
 
---- The servers of the command line or the environment. Servers in memory are refused, because no
---- other process sees a lock there.
+--- Refuses servers in memory, because no other process sees a lock there.
 function _M.hosts(given)
     local hosts = given.hosts
     if not hosts then
@@ -85,8 +84,8 @@ function _M.left(deadline)
 end
 
 
---- Opens a session, or ends the verb. With `seconds`, it tries for so long, even if a server grants
---- a session and then ends it.
+--- Opens a session, or ends the verb. It tries for `seconds`, even after a session that ended at
+-- once.
 ---@param seconds number? default 5
 ---@return zklock.Session
 function _M.open(given, seconds)

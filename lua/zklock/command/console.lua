@@ -1,5 +1,5 @@
---- Reads Lua, runs it, and prints the results. The interpreter's own prompt runs an expression as a
---- tail call, so no error could name the typed line, or a name that was not found.
+--- Reads, runs and prints Lua. The interpreter's own prompt makes expressions tail calls, in which
+-- errors name neither the line nor a missing name.
 
 local completions = require "zklock.command.completions"
 local core = require "zklock.core"
@@ -31,7 +31,7 @@ local function read_plain(prompt)
 end
 
 
--- Reads by the Lua module readline, key by key, because its own loop keeps the line at Ctrl-C.
+-- Reads key by key, because the loop of readline (the Lua module) keeps the line at Ctrl-C.
 local function reader_by(readline)
     return function(prompt)
         local line, over
@@ -53,8 +53,7 @@ local function reader_by(readline)
 end
 
 
--- A function that reads a line, with history and completion on a terminal with the Lua module
--- readline. With a history file, also a function that saves it.
+-- Returns a reader, with history and completion if it can, and a function that saves the history.
 local function reader(is_terminal)
     local ok, readline = pcall(require, "readline")
     if not (ok and is_terminal) then return read_plain end
@@ -68,7 +67,7 @@ end
 
 -- --- running ------------------------------------------------------------------------
 
--- Compiles text so that an expression is printed, and its call is no tail call.
+-- Prints an expression, and makes its call no tail call.
 local function compile(text)
     local chunk = load("return (...)(" .. text:gsub("^%s*=", "") .. "\n)", NAME)
     if chunk then return chunk end
@@ -99,7 +98,7 @@ local function every_method()
 end
 
 
--- The names that `name` may stand for. Names before it in the text, such as `session:`, decide.
+-- All names that may stand in place of `name`.
 local function candidates(text, kind, name)
     if kind == "global" then return _G end
     local path = text:match("([%a_][%w_.]*)%s*[.:]%s*" .. name .. "%f[^%w_]")
@@ -127,8 +126,7 @@ local function run(text, chunk)
 end
 
 
--- Reads lines until they are a whole. Returns the text, and its chunk or an error; nil at the end
--- of input. Ctrl-C drops the lines.
+-- Reads until the text compiles or fails for good. Ctrl-C drops the text. Nil at the end of input.
 local function read_input(read)
     local text = ""
     while true do

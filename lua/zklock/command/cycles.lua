@@ -15,7 +15,7 @@ function _M.excludes(ahead, entry)
 end
 
 
--- Maps each session that may be part of a circle to the places where it waits.
+-- Where each session waits that may be part of a circle.
 local function waits_of_sessions(locks)
     local nodes, waits = {}, {}
     for _, lock in ipairs(locks) do
@@ -94,8 +94,8 @@ function _M.of(locks)
 end
 
 
---- Whether a circle is a deadlock if each session in it has one owner. Sessions outside may give
---- back permits, and a node that is only kept is given back to the next contender.
+--- A deadlock if each session in the circle has one owner. Permits may come back from sessions
+-- outside, and a node that is only kept goes to the next contender.
 function _M.is_firm(cycle)
     for _, step in ipairs(cycle) do
         if step.entry.kind == "permit" or step.ahead.held == "unknown" then return false end
@@ -110,8 +110,8 @@ local function key_of(lock, entry)
 end
 
 
---- The queues of a second look, with only the nodes that the first look saw, too. All of them
---- existed at the moment between the looks, so these waits are waits of one moment.
+--- The second queues, with only the nodes of the first. All of these existed at the moment between
+-- the looks, so their waits are of one moment.
 function _M.lasting(first, second)
     local seen, locks = {}, {}
     for _, lock in ipairs(first) do

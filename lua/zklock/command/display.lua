@@ -1,4 +1,4 @@
---- Shows values at the prompt. A table without a text of its own is shown with its fields.
+--- Shows values at the prompt, tables without a text by their fields.
 
 local printable = require "zklock.command.printable"
 local sorted_names = require "zklock.value.sorted_names"
@@ -54,7 +54,6 @@ function display(value, depth)
 end
 
 
---- Shows a value as print() would, but a table by its fields.
 ---@param value any
 ---@return string
 return function(value)

@@ -163,7 +163,7 @@ function Doctor:server(name)
 end
 
 
--- The lease clock needs two ticks. Servers tell their tick only if "conf" is in their whitelist.
+-- The lease clock needs two ticks. A server tells its tick if its whitelist has "conf".
 function Doctor:ticks(name, granted)
     local tick = tonumber(answer(name, "conf"):match("tickTime=(%d+)"))
     if not tick or granted * 1000 >= 2 * tick then return end
@@ -210,7 +210,7 @@ function Doctor:tell_of(operation)
 end
 
 
--- Each operation was tried in a session of its own, at a node that does not exist.
+-- Each operation was tried in its own session, at a node that does not exist.
 function Doctor:operations(trials)
     if not trials[1] then return end
     local rows = {}

@@ -13,7 +13,7 @@ local zklock = require "zklock"
 
 local ipairs = ipairs
 
--- Seconds between two looks. A node whose release is under way at the first is gone at the second.
+-- Seconds between two looks. A node under release is gone at the second look.
 local PAUSE = 0.5
 
 local COLUMNS = {
@@ -69,7 +69,7 @@ end
 
 -- --- output ---------------------------------------------------------------------------
 
--- Returns the holders that a waiter waits for; without any, the nearest waiter that excludes it.
+-- The holders ahead; without any, the nearest waiter ahead.
 local function ahead_of(queue, place)
     local holders, nearest = {}, nil
     for i = 1, place - 1 do

@@ -1,5 +1,5 @@
---- The handle that zklock hold prints, such as web3:/tmp/zklock-aB3dE9. The process that holds the
--- lock answers at a socket in that folder of that machine.
+--- The handle that zklock hold prints, such as web3:/tmp/zklock-aB3dE9. On that machine, the
+-- process that holds the lock answers at a socket in that folder.
 
 local background = require "zklock.child"
 local core = require "zklock.core"

@@ -1,5 +1,4 @@
---- The verb hold leaves a process in the background that holds a lock. docs/command.md has its
--- promises.
+--- The verb hold leaves a process that holds a lock. docs/command.md has its promises.
 
 local background = require "zklock.child"
 local connect = require "zklock.command.connect"
@@ -73,7 +72,7 @@ function Holder:release() self.asked = "release" end
 function Holder.may_resume() return true end
 
 
--- Says whether the lock was held up to now, in the form that handle.lua reads.
+-- In the form that handle.lua reads.
 function Holder:verdict()
     local held, message, code = self.lease:check(ANSWER)
     if held then return "held" end
@@ -95,7 +94,7 @@ function Holder:look()
 end
 
 
--- A loss is reported until the time is over, or until a client releases the lock.
+-- Reports a loss until the time is over, or a client releases the lock.
 function Holder:keep()
     while not self.is_over and now() < self.ends_at do
         self.job:step(self.asked and 0 or max(self.ends_at - now(), 0))
@@ -103,7 +102,7 @@ function Holder:keep()
 end
 
 
--- Empties the file before the wait, so that it has no token of an earlier grant.
+-- Empties the file before the wait, so that no token of an earlier grant stays in it.
 local function open_token_file(path)
     if not path then return end
     local file, reason = io.open(path, "w")
@@ -120,7 +119,7 @@ local function write_token(file, lease)
 end
 
 
--- Where the socket's folder is made. The handle has the path, for clients may have another TMPDIR.
+-- The socket's folder. The handle has its path, for clients may have another TMPDIR.
 local function top()
     local folder = os.getenv "TMPDIR"
     return folder and folder:find "^/" and folder or "/tmp"
@@ -145,7 +144,7 @@ end
 
 -- --- the process before it ------------------------------------------------------------
 
--- Prints the handle. Until it is told so, the process would give up the lock at a signal.
+-- Until it is told "printed", the process gives the lock up at a signal.
 local function report(process, out)
     local text, ended = process:outcome()
     if not text then

@@ -43,8 +43,7 @@ local function load_verbs(more)
 end
 
 
--- Declares all verbs. show(text) ends the parse; argparse itself would print, and exit with 0 even
--- on a full disk.
+-- show(text) ends the parse. argparse itself would print, and exit with 0 even on a full disk.
 local function describe(argparse, verbs, names, show)
     local function helps(parser)
         return parser:add_help{ action = function() show(parser:get_help()) end }

@@ -1,5 +1,5 @@
---- A job is the command that a verb runs, behind a small process, its minder. It passes on the
--- signals of this process. Its keeper is the lock or the member for which the verb runs it.
+--- A job is a command behind a small process, its minder, which gets the signals of this process.
+-- It runs for a keeper, which is a lock or a member.
 
 local connect = require "zklock.command.connect"
 local core = require "zklock.core"
@@ -18,8 +18,8 @@ local SLICE = 0.5 -- seconds of a wait without news
 
 local KILLED = status.SIGNAL + 9
 
--- look() is called repeatedly while the command runs. may_resume() tells whether the command may go
--- on after a stop. Other functions of a keeper replace the handlers of that news below.
+-- look() is called repeatedly, may_resume() after a stop of the command. Other functions of a
+-- keeper replace the handlers below.
 ---@class zklock.command.Keeper
 ---@field look fun(self)
 ---@field may_resume fun(self): boolean?
@@ -64,8 +64,7 @@ function _M.statuses(what, more)
 end
 
 
---- Declares the last options of a verb, and its arguments, each { name, text }. The command's own
--- arguments follow those.
+--- Declares the last options of a verb, and the arguments { name, text } before the command.
 ---@param when string the case in which the minder ends the command
 ---@param arguments string[][]
 function _M.describe(parser, when, arguments)
@@ -105,7 +104,7 @@ end
 
 -- --- news, see src/child/child.c ------------------------------------------------------
 
--- Ends a wait that goes on beside the command, for it is not needed any more.
+-- Ends a wait beside the command, which is not needed any more.
 local function ended(self, number)
     self.status = number
     self.session:interrupt()
@@ -144,7 +143,7 @@ function news.failed()
     refusal.raise(status.SOFTWARE, "no process can be started")
 end
 
--- The minder was killed, and the command with it, but perhaps not all of its children.
+-- The minder and the command were killed, but perhaps not all of its children.
 function news.gone(self)
     self.gone = true
     if self.status then return end
@@ -275,8 +274,8 @@ function Job:step(seconds)
 end
 
 
---- Ends the verb after a wait in vain. If a server has said that the lock or name is taken, and one
--- is connected now, the status alone tells it, as that of flock does.
+--- Ends the verb after a vain wait. If a connected server has said that the lock or name is taken,
+-- only the status tells it, as with flock.
 function Job:refused(message, code)
     if code ~= "busy" and code ~= "timeout" then connect.fail(message, code) end
     local known = code == "busy" or self.taken and self.session:state() == "connected"

@@ -74,8 +74,8 @@ function Membership:stop_following()
 end
 
 
--- Follows the name; from now on `free` tells whether a node has it. Returns nil, message, code if
--- that cannot be learnt.
+-- Lets `free` tell whether a node has the name. Returns nil, message, code if that cannot be
+-- learnt.
 function Membership:follow()
     self:stop_following()
     local unfollow, message, code = self.job.session:watch(self.path, function(data, _, why)
@@ -92,7 +92,7 @@ function Membership:become(member)
 end
 
 
--- Says whose node has the name. A node without a session lasts until somebody deletes it.
+-- A node without a session lasts until somebody deletes it.
 local function tell_member(job)
     local given, session, stop = job.given, job.session, nil
     stop = session:members(given.path, function(list)

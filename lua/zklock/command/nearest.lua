@@ -5,8 +5,7 @@ local byte, lower, min, pairs, type = string.byte, string.lower, math.min, pairs
 local FAR = 3 -- edits that make it another name
 
 
--- The number of letters to insert, delete, replace, or exchange with the next one, which is the
--- "optimal string alignment" distance of Damerau and Levenshtein.
+-- The "optimal string alignment" distance of Damerau and Levenshtein.
 local function edits(a, b)
     local rows = { [0] = {} }
     for j = 0, #b do rows[0][j] = j end

@@ -1,4 +1,4 @@
---- Standard output of a verb. The verb ends with a message if it cannot be written.
+--- Standard output of a verb, which ends if this cannot be written.
 
 local refusal = require "zklock.command.refusal"
 local status = require "zklock.command.status"

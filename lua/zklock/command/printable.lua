@@ -1,10 +1,10 @@
---- Makes texts of others, such as names, data or a server's reason, safe for a terminal. They may
--- have escape sequences, and characters that turn the direction of writing.
+--- Makes foreign texts safe for a terminal. They may have escape sequences, and characters that
+-- turn the direction of writing.
 
 local utf8 = require "zklock.value.utf8"
 
--- Patterns of unseen characters besides ASCII's: control characters of Latin-1, line and paragraph
--- separators, and characters that turn the direction of writing.
+-- Unseen characters that are not ASCII, such as separators of lines and turns of the direction of
+-- writing.
 local hidden = { "\194[\128-\159]", "\216\156", "\226\128[\142\143\168-\174]",
                  "\226\129[\166-\169]" }
 
@@ -13,7 +13,7 @@ local ipairs = ipairs
 local _M = { hidden = hidden }
 
 
---- Puts `text` into one line. White space becomes a space, and all else unseen "?".
+--- Makes one line of `text`, with spaces for white space and "?" for all else unseen.
 ---@param text string
 ---@return string
 function _M.line(text)

@@ -71,7 +71,7 @@ local function text(value)
 end
 
 
--- Prints the fields of a table without inner tables in a line, "wait  count 1, max 0.052, ...".
+-- Prints a table without inner tables in a line, "wait  count 1, max 0.052, ...".
 local function print_fields(prefix, counted)
     local words = {}
     for _, name in ipairs(sorted_names(counted)) do

@@ -1,4 +1,4 @@
---- A refusal is an error that ends a verb, with a message and an exit status.
+--- A refusal is an error that ends a verb, with message and exit status.
 
 local Refusal = {}
 Refusal.__index = Refusal

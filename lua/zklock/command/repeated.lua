@@ -1,4 +1,4 @@
---- Shows the output of a verb once, or with --watch each second until it is interrupted.
+--- Shows output once, or each second with --watch.
 
 local is_interrupt = require "zklock.value.is_interrupt"
 local refusal = require "zklock.command.refusal"
@@ -31,8 +31,7 @@ local function watch(out, show)
 end
 
 
---- Writes the text of show(), and its complaint about what may not be read, if any. Closes the
--- session.
+--- Writes the text of show() and its complaint, if any, and closes the session.
 function _M.run(given, session, out, show)
     local ok, problem = pcall(function()
         if given.watch then watch(out, show) end

@@ -28,7 +28,7 @@ local function quoted(words)
 end
 
 
--- True without a module readline, but with rlwrap and a terminal whose width is known, as it wants.
+-- rlwrap stands in for the module readline, and needs a terminal with a known width.
 local function needs_rlwrap()
     return not pcall(require, "readline") and not shell.lacks "rlwrap"
         and shell.succeeds "test -t 0 && stty size | grep -q ' [1-9]'"
@@ -41,7 +41,6 @@ local function named_auth(given)
 end
 
 
--- The command that starts the interpreter, with this process's module paths.
 local function command(given, hosts, is_shared)
     local environment = {
         "env", "-u", "LUA_INIT", "-u", "LUA_PATH_5_4", "-u", "LUA_CPATH_5_4",

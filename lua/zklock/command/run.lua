@@ -145,8 +145,8 @@ function Hold:tell(state)
 end
 
 
--- Moves the limits at which the minder, if this process is stopped or gone, ends the command by
--- itself. A lease is not lost before half a session timeout after its certain time ends.
+-- Moves the limits at which the minder ends the command by itself, if this process is stopped or
+-- gone. A lease is lost half a session timeout after its certain time, or later.
 function Hold:look()
     local lease, child, timeout = self.lease, self.job.child, self.job.session:timeout()
     local state = lease:state()
@@ -172,8 +172,7 @@ function Hold:look()
 end
 
 
--- The command goes on after a stop if the lock is still held. After a stop of this process the
--- lease is suspect for a while, but the server can be asked.
+-- After a stop of this process the lease is suspect for a while, but the server can be asked.
 function Hold:may_resume()
     if self.lost then return false end
     return self.state == "held" or self.lease:check(self.job.session:timeout() / 16)
@@ -215,7 +214,7 @@ end
 
 -- --- a run --------------------------------------------------------------------------
 
--- Says who holds the lock. ZooKeeper knows the age of the holder's node, not of its hold.
+-- ZooKeeper knows the age of the holder's node, not of its hold.
 local function tell_holder(job, lock)
     local queue = lock:queue()
     local first, name = tree.holder(queue or {})
@@ -225,7 +224,7 @@ local function tell_holder(job, lock)
 end
 
 
---- Waits for the lock. An expiry ends a wait, but the session is opened anew.
+--- An expiry ends a wait, but the session is opened anew.
 ---@param job zklock.command.Job
 ---@return zklock.Lease
 function run.acquire(job)
@@ -244,8 +243,8 @@ function run.acquire(job)
 end
 
 
--- A leader whose command was ended for a loss contends again from the end of the line. It releases
--- the lease, which may still have a place there.
+-- After a loss, a leader contends again from the end of the line. The lease, which may still have a
+-- place, is released.
 local function is_to_contend_again(job, hold)
     if not job.given.elects or not hold.lost or hold.told_to_end or job.gone then return false end
     hold.lease:release()

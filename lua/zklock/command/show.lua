@@ -34,7 +34,7 @@ function show.describe(parser)
 end
 
 
--- The state of a contender. "kept?" is a node that its session may hold, or only keep.
+-- "kept?" is a node that its session may hold, or only keep.
 local function part_of(entry)
     if entry.kept then return "kept" end
     if entry.held == "unknown" then return "kept?" end
@@ -48,8 +48,8 @@ local function kind_of(entry)
 end
 
 
--- True if a session that may only keep its node does not react to a later contender. It should give
--- the node back, or say that it holds the lock.
+-- A session that only keeps its node gives it back to the next contender, or says that it holds the
+-- lock.
 local function is_silent(queue, i)
     return queue[i].held == "unknown" and queue[i + 1] ~= nil
 end
@@ -72,7 +72,7 @@ local function row(queue, entry, i)
 end
 
 
---- The queue of a lock as text. An unused lock loses its node, and a mistyped path has none either.
+--- An unused lock loses its node, and a mistyped path has none either.
 ---@param code string? "no_node"
 function show.text(queue, code)
     if not queue[1] then return code and "free (there is no such node)\n" or "free\n" end

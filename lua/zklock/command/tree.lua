@@ -34,7 +34,7 @@ function _M.children(session, path)
 end
 
 
--- True if the name ends in a server's counter, so that it may be a contender's.
+-- A contender's name ends in a server's counter.
 local function is_numbered(name)
     return name:find("[-_]%d%d%d%d%d%d%d%d%d%d$") ~= nil
         or name:find("[-_]%-%d%d%d%d%d%d%d%d%d%d?$") ~= nil
@@ -49,8 +49,7 @@ local function has_fixed(names)
 end
 
 
--- The language of a contender's client, by the form of its name. A zklock node begins with its
--- session's id.
+-- Tells the client's language by the form of the name. A zklock node begins with its session's id.
 local function language(entry)
     local name, session = entry.name, ("0"):rep(16 - #entry.session) .. entry.session
     local uuid = name:match("^_c_(%x+%-%x+%-%x+%-%x+%-%x+)%-")
@@ -61,8 +60,7 @@ local function language(entry)
 end
 
 
---- The lock at a path, of whatever kind, and its queue as of lock:queue(), with the `language` of
--- each contender if its name tells that.
+--- The lock at a path, of any kind, and its queue, with each contender's `language` if known.
 ---@param names? string[] the path's children, if known
 ---@return zklock.Lock? lock
 ---@return table|string queue or message
@@ -143,8 +141,8 @@ function add(session, path, locks, hidden)
 end
 
 
---- Lists all locks with contenders at a path and below it, as { path, queue }, and the paths that
--- may not be read. A node that goes meanwhile is left out.
+--- All locks with contenders at a path and below it, as { path, queue }, and the paths that may not
+-- be read. Leaves out nodes that go meanwhile.
 ---@return table[]? locks
 ---@return string[]|string hidden or message
 ---@return string? code

@@ -1,6 +1,6 @@
---- A combiner carries out items of many coroutines of a process in one hold of a lock (flat
--- combining, group commit). Submitters queue entries and pause; a runner takes the lock for them.
--- Where nothing can run beside the caller, a submitter takes the lock for its own item alone.
+--- A combiner carries out items of many coroutines in one hold of a lock (flat combining, group
+-- commit). Submitters queue entries and pause; a runner takes the lock. Where nothing can run
+-- beside the caller, each submitter takes the lock itself.
 
 local callers = require "zklock.waiting.callers"
 local carry_out = require "zklock.object.combine.batch"
@@ -33,7 +33,7 @@ local running = coroutine.running
 
 
 -- True in a coroutine that runs fn, or that fn waits for. An interrupted call leaves its lease in
--- `inside`, which is released or collected.
+-- `inside`.
 local function is_inside(self)
     local runner, task, own = runners.of(self), current_task(), running() or "main"
     if runner and (runner.thread == own or task and runner.task == task) then return true end

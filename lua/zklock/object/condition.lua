@@ -25,7 +25,7 @@ local function end_of(lease)
 end
 
 
--- Returns nil, message, code if the lease cannot be used with this condition, else nil.
+-- Returns nil, message, code if the condition cannot use this lease, else nil.
 local function refusal(self, lease, method)
     local lock = self.lock
     if getmetatable(lease) ~= Lease then

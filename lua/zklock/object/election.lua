@@ -26,7 +26,7 @@ end
 
 
 --- Contends, and runs fn(lease) while leading, each time from the end of the line, until fn returns
--- true. An error of fn passes unchanged.
+-- true. An error passes unchanged.
 ---@param fn fun(lease: zklock.Lease): boolean?
 ---@return true? done
 ---@return string? message why it contends no more
@@ -56,10 +56,10 @@ function Election:leader(timeout)
 end
 
 
---- Calls fn(identity, data, token) with the leader, soon, and after each change of leader; fn(nil)
--- when there is no leader; fn(nil, message, code) when the leader may not be read, and in a last
--- call when the session expires and does not reopen. fn runs inside any wait or session:dispatch(),
--- until the session is closed.
+--- Calls fn(identity, data, token) with the leader, soon and after each change; fn(nil) without a
+-- leader; fn(nil, message, code) when the leader may not be read or, in a last call, the session
+-- expires and does not reopen. fn runs inside any wait or session:dispatch(), until the session is
+-- closed.
 ---@param fn fun(identity: string?, data: string?, token: integer|zklock.Code|nil)
 ---@return fun()? stop ends the calls
 ---@return string? message

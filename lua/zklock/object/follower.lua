@@ -1,7 +1,6 @@
---- A follower tells a function of the user's who leads an election, first, and after each change.
--- It never waits; dispatch() continues it with the answers to its requests.
---
--- It watches the leader's node. An empty line has no node to watch, so it asks again after a pause.
+--- A follower tells a user's function who leads an election, first and after each change. It never
+-- waits; dispatch() continues it. It watches the leader's node. An empty line has no node to watch,
+-- so it asks again after a pause.
 
 local Caller = require "zklock.waiting.caller"
 local Request = require "zklock.waiting.request"
@@ -24,17 +23,15 @@ local Follower = {}
 Follower.__index = Follower
 
 
---- Identity, data and token of the first in line. A request to give way has overwritten the first
--- two.
+--- A request to give way has overwritten identity and data.
 function Follower.describe(entry)
     if entry.revoked then return "", nil, entry.token end
     return entry.identity, entry.data, entry.token
 end
 
 
--- Begins a request by that method of the session's handle, and calls `after` with it when it is
--- done. The request before is closed last, because no other request may get its number until its
--- own callback has ended.
+-- Begins a request by that method of the session's handle; `after` gets it when it is done. The
+-- request before is closed last, so that its number is not reused before its callback has ended.
 function Follower:await(after, method, ...)
     local session, before = self.session, self.request
     local request = Request.new(session)
@@ -55,8 +52,8 @@ function Follower:ask()
 end
 
 
--- A pause that is cut short means that the session has ended. The reason is the last news, unless
--- the user closed the session.
+-- A pause is cut short if the session has ended. Tells the reason last, unless the user closed the
+-- session.
 function Follower:rested(request)
     local code = request.handle:result()
     if code == "timeout" then return self:ask() end

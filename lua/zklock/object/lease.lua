@@ -68,7 +68,7 @@ function methods:remaining()
 end
 
 
---- Ends the hold of this handle so many seconds from now, in place of its `max_hold`.
+--- Ends this handle's hold so many seconds from now, in place of its `max_hold`.
 ---@param seconds number more than 0
 ---@return true? ok
 ---@return string? message
@@ -156,8 +156,8 @@ local function take_downgrade(request, lease, path)
 end
 
 
---- Turns a write lease into a read lease. Other readers come in, writers do not, and the token
--- stays. If the owner holds the lock twice, readers come in when both leases are downgraded.
+--- Turns a write lease into a read lease with the same token. Other readers come in. If the owner
+-- holds the lock twice, downgrade both leases.
 ---@param timeout? number|zklock.TimeoutOptions seconds, default: the session timeout
 ---@return true? ok
 ---@return string? message
@@ -208,7 +208,7 @@ local function call(self, callbacks, callback, quiet)
 end
 
 
--- A loss is told even while an earlier call of the function waits. Other news follows that call.
+-- A loss is told even during a call of the function; other news follows the call.
 local function call_with(session, callback, news, ...)
     local caller = callback.caller
     if news == "lost" then return session:call(callback, call, ...) end
@@ -216,8 +216,8 @@ local function call_with(session, callback, news, ...)
 end
 
 
--- Calls each callback that was not told this news, in their order, but with `quiet` none. A
--- callback may register or stop others, or wait until newer news has been told to all.
+-- Calls the callbacks that were not told this news, but with `quiet` none. A callback may register
+-- or stop others, or wait until all are told newer news.
 local function tell(self, callbacks, news, quiet)
     local all = {}
     for i, callback in ipairs(callbacks) do all[i] = callback end
@@ -262,8 +262,7 @@ local function weak_values()
 end
 
 
--- Registers this lease for news of its grant. The session refers to the list weakly, the lease
--- strongly.
+-- Registers this lease for news of its grant. The session refers to the list weakly.
 local function join(self, session)
     local id, made = self.handle:id(), weak_values()
     if not self.number then
@@ -277,8 +276,8 @@ local function join(self, session)
 end
 
 
--- Calls `fn` from now on, and at once if there is news. `field` has the callbacks, in order of
--- registration. A released lease may come back, after a wait in a condition.
+-- Calls `fn` from now on, and at once if there is news. `field` names the list of callbacks. A
+-- released lease may come back, after a wait in a condition.
 local function listen(self, field, fn, quiet)
     local made, callback = {}, { fn = fn, told = quiet, overtakes = true, caller = Caller.new() }
     local callbacks = self[field] or made -- a finalizer may have made them
@@ -290,8 +289,8 @@ local function listen(self, field, fn, quiet)
 end
 
 
---- Calls fn(lease, "suspect"|"lost") when the lease becomes that, at once if it has. fn runs inside
--- any wait or session:dispatch(), and never for a release.
+--- Calls fn(lease, "suspect"|"lost") when the lease becomes that, at once if it has, but never for
+-- a release. fn runs inside any wait or session:dispatch().
 ---@param fn fun(lease: zklock.Lease, state: "suspect"|"lost")
 ---@return fun() stop ends the calls
 function methods:on_lost(fn)
@@ -299,8 +298,8 @@ function methods:on_lost(fn)
 end
 
 
---- Calls fn(lease) when a client asks for the lock, at once if one has asked. fn runs inside any
--- wait or session:dispatch(). The holder decides whether it gives way.
+--- Calls fn(lease) when a client asks for the lock, at once if one has asked. The holder decides
+-- whether it gives way. fn runs inside any wait or session:dispatch().
 ---@param fn fun(lease: zklock.Lease)
 ---@return fun() stop ends the calls
 function methods:on_revoke(fn)

@@ -135,7 +135,7 @@ local function attempt(self, opts, limit, begun)
 end
 
 
--- A multi-lock that loses its place LOSSES times in a row pauses before it contends again.
+-- Losses in a row after which a multi-lock pauses before it contends again.
 local LOSSES, PAUSE = 8, 0.1
 
 
@@ -181,8 +181,8 @@ local function with(self, opts, fn, ...)
 end
 
 
---- lock:with([timeout|options,] fn, ...) runs fn(lease, ...) while holding the lock, and releases
--- it after, even if fn raises. The error passes unchanged.
+--- lock:with([timeout|options,] fn, ...) runs fn(lease, ...) holding the lock, and releases it
+-- however fn ends. An error passes unchanged.
 ---@overload fun(self: zklock.Lock, fn: (fun(lease: zklock.Lease, ...): ...), ...): true?, ...
 ---@param opts? number|zklock.AcquireOptions|zklock.PermitOptions
 ---@param fn fun(lease: zklock.Lease, ...): ...
@@ -264,8 +264,8 @@ function Lock:condition(name)
 end
 
 
---- Combines items of this process's coroutines, to carry them out in one hold. fn(lease, items)
--- gets items in order of arrival, and returns a list with a result for each.
+--- Carries out items of many coroutines in one hold. fn(lease, items) gets items in order of
+-- arrival, and returns a list with a result for each.
 ---@param fn fun(lease: zklock.Lease, items: any[]): any[]
 ---@param opts? zklock.CombineOptions
 ---@return fun(item: any, timeout?: number|zklock.TimeoutOptions): any, string?, zklock.Code? submit

@@ -1,5 +1,4 @@
---- A member is a node that its user keeps in a folder. It is made again when it is gone, also after
--- an expiry.
+--- A member is a node that its user keeps in a folder. It is made again when it is gone.
 
 local Caller = require "zklock.waiting.caller"
 local failure = require "zklock.value.failure"
@@ -51,8 +50,8 @@ function Member:state()
 end
 
 
--- Runs later, so the callback may have been stopped, or told newer news. A node that went and came
--- back is news.
+-- Runs later, so the callback may have been stopped, or told newer news. A node that came back is
+-- news.
 local function call(self, callback)
     local state, message, changes = look(self)
     if not callback.fn or not changes or callback.told == changes then return end
@@ -100,8 +99,8 @@ local function take_set(request, path)
 end
 
 
---- Writes other data to the node, and waits for that. However the wait ends, the data are written
--- as soon as possible, and each new node gets them.
+--- Writes other data to the node. However the wait ends, they are written as soon as possible, and
+-- each new node gets them.
 ---@param data string
 ---@param timeout? number|zklock.TimeoutOptions seconds, default: the session timeout
 ---@return true? ok
@@ -141,7 +140,7 @@ end
 strict_methods(Member, Member, "member")
 
 
--- Returns the member of a join that is done, or nil, message, code. A collected member leaves.
+-- Returns the member of a join, or nil, message, code. A collected member leaves.
 function Member.new(request, session, path)
     local self = setmetatable({
         session = session,

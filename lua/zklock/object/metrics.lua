@@ -1,5 +1,5 @@
---- Writes the counters of all sessions of the process in Prometheus' text format.
--- docs/monitoring.md lists the names, types and units.
+--- The counters of all sessions of the process, in Prometheus' text format. docs/monitoring.md
+-- lists them.
 
 local options = require "zklock.value.options"
 local runtime = require "zklock.waiting.runtime"
@@ -64,7 +64,7 @@ local ipairs, pairs, setmetatable, type = ipairs, pairs, setmetatable, type
 local REQUESTS = { create = "creates", set = "sets", delete = "deletes", list = "lists",
                    get = "gets", exists = "exists", sync = "syncs", unwatch = "watch_removals" }
 
--- Outcomes shown from the start, because Prometheus needs a first value to see an increase.
+-- Outcomes shown from the start, for Prometheus needs a value to see an increase.
 local USUAL = { "granted", "reentered", "busy", "timeout", "expired", "interrupted", "closed",
                 "too_many" }
 

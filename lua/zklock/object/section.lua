@@ -1,5 +1,5 @@
---- A critical section runs a function with a lease, and releases the lease however the function
--- ends. A loss is found at the end, when the function has run.
+--- Runs a function with a lease, and releases the lease however the function ends. A loss is found
+-- only at that end.
 
 local failure = require "zklock.value.failure"
 local scope = require "zklock.waiting.scope"

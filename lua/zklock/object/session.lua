@@ -69,8 +69,8 @@ function Session:meter(name)
 end
 
 
---- Delivers completed requests and callbacks. Never waits. Call it in the thread that opened the
--- session; any other thread gets an error, because this Lua state may be running there.
+--- Delivers completed requests and callbacks. Never waits. Only the thread that opened the session
+-- may call it, because this Lua state may be running there.
 ---@return integer count of what was delivered
 function Session:dispatch()
     if this_thread() ~= self.thread then
@@ -187,7 +187,7 @@ function Session:interrupt(owner)
 end
 
 
--- Releases the leases of an nginx request, and drops the waits of its killed light threads.
+-- Releases the leases of an nginx request, and drops waits of its killed light threads.
 local function release_task(self, task)
     local count = 0
     for key in pairs(task.owners) do count = count + self.handle:release_all(key) end
@@ -234,7 +234,7 @@ function Session:multi(locks)
 end
 
 
---- An election. Its candidates queue for the mutex on that path, and the holder leads.
+--- An election, in which candidates queue for the mutex on that path and its holder leads.
 ---@param path string
 ---@param opts? zklock.ElectionOptions
 ---@return zklock.Election
@@ -255,7 +255,7 @@ function Session:semaphore(path, limit, opts)
 end
 
 
---- Returns a function that runs fn with its arguments, holding the mutex `prefix .. key`.
+--- Wraps fn to run with its arguments, holding the mutex `prefix .. key`.
 ---@param prefix string
 ---@param key integer|integer[]|fun(...): string|integer|table its places, or a function of them
 ---@param fn fun(...): ...
@@ -313,9 +313,9 @@ local function watch(self, verb, path, fn)
 end
 
 
---- Calls fn(data, version) with the data of a node, soon, and after each change; fn(nil) when it
--- does not exist; fn(nil, message, code) when it may not be read, or its watch gave way to a lock,
--- and in a last call when the session expires and does not reopen.
+--- Calls fn(data, version) with the data of a node, soon and after each change; fn(nil) without the
+-- node; fn(nil, message, code) when it may not be read, its watch gave way to a lock, or, in a last
+-- call, the session expires and does not reopen.
 ---@param path string
 ---@param fn fun(data: string?, version: integer|string|nil, code: zklock.Code?)
 ---@return fun()? stop ends the calls
@@ -328,9 +328,9 @@ function Session:watch(path, fn)
 end
 
 
---- Calls fn(list) with the children of a folder, sorted by name, soon, and after each change of
--- them or of their data; fn(nil, message, code) when they may not be read, or are too many to
--- watch, and in a last call when the session expires and does not reopen.
+--- Calls fn(list) with the children of a folder, by name, soon and after each change of them or
+-- their data; fn(nil, message, code) when they may not be read, are too many to watch, or, in a
+-- last call, the session expires and does not reopen.
 ---@param folder string
 ---@param fn fun(list: zklock.Listed[]?, message: string?, code: zklock.Code?)
 ---@return fun()? stop ends the calls
@@ -343,7 +343,7 @@ function Session:members(folder, fn)
 end
 
 
---- Makes an ephemeral node in the folder, waits for it, and makes it again whenever it is gone.
+--- Makes an ephemeral node in the folder, and makes it again whenever it is gone.
 ---@param folder string
 ---@param opts zklock.JoinOptions
 ---@return zklock.Member? member

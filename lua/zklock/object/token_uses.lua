@@ -1,6 +1,6 @@
 --- Remembers which tokens this process has used on a path. A store that compares tokens of turns
--- (`keep`, `token = "turns"`) with plain ones refuses good writes, and no server can tell. So the
--- session has an event for the first use of both on one path.
+-- (`keep`, `token = "turns"`) with plain ones refuses good writes, and no server can tell. The
+-- session tells the first such mix as an event.
 
 local sessions = require "zklock.waiting.sessions"
 

@@ -1,5 +1,5 @@
---- A watcher tells a function of the user's the data of a node, or the members of a folder, first,
--- and after each change.
+--- A watcher tells a user's function the data of a node or the members of a folder, first and after
+-- each change.
 
 local Caller = require "zklock.waiting.caller"
 local failure = require "zklock.value.failure"
@@ -27,9 +27,8 @@ local function look(self, handle)
 end
 
 
--- Calls the function, and marks the news as told even if the function fails. If an interrupt
--- comes first, the session's next dispatch() tells it. A finalizer may have stopped the watcher
--- during the look.
+-- The news is told even if the function fails, but not if an interrupt comes first; then the next
+-- dispatch() tells it. A finalizer may have stopped the watcher during the look.
 local function tell(self, handle, any, ...)
     if not any or self.handle ~= handle then return end
     self.session:protect(self.fn, ...)
@@ -66,8 +65,8 @@ function Watcher.all(session)
 end
 
 
---- The session refers to the watcher until it is stopped. The object is made first, because a
--- finalizer may deliver news as soon as the C watcher exists.
+--- The session refers to the watcher until it is stopped. The object is made before its C watcher,
+-- because a finalizer may deliver news from then on.
 ---@param verb "watch"|"members"
 ---@return zklock.Watcher?
 ---@return string? code

@@ -1,5 +1,5 @@
---- Loads Lua modules that engines, the command line and the laboratory need, and the library does
--- not. Each is loaded on use; its error says what to install.
+--- Loads Lua modules that only engines, the command line and the laboratory need, or says what to
+-- install.
 
 local packages = {
     argparse = { debian = "lua-argparse", rock = "argparse" },

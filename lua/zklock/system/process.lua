@@ -1,5 +1,5 @@
---- A child process. It prints a word and its arguments in each line, and can be killed, stopped and
---- continued.
+--- A child process, which prints lines of a word and its arguments, and can be killed, stopped and
+-- continued.
 
 local shell = require "zklock.system.shell"
 
@@ -81,7 +81,7 @@ function Process:signal(signal)
 end
 
 
---- True while the process is there. No command is run for it, because Ctrl-C is not heard in one.
+--- Asks /proc, because Ctrl-C is not heard while a command runs.
 ---@return boolean
 function Process:lives()
     local file = io.open(("/proc/%s/stat"):format(self.pid))

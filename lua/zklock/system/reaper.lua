@@ -1,14 +1,12 @@
---- The reaper is a shell that lives a moment longer than this process. When this process ends in
---- any way, even by kill -9, it kills the processes that are left, runs the last commands, and
---- removes the folder.
+--- The reaper is a shell that outlives this process for a moment. However this process ends, even
+-- by kill -9, it kills the processes left, runs the last commands, and removes the folder.
 
 local shell = require "zklock.system.shell"
 
 local popen = io.popen
 
 
--- Reads "+ pid", "- pid" and "! command" until this process closes the pipe, or is gone. $0 is the
--- folder.
+-- Reads "+ pid", "- pid" and "! command" until this process has closed the pipe. $0 is the folder.
 local SCRIPT = [[
 trap '' INT TERM HUP
 pids= commands=
@@ -53,8 +51,8 @@ function reaper.open()
 end
 
 
---- Registers a process to be killed at the end. Its object is kept, because its collection would
---- wait for the end of the process.
+--- Registers a process to be killed at the end. Keeps its object, because collecting that would
+-- wait for its end.
 ---@param pid string
 ---@param process zklock.system.Process?
 function Reaper:hold(pid, process)
@@ -78,7 +76,7 @@ function Reaper:later(command)
 end
 
 
---- Kills the processes that are left, removes the folder, and returns when that is done.
+--- Returns when the processes are killed and the folder is removed.
 function Reaper:close()
     if not self.pipe then return end
     self.pipe:close()

@@ -16,8 +16,7 @@ end
 
 local SIGINT, SIGNAL = 2, 128
 
---- The exit status of a command, as a shell gives it. Ctrl-C in a command ends the command only, so
---- this raises the error of Ctrl-C.
+--- A shell's exit status. Ctrl-C ends only the command, so this raises the error of Ctrl-C.
 ---@param command string
 ---@return integer
 function shell.status(command)

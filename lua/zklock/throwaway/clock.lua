@@ -1,5 +1,5 @@
---- A wall clock that jumps under running programs, by Debian's libfaketime. It applies to programs
---- started with `clock:program(name)`. Their monotonic clock remains the machine's.
+--- A wall clock that jumps under programs started with `clock:program(name)`, by Debian's
+-- libfaketime. Their monotonic clock remains the machine's.
 
 local shell = require "zklock.system.shell"
 
@@ -7,9 +7,9 @@ local shell = require "zklock.system.shell"
 local LIBRARY = "ls /usr/lib/*/faketime/libfaketime.so.1 /usr/lib*/faketime/libfaketime.so.1 "
     .. "/usr/local/lib/faketime/libfaketime.so.1 2>/dev/null"
 
--- The C library's own allocator is loaded first, because libfaketime hangs with jemalloc, which
--- Redis has. libfaketime reads the file whenever a program asks for the time. Without
--- FORCE_MONOTONIC_FIX=0 it changes Java's waits by the monotonic clock.
+-- The C library's allocator is loaded first, because libfaketime hangs with Redis's jemalloc.
+-- libfaketime reads the file at each query of the time. Without FORCE_MONOTONIC_FIX=0 it changes
+-- Java's waits by the monotonic clock.
 local PROGRAM = [[#!/bin/sh
 echo $$ >>%s
 exec env LD_PRELOAD=libc_malloc_debug.so.0:%s FAKETIME_TIMESTAMP_FILE=%s FAKETIME_NO_CACHE=1 \

@@ -1,6 +1,5 @@
---- A relay forwards an address of 127.0.0.1 to a TCP server, then perhaps to another, or to none.
---- To clients it is an address that moves to a new master; it can also cut a replica off from its
---- master.
+--- A relay forwards an address of 127.0.0.1 to a TCP server, then perhaps to another or to none. It
+-- stands for an address that moves to a new master, and can cut off a replica.
 
 local dependency = require "zklock.system.dependency"
 local interpreter = require "zklock.system.interpreter"

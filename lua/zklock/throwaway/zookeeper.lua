@@ -1,5 +1,5 @@
---- Throwaway ZooKeepers, one or an ensemble of three. zookeeper.sh starts them, and ends them when
---- this process is gone.
+--- Throwaway ZooKeepers, one or three. zookeeper.sh starts them, and ends them when this process is
+-- gone.
 
 local clocks = require "zklock.throwaway.clock"
 local dependency = require "zklock.system.dependency"
@@ -127,8 +127,7 @@ function ZooKeeper:kill(number)
 end
 
 
---- Starts a server again, with its data, and kills it first if it runs. Returns when it serves or,
---- without a quorum, answers.
+--- Restarts a server with its data. Returns when it serves or, without a quorum, answers.
 ---@param number integer?
 function ZooKeeper:restart(number)
     tell(self, "restart", number)
@@ -183,7 +182,7 @@ function ZooKeeper:kill_leader()
 end
 
 
---- The server's wall clock, in seconds, which shows in the start of a new session.
+--- Seconds by the server's wall clock, which shows in the start of a new session.
 ---@return number
 function ZooKeeper:time()
     local session, message = zklock.connect(self.addresses[1])

@@ -11,7 +11,7 @@ local concat = table.concat
 local flaw = path_rules.flaw
 local refuse, show = misuse.refuse, misuse.show
 
--- Bytes of identity and data. Above 1 MB, a request makes the server cut the session's connection.
+-- Bytes of identity and data. A request above 1 MB ends the connection of the whole session.
 local TEXT_SIZE = 4096
 local PATH_SIZE = 256 * 1024 -- bytes
 local NAME_SIZE = 100

@@ -60,7 +60,7 @@ local function whole(text, most)
 end
 
 
--- The beginning of a text, and a mark with the full length if it was cut.
+-- The beginning of a text, and a mark with its length if it was cut.
 local function cut(text, most)
     if #text <= most then return text, "" end
     return sub(text, 1, whole(text, most)), format("… (%d bytes)", #text)

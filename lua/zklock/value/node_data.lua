@@ -1,5 +1,5 @@
---- Reads a contender's data. They are its identity and, on further lines, the lock's data; or the
--- word that asks its holder to give way. A node that may be kept adds a word when it is held.
+--- Reads a contender's data, which are its identity and, on further lines, the lock's data; or a
+-- word that asks the holder to give way. A node that may be kept adds a word when it is held.
 
 local core = require "zklock.core"
 

@@ -71,8 +71,8 @@ local function escaped_character(text, at)
 end
 
 
---- Escapes a text for a segment as in URLs, so that different texts stay different. "%", "/", ":",
--- characters that no path may contain, and the segments "." and ".." are escaped.
+--- Escapes a text for a segment as in URLs, so that different texts stay different. Also escapes
+-- "%", "/", ":", and the segments "." and "..".
 ---@param text string
 ---@return string
 function _M.escape(text)

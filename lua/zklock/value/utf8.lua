@@ -75,7 +75,7 @@ function utf8.clean(text)
 end
 
 
---- Cleans a text for HTML and CSV, where tabs and line ends are the only control characters.
+--- For HTML and CSV, where tabs and line ends are the only control characters.
 ---@param text string
 ---@return string
 function utf8.plain(text)

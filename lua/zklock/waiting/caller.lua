@@ -38,8 +38,7 @@ local function call(self, tell, ...)
 end
 
 
---- Calls tell(...), which looks for news and calls the user's function. During a call, it only asks
--- for one more call.
+--- Calls tell(...), which looks for news and calls the function. During a call, asks for one more.
 function Caller:call(tell, ...)
     if is_calling(self) then
         self.again = true

@@ -16,8 +16,8 @@ local function is_normal(thread)
 end
 
 
--- The coroutine that `thread` waits for in a function of coroutine.wrap(), in nginx; nil if it
--- waits in coroutine.resume(), which does not tell.
+-- The coroutine that `thread` resumed by coroutine.wrap(), in nginx; nil if by coroutine.resume(),
+-- which does not tell.
 local function wrapped_by(thread)
     local call = getinfo(thread, 0, "f")
     local _, child = getupvalue(call.func, 1)
@@ -25,8 +25,8 @@ local function wrapped_by(thread)
 end
 
 
--- In nginx a coroutine is also normal if it resumed a coroutine that another light thread of the
--- request runs. In doubt it counts as no caller, and an acquire waits.
+-- In nginx a coroutine is also normal if it resumed a coroutine of another light thread. In doubt
+-- it is no caller, and an acquire waits.
 local function leads_to_running(thread)
     local last = running()
     repeat

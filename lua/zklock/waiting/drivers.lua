@@ -1,5 +1,5 @@
---- Chooses the driver that waits in the real process, which is the user's, that of the event loop
--- or of zklock.run around the caller, or a blocking driver.
+--- Chooses the driver of waits in the real process, the user's, that of the event loop or
+-- zklock.run around the caller, or a blocking one.
 
 local coroutines = require "zklock.waiting.coroutines"
 local failure = require "zklock.value.failure"
@@ -73,8 +73,8 @@ function _M.use(driver)
 end
 
 
--- Refuses every wait until the driver can be loaded. Without it nobody knows whether its loop runs
--- and must not be blocked.
+-- Refuses waits until the driver can be loaded. Without it nobody knows whether its loop runs and
+-- must not be blocked.
 local function missing(name, problem)
     return {
         drives = function() return true end,

@@ -21,8 +21,8 @@ function Request:done()
 end
 
 
---- Calls fn(request) in the session:dispatch() that finds the request done, which raises errors of
--- fn; at once if that has been.
+--- Calls fn(request) in the session:dispatch() that finds the request done, which raises its
+-- errors, or at once after that.
 ---@param fn fun(request: zklock.Request)
 function Request:on_done(fn)
     if self.told then return fn(self) end
@@ -39,7 +39,7 @@ function Request:interrupt()
 end
 
 
--- Frees the request, and ends it if it is not done. Its waiter must not use it any more.
+-- Frees the request, and ends it if it is not done.
 function Request:close()
     if self.pause then self.pause:close() end
     if self.requests[self.id] == self then self.requests[self.id] = nil end

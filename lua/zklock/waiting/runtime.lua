@@ -1,7 +1,6 @@
---- A runtime is the process that runs the code, either the real one or one of a world of virtual
--- time. It gives the time, the numbers of owners and the driver of waits, and calls callbacks.
---
--- zklock.world.current has the second form, and knows when code of a world runs.
+--- A runtime is the process that runs the code, the real one or one in a world of virtual time
+-- (zklock.world.current). It gives the time, numbers of owners and the driver of waits, and calls
+-- callbacks.
 
 local core = require "zklock.core"
 local drivers = require "zklock.waiting.drivers"

@@ -59,7 +59,7 @@ function _M.driving()
 end
 
 
--- Sorts by creation, so that the order of pairs() does not decide what happens next.
+-- Sorts by creation, so that the order of pairs() decides nothing.
 local function in_order(list)
     sort(list, function(a, b) return a.number < b.number end)
     return ipairs(list)
@@ -197,7 +197,7 @@ function Run:bury()
 end
 
 
---- Ends the remaining tasks, after an error or an interrupt, and gives up their waits.
+--- Ends the remaining tasks, and gives up their waits.
 function Run:close()
     self:stop()
     for _, each in in_order(close and tasks_of(self, "suspended") or {}) do
@@ -259,7 +259,7 @@ function Scheduler:forget_sleepers(run)
 end
 
 
--- Lets go of a run, and of all in it. Coroutines that cannot be closed are collected.
+-- Lets go of a run. Coroutines that cannot be closed are collected.
 function Scheduler:forget(run)
     self:forget_sleepers(run)
     local all, waiters = run:all(), {}

@@ -1,6 +1,6 @@
---- Runs a function and closes an object after it, however the function ends. It may return, raise
--- (the error passes unchanged) or, on Lua 5.4, have its coroutine closed. The object's close() may
--- be called twice, and is its metamethod __close, too.
+--- Runs a function and closes an object however the function ends, by return, error (which passes
+-- unchanged) or, on Lua 5.4, the close of its coroutine. The object's close(), also its __close,
+-- may be called twice.
 
 local error, pcall = error, pcall
 
@@ -17,8 +17,7 @@ local function scope(closable, fn, ...)
 end
 
 
--- The guard closes the object except after an error, because an error that ends a coroutine closes
--- nothing.
+-- The guard closes it except after an error, because an error that ends a coroutine closes nothing.
 local function pass(closable, ok, ...)
     if ok then return ... end
     closable:close()

@@ -28,8 +28,8 @@ function _M.active()
 end
 
 
---- Returns a function that tells whether the run, or one around it, has ended, so that nothing in
--- it is resumed any more. Nil outside of a run.
+--- Returns a function that tells whether the run has ended, so that nothing in it is resumed. Nil
+-- outside of a run.
 function _M.end_of_run()
     local scheduler = driving()
     if not scheduler then return nil end

@@ -26,8 +26,7 @@ local function attend(driver, session, request, deadline, take, ...)
 end
 
 
---- Waits by a driver for a request that is not done, and returns take(request, ...). The request is
--- closed after that.
+--- Waits for a request that is not done, returns take(request, ...), and closes the request.
 function _M.by(driver, session, request, timeout, take, ...)
     local deadline = timeout and now() + timeout
     return scope(request, attend, driver, session, request, deadline, take, ...)
@@ -84,9 +83,9 @@ function _M.spawn(fn)
 end
 
 
---- Calls a callback of the user's, in a thread of its own where the event loop has threads. There,
--- calls with the same `key` run one after the other, and the next replaces a call that has not
--- begun. A key that is false, or `overtakes`, does not wait for its turn.
+--- Calls a user's callback, in its own thread if the event loop has threads. There, calls with one
+-- `key` run one after the other, and a newer call replaces a call that has not begun. A key
+-- that is false, or `overtakes`, does not wait.
 function _M.call(session, key, fn, ...)
     session.runtime:call(session, key, fn, ...)
 end

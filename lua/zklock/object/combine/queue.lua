@@ -1,5 +1,5 @@
---- The queue of entries to be taken, in order of arrival. It refers to them weakly, so an entry
--- goes with its submitter.
+--- The queue of waiting entries, in order of arrival. It is weak, so an entry goes with its
+-- submitter.
 
 local setmetatable = setmetatable
 

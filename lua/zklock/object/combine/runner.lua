@@ -1,5 +1,4 @@
---- A runner is a coroutine that takes the lock while entries wait, and carries out one batch in
--- each hold.
+--- A runner is a coroutine that takes the lock while entries wait, for a batch in each hold.
 
 local carry_out = require "zklock.object.combine.batch"
 local current_task = require "zklock.waiting.nginx_task"

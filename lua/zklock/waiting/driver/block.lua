@@ -1,5 +1,5 @@
---- The driver for plain Lua. It blocks the thread, in slices, because Ctrl-C is a debug hook, which
--- runs only between instructions of Lua.
+--- The driver for plain Lua. It blocks in slices, because Ctrl-C, a debug hook, runs only between
+-- instructions of Lua.
 
 local sessions = require "zklock.waiting.sessions"
 

@@ -41,8 +41,8 @@ function _M.refusal(session)
 end
 
 
--- The methods that copas and LuaSocket's select call on a socket. Copas 4 refers to it even after
--- its thread was removed, so it does not refer to the waiter.
+-- Copas 4 refers to a socket even after its thread was removed, so this does not refer to the
+-- waiter.
 local Socket = {}
 Socket.__index = Socket
 

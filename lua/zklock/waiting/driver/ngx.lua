@@ -37,13 +37,13 @@ local _M = { stops_callers = true } -- a wait also stops the coroutines that res
 
 -- --- where waits are possible -----------------------------------------------------
 
--- In these phases the Lua module lets a light thread wait, but only OpenResty's own nginx has the
--- patches to resume it. In any other nginx the handshake would hang.
+-- The Lua module lets a light thread wait in these phases, but only a patched nginx (OpenResty)
+-- resumes it. In any other the handshake would hang.
 local patched = ngx.config.nginx_configure():find("openresty", 1, true) ~= nil
 local can_wait = { ssl_client_hello = patched, ssl_session_fetch = patched } -- by phase
 
--- Tries each other phase once. A wait for a posted semaphore ends at once, or fails where waits are
--- not allowed.
+-- Tries other phases once. A wait for a posted semaphore ends at once, or fails where waits are not
+-- allowed.
 local function waits_in(phase)
     if can_wait[phase] == nil then
         local ok, waited = pcall(function() return semaphore.new(1):wait(0) end)
@@ -128,7 +128,7 @@ end
 
 
 -- nginx calls this timer when the worker is to exit, which the dispatchers' reads would prevent. It
--- also restarts a dispatcher whose own timer was dropped.
+-- also restarts dispatchers with dropped timers.
 local function watch(premature)
     if leaving.has_begun(premature) then return end
     for session, dispatcher in pairs(dispatchers) do
@@ -182,8 +182,8 @@ function Dispatcher:is_wanted()
 end
 
 
--- Drops each waiter that was posted last time, and killed before it woke. Its post is still in the
--- semaphore.
+-- Drops waiters that were posted last time, and killed before they woke. Their posts are still
+-- there.
 function Dispatcher:look_after()
     if #self.woken == 0 then return end
     local none = {}
@@ -294,8 +294,8 @@ end
 
 -- --- a wait ---------------------------------------------------------------------------
 
--- Wakes the light thread of a request that is done. It is no closure of that thread, because nginx
--- clears the stack of a killed thread, and with that the closure's upvalues.
+-- Wakes the light thread of a request. It is no closure of that thread, because nginx clears the
+-- stack of a killed thread, and so the closure's upvalues.
 local function wake(request)
     local woken = request.dispatcher.woken
     request.sema:post(1)

@@ -1,7 +1,7 @@
---- Callbacks in nginx. Each call runs in a light thread of its own, in a timer. nginx drops a timer
--- when it runs lua_max_running_timers of them, and refuses one when lua_max_pending_timers wait. So
--- a call stays here until its light thread begins. The dispatcher retries, and begins overdue calls
--- in its own timer.
+--- Callbacks in nginx, each in a light thread of its own in a timer. nginx drops a timer when it
+-- runs lua_max_running_timers, and refuses one when lua_max_pending_timers wait. So a call stays
+-- here until its light thread begins. The dispatcher retries, and begins overdue calls in its own
+-- timer.
 
 local core = require "zklock.core"
 
@@ -66,8 +66,8 @@ local function run(self, call)
 end
 
 
---- Begins all calls that can begin, in the running timer. A call may end that timer, so each is
--- taken out only in its turn.
+--- Begins all calls that can begin. A call may end the running timer, so each is taken out only in
+-- its turn.
 function Calls:begin()
     self.asked = nil
     local at, unsent = 1, self.unsent
