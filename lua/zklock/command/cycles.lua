@@ -15,7 +15,7 @@ function _M.excludes(ahead, entry)
 end
 
 
--- Where each session waits that may be part of a circle.
+-- The waits of sessions that may be part of a circle.
 local function waits_of_sessions(locks)
     local nodes, waits = {}, {}
     for _, lock in ipairs(locks) do
@@ -94,8 +94,8 @@ function _M.of(locks)
 end
 
 
---- A deadlock if each session in the circle has one owner. Permits may come back from sessions
--- outside, and a node that is only kept goes to the next contender.
+--- True if the circle is a deadlock when each session in it has one owner. Permits may come back
+-- from sessions outside, and a node that is only kept goes to the next contender.
 function _M.is_firm(cycle)
     for _, step in ipairs(cycle) do
         if step.entry.kind == "permit" or step.ahead.held == "unknown" then return false end

@@ -1,10 +1,10 @@
 --- The command line. Each verb is a module in this folder, or is added by bin/zklock.
 --
 -- A verb is a table. `describe(parser)` declares its options to argparse. `run(given, out, err)`
--- carries it out and returns the exit status. `tail` tells from where on its arguments are another
--- command, which comes as given.tail: "path" from the second that is no option, "name" from the
--- third, "all" from the first argument on. `valued` has its own options that take a value.
--- `describe_tail(parser)` declares options of the tail, for shells to complete; it may raise.
+-- carries it out and returns the exit status. With `tail`, its last arguments are another command,
+-- which comes as given.tail. They begin behind PATH ("path"), behind PATH and NAME ("name"), or at
+-- once ("all"). `valued` has its own options that take a value. `describe_tail(parser)` declares
+-- options of the tail, for shells to complete; it may raise.
 
 local arguments = require "zklock.command.arguments"
 local connect = require "zklock.command.connect"
@@ -21,7 +21,7 @@ local ipairs, pairs, pcall, require = ipairs, pairs, pcall, require
 local VERBS = { "run", "elect", "join", "hold", "check", "release", "ls", "show", "graph",
                 "members", "break", "doctor", "repl", "completion" }
 
--- Options of all verbs, before or behind the verb.
+-- Options of all verbs that take a value, before or behind the verb.
 local VALUED = { ["--hosts"] = true, ["--timeout"] = true, ["--auth"] = true, ["--acl"] = true }
 
 local MISSING = [[

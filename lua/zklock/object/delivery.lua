@@ -89,7 +89,7 @@ function deliver.step(self, step)
 end
 
 
--- After an error, which may have lost an event taken out of the inbox.
+-- An error may have lost an event taken out of the inbox, so this looks at all objects.
 local function deliver_again(self)
     for _, id in ipairs(sorted_names(self.requests)) do
         local request = self.requests[id]

@@ -216,8 +216,8 @@ local function call_with(session, callback, news, ...)
 end
 
 
--- Calls the callbacks that were not told this news, but with `quiet` none. A callback may register
--- or stop others, or wait until all are told newer news.
+-- Calls the callbacks that were not told this news; `quiet` is told by no call. A callback may
+-- register or stop others, or wait while newer news is told to all.
 local function tell(self, callbacks, news, quiet)
     local all = {}
     for i, callback in ipairs(callbacks) do all[i] = callback end
@@ -277,7 +277,7 @@ end
 
 
 -- Calls `fn` from now on, and at once if there is news. `field` names the list of callbacks. A
--- released lease may come back, after a wait in a condition.
+-- released lease may listen, because it may come back after a wait in a condition.
 local function listen(self, field, fn, quiet)
     local made, callback = {}, { fn = fn, told = quiet, overtakes = true, caller = Caller.new() }
     local callbacks = self[field] or made -- a finalizer may have made them

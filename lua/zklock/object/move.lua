@@ -1,4 +1,4 @@
---- Moves a live session to other servers, once one there has confirmed the session.
+--- Moves a live session to other servers, once a server there has confirmed the session.
 
 local failure = require "zklock.value.failure"
 local misuse = require "zklock.value.misuse"

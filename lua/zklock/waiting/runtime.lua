@@ -32,6 +32,7 @@ local _M = {
 }
 
 
+--- Sets the function that finds the runtime of a world.
 ---@param current fun(): zklock.Runtime?
 function _M.ask(current)
     current_of_worlds = current
@@ -65,16 +66,19 @@ function real.drives_tasks()
 end
 
 
+--- Message and code for a session of another runtime.
 function real.refuse(_, session)
     return select(2, failure("context", session.hosts, _M.STRANGE))
 end
 
 
+--- Options of core.session() that depend on the runtime.
 function real.session_options(_, opts)
     return { steps = opts.on_event ~= nil, identity = opts.identity or core.identity() }
 end
 
 
+--- The reason why a session cannot have these servers.
 function real.refuse_hosts() end
 
 
@@ -89,6 +93,7 @@ function real.note_step() end
 function real.note_acquire() end
 
 
+--- The reason why sessions have no descriptors.
 function real.no_descriptors() end
 
 
@@ -119,6 +124,7 @@ end
 function real.memory() return core.memory end
 
 
+--- Totals of all sessions, and the count of callbacks that have not begun.
 function real:totals()
     return core.totals(nil), self:unsent()
 end
