@@ -23,8 +23,8 @@
 # start    starts the servers, prints dir=, hosts= and pids= lines fit for eval,
 #          and returns. A watchdog stops the servers and removes the folder when
 #          OWNER_PID is gone, however it went. Without -w the owner is the
-#          parent of this script: where that may be a passing subshell
-#          (popen, pipelines), give -w.
+#          parent of this script. Give -w where that may be a passing subshell
+#          (popen, pipelines).
 # stop     kills the servers, also suspended ones, and removes the folder; does
 #          nothing when DIR is gone.
 # kill     kills server N (from 1) with SIGKILL.
@@ -40,8 +40,8 @@
 #
 # -n  servers: 1 standalone (default) or an ensemble of 3
 # -l  the servers of the ensemble talk to each other through rig/links (see there)
-# -f  the servers fsync their log before they answer a write, as in production; without
-#     they do not. On tmpfs that costs nothing: choose TMPDIR or -d
+# -f  the servers fsync their log before they answer a write, as in production. On tmpfs
+#     (by TMPDIR or -d) that costs nothing
 # -t  tickTime in milliseconds, 500 by default; sessions may last 2 ticks to 60 s
 # -p  client ports, one for each server; by default free ones, below the range
 #     of ephemeral ports, so that they stay free while a server is down
@@ -65,7 +65,7 @@ for jar in zookeeper zookeeper-jute slf4j-api slf4j-simple netty-all netty-commo
 do
     classes=$classes${classes:+:}$jars/$jar.jar
 done
-# The manifest of zookeeper.jar names the machine's zookeeper-jute.jar: the other one comes first.
+# Puts zookeeper-jute.jar first, because the manifest of zookeeper.jar names the machine's.
 if [ -n "${ZOOKEEPER_JARS:-}" ]; then
     jars=$(realpath -m "$ZOOKEEPER_JARS")
     classes=$jars/zookeeper-jute.jar:$jars/zookeeper.jar:$classes
@@ -93,14 +93,13 @@ born() {
     [ "$1" != Z ]
 }
 
-# Is the server (or the links) in folder $1 running?
+# True if the server (or the links) in folder $1 runs.
 alive() {
     [ -s "$1/birth" ] && born "$(cat "$1/pid")" && [ "$birth" = "$(cat "$1/birth")" ]
 }
 
 # Kills the servers (or the links) in the given folders and waits until they are
-# gone. SIGKILL at once: nothing they could tidy up outlives the test, and it ends
-# suspended servers too.
+# gone. SIGKILL also ends suspended servers, and nothing is left to tidy up.
 kill_servers() {
     for server; do
         if alive "$server"; then kill -s KILL "$(cat "$server/pid")" 2>/dev/null || :; fi
@@ -133,8 +132,8 @@ watch() {
     if [ -d "$1" ]; then remove "$1"; fi
 }
 
-# Runs a command in the background, in a session of its own, holding none of our
-# files open: no Ctrl-C reaches it, and nobody waits for it at the end of a pipe.
+# Runs a command in the background, in a session of its own, with none of our files
+# open. No Ctrl-C reaches it, and no reader of a pipe waits for it.
 detached() {
     setsid "$@" </dev/null 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&- &
 }
@@ -150,9 +149,9 @@ need_packages() {
     unset IFS
 }
 
-# Prints $1 free ports of 127.0.0.1. Taken from below the ephemeral range where
-# there is room: no outgoing connection can steal the port of a server that is
-# down, nor can a client that retries it get connected to itself.
+# Prints $1 free ports of 127.0.0.1, below the ephemeral range where there is room.
+# So no outgoing connection can take the port of a server that is down, and no client
+# that retries it gets connected to itself.
 free_ports() {
     perl -MIO::Socket::INET -e '
         open my $range, "<", "/proc/sys/net/ipv4/ip_local_port_range";
@@ -169,8 +168,8 @@ free_ports() {
         print "@ports\n";' "$1" || die "no free ports"
 }
 
-# Writes the configuration of server $1. The others are the client ports, then
-# one quorum and one election port for each server.
+# Writes the configuration of server $1. Further arguments are the client ports, then
+# a quorum port and an election port for each server.
 configure() {
     number=$1 folder=$dir/$1
     shift
@@ -203,8 +202,8 @@ note_birth() {
     if born "$(cat "$1/pid")"; then echo "$birth" >"$1/birth"; fi
 }
 
-# Starts the server in folder $1 without waiting for it. Unless JVMFLAGS say so, an empty container
-# is not looked for each minute, as it is elsewhere: a test would meet its removal by chance.
+# Starts the server in folder $1 without waiting for it. Unless JVMFLAGS say so, it does not remove
+# empty containers each minute, which a test would meet by chance.
 launch() {
     preload=$(cat "$1/../preload")
     # shellcheck disable=SC2046 # JVMFLAGS are words
@@ -242,9 +241,9 @@ tell_links() {
 # Waits until the servers in the given folders serve requests ($1 is "serving") or
 # at least respond ("answering"). Fails as soon as one ends or cannot listen.
 #
-# "conf" names the data folder: the server on the port must be ours. A server that
-# is asked while it loads its data may forget to close the connection after the
-# answer: read once, and do not wait for more.
+# "conf" names the data folder, which shows that the server on the port is ours. A
+# server that is asked while it loads its data may not close the connection after the
+# answer, so this reads once, and does not wait for more.
 await() {
     perl -MIO::Socket::INET -e '
         sub content { open my $file, "<", $_[0] or return ""; local $/; <$file> // "" }
@@ -309,8 +308,8 @@ start_servers() {
     die "the server did not start; its log ends as above"
 }
 
-# Makes $dir, its watchdog and its servers, for the process $owner.
-# Whatever happens on the way, nothing stays behind.
+# Makes $dir, its watchdog and its servers, for the process $owner. If that fails, nothing
+# stays behind.
 open_rig() {
     case $servers in 1 | 3) ;; *) die "-n: 1 or 3" ;; esac
     [ -z "$links" ] || [ "$servers" = 3 ] || die "-l: with -n 3"
@@ -341,8 +340,8 @@ open_rig() {
     start_servers
 }
 
-# Runs a command as if in the foreground, but so that a TERM or HUP to this
-# script reaches it: a shell defers its traps until a foreground command ends.
+# Runs a command in the background as if in the foreground, where a shell would defer
+# its traps of TERM and HUP until the command ends.
 run_command() {
     exec 9<&0
     # A shell starts background commands with INT and QUIT ignored.

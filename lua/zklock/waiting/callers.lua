@@ -1,5 +1,5 @@
---- Callers are the coroutines that resumed the running one, directly or through others. A wait that
--- stops them, too, keeps them from releasing any lock until it ends.
+--- Callers are the coroutines that resumed the running one, directly or through others. If a wait
+-- also stops its callers, they cannot release any lock until it ends.
 
 local owners = require "zklock.waiting.owner"
 
