@@ -1,9 +1,12 @@
 /*
- * histogram.h - how long something took, counted: of fixed size, for quantiles within 5 %.
+ * histogram.h - a histogram of durations, of fixed size, with quantiles within 5 %. Pure; the owner
+ * serialises calls.
+ *
+ *     zkl_histogram_add(&histogram, time);
+ *     median = zkl_histogram_quantile(&histogram, 500);
  *
  * Up to a microsecond a bucket is 1/16 of it wide. Above, each doubling has 16 buckets of equal
- * width: the middle of a bucket is within 1/32 of all that is in it. The last one has all that
- * took longer than 18 hours and a half. Integers only; all zero is an empty one.
+ * width. The last bucket has all times above 18 hours and a half. A zeroed struct is empty.
  */
 #ifndef ZKL_HISTOGRAM_H
 #define ZKL_HISTOGRAM_H
@@ -11,7 +14,7 @@
 #include "clock.h"
 
 enum {
-    ZKL_HISTOGRAM_STEPS = 16, /* buckets of a doubling, and of the first microsecond */
+    ZKL_HISTOGRAM_STEPS = 16, /* buckets of each doubling, and of the first microsecond */
     ZKL_HISTOGRAM_DOUBLINGS = 36,
     ZKL_HISTOGRAM_BUCKETS = ZKL_HISTOGRAM_STEPS * (1 + ZKL_HISTOGRAM_DOUBLINGS)
 };
@@ -29,7 +32,7 @@ void zkl_histogram_merge(struct zkl_histogram *to, const struct zkl_histogram *f
 /* The time that `per_mille` in a thousand, 1 to 1000, do not exceed; 0: the histogram is empty. */
 zkl_time zkl_histogram_quantile(const struct zkl_histogram *histogram, unsigned per_mille);
 
-/* How many took less than 2^doublings microseconds; less than ZKL_HISTOGRAM_DOUBLINGS of them. */
+/* Number of times below 2^doublings microseconds; `doublings` is below ZKL_HISTOGRAM_DOUBLINGS. */
 uint64_t zkl_histogram_below(const struct zkl_histogram *histogram, unsigned doublings);
 
 #endif

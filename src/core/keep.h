@@ -1,6 +1,8 @@
 /*
- * keep.h - the table of releases: where the node of a claim goes that gives the lock up, or its
- * place on the way. The functions of keep.c are in claim_steps.h.
+ * keep.h - the table of releases, for the node of a claim that gives up the lock, or its place on
+ * the way. It is constant. keep.c reads it, and has its functions in claim_steps.h.
+ *
+ *     zkl_releases[ZKL_FOR_NEXT][ZKL_TURN_GOES_ON]     ZKL_NODE_HANDED_ON
  */
 #ifndef ZKL_KEEP_H
 #define ZKL_KEEP_H
@@ -13,7 +15,6 @@ enum zkl_purpose {
     ZKL_PURPOSES
 };
 
-/* The session's turn, by what is known of other sessions. */
 enum zkl_turn {
     ZKL_TURN_GOES_ON, /* no other session waits, or its time has not come */
     ZKL_TURN_UNSURE,  /* only a list can tell whether another session waits */
@@ -21,7 +22,6 @@ enum zkl_turn {
     ZKL_TURNS
 };
 
-/* The node's way. */
 enum zkl_release {
     ZKL_NODE_REMOVED,
     ZKL_NODE_KEPT,        /* for claim->keep; if others may have come, a list tells meanwhile */

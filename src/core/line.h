@@ -1,18 +1,17 @@
 /*
- * line.h - the line of contenders at one lock path, as this session knows it.
+ * line.h - the line of contenders at one lock path, as this session knows it. A path of the session
+ * owns it, for all its claims there, and serialises calls.
  *
- * One line serves all claims of the session on the path: the list of names is stored once, however
- * many claims wait. It is the newest list the server gave, less what was seen to be gone since.
- * That is enough for every claim, for ever: numbers and czxids only grow, so each contender ahead
- * of a claim was in the list that came with its own creation, and in every newer one while alive.
+ *     zkl_line_replace(&line, names, count);           a list came
+ *     ahead = zkl_line_ahead(&line, claim);            the contender to wait for, or NULL
  *
- * Order: by number while every number says something; once one of them is
- * exhausted (name.h) or two are equal, by czxid, which is then asked for. A
- * contender first listed after a claim's own list is behind that claim, so its
- * czxid need not be known.
+ * The line is the last list from the server, minus the nodes since seen to be gone. That is enough
+ * for every claim, because each contender ahead of it was in the list that came with its own
+ * creation, and in every newer list while alive. The order is by number or, once numbers are
+ * exhausted, by czxid (docs/design/claims.md).
  *
- * Ownership: the line owns its contenders; a claim that waits for one has a reference to it, and so
- * has a request about one. The owner of the line serialises calls.
+ * The line owns its contenders. A claim that waits for a contender, and a request about it, hold a
+ * reference to it.
  */
 #ifndef ZKL_LINE_H
 #define ZKL_LINE_H
@@ -25,37 +24,35 @@
 #include "name.h"
 
 struct zkl_contender {
-    int64_t czxid;    /* 0: not known yet */
-    uint64_t session; /* of the name's uuid; 0 when it has none, or is longer than ours are */
+    int64_t czxid;    /* 0: not known */
+    uint64_t session; /* from the name's uuid; 0: none, or the name is longer than ours */
     uint64_t nonce;
-    uint32_t seen; /* serial of the list that showed it first */
+    uint32_t seen; /* serial of the first list that showed it */
     uint32_t references;
     int32_t sequence;
     int32_t permits, limit; /* PERMIT */
     enum zkl_kind kind;
     enum zkl_reuse reuse;
     bool listed;  /* still in the line */
-    bool claimed; /* a claim of ours answers for it; see zkl_line_orphan */
+    bool claimed; /* a claim of ours answers for it (zkl_line_orphan) */
     char name[];
 };
 
 struct zkl_claim;
 
-/* What all lines of a session have in common. */
+/* State that all lines of a session share. */
 struct zkl_common {
     struct zkl_clock clock;
-    uint64_t session; /* session id; 0: there is none */
+    uint64_t session; /* session id; 0: none */
     uint64_t nonces;  /* counts attempts; no nonce is used twice in a session */
 };
 
-/* A watch on the path's children, which tells when a contender comes. */
 enum zkl_children { ZKL_UNWATCHED, ZKL_WATCH_ASKED, ZKL_WATCHED };
 
-/* A lock that this session kept, gave back to others and soon wanted again is not kept meanwhile.
- */
+/* A lock that was kept, went to others and was soon wanted again is not kept for a while. */
 struct zkl_backoff {
-    zkl_time gave_back; /* when the lock last went to others; 0: not since it was wanted */
-    zkl_time length;    /* of the last one; 0: none for long */
+    zkl_time gave_back; /* when the lock last went to others; 0: not since our last acquire */
+    zkl_time length;    /* the last pause from keeping; 0: none for long */
     zkl_time until;
 };
 
@@ -63,31 +60,29 @@ struct zkl_line {
     struct zkl_common *common;
     struct zkl_contender **contenders; /* sorted by number, then by name */
     size_t count;
-    uint32_t serial; /* counts the lists received */
-    bool exhausted;  /* numbers do not tell the order: czxids do */
-    bool incomplete; /* list before the next grant: a writer went, and may have left a
-                        reader with its number; or the connection was lost */
-    bool opened;     /* a create succeeded: the path exists */
+    uint32_t serial; /* number of the last list; 0: none */
+    bool exhausted;  /* numbers do not tell the order, but czxids do */
+    bool incomplete; /* list before the next grant; a writer went, and may have left a reader with
+                        its number, or the connection was lost */
+    bool opened;     /* a create succeeded, so the path exists */
     bool condition;  /* its contenders wait for a signal */
     enum zkl_children children;
-    bool changed; /* in this turn, and since the last list of a claim in LIST, a contender came or
-                     went; or may have, unwatched (turn.c) */
+    bool changed; /* in this turn (turn.c), and since the last list of a claim in LIST, a contender
+                     came or went, or may have unwatched */
     struct zkl_claim *claims, **claims_end; /* this session's, in order of arrival */
-    size_t tries;                           /* of them, those that must not queue */
-    struct zkl_claim *kept; /* in KEPT, or holds by a node that may be kept; or NULL */
+    size_t tries;                           /* claims among them that must not queue */
+    struct zkl_claim *kept;                 /* in KEPT, or in HELD with a node that may be kept */
     struct zkl_backoff backoff;
 };
 
 void zkl_line_clear(struct zkl_line *line);
 
 /*
- * Takes a new list of children; names that are no contenders are ignored, and so is one
- * that is there again: each contender is in the line once.
- * False: out of memory, the line is unchanged.
+ * Takes a new list of children, and ignores other and repeated names. False: out of memory, and no
+ * change.
  */
 bool zkl_line_replace(struct zkl_line *line, const char *const *names, size_t count);
 
-/* The contender is a node of this session. */
 static inline bool zkl_line_is_own(const struct zkl_line *line,
                                    const struct zkl_contender *contender) {
     return contender->session == line->common->session;
@@ -97,33 +92,35 @@ struct zkl_contender *zkl_line_find(const struct zkl_line *line, const char *nam
 /* The claim's own node, if listed. */
 struct zkl_contender *zkl_line_own(const struct zkl_claim *claim);
 
-/* The contender made by this attempt of this session, if listed. */
 struct zkl_contender *zkl_line_find_nonce(const struct zkl_line *line, uint64_t nonce);
 
 /* The contender is gone from the server. */
 void zkl_line_forget(struct zkl_line *line, struct zkl_contender *contender);
 
 /*
- * The next contender after `after` (NULL: the first) that the claim has to ask about: its czxid is
- * needed, or the claim is to recheck those ahead, all but claim->ahead.
+ * The next contender after `after` (NULL: the first) to ask about, for its czxid or to recheck all
+ * but claim->ahead.
  */
 struct zkl_contender *zkl_line_unranked(const struct zkl_line *line, const struct zkl_claim *claim,
                                         const struct zkl_contender *after);
 
 /*
- * The nearest contender ahead of the claim that excludes it, or NULL: it may hold.
- * A reader passes over readers, a PERMIT over none.
+ * The nearest contender ahead that excludes the claim, or NULL: it may hold. A reader passes
+ * readers, a PERMIT nobody.
  */
 struct zkl_contender *zkl_line_ahead(const struct zkl_line *line, const struct zkl_claim *claim);
 
-/* The nearest contender before this one that excludes it, or NULL; by numbers alone. */
+/*
+ * The nearest contender before `contender` that excludes it, or NULL; always NULL for an exhausted
+ * line.
+ */
 struct zkl_contender *zkl_line_before(const struct zkl_line *line,
                                       const struct zkl_contender *contender);
 
 /* A contender of another session is in the line, or may be. */
 bool zkl_line_has_others(const struct zkl_line *line);
 
-/* True when no contender excludes one of this kind that would come now. */
+/* No contender excludes a newcomer of this kind. */
 bool zkl_line_is_free(const struct zkl_line *line, enum zkl_kind kind);
 
 /* The first contender, if that is another session's node that may be kept; else NULL. */
@@ -133,21 +130,21 @@ struct zkl_contender *zkl_line_first_kept(const struct zkl_line *line);
 bool zkl_line_precedes(const struct zkl_line *line, const struct zkl_contender *contender,
                        const struct zkl_claim *claim);
 
-/* How many contenders are ahead of the claim. */
+/* Number of contenders ahead of the claim. */
 size_t zkl_line_count_ahead(const struct zkl_line *line, const struct zkl_claim *claim);
 
 /*
- * A node of this session that no claim answers for: a create whose outcome
- * stayed unknown and that landed late. The caller removes it (zkl_claim_adopt).
+ * A node of this session without a claim, from a create that landed late. The caller removes it
+ * (zkl_claim_adopt).
  */
 struct zkl_contender *zkl_line_orphan(const struct zkl_line *line);
 
 /*
- * Whether a node of ZKL_NAME_FIXED is an orphan, by the owner and the czxid that a get shows. The
- * caller removes an orphan (zkl_claim_adopt_fixed); of a node that may be one it asks again later.
+ * Whether a node of ZKL_NAME_FIXED is an orphan, by the owner and the czxid of a get. The caller
+ * removes an orphan (zkl_claim_adopt_fixed), and asks again later about a possible one.
  */
 enum zkl_orphan {
-    ZKL_ANSWERED, /* the node is another session's, or a claim's */
+    ZKL_ANSWERED, /* another session's node, or a claim's */
     ZKL_PERHAPS,  /* an orphan, or the node of a claim that does not know of it yet */
     ZKL_ORPHAN
 };

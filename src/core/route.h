@@ -1,12 +1,14 @@
 /*
- * route.h - which of a session's servers is tried next, and when. Pure: it knows addresses by
- * numbers alone, and is told the time.
+ * route.h - which of a session's servers is tried next, and when. It is pure, knows addresses as
+ * numbers, and is told the time. The link of a client owns it and serialises calls.
  *
- * Names are resolved again whenever a connection is lost, and from time to time until there is
- * another one. The first attempt waits a moment for these addresses. Each address is tried once
- * without delay, and the address of the lost connection after the others, because its server may
- * hang. Then one address is tried in each tenth of the session timeout, or a little later. They
- * take turns.
+ *     zkl_route_resolved(&route, keys, count, timeout, now);
+ *     index = zkl_route_next(&route, timeout, now);    not before zkl_route_due()
+ *
+ * Names are resolved again when a connection is lost, and from time to time until the next. The
+ * first attempt waits a moment for them. Each address is tried once without delay, the lost
+ * server's last, because it may hang. Then one is tried in each tenth of the session timeout, or a
+ * little later.
  */
 #ifndef ZKL_ROUTE_H
 #define ZKL_ROUTE_H
@@ -19,38 +21,38 @@
 
 struct zkl_stop {
     uint64_t key;   /* an address; equal keys are one address */
-    uint64_t tried; /* the number of its last attempt since the connection was lost; 0: none */
+    uint64_t tried; /* number of its last attempt since the connection was lost; 0: none */
 };
 
 enum zkl_route_state {
     ZKL_ROUTE_STALE, /* not connected, and its names are to be resolved */
-    ZKL_ROUTE_FRESH, /* not connected; they were resolved since the connection was lost */
+    ZKL_ROUTE_FRESH, /* not connected; names were resolved since the connection was lost */
     ZKL_ROUTE_CONNECTED
 };
 
 struct zkl_route {
     struct zkl_stop *stops;
     size_t count, first;   /* `first` is chosen among equals */
-    uint64_t attempts;     /* numbers them */
-    uint64_t chosen, last; /* keys: of the latest attempt; of the latest connection */
+    uint64_t attempts;     /* their number so far */
+    uint64_t chosen, last; /* keys of the latest attempt, and of the latest connection */
     enum zkl_route_state state;
-    zkl_time open_at;    /* no attempt before */
+    zkl_time open_at;    /* earliest time of the next attempt */
     zkl_time resolve_at; /* when to resolve the names */
-    uint64_t chance;     /* seeds the order and the pauses */
+    uint64_t chance;     /* state of the random numbers for order and pauses */
 };
 
 void zkl_route_init(struct zkl_route *route, uint64_t seed, zkl_time now);
 void zkl_route_clear(struct zkl_route *route);
 
 void zkl_route_connected(struct zkl_route *route);
-/* Also before the first connection. `timeout` is the session timeout. */
+/* The connection was lost, or none was made yet. `timeout` is the session timeout. */
 void zkl_route_lost(struct zkl_route *route, zkl_time timeout, zkl_time now);
 
 /* When the names are to be resolved; ZKL_NEVER while there is a connection. */
 zkl_time zkl_route_resolve_due(const struct zkl_route *route);
 /*
- * The addresses of the names. Without any, because they could not be resolved, and without memory
- * the old ones stay. An address that was tried already remains so.
+ * Takes the addresses of the names. If none could be resolved, or memory is short, the old
+ * addresses stay. An address that was tried remains so.
  */
 void zkl_route_resolved(struct zkl_route *route, const uint64_t *keys, size_t count,
                         zkl_time timeout, zkl_time now);
