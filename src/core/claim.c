@@ -1,9 +1,9 @@
-/* claim.c - the life of a claim: what the user does, the connection, time. */
+/* claim.c - the events of a claim that come from its user, from the connection, and with time. */
 #include <assert.h>
 
 #include "claim_steps.h"
 
-/* --- what the user does ------------------------------------------------------------------ */
+/* --- its user ---------------------------------------------------------------------------- */
 
 void zkl_claim_init(struct zkl_claim *claim, struct zkl_line *line, enum zkl_kind kind,
                     zkl_time deadline, bool trying) {
@@ -59,7 +59,7 @@ zkl_actions zkl_claim_adopt(struct zkl_claim *claim, struct zkl_contender *orpha
     return leave(claim);
 }
 
-/* The only claim on its path: it waits for no other. */
+/* No other claim is on the path, so the claim waits for none. */
 static bool is_only_claim(const struct zkl_claim *claim) {
     return claim->line->claims == claim && !claim->next;
 }
@@ -120,7 +120,7 @@ zkl_actions zkl_claim_release(struct zkl_claim *claim, zkl_time now) {
     if (claim->state != ZKL_HELD) return 0;
     zkl_actions actions = give_up_node(claim, now);
     bool removing = actions & ZKL_DO_REMOVE;
-    /* A create that stayed unknown may have landed since: look now. */
+    /* A create that stayed unknown may have landed since, so look now. */
     if (claim->node.doubted && removing && !zkl_kind_is_fixed(claim->kind)) actions |= ZKL_DO_LIST;
     return actions;
 }
@@ -171,7 +171,7 @@ zkl_actions zkl_claim_resume(struct zkl_claim *claim, zkl_time now) {
     return 0;
 }
 
-/* After a reconnect the server tells of deletions in no order: list before a grant. */
+/* After a reconnect the server tells of deletions in no order, so list before a grant. */
 zkl_actions zkl_claim_suspend(struct zkl_claim *claim) {
     claim->node.listed_at = 0;
     if (claim->trying && claim->wanted) return zkl_claim_cancel(claim, ZKL_TIMEOUT);

@@ -1,4 +1,4 @@
-/* claim_replies.c - what a claim makes of replies and of watch events. */
+/* claim_replies.c - the effect of replies and watch events on a claim. */
 #include <assert.h>
 
 #include "claim_steps.h"
@@ -17,7 +17,6 @@ static void own(struct zkl_claim *claim, const char *name) {
     claim->node.sequence = zkl_name_parse(name, &parsed) ? parsed.sequence : ZKL_SEQUENCE_LIMIT;
 }
 
-/* The reply to a create that is not ZKL_DONE. */
 static zkl_actions not_created(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why) {
     switch (reply) {
     case ZKL_DONE: break;
@@ -60,14 +59,13 @@ zkl_actions zkl_claim_created(struct zkl_claim *claim, enum zkl_reply reply, enu
     return actions | make_way(claim);
 }
 
-/* TRY: free if there are permits left behind all others. */
 static zkl_actions try_permits(struct zkl_claim *claim) {
     if (zkl_permits_stranger(claim->line, claim)) return fail(claim, ZKL_CONFLICT) | gone(claim);
     if (!zkl_permits_fit(claim->line, claim)) return fail(claim, ZKL_BUSY) | gone(claim);
     return zkl_claim_enter(claim);
 }
 
-/* Nobody has the lock, or only a node that may be kept: that goes back to a claim that queues. */
+/* Nobody holds the lock, or its only node may be kept, and goes back to a claim that queues. */
 static bool may_be_free(const struct zkl_claim *claim) {
     const struct zkl_line *line = claim->line;
     if (zkl_line_is_free(line, claim->kind)) return true;
@@ -75,14 +73,13 @@ static bool may_be_free(const struct zkl_claim *claim) {
     return alone && line->count == 1 && zkl_line_first_kept(line);
 }
 
-/* TRY: free if no contender is in the way. */
 static zkl_actions try_listed(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why) {
     switch (reply) {
     case ZKL_DONE:
         if (claim->kind == ZKL_PERMIT) return try_permits(claim);
         if (!may_be_free(claim)) return fail(claim, ZKL_BUSY) | gone(claim);
         return zkl_claim_enter(claim);
-    case ZKL_ABSENT: /* a part writes nothing before all are known to be free */
+    case ZKL_ABSENT: /* a part writes nothing before all locks are known to be free */
         return zkl_claim_enter(claim) | (is_part(claim) ? 0 : ZKL_DO_PARENTS);
     case ZKL_REFUSED: return fail(claim, why) | gone(claim);
     case ZKL_UNKNOWN: return stall(claim);
@@ -90,7 +87,7 @@ static zkl_actions try_listed(struct zkl_claim *claim, enum zkl_reply reply, enu
     return 0;
 }
 
-/* RECOVER_LIST: the list follows a sync, so a node that is not in it was not created. */
+/* The list follows a sync, so a node that it lacks was not created. */
 static zkl_actions recovery_listed(struct zkl_claim *claim, enum zkl_reply reply,
                                    enum zkl_code why) {
     struct zkl_contender *found = NULL;
@@ -112,14 +109,14 @@ static zkl_actions recovery_listed(struct zkl_claim *claim, enum zkl_reply reply
     return ZKL_DO_WATCH_OWN;
 }
 
-/* LIST: the list shows the own node, unless somebody removed it. */
+/* The list shows the own node, unless somebody removed it. */
 static zkl_actions own_listed(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
                               zkl_time now) {
     switch (reply) {
     case ZKL_DONE:
         claim->node.listed = claim->line->serial;
         claim->node.listed_at = now;
-        claim->line->changed = false; /* it came after each event so far, and shows what that was */
+        claim->line->changed = false; /* the list shows the effect of all events so far */
         claim->recheck = false;
         claim->unseen = claim->kind == ZKL_PERMIT && zkl_permits_unseen(claim->line, claim);
         return zkl_claim_advance(claim, now);
@@ -145,7 +142,7 @@ zkl_actions zkl_claim_listed(struct zkl_claim *claim, enum zkl_reply reply, enum
     case ZKL_WAIT: return zkl_lookahead_looked(claim, reply);
     case ZKL_HELD:
     case ZKL_KEPT: return zkl_keep_listed(claim, reply, now);
-    default: return 0; /* not asked for in this state: it came with a create that failed, or late */
+    default: return 0; /* a late list, or the list of a create that failed */
     }
 }
 
@@ -157,7 +154,6 @@ zkl_actions zkl_claim_synced(struct zkl_claim *claim, enum zkl_reply reply, zkl_
     return 0;
 }
 
-/* The node is ours only if the server has this session as its owner. */
 static zkl_actions known(struct zkl_claim *claim, int64_t czxid, uint64_t owner, zkl_time now) {
     bool listed = claim->state == ZKL_RECOVER_STAT;
     if (!listed && (claim->state != ZKL_LIST || claim->node.czxid)) return 0;
@@ -167,15 +163,14 @@ static zkl_actions known(struct zkl_claim *claim, int64_t czxid, uint64_t owner,
 }
 
 /*
- * The own node is known to be gone, by a reply or by an event. In the states not named here a reply
- * that is out decides: in DOWNGRADE, LEAVE and FORWARD the claim's own, in IN_CONDITION its
- * waiter's.
+ * In the states not named here a reply that is out decides, in DOWNGRADE, LEAVE and FORWARD the
+ * claim's own, in IN_CONDITION its waiter's.
  */
 static zkl_actions own_gone(struct zkl_claim *claim) {
     if (is_in_line(claim)) return zkl_claim_requeue(claim);
     if (claim->state == ZKL_HELD) return lose(claim) | gone(claim);
     if (claim->state == ZKL_KEPT) return gone(claim);
-    return claim->state == ZKL_SIGNALLED ? gone(claim) : 0; /* the lock's claim goes on */
+    return claim->state == ZKL_SIGNALLED ? gone(claim) : 0;
 }
 
 zkl_actions zkl_claim_got_own(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
@@ -187,7 +182,7 @@ zkl_actions zkl_claim_got_own(struct zkl_claim *claim, enum zkl_reply reply, enu
     case ZKL_DONE: return known(claim, czxid, owner, now);
     case ZKL_ABSENT: return own_gone(claim);
     case ZKL_REFUSED:
-        /* No claim may wait that would not hear that its own node is gone. */
+        /* A claim may wait only if it would hear that its own node is gone. */
         if (is_in_line(claim)) return fail(claim, why) | leave(claim);
         return 0; /* it cannot be watched; the lease clock still guards it */
     case ZKL_UNKNOWN: break;
@@ -198,8 +193,8 @@ zkl_actions zkl_claim_got_own(struct zkl_claim *claim, enum zkl_reply reply, enu
 }
 
 /*
- * NULL: a contender that the line has forgotten. Once numbers are exhausted czxids give the order:
- * the contender that was ahead by its number counts here, though it may be behind.
+ * NULL stands for a contender that the line has forgotten. Once numbers are exhausted, a contender
+ * ahead by its number counts here, though it may be behind by its czxid.
  */
 static bool may_precede(const struct zkl_claim *claim, const struct zkl_contender *contender) {
     return !contender || claim->line->exhausted || zkl_line_precedes(claim->line, contender, claim);
@@ -209,25 +204,21 @@ static bool looks_ahead_to(const struct zkl_claim *claim, const struct zkl_conte
     return contender && claim->lookahead == contender;
 }
 
-/* A claim that heads waits for each contender that precedes it. */
 static bool awaits(const struct zkl_claim *claim, const struct zkl_contender *contender) {
     if (claim->state != ZKL_WAIT) return false;
     return claim->ahead == contender || (claim->headed && may_precede(claim, contender));
 }
 
 /*
- * The claim heads, and does not fit with one holder less either: it watches the others already,
- * unless a list that came since shows more of them.
+ * The claim heads, and does not fit with one holder less either. It watches the remaining
+ * contenders, unless a newer list shows more.
  */
 static bool still_waits(const struct zkl_claim *claim) {
     if (!claim->headed || zkl_line_unranked(claim->line, claim, NULL)) return false;
     return claim->headed == claim->line->serial && !zkl_permits_fit(claim->line, claim);
 }
 
-/*
- * The line forgets the contender. If requests about the others ahead are out, they are answered
- * after it was gone: their replies decide.
- */
+/* Replies about other contenders ahead that are still out come after its end, and decide. */
 static zkl_actions ahead_gone(struct zkl_claim *claim, struct zkl_contender *contender,
                               zkl_time now) {
     if (contender) zkl_line_forget(claim->line, contender);
@@ -236,7 +227,7 @@ static zkl_actions ahead_gone(struct zkl_claim *claim, struct zkl_contender *con
         zkl_lookahead_await(claim);
         return 0;
     }
-    claim->recheck = !claim->headed; /* a claim that heads watches each contender ahead */
+    claim->recheck = !claim->headed; /* it watches each contender ahead */
     return zkl_claim_advance(claim, now);
 }
 
@@ -246,7 +237,6 @@ static zkl_actions got_lookahead(struct zkl_claim *claim, enum zkl_reply reply) 
     return 0;
 }
 
-/* The claim no longer waits for that node; but one that is gone is not asked about again. */
 static zkl_actions got_other(struct zkl_claim *claim, struct zkl_contender *contender,
                              enum zkl_reply reply) {
     if (reply == ZKL_ABSENT) zkl_line_forget(claim->line, contender);
@@ -258,7 +248,7 @@ zkl_actions zkl_claim_got_ahead(struct zkl_claim *claim, struct zkl_contender *c
     if (looks_ahead_to(claim, contender)) return got_lookahead(claim, reply);
     if (!awaits(claim, contender)) return got_other(claim, contender, reply);
     switch (reply) {
-    case ZKL_DONE: break; /* watched: its event will come */
+    case ZKL_DONE: break; /* its event will come */
     case ZKL_ABSENT: return ahead_gone(claim, contender, now);
     case ZKL_REFUSED: return fail(claim, why) | leave(claim);
     case ZKL_UNKNOWN: return stall(claim);
@@ -271,7 +261,7 @@ zkl_actions zkl_claim_told_held(struct zkl_claim *claim, const struct zkl_conten
     return fail(claim, ZKL_BUSY) | give_up_node(claim, 0);
 }
 
-/* A get that is refused tells no czxid, but that the node is there. */
+/* A refused get shows that the node exists, but not its czxid. */
 zkl_actions zkl_claim_ranked(struct zkl_claim *claim, struct zkl_contender *contender,
                              enum zkl_reply reply, int64_t czxid, zkl_time now) {
     assert(claim->ranks > 0 && (reply != ZKL_DONE || czxid > 0));
@@ -288,8 +278,8 @@ zkl_actions zkl_claim_ranked(struct zkl_claim *claim, struct zkl_contender *cont
 }
 
 /*
- * The node has another name now, and a czxid of its own; the claim keeps its token. The
- * line lists again before the next grant, and shows the reader then.
+ * The node has another name and czxid now; the claim keeps its token. The line lists again before
+ * the next grant, and shows the reader then.
  */
 static void become_reader(struct zkl_claim *claim) {
     char name[ZKL_NAME_SIZE];
@@ -301,9 +291,8 @@ static void become_reader(struct zkl_claim *claim) {
 }
 
 /*
- * A transaction whose outcome is unknown is simply sent again: nobody else has these
- * names, so a second one finds the reader's node, or finds the writer's node gone. If
- * the second is refused, the first may have been carried out all the same.
+ * A transaction of unknown outcome is sent again. Nobody else has these names, so the second finds
+ * the reader's node, or no writer's node. If it is refused, the first may have been carried out.
  */
 zkl_actions zkl_claim_downgraded(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why) {
     if (claim->state != ZKL_DOWNGRADE) return 0;
@@ -322,10 +311,7 @@ zkl_actions zkl_claim_downgraded(struct zkl_claim *claim, enum zkl_reply reply, 
     return ZKL_DO_DOWNGRADED;
 }
 
-/*
- * A list that is asked for after a change shows the line as it was at the change, or newer: each
- * change is followed by one list, whoever made it.
- */
+/* A list asked for after a change shows it, so each change is followed by one list. */
 zkl_actions zkl_claim_ahead_marked(struct zkl_claim *claim, struct zkl_contender *contender,
                                    int64_t zxid) {
     if (!awaits(claim, contender) || claim->headed || zxid <= claim->heard) return 0;
@@ -333,14 +319,14 @@ zkl_actions zkl_claim_ahead_marked(struct zkl_claim *claim, struct zkl_contender
     return zkl_claim_list_again(claim);
 }
 
-/* A refused mark is not repeated: the claim behind hears when the node goes. */
+/* A refused mark is not repeated, because the claim behind hears when the node goes. */
 zkl_actions zkl_claim_marked(struct zkl_claim *claim, enum zkl_reply reply) {
-    if (claim->state != ZKL_HELD) return 0; /* the node goes, and that tells as well */
+    if (claim->state != ZKL_HELD) return 0; /* the node's end tells as well */
     if (reply == ZKL_ABSENT) return own_gone(claim);
     return reply == ZKL_UNKNOWN ? stall(claim) : 0;
 }
 
-/* A claim that does not hold yet reads its node again when it does; a stalled mark is repeated. */
+/* A claim that does not hold yet reads its node again once it does. */
 zkl_actions zkl_claim_unmarked(struct zkl_claim *claim) {
     if (claim->state != ZKL_HELD) claim->node.watched = false;
     if (claim->state != ZKL_HELD || claim->stalled) return 0;
@@ -354,12 +340,12 @@ zkl_actions zkl_claim_removed(struct zkl_claim *claim, enum zkl_reply reply) {
         return retreats ? zkl_claim_rest(claim) : gone(claim);
     if (reply == ZKL_REFUSED && zkl_waiter_may_be_signalled(claim))
         return zkl_waiter_forward(claim);
-    /* Others use the name, too: find out whose node has it now. */
+    /* Others use the name, too, so look which node has it now. */
     if (reply == ZKL_UNKNOWN && zkl_kind_is_fixed(claim->kind)) claim->state = ZKL_RECOVER_SYNC;
     return stall(claim);
 }
 
-/* --- watch events: something changed, so a claim that tired of asking may ask again --------- */
+/* --- watch events, after which a claim that tired of asking may ask again --------------------- */
 
 zkl_actions zkl_claim_own_deleted(struct zkl_claim *claim) {
     claim->rounds = 0;
@@ -382,7 +368,6 @@ zkl_actions zkl_claim_ahead_deleted(struct zkl_claim *claim, struct zkl_contende
     return looks_ahead ? zkl_lookahead_gone(claim) : ahead_gone(claim, contender, now);
 }
 
-/* The contender is one of those that a claim that heads watches. */
 static zkl_actions watch_again(struct zkl_claim *claim, struct zkl_contender *contender) {
     if (!contender) return 0;
     zkl_contender_ref(contender);

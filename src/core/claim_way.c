@@ -1,13 +1,10 @@
-/*
- * claim_way.c - the way of a claim to the front of its line: attempts, the place in line,
- * the grant.
- */
+/* claim_way.c - the way of a claim to the front of its line, from an attempt to the grant. */
 #include "claim_steps.h"
 #include "permits.h"
 
 /* --- the name of an attempt ------------------------------------------------------------------ */
 
-/* The bits by which a node's nonce tells of its reuse. */
+/* Bits of a node's nonce that tell its reuse. */
 static const uint64_t reuse_bits[] = {
     [ZKL_MANY_GRANTS] = ZKL_NONCE_COUNTS, [ZKL_MAY_BE_KEPT] = ZKL_NONCE_KEEPS};
 
@@ -23,7 +20,7 @@ static void name_attempt(struct zkl_claim *claim) {
 
 /* --- the parts of a multi-lock ------------------------------------------------------------ */
 
-/* The last part that comes sends the transaction for all. */
+/* The last part to arrive sends the transaction for all. */
 static zkl_actions gather(struct zkl_claim *claim) {
     if (!all_are(claim, ZKL_CREATE)) return 0;
     struct zkl_claim *part = claim;
@@ -36,7 +33,7 @@ static zkl_actions gather(struct zkl_claim *claim) {
 
 /* --- the way to the front -------------------------------------------------------------- */
 
-/* Back to NEW: an earlier attempt's node is no claim's any more. */
+/* Back to NEW. */
 zkl_actions zkl_claim_rest(struct zkl_claim *claim) {
     forget_own(claim);
     forget_node(claim);
@@ -49,7 +46,7 @@ zkl_actions zkl_claim_enter(struct zkl_claim *claim) {
     if (zkl_claim_asks_too_often(claim)) return zkl_claim_rest(claim);
     claim->state = ZKL_CREATE;
     claim->stalled = claim->unseen = claim->recheck = false;
-    claim->ends = false; /* after a condition it still tells of the node before */
+    claim->ends = false; /* after a condition it is still that of the node before */
     forget_node(claim);
     if (is_part(claim)) return gather(claim);
     name_attempt(claim);
@@ -57,7 +54,7 @@ zkl_actions zkl_claim_enter(struct zkl_claim *claim) {
     return lists ? ZKL_DO_CREATE | ZKL_DO_LIST : ZKL_DO_CREATE;
 }
 
-/* Somebody removed the own node while it waited: never a grant. */
+/* Its node was removed, which is never a grant. */
 zkl_actions zkl_claim_requeue(struct zkl_claim *claim) {
     if (is_part(claim) || claim->waiting) return fail(claim, ZKL_LOST) | gone(claim);
     if (claim->trying) return fail(claim, ZKL_TIMEOUT) | gone(claim);
@@ -66,15 +63,14 @@ zkl_actions zkl_claim_requeue(struct zkl_claim *claim) {
 }
 
 /*
- * The predecessor is gone. The claim has watched none of those before its lookahead, so they may be
- * gone, too. To watch the next and then the next would be a walk of a round trip each. The claim
- * asks about all of them in one flight: with gets, or with a list where that has fewer bytes (a get
- * and its reply are about as long as the names of four contenders). If only one is left, the get
- * that watches it tells whether it is gone.
+ * A recheck asks about all contenders ahead in one flight, because one after the other would cost a
+ * round trip each. It takes gets, or a list if that has fewer bytes, as a get and its reply are
+ * about as long as four names. If only one contender is left, the get that watches it shows whether
+ * it is gone.
  */
 enum { GETS_MAX = 8, NAMES_A_GET = 4 };
 
-/* How many gets a recheck takes; GETS_MAX + 1 stands for any larger number. */
+/* GETS_MAX + 1 stands for any larger number. */
 static size_t gets_to_recheck(const struct zkl_claim *claim) {
     struct zkl_contender *each = NULL;
     size_t gets = 0;
@@ -82,7 +78,7 @@ static size_t gets_to_recheck(const struct zkl_claim *claim) {
     return gets;
 }
 
-/* The claim fits, or heads: then it watches all that are ahead, even if some of them are gone. */
+/* The claim fits, or heads, and then watches all contenders ahead, even if some are gone. */
 static bool is_near(const struct zkl_claim *claim) {
     return claim->kind == ZKL_PERMIT && !claim->line->exhausted &&
            zkl_permits_head(claim->line, claim);
@@ -110,7 +106,7 @@ static zkl_actions wait_for(struct zkl_claim *claim, struct zkl_contender *ahead
 
 /* --- permits ---------------------------------------------------------------------------- */
 
-/* The first that does not fit: any claim ahead that goes may let it in. */
+/* The first claim that does not fit. Any contender ahead that goes may let it in. */
 static zkl_actions wait_for_any(struct zkl_claim *claim) {
     zkl_actions actions = wait_for(claim, zkl_line_ahead(claim->line, claim));
     claim->headed = claim->line->serial;
@@ -128,7 +124,7 @@ static zkl_actions advance_permits(struct zkl_claim *claim, zkl_time now) {
     return wait_for(claim, zkl_line_ahead(claim->line, claim));
 }
 
-/* Asks for a list again. In PERMIT the one ahead was granted: the claim heads now, or fits. */
+/* In PERMIT the contender ahead was granted, so the claim heads now, or fits. */
 zkl_actions zkl_claim_list_again(struct zkl_claim *claim) {
     drop_ahead(claim);
     claim->state = ZKL_LIST;
@@ -136,13 +132,15 @@ zkl_actions zkl_claim_list_again(struct zkl_claim *claim) {
     return claim->stalled ? 0 : ZKL_DO_LIST;
 }
 
-/* The try may wait: only this node is ahead, and perhaps nobody holds it. Its session will tell. */
+/*
+ * The try may wait, because only this node is ahead, perhaps not held, and its session will tell.
+ */
 static bool may_be_let_in(const struct zkl_claim *claim, const struct zkl_contender *ahead) {
     bool alone = claim->kind == ZKL_MUTEX && !is_part(claim);
     return alone && zkl_line_first_kept(claim->line) == ahead;
 }
 
-/* A list that another claim asked for may have shown that the own node is gone. */
+/* A list for another claim may have shown that the own node is gone. */
 static zkl_actions advance(struct zkl_claim *claim, zkl_time now) {
     struct zkl_contender *own = zkl_line_own(claim);
     drop_ahead(claim);

@@ -1,16 +1,17 @@
 /*
- * condition.c - a user that holds a lock waits in a condition: the lock's claim, and the
- * waiter, whose node in the condition's line takes the place of the lock's.
+ * condition.c - how the holder of a lock waits in a condition. A second claim, the waiter, has a
+ * node in the condition's line. A transaction makes that node and deletes the lock's node.
  *
- * The signal is in the waiter's node: the holder of the lock writes to it. It is not lost
- * as long as that node is there, and the node goes only
- *   - when the lock's claim is granted again: the signal was taken;
- *   - with version 0: there was none;
- *   - in one transaction with a write to another waiter's node: it was passed on;
- *   - when no other waiter can have it;
- *   - with its session: the waiter that had the signal is dead.
- * A list that is asked for after the signal was seen shows all that waited then, for on
- * one connection views only grow, also from server to server; so no sync is needed.
+ * The signal is a write of a holder of the lock to the waiter's node. It is not lost while that
+ * node exists, and the node goes only
+ *   - when the lock's claim is granted again, which takes the signal;
+ *   - at version 0, without a signal;
+ *   - in one transaction with a write to another waiter's node, which passes the signal on;
+ *   - when no other waiter can have the signal;
+ *   - with its session, because the signalled waiter is dead.
+ *
+ * On one connection views only grow, so a list asked for after the signal was seen shows all
+ * waiters of that time, without a sync.
  */
 #include <assert.h>
 
@@ -33,7 +34,6 @@ zkl_actions zkl_claim_await(struct zkl_claim *waiter, struct zkl_claim *lock, zk
     return zkl_claim_start(waiter);
 }
 
-/* The transaction was refused: the lock is held as before. */
 static zkl_actions stay(struct zkl_claim *lock, enum zkl_code why) {
     lock->state = ZKL_HELD;
     lock->deadline = ZKL_NEVER;
@@ -42,12 +42,12 @@ static zkl_actions stay(struct zkl_claim *lock, enum zkl_code why) {
     return ZKL_DO_STAYED | zkl_keep_held(lock);
 }
 
-/* Nothing was carried out, for certain: by no earlier attempt either. */
+/* No attempt had any effect. */
 static bool was_refused(const struct zkl_claim *waiter) {
     return waiter->refusal != ZKL_OK && waiter->waiting == ZKL_WAITER_CAME && !waiter->node.doubted;
 }
 
-/* Whether the lock's claim still has its node is open: the waiter is finding out. */
+/* The waiter is finding out whether the lock's claim has its node. */
 static bool is_open(const struct zkl_claim *waiter) {
     return waiter->state == ZKL_CREATE || waiter->state == ZKL_RECOVER_SYNC ||
            waiter->state == ZKL_RECOVER_LIST;
@@ -102,7 +102,7 @@ zkl_actions zkl_waiter_forward(struct zkl_claim *claim) {
     return claim->stalled ? 0 : ZKL_DO_LIST;
 }
 
-/* The first that came after `own`; those before have signals, while numbers tell the order. */
+/* Waiters before `own` have signals, while numbers tell the order. */
 static size_t first_behind(const struct zkl_line *line, const struct zkl_contender *own) {
     if (line->exhausted) return 0;
     for (size_t i = 0; i < line->count; i++)
@@ -110,7 +110,7 @@ static size_t first_behind(const struct zkl_line *line, const struct zkl_contend
     return 0;
 }
 
-/* The waiter that is tried next, after `ahead`. */
+/* The waiter to try after `ahead`. */
 static struct zkl_contender *next_waiter(const struct zkl_claim *claim,
                                          const struct zkl_contender *own) {
     const struct zkl_line *line = claim->line;
@@ -145,7 +145,7 @@ zkl_actions zkl_waiter_listed(struct zkl_claim *claim, enum zkl_reply reply) {
     return stall(claim);
 }
 
-/* After a lost reply a list tells: the own node is there until the signal was passed on. */
+/* After a lost reply a list decides, because the own node exists until the signal is passed on. */
 zkl_actions zkl_claim_forwarded(struct zkl_claim *claim, enum zkl_reply reply, bool next) {
     if (claim->state != ZKL_FORWARD) return 0;
     if (reply == ZKL_DONE || (reply == ZKL_ABSENT && !next)) return gone(claim);

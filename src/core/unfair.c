@@ -1,22 +1,22 @@
 /*
- * unfair.c - a claim of ZKL_UNFAIR: one node of a fixed name, for the quickest claim.
+ * unfair.c - claims of ZKL_UNFAIR, which compete for one node of a fixed name.
  *
- * The name tells neither the node's owner nor the attempt that made it. A get's reply does, by the
- * owner and the czxid. A node is a claim's if this session owns it and no other claim has its
- * czxid; therefore no claim creates while another one of the session may have a node that it does
- * not know of. Nor does a claim ask the server while another waits, holds or leaves:
- * one waits there for all of them, and the others stay in NEW.
+ * A get tells whether the node is a claim's, which it is if this session owns it and no other claim
+ * has its czxid. Therefore no claim creates while another claim of the session may have a node that
+ * it does not know of. While a claim waits, holds or leaves, the session's other claims stay in
+ * NEW.
  *
- * A delete whose outcome is unknown is not repeated: RECOVER_SYNC and RECOVER_LIST tell first
- * whether the node that is there is still the one with the claim's czxid.
+ * A delete of unknown outcome is not repeated. RECOVER_SYNC and RECOVER_LIST first ask, with a get,
+ * whether the node still has the claim's czxid.
  */
 #include <assert.h>
 
 #include "claim_steps.h"
 
-/* --- whose a node is ------------------------------------------------------------------------- */
+/* --- the owner of a node ------------------------------------------------------------------------
+ */
 
-/* No claim but `claim` (NULL: none at all) has the session's node of this czxid. */
+/* No claim but `claim`, which may be NULL, has the session's node of this czxid. */
 static bool is_free_for(const struct zkl_line *line, const struct zkl_claim *claim, int64_t czxid) {
     for (const struct zkl_claim *each = line->claims; each; each = each->next) {
         if (is_other_fixed(claim, each) && each->node.czxid == czxid) return false;
@@ -43,7 +43,7 @@ zkl_actions zkl_unfair_start(struct zkl_claim *claim) {
     return connected(claim) && !claim->trying ? announce(claim) : 0;
 }
 
-/* Somebody else has the lock. */
+/* Somebody else holds the lock. */
 static zkl_actions wait_for_end(struct zkl_claim *claim) {
     if (claim->trying) return fail(claim, ZKL_BUSY) | gone(claim);
     claim->state = ZKL_WAIT;
@@ -72,7 +72,7 @@ zkl_actions zkl_claim_taken(struct zkl_claim *claim) {
     return actions | ZKL_DO_WATCH_OWN;
 }
 
-/* RECOVER_LIST: the get follows a sync, so it shows what came of the create or delete in doubt. */
+/* The get follows a sync, so it shows the outcome of the create or delete in doubt. */
 static zkl_actions recovery_got(struct zkl_claim *claim, bool ours, int64_t czxid, zkl_time now) {
     bool own = ours && (claim->node.czxid ? czxid == claim->node.czxid
                                           : is_free_for(claim->line, claim, czxid));
@@ -84,7 +84,6 @@ static zkl_actions recovery_got(struct zkl_claim *claim, bool ours, int64_t czxi
     return claim->wanted ? wait_for_end(claim) : gone(claim);
 }
 
-/* The name is in use. */
 static zkl_actions found(struct zkl_claim *claim, int64_t czxid, uint64_t owner, zkl_time now) {
     bool ours = owner == claim->line->common->session;
     if (claim->state == ZKL_RECOVER_LIST) return recovery_got(claim, ours, czxid, now);
@@ -134,7 +133,7 @@ zkl_actions zkl_unfair_own_gone(struct zkl_claim *claim) {
         if (claim->trying) return fail(claim, ZKL_TIMEOUT) | gone(claim);
         return zkl_unfair_start(claim);
     case ZKL_HELD: return lose(claim) | gone(claim);
-    default: return 0; /* the reply decides: RECOVER_LIST's to the get, LEAVE's to the delete */
+    default: return 0; /* a reply decides, in RECOVER_LIST to the get, in LEAVE to the delete */
     }
 }
 
@@ -142,7 +141,7 @@ zkl_actions zkl_claim_wake(struct zkl_claim *claim) {
     return zkl_claim_is_pausing(claim) ? zkl_unfair_start(claim) : 0;
 }
 
-/* RECOVER_SYNC and WAIT ask for the node of the name, whosever it is. */
+/* RECOVER_SYNC and WAIT ask for the node of the name, of any owner. */
 zkl_actions zkl_unfair_resume(struct zkl_claim *claim) {
     switch (claim->state) {
     case ZKL_RECOVER_SYNC: return ZKL_DO_SYNC | ZKL_DO_WATCH_OWN;
