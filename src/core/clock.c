@@ -2,12 +2,11 @@
 
 #include "clock.h"
 
-/* How long it may take until the leader knows of a packet that a follower received. */
+/* Longest time until the leader knows of a packet that a follower received. */
 static zkl_time reported(const struct zkl_clock *clock) {
     return clock->timeout / 15 * 4;
 }
 
-/* For how long a proof counts as certain. */
 static zkl_time certain_for(const struct zkl_clock *clock) {
     zkl_time lone = clock->timeout / 16 * 5;
     if (clock->proof - clock->steady_since >= reported(clock)) return clock->margin;
@@ -15,7 +14,7 @@ static zkl_time certain_for(const struct zkl_clock *clock) {
     return clock->margin < lone ? clock->margin : lone;
 }
 
-/* What an earlier proof made certain stays so, also when the newest is worth less. */
+/* An earlier proof may make more certain than the newest. */
 static void extend(struct zkl_clock *clock) {
     zkl_time certain = clock->proof + certain_for(clock);
     if (certain > clock->certain) clock->certain = certain;
@@ -41,7 +40,6 @@ void zkl_clock_start(struct zkl_clock *clock, zkl_time timeout, double margin, z
     clock->epoch++;
 }
 
-/* What ran out by the old timeout is lost, and makes nothing certain by the new one. */
 void zkl_clock_retime(struct zkl_clock *clock, zkl_time timeout, double margin, zkl_time now) {
     assert(timeout > 0 && margin > 0 && margin <= 0.5);
     if (ran_out(clock, now)) zkl_clock_start(clock, timeout, margin, now);

@@ -1,4 +1,3 @@
-/* histogram.c - see histogram.h. */
 #include "histogram.h"
 
 #include <assert.h>
@@ -10,20 +9,18 @@
 
 _Static_assert(ZKL_HISTOGRAM_STEPS == 1 << STEPS_LOG2, "a doubling has so many buckets");
 
-/* The place of the highest bit. */
 static unsigned log2_of(uint64_t value) {
     return 63 - (unsigned)__builtin_clzll(value);
 }
 
 static size_t bucket_of(zkl_time time) {
-    uint64_t units = (uint64_t)time * (STEPS / 8) / 125; /* of STEPS / 1000 the product overflows */
+    uint64_t units = (uint64_t)time * (STEPS / 8) / 125; /* STEPS / 1000 would overflow */
     if (units < STEPS) return (size_t)units;
     unsigned doublings = log2_of(units) - STEPS_LOG2;
     size_t bucket = doublings * STEPS + (size_t)(units >> doublings);
     return bucket < LAST ? bucket : LAST;
 }
 
-/* The middle of a bucket. */
 static zkl_time middle_of(size_t bucket) {
     size_t doublings = bucket < STEPS ? 0 : bucket / STEPS - 1;
     uint64_t units = (uint64_t)(bucket - doublings * STEPS) << doublings;

@@ -1,15 +1,9 @@
 /*
- * keep.c - decides how long a node stays: with the successor of its holder, for a time, or until it
- * is known whether others wait.
+ * keep.c - decides how long a node stays after a release.
  *
  * A claim that gives up the lock, or its place on the way, hands it to the session's next claim, is
- * KEPT, or removes its node; the table of keep.h decides. A claim that is KEPT decides again when
- * it hears more.
- *
- * A claim with `keep` stays KEPT for that time if nobody waits, with turns or without. The
- * session's next claim is its successor. A watch on the path's children tells the KEPT claim of any
- * contender, and then its node goes. Until that watch is set a claim whose turn may end is KEPT,
- * too, and its node is neither handed on nor removed.
+ * KEPT, or removes its node, by the table of keep.h. Until the watch of the path's children is set,
+ * a claim whose turn may end is KEPT, too. A KEPT claim decides again when it hears more.
  */
 #include "keep.h"
 
@@ -19,18 +13,17 @@
 
 /* --- how often a lock may be kept ------------------------------------------------------------- */
 
-/* As Lustre does it, and Linux's NFS server with delegations. */
+/* Bounds as in Lustre, and in the delegations of Linux's NFS server. */
 enum { SOON = 2, LEAST = 2, MOST = 30 }; /* seconds */
 
-/* Remembers when a node went because others wanted it. */
+/* Notes that the node goes because others want it. */
 static void note_others(const struct zkl_claim *claim, zkl_time now) {
     bool asked_for = claim->keep > 0 && connected(claim) && !is_alone(claim);
     if (asked_for) claim->line->backoff.gave_back = now;
 }
 
 /*
- * The lock is wanted again. If it went to others a short time ago it is not kept for a while, twice
- * as long each time.
+ * If the lock went to others a short time ago it is not kept for a while, twice as long each time.
  */
 static bool backs_off(struct zkl_backoff *backoff, zkl_time now) {
     if (backoff->gave_back) {
@@ -53,7 +46,7 @@ void zkl_claim_keep(struct zkl_claim *claim, zkl_time keep, zkl_time now) {
 
 /* --- while it holds --------------------------------------------------------------------------- */
 
-/* Writes into the node that it is held. A try of another session may wait for that word. */
+/* A try of another session may wait for this word. */
 static zkl_actions tell_held(struct zkl_claim *claim) {
     if (!has_keeping_node(claim) || claim->node.marked || is_alone(claim)) return 0;
     claim->node.marked = true;
@@ -75,7 +68,7 @@ zkl_actions zkl_keep_granted(struct zkl_claim *claim, zkl_time now) {
     return make_way(claim) ? zkl_turn_watch(claim, now) : 0;
 }
 
-/* --- what a release does with the node -------------------------------------------------------- */
+/* --- the node after a release ---------------------------------------------------------------- */
 
 const enum zkl_release zkl_releases[ZKL_PURPOSES][ZKL_TURNS] = {
     /*                goes on            unsure                over */
@@ -84,7 +77,6 @@ const enum zkl_release zkl_releases[ZKL_PURPOSES][ZKL_TURNS] = {
     [ZKL_FOR_NEXT] = {ZKL_NODE_HANDED_ON, ZKL_NODE_AWAITS_LIST, ZKL_NODE_REMOVED},
 };
 
-/* No other contender is known, and no other claim of the session is on its way. */
 static bool may_be_kept(const struct zkl_claim *claim) {
     if (!has_held(claim) || claim->keep == 0 || !connected(claim)) return false;
     if (!is_alone(claim) || claim->node.marked) return false;
@@ -99,8 +91,8 @@ static enum zkl_purpose purpose(const struct zkl_claim *claim, const struct zkl_
 }
 
 /*
- * The answer that sets the watch need not come first, because a list of a moment ago showed the
- * node alone. That answer shows later contenders, and no grant after it passes them.
+ * The answer that sets the watch need not come first, because a recent list showed the node alone.
+ * Later contenders are in that answer, and no grant after it passes them.
  */
 static bool trusts_its_list(const struct zkl_claim *claim, zkl_time now) {
     const struct zkl_clock *clock = &claim->line->common->clock;
@@ -109,21 +101,20 @@ static bool trusts_its_list(const struct zkl_claim *claim, zkl_time now) {
     return claim->keep > 0 && claim->batch == 0 && asked && recent && is_alone(claim);
 }
 
-/* Only a list can tell whether others wait. */
 static bool is_unsure(const struct zkl_claim *claim, zkl_time now) {
     if (trusts_its_list(claim, now)) return false;
     bool may_end = zkl_turn_is_due(claim, now) && connected(claim);
     return may_end && claim->line->children != ZKL_WATCHED;
 }
 
-/* A place in line goes to the next claim, whoever waits, because its turn has not begun. */
+/* A place in line goes to the next claim even if others wait, because its turn has not begun. */
 static enum zkl_turn turn(const struct zkl_claim *claim, zkl_time now) {
     if (!has_held(claim)) return ZKL_TURN_GOES_ON;
     if (zkl_turn_is_over(claim, now)) return ZKL_TURN_OVER;
     return is_unsure(claim, now) ? ZKL_TURN_UNSURE : ZKL_TURN_GOES_ON;
 }
 
-/* The successor does not inherit requests that are out, nor watches. */
+/* The successor inherits neither requests that are out nor watches. */
 static void hand_over(const struct zkl_claim *claim, struct zkl_claim *next) {
     bool held = has_held(claim);
     next->node = claim->node;
@@ -150,7 +141,7 @@ zkl_actions zkl_keep_ask(struct zkl_claim *claim) {
 static zkl_actions stay(struct zkl_claim *claim, zkl_time now) {
     bool for_long = claim->keep > 0;
     claim->state = ZKL_KEPT;
-    claim->wanted = claim->stalled = false; /* a request of HELD that got lost is not repeated */
+    claim->wanted = claim->stalled = false; /* a lost request of HELD is not repeated */
     claim->line->kept = claim;
     claim->deadline = for_long && claim->keep < ZKL_NEVER - now ? now + claim->keep : ZKL_NEVER;
     zkl_actions asks = claim->line->children == ZKL_WATCHED ? 0 : zkl_keep_ask(claim);
@@ -158,7 +149,7 @@ static zkl_actions stay(struct zkl_claim *claim, zkl_time now) {
 }
 
 zkl_actions zkl_keep_end(struct zkl_claim *claim) {
-    /* A create of unknown outcome may have landed since: look, as at a release. */
+    /* A create of unknown outcome may have landed since, so look. */
     bool looks = claim->state == ZKL_KEPT && claim->node.doubted;
     zkl_actions actions = leave(claim);
     return looks && actions & ZKL_DO_REMOVE ? actions | ZKL_DO_LIST : actions;
@@ -176,12 +167,11 @@ zkl_actions zkl_keep_release(struct zkl_claim *claim, zkl_time now) {
     return zkl_keep_end(claim);
 }
 
-/* --- what is heard meanwhile ------------------------------------------------------------------ */
+/* --- meanwhile -------------------------------------------------------------------------------- */
 
 /*
- * A try of another session may wait for the word, and only the watch tells of the try. Where that
- * is refused, or there was no memory for the list, the line counts as changed, and the node says at
- * once that it is held.
+ * A try of another session may wait for the word, and only the watch tells of the try. Without the
+ * watch the line counts as changed, and the node says at once that it is held.
  */
 static zkl_actions hold_listed(struct zkl_claim *claim, enum zkl_reply reply) {
     bool deaf = has_keeping_node(claim) && claim->line->children == ZKL_UNWATCHED;
@@ -191,7 +181,7 @@ static zkl_actions hold_listed(struct zkl_claim *claim, enum zkl_reply reply) {
     return reply == ZKL_ABSENT ? 0 : tell_held(claim);
 }
 
-/* A list without an answer counts as if others waited. */
+/* Without an answer it is as if others waited. */
 zkl_actions zkl_keep_listed(struct zkl_claim *claim, enum zkl_reply reply, zkl_time now) {
     struct zkl_line *line = claim->line;
     if (claim->state == ZKL_HELD) return hold_listed(claim, reply);

@@ -47,7 +47,7 @@ static int compare_contenders(const void *a, const void *b) {
 
 /* --- the list ------------------------------------------------------------------------- */
 
-/* The position of a name, or where it would be. */
+/* The index of a name, or where it would be inserted. */
 static size_t position(const struct zkl_line *line, int32_t sequence, const char *name) {
     size_t low = 0, high = line->count;
     while (low < high) {
@@ -82,11 +82,11 @@ struct zkl_contender *zkl_line_find_nonce(const struct zkl_line *line, uint64_t 
 }
 
 /*
- * Numbers tell the order while each is in range and no two are equal, except
- * that a reader may carry the number of a writer: a downgrade.
+ * Numbers tell the order while each is in range and no two are equal. A reader may carry the number
+ * of a writer, after a downgrade.
  */
 static bool numbers_exhausted(const struct zkl_line *line) {
-    size_t readers = 0, others = 0; /* that have this number */
+    size_t readers = 0, others = 0; /* with this number */
     for (size_t i = 0; i < line->count; i++) {
         const struct zkl_contender *here = line->contenders[i];
         if (zkl_sequence_exhausted(here->sequence)) return true;
@@ -106,7 +106,7 @@ static bool is_claimed(const struct zkl_line *line, const struct zkl_contender *
     return false;
 }
 
-/* Fills `list` with the contenders among the names: known ones, or new. */
+/* Fills `list` with the contenders among the names, known or new. */
 static bool collect(struct zkl_line *line, struct zkl_contender **list, size_t *filled,
                     const char *const *names, size_t count) {
     struct zkl_name parsed;
@@ -126,7 +126,7 @@ static void drop_all(struct zkl_contender **list, size_t count) {
     free(list);
 }
 
-/* The list is sorted: equal names are neighbours. */
+/* In the sorted list equal names are neighbours. */
 static size_t drop_repeated(struct zkl_contender **list, size_t count) {
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
@@ -182,7 +182,7 @@ void zkl_line_clear(struct zkl_line *line) {
 
 /* --- the order ------------------------------------------------------------------------ */
 
-/* In the czxid order: ahead of the claim, as far as can be known. */
+/* By czxid, as far as is known. */
 static bool ranks_ahead(const struct zkl_claim *claim, const struct zkl_contender *contender) {
     return contender->czxid != 0 && contender->czxid < claim->node.czxid;
 }
@@ -267,7 +267,7 @@ struct zkl_contender *zkl_line_first_kept(const struct zkl_line *line) {
 }
 
 struct zkl_contender *zkl_line_orphan(const struct zkl_line *line) {
-    /* No session; names without a uuid have 0, too. */
+    /* Without a session every name without a uuid would match. */
     if (line->common->session == 0) return NULL;
     for (size_t i = 0; i < line->count; i++) {
         struct zkl_contender *contender = line->contenders[i];

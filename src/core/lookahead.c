@@ -1,14 +1,8 @@
 /*
- * lookahead.c - a claim that waits asks about the others ahead before it is its turn.
- *
- * A claim watches its predecessor, and knows of the others ahead by its newest list alone: when
- * the predecessor goes, they have to be asked about, a round trip before the grant. So it watches
- * the predecessor's own predecessor, too. When that one goes, the predecessor may hold: the claim
- * asks meanwhile, and learns that it is next. Then the hand-off itself needs no request.
- *
- * This is help only. Whatever does not come - the watch, its event, a reply - is asked for at the
- * hand-off. It helps where the predecessor lets no other hold beside it; behind a writer, which may
- * leave a reader with its number, a list comes before the grant in any case.
+ * lookahead.c - a waiting claim of a mutex watches its predecessor's own predecessor, too. When
+ * that goes the claim asks about all contenders ahead, so that the hand-off needs no request
+ * (docs/design/claims.md). If the watch, its event or a reply fails to come, it asks at the
+ * hand-off.
  */
 #include "claim_steps.h"
 
@@ -24,12 +18,12 @@ zkl_actions zkl_lookahead_again(struct zkl_claim *claim) {
     return missing ? zkl_lookahead_watch(claim) : 0;
 }
 
-/* All that the newest list has before the predecessor may be gone, too. */
+/* All contenders of the newest list before the predecessor may be gone, too. */
 static zkl_actions look(struct zkl_claim *claim) {
     claim->recheck = !claim->line->incomplete;
     bool by_list = !claim->recheck || zkl_claim_rechecks_by_list(claim);
     if (by_list) claim->recheck = false;
-    else if (!claim->recheck) return zkl_lookahead_watch(claim); /* its get tells, if one is left */
+    else if (!claim->recheck) return zkl_lookahead_watch(claim); /* its get tells */
     claim->looking = true;
     return by_list ? ZKL_DO_LIST : ZKL_DO_RANK;
 }

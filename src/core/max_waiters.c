@@ -1,16 +1,13 @@
 /*
- * max_waiters.c - whether as many wait for a lock already as a claim's `max_waiters`.
- *
- * A claim with a node counts the waiters ahead of it, by the list that shows its place. Before that
- * it counts its session's claims that wait, which costs no request; in turns, where it makes no
- * node of its own, also the other sessions' nodes, as the last list had them. A holder is no
- * waiter. A claim that was told to wait does not count again.
+ * max_waiters.c - whether `max_waiters` claims wait for a lock already. A claim with a node counts
+ * the waiters ahead of it. Before that it counts its session's waiting claims, and in turns also
+ * other sessions' nodes in the last list, which costs no request.
  */
 #include "claim_steps.h"
 
 /* --- by nodes --------------------------------------------------------------------------------- */
 
-/* This contender holds; those before it have `permits`. */
+/* The contender at `at` holds, if those before it have `permits`. */
 static bool holds(const struct zkl_line *line, size_t at, int64_t permits) {
     const struct zkl_contender *each = line->contenders[at];
     if (at == 0) return true;
@@ -19,7 +16,7 @@ static bool holds(const struct zkl_line *line, size_t at, int64_t permits) {
     return each->kind == ZKL_READ;
 }
 
-/* How many of the first `count` contenders hold; holders are in front of all others. */
+/* Holders are in front of all others. */
 static size_t holders(const struct zkl_line *line, size_t count) {
     int64_t permits = 0;
     size_t at = 0;
@@ -39,7 +36,7 @@ static bool is_waiting(const struct zkl_claim *claim) {
     return waits && claim->wanted && claim->announced && !claim->trying;
 }
 
-/* How many earlier claims of its session wait; counted up to max_waiters. */
+/* Counts up to max_waiters. */
 static size_t waiting_here(const struct zkl_claim *claim) {
     size_t count = 0;
     const struct zkl_claim *each = claim->line->claims;
@@ -48,7 +45,6 @@ static size_t waiting_here(const struct zkl_claim *claim) {
     return count;
 }
 
-/* How many nodes of other sessions wait. */
 static size_t waiting_elsewhere(const struct zkl_claim *claim) {
     const struct zkl_line *line = claim->line;
     size_t count = 0;
@@ -57,7 +53,7 @@ static size_t waiting_elsewhere(const struct zkl_claim *claim) {
     return count;
 }
 
-/* Numbers that do not tell the order do not tell who holds either. */
+/* Once numbers are exhausted they do not show the holders, so nodes do not count. */
 bool zkl_claim_exceeds_max_waiters(const struct zkl_claim *claim) {
     bool ordered = !claim->line->exhausted;
     size_t most = (size_t)claim->max_waiters;

@@ -20,7 +20,7 @@ static bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-/* The kind whose marker ends text[0..length), if any. */
+/* The marker that ends text[0..length), if any. */
 static bool find_marker(const char *text, size_t length, enum zkl_kind *kind) {
     for (size_t i = 0; i < sizeof markers / sizeof *markers; i++) {
         size_t size = strlen(markers[i].text);
@@ -31,7 +31,7 @@ static bool find_marker(const char *text, size_t length, enum zkl_kind *kind) {
     return false;
 }
 
-/* Reads the number that ends text[0..*length), without leading zeros; 0: there is none. */
+/* Reads the number that ends text[0..*length), without leading zeros; 0: none. */
 static int32_t parse_count(const char *text, size_t *length) {
     int64_t value = 0, unit = 1;
     size_t end = *length;
@@ -61,8 +61,8 @@ static bool parse_permits(const char *text, size_t length, struct zkl_name *name
 }
 
 /*
- * Reads the counter's `digits` digits at the end of the name, with the sign
- * before them if `negative`, and the marker before that.
+ * Reads the `digits` digits at the end of the name, the minus before them if `negative`, and the
+ * marker before that.
  */
 static bool parse_counter(const char *text, size_t length, size_t digits, bool negative,
                           struct zkl_name *name) {
@@ -85,7 +85,7 @@ static bool parse_counter(const char *text, size_t length, size_t digits, bool n
     return true;
 }
 
-/* Reads 16 hex digits, skipping the uuid's dashes; NULL if there are not 16. */
+/* NULL: there are not 16 hex digits. */
 static const char *parse_hex(const char *text, uint64_t *value) {
     *value = 0;
     for (int digits = 0; digits < 16; text++) {

@@ -5,7 +5,6 @@ static bool is_ahead(const struct zkl_line *line, const struct zkl_contender *co
     return !*claim->node.name || zkl_line_precedes(line, contender, claim);
 }
 
-/* The permits of all claims ahead. */
 static int64_t taken(const struct zkl_line *line, const struct zkl_claim *claim) {
     int64_t sum = 0;
     for (size_t i = 0; i < line->count; i++) {

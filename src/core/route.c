@@ -1,10 +1,9 @@
-/* route.c - which of a session's servers is tried next, and when. */
 #include "route.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
-/* Bounds of a tenth of the session timeout, where names are concerned. */
+/* Bounds of the pause before names are resolved again. */
 #define SHORTEST (ZKL_SECOND / 10)
 #define LONGEST ZKL_SECOND
 
@@ -19,7 +18,7 @@ void zkl_route_clear(struct zkl_route *route) {
     route->count = 0;
 }
 
-/* xorshift64. https://www.jstatsoft.org/article/view/v008i14 */
+/* https://www.jstatsoft.org/article/view/v008i14 */
 static uint64_t below(struct zkl_route *route, uint64_t limit) {
     route->chance ^= route->chance << 13;
     route->chance ^= route->chance >> 7;
@@ -97,7 +96,9 @@ void zkl_route_hurry(struct zkl_route *route, zkl_time by) {
     if (route->open_at > by) route->open_at = by;
 }
 
-/* The smallest is tried next: an untried server, the lost one, the one tried longest ago. */
+/*
+ * Smallest rank first. Untried servers precede the lost server, then the server tried longest ago.
+ */
 static uint64_t rank(const struct zkl_route *route, size_t index) {
     const struct zkl_stop *stop = &route->stops[index];
     return stop->tried == 0 && stop->key == route->last ? 1 : stop->tried;

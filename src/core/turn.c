@@ -1,19 +1,15 @@
 /*
  * turn.c - decides which claim of a session is next on a path, and when a turn ends.
  *
- * A claim that has not begun makes a node of its own, unless another claim of its session comes
- * first (zkl_claim_awaits).
+ * In turns the claims of a session share one node. The first claim goes to the front for all. Later
+ * claims are in NEW meanwhile, in order of arrival. The next of them gets its place or its node
+ * (keep.c).
  *
- * In turns the claims of a session share one node. The first claim goes to the front for all. The
- * others are in NEW meanwhile, in order of arrival. Its successor, the next claim, gets its place
- * or its node (keep.c).
- *
- * A turn ends for another session that waits: after its batch, or its quantum of time, at the first
- * hand-over at which the line has a contender of another session, or has changed since its list.
- * Where nobody waits the turn goes on; a watch on the path's children tells when somebody comes.
- * The turn ends in any case when its node has had ZKL_BATCH_MAX grants, for it has no more tokens.
- * If a grant is known to be the turn's last, the next claim makes its own node at once, behind the
- * contenders of other sessions.
+ * A turn ends for another session that waits, after its batch or its quantum of time, at the first
+ * hand-over at which the line has a contender of another session, or has changed since its list. A
+ * watch on the path's children tells of such a contender. The turn always ends after ZKL_BATCH_MAX
+ * grants, because its node has no more tokens. If a grant is known to be the turn's last, the next
+ * claim makes its own node at once.
  */
 #include <assert.h>
 
@@ -31,9 +27,9 @@ void zkl_claim_count(struct zkl_claim *claim) {
     if (claim->reuse == ZKL_ONE_GRANT) claim->reuse = ZKL_MANY_GRANTS;
 }
 
-/* --- who is next ------------------------------------------------------------------------------ */
+/* --- the next claim -------------------------------------------------------------------------- */
 
-/* It has a node that it will hand over, as far as is known. */
+/* The claim will hand its node over, as far as is known. */
 static bool is_serving(const struct zkl_claim *claim) {
     return claim->state == ZKL_KEPT || (claim->state == ZKL_HELD && !claim->ends);
 }
@@ -42,25 +38,24 @@ static bool waits_for_turn(const struct zkl_claim *claim) {
     return claim->state == ZKL_NEW && claim->batch != 0 && !claim->trying;
 }
 
-/* Both take turns, or neither does; the node of one may be the other's. */
+/* A node may go from one claim to the other. */
 static bool may_share(const struct zkl_claim *claim, const struct zkl_claim *other) {
     return claim->reuse != ZKL_ONE_GRANT && !is_part(claim) && !claim->batch == !other->batch;
 }
 
-/* A try does not wait for the end of a hold, nor for the list of a node that is not kept. */
+/* A try waits neither for the end of a hold nor for the list of a node that is not kept. */
 bool zkl_claim_inherits(const struct zkl_claim *claim, const struct zkl_claim *other) {
     if (claim->state != ZKL_NEW || !may_share(claim, other)) return false;
     return zkl_claim_is_kept(other) || waits_for_turn(claim);
 }
 
-/* An earlier claim waits for its turn. */
 static bool is_behind(const struct zkl_claim *claim) {
     const struct zkl_claim *each = claim->line->claims;
     while (each != claim && !waits_for_turn(each)) each = each->next;
     return each != claim;
 }
 
-/* It is another claim's turn. The claims behind this one only wait, but for tries. */
+/* Later claims only wait, except for tries. */
 static bool is_others_turn(const struct zkl_claim *claim) {
     const struct zkl_line *line = claim->line;
     const struct zkl_claim *end = line->tries == 0 ? claim : NULL;
@@ -70,8 +65,7 @@ static bool is_others_turn(const struct zkl_claim *claim) {
     return false;
 }
 
-/* The claim, without an order, asks for all of its session. A create may follow a delete at once.
- */
+/* An unfair claim asks for all of its session. After a delete a create may follow at once. */
 static bool stands_for_all(const struct zkl_claim *claim) {
     if (claim->state == ZKL_NEW) return zkl_claim_is_pausing(claim);
     return claim->state != ZKL_LEAVE || claim->stalled;
@@ -87,8 +81,8 @@ static bool is_stood_for(const struct zkl_claim *claim) {
 }
 
 /*
- * An earlier claim's create may find no parents and be made again, behind ours. So the first claim
- * on a path goes alone, until the path is known to exist.
+ * An earlier claim's create may find no parents and be repeated, behind ours. So the first claim on
+ * a path goes alone until the path exists.
  */
 static bool is_opening(const struct zkl_claim *claim) {
     const struct zkl_claim *each = claim->line->claims;
@@ -108,15 +102,13 @@ enum zkl_awaits zkl_claim_awaits(const struct zkl_claim *claim) {
     return !line->opened && is_opening(claim) ? ZKL_AWAITS_PATH : ZKL_AWAITS_NOTHING;
 }
 
-/* The claim waited for another one of its session, or has just inherited its node. */
 static bool is_follower(const struct zkl_claim *claim) {
     enum zkl_claim_state state = claim->state;
     bool inherited = claim->stalled && (state == ZKL_FIRST || state == ZKL_LIST);
     return claim->wanted && (state == ZKL_NEW || inherited);
 }
 
-/* To resume this claim, or a later one, would change nothing, because each was told that it waits.
- */
+/* Resuming this claim, or a later claim, has no effect, because each was told that it waits. */
 static bool stays(const struct zkl_claim *claim) {
     if (claim->state != ZKL_NEW || claim->line->tries > 0) return false;
     if (!connected(claim)) return true;
@@ -128,20 +120,19 @@ struct zkl_claim *zkl_claim_follower(struct zkl_claim *from) {
     return from && stays(from) ? NULL : from;
 }
 
-/* A claim on its way has a place to hand over in turns only; a holder, a node that is listed. */
+/* A claim on its way hands over its place only in turns; a holder its node, if it is listed. */
 struct zkl_claim *zkl_turn_successor(const struct zkl_claim *claim) {
     bool has_any = has_held(claim) ? zkl_line_own(claim) != NULL : claim->batch != 0;
     struct zkl_claim *each = has_any ? claim->line->claims : NULL;
     for (; each; each = each->next) {
         if (zkl_claim_inherits(each, claim)) return each;
-        if (may_share(each, claim) && is_under_way(each)) return NULL; /* with its own node */
+        if (may_share(each, claim) && is_under_way(each)) return NULL;
     }
     return NULL;
 }
 
 /* --- the end of a turn ---------------------------------------------------------------------- */
 
-/* Another contender is in its line; in turns, one of another session. */
 static bool others_wait(const struct zkl_claim *claim) {
     if (claim->batch == 0) return !is_alone(claim);
     return zkl_line_has_others(claim->line);
@@ -153,17 +144,16 @@ bool zkl_turn_is_due(const struct zkl_claim *claim, zkl_time now) {
     return now - claim->node.turn_began >= ZKL_QUANTUM;
 }
 
-/* The next grant would get the token of another node. */
+/* The next grant's token would be that of another node. */
 static bool is_used_up(const struct zkl_node *node) {
     return node->grants + 1 >= ZKL_BATCH_MAX;
 }
 
 /*
- * A node that waited behind another session's knows the line as it was then, and the other session
- * has mostly come again since. To ask would cost each turn of a batch a round trip, so the claim
- * assumes that it has; if nobody came, the session's next node is first in line, and has not
- * waited. The first grant of a node is too early for that: the other session is still on its way,
- * and a node that enters now may get ahead of it.
+ * A node that waited behind another session's knows the line as of that time, and the other session
+ * has mostly come again since. To ask would cost each turn a round trip, so the claim assumes that
+ * it has. If nobody came, the session's next node is first in line and has not waited. At its first
+ * grant the other session is still on its way, and a node that enters now may get ahead of it.
  */
 static bool others_may_wait(const struct zkl_claim *claim) {
     bool is_told = claim->line->children == ZKL_WATCHED;
@@ -176,9 +166,9 @@ bool zkl_turn_is_over(const struct zkl_claim *claim, zkl_time now) {
            (zkl_turn_is_due(claim, now) && others_may_wait(claim));
 }
 
-/* The line's list came after the node, and shows all earlier changes. */
+/* The line's list came after the node, so it shows all earlier changes. */
 static void begin(struct zkl_claim *claim, zkl_time now) {
-    if (claim->line->changed) claim->node.listed_at = 0; /* others may have come since */
+    if (claim->line->changed) claim->node.listed_at = 0; /* others may have come */
     claim->line->changed = false;
     claim->node.turn_began = now;
 }
@@ -192,7 +182,7 @@ zkl_actions zkl_turn_watch(const struct zkl_claim *holder, zkl_time now) {
     return zkl_turn_is_due(holder, now) && !others_wait(holder) ? watch_children(holder->line) : 0;
 }
 
-/* In turns by time the claim that gives the lock up asks. */
+/* In turns by time the claim that gives up the lock asks. */
 zkl_actions zkl_turn_awaited(const struct zkl_line *line) {
     zkl_actions asks = 0;
     for (const struct zkl_claim *each = line->claims; each && !asks; each = each->next) {
