@@ -1,9 +1,9 @@
 /*
- * answers.c - requests go out, and their answers go to the part that asked.
+ * answers.c - sends calls, and passes their answers to the askers.
  *
- * A step of the session only puts requests into the queue; the shell takes them out when the
- * step is over. Each is answered once, and in the order of the requests: one that could not be
- * sent is answered, as unknown, when those before it are. So no step is in the middle of another.
+ * A step of the session only puts calls into the queue; the shell takes them out when the step is
+ * over. Each is answered once, in order. A call that could not be sent is answered, as unknown,
+ * when the calls before it are. So no step is in the middle of another.
  */
 #include <assert.h>
 
@@ -12,7 +12,8 @@
 #include "internal.h"
 #include "stake_feed.h"
 
-/* --- what an answer means -------------------------------------------------------------------- */
+/* --- the meaning of an answer -------------------------------------------------------------------
+ */
 
 static enum zkl_reply reply_of(int rc) {
     switch (rc) {
@@ -49,17 +50,14 @@ static enum zkl_code code_of(int rc) {
     }
 }
 
-/*
- * A write or a sync that the leader carried out shows that the session lives. A parent's create
- * counts for nothing.
- */
+/* The leader carried it out, so the session lives. A parent's create does not count. */
 static bool is_proof(const struct call *call) {
     enum zkl_rpc_kind kind = call->rpc.kind;
     bool by_leader = kind == ZKL_RPC_WRITE || kind == ZKL_RPC_MULTI || kind == ZKL_RPC_SYNC;
     return by_leader && !call->kind->makes_parent;
 }
 
-/* The watch that the call asked for is set, also if the answer is not understood. */
+/* The watch is set even if the answer is not understood. */
 static bool sets_watch(const struct call *call, int rc) {
     return rc == ZKL_ERROR_NONE || (rc == ZKL_ERROR_NO_NODE && call->rpc.kind == ZKL_RPC_EXISTS);
 }
@@ -69,7 +67,6 @@ static void count_round_trip(const struct call *call, const struct answer *answe
     zkl_histogram_add(&call->session->totals.round_trip, answer->now - call->issued);
 }
 
-/* Frees the call. */
 static void complete(struct call *call, struct answer answer) {
     struct zkl_session *session = call->session;
     bool watched = sets_watch(call, answer.rc);
@@ -86,9 +83,9 @@ static void complete(struct call *call, struct answer answer) {
     zkl_call_free(call);
 }
 
-/* --- there and back --------------------------------------------------------------------------- */
+/* --- there and back -------------------------------------------------------------------------- */
 
-/* Answers the calls that could not be sent and are first in the queue now. */
+/* Answers the unsent calls at the head of the queue. */
 static void answer_unsent(struct zkl_session *session) {
     struct call *call;
     while ((call = session->calls) && call->unsent && call != session->to_send)
@@ -114,7 +111,7 @@ const struct zkl_rpc *zkl_session_next_rpc(zkl_session *session) {
     return take(session);
 }
 
-/* The call of this id that is out: the first, for answers come in order. NULL: it was answered. */
+/* The call of this id that is out; NULL: it was answered. */
 static struct call *find(const struct zkl_session *session, uint64_t id) {
     struct call *call = session->calls;
     while (call && call != session->to_send && call->rpc.id != id) call = call->next;

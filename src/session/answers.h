@@ -1,10 +1,10 @@
-/* answers.h - where the answers go. */
+/* answers.h - ends the calls of a session. Internal, under the session's lock. */
 #ifndef ZKL_SESSION_ANSWERS_H
 #define ZKL_SESSION_ANSWERS_H
 
 #include "session.h"
 
-/* No call will get an answer any more, so each is answered as unknown. */
+/* Answers each call as unknown, because no answer will come. */
 void zkl_call_answer_all(struct zkl_session *session);
 
 #endif

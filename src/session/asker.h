@@ -1,6 +1,6 @@
 /*
- * asker.h - the parts of a session that ask the server something and that users hear of: stakes,
- * requests, watchers, members and rosters.
+ * asker.h - the base of stakes, requests, watchers, members and rosters, which ask the server and
+ * have news for users. Internal, under the session's lock.
  */
 #ifndef ZKL_SESSION_ASKER_H
 #define ZKL_SESSION_ASKER_H
@@ -11,8 +11,8 @@
 struct asker {
     void (*destroy)(struct asker *asker); /* with the last reference */
     uint64_t id;                          /* in events */
-    unsigned references;                  /* users, lists, the inbox and calls hold them */
-    unsigned calls;                       /* requests out for it */
+    unsigned references;                  /* held by users, lists, the inbox and calls */
+    unsigned calls;                       /* its calls that have no answer */
 };
 
 static inline void zkl_asker_ref(struct asker *asker) {

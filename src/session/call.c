@@ -1,4 +1,4 @@
-/* call.c - the queue of requests to ZooKeeper: a call is in it until its answer. */
+/* call.c - the queue of calls, each until its answer. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -192,7 +192,7 @@ size_t zkl_call_refused(const struct call *call, const struct answer *answer) {
     return i;
 }
 
-/* Below the topmost, absent only says that the create above it got lost. */
+/* Below the topmost parent, an absent parent shows only that the create above it got lost. */
 bool zkl_call_parent_matters(const struct call *call, const struct answer *answer) {
     bool topmost = call->node && strrchr(call->node, '/') == call->node;
     if (answer->rc == ZKL_ERROR_NODE_EXISTS || (answer->reply == ZKL_ABSENT && !topmost))

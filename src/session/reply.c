@@ -1,24 +1,16 @@
 /*
- * reply.c - what a server may say.
+ * reply.c - sifts the replies of a server, before anything relies on them (answers.c).
  *
- * Each reply passes here on its way in (answers.c). What is behind relies on it:
- *   - only a reply of ZKL_ERROR_NONE has a content, and then all that its kind is to have;
- *   - the path that a create gives is the one that was asked for, with the parent's counter
- *     behind it if it is sequential; the czxid is larger than that of the session's create
- *     before;
- *   - a list has no name that is empty, or that no node can have; it may have one twice, or
- *     one of any length (line.c);
- *   - a node in a lock's path has a czxid above 0, and a version that is not negative;
- *   - data of n bytes has n bytes;
- *   - a transaction that was carried out has a good result for each of its operations.
+ *   - Only a reply of ZKL_ERROR_NONE has a content, and then all of it.
+ *   - The path of a create is the requested path, with the parent's counter behind it if it is
+ *     sequential. Its czxid is larger than that of the session's create before.
+ *   - A list has no empty or impossible name; a name may come twice, or be of any length (line.c).
+ *   - A node in a lock's path has a czxid above 0, and a version of at least 0.
+ *   - Data of n bytes has n bytes.
+ *   - A transaction that was carried out has a good result for each op.
  *
- * Everything else is an answer that was not understood: ZKL_UNKNOWN, as if it were lost. The server
- * may have done what it was asked for, or not. Then a claim waits for the next heartbeat, and asks
- * again; a query asks again in a moment, until its deadline; a guard ends, and says that it is not
- * known whether it was written; and nothing counts as proof of life.
- *
- * Replies of the right form that contradict each other are the claim machine's matter
- * (zkl_claim_asks_too_often).
+ * Any other reply is ZKL_UNKNOWN, as if it were lost, and proves nothing. The claim machine handles
+ * good replies that contradict each other (zkl_claim_asks_too_often).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +18,7 @@
 #include "call.h"
 #include "internal.h"
 
-/* libzookeeper's own word for it. */
+/* As libzookeeper calls it. */
 #define NOT_UNDERSTOOD ZKL_ERROR_MARSHALLING
 
 /* --- parts of a reply -------------------------------------------------------------------- */
@@ -45,7 +37,7 @@ static bool is_created(const char *asked, const char *made, bool sequential) {
     return sequential ? is_counter(made + length) : made[length] == '\0';
 }
 
-/* A name that ZooKeeper lets a node have, as far as it matters here. */
+/* A name that ZooKeeper allows, as far as it matters here. */
 static bool is_name(const char *name) {
     if (!name || *name == '\0') return false;
     for (; *name; name++) {
@@ -89,7 +81,7 @@ bool zkl_answer_is_list(const struct call *call, const struct answer *answer) {
     return true;
 }
 
-/* Of size -1: the node has no data. */
+/* Size -1 means no data. */
 bool zkl_answer_is_data(const struct call *call, const struct answer *answer) {
     (void)call;
     return answer->stat && answer->size >= -1 && (answer->size <= 0 || answer->text);
@@ -109,7 +101,6 @@ bool zkl_answer_is_stat(const struct call *call, const struct answer *answer) {
     return answer->stat != NULL;
 }
 
-/* An answer without an error says what its kind has to say. */
 static bool is_sound(const struct call *call, const struct answer *answer) {
     if (answer->rc != ZKL_ERROR_NONE) return false;
     return !call->kind->is_sound || call->kind->is_sound(call, answer);

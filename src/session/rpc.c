@@ -1,4 +1,4 @@
-/* rpc.c - the words for a server's errors, as libzookeeper has them. */
+/* rpc.c - words for a server's errors, as in libzookeeper. */
 #include "rpc.h"
 
 const char *zkl_error_words(int error) {

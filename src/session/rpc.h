@@ -1,10 +1,9 @@
 /*
- * rpc.h - what is asked of a ZooKeeper server, and what it answers.
+ * rpc.h - requests to a ZooKeeper server, and its answers, as plain data.
  *
- * The session's core puts requests of this form into its queue; a shell sends them, by
- * libzookeeper (src/zookeeper) or to a server inside the process (src/memory), and feeds the core
- * the answers. Errors have the numbers of ZooKeeper's protocol (KeeperException.Code), which all
- * its clients show.
+ * A session puts out requests of this form. A shell sends them, by libzookeeper (src/zookeeper) or
+ * to a server inside the process (src/memory), and puts in the answers. Errors have the numbers of
+ * ZooKeeper's protocol (KeeperException.Code).
  */
 #ifndef ZKL_RPC_H
 #define ZKL_RPC_H
@@ -18,10 +17,10 @@ enum zkl_error {
     ZKL_ERROR_SYSTEM = -1,
     ZKL_ERROR_RUNTIME_INCONSISTENCY = -2,
     ZKL_ERROR_CONNECTION_LOSS = -4, /* it may have been carried out */
-    ZKL_ERROR_MARSHALLING = -5,     /* the answer was not understood */
+    ZKL_ERROR_MARSHALLING = -5,     /* not understood */
     ZKL_ERROR_UNIMPLEMENTED = -6,
     ZKL_ERROR_OPERATION_TIMEOUT = -7,
-    ZKL_ERROR_BAD_ARGUMENTS = -8, /* such a path cannot be; or the root was to be deleted */
+    ZKL_ERROR_BAD_ARGUMENTS = -8, /* an impossible path, or the root */
     ZKL_ERROR_INVALID_STATE = -9,
     ZKL_ERROR_UNKNOWN_SESSION = -12,
     ZKL_ERROR_NO_NODE = -101,
@@ -41,7 +40,7 @@ enum zkl_error {
     ZKL_ERROR_THROTTLED = -127
 };
 
-/* What it means; NULL of ZKL_ERROR_NONE. */
+/* NULL for ZKL_ERROR_NONE. */
 const char *zkl_error_words(int error);
 
 /* --- requests ------------------------------------------------------------------------------- */
@@ -58,7 +57,7 @@ enum zkl_op_kind { ZKL_OP_SET, ZKL_OP_CREATE, ZKL_OP_DELETE, ZKL_OP_CHECK };
 struct zkl_op {
     enum zkl_op_kind kind;
     enum zkl_node_mode mode; /* CREATE */
-    int32_t version;         /* of the node: the one expected, -1 any; not for CREATE */
+    int32_t version;         /* expected version of the node, -1: any; not for CREATE */
     const char *path;
     const char *data; /* SET, CREATE */
     size_t size;
@@ -68,58 +67,57 @@ enum zkl_rpc_kind {
     ZKL_RPC_WRITE,           /* the one operation in `ops` */
     ZKL_RPC_MULTI,           /* all of `ops` or none */
     ZKL_RPC_LIST,            /* the names of a node's children */
-    ZKL_RPC_SYNC,            /* the server has all that the leader had */
+    ZKL_RPC_SYNC,            /* the server catches up with the leader */
     ZKL_RPC_GET,             /* data and stat */
-    ZKL_RPC_EXISTS,          /* stat; `watch` also where there is no node */
+    ZKL_RPC_EXISTS,          /* stat; `watch` also without a node */
     ZKL_RPC_UNWATCH,         /* removes the session's data watch of the node */
-    ZKL_RPC_UNWATCH_CHILDREN /* removes its watch of the node's children */
+    ZKL_RPC_UNWATCH_CHILDREN /* the same for its watch of the node's children */
 };
 
 struct zkl_rpc {
-    uint64_t id; /* of the call, in the answer */
+    uint64_t id; /* the call's, also in the answer */
     enum zkl_rpc_kind kind;
-    const char *path;         /* WRITE, MULTI: of the first operation */
-    bool watch;               /* GET, EXISTS: an event when the node is changed or deleted; LIST:
-                                 when a child of it comes or goes, or the node is deleted */
+    const char *path; /* WRITE, MULTI: of the first op */
+    bool watch; /* for an event when the node is changed or deleted; LIST: when it is deleted, or a
+                   child comes or goes */
     const struct zkl_op *ops; /* WRITE, MULTI */
-    size_t count;             /* of them */
+    size_t count;             /* length of `ops` */
 };
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
 struct zkl_stat {
-    int64_t czxid, mzxid; /* of the transactions that created and last changed it */
-    int32_t version;      /* of the data */
-    int32_t aversion;     /* of the ACL */
+    int64_t czxid, mzxid; /* zxids of its creation and last change */
+    int32_t version;      /* the data's */
+    int32_t aversion;     /* the ACL's */
     uint64_t owner;       /* the session of an ephemeral node, or 0 */
-    int64_t ctime;        /* when it was made, by the server's clock; 0: not known */
+    int64_t ctime;        /* creation, by the server's clock; 0: not known */
 };
 
-/* What came of one operation. */
+/* The result of an op. */
 struct zkl_result {
     int error;            /* ZKL_UNANSWERED: the server did not say */
     const char *created;  /* CREATE: its path, with its number */
-    struct zkl_stat stat; /* SET; CREATE of a WRITE: the node's, after it */
+    struct zkl_stat stat; /* SET, and CREATE of a WRITE: of the node, after it */
 };
 
 #define ZKL_UNANSWERED INT32_MAX
 
 struct zkl_answer {
-    int error;                        /* enum zkl_error, or another number of a server's */
+    int error;                        /* enum zkl_error, or another number of a server */
     const char *data;                 /* GET */
-    int size;                         /* of it; -1: the node has none */
-    const struct zkl_stat *stat;      /* GET, EXISTS; NULL: it came with none */
+    int size;                         /* length of `data`; -1: the node has none */
+    const struct zkl_stat *stat;      /* GET, EXISTS; NULL: none came */
     const char *const *names;         /* LIST */
-    int count;                        /* of them */
-    const struct zkl_result *results; /* WRITE, MULTI: one for each operation; NULL: nothing
-                                         is known of any but `error` */
+    int count;                        /* length of `names` */
+    const struct zkl_result *results; /* WRITE, MULTI: by op; NULL: only `error` is known */
 };
 
 enum zkl_node_event {
     ZKL_NODE_CREATED,
     ZKL_NODE_DELETED,
     ZKL_NODE_CHANGED,
-    ZKL_NODE_CHILDREN /* one came or went */
+    ZKL_NODE_CHILDREN /* a child came or went */
 };
 
 #endif
