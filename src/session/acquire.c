@@ -1,4 +1,6 @@
-/* acquire.c - acquiring a lock: new claims, re-entry, several locks, waiting in a condition. */
+/*
+ * acquire.c - acquires of a new claim, by re-entry and of several locks, and waits in a condition.
+ */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,10 +14,7 @@
 
 /* --- acquire --------------------------------------------------------------------------- */
 
-/*
- * The next grant on the path that is not lost, from `stake` on; NULL: there is none. To look may
- * end a stake, and take it off the list.
- */
+/* The first grant from `stake` on that is not lost, or NULL. The look may end a stake. */
 static struct stake *next_held(const struct zkl_session *session, struct stake *stake) {
     for (struct stake *next; stake; stake = next) {
         next = stake->next_granted;
@@ -28,7 +27,7 @@ static struct stake *next_held(const struct zkl_session *session, struct stake *
     for (struct stake *stake = next_held(session, (path)->granted); stake;                         \
          stake = next_held(session, stake->next_granted))
 
-/* The grant that the owner holds on the path already; NULL: none. */
+/* The owner's grant on the path, or NULL. */
 static struct stake *held_by(const struct zkl_session *session, struct path *path,
                              const char *owner) {
     EACH_HELD(session, path) {
@@ -41,7 +40,7 @@ static bool begins_with(const char *text, const char *prefix) {
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* The texts stand one after the other, each with its NUL. */
+/* The texts stand behind each other, each with its NUL. */
 char *zkl_session_holders(zkl_session *session, const char *path, const char *prefix, int *count) {
     struct path *used = zkl_path_find(session, path, strlen(path));
     char *texts = NULL, *end;
@@ -88,7 +87,7 @@ static bool is_read_write(enum zkl_kind kind) {
 }
 
 /*
- * One path has one use: a mutex of one order and one kind of tokens, a read-write lock, or a
+ * A path has one use, which is a mutex of one order and kind of tokens, a read-write lock, or a
  * semaphore of one limit.
  */
 static bool is_same_use(const struct zkl_claim *claim, const struct zkl_acquire_options *options) {
@@ -107,8 +106,8 @@ static struct zkl_conflict use_by(const struct zkl_claim *claim, size_t part) {
 }
 
 /*
- * True: the request is answered, for a claim of this session uses the path otherwise. All wanted
- * claims of a path use it in one way, so the first tells.
+ * True: the request is answered, because a claim of this session uses the path otherwise. Any
+ * wanted claim tells the use.
  */
 static bool is_mixed(struct zkl_request *request, const struct path *path,
                      const struct zkl_acquire_options *options, size_t part) {
@@ -126,7 +125,7 @@ static bool is_too_much(struct zkl_session *session, const struct zkl_acquire_op
     return !zkl_room_make(session, ROOM_FREE, bytes, 0);
 }
 
-/* Why the session takes no acquire now; ZKL_OK: it does. */
+/* Why the session takes no acquire now, or ZKL_OK. */
 static enum zkl_code refusal_of(const struct zkl_session *session,
                                 const struct zkl_acquire_options *options) {
     enum zkl_code code = zkl_session_refusal(session);
@@ -134,16 +133,12 @@ static enum zkl_code refusal_of(const struct zkl_session *session,
     return options->trying && session->state == ZKL_SESSION_SUSPENDED ? ZKL_TIMEOUT : ZKL_OK;
 }
 
-/*
- * Why the session takes no `count` new claims, for which kept nodes may have to go; `code` is
- * refusal_of()'s.
- */
+/* The same for `count` new claims, for which kept nodes may have to go. */
 static enum zkl_code refusal_of_new(struct zkl_session *session, enum zkl_code code,
                                     const struct zkl_acquire_options *options, size_t count) {
     return code == ZKL_OK && is_too_much(session, options, count) ? ZKL_TOO_MANY : code;
 }
 
-/* Has the request wait for the stake's grant. */
 static void attend(struct zkl_request *request, struct stake *stake) {
     zkl_request_ref(request);
     stake->request = request;
@@ -156,7 +151,7 @@ static void start(struct stake *stake) {
     if (path->line.kept) zkl_kept_take(path);
 }
 
-/* A new contender. False: out of memory. */
+/* False: out of memory. */
 static bool contend(struct zkl_request *request, struct path *path,
                     const struct zkl_acquire_options *options) {
     struct stake *stake = zkl_stake_new(request->session, path, options, request->deadline);
@@ -167,7 +162,7 @@ static bool contend(struct zkl_request *request, struct path *path,
     return true;
 }
 
-/* A caller holds the grant, and no end of it comes before the acquire's. */
+/* A caller holds the grant at least until the acquire's deadline. */
 static bool is_callers(const struct stake *stake, const struct zkl_request *request,
                        const struct zkl_acquire_options *options) {
     if (stake->claim.deadline < request->deadline) return false;
@@ -177,7 +172,7 @@ static bool is_callers(const struct stake *stake, const struct zkl_request *requ
     return false;
 }
 
-/* How many permits of a semaphore the owner and its callers hold. */
+/* Permits that the owner and its callers hold. */
 static int64_t permits_of(const struct zkl_request *request, struct path *path,
                           const struct zkl_acquire_options *options) {
     int64_t permits = 0;
@@ -192,7 +187,7 @@ static bool only_reads(const struct zkl_claim *claim) {
     return claim->kind == ZKL_READ || (claim->kind == ZKL_WRITE && claim->state != ZKL_HELD);
 }
 
-/* A caller's grant excludes this one. */
+/* A caller's grant excludes this acquire. */
 static bool would_wait_for_caller(const struct zkl_request *request, struct path *path,
                                   const struct zkl_acquire_options *options) {
     EACH_HELD(request->session, path) {
@@ -202,14 +197,14 @@ static bool would_wait_for_caller(const struct zkl_request *request, struct path
     return false;
 }
 
-/* The acquire waits for nobody who waits for it: neither the owner nor a caller. */
+/* The acquire waits for nobody that waits for it. */
 static bool is_hopeful(const struct zkl_request *request, struct path *path,
                        const struct zkl_acquire_options *options) {
     if (options->kind != ZKL_PERMIT) return !would_wait_for_caller(request, path, options);
     return permits_of(request, path, options) + options->permits <= options->limit;
 }
 
-/* False: the request is answered, by what the owner or its callers hold already. */
+/* False: the request is answered, by a grant of the owner or its callers. */
 static bool is_new(struct zkl_request *request, struct path *path,
                    const struct zkl_acquire_options *options) {
     bool enters = options->kind != ZKL_PERMIT;
@@ -241,7 +236,6 @@ static bool begin(struct zkl_request *request, const struct zkl_acquire_options 
     return true;
 }
 
-/* The options are as session.h has them. */
 static void check_options(const struct zkl_acquire_options *options) {
     assert(*options->path == '/' && options->owner);
     assert(options->kind == ZKL_PERMIT ? options->permits > 0 && options->permits <= options->limit
@@ -263,12 +257,12 @@ zkl_request *zkl_acquire(zkl_session *session, const struct zkl_acquire_options 
 
 /* --- several at once ------------------------------------------------------------------------ */
 
-/* One more part. False: out of memory. */
+/* False: out of memory. */
 static bool add_part(struct zkl_request *request, const struct zkl_acquire_options *options) {
     struct parts *parts = &request->parts;
     struct zkl_acquire_options of_part = *options;
     of_part.counting = options->counting || options->keep;
-    of_part.keep = 0; /* a part's node goes with the others' */
+    of_part.keep = 0; /* a part's node goes with the other nodes */
     of_part.meter = 0;
     struct path *path = zkl_path_use(request->session, options->path);
     struct stake *part =
@@ -279,12 +273,12 @@ static bool add_part(struct zkl_request *request, const struct zkl_acquire_optio
     parts->many[parts->count++] = part;
     attend(request, part);
     if (parts->count == 1) return true;
-    part->asker.id = parts->many[0]->asker.id; /* it is one grant */
+    part->asker.id = parts->many[0]->asker.id; /* they are one grant */
     zkl_claim_join(&part->claim, &parts->many[parts->count - 2]->claim);
     return true;
 }
 
-/* A part that fails at its start may end the others. */
+/* A part that fails may end later parts. */
 static void start_parts(struct zkl_request *request) {
     for (size_t i = 0; i < request->parts.count; i++) {
         struct stake *part = request->parts.many[i];
@@ -308,7 +302,7 @@ static void contend_all(struct zkl_request *request, const struct zkl_acquire_op
     zkl_stake_perform(first, zkl_claim_cancel(&first->claim, ZKL_NO_MEMORY));
 }
 
-/* False: the request is answered, by another use of a path or by what is held of it already. */
+/* False: the request is answered, by a use of a path or a grant on it. */
 static bool are_new(struct zkl_request *request, const struct zkl_acquire_options *options,
                     size_t count) {
     struct zkl_session *session = request->session;
@@ -346,8 +340,8 @@ zkl_request *zkl_acquire_all(zkl_session *session, const struct zkl_acquire_opti
 /* --- waiting in a condition ------------------------------------------------------------------ */
 
 /*
- * The stake that may wait; NULL: the handle is a multi-lock's, or by re-entry that of a part, or a
- * reader's, or another that may not wait.
+ * NULL: the handle is a multi-lock's, on a part by re-entry, a reader's, or of another kind that
+ * may not wait.
  */
 static struct stake *waits(const zkl_lease *lease) {
     struct stake *stake = lease->parts.one;

@@ -1,4 +1,3 @@
-/* children.c - the watch of a path's children, which tells that others have come. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,8 +35,8 @@ bool zkl_path_watch(struct path *path, struct stake *stake) {
 }
 
 /*
- * The line counts as changed if the list was refused, for it would be refused again; or if there
- * was no memory for it, for nobody knows who was in it.
+ * A refused list would be refused again. If there was no memory for the list nobody knows who was
+ * in it. So the line counts as changed.
  */
 void zkl_path_watched(struct zkl_session *session, struct path *path, enum zkl_reply reply) {
     if (!path->children) return;

@@ -1,4 +1,7 @@
-/* children.h - the watch of a path's children, which tells that others have come. */
+/*
+ * children.h - the watch of a path's children, which tells of new contenders. Internal, under the
+ * session's lock.
+ */
 #ifndef ZKL_SESSION_CHILDREN_H
 #define ZKL_SESSION_CHILDREN_H
 
@@ -8,11 +11,10 @@
 struct stake;
 
 /*
- * Sends a list with a watch of the children, for the stake. Without room or memory they may have
- * changed. False: there was no memory.
+ * Sends a list with the watch. Without room or memory the line counts as changed. False: no memory.
  */
 bool zkl_path_watch(struct path *path, struct stake *stake);
-/* That list is answered. */
+/* That list was answered. */
 void zkl_path_watched(struct zkl_session *session, struct path *path, enum zkl_reply reply);
 void zkl_path_unwatch(struct zkl_session *session, struct path *path); /* if it is watched */
 

@@ -1,6 +1,6 @@
 /*
- * condition.c - waiting in a condition: the stake of a lock is away while another one, the
- * waiter, has a node in the condition's folder. What becomes of them is the core's.
+ * condition.c - the two stakes of a wait in a condition, the lock's and the waiter's.
+ * core/condition.c decides about them.
  */
 #include <string.h>
 
@@ -56,7 +56,7 @@ zkl_actions zkl_condition_forwarded(const struct call *call, const struct answer
                                zkl_call_refused(call, answer) == 1);
 }
 
-/* --- what the two have to do with each other ------------------------------------------------ */
+/* --- news between the two ------------------------------------------------------------------- */
 
 void zkl_condition_tell_partner(struct stake *waiter) {
     struct stake *lock = partner_of(waiter);
@@ -79,10 +79,10 @@ void zkl_condition_granted(struct stake *stake) {
     struct stake *waiter = partner_of(stake);
     stake->phase = ZKL_PHASE_HELD;
     stake->token = zkl_claim_token(&stake->claim);
-    zkl_stake_hold_ends(stake, ZKL_STEP_RELEASED); /* the reply to the wait was lost */
+    zkl_stake_hold_ends(stake, ZKL_STEP_RELEASED); /* if the reply to the wait was lost */
     zkl_stake_hold_begins(stake);
     zkl_hold_again(stake);
     zkl_stake_finish(stake, ZKL_OK);
     if (waiter) zkl_stake_perform(waiter, zkl_claim_release(&waiter->claim, waiter->session->now));
-    zkl_stake_writers_gone(stake); /* the handles that write may have been given up meanwhile */
+    zkl_stake_writers_gone(stake); /* handles that write may have been released meanwhile */
 }

@@ -1,14 +1,10 @@
-/*
- * hold.c - how long a grant may be held: the handle whose time is over first ends it. The claim
- * has that time, and is lost at it (zkl_claim_tick); no thread of the user's has to come round.
- */
 #include "hold.h"
 #include "internal.h"
 #include "stake.h"
 
 void zkl_hold_apply(struct stake *stake) {
     zkl_time first = ZKL_NEVER;
-    if (!zkl_claim_holds(&stake->claim)) return; /* the deadline is another one's */
+    if (!zkl_claim_holds(&stake->claim)) return; /* it is the deadline of an acquire */
     for (const struct hold *each = stake->holds; each; each = each->next)
         first = zkl_earlier(first, each->until);
     stake->claim.deadline = first;

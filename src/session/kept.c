@@ -1,8 +1,6 @@
 /*
- * kept.c - nodes that are kept after the last release: who has them next, and when they go.
- *
- * A kept node is in nobody's way within its session. It goes before a claim that cannot have it
- * contends on the path, and to make room for another node or watch (room.c).
+ * kept.c - hands kept nodes on, and gives them back before a claim that cannot have them contends,
+ * or to make room (room.c).
  */
 #include "kept.h"
 

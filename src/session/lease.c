@@ -1,4 +1,3 @@
-/* lease.c - the handles on what was granted. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +7,7 @@
 
 /* --- handles ------------------------------------------------------------------------------ */
 
-/* How the lease ended: LOST or RELEASED; OK: it has not. */
+/* LOST, RELEASED, or OK if it has not ended. */
 static enum zkl_code end_of(const zkl_lease *lease) {
     return lease->ended != ZKL_OK ? lease->ended : zkl_parts_ended(&lease->parts);
 }
@@ -40,7 +39,7 @@ struct zkl_request *zkl_request_of(const zkl_lease *lease, enum request_kind kin
         return NULL;
     }
     request->parts = parts;
-    /* A release has its own answer, and gives up what is lost, too. */
+    /* A release has its own answer, also for a lost lease. */
     enum zkl_code ended = kind == REQUEST_RELEASE ? ZKL_OK : end_of(lease);
     if (ended != ZKL_OK) zkl_request_finish(request, ended, 0);
     return request;
@@ -69,7 +68,7 @@ enum zkl_code zkl_lease_expire(zkl_lease *lease, zkl_time length) {
 enum zkl_code zkl_lease_release(zkl_lease *lease) {
     if (lease->ended != ZKL_OK) return ZKL_RELEASED;
     enum zkl_code ended = end_of(lease);
-    lease->ended = ended == ZKL_LOST ? ZKL_LOST : ZKL_RELEASED; /* also while the stake is away */
+    lease->ended = ended == ZKL_LOST ? ZKL_LOST : ZKL_RELEASED; /* even in a condition */
     zkl_hold_end(zkl_parts_at(&lease->parts, 0), &lease->hold);
     zkl_lease_give_up_all(&lease->parts, lease->kind);
     return ended;
@@ -83,17 +82,14 @@ zkl_request *zkl_release_wait(zkl_lease *lease, zkl_time timeout) {
     return request;
 }
 
-/*
- * The stake that can be downgraded; NULL: the handle is a multi-lock's or no writer's, or numbers
- * are nearly exhausted.
- */
+/* NULL: a multi-lock's handle or no writer's, or numbers are nearly exhausted. */
 static struct stake *writer_of(const zkl_lease *lease) {
     struct stake *stake = lease->parts.one;
     bool may = stake && lease->kind == ZKL_WRITE && zkl_claim_may_downgrade(&stake->claim);
     return may ? stake : NULL;
 }
 
-/* The handle writes no more; the request is done when no handle does. */
+/* The request is done when no handle writes. */
 static void downgrade(zkl_lease *lease, struct stake *stake, struct zkl_request *request) {
     lease->kind = ZKL_READ;
     if (--stake->writers > 0) {
@@ -121,12 +117,12 @@ void zkl_lease_drop(zkl_lease *lease) {
     free(lease);
 }
 
-/* The owner has handles on it; it may be away in a condition. */
+/* perhaps waiting in a condition */
 static bool is_had_by(const struct stake *stake, const char *owner) {
     return stake->handles > 0 && stake->claim.wanted && strcmp(stake->owner, owner) == 0;
 }
 
-/* The parts of a multi-lock, which have one id, are next to each other. */
+/* Parts of a multi-lock have one id, and are next to each other. */
 static size_t take_handles(zkl_session *session, const char *owner) {
     size_t taken = 0;
     uint64_t last = 0;
@@ -140,8 +136,8 @@ static size_t take_handles(zkl_session *session, const char *owner) {
 }
 
 /*
- * A grant that the clock has ended is lost, and not given up. A node that is given up may go to
- * another acquire of the owner: that one is not released.
+ * A grant whose clock ran out is lost, not released. A released node may go to another acquire of
+ * the owner, which is not released.
  */
 size_t zkl_session_release_all(zkl_session *session, const char *owner) {
     zkl_stake_feed_all(session, zkl_claim_tick);
@@ -154,7 +150,7 @@ size_t zkl_session_release_all(zkl_session *session, const char *owner) {
     return released;
 }
 
-/* --- what a handle tells --------------------------------------------------------------------- */
+/* --- answers at once ------------------------------------------------------------------------ */
 
 uint64_t zkl_lease_id(const zkl_lease *lease) {
     return zkl_parts_at(&lease->parts, 0)->asker.id;
@@ -183,7 +179,7 @@ void zkl_lease_listen(zkl_lease *lease) {
     }
 }
 
-/* The parts of a multi-lock were granted at one moment: the first tells for all. */
+/* Parts were granted at one moment, so the first tells for all. */
 enum zkl_lease_state zkl_lease_state(zkl_lease *lease) {
     const struct zkl_session *session = session_of(lease);
     enum zkl_code ended = end_of(lease);

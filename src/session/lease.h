@@ -1,4 +1,7 @@
-/* lease.h - the handles on what was granted. */
+/*
+ * lease.h - the handles on a grant, which belong to their users. Internal, under the session's
+ * lock.
+ */
 #ifndef ZKL_SESSION_LEASE_H
 #define ZKL_SESSION_LEASE_H
 
@@ -7,12 +10,12 @@
 
 struct zkl_lease {
     struct parts parts;
-    enum zkl_kind kind; /* of the handle, not of the grant; unused for a multi-lock */
+    enum zkl_kind kind; /* the handle's, not the grant's; unused for a multi-lock */
     struct hold hold;
-    enum zkl_code ended; /* RELEASED, or LOST if it was lost before it was given up; OK: neither */
+    enum zkl_code ended; /* LOST, RELEASED, or OK: it stands */
 };
 
-/* A new request about a lease; it is done already if the lease has ended. */
+/* A new request about a lease; done if the lease has ended. NULL: out of memory. */
 struct zkl_request *zkl_request_of(const zkl_lease *lease, enum request_kind kind,
                                    zkl_time timeout);
 void zkl_lease_give_up_all(const struct parts *parts, enum zkl_kind kind);

@@ -1,6 +1,6 @@
 /*
- * multi.c - several locks as one: the nodes of its parts are made in one transaction, and one
- * lease stands for all of them. Each part is a stake; the ring that joins them is the core's.
+ * multi.c - a multi-lock. A transaction makes its parts' nodes, and one lease is for all. Each part
+ * is a stake; core joins the claims in a ring.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +51,7 @@ static void part_created(struct stake *part, const struct answer *answer, const 
     zkl_stake_perform(part, zkl_claim_created(&part->claim, answer->reply, answer->why, name, 0));
 }
 
-/* A part that is fed the reply may end and cancel the others; those stay in the ring. */
+/* A part that is fed may end and cancel others, which stay in the ring. */
 void zkl_multi_created(const struct call *call, const struct answer *answer) {
     struct stake *part = zkl_call_stake(call);
     size_t count = count_parts(part);
@@ -85,7 +85,7 @@ void zkl_multi_grant(struct stake *stake) {
     } while (part != stake);
 }
 
-/* Another part that is still wanted. Searched for anew each time: what ends one may end more. */
+/* The ring is searched anew each time, because the end of a part may end more. */
 static struct stake *waiting_part(const struct stake *stake) {
     struct stake *part = next_part(stake);
     while (part != stake && !part->claim.wanted) part = next_part(part);

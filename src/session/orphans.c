@@ -1,5 +1,3 @@
-/* orphans.c - nodes of this session that no claim has: looks for them, and claims that remove them.
- */
 #include "orphans.h"
 
 #include <string.h>
@@ -8,7 +6,7 @@
 #include "internal.h"
 #include "stake_actions.h"
 
-/* --- what is found --------------------------------------------------------------------------- */
+/* --- orphans in a list --------------------------------------------------------------------- */
 
 void zkl_orphans_find(struct zkl_session *session, struct path *path) {
     static const struct zkl_acquire_options nobodys = {.owner = ""};
@@ -41,10 +39,9 @@ void zkl_orphans_find_fixed(struct zkl_session *session, struct path *path,
 
 /* --- late looks ------------------------------------------------------------------------------ */
 
-/* Without an answer the look is repeated. */
 static void answer_look(const struct call *call, const struct answer *answer) {
     struct zkl_session *session = call->session;
-    /* Perhaps there was no memory for `node`; a refusal shows nothing, and may be taken back. */
+    /* There may have been no memory for `node`, and a refusal may be taken back. */
     if (answer->reply == ZKL_UNKNOWN || answer->reply == ZKL_REFUSED) return;
     struct path *path = zkl_path_find(session, call->node, strlen(call->node));
     if (!path || path->look_at == 0) return;
@@ -52,23 +49,19 @@ static void answer_look(const struct call *call, const struct answer *answer) {
         if (!zkl_line_replace(&path->line, answer->names, (size_t)answer->count)) return;
         zkl_orphans_find(session, path);
     }
-    if (path->look_at != call->look_at) return; /* another doubt since */
+    if (path->look_at != call->look_at) return; /* another doubt came since */
     if (path->fixed == FIXED_UNSEEN) return;
     path->look_at = 0;
     zkl_path_idle(session, path);
 }
 
-/*
- * The sync got lost. The list behind it may have waited for the next connection, to a server that
- * lags, so it must not end the doubt.
- */
+/* The list behind a lost sync may be from a server that lags, so it must not end the doubt. */
 static void answer_look_sync(const struct call *call, const struct answer *answer) {
     if (answer->reply == ZKL_DONE || !call->node) return;
     struct path *path = zkl_path_find(call->session, call->node, strlen(call->node));
     if (path && path->look_at == call->look_at) path->look_at++;
 }
 
-/* Without this answer the look is repeated, too. */
 static void answer_look_fixed(const struct call *call, const struct answer *answer) {
     size_t tail = strlen("/" ZKL_NAME_FIXED);
     if (!call->node) return;
@@ -91,12 +84,9 @@ static struct call *call_for(struct zkl_session *session, const struct path *pat
     return call;
 }
 
-/*
- * A sync and a list. If there is no memory for the get between them, the list is sent all the same,
- * and does not end the doubt.
- */
+/* Without memory for the get the list does not end the doubt. */
 static void look_at(struct zkl_session *session, struct path *path) {
-    path->look_at = session->now + session->common.clock.timeout; /* if there is no answer */
+    path->look_at = session->now + session->common.clock.timeout; /* repeats a lost look */
     if (path->fixed) path->fixed = FIXED_UNSEEN;
     struct call *sync = call_for(session, path, &sync_call);
     struct call *fixed = path->fixed ? call_for(session, path, &fixed_call) : NULL;

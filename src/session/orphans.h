@@ -1,6 +1,6 @@
 /*
- * orphans.h - nodes of this session that no claim has, because a create whose reply was lost may be
- * carried out later.
+ * orphans.h - looks for nodes of this session without a claim, from creates whose replies were
+ * lost, and makes claims that remove them. Internal, under the session's lock.
  */
 #ifndef ZKL_SESSION_ORPHANS_H
 #define ZKL_SESSION_ORPHANS_H
@@ -8,12 +8,12 @@
 #include "path.h"
 #include "rpc.h"
 
-/* The line has taken in a list. Each orphan in it gets a claim that removes it. */
+/* After a list was taken into the line. Each orphan in it gets a claim that removes it. */
 void zkl_orphans_find(struct zkl_session *session, struct path *path);
-/* The same of the node of the fixed name, which a get showed. */
+/* The same for a node of the fixed name, after a get. */
 void zkl_orphans_find_fixed(struct zkl_session *session, struct path *path,
                             const struct zkl_stat *stat);
-void zkl_orphans_look(struct zkl_session *session); /* where that is due */
+void zkl_orphans_look(struct zkl_session *session); /* at paths where it is due */
 zkl_time zkl_orphans_due(struct zkl_session *session);
 
 #endif

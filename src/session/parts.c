@@ -1,4 +1,3 @@
-/* parts.c - references to stakes: one, or the parts of a multi-lock together. */
 #include <stdlib.h>
 #include <string.h>
 

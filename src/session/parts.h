@@ -1,4 +1,9 @@
-/* parts.h - references to stakes: one, or the parts of a multi-lock together. */
+/*
+ * parts.h - references to a stake, or to all parts of a multi-lock. Internal, under the session's
+ * lock.
+ *
+ *     for (size_t i = 0; i < parts->count; i++) zkl_parts_at(parts, i)
+ */
 #ifndef ZKL_SESSION_PARTS_H
 #define ZKL_SESSION_PARTS_H
 
@@ -6,17 +11,17 @@
 
 struct stake;
 
-/* What a request or a lease is about: one stake, or the parts of a multi-lock. Counted. */
+/* The stakes of a request or a lease, with a reference to each. */
 struct parts {
     size_t count;
     struct stake *one;
-    struct stake **many; /* NULL: it is one */
+    struct stake **many; /* NULL: a single lock */
 };
 
 void zkl_stake_ref(struct stake *stake);
 void zkl_stake_unref(struct stake *stake);
 void zkl_parts_set(struct parts *parts, struct stake *one);
-bool zkl_parts_copy(struct parts *to, const struct parts *from); /* false: no memory */
+bool zkl_parts_copy(struct parts *to, const struct parts *from); /* without memory false */
 void zkl_parts_drop(struct parts *parts);
 struct stake *zkl_parts_at(const struct parts *parts, size_t i);
 bool zkl_parts_have(const struct parts *parts, const struct stake *stake);

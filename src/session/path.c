@@ -1,4 +1,3 @@
-/* path.c - the lock paths that a session uses, each with its line. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +16,8 @@ struct path *zkl_path_find(struct zkl_session *session, const char *text, size_t
     return NULL;
 }
 
-/* --- what is remembered of it ----------------------------------------------------------------- */
+/* --- memory of paths that are not in use --------------------------------------------------------
+ */
 
 static struct remembered *slot(struct zkl_session *session, const struct path *path) {
     return &session->remembered[zkl_hash(path->text, path->length) % REMEMBERED];

@@ -1,4 +1,4 @@
-/* stake.c - claims with their users: their lives, and what users are told. */
+/* stake.c - the life of a stake, and the news for its user. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,18 +17,18 @@
 
 /* --- life ------------------------------------------------------------------------------ */
 
-/* Room for a name as it usually is; the longest, of many permits, has 19 bytes more. */
+/* Names of many permits have up to 19 bytes more. */
 enum { USUAL_NAME = 64 };
 
-/* What a node costs in the server's list of the session's ephemerals. */
+/* Bytes in the server's list of the session's ephemerals. */
 size_t zkl_stake_cost(const struct zkl_session *session, size_t path_length) {
     return session->watches.overhead + path_length + 1 + USUAL_NAME;
 }
 
 /*
- * Each claim counts, for the node that it has or makes. Of the claims that wait for their turn only
- * so many count as may need a node at once: one's node may still be there when the next one makes
- * its own. The first that does not count does so when it inherits a node, or is to make one.
+ * Each claim counts for the node that it has or makes. Among claims that wait for their turn only
+ * so many count, because a node may still exist when the next is made. The first uncounted claim
+ * counts when it inherits or makes a node.
  */
 enum { NODES_IN_TURNS = 2 };
 
@@ -49,8 +49,8 @@ size_t zkl_stake_bytes(const struct zkl_session *session) {
 }
 
 /*
- * A stake that counted is gone: the next one may have to count. Those that do not count are in
- * order, behind the counted ones.
+ * Counts the next stake in place of a stake that is gone. Uncounted stakes follow the counted, in
+ * order.
  */
 static void count_next(const struct path *path) {
     struct stake *next = (struct stake *)path->line.claims;
@@ -75,8 +75,8 @@ bool zkl_stake_lacks_room(const struct stake *stake) {
 }
 
 /*
- * The node's data: the session's identity, and on a line of its own the lock's data. Without the
- * lock's data it is the session's own text, not a copy.
+ * The session's identity, and on a second line the lock's data. Without the latter it is the
+ * session's own text.
  */
 static char *node_data(char *identity, const char *data) {
     if (!data) return identity;
@@ -85,7 +85,7 @@ static char *node_data(char *identity, const char *data) {
     return strcat(strcat(strcpy(text, identity), "\n"), data);
 }
 
-/* The first stake after a time without any: heartbeats are due from now on. */
+/* Heartbeats are due again, after a time without stakes. */
 static void busy_again(struct zkl_session *session) {
     session->busy_since = session->now;
     zkl_session_wake(session, session->now + session->common.clock.timeout / 6);
@@ -99,7 +99,6 @@ static void destroy(struct asker *asker) {
     free(stake);
 }
 
-/* The session's list has the only reference. */
 struct stake *zkl_stake_new(struct zkl_session *session, struct path *path,
                             const struct zkl_acquire_options *options, zkl_time deadline) {
     struct stake *stake = calloc(1, sizeof *stake);
@@ -138,7 +137,6 @@ struct call *zkl_stake_call_new(struct stake *stake, enum stake_call kind) {
     return zkl_call_new(session, &session->stake_calls[kind], &stake->asker);
 }
 
-/* It may hold from now on, until it is GONE. */
 static void enlist_grant(struct stake *stake) {
     struct stake **first = &stake->path->granted;
     if (stake->granted_link) return;
@@ -154,13 +152,12 @@ static void delist_grant(struct stake *stake) {
     if (stake->next_granted) stake->next_granted->granted_link = stake->granted_link;
 }
 
-/* The code is for a refusal by the server, whose reason is told with it. */
+/* The server refused, and its reason is reported. */
 static bool is_refusal(enum zkl_code code) {
     return code == ZKL_AUTH || code == ZKL_CONFLICT || code == ZKL_NO_NODE ||
            code == ZKL_UNSUPPORTED;
 }
 
-/* Ends the request that waits for the stake, if there is one. */
 static void finish(const struct stake *stake, struct zkl_request **waiting, enum zkl_code code) {
     struct zkl_request *request = *waiting;
     if (!request) return;
@@ -181,7 +178,7 @@ void zkl_stake_await_end(struct zkl_request *request) {
     for (size_t i = 0; i < request->parts.count; i++) {
         struct stake *stake = zkl_parts_at(&request->parts, i);
         if (stake->handles > 0 || stake->claim.state == ZKL_GONE) continue;
-        if (zkl_claim_is_kept(&stake->claim)) continue; /* the release ends with that */
+        if (zkl_claim_is_kept(&stake->claim)) continue; /* a release does not wait for it */
         zkl_request_ref(request);
         request->next_leaving = stake->leaving;
         stake->leaving = request;
@@ -231,7 +228,7 @@ void zkl_stake_forget(struct stake *stake) {
     zkl_stake_end_drain(session);
 }
 
-/* --- what the user is told --------------------------------------------------------------- */
+/* --- news for the user ---------------------------------------------------------------------- */
 
 static void describe_phase(const struct asker *asker, struct zkl_event *event) {
     event->phase = zkl_asker_stake(asker)->phase;
@@ -251,18 +248,18 @@ static struct zkl_conflict use_by(const struct zkl_contender *stranger) {
 void zkl_stake_failed(struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
     struct zkl_request *request = stake->request;
-    zkl_stake_hold_ends(stake, ZKL_STEP_RELEASED); /* it was away */
+    zkl_stake_hold_ends(stake, ZKL_STEP_RELEASED); /* it was in a condition */
     zkl_condition_failed(stake);
     const struct zkl_contender *stranger =
         claim->code == ZKL_CONFLICT ? zkl_permits_stranger(claim->line, claim) : NULL;
     if (request && !zkl_request_done(request) && stranger)
         zkl_request_end_by(request, use_by(stranger));
     zkl_stake_finish(stake, claim->code);
-    post_phase(stake); /* it may be lost, for the handles that had it before */
+    post_phase(stake); /* handles from before a wait in a condition lose it */
     zkl_multi_failed(stake);
 }
 
-/* A node that was revoked is not handed on: it is the others' turn. */
+/* A revoked node goes to other sessions. */
 static void end_turn(struct stake *stake) {
     if (zkl_stake_revoked(stake)) zkl_stake_perform(stake, zkl_claim_yield(&stake->claim));
 }
@@ -300,7 +297,7 @@ void zkl_stake_granted(struct stake *stake) {
     zkl_meter_granted(stake);
     if (stake->handles > 0) {
         zkl_condition_granted(stake);
-        post_phase(stake); /* callbacks that were told before may be told again */
+        post_phase(stake); /* callbacks may run again */
         return;
     }
     stake->request->handle = REQUEST_HANDLE;
@@ -308,7 +305,7 @@ void zkl_stake_granted(struct stake *stake) {
     zkl_hold_begin(zkl_parts_at(&stake->request->parts, 0), &stake->request->hold);
     if (stake->part) zkl_multi_grant(stake);
     else zkl_stake_grant(stake);
-    end_turn(stake); /* somebody asked for it before it held */
+    end_turn(stake); /* it was revoked before it held */
 }
 
 static bool is_leaving(const struct zkl_claim *claim) {
@@ -316,9 +313,8 @@ static bool is_leaving(const struct zkl_claim *claim) {
 }
 
 /*
- * The place of a claim that waits for its turn, among the session's claims. It mostly comes last,
- * or right behind the one that was told its place before at the same time; so those that wait need
- * not be counted.
+ * The place among the session's claims of a claim that waits for its turn. It mostly comes last, or
+ * right behind the claim whose place was told just before, so waiting claims need not be counted.
  */
 static size_t position_in_turns(const struct stake *stake) {
     const struct path *path = stake->path;
@@ -327,7 +323,7 @@ static size_t position_in_turns(const struct stake *stake) {
     size_t seen = 0, position = 1;
     for (; each != claim && !zkl_claims_wait_from(each); each = each->next, seen++)
         if (!is_leaving(each)) position++;
-    if (position == 1) position = 2; /* who waits for one that leaves is next, not first */
+    if (position == 1) position = 2; /* behind a claim that leaves it is next, not first */
     if (each == claim) return position;
     if (!claim->next) return position + path->stakes - seen - 1;
     if (told && claim->link == &told->claim.next && path->told_at == stake->session->now)
@@ -336,7 +332,7 @@ static size_t position_in_turns(const struct stake *stake) {
     return position;
 }
 
-/* The claim's place in line, as far as that is known. */
+/* The place in line, as far as is known. */
 static size_t position(const struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
     if (zkl_kind_is_fixed(claim->kind)) return 2; /* the quickest claim is next */
@@ -368,7 +364,7 @@ void zkl_stake_tell_phase(struct stake *stake, enum zkl_phase phase) {
     post_phase(stake);
 }
 
-/* Ends the requests that need this lease and have no call out. */
+/* Ends requests that need this lease and have no call out. */
 static void end_questions(struct stake *stake) {
     for (struct zkl_request *request = stake->session->requests, *next; request; request = next) {
         next = request->next;
@@ -387,7 +383,7 @@ void zkl_stake_tell_loss(struct stake *stake) {
     zkl_stake_tell_phase(stake, ZKL_PHASE_LOST);
 }
 
-/* A lease that the clock ended is lost, whether or not anybody was told yet. */
+/* A lease whose clock ran out is lost, even if nobody was told yet. */
 bool zkl_stake_lost(struct stake *stake, zkl_time now) {
     struct zkl_claim *claim = &stake->claim;
     if (zkl_claim_holds(claim)) zkl_stake_perform(stake, zkl_claim_tick(claim, now));
@@ -397,13 +393,12 @@ bool zkl_stake_lost(struct stake *stake, zkl_time now) {
 static enum zkl_code end_of(struct stake *stake) {
     if (stake->handles == 0) return ZKL_RELEASED;
     if (zkl_stake_lost(stake, stake->session->now)) return ZKL_LOST;
-    return zkl_claim_holds(&stake->claim) ? ZKL_OK : ZKL_RELEASED; /* it is away in a condition, or
-                                                                      did not return from it */
+    return zkl_claim_holds(&stake->claim) ? ZKL_OK : ZKL_RELEASED; /* it waits in a condition */
 }
 
-/* `revoked` stays, whatever is written later. */
+/* `revoked` stays, even if other data follow. */
 void zkl_stake_take_data(struct stake *stake, const struct answer *answer) {
-    bool fixed = zkl_kind_is_fixed(stake->claim.kind); /* it may be another's by this name */
+    bool fixed = zkl_kind_is_fixed(stake->claim.kind); /* its name may be another's */
     if (answer->reply != ZKL_DONE || (fixed && answer->stat->czxid != stake->claim.node.czxid))
         return;
     stake->version = answer->stat->version;
@@ -417,7 +412,7 @@ void zkl_stake_take_data(struct stake *stake, const struct answer *answer) {
 
 /* --- handles ------------------------------------------------------------------------------ */
 
-/* One that is lost counts more than one that was given up because of it. */
+/* A lost part outweighs parts that were released because of it. */
 enum zkl_code zkl_parts_ended(const struct parts *parts) {
     enum zkl_code ended = ZKL_OK;
     for (size_t i = 0; i < parts->count; i++) {
@@ -428,7 +423,7 @@ enum zkl_code zkl_parts_ended(const struct parts *parts) {
     return ended;
 }
 
-/* No handle writes any more: the readers keep the place, and let other readers in. */
+/* Readers keep the place, and let other readers in. */
 void zkl_stake_writers_gone(struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
     if (stake->writers == 0 && claim->state == ZKL_HELD && zkl_claim_may_downgrade(claim))
@@ -436,11 +431,11 @@ void zkl_stake_writers_gone(struct stake *stake) {
 }
 
 void zkl_stake_handles_gone(struct stake *stake) {
-    if (stake->claim.state == ZKL_KEPT) return; /* it was given up before */
+    if (stake->claim.state == ZKL_KEPT) return; /* it was released before */
     zkl_stake_hold_ends(stake, ZKL_STEP_RELEASED);
     if (zkl_claim_holds(&stake->claim))
         zkl_stake_perform(stake, zkl_claim_release(&stake->claim, stake->session->now));
-    else zkl_stake_perform(stake, zkl_claim_cancel(&stake->claim, ZKL_RELEASED)); /* it is away */
+    else zkl_stake_perform(stake, zkl_claim_cancel(&stake->claim, ZKL_RELEASED)); /* it waits */
 }
 
 void zkl_stake_give_up(struct stake *stake, enum zkl_kind kind) {

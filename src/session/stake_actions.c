@@ -1,4 +1,4 @@
-/* stake_actions.c - carries out what the claim machine asks for. */
+/* stake_actions.c - carries out the actions of the claim machine. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,15 +13,15 @@
 
 /* --- requests ------------------------------------------------------------------------------ */
 
-/* Out of memory: the claim is told that the reply is lost, when the step is over. */
+/* Out of memory, so the claim is fed a lost reply after the step. */
 static void starve(struct stake *stake, enum stake_call kind) {
     stake->starved |= UINT32_C(1) << kind;
     stake->session->starving = true;
 }
 
 /*
- * NULL: out of memory. What a starved claim asks for after that is not sent either, so that it is
- * told of its lost replies in their order.
+ * NULL: out of memory. Later calls of a starved claim are not sent either, so that lost replies
+ * come in order.
  */
 static struct call *call_for(struct stake *stake, enum stake_call kind,
                              struct zkl_contender *contender) {
@@ -71,7 +71,10 @@ static void create_parent(void *context, const char *node) {
     if (call) zkl_call_create_parent(call, node);
 }
 
-/* One that exists refuses, which is as good. Without memory the create fails, and comes again. */
+/*
+ * An existing parent refuses, which is as good. If a parent got no memory the create fails, and is
+ * repeated.
+ */
 static void create_parents(struct stake *stake) {
     if (zkl_path_each_parent(stake->path->text, create_parent, stake))
         create_parent(stake, stake->path->text);
@@ -96,13 +99,13 @@ void zkl_stake_downgrade(struct stake *stake) {
     zkl_stake_transact(stake, STAKE_DOWNGRADE, ops, 2);
 }
 
-/* Somebody wrote to the own node: reads it, for the write to be sent once more. */
+/* Reads the own node after a foreign write, to repeat our write. */
 void zkl_stake_revise(struct stake *stake) {
     struct call *call = call_for(stake, STAKE_REVISE, NULL);
     if (call) zkl_call_get(call, stake->path->text, stake->claim.node.name);
 }
 
-/* The data to write: it stays until the answer, for one mark is out at a time. NULL: no memory. */
+/* The data stay until the answer, because one mark is out at a time. NULL: out of memory. */
 static const char *data_to_mark(struct stake *stake) {
     const char *data = zkl_stake_revoked(stake) ? ZKL_REVOKE_DATA : stake->data;
     if (!stake->claim.node.marked) return data;
@@ -119,11 +122,9 @@ void zkl_stake_mark(struct stake *stake) {
 }
 
 /*
- * A claim that enters has a list behind its create, which names all that are in line. Among many
- * claims of its session, while a list is out, it sends none: the first of them whose create is
- * answered asks for one list, for all that have a node by then (stake_feed.c). That is a flight
- * more, for claims that wait for others of the session in any case. A claim that may hold beside
- * another one has its own list.
+ * Among many claims of its session, a claim that enters sends no list while another is out
+ * (docs/design/claims.md). The first of them whose create is answered asks for a list for all
+ * (stake_feed.c). A claim that may hold beside another has its own list.
  */
 #ifndef ZKL_MANY_CLAIMS
 #define ZKL_MANY_CLAIMS 16
@@ -136,7 +137,7 @@ static bool enters_among_many(const struct stake *stake) {
            stake->path->stakes > ZKL_MANY_CLAIMS;
 }
 
-/* One list of a path serves all claims that are in LIST, or look ahead. */
+/* A list serves all claims of its path that are in LIST, or look ahead. */
 static void list(struct stake *stake) {
     bool shared =
         stake->claim.state == ZKL_LIST || stake->claim.looking || enters_among_many(stake);
@@ -158,12 +159,12 @@ static void rank(struct stake *stake) {
     while ((contender = zkl_line_unranked(stake->claim.line, &stake->claim, contender))) {
         stake->claim.ranks++;
         struct call *call = call_for(stake, STAKE_RANK, contender);
-        if (!call) return; /* one lost reply stands for all */
+        if (!call) return; /* a lost reply stands for all */
         zkl_call_get(call, stake->path->text, contender->name);
     }
 }
 
-/* False: one path more would be too many to watch; see ZKL_WATCHES_MAX. */
+/* False: no room. */
 static bool may_watch(struct stake *stake, const char *name, enum zkl_room from) {
     char *node = zkl_path_join(stake->path->text, name);
     if (!node) starve(stake, STAKE_GET_AHEAD); /* it watches nothing, so it may */
@@ -172,7 +173,7 @@ static bool may_watch(struct stake *stake, const char *name, enum zkl_room from)
     return zkl_room_make(stake->session, from, 0, need);
 }
 
-/* A claim of a fixed name that no user waits for needs no watch: it asks whose the node is. */
+/* Without a user an unfair claim only asks who owns the node. */
 static void watch_own(struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
     struct call *call = call_for(stake, STAKE_GET_OWN, NULL);
@@ -183,10 +184,8 @@ static void watch_own(struct stake *stake) {
 }
 
 /*
- * A claim that lets nobody hold beside it cannot be granted while another claim of its session is
- * ahead: until that one goes it need not watch its predecessor. The session's foremost claim has
- * to, and some behind it do, so that they know their places when it is their turn. How many claims
- * of the session are ahead; WATCHING: so many, or more.
+ * Counts the session's claims ahead, up to WATCHING. Further back no claim needs to watch its
+ * predecessor (docs/design/watches.md, "Far from the front").
  */
 #ifndef ZKL_WATCHING_CLAIMS
 #define ZKL_WATCHING_CLAIMS 64
@@ -204,14 +203,14 @@ static size_t own_ahead(const struct zkl_claim *claim) {
     return count;
 }
 
-/* As if the get were lost: a heartbeat asks again, and so does the end of each claim (stake.c). */
+/* Treats the get as lost. Heartbeats repeat it, and so does the end of each claim (stake.c). */
 static zkl_actions postpone(struct stake *stake) {
     struct zkl_claim *claim = &stake->claim;
     stake->path->postponed = true;
     return zkl_claim_got_ahead(claim, claim->ahead, ZKL_UNKNOWN, ZKL_OK, stake->session->now);
 }
 
-/* There is no room; or not yet. */
+/* No room, or not yet. */
 static zkl_actions refuse(struct stake *stake) {
     if (zkl_room_comes(stake->session)) return postpone(stake);
     return zkl_claim_cancel(&stake->claim, ZKL_TOO_MANY);
@@ -229,7 +228,7 @@ static zkl_actions watch_ahead(struct stake *stake) {
     return 0;
 }
 
-/* Watches the lookahead if there is room and memory. The watch of `ahead` may have ended it. */
+/* The watch of `ahead` may have ended the lookahead. */
 static void watch_lookahead(struct stake *stake) {
     struct zkl_claim *claim = &stake->claim;
     if (claim->stalled) zkl_claim_overlook(claim); /* the watch of `ahead` was postponed */
@@ -248,7 +247,7 @@ static void watch_lookahead(struct stake *stake) {
     } else if (!watched) zkl_claim_overlook(claim);
 }
 
-/* The first that does not fit watches each claim ahead. */
+/* The first claim that does not fit watches each contender ahead. */
 static zkl_actions watch_holders(struct stake *stake) {
     struct zkl_claim *claim = &stake->claim;
     const struct zkl_line *line = claim->line;
@@ -263,9 +262,9 @@ static zkl_actions watch_holders(struct stake *stake) {
 }
 
 /*
- * Without the list nobody tells a claim that has the lock whether others wait. For the claim it is
- * refused if there was no room for the watch, and lost if there was no memory: then a holder asks
- * again with the next heartbeat.
+ * Without the list nobody tells a holder whether others wait. It is fed as refused if there was no
+ * room for its watch, and as lost if there was no memory; then a holder asks again with a
+ * heartbeat.
  */
 static zkl_actions watch_children(struct stake *stake) {
     struct zkl_claim *claim = &stake->claim;
@@ -286,7 +285,7 @@ void zkl_stake_resume_postponed(struct zkl_session *session, struct path *path) 
     }
 }
 
-/* In order of arrival; the first of the followers may have to go alone again. */
+/* The first follower may have to go alone again (ZKL_AWAITS_PATH). */
 static void resume_in_order(struct path *path, zkl_time now) {
     struct zkl_claim *claim = zkl_claim_follower(path->line.claims), *next;
     for (; claim; claim = path->follow == FOLLOW_ANEW ? NULL : zkl_claim_follower(next)) {
@@ -297,8 +296,8 @@ static void resume_in_order(struct path *path, zkl_time now) {
 }
 
 /*
- * A claim that fails when it is resumed makes way for others, and `next` may be gone after that. So
- * the first call begins anew, and the calls within it leave that to it.
+ * A claim that fails when resumed makes way for others, and `next` may be gone. So the outermost
+ * call begins anew, and nested calls leave that to it.
  */
 static void resume_followers(struct stake *stake) {
     const struct zkl_session *session = stake->session;
@@ -321,7 +320,7 @@ static uint64_t next_random(struct zkl_session *session) {
     return x ^ x >> 31;
 }
 
-/* What all waiting claims would do at once is spread over time. */
+/* Spreads the creates of waiting claims over time. */
 static zkl_actions pause_claim(struct stake *stake) {
     struct zkl_session *session = stake->session;
     if (stake->jitter == 0) return zkl_claim_wake(&stake->claim);
@@ -335,8 +334,8 @@ static zkl_actions pause_claim(struct stake *stake) {
 
 static const enum zkl_action in_order[] = {
     /*
-     * Requests. A create comes after the parents that it needs, and before the list that is to
-     * show its node. A list or a get that follows a sync shows all that was done before the sync.
+     * Requests. A create comes after the parents that it needs, and before the list that is to show
+     * its node. A list or get behind a sync shows everything before it.
      */
     ZKL_DO_PARENTS,
     ZKL_DO_CREATE,
@@ -352,21 +351,21 @@ static const enum zkl_action in_order[] = {
     ZKL_DO_DOWNGRADE,
     ZKL_DO_FORWARD,
     ZKL_DO_MARK,
-    /* What is due later. */
+    /* Due later. */
     ZKL_DO_DOUBT,
     ZKL_DO_PAUSE,
     ZKL_DO_KEEP,
-    /* Other claims. A create of theirs comes after the delete that makes room for it. */
+    /* Other claims. Their creates come after the delete that makes room. */
     ZKL_DO_FOLLOW,
-    /* Users, after the requests: what they are told may make other claims ask for something. */
+    /* Users, after the requests, because their news may make other claims ask. */
     ZKL_DO_QUEUED,
     ZKL_DO_GRANT,
     ZKL_DO_FAIL,
     ZKL_DO_LOSE,
     ZKL_DO_DOWNGRADED,
     ZKL_DO_STAYED,
-    ZKL_DO_TELL_PARTNER, /* while there is still a waiter to look at */
-    /* Last: the stake may be gone after it. */
+    ZKL_DO_TELL_PARTNER, /* while the waiter exists */
+    /* Last, because the stake may be gone after it. */
     ZKL_DO_FORGET,
 };
 

@@ -1,4 +1,4 @@
-/* stake_feed.c - feeds the claim machine replies and watch events. */
+/* stake_feed.c - feeds replies and watch events to the claim machine. */
 #include <string.h>
 
 #include "children.h"
@@ -27,20 +27,19 @@ static void listed(struct stake *stake, enum zkl_reply reply, const struct answe
 }
 
 /*
- * Feeds the list to the claim that asked, and to each that would ask for one. A reply that comes
- * after an event, or after the reply to a create, shows what that was about: replies and events are
- * in order.
+ * Feeds the list to each claim that asked or would ask. Replies and events are in order, so a reply
+ * after an event, or after a create's reply, shows that change.
  */
 static void answer_list(const struct call *call, const struct answer *answer) {
     struct stake *asker = zkl_call_stake(call);
     struct path *path = call->listed;
     enum zkl_reply reply = answer->reply;
-    if (!path) { /* it was never sent */
+    if (!path) { /* never sent */
         listed(asker, reply, answer);
         return;
     }
     path->lists--;
-    zkl_path_idle(call->session, path); /* perhaps */
+    zkl_path_idle(call->session, path); /* if it is not used otherwise */
     if (reply == ZKL_DONE && !zkl_line_replace(&path->line, answer->names, (size_t)answer->count))
         reply = ZKL_UNKNOWN;
     if (call->rpc.watch) zkl_path_watched(call->session, path, reply);
@@ -65,7 +64,7 @@ static const char *last_segment(const char *node) {
     return slash ? slash + 1 : "";
 }
 
-/* The lock path that the node is a child of, if it is in use. */
+/* The lock path above the node; NULL: not in use. */
 static struct path *path_of(struct zkl_session *session, const char *node) {
     const char *name = last_segment(node);
     return *name ? zkl_path_find(session, node, (size_t)(name - 1 - node)) : NULL;
@@ -74,7 +73,7 @@ static struct path *path_of(struct zkl_session *session, const char *node) {
 static zkl_actions answer_downgrade(const struct call *call, const struct answer *answer) {
     struct stake *stake = zkl_call_stake(call);
     enum zkl_reply reply = answer->rc == ZKL_ERROR_NODE_EXISTS ? ZKL_DONE : answer->reply;
-    bool certain = answer->rc == ZKL_ERROR_UNIMPLEMENTED; /* an earlier one did nothing either */
+    bool certain = answer->rc == ZKL_ERROR_UNIMPLEMENTED; /* no earlier one had an effect either */
     if (certain) stake->claim.refusal = ZKL_OK;
     if (answer->rc != ZKL_ERROR_BAD_VERSION)
         return zkl_claim_downgraded(&stake->claim, reply, answer->why);
@@ -103,7 +102,7 @@ static zkl_actions answer_revise(const struct call *call, const struct answer *a
     return 0;
 }
 
-/* A list of the path that is out was asked for after this create, and shows its node. */
+/* A list that is out was asked for after this create, and shows its node. */
 static zkl_actions answer_create(const struct call *call, const struct answer *answer) {
     struct stake *stake = zkl_call_stake(call);
     struct zkl_claim *claim = &stake->claim;
@@ -122,7 +121,6 @@ static bool says_held(const struct answer *answer) {
     return zkl_data_says_held(answer->text, zkl_answer_size(answer));
 }
 
-/* The write that marks the own node is out, or the get after which it is repeated. */
 static bool is_marking(const struct stake *stake) {
     for (const struct call *call = stake->session->calls; call; call = call->next) {
         bool marks = is_a(call, STAKE_MARK) || is_a(call, STAKE_REVISE);
@@ -150,7 +148,7 @@ static zkl_actions answer_own(const struct call *call, const struct answer *answ
     return see_own(zkl_call_stake(call), answer);
 }
 
-/* A get of the node that the claim waits for; a semaphore's mark may have come before it. */
+/* A semaphore's mark may have come before this get. */
 static zkl_actions answer_ahead(const struct call *call, const struct answer *answer) {
     struct zkl_claim *claim = &zkl_call_stake(call)->claim;
     const struct zkl_stat *stat = answer->stat;
@@ -186,7 +184,7 @@ struct stake *zkl_stake_of(struct zkl_session *session, const char *node) {
     return NULL;
 }
 
-/* The claim is gone. If it handed on the node that it had asked for, its successor is told. */
+/* The get of a node that was handed on goes to the successor. */
 static void answer_successor(const struct call *call, const struct answer *answer) {
     bool reused = zkl_call_stake(call)->claim.reuse != ZKL_ONE_GRANT;
     if (!reused || !is_a(call, STAKE_GET_OWN)) return;
@@ -194,7 +192,7 @@ static void answer_successor(const struct call *call, const struct answer *answe
     if (next) zkl_stake_perform(next, see_own(next, answer));
 }
 
-/* LIST and CREATE_ALL are for more claims than the stake's. */
+/* LIST and CREATE_ALL are for several claims. */
 static zkl_actions (*const feeds[STAKE_CALLS])(const struct call *, const struct answer *) = {
     [STAKE_PARENT] = answer_parent,
     [STAKE_CREATE] = answer_create,
@@ -253,7 +251,7 @@ static void answer_starved(struct stake *stake) {
     }
 }
 
-/* A stake with a request out is answered later, when it has none: in the order of its requests. */
+/* A stake with a call out is answered once it has none, in the order of its requests. */
 void zkl_stake_answer_starved(struct zkl_session *session) {
     session->starving = false;
     for (struct stake *stake = session->stakes; stake; stake = session->fed) {
@@ -276,7 +274,7 @@ static zkl_actions own_event(struct stake *stake, enum zkl_node_event event) {
     return zkl_claim_own_changed(&stake->claim);
 }
 
-/* Of a node of its own session path->given_up_at tells better when it was given up. */
+/* For a node of this session path->given_up_at is more exact. */
 static void ahead_is_gone(struct stake *stake, const struct zkl_contender *ahead) {
     bool ours = ahead && zkl_line_is_own(&stake->path->line, ahead);
     if (!ours) stake->ahead_gone_at = stake->session->now;
@@ -296,14 +294,14 @@ void zkl_stake_absent(struct stake *stake, const char *node) {
         zkl_stake_perform(stake, zkl_claim_own_deleted(claim));
 }
 
-/* Which of the two contenders that a claim in WAIT may watch has the name; NULL: neither. */
+/* The watched contender of this name, or NULL. */
 static struct zkl_contender *watched(const struct zkl_claim *claim, const char *name) {
     if (claim->ahead && strcmp(claim->ahead->name, name) == 0) return claim->ahead;
     if (claim->lookahead && strcmp(claim->lookahead->name, name) == 0) return claim->lookahead;
     return NULL;
 }
 
-/* Feeds the event to the claims on the path whose own node or predecessor it is about. */
+/* Feeds the event to claims whose own node, or watched contender, it is about. */
 void zkl_stake_event(struct zkl_session *session, enum zkl_node_event event, const char *node) {
     const char *name = last_segment(node);
     struct path *path = path_of(session, node);

@@ -1,4 +1,7 @@
-/* stake_feed.h - feeds a claim what was heard. */
+/*
+ * stake_feed.h - feeds replies and watch events to stakes' claims. Internal, under the session's
+ * lock.
+ */
 #ifndef ZKL_SESSION_STAKE_FEED_H
 #define ZKL_SESSION_STAKE_FEED_H
 
@@ -7,7 +10,7 @@
 extern const struct call_kind zkl_stake_calls[STAKE_CALLS]; /* a session refers to them */
 void zkl_stake_answer_starved(struct zkl_session *session);
 void zkl_stake_event(struct zkl_session *session, enum zkl_node_event event, const char *node);
-/* The stake that has that node; NULL: none. */
+/* The stake with that node, or NULL. */
 struct stake *zkl_stake_of(struct zkl_session *session, const char *node);
 /* Tells the stake's claim that its node is gone, unless the claim has another node by now. */
 void zkl_stake_absent(struct stake *stake, const char *node);
