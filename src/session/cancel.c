@@ -1,4 +1,4 @@
-/* cancel.c - requests that end before their answer: overdue, given up, or with the session. */
+/* cancel.c - ends requests before their answer, by deadline, by their user, or with the session. */
 #include "cancel.h"
 
 #include <assert.h>
@@ -8,7 +8,6 @@
 #include "request.h"
 #include "stake_actions.h"
 
-/* Ends a request before its answer. */
 void zkl_request_cancel(zkl_request *request, enum zkl_code why) {
     if (zkl_request_done(request)) return;
     struct stake *stake = zkl_parts_at(&request->parts, 0);
@@ -17,7 +16,6 @@ void zkl_request_cancel(zkl_request *request, enum zkl_code why) {
     else zkl_request_finish(request, why, 0);
 }
 
-/* When the first request is to end, or to be asked again. */
 zkl_time zkl_request_due(const struct zkl_session *session) {
     bool connected = session->state == ZKL_SESSION_CONNECTED;
     zkl_time due = ZKL_NEVER;
@@ -36,13 +34,13 @@ void zkl_request_overdue(struct zkl_session *session) {
     }
 }
 
-/* What a request ends with when the session does, for `code`. */
+/* The code of a request when the session ends with `code`. */
 static enum zkl_code verdict(const struct zkl_request *request, enum zkl_code code) {
     bool of_lease = zkl_request_needs_lease(request->kind) || request->kind == REQUEST_DOWNGRADE;
     return of_lease && code != ZKL_CLOSED ? ZKL_LOST : code;
 }
 
-/* Its member ends it, or the caller who ends the pause, and not the session's expiry. */
+/* Its member ends it, or the caller of the pause, but not an expiry. */
 static bool outlives_expiry(const struct zkl_request *request) {
     bool of_member = request->kind == REQUEST_JOIN || request->kind == REQUEST_SET;
     return request->kind == REQUEST_PAUSE || of_member;
@@ -57,7 +55,7 @@ void zkl_request_fail_all(struct zkl_session *session, enum zkl_code code) {
     }
 }
 
-/* A grant that nobody takes is given up. */
+/* A grant that nobody takes is released. */
 static void leave_lease(struct zkl_request *request) {
     zkl_hold_end(zkl_parts_at(&request->parts, 0), &request->hold);
     if (request->handle) zkl_lease_give_up_all(&request->parts, request->lease_kind);

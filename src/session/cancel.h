@@ -1,10 +1,10 @@
-/* cancel.h - requests that end before their answer. */
+/* cancel.h - ends requests before their answer. Internal, under the session's lock. */
 #ifndef ZKL_SESSION_CANCEL_H
 #define ZKL_SESSION_CANCEL_H
 
 #include "request.h"
 
-zkl_time zkl_request_due(const struct zkl_session *session); /* when the first of them is due */
+zkl_time zkl_request_due(const struct zkl_session *session); /* the first end, or repetition */
 void zkl_request_overdue(struct zkl_session *session);
 void zkl_request_fail_all(struct zkl_session *session, enum zkl_code code);
 

@@ -1,4 +1,4 @@
-/* connection.c - what a session is told of its connection, its heartbeats, its end. */
+/* connection.c - the connection of a session, its heartbeats, its ticks and its end. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +42,7 @@ zkl_session *zkl_session_new(const struct zkl_settings *settings) {
     return session;
 }
 
-/* Nobody will read what is left: gives back the references of the events. */
+/* Unread events hold references. */
 void zkl_session_free(zkl_session *session) {
     struct zkl_event unread;
     assert(!session->calls && !session->stakes && !session->requests);
@@ -68,9 +68,9 @@ void zkl_session_at(zkl_session *session, zkl_time now) {
     zkl_path_tidy(session);
 }
 
-/* --- what each claim is fed ------------------------------------------------------------------- */
+/* --- feeds of claims ------------------------------------------------------------------------ */
 
-/* An event that is missed meanwhile may be the one that frees the claim's way. */
+/* Events are missed meanwhile, so these times are not known. */
 static zkl_actions suspend(struct zkl_claim *claim, zkl_time now) {
     struct stake *stake = (struct stake *)claim;
     (void)now;
@@ -87,14 +87,13 @@ static zkl_actions expire(struct zkl_claim *claim, zkl_time now) {
     return zkl_claim_expire(claim, end_of(((struct stake *)claim)->session));
 }
 
-/* Ends the claims in NEW first, so that no node goes to one of them. */
+/* Claims in NEW end first, so that they inherit no node. */
 static zkl_actions end_new(struct zkl_claim *claim, zkl_time now) {
     (void)now;
     if (claim->state != ZKL_NEW || claim->reuse == ZKL_ONE_GRANT) return 0;
     return zkl_claim_cancel(claim, ZKL_CLOSED);
 }
 
-/* The session closes: holders give up, waiters are told, and nothing is kept. */
 static zkl_actions end(struct zkl_claim *claim, zkl_time now) {
     struct stake *stake = (struct stake *)claim;
     if (!zkl_claim_holds(claim)) return zkl_claim_cancel(claim, ZKL_CLOSED);
@@ -104,7 +103,6 @@ static zkl_actions end(struct zkl_claim *claim, zkl_time now) {
     return zkl_claim_release(claim, now);
 }
 
-/* The session drains: no node stays after its claim. */
 static zkl_actions stop_keeping(struct zkl_claim *claim, zkl_time now) {
     (void)now;
     return zkl_claim_stop_keeping(claim);
@@ -124,7 +122,6 @@ static zkl_actions resume(struct zkl_claim *claim, zkl_time now) {
     return zkl_stake_lacks_room((struct stake *)claim) ? 0 : zkl_claim_resume(claim, now);
 }
 
-/* A holder waits for no other node any more. */
 static zkl_actions beat_claim(struct zkl_claim *claim, zkl_time now) {
     if (zkl_claim_has_node(claim)) zkl_watches_drop_others((struct stake *)claim);
     return zkl_stake_lacks_room((struct stake *)claim) ? 0 : zkl_claim_beat(claim, now);
@@ -143,7 +140,6 @@ static void change(struct zkl_session *session, enum zkl_session_state state) {
     zkl_events_post_state(session, state);
 }
 
-/* What is due, of all but claims. */
 static void start_all(struct zkl_session *session) {
     zkl_query_start_all(session);
     for (int kind = 0; kind < FOLLOWER_KINDS; kind++)
@@ -157,7 +153,7 @@ void zkl_session_connected(zkl_session *session, uint64_t id, zkl_time timeout) 
     if (session->common.session == id) {
         session->stats.reconnects++;
         zkl_step_tell_session(session, ZKL_STEP_RECONNECTED);
-        zkl_stake_feed_all(session, zkl_claim_tick); /* what ran out by the old timeout is lost */
+        zkl_stake_feed_all(session, zkl_claim_tick); /* some may be lost by the old timeout */
         zkl_clock_retime(&session->common.clock, timeout, session->margin, now);
     } else {
         zkl_clock_start(&session->common.clock, timeout, session->margin, now);
@@ -165,10 +161,10 @@ void zkl_session_connected(zkl_session *session, uint64_t id, zkl_time timeout) 
     session->common.session = id;
     session->common.clock.connected = true;
     change(session, ZKL_SESSION_CONNECTED);
-    zkl_watches_remove_unwanted(session); /* ahead of what is asked for anew */
+    zkl_watches_remove_unwanted(session); /* ahead of new requests for watches */
     zkl_stake_feed_all(session, resume);
     start_all(session);
-    session->last_beat = 0; /* a proof at once, for leases that are suspect */
+    session->last_beat = 0; /* to prove suspect leases at once */
     zkl_session_wake(session, 0);
 }
 
@@ -198,7 +194,7 @@ static void expire_followers(struct zkl_session *session) {
     }
 }
 
-/* Forgets all that belonged to the session at the server. */
+/* Forgets all that belonged to the ZooKeeper session. */
 static void forget_all(struct zkl_session *session, enum zkl_session_state state) {
     zkl_clock_stop(&session->common.clock);
     if (session->common.session)
@@ -275,7 +271,7 @@ void zkl_session_event(zkl_session *session, enum zkl_node_event event, const ch
     if (event != ZKL_NODE_CHILDREN) {
         zkl_watches_fired(&session->watches, node);
         zkl_stake_event(session, event, node);
-        /* Most events are of locks, which nobody follows. */
+        /* Most events are of locks, which have no follower. */
         if (!zkl_watches_is_pinned(&session->watches, node)) return;
     }
     for (int kind = 0; kind < FOLLOWER_KINDS; kind++) {
@@ -289,8 +285,8 @@ void zkl_session_event(zkl_session *session, enum zkl_node_event event, const ch
 /* --- heartbeats -------------------------------------------------------------------------- */
 
 /*
- * The next stop of the process may come soon after the last. With T/24 between two heartbeats the
- * chain of proofs lasts through a stop of up to 0.15 T.
+ * The next stop of the process may come soon. With T/24 between heartbeats the chain of proofs
+ * lasts through a stop of up to 0.15 T.
  */
 static zkl_time beat_due(const struct zkl_session *session) {
     bool busy =
@@ -304,7 +300,7 @@ static zkl_time beat_due(const struct zkl_session *session) {
     return zkl_earlier(since + clock->patience / 2, useful);
 }
 
-static const struct call_kind heartbeat; /* the answer proves the session, and that is all */
+static const struct call_kind heartbeat; /* its answer proves the session */
 
 static void beat(struct zkl_session *session) {
     if (session->now < beat_due(session)) return;
@@ -330,7 +326,6 @@ void zkl_session_tick(zkl_session *session) {
     zkl_stake_end_drain(session); /* whatever ended a claim */
 }
 
-/* The end of the first pause, or of the first hold. */
 static zkl_time stake_due(const struct zkl_session *session) {
     zkl_time due = ZKL_NEVER;
     for (const struct stake *stake = session->stakes; stake; stake = stake->next) {
@@ -385,11 +380,11 @@ bool zkl_session_has_claims(const zkl_session *session) {
     return session->stakes != NULL;
 }
 
-/* --- what a session tells ------------------------------------------------------------------- */
+/* --- answers at once ------------------------------------------------------------------------ */
 
 /*
- * A lease ran out for want of a proof, and there was none since: after a stop of the process
- * the shell may not know yet that the connection is lost.
+ * A lease ran out. After a stop of the process the shell may not know yet that the connection is
+ * lost.
  */
 static bool is_outdated(struct zkl_session *session) {
     const struct zkl_clock *clock = &session->common.clock;

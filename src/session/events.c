@@ -1,8 +1,8 @@
 /*
- * events.c - posts news for the users, who take them.
+ * events.c - the inbox of a session, from which users take their events.
  *
- * A notice is part of its asker, so posting cannot fail. State changes, of which a reader needs the
- * latest few, have a ring of their own.
+ * A notice is part of its asker, so posting cannot fail. State changes have a ring of their own,
+ * because a reader needs only the latest few.
  */
 #include "events.h"
 
@@ -45,7 +45,8 @@ void zkl_events_post_state(struct zkl_session *session, enum zkl_session_state s
     session->news = true;
 }
 
-/* --- as the users take it -------------------------------------------------------------------- */
+/* --- for users ----------------------------------------------------------------------------------
+ */
 
 bool zkl_session_has_events(const zkl_session *session) {
     return session->inbox || session->change_count > 0 || session->steps;

@@ -1,4 +1,3 @@
-/* follower.c - the common part of watchers, members and rosters. */
 #include "follower.h"
 
 #include "internal.h"

@@ -1,6 +1,7 @@
 /*
  * follower.h - the base of watchers, members and rosters, which a session keeps up until their
- * users end them. Each asks the server when it is due, one round of requests at a time.
+ * users end them. Each asks the server when it is due, one round of requests at a time. Internal,
+ * under the session's lock.
  */
 #ifndef ZKL_SESSION_FOLLOWER_H
 #define ZKL_SESSION_FOLLOWER_H
@@ -11,29 +12,29 @@
 enum follower_kind { FOLLOWER_WATCHER, FOLLOWER_MEMBER, FOLLOWER_ROSTER, FOLLOWER_KINDS };
 
 struct follower {
-    struct asker asker; /* first; counted by the user and calls */
+    struct asker asker; /* first; references of the user and of calls */
     struct zkl_session *session;
     const struct follower_class *class;
-    struct follower *next, **link; /* in session->followers; link NULL: it has ended */
-    struct notice news;            /* it has something to tell */
+    struct follower *next, **link; /* in session->followers; link NULL: ended */
+    struct notice news;            /* for its user */
 };
 
 struct follower_class {
     enum follower_kind kind;
-    void (*start)(struct follower *follower);         /* asks what is due, if it may */
-    zkl_time (*due)(const struct follower *follower); /* the next round, if none is out */
+    void (*start)(struct follower *follower);         /* asks, if due */
+    zkl_time (*due)(const struct follower *follower); /* when the next round is due */
     void (*event)(struct follower *follower, enum zkl_node_event event, const char *node);
-    /* The ZooKeeper session is gone. `refusal`: ZKL_OK, or why there is no next one. */
+    /* The ZooKeeper session is gone. `refusal` says why none follows, or is ZKL_OK. */
     void (*expire)(struct follower *follower, enum zkl_code refusal);
     void (*end)(struct follower *follower); /* the session closes */
 };
 
-/* A new one, with the caller's reference, `class` and `destroy` as its file has them. */
+/* The caller holds the reference. */
 void zkl_follower_init(struct follower *follower, struct zkl_session *session,
                        const struct follower_class *class, void (*destroy)(struct asker *asker));
 void zkl_follower_enlist(struct follower *follower); /* gives it its id */
 void zkl_follower_unlist(struct follower *follower);
-/* There is a connection, and none of its requests is out. */
+/* Connected, and none of its requests is out. */
 bool zkl_follower_may_ask(const struct follower *follower);
 
 #endif

@@ -1,9 +1,6 @@
 /*
- * guard.c - writes of the user's that are carried out only while a lease's node exists.
- *
- * One transaction: a check of the node, and the writes. It is sent once, for what would be carried
- * out twice is not what was asked for. The request waits for a connection before; when the answer
- * is lost, nobody can tell whether the writes were carried out, and the request ends as in doubt.
+ * guard.c - writes of users that are carried out only while a lease's node exists. A transaction
+ * checks the node and writes. It is sent once, so a lost answer ends the request in doubt.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -21,7 +18,8 @@ const char *const zkl_op_names[] = {[ZKL_OP_SET] = "set",
                                     [ZKL_OP_CHECK] = "check",
                                     NULL};
 
-/* --- what is asked for ------------------------------------------------------------------- */
+/* --- a guard ------------------------------------------------------------------------------------
+ */
 
 static bool copy_op(struct zkl_op *to, const struct zkl_op *from) {
     char *path = strdup(from->path), *data = malloc(from->size + 1);
@@ -62,7 +60,7 @@ static struct guard *copy(const struct zkl_op *ops, size_t count, size_t checks)
 
 /* --- there and back ------------------------------------------------------------------------ */
 
-/* Has the guard check the own nodes by the names that they have now. False: out of memory. */
+/* Checks own nodes by their present names. False: out of memory. */
 static bool check_own(struct guard *guard, const struct parts *parts) {
     for (size_t i = 0; i < guard->checks; i++) {
         const struct stake *stake = zkl_parts_at(parts, i);
@@ -138,9 +136,10 @@ static void take_back(const struct call *call) {
 const struct call_kind zkl_guard_call = {
     .answer = answer_guard, .is_sound = zkl_answer_is_transaction, .unsent = take_back};
 
-/* --- the way in, and what it tells ----------------------------------------------------------- */
+/* --- the way in, and the results -----------------------------------------------------------------
+ */
 
-/* A node of a fixed name may be another's by now, and a check of it tells nothing. */
+/* An unfair lock's node may be another's by now, so a check of its name tells nothing. */
 zkl_request *zkl_guard(zkl_lease *lease, const struct zkl_op *ops, size_t count, zkl_time timeout) {
     assert(count > 0);
     struct zkl_request *request = zkl_request_of(lease, REQUEST_GUARD, timeout);

@@ -1,4 +1,7 @@
-/* guard.h - writes that are carried out only while a lease's node exists. */
+/*
+ * guard.h - writes that are carried out only while a lease's node exists. Internal, under the
+ * session's lock.
+ */
 #ifndef ZKL_SESSION_GUARD_H
 #define ZKL_SESSION_GUARD_H
 
@@ -6,8 +9,8 @@
 #include "request.h"
 
 /*
- * A guard to fill in: `checks` checks of own nodes, and `count` ops, whose paths and data it frees.
- * NULL: out of memory.
+ * To be filled with `checks` checks of own nodes and `count` ops. It frees the paths and data of
+ * all. NULL: out of memory.
  */
 struct guard *zkl_guard_new(size_t checks, size_t count);
 void zkl_guard_remove(struct guard *guard, size_t op);

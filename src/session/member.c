@@ -1,28 +1,24 @@
 /*
- * member.c - nodes of this session that are there as long as their users want them.
+ * member.c - nodes of this session that exist as long as their users want them.
  *
- * An attempt is a create and a get with a watch, in one flight, and the get decides: a node of this
- * ZooKeeper session is ours, whatever became of the create's reply. So what was lost is made good
- * by another attempt. A node of an earlier ZooKeeper session of ours is waited for: the watch tells
- * when it goes. Any other is a conflict.
+ * An attempt is a create and a get with a watch, in one flight, and the get decides. A node of this
+ * ZooKeeper session is ours. For a node of an earlier ZooKeeper session of ours the member waits
+ * until it goes. Any other node is a conflict. If a node may not be read, an exists shows its
+ * owner.
  *
- * Of a node that may not be read an exists shows the owner.
- *
- * The watch of the own node tells that it is gone, or was written to: then it is made again, or
- * read once more, for another watch. As a server may keep an event back (watcher.c), it is read
- * once a session timeout, too.
+ * When the watch tells that the own node is gone, or was written to, it is made again, or read once
+ * more. As a server may keep an event back (watcher.c), it is also read once a session timeout.
  *
  * Any client may use the name. So the node is written to, and removed, only while it is known as
- * ours: it was seen in this connection, no event came since, and it has the version that it had
- * then. After a cut, an event, or a write without an answer it is looked at first. No request of
- * ZooKeeper's has a condition on the czxid (docs/design/not-prevented.md).
+ * ours, which is until the connection is cut, an event comes, or a write has no answer. Then the
+ * member looks first. No request of ZooKeeper has a condition on the czxid
+ * (docs/design/not-prevented.md).
  *
- * The user may set other data at any time. The newest are written as soon as they can be, or the
- * node is made with them. A set is answered without waiting for later ones.
+ * The user's newest data are written as soon as they can be, or the node is made with them. A set
+ * is answered without waiting for later sets.
  *
- * A create whose reply was lost may be carried out up to a session timeout later: so long a member
- * looks again after it left. A member that joins under the path meanwhile takes that over. A node
- * that such a create made has another czxid, and perhaps older data.
+ * A create whose reply was lost may be carried out up to a session timeout later. A member that
+ * left looks again until then, or a new member of the path does.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +38,7 @@ static void destroy(struct asker *asker) {
     free(member);
 }
 
-/* What the node costs in the server's list of the session's ephemerals. */
+/* Bytes in the server's list of the session's ephemerals. */
 static size_t cost(const struct zkl_session *session, const char *path) {
     return session->watches.overhead + strlen(path);
 }
@@ -55,14 +51,13 @@ void zkl_member_post(struct zkl_member *member) {
     if (!member->request) zkl_events_post(member->base.session, &member->base.news, &news);
 }
 
-/* The join is done. */
 static void answer_join(struct zkl_member *member) {
     struct zkl_request *request = member->request;
     enum zkl_code code = member->state == ZKL_MEMBER_JOINED ? ZKL_OK : member->code;
     if (request) zkl_request_finish(request, code, member->error);
 }
 
-/* Ends the sets of data up to that number; those that have ended meanwhile are let go, too. */
+/* Ends the sets of data up to that number, and drops ended sets. */
 static void answer_sets(struct zkl_member *member, uint64_t number, enum zkl_code code, int error) {
     struct zkl_request **link = &member->sets, *set;
     while ((set = *link)) {
@@ -76,13 +71,12 @@ static void answer_sets(struct zkl_member *member, uint64_t number, enum zkl_cod
     }
 }
 
-/* The node has the current data, or may not be given them. */
+/* The node has the current data, or may not have them. */
 void zkl_member_settle(struct zkl_member *member, enum zkl_code code, int error) {
     member->settled = member->current;
     answer_sets(member, member->settled, code, error);
 }
 
-/* Of a member that leaves or has ended. */
 static enum zkl_code end_of(const struct zkl_member *member) {
     return member->code == ZKL_OK ? ZKL_CLOSED : member->code;
 }
@@ -97,7 +91,7 @@ void zkl_member_change(struct zkl_member *member, enum zkl_member_state state) {
     if (over) answer_sets(member, member->newest, end_of(member), member->error);
 }
 
-/* The first reason is the one that its user is told. */
+/* The user is told the first reason. */
 void zkl_member_conclude(struct zkl_member *member, enum zkl_code code, int error) {
     if (member->code != ZKL_OK) return;
     member->code = code;
@@ -126,12 +120,12 @@ void zkl_member_act_after(struct zkl_member *member, zkl_time pause) {
     zkl_session_wake(member->base.session, due);
 }
 
-/* The event may not come, or the server may refuse no more. */
+/* In case no event comes, or a refusal was taken back. */
 void zkl_member_check_later(struct zkl_member *member) {
     zkl_member_act_after(member, member->base.session->common.clock.timeout);
 }
 
-/* NULL: out of memory; the member tries again. */
+/* NULL: out of memory, and the member tries again. */
 static struct call *call_for(struct zkl_member *member, enum member_call kind) {
     struct call *call =
         zkl_call_new(member->base.session, &zkl_member_calls[kind], &member->base.asker);
@@ -182,7 +176,7 @@ static void remove_node(struct zkl_member *member) {
     if (call) zkl_call_delete(call, member->path, NULL, member->version);
 }
 
-/* No request is out that refers to the data before. */
+/* No request that refers to the old data is out. */
 static void take_newest(struct zkl_member *member) {
     if (!member->newer) return;
     free(member->data);
@@ -191,7 +185,7 @@ static void take_newest(struct zkl_member *member) {
     member->current = member->newest;
 }
 
-/* An answer may show it as ours again. */
+/* Until an answer shows it as ours again. */
 void zkl_member_lose_sight(struct zkl_member *member) {
     if (member->node == MEMBER_NODE_OURS) member->node = MEMBER_NODE_UNSEEN;
 }
@@ -220,7 +214,7 @@ void zkl_member_start(struct zkl_member *member) {
     }
 }
 
-/* Nothing of it is there, but perhaps later: the answer may be as old as its request. */
+/* Perhaps only for now, because the answer may be as old as its request. */
 void zkl_member_be_gone(struct zkl_member *member) {
     zkl_time now = member->base.session->now, doubt_at = member->doubt_at;
     member->node = MEMBER_NODE_ABSENT;
@@ -228,7 +222,7 @@ void zkl_member_be_gone(struct zkl_member *member) {
     else zkl_member_act_after(member, now < doubt_at ? doubt_at - now : 0);
 }
 
-/* A member that joined under that path, or is leaving it. */
+/* A member of that path, even if it leaves. */
 struct zkl_member *zkl_member_find(const struct zkl_session *session, const char *path) {
     struct follower *each = session->followers[FOLLOWER_MEMBER];
     while (each && strcmp(((struct zkl_member *)each)->path, path) != 0) each = each->next;
@@ -276,7 +270,7 @@ static struct zkl_member *new_member(struct zkl_session *session, const char *pa
 
 static void begin(struct zkl_member *member, struct zkl_request *request) {
     struct zkl_session *session = member->base.session;
-    zkl_asker_ref(&member->base.asker); /* the list's; the one before is the join's */
+    zkl_asker_ref(&member->base.asker); /* the list's; the join holds the first */
     zkl_follower_enlist(&member->base);
     session->node_bytes += cost(session, member->path);
     member->request = request;
@@ -284,7 +278,7 @@ static void begin(struct zkl_member *member, struct zkl_request *request) {
     zkl_member_start(member);
 }
 
-/* What that one left, or may have left, is this one's to find and to remove. */
+/* Nodes of the old member are the new member's to find and to remove. */
 static void take_over(struct zkl_member *member, struct zkl_member *before) {
     member->doubt_at = before->doubt_at;
     member->node = MEMBER_NODE_UNSEEN;
@@ -341,7 +335,7 @@ unsigned zkl_member_changes(const zkl_member *member) {
 }
 
 static void set_data(struct zkl_member *member, struct zkl_request *request, char *data) {
-    answer_sets(member, member->settled, ZKL_OK, 0); /* lets those go that have ended */
+    answer_sets(member, member->settled, ZKL_OK, 0); /* drops ended sets */
     free(member->newer);
     member->newer = data;
     request->number = ++member->newest;

@@ -1,54 +1,57 @@
-/* member.h - nodes of this session that are there as long as their users want them. */
+/*
+ * member.h - nodes of this session that exist as long as their users want them. The user and, until
+ * ENDED, the list hold a reference. Internal, under the session's lock.
+ */
 #ifndef ZKL_SESSION_MEMBER_H
 #define ZKL_SESSION_MEMBER_H
 
 #include "follower.h"
 
-/* The state of the node of the member's name, as far as it is known. */
+/* The node of the member's name, as far as is known. */
 enum member_node {
-    MEMBER_NODE_ABSENT, /* it is not there, or another's */
-    MEMBER_NODE_UNSEEN, /* whether it is there, and whose, has to be looked at */
+    MEMBER_NODE_ABSENT, /* absent, or another client's */
+    MEMBER_NODE_UNSEEN, /* to be looked at */
     MEMBER_NODE_OURS /* seen in this connection as this ZooKeeper session's, and no event since */
 };
 
-/* The parents of its node. An attempt makes those that the one before found missing. */
+/* The parents of its node. An attempt makes parents that were missing before. */
 enum member_parents {
-    MEMBER_PARENTS_THERE, /* for all that is known */
+    MEMBER_PARENTS_THERE, /* as far as is known */
     MEMBER_PARENTS_MISSING,
     MEMBER_PARENTS_MADE,         /* by this attempt */
-    MEMBER_PARENTS_MISSING_AGAIN /* this attempt made them, and found them missing */
+    MEMBER_PARENTS_MISSING_AGAIN /* even after this attempt made them */
 };
 
 struct zkl_member {
-    struct follower base; /* first; counted by the list, too, until ENDED */
+    struct follower base; /* first */
     enum zkl_member_state state;
-    enum zkl_code code; /* ENDED: why */
-    int error;          /* the server's error code behind that */
+    enum zkl_code code; /* reason of ENDED */
+    int error;          /* the server's error code for `code` */
     char *path;
-    char *data;  /* that its requests write: the user's `current` */
-    char *newer; /* the user's `newest`, set while requests were out; NULL: these are `data` */
-    uint64_t newest, current;    /* data are numbered; 0: the join's */
-    uint64_t settled;            /* the last that its node had, or was refused for */
-    struct zkl_request *sets;    /* that wait for their data to be settled; counted */
-    struct watch *watch;         /* the watch of the node; pinned until ENDED */
-    struct zkl_request *request; /* the join; NULL: the member was taken, or is leaving */
-    unsigned changes;            /* how often its state has changed */
+    char *data;  /* for its requests, the user's `current` */
+    char *newer; /* the user's `newest`, set while requests were out; NULL: `data` is */
+    uint64_t newest, current; /* numbers of data; 0: the join's */
+    uint64_t settled;         /* the last data that the node had, or was refused for */
+    struct zkl_request *sets; /* waiting until their data are settled; references */
+    struct watch *watch;
+    struct zkl_request *request; /* the join; NULL: the member was taken, or leaves */
+    unsigned changes;
     enum member_node node;
-    int64_t czxid;   /* the own node that was seen last */
-    int32_t version; /* of the data of that */
+    int64_t czxid;   /* the own node's, as seen last */
+    int32_t version; /* its data's */
     enum member_parents parents;
-    enum zkl_code refusal; /* what this attempt was refused for, and the error code */
+    enum zkl_code refusal; /* this attempt's */
     int refused;
-    zkl_time act_at;   /* when to ask again; ZKL_NEVER: when something comes */
-    zkl_time asked_at; /* the last request */
-    zkl_time doubt_at; /* until then a create whose reply was lost may be carried out */
+    zkl_time act_at;   /* when to ask next; ZKL_NEVER: after an event */
+    zkl_time asked_at; /* when it asked last */
+    zkl_time doubt_at; /* until then a lost create may be carried out */
 };
 
 enum member_call {
-    MEMBER_PARENT, /* create of a missing parent */
+    MEMBER_PARENT,
     MEMBER_CREATE,
-    MEMBER_GET,    /* whose node it is */
-    MEMBER_EXISTS, /* the same of a node that may not be read */
+    MEMBER_GET,    /* to see the node's owner */
+    MEMBER_EXISTS, /* the same, if it may not be read */
     MEMBER_SET,
     MEMBER_REMOVE,
     MEMBER_CALLS
@@ -60,7 +63,7 @@ void zkl_member_suspend_all(struct zkl_session *session); /* the connection is l
 
 /* --- for member_answers.c ------------------------------------------------------------------- */
 
-/* How long an attempt waits after one that brought nothing. */
+/* Time between attempts. */
 #define MEMBER_PAUSE (ZKL_SECOND / 10)
 
 struct zkl_member *zkl_member_find(const struct zkl_session *session,
@@ -77,6 +80,6 @@ void zkl_member_check_later(struct zkl_member *member);
 void zkl_member_look(struct zkl_member *member, enum member_call kind, enum zkl_rpc_kind rpc);
 void zkl_member_event(struct follower *follower, enum zkl_node_event event, const char *node);
 void zkl_member_expire(struct follower *follower, enum zkl_code refusal);
-void zkl_member_start(struct zkl_member *member); /* does the next step is due, if nothing is out */
+void zkl_member_start(struct zkl_member *member); /* if a step is due */
 
 #endif

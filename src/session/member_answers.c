@@ -15,7 +15,7 @@ static bool is_earlier(const struct zkl_session *session, uint64_t id) {
     return id != 0 && i < EARLIER;
 }
 
-/* It is over for its user; a create that may still land is looked for. */
+/* Its user hears the end, but a create may still land. */
 static void give_up(struct zkl_member *member, enum zkl_code code, int error) {
     zkl_member_conclude(member, code, error);
     if (member->asked_at < member->doubt_at) {
@@ -25,10 +25,7 @@ static void give_up(struct zkl_member *member, enum zkl_code code, int error) {
     zkl_member_be_gone(member);
 }
 
-/*
- * Other data than the current ones stay if they were written to the node that was joined: they are
- * another client's.
- */
+/* If the joined node has other data, another client wrote them, and they stay. */
 static void see_ours(struct zkl_member *member, const struct zkl_stat *stat, bool other_data) {
     bool anew = member->czxid != stat->czxid;
     member->node = MEMBER_NODE_OURS;
@@ -45,7 +42,7 @@ static void see_ours(struct zkl_member *member, const struct zkl_stat *stat, boo
     }
 }
 
-/* A lock of this session may have made a node of that name, too. */
+/* A lock's node of this session may have that name, too. */
 static bool is_ours(const struct zkl_member *member, uint64_t owner) {
     return owner == member->base.session->common.session &&
            !zkl_stake_of(member->base.session, member->path);
@@ -89,8 +86,8 @@ static void answer_get(struct zkl_member *member, const struct call *call,
 }
 
 /*
- * What is in it is not known: data that were set are written. A server from 3.8.4 on hides whose a
- * node is: ours may be read, so it is a stranger's.
+ * The data are unknown, so data that were set are written. Servers from 3.8.4 on hide the owner of
+ * a node that may not be read. Ours may be, so such a node is a stranger's.
  */
 static void answer_exists(struct zkl_member *member, const struct call *call,
                           const struct answer *answer) {
@@ -102,7 +99,7 @@ static void answer_exists(struct zkl_member *member, const struct call *call,
     else zkl_member_act_after(member, MEMBER_PAUSE);
 }
 
-/* A create may be carried out late: the member that has the name by then looks for that. */
+/* The member that then has the name looks for the late node. */
 static void doubt(const struct zkl_member *member, zkl_time now) {
     struct zkl_member *next = zkl_member_find(member->base.session, member->path);
     if (next) next->doubt_at = now + member->base.session->common.clock.timeout;
@@ -129,12 +126,12 @@ static void answer_parent(struct zkl_member *member, const struct call *call,
     if (zkl_call_parent_matters(call, answer) && refused) be_refused(member, answer);
 }
 
-/* Another write came first, or there is no answer: it is looked at. */
+/* Another write came first, or there is no answer. */
 static bool is_in_doubt(const struct answer *answer) {
     return answer->reply == ZKL_UNKNOWN || answer->rc == ZKL_ERROR_BAD_VERSION;
 }
 
-/* The event of the own write has used up the watch. */
+/* The own write's event has used the watch up. */
 static void answer_set(struct zkl_member *member, const struct call *call,
                        const struct answer *answer) {
     (void)call;
@@ -179,7 +176,7 @@ static void answer_member(const struct call *call, const struct answer *answer) 
 
 const struct call_kind zkl_member_calls[MEMBER_CALLS] = {
     [MEMBER_PARENT] = {.answer = answer_member, .makes_parent = true},
-    [MEMBER_CREATE] = {.answer = answer_member}, /* the get behind it tells what is there */
+    [MEMBER_CREATE] = {.answer = answer_member}, /* the get behind it decides */
     [MEMBER_GET] = {.answer = answer_member, .is_sound = zkl_answer_is_node},
     [MEMBER_EXISTS] = {.answer = answer_member, .is_sound = zkl_answer_is_stat},
     [MEMBER_SET] = {.answer = answer_member, .is_sound = zkl_answer_is_version},
@@ -192,7 +189,7 @@ void zkl_member_event(struct follower *follower, enum zkl_node_event event, cons
     zkl_member_lose_sight(member);
     if (event == ZKL_NODE_DELETED && member->state == ZKL_MEMBER_JOINED)
         zkl_member_change(member, ZKL_MEMBER_JOINING);
-    if (member->state == ZKL_MEMBER_LEAVING) return; /* the answers tell */
+    if (member->state == ZKL_MEMBER_LEAVING) return; /* the answers decide */
     zkl_member_act_after(member, 0);
     zkl_member_start(member);
 }

@@ -1,7 +1,4 @@
-/*
- * meter.c - how long acquires wait, grants are held and hand-overs take: for the session, and for
- * the name of the lock, if it has one.
- */
+/* meter.c - times and outcomes of acquires, for the session, and for the lock's name. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +46,7 @@ void zkl_meter_acquired(const struct zkl_request *request) {
     if (request->meter) count(request->meter, request);
 }
 
-/* When the stake's way was freed last: another session's node went, or one of ours gave up. */
+/* When the stake's way was last freed, by another session's node or by a holder of ours. */
 static zkl_time free_since(const struct stake *stake) {
     zkl_time given_up_at = stake->path->given_up_at;
     return stake->ahead_gone_at > given_up_at ? stake->ahead_gone_at : given_up_at;

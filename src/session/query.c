@@ -1,8 +1,6 @@
 /*
- * query.c - requests that only ask, or do no harm when they are repeated: is the session ready,
- * does a lease stand, which claims are in line, what is in a node or below it; the request that a
- * holder give way; the removal of its node. A request whose answer was lost is repeated when the
- * connection is back, until its deadline.
+ * query.c - requests that only ask, or do no harm when repeated. A request whose answer was lost is
+ * repeated when the connection is back, until its deadline.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +14,8 @@
 #include "stake_feed.h"
 
 /*
- * A part of the answer was lost: all of it is asked for again, a moment after the last of the other
- * parts is there; unless the request's lease has ended meanwhile.
+ * Once the other parts are answered, all is asked for again after a moment, unless the request's
+ * lease has ended meanwhile.
  */
 void zkl_query_again(struct zkl_request *request) {
     enum zkl_code ended = zkl_parts_ended(&request->parts);
@@ -27,7 +25,7 @@ void zkl_query_again(struct zkl_request *request) {
     else zkl_session_wake(request->session, request->ask_at);
 }
 
-/* NULL: out of memory; the request is asked again. */
+/* NULL: out of memory, and the request is asked again. */
 static struct call *call_for(struct zkl_request *request, enum query_call kind) {
     struct call *call = zkl_call_new(request->session, &zkl_query_calls[kind], &request->asker);
     if (!call) zkl_query_again(request);
@@ -39,7 +37,7 @@ static void ask_ready(struct zkl_request *request) {
     if (call) zkl_call_get(call, "/", NULL);
 }
 
-/* The sync proves the session, the get behind it the node: one round trip. */
+/* In one round trip the sync proves the session, and the get the node. */
 static void ask_check(struct zkl_request *request) {
     const struct parts *parts = &request->parts;
     enum zkl_code ended = zkl_parts_ended(parts);
@@ -128,7 +126,8 @@ void zkl_query_start_all(struct zkl_session *session) {
     }
 }
 
-/* --- the line, as others see it -------------------------------------------------------------- */
+/* --- the line, for other programs ----------------------------------------------------------------
+ */
 
 static int compare_sequences(const void *a, const void *b) {
     const struct zkl_queued *left = a, *right = b;
@@ -149,8 +148,7 @@ static bool exhausted(const struct zkl_request *request) {
 }
 
 /*
- * Names alone tell which waiter is first: a list had them, and no get is needed. A signal to all
- * needs the data, which tell the waiters that have one.
+ * The list's names show the first waiter. A signal to all needs the data, which show the signalled.
  */
 static bool is_of_names(const struct zkl_request *request) {
     return request->kind == REQUEST_SIGNAL && !request->all && !exhausted(request);
@@ -161,7 +159,7 @@ static void queue_ready(struct zkl_request *request) {
     else zkl_request_finish(request, ZKL_OK, 0);
 }
 
-/* All answers are there: drops the claims that went since the list, and sorts. */
+/* Drops contenders that went since the list, and sorts. */
 static void queue_complete(struct zkl_request *request) {
     bool all = is_of_names(request);
     size_t kept = 0;
@@ -196,7 +194,7 @@ static int compare_names(const void *a, const void *b) {
     return strcmp(left->name, right->name);
 }
 
-/* A server may say a name twice. */
+/* A server may list a name twice. */
 static void drop_repeated(struct zkl_request *request) {
     size_t kept = 0;
     if (request->queued)
@@ -218,7 +216,7 @@ static void ask_each(struct zkl_request *request) {
     }
 }
 
-/* There is one node at most, and its name is known. */
+/* There is one node at most, of a known name. */
 static void ask_fixed(struct zkl_request *request) {
     zkl_request_forget_queue(request);
     request->queue = calloc(1, sizeof *request->queue);
@@ -248,7 +246,7 @@ static void queue_listed(struct zkl_request *request, const struct call *call,
     else ask_each(request);
 }
 
-/* Keeps a copy of the data. False: out of memory; the request was told. */
+/* False: out of memory, and the request was told. */
 static bool keep_data(struct zkl_request *request, char **to, size_t *size,
                       const struct answer *answer) {
     *size = zkl_answer_size(answer);
@@ -299,7 +297,6 @@ static void data_got(struct zkl_request *request, const struct call *call,
     zkl_request_finish(request, ZKL_OK, 0);
 }
 
-/* The names, each with its NUL. */
 static void children_got(struct zkl_request *request, const struct call *call,
                          const struct answer *answer) {
     size_t size = 0;
@@ -320,7 +317,7 @@ static void done(struct zkl_request *request, const struct call *call,
 
 static const struct {
     void (*take)(struct zkl_request *request, const struct call *call, const struct answer *answer);
-    /* That there is no such node is an answer: nobody is in line, or the holder is gone. */
+    /* A missing node means that nobody is in line, or the holder is gone. */
     bool may_be_absent;
 } forms[QUERY_CALLS] = {
     [QUERY_READY] = {.take = done},

@@ -1,4 +1,4 @@
-/* request.c - what users ask for and wait for: how it begins and ends, and what it tells. */
+/* request.c - the begin, the end and the results of requests. */
 #include <assert.h>
 #include <stdlib.h>
 
@@ -25,8 +25,8 @@ enum zkl_code zkl_session_refusal(const struct zkl_session *session) {
 }
 
 /*
- * A number that no other request has: small, and used again, for programs that keep a table by it.
- * 0: out of memory.
+ * A number that no other request has, small and reused, as programs keep tables by it. 0: out of
+ * memory.
  */
 static uint64_t take_number(struct zkl_session *session) {
     struct numbers *numbers = &session->numbers;
@@ -41,7 +41,7 @@ static uint64_t take_number(struct zkl_session *session) {
     return ++numbers->count;
 }
 
-/* There is room for all that were ever taken. */
+/* There is space for all numbers. */
 static void give_number(struct zkl_session *session, uint64_t number) {
     session->numbers.free[session->numbers.free_count++] = number;
 }
@@ -78,7 +78,7 @@ void zkl_request_unref(struct zkl_request *request) {
     zkl_asker_unref(&request->asker);
 }
 
-/* The last stop is not over as long as no grant could be used because of it. */
+/* A stop counts as over once grants can be used again. */
 static uint64_t stops_over(const struct zkl_session *session) {
     const struct zkl_clock *clock = &session->common.clock;
     bool matters = session->now < zkl_clock_grants_from(clock);
@@ -149,7 +149,7 @@ void zkl_request_end_by(struct zkl_request *request, struct zkl_conflict conflic
     zkl_request_finish(request, ZKL_CONFLICT, 0);
 }
 
-/* --- what it tells --------------------------------------------------------------------------- */
+/* --- answers at once ------------------------------------------------------------------------ */
 
 uint64_t zkl_request_id(const zkl_request *request) {
     return request->asker.id;
@@ -189,7 +189,8 @@ const struct zkl_queued *zkl_request_queue(const zkl_request *request, size_t *c
     return has ? request->queue : NULL;
 }
 
-/* --- one that only takes time ----------------------------------------------------------------- */
+/* --- a pause -----------------------------------------------------------------------------------
+ */
 
 zkl_request *zkl_pause(zkl_session *session, zkl_time timeout) {
     struct zkl_request *request = zkl_request_new(session, REQUEST_PAUSE, timeout);

@@ -1,4 +1,3 @@
-/* roll.c - lists of members as they are told, each in one piece of memory. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,7 +50,7 @@ struct zkl_roll *zkl_roll_of(const struct zkl_roster *roster) {
     return roll;
 }
 
-/* Where a text of the one is in the other. */
+/* The place in `to` of a text in `from`. */
 static const char *moved(const char *text, const struct zkl_roll *from, struct zkl_roll *to) {
     return text ? (char *)to + (text - (const char *)from) : NULL;
 }

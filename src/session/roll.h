@@ -1,12 +1,15 @@
-/* roll.h - lists of members as they are told, each in one piece of memory, for free(). */
+/*
+ * roll.h - lists of a roster's members for its user, each in one piece of memory, for free().
+ * Internal, under the session's lock.
+ */
 #ifndef ZKL_SESSION_ROLL_H
 #define ZKL_SESSION_ROLL_H
 
 #include "roster.h"
 
-struct zkl_roll *zkl_roll_of(const struct zkl_roster *roster); /* as it is; NULL: out of memory */
+struct zkl_roll *zkl_roll_of(const struct zkl_roster *roster); /* NULL: out of memory */
 struct zkl_roll *zkl_roll_copy(const struct zkl_roll *roll);   /* NULL: out of memory */
-/* It is the roster's list as it is. */
+/* The roll equals the roster's present list. */
 bool zkl_roll_shows(const struct zkl_roll *roll, const struct zkl_roster *roster);
 
 #endif

@@ -1,7 +1,3 @@
-/*
- * room.c - whether the session may make another node or set another watch (ZKL_PATHS_MAX,
- * ZKL_WATCHES_MAX).
- */
 #include "room.h"
 #include "internal.h"
 

@@ -1,21 +1,18 @@
 /*
- * roster.c - folders of members that the user wants to hear of: who is there, then each change.
+ * roster.c - folders of members, of which users hear the members first, then each change.
  *
- * What is known is kept by rounds. A round lists the folder, with a watch of its children, if one
- * came or went, and reads each member that is new, or whose own watch has fired, with another
- * watch. What comes meanwhile is for the next round. At the end of a round the list is told if it
- * differs from the one that was told last, unless a member in it could not be read yet: so a herd
- * of changes is told once.
+ * A round lists the folder, with a watch of its children, if a child came or went. Then it reads
+ * each new member, and each member that its own watch has reported, with another watch. Events
+ * meanwhile are for the next round. At the end the list is told if it differs from the last told
+ * list, unless a member could not be read yet. So many changes at once are told once.
  *
- * A member that goes has two events, its own and the folder's. The first one waits a moment for
- * the second: then the list shows whether it is to be read, or gone. If there is no folder, an
- * exists with a watch tells when it is made.
+ * A member that goes has two events, its own and the folder's. The first waits a moment for the
+ * second, after which the list shows whether to read the member. If there is no folder, an exists
+ * with a watch tells when it is made.
  *
- * In another ZooKeeper session everything is asked for anew, and told if it differs. As a server
- * may keep an event back (watcher.c), the names are asked for once a session timeout, too, and
- * the members that could not be read. To read all would cost a request for each member.
- * All members are watched, or none: a roster that has no room for all (room.c) lets go of its
- * watches, tells that, and asks for the names again after a session timeout.
+ * As a server may keep an event back (watcher.c), the names are also asked for once a session
+ * timeout, and members that could not be read. All members are watched, or none. A roster without
+ * room for all (room.c) tells that, and asks again after a session timeout.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +23,7 @@
 #include "room.h"
 #include "roster.h"
 
-/* How long a round waits after an answer that was lost, and for the event of the folder. */
+/* Pause after a lost answer, and for the folder's event. */
 #define PAUSE (ZKL_SECOND / 10)
 
 /* --- life ----------------------------------------------------------------------------------- */
@@ -51,7 +48,6 @@ static void forget_all(struct zkl_roster *roster) {
     roster->count = 0;
 }
 
-/* It watches nothing any more. */
 static void let_go(struct zkl_roster *roster) {
     forget_all(roster);
     if (roster->children) zkl_watches_unpin(roster->base.session, roster->children);
@@ -59,7 +55,7 @@ static void let_go(struct zkl_roster *roster) {
     roster->children = roster->itself = NULL;
 }
 
-/* --- what is seen --------------------------------------------------------------------------- */
+/* --- the last answers ------------------------------------------------------------------------ */
 
 static int compare(const void *name, const void *seen) {
     return strcmp(name, ((const struct seen *)seen)->name);
@@ -70,7 +66,7 @@ static struct seen *find(const struct zkl_roster *roster, const char *name) {
     return bsearch(name, roster->seen, roster->count, sizeof *roster->seen, compare);
 }
 
-/* The member whose node that is; NULL: none. */
+/* The member of that node, or NULL. */
 static struct seen *find_node(const struct zkl_roster *roster, const char *node) {
     bool is_root = strcmp(roster->folder, "/") == 0;
     size_t length = is_root ? 0 : strlen(roster->folder);
@@ -109,7 +105,7 @@ static bool is_complete(const struct zkl_roster *roster) {
     return i == roster->count && (roster->listed || roster->code != ZKL_OK);
 }
 
-/* The list was told last as it is, or is being told. */
+/* The present list was told, or is being told. */
 static bool is_told(const struct zkl_roster *roster) {
     return roster->told && zkl_roll_shows(roster->told, roster);
 }
@@ -133,7 +129,7 @@ static void look_after(struct zkl_roster *roster, zkl_time pause) {
 
 static const struct call_kind list_call, exists_call, get_call;
 
-/* Asks with a watch. Out of memory: in the next round. */
+/* Without memory the next round asks. */
 static void ask(struct zkl_roster *roster, const struct call_kind *kind, enum zkl_rpc_kind rpc,
                 struct watch *watch) {
     struct call *call = zkl_call_new(roster->base.session, kind, &roster->base.asker);
@@ -150,7 +146,10 @@ static void read_stale(struct zkl_roster *roster) {
         if (roster->seen[i].stale) ask(roster, &get_call, ZKL_RPC_GET, roster->seen[i].watch);
 }
 
-/* Everything is to be asked for: it may have been missed, or could not be read. */
+/*
+ * Asks for everything again, as events may have been missed, or for the names and the hidden
+ * members.
+ */
 static void doubt(struct zkl_roster *roster, bool all) {
     roster->to_list = true;
     roster->look_at = roster->base.session->now;
@@ -163,7 +162,6 @@ static void try_later(struct zkl_roster *roster) {
     look_after(roster, roster->base.session->common.clock.timeout);
 }
 
-/* It watches nothing any more, and tells why. */
 static void give_up(struct zkl_roster *roster, enum zkl_code code) {
     let_go(roster);
     settle(roster, code, 0);
@@ -177,10 +175,10 @@ void zkl_roster_pause(struct zkl_roster *roster) {
     try_later(roster);
 }
 
-/* The folder's watches. ZKL_OK, ZKL_TOO_MANY or ZKL_NO_MEMORY. */
+/* Pins the folder's watches. Returns ZKL_OK, ZKL_TOO_MANY or ZKL_NO_MEMORY. */
 static enum zkl_code pin(struct zkl_roster *roster) {
     struct watches *watches = &roster->base.session->watches;
-    char *children = zkl_path_join("", roster->folder); /* as of struct watch */
+    char *children = zkl_path_join("", roster->folder); /* the form of struct watch */
     if (!children) return ZKL_NO_MEMORY;
     size_t need = zkl_watches_need(watches, children) + zkl_watches_need(watches, roster->folder);
     bool room = zkl_room_make(roster->base.session, ROOM_OF_TURNS, 0, need);
@@ -218,7 +216,7 @@ static int compare_names(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* A copy of the names, sorted; NULL: out of memory. A server may say one twice. */
+/* The names, sorted and each once; NULL: out of memory. */
 static const char **sort(const struct answer *answer, size_t *count) {
     size_t given = (size_t)answer->count, kept = 0;
     const char **names = malloc((given + 1) * sizeof *names);
@@ -241,7 +239,6 @@ static bool meet(const struct zkl_roster *roster, const char *name, struct seen 
     return seen->watch != NULL;
 }
 
-/* Those that are known and not in the list are forgotten. */
 static void forget_gone(struct zkl_roster *roster, const char **names, size_t count) {
     size_t at = 0, kept = 0;
     for (size_t i = 0; i < roster->count; i++) {
@@ -254,7 +251,7 @@ static void forget_gone(struct zkl_roster *roster, const char **names, size_t co
     roster->count = kept;
 }
 
-/* New names are met. ZKL_OK, or ZKL_NO_MEMORY: the others at a later round. */
+/* After ZKL_NO_MEMORY the rest is for a later round. */
 static enum zkl_code meet_new(struct zkl_roster *roster, const char **names, size_t count) {
     struct seen *merged = calloc(count + 1, sizeof *merged);
     bool enough = true;
@@ -271,7 +268,7 @@ static enum zkl_code meet_new(struct zkl_roster *roster, const char **names, siz
     return enough ? ZKL_OK : ZKL_NO_MEMORY;
 }
 
-/* How many bytes more their watches cost. Names that alone are too many cost them all. */
+/* Bytes of watches that do not count yet. If all names are too many, the cost of all. */
 static size_t need(const struct zkl_roster *roster, const char **names, size_t count) {
     const struct watches *watches = &roster->base.session->watches;
     size_t folder = strlen(roster->folder) + 1, all = 0, bytes = 0;
@@ -285,13 +282,13 @@ static size_t need(const struct zkl_roster *roster, const char **names, size_t c
     return all <= ZKL_WATCHES_MAX ? bytes : all;
 }
 
-/* A lookahead that gave way may have had the watch of a member, which counts anew then. */
+/* A lookahead that gave way may have watched a member. That watch then counts again. */
 static enum zkl_code merge(struct zkl_roster *roster, const char **names, size_t count) {
     struct zkl_session *session = roster->base.session;
     forget_gone(roster, names, count);
     size_t bytes = need(roster, names, count);
     bool room = bytes <= ZKL_WATCHES_MAX && zkl_room_make(session, ROOM_OF_TURNS, 0, bytes);
-    if (!room || !roster->children) return ZKL_TOO_MANY; /* a claim woken by it wanted the room */
+    if (!room || !roster->children) return ZKL_TOO_MANY; /* a claim woken by it took the room */
     enum zkl_code code = meet_new(roster, names, count);
     return session->watches.bytes > ZKL_WATCHES_MAX ? ZKL_TOO_MANY : code;
 }
@@ -312,7 +309,6 @@ static void take_names(struct zkl_roster *roster, const struct answer *answer) {
     read_stale(roster);
 }
 
-/* There is no folder. */
 static void take_none(struct zkl_roster *roster) {
     roster->listed = true;
     forget_all(roster);
@@ -321,7 +317,7 @@ static void take_none(struct zkl_roster *roster) {
         ask(roster, &exists_call, ZKL_RPC_EXISTS, roster->itself);
 }
 
-/* --- what the server says ------------------------------------------------------------------- */
+/* --- answers ------------------------------------------------------------------------------- */
 
 static void lose(struct zkl_roster *roster, const struct call *call) {
     if (call->kind != &get_call) roster->to_list = true;
@@ -334,14 +330,14 @@ static void answer_list(struct zkl_roster *roster, const struct answer *answer) 
     else settle(roster, answer->why, answer->rc);
 }
 
-/* The folder was made since it was listed. */
+/* The folder was made since the list. */
 static void answer_exists(struct zkl_roster *roster, const struct answer *answer) {
     if (answer->reply != ZKL_DONE) return;
     roster->to_list = true;
     look_after(roster, 0);
 }
 
-/* One that is gone goes from the list; the folder's event brings the next one. */
+/* If a gone member is made again the folder's event tells. */
 static void answer_get(struct zkl_roster *roster, struct seen *seen, const struct answer *answer) {
     if (answer->reply == ZKL_ABSENT) {
         size_t at = (size_t)(seen - roster->seen);
@@ -398,8 +394,7 @@ static void hear(struct follower *follower, enum zkl_node_event event, const cha
     start(roster);
 }
 
-/* --- as a follower -----------------------------------------------------------------------------
- */
+/* --- as a follower --------------------------------------------------------------------------- */
 
 static void start_follower(struct follower *follower) {
     start((struct zkl_roster *)follower);
@@ -456,9 +451,9 @@ uint64_t zkl_roster_id(const zkl_roster *roster) {
     return roster->base.asker.id;
 }
 
-/* --- what it tells -------------------------------------------------------------------------- */
+/* --- news ------------------------------------------------------------------------------------- */
 
-/* The list as it is becomes the one that is told, and the caller's copy. NULL: out of memory. */
+/* The present list becomes the told list, and a copy the caller's. NULL: out of memory. */
 static struct zkl_roll *turn_to_seen(struct zkl_roster *roster) {
     struct zkl_roll *seen = zkl_roll_of(roster), *copy = seen ? zkl_roll_copy(seen) : NULL;
     free(copy ? roster->told : seen);

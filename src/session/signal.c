@@ -1,10 +1,10 @@
 /*
- * signal.c - a signal to the waiters in a condition: their list, then a write into the node of
- * the first of them, or of all, which is carried out only while the lease's node exists.
+ * signal.c - signals to the waiters in a condition, by a list and then a write to the first
+ * waiter's node, or to all, which is carried out only while the lease's node exists.
  *
- * A waiter has a signal once its data was written: a write of version 0 is refused if it has one.
- * Such a waiter is passed over, as one that is gone is. A write whose answer was lost is followed
- * by another list, and more writes: if it was carried out, the next write finds another waiter.
+ * The write has version 0, so a waiter that has a signal refuses it, and is passed over like a
+ * waiter that is gone. A write whose answer was lost is followed by another list and more writes.
+ * If it was carried out, the next write signals another waiter.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static bool has_signal(const struct zkl_queued *waiter) {
            memcmp(waiter->data, ZKL_SIGNAL_DATA, waiter->size) == 0;
 }
 
-/* Adds a write to the waiter's node. False: out of memory. */
+/* False: out of memory. */
 static bool add(struct guard *guard, const char *folder, const struct zkl_queued *waiter) {
     char *path = zkl_path_join(folder, waiter->name), *data = strdup(ZKL_SIGNAL_DATA);
     guard->ops[guard->count++] = (struct zkl_op){
@@ -34,7 +34,7 @@ static bool add(struct guard *guard, const char *folder, const struct zkl_queued
     return path && data;
 }
 
-/* Writes to the next waiters in the list not known to have a signal. NULL: out of memory. */
+/* Writes to waiters that are not known to be signalled. NULL: out of memory. */
 static struct guard *next_writes(struct zkl_request *request) {
     size_t most = request->all ? SIGNALS_AT_ONCE : 1;
     struct guard *guard = zkl_guard_new(request->parts.count, most);
@@ -54,7 +54,7 @@ static void drop_writes(struct zkl_request *request) {
     request->guard = NULL;
 }
 
-/* If no waiter was signalled, no write has asked the server for the lease. */
+/* Without a write nobody has asked the server for the lease. */
 static void end(struct zkl_request *request) {
     enum zkl_code code = request->signalled ? ZKL_OK : zkl_parts_ended(&request->parts);
     zkl_request_finish(request, code, 0);
@@ -102,7 +102,8 @@ void zkl_signal_written(struct zkl_request *request, enum zkl_code code, int err
     }
 }
 
-/* --- the way in, and what it tells ----------------------------------------------------------- */
+/* --- the way in, and the results -----------------------------------------------------------------
+ */
 
 zkl_request *zkl_signal(zkl_lease *lease, const char *folder, bool all, zkl_time timeout) {
     struct zkl_request *request = zkl_request_of(lease, REQUEST_SIGNAL, timeout);

@@ -1,4 +1,4 @@
-/* totals.c - what sessions have counted, together. */
+/* totals.c - sums of the counts of sessions. */
 #include <stdlib.h>
 
 #include "internal.h"

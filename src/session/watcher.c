@@ -1,19 +1,19 @@
 /*
- * watcher.c - nodes that the user wants to hear of: how they are first, then after each change.
+ * watcher.c - nodes of which users hear the state first, then each change.
  *
- * A look is two requests in one call: an exists, which sets the watch whether or not the node
- * is there, and a get behind it. An event ahead of the get's answer has used that watch up, even
- * if the answer shows the change: then there is another look. So as long as the watch is set the
- * last answer shows how the node is. libzookeeper sets watches again when it reconnects; after an
- * expiry none is set, and there is another look, or the last news if no session follows.
+ * A look is an exists, which sets the watch even without a node, and a get behind it. An event
+ * ahead of the get's answer has used up that watch, even if the answer shows the change, and leads
+ * to another look. So while the watch is set the last answer shows the node. libzookeeper sets
+ * watches again when it reconnects. After an expiry there is another look, or the last news if no
+ * session follows.
  *
  * A server swallows the event of a node that the session may not read, and uses the watch up
- * (ZOOKEEPER-4799); a change of the ACL has no event at all. So there is a check once a session
- * timeout, an exists with a watch; and a look if it shows what the last one did not.
+ * (ZOOKEEPER-4799); a change of the ACL has no event at all. So once a session timeout an exists
+ * with a watch checks, and leads to a look if it shows a change.
  *
- * What a look shows is told if it differs from what was told last. It is compared as a whole: by
- * its version alone a node that was made again looks like the old one, and after the loss of all
- * data so may its zxids.
+ * A reading is told if it differs as a whole from the last told reading. By its version alone a
+ * node that was made again looks like the old node, and so may its zxids after the loss of all
+ * data.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@
 #include "room.h"
 #include "watcher.h"
 
-/* How long a look waits after an answer that was lost. */
+/* Pause after a lost answer. */
 #define PAUSE (ZKL_SECOND / 10)
 
 /* --- readings ---------------------------------------------------------------------------- */
@@ -33,14 +33,12 @@ static void forget_reading(struct reading *reading) {
     *reading = (struct reading){0};
 }
 
-/* The reading is known; is it the other one? */
 static bool equal(const struct reading *a, const struct reading *b) {
     if (!b->known || a->code != b->code || a->error != b->error) return false;
     if (a->czxid != b->czxid || a->mzxid != b->mzxid || a->version != b->version) return false;
     return a->size == b->size && (a->size == 0 || memcmp(a->data, b->data, a->size) == 0);
 }
 
-/* An exists shows the node that was read. */
 static bool shows(const struct answer *answer, const struct reading *read) {
     const struct zkl_stat *stat = answer->stat;
     if (!stat) return read->code == ZKL_NO_NODE;
@@ -120,7 +118,7 @@ static bool has_to_look(const struct zkl_watcher *watcher) {
     return watcher->look_at || watcher->watch->state == WATCH_UNSET;
 }
 
-/* When to look, or to check; 0: now. */
+/* 0: now. */
 static zkl_time due_of(const struct zkl_watcher *watcher) {
     return has_to_look(watcher) ? watcher->look_at : watcher->check_at;
 }
@@ -130,7 +128,6 @@ static void try_later(struct zkl_watcher *watcher) {
     look_again(watcher, watcher->base.session->common.clock.timeout);
 }
 
-/* It watches nothing any more, and tells why. */
 static void let_go(struct zkl_watcher *watcher, enum zkl_code code) {
     unpin(watcher);
     forget_reading(&watcher->seen);
@@ -144,7 +141,7 @@ void zkl_watcher_pause(struct zkl_watcher *watcher) {
     try_later(watcher);
 }
 
-/* ZKL_TOO_MANY: there is no room. No watch after ZKL_OK means no memory. */
+/* ZKL_OK without a watch means no memory. */
 static enum zkl_code pin(struct zkl_watcher *watcher) {
     struct watches *watches = &watcher->base.session->watches;
     size_t need = zkl_watches_need(watches, watcher->path);
@@ -165,9 +162,10 @@ static void start(struct zkl_watcher *watcher) {
     else check(watcher);
 }
 
-/* --- what the server says --------------------------------------------------------------------- */
+/* --- answers
+ * -------------------------------------------------------------------------------------- */
 
-/* What is seen now replaces what was seen before and is not being told yet. */
+/* It may replace a reading that is not being told yet. */
 static void see(struct zkl_watcher *watcher, const struct answer *answer) {
     struct reading reading;
     if (!take(&reading, answer)) {
@@ -214,8 +212,7 @@ static void hear(struct follower *follower, enum zkl_node_event event, const cha
     start(watcher);
 }
 
-/* --- as a follower -----------------------------------------------------------------------------
- */
+/* --- as a follower --------------------------------------------------------------------------- */
 
 static void start_follower(struct follower *follower) {
     start((struct zkl_watcher *)follower);
@@ -271,7 +268,7 @@ uint64_t zkl_watcher_id(const zkl_watcher *watcher) {
     return watcher->base.asker.id;
 }
 
-/* What was seen becomes what is told, unless it was told last. */
+/* Turns to the last reading, unless that was told last. */
 static void turn_to_seen(struct zkl_watcher *watcher) {
     if (watcher->seen.known && !equal(&watcher->seen, &watcher->told)) {
         forget_reading(&watcher->told);

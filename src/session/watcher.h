@@ -1,32 +1,35 @@
-/* watcher.h - nodes that users want to hear of. */
+/*
+ * watcher.h - nodes that users follow. The user holds the reference. Internal, under the session's
+ * lock.
+ */
 #ifndef ZKL_SESSION_WATCHER_H
 #define ZKL_SESSION_WATCHER_H
 
 #include "follower.h"
 
-/* A node as an answer showed it, if there was one. */
+/* A node by an answer, if there was one. */
 struct reading {
     bool known;
-    enum zkl_code code; /* as of struct zkl_sight */
-    int error;          /* the server's error code behind that */
+    enum zkl_code code; /* as in struct zkl_sight */
+    int error;          /* the server's error code for `code` */
     int64_t czxid, mzxid;
     int32_t version;
-    int32_t aversion; /* of the ACL: no part of what is told */
-    char *data;       /* with `size` bytes; NULL if it may not be read */
+    int32_t aversion; /* the ACL's; not told */
+    char *data;       /* `size` bytes; NULL: may not be read */
     size_t size;
 };
 
 struct zkl_watcher {
-    struct follower base; /* first; it has ended when it is dropped, or the session closes */
+    struct follower base; /* first; it ends when it is dropped, or the session closes */
     char *path;
-    struct watch *watch; /* of it; pinned until the end. NULL: it gave way */
+    struct watch *watch; /* pinned until the end; NULL: it gave way */
     struct reading seen; /* since zkl_watcher_look() was called last */
     struct reading told; /* the last that was told, or is being told */
-    bool untold;         /* it is being told */
-    zkl_time look_at;    /* when to look; 0: as soon as no watch is set */
-    zkl_time check_at;   /* when to check, while there is no need to look */
+    bool untold;         /* `told` is being told */
+    zkl_time look_at;    /* when to look; 0: without a watch */
+    zkl_time check_at;   /* when to check, without a need to look */
 };
 
-void zkl_watcher_pause(struct zkl_watcher *watcher); /* it gives way, and tells so */
+void zkl_watcher_pause(struct zkl_watcher *watcher); /* gives way, and tells so */
 
 #endif

@@ -1,23 +1,18 @@
 /*
- * watches.c - the nodes that this session watches or asks to watch: for which claims and watchers,
- * and how much that costs.
+ * watches.c - the nodes that this session watches, or asks to watch, and their cost
+ * (docs/design/watches.md).
  *
- * libzookeeper has one watch a path for one watcher function and context, so a path counts once,
- * however many claims want it. It counts from the request on: many may be asked for before the
- * first is answered. It counts until the request to remove it is sent, because the server reads
- * requests in order. A removal that is lost is sent again before anything else is asked for. Until
- * the session hears of the loss it may ask for as much again, and the server has room for that.
+ * libzookeeper has one watch a path, so a path counts once, however many claims want it. It counts
+ * from the request on, because many may be asked for before the first is answered. It counts until
+ * the request to remove it is sent, because the server reads requests in order. A removal that is
+ * lost is sent again before anything else is asked for.
  *
- * A claim's own node may always be watched: own nodes have their limit as nodes (is_too_much,
- * acquire.c). The watched nodes of others are limited to ZKL_WATCHES_MAX.
+ * A claim wants its watches until it is gone. Watches of a failed claim are removed at once,
+ * because their nodes may stay for long. A holder's are removed at the next heartbeat, unless their
+ * events come first.
  *
- * A claim wants its watches until it is gone. The watches that a failed claim leaves are removed at
- * once: their nodes may stay for long. Those that a claim leaves which held are removed at the next
- * heartbeat, if their events have not come before: the end of such a node is what let the claim in.
- *
- * A watcher pins the watch of its path until it ends, and so does a lock path that of its children:
- * that watch counts all the time, also between two watches and between two sessions, so that there
- * is room to set it again.
+ * A watcher pins the watch of its path until it ends, and so does a lock path that of its children.
+ * A pinned watch always counts, also between two sessions, so that there is room to set it again.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -45,7 +40,7 @@ static struct watch **find(const struct watches *watches, const char *path) {
     return link;
 }
 
-/* What a path costs in the SetWatches packet; the server counts it with the chroot. */
+/* Cost in the SetWatches packet; the server counts the chroot, too. */
 size_t zkl_watches_cost(const struct watches *watches, size_t path_length) {
     return path_length + watches->overhead;
 }
@@ -62,18 +57,17 @@ static bool is_wanted(const struct watch *watch) {
     return watch->owners || watch->followers || watch->pins;
 }
 
-/* To be removed. */
 static bool is_unwanted(const struct watch *watch) {
     bool idle = !watch->asked && !is_wanted(watch);
     return watch->state == WATCH_SET && idle && !watch->removing;
 }
 
-/* To be removed, perhaps, when the request for it is answered. */
+/* To be removed, if the request that is out sets it. */
 static bool is_leaving(const struct watch *watch) {
     return watch->asked && !is_wanted(watch);
 }
 
-/* Before a change of the watch: takes it out of the sums. */
+/* To be called before a change of the watch. */
 static void discount(struct watches *watches, const struct watch *watch) {
     if (is_unwanted(watch)) watches->unwanted--;
     if (is_leaving(watch)) watches->leaving--;
@@ -82,7 +76,7 @@ static void discount(struct watches *watches, const struct watch *watch) {
     if (!watch->owners) watches->bytes -= cost(watches, watch->path);
 }
 
-/* After it: counts it as it is now. */
+/* To be called after the change. */
 static void count(struct watches *watches, const struct watch *watch) {
     if (is_unwanted(watch)) watches->unwanted++;
     if (is_leaving(watch)) watches->leaving++;
@@ -111,7 +105,8 @@ size_t zkl_watches_need(const struct watches *watches, const char *path) {
     return watch && (is_counted(watch) || watch->owners) ? 0 : cost(watches, path);
 }
 
-/* --- what the server says ------------------------------------------------------------------- */
+/* --- answers and events --------------------------------------------------------------------------
+ */
 
 void zkl_watches_answer(struct watches *watches, struct watch *watch, bool set) {
     discount(watches, watch);
@@ -153,8 +148,8 @@ void zkl_watches_removing(struct watches *watches, const char *path) {
 
 /*
  * After a lost answer the watch may be set, and is removed again. After ZKL_ERROR_NO_WATCHER
- * without an event before, the server kept the event back (ZOOKEEPER-4799), and libzookeeper goes
- * on setting the watch.
+ * without an event the server kept that back (ZOOKEEPER-4799), and libzookeeper goes on setting the
+ * watch.
  */
 static void answer_removal(const struct call *call, const struct answer *answer) {
     struct watches *watches = &call->session->watches;
@@ -185,7 +180,8 @@ void zkl_watches_clear(struct watches *watches) {
     }
 }
 
-/* --- what claims and watchers want ---------------------------------------------------------- */
+/* --- wishes of claims and watchers --------------------------------------------------------------
+ */
 
 static void remove_watch(struct zkl_session *session, const struct watch *watch) {
     if (session->service == SERVICE_CLOSES || session->state != ZKL_SESSION_CONNECTED) return;
@@ -201,7 +197,7 @@ void zkl_watches_remove_unwanted(struct zkl_session *session) {
     }
 }
 
-/* `users` is one of the watch's three counts. */
+/* `users` is a count of the watch. */
 static void unwant(struct zkl_session *session, struct watch *watch, unsigned *users,
                    bool at_once) {
     assert(*users > 0);
@@ -232,7 +228,6 @@ void zkl_watches_drop_others(struct stake *stake) {
     drop_others(stake, false);
 }
 
-/* The last segment of the path is the name. */
 static bool is_of(const struct watch *watch, const struct zkl_contender *contender) {
     return contender && strcmp(strrchr(watch->path, '/') + 1, contender->name) == 0;
 }
@@ -250,7 +245,7 @@ void zkl_watches_narrow(struct stake *stake, bool at_once) {
     }
 }
 
-/* A node of a fixed name may be another's, and stay. */
+/* A node of an unfair lock may be another's, and stay. */
 void zkl_watches_leave(struct stake *stake) {
     bool failed = stake->claim.code != ZKL_OK;
     drop_own(stake, failed && zkl_kind_is_fixed(stake->claim.kind));

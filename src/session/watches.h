@@ -1,4 +1,8 @@
-/* watches.h - watched paths. */
+/*
+ * watches.h - the watches of a session, which owns them. Internal, under the session's lock.
+ *
+ *     if (zkl_watches_need(watches, path) <= room) watch = zkl_watches_ask(stake, path, false);
+ */
 #ifndef ZKL_SESSION_WATCHES_H
 #define ZKL_SESSION_WATCHES_H
 
@@ -9,19 +13,16 @@ struct stake;
 enum watch_state {
     WATCH_UNSET,
     WATCH_SET,
-    WATCH_LASTING /* set, and it cannot be removed */
+    WATCH_LASTING /* set, and cannot be removed */
 };
 
-/*
- * The watch of a node's children has the node's path with a slash before it, as in //locks/a: that
- * is no node's path.
- */
+/* For a node's children the path has another slash before it, as in //locks/a, and is no node's. */
 struct watch {
     struct watch *next;
-    unsigned asked;     /* requests for it that are out */
-    unsigned owners;    /* claims that asked for it as their own node's */
-    unsigned followers; /* claims that asked for it as another's */
-    unsigned pins;      /* watchers, and lock paths: it counts for them also while it is not set */
+    unsigned asked;     /* requests that are out for it */
+    unsigned owners;    /* claims that want it as their own node's */
+    unsigned followers; /* claims that want it as another's */
+    unsigned pins;      /* watchers and lock paths; it counts for them even if unset */
     enum watch_state state;
     bool removing; /* the request to remove it is out */
     char path[];
@@ -38,40 +39,40 @@ struct want {
 #endif
 
 struct watches {
-    size_t overhead; /* of a path: its length field, and the chroot */
+    size_t overhead; /* for a path's length field and the chroot */
     struct watch *buckets[WATCH_BUCKETS];
     size_t count;
-    size_t bytes;    /* of those that are no claim's own node */
+    size_t bytes;    /* without claims' own nodes */
     size_t unwanted; /* set, and to be removed */
-    size_t leaving;  /* asked for, and not wanted any more */
+    size_t leaving;  /* asked for, and no longer wanted */
 };
 
-/* How many bytes more the watch of another's node costs; 0: it counts already, or is own. */
+/* Bytes that a watch of another's node would add; 0: it counts already, or is of an own node. */
 size_t zkl_watches_need(const struct watches *watches, const char *path);
-/* The same of one that does not count. */
+/* The same for a watch that does not count. */
 size_t zkl_watches_cost(const struct watches *watches, size_t path_length);
-/* The watch, which the stake wants, and asks for. NULL: out of memory. */
+/* The watch that the stake now wants, and asks for. NULL: out of memory. */
 struct watch *zkl_watches_ask(struct stake *stake, const char *path, bool own);
-/* The same without a request, for the session has the watch already. False: it has not. */
+/* The same for a watch that the session has already. False: it has none. */
 bool zkl_watches_follow(struct stake *stake, const char *path);
 void zkl_watches_answer(struct watches *watches, struct watch *watch, bool set);
 void zkl_watches_fired(struct watches *watches, const char *path);
-void zkl_watches_children_fired(struct watches *watches, const char *node); /* of its children */
+void zkl_watches_children_fired(struct watches *watches, const char *node); /* the children's */
 void zkl_watches_removing(struct watches *watches, const char *path);
-/* The stake wants none of other nodes for now; what it asked for stays until a heartbeat. */
+/* Until a heartbeat the stake's watches of other nodes stay. */
 void zkl_watches_drop_others(struct stake *stake);
-/* The same, but for its claim's `ahead` and `lookahead`; `at_once`: to make room. */
+/* The same, except for `ahead` and `lookahead`; `at_once` makes room now. */
 void zkl_watches_narrow(struct stake *stake, bool at_once);
-/* The claim is GONE: it wants none any more. */
+/* The claim is GONE, and wants none any more. */
 void zkl_watches_leave(struct stake *stake);
-/* For a watcher, also in later sessions, or for a path's children. NULL: out of memory. */
+/* For a watcher, also in later sessions, or a path's children. NULL: out of memory. */
 struct watch *zkl_watches_pin(struct watches *watches, const char *path);
 bool zkl_watches_is_pinned(const struct watches *watches, const char *path);
-void zkl_watches_ask_for(struct watches *watches, struct watch *watch); /* one that is pinned */
+void zkl_watches_ask_for(struct watches *watches, struct watch *watch); /* a pinned watch */
 void zkl_watches_unpin(struct zkl_session *session, struct watch *watch);
-/* If there is a connection; else later. */
+/* If connected, else later. */
 void zkl_watches_remove_unwanted(struct zkl_session *session);
-/* The session is gone, and all its stakes: nothing is set, and what is pinned stays. */
+/* The session and its stakes are gone. Nothing is set, but pins stay. */
 void zkl_watches_clear(struct watches *watches);
 
 #endif

@@ -1,8 +1,6 @@
 /*
- * yielding.c - what gives way to make room (room.c), in the order of enum zkl_room.
- *
- * Claims and members never give way. While there is no connection no watch does, because
- * libzookeeper sets it again with all others before its removal can be sent.
+ * yielding.c - makes room, in the order of enum zkl_room. Without a connection no watch gives way,
+ * because libzookeeper sets it again with all others before its removal can be sent.
  */
 #include "children.h"
 #include "internal.h"
@@ -12,10 +10,7 @@
 #include "stake.h"
 #include "watcher.h"
 
-/*
- * A kept node counts until it is gone, but not against a node that is asked for after its delete:
- * the server has removed it by then.
- */
+/* A kept node that goes does not count against a node that is asked for after its delete. */
 static void give_back_nodes(struct zkl_session *session, size_t bytes) {
     struct stake *kept;
     while (!zkl_room_fits_nodes(session, bytes) && (kept = zkl_kept_longest(session))) {
@@ -25,7 +20,8 @@ static void give_back_nodes(struct zkl_session *session, size_t bytes) {
     }
 }
 
-/* --- what gives way to a watch, until there is room ------------------------------------------ */
+/* --- room for a watch ---------------------------------------------------------------------------
+ */
 
 static void end_lookaheads(struct zkl_session *session, size_t bytes) {
     struct stake *stake = session->stakes;
@@ -44,7 +40,7 @@ static void give_back_kept(struct zkl_session *session, size_t bytes) {
     }
 }
 
-/* Without its watch nothing tells a turn of others, and it ends after its batch. */
+/* Without this watch nothing tells a turn of others, and it ends after its batch. */
 static void end_watches_of_children(struct zkl_session *session, size_t bytes) {
     struct path *path = NULL;
     while (!zkl_room_fits_watches(session, bytes) && (path = zkl_path_next(session, path))) {
