@@ -67,7 +67,7 @@ enum zkl_claim_state {
     ZKL_WAIT,    /* another contender is ahead, and watched */
     ZKL_PROVE,   /* first in line, but the lease clock is not certain; a sync is out */
     ZKL_RETREAT, /* first in line, but no proof would count; its node is being removed; then NEW */
-    ZKL_FIRST,   /* first in line, but other parts are not; or not yet granted by a holder's node */
+    ZKL_FIRST,   /* first in line, but other parts are not; or it just got a holder's node */
     ZKL_HELD,    /* granted */
     ZKL_DOWNGRADE,    /* a holding writer becomes a reader; create and delete are out */
     ZKL_IN_CONDITION, /* its user waits in a condition */
@@ -139,8 +139,8 @@ struct zkl_claim {
     bool announced; /* DO_QUEUED was given */
     enum zkl_claim_state state;
     enum zkl_code code;    /* why it failed, or ZKL_LOST */
-    enum zkl_code refusal; /* why it has no parents, stays a writer, or cannot wait; DOWNGRADE:
-                              ZKL_IN_DOUBT once a transaction stayed unknown */
+    enum zkl_code refusal; /* why its parents could not be made, or it stays a writer, or cannot
+                              wait; DOWNGRADE: ZKL_IN_DOUBT once a transaction stayed unknown */
     uint32_t rounds; /* attempts and lists since the last heartbeat or watch event (ZKL_ROUNDS) */
     struct zkl_node node;
 
@@ -188,14 +188,14 @@ static inline bool zkl_waiter_may_be_signalled(const struct zkl_claim *claim) {
 }
 
 /*
- * This claim and all later claims of its line wait for their turn, so no list and no event concerns
- * them.
+ * This claim and all later claims of its line wait for their turn, because claims in NEW with a
+ * `batch` come last. No list and no event concerns them.
  */
 static inline bool zkl_claims_wait_from(const struct zkl_claim *claim) {
     return claim->batch != 0 && claim->state == ZKL_NEW && claim->line->tries == 0;
 }
 
-/* The fencing token. */
+/* A fencing token counts up to ZKL_BATCH_MAX grants of its node. */
 #ifndef ZKL_BATCH_MAX
 #define ZKL_BATCH_MAX 1024
 #endif

@@ -275,8 +275,8 @@ void zkl_lookahead_await(struct zkl_claim *claim);
 /* The claim that gets this claim's node, or its place on the way; or NULL. */
 struct zkl_claim *zkl_turn_successor(const struct zkl_claim *claim);
 void zkl_turn_granted(struct zkl_claim *claim, zkl_time now); /* the first grant begins the turn */
-bool zkl_turn_is_due(const struct zkl_claim *claim, zkl_time now);
-bool zkl_turn_is_over(const struct zkl_claim *claim, zkl_time now);
+bool zkl_turn_is_due(const struct zkl_claim *claim, zkl_time now);  /* may end with this grant */
+bool zkl_turn_is_over(const struct zkl_claim *claim, zkl_time now); /* ends with this hold */
 /* If the turn is due and nobody waits, asks for the watch of new contenders. */
 zkl_actions zkl_turn_watch(const struct zkl_claim *holder, zkl_time now);
 /* A claim waits for its turn now, so the current turn is to hear of other sessions. */

@@ -20,7 +20,7 @@ struct hold {
 void zkl_hold_begin(struct stake *stake, struct hold *hold); /* for `length`, from now on */
 void zkl_hold_again(struct stake *stake);                    /* for all handles, by a new grant */
 void zkl_hold_move(struct stake *stake, struct hold *from, struct hold *to);
-void zkl_hold_end(struct stake *stake, struct hold *hold); /* its grant goes on */
+void zkl_hold_end(struct stake *stake, struct hold *hold); /* the other limits stay */
 void zkl_hold_apply(struct stake *stake);                  /* sets the claim's deadline */
 
 #endif

@@ -12,7 +12,7 @@
 /* Watches that give way to a new watch, in this order (docs/design/watches.md). */
 enum zkl_room {
     ROOM_FREE,          /* only watches that nobody wants */
-    ROOM_OF_LOOKAHEADS, /* their hand-off costs a request */
+    ROOM_OF_LOOKAHEADS, /* lookaheads; a hand-off then costs a request */
     ROOM_OF_KEPT,       /* kept nodes, the longest kept first */
     ROOM_OF_TURNS,      /* watches of children, which tell a turn of others */
     ROOM_OF_ROSTERS,    /* the newest first; users hear ZKL_TOO_MANY */
@@ -20,15 +20,15 @@ enum zkl_room {
 };
 
 /*
- * Makes room for bytes of new nodes and of new watches, for the latter from watches up to `from`.
- * Only kept nodes give way to nodes. False: there is too little.
+ * Makes room for bytes of new nodes, for which only kept nodes give way, and of new watches, for
+ * which all up to `from` do. False: there is too little.
  */
 bool zkl_room_make(struct zkl_session *session, enum zkl_room from, size_t nodes, size_t watches);
 /* A watch that gave way counts until its request is answered, so there may be room then. */
 bool zkl_room_comes(const struct zkl_session *session);
 
-bool zkl_room_fits_nodes(const struct zkl_session *session, size_t bytes);   /* as it is */
-bool zkl_room_fits_watches(const struct zkl_session *session, size_t bytes); /* as it is */
+bool zkl_room_fits_nodes(const struct zkl_session *session, size_t bytes);   /* as it is now */
+bool zkl_room_fits_watches(const struct zkl_session *session, size_t bytes); /* as it is now */
 
 /* How others give way until `bytes` fit (yielding.c). */
 struct zkl_yielding {

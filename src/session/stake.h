@@ -42,7 +42,7 @@ struct stake {
     struct zkl_request *downgrading;            /* the downgrade that waits for it, or NULL */
     struct notice phase_notice;                 /* its phase changed */
     enum zkl_phase phase;
-    int32_t version; /* the own node's data's, as last seen */
+    int32_t version; /* the own node's, as last seen */
     enum stake_node node;
     enum stake_part part;
     uint64_t revoked;        /* nonce of the node that was revoked */

@@ -57,15 +57,15 @@ struct watch *zkl_watches_ask(struct stake *stake, const char *path, bool own);
 bool zkl_watches_follow(struct stake *stake, const char *path);
 void zkl_watches_answer(struct watches *watches, struct watch *watch, bool set);
 void zkl_watches_fired(struct watches *watches, const char *path);
-void zkl_watches_children_fired(struct watches *watches, const char *node); /* the children's */
+void zkl_watches_children_fired(struct watches *watches, const char *node);
 void zkl_watches_removing(struct watches *watches, const char *path);
-/* Until a heartbeat the stake's watches of other nodes stay. */
+/* The stake wants no other nodes now. Their watches stay until a heartbeat. */
 void zkl_watches_drop_others(struct stake *stake);
-/* The same, except for `ahead` and `lookahead`; `at_once` makes room now. */
+/* The same, except for `ahead` and `lookahead`. If `at_once`, the watches go now, to make room. */
 void zkl_watches_narrow(struct stake *stake, bool at_once);
 /* The claim is GONE, and wants none any more. */
 void zkl_watches_leave(struct stake *stake);
-/* For a watcher, also in later sessions, or a path's children. NULL: out of memory. */
+/* For a watcher or a path's children, also in later sessions. NULL: out of memory. */
 struct watch *zkl_watches_pin(struct watches *watches, const char *path);
 bool zkl_watches_is_pinned(const struct watches *watches, const char *path);
 void zkl_watches_ask_for(struct watches *watches, struct watch *watch); /* a pinned watch */
