@@ -184,8 +184,7 @@ static void pace(void) {
     }
 }
 
-/* --- addresses that change -------------------------------------------------------------------
- */
+/* --- addresses that change -------------------------------------------------------------------- */
 
 #define SERVERS 3
 #define MOMENT (ZKL_SECOND / 1000)

@@ -286,8 +286,7 @@ static void check_set(const struct client *client, const struct deed *deed) {
     require(was, "data that are told to be set were in the member's node");
 }
 
-/* --- who is in the folder ----------------------------------------------------------------------
- */
+/* --- who is in the folder --------------------------------------------------------------------- */
 
 static const struct zkl_listed *listed(const struct zkl_roll *roll, int which) {
     for (size_t i = 0; i < roll->count; i++)

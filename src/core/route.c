@@ -97,7 +97,8 @@ void zkl_route_hurry(struct zkl_route *route, zkl_time by) {
 }
 
 /*
- * Smallest rank first. Untried servers precede the lost server, then the server tried longest ago.
+ * Smallest rank first: untried servers, then the server of the last connection, then the other
+ * servers, those tried longest ago first.
  */
 static uint64_t rank(const struct zkl_route *route, size_t index) {
     const struct zkl_stop *stop = &route->stops[index];

@@ -13,8 +13,7 @@
 
 #include "claim_steps.h"
 
-/* --- the owner of a node ------------------------------------------------------------------------
- */
+/* --- the owner of a node ---------------------------------------------------------------------- */
 
 /* No claim but `claim`, which may be NULL, has the session's node of this czxid. */
 static bool is_free_for(const struct zkl_line *line, const struct zkl_claim *claim, int64_t czxid) {

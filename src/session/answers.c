@@ -1,9 +1,9 @@
 /*
  * answers.c - sends calls, and passes their answers to the askers.
  *
- * A step of the session only puts calls into the queue; the shell takes them out when the step is
- * over. Each is answered once, in order. A call that could not be sent is answered, as unknown,
- * when the calls before it are. So no step is in the middle of another.
+ * A step, one call into the session, only queues its calls to the server. The shell takes them out
+ * when the step is over, so no answer arrives within a step. Each call is answered once, in order.
+ * A call that could not be sent is answered, as unknown, when the calls before it are.
  */
 #include <assert.h>
 
@@ -12,8 +12,7 @@
 #include "internal.h"
 #include "stake_feed.h"
 
-/* --- the meaning of an answer -------------------------------------------------------------------
- */
+/* --- the meaning of an answer ----------------------------------------------------------------- */
 
 static enum zkl_reply reply_of(int rc) {
     switch (rc) {
@@ -50,14 +49,14 @@ static enum zkl_code code_of(int rc) {
     }
 }
 
-/* The leader carried it out, so the session lives. A parent's create does not count. */
+/* Only the leader carries it out, which proves the session. Parents' creates are left out. */
 static bool is_proof(const struct call *call) {
     enum zkl_rpc_kind kind = call->rpc.kind;
     bool by_leader = kind == ZKL_RPC_WRITE || kind == ZKL_RPC_MULTI || kind == ZKL_RPC_SYNC;
     return by_leader && !call->kind->makes_parent;
 }
 
-/* The watch is set even if the answer is not understood. */
+/* Asked of the server's own rc: it sets the watch even if zkl_reply_sift() rejects the answer. */
 static bool sets_watch(const struct call *call, int rc) {
     return rc == ZKL_ERROR_NONE || (rc == ZKL_ERROR_NO_NODE && call->rpc.kind == ZKL_RPC_EXISTS);
 }

@@ -45,8 +45,7 @@ void zkl_events_post_state(struct zkl_session *session, enum zkl_session_state s
     session->news = true;
 }
 
-/* --- for users ----------------------------------------------------------------------------------
- */
+/* --- for users -------------------------------------------------------------------------------- */
 
 bool zkl_session_has_events(const zkl_session *session) {
     return session->inbox || session->change_count > 0 || session->steps;

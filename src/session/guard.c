@@ -1,6 +1,7 @@
 /*
  * guard.c - writes of users that are carried out only while a lease's node exists. A transaction
- * checks the node and writes. It is sent once, so a lost answer ends the request in doubt.
+ * checks the node and writes. Once it may have been carried out it is never sent again, so a lost
+ * answer ends the request in doubt.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -18,8 +19,7 @@ const char *const zkl_op_names[] = {[ZKL_OP_SET] = "set",
                                     [ZKL_OP_CHECK] = "check",
                                     NULL};
 
-/* --- a guard ------------------------------------------------------------------------------------
- */
+/* --- a guard ---------------------------------------------------------------------------------- */
 
 static bool copy_op(struct zkl_op *to, const struct zkl_op *from) {
     char *path = strdup(from->path), *data = malloc(from->size + 1);
@@ -60,7 +60,7 @@ static struct guard *copy(const struct zkl_op *ops, size_t count, size_t checks)
 
 /* --- there and back ------------------------------------------------------------------------ */
 
-/* Checks own nodes by their present names. False: out of memory. */
+/* Sets the paths of the checks, from the own nodes' present names. False: out of memory. */
 static bool check_own(struct guard *guard, const struct parts *parts) {
     for (size_t i = 0; i < guard->checks; i++) {
         const struct stake *stake = zkl_parts_at(parts, i);
@@ -136,8 +136,7 @@ static void take_back(const struct call *call) {
 const struct call_kind zkl_guard_call = {
     .answer = answer_guard, .is_sound = zkl_answer_is_transaction, .unsent = take_back};
 
-/* --- the way in, and the results -----------------------------------------------------------------
- */
+/* --- the way in, and the results -------------------------------------------------------------- */
 
 /* An unfair lock's node may be another's by now, so a check of its name tells nothing. */
 zkl_request *zkl_guard(zkl_lease *lease, const struct zkl_op *ops, size_t count, zkl_time timeout) {

@@ -16,8 +16,7 @@ struct path *zkl_path_find(struct zkl_session *session, const char *text, size_t
     return NULL;
 }
 
-/* --- memory of paths that are not in use --------------------------------------------------------
- */
+/* --- memory of paths that are not in use ------------------------------------------------------ */
 
 static struct remembered *slot(struct zkl_session *session, const struct path *path) {
     return &session->remembered[zkl_hash(path->text, path->length) % REMEMBERED];
@@ -50,7 +49,7 @@ struct path *zkl_path_use(struct zkl_session *session, const char *text) {
     path->next = *first;
     *first = path;
     recall(session, path);
-    zkl_path_idle(session, path); /* until it has a stake */
+    zkl_path_idle(session, path); /* freed by the next tidy, unless it has a stake by then */
     return path;
 }
 

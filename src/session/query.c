@@ -126,8 +126,7 @@ void zkl_query_start_all(struct zkl_session *session) {
     }
 }
 
-/* --- the line, for other programs ----------------------------------------------------------------
- */
+/* --- the line, for other programs ------------------------------------------------------------- */
 
 static int compare_sequences(const void *a, const void *b) {
     const struct zkl_queued *left = a, *right = b;

@@ -1,5 +1,6 @@
 /*
- * query.h - requests that only ask, and may be repeated. Internal, under the session's lock.
+ * query.h - requests that only ask, or do no harm when repeated. Internal, under the session's
+ * lock.
  *
  *     request = zkl_request_new(session, REQUEST_GET, timeout);
  *     zkl_query_begin(request);
@@ -12,10 +13,10 @@
 
 enum query_call {
     QUERY_READY,      /* get of the chroot */
-    QUERY_CHECK_SYNC, /* zkl_check, a sync and a get of each stake, by call->index */
-    QUERY_CHECK_GET,
-    QUERY_LIST, /* the queue, a list and a get of each entry, by call->index */
-    QUERY_ENTRY,
+    QUERY_CHECK_SYNC, /* a sync of zkl_check() */
+    QUERY_CHECK_GET,  /* and a get of each stake's node; call->index is the stake's */
+    QUERY_LIST,       /* the list of zkl_queue() */
+    QUERY_ENTRY,      /* and a get of each contender; call->index is its place */
     QUERY_GET,
     QUERY_CHILDREN,
     QUERY_REVOKE,
@@ -29,8 +30,8 @@ static inline struct zkl_request *zkl_call_request(const struct call *call) {
     return (struct zkl_request *)call->asker;
 }
 
-void zkl_query_begin(struct zkl_request *request); /* unless the session takes none */
-void zkl_query_again(struct zkl_request *request); /* after a moment */
-void zkl_query_start_all(struct zkl_session *session);
+void zkl_query_begin(struct zkl_request *request);     /* or ends it, if the session takes none */
+void zkl_query_again(struct zkl_request *request);     /* after a moment */
+void zkl_query_start_all(struct zkl_session *session); /* all that are due and have no call out */
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * reply.h - a server's answer, in the form that kinds of calls are given it, and its checks. It is
- * valid during the call of call_kind.answer. Internal, under the session's lock.
+ * reply.h - a server's answer as call_kind.answer() gets it, valid until that returns, and checks
+ * of its content. Internal, under the session's lock.
  */
 #ifndef ZKL_SESSION_REPLY_H
 #define ZKL_SESSION_REPLY_H
@@ -23,10 +23,10 @@ struct answer {
     zkl_time now;
 };
 
-/* Turns an answer that no server gives into ZKL_UNKNOWN. */
+/* Gives a malformed answer an rc that counts as unknown. */
 void zkl_reply_sift(const struct call *call, struct answer *answer);
 
-/* Forms of an answer without an error, by its use. */
+/* Checks of an answer's content, for call_kind.is_sound. */
 typedef bool zkl_answer_form(const struct call *call, const struct answer *answer);
 zkl_answer_form zkl_answer_is_creation; /* a lock's node */
 zkl_answer_form zkl_answer_is_transaction;

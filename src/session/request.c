@@ -189,8 +189,7 @@ const struct zkl_queued *zkl_request_queue(const zkl_request *request, size_t *c
     return has ? request->queue : NULL;
 }
 
-/* --- a pause -----------------------------------------------------------------------------------
- */
+/* --- a pause ---------------------------------------------------------------------------------- */
 
 zkl_request *zkl_pause(zkl_session *session, zkl_time timeout) {
     struct zkl_request *request = zkl_request_new(session, REQUEST_PAUSE, timeout);

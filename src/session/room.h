@@ -9,28 +9,31 @@
 
 #include "session.h"
 
-/* Watches that give way to a new watch, in this order (docs/design/watches.md). */
+/*
+ * Watches that may be given up for a new watch. Each includes those above it, which go first
+ * (docs/design/watches.md).
+ */
 enum zkl_room {
     ROOM_FREE,          /* only watches that nobody wants */
-    ROOM_OF_LOOKAHEADS, /* lookaheads; a hand-off then costs a request */
+    ROOM_OF_LOOKAHEADS, /* of the predecessor's predecessor; a hand-off then costs a request */
     ROOM_OF_KEPT,       /* kept nodes, the longest kept first */
-    ROOM_OF_TURNS,      /* watches of children, which tell a turn of others */
+    ROOM_OF_TURNS,      /* of a lock's children, which tell a turn that other sessions wait */
     ROOM_OF_ROSTERS,    /* the newest first; users hear ZKL_TOO_MANY */
     ROOM_OF_WATCHERS    /* likewise */
 };
 
 /*
- * Makes room for bytes of new nodes, for which only kept nodes give way, and of new watches, for
- * which all up to `from` do. False: there is too little.
+ * Makes room for so many bytes of new nodes, by giving up kept nodes, and of new watches, by giving
+ * up watches up to and including `from`. False: there is too little.
  */
 bool zkl_room_make(struct zkl_session *session, enum zkl_room from, size_t nodes, size_t watches);
-/* A watch that gave way counts until its request is answered, so there may be room then. */
+/* True if watches are given up whose requests are out: there may be room after the answers. */
 bool zkl_room_comes(const struct zkl_session *session);
 
-bool zkl_room_fits_nodes(const struct zkl_session *session, size_t bytes);   /* as it is now */
-bool zkl_room_fits_watches(const struct zkl_session *session, size_t bytes); /* as it is now */
+bool zkl_room_fits_nodes(const struct zkl_session *session, size_t bytes);   /* gives nothing up */
+bool zkl_room_fits_watches(const struct zkl_session *session, size_t bytes); /* gives nothing up */
 
-/* How others give way until `bytes` fit (yielding.c). */
+/* Functions that give up nodes or watches until `bytes` fit (yielding.c). */
 struct zkl_yielding {
     void (*nodes)(struct zkl_session *session, size_t bytes);
     void (*const *watches)(struct zkl_session *session, size_t bytes); /* by enum zkl_room */

@@ -102,8 +102,7 @@ void zkl_signal_written(struct zkl_request *request, enum zkl_code code, int err
     }
 }
 
-/* --- the way in, and the results -----------------------------------------------------------------
- */
+/* --- the way in, and the results -------------------------------------------------------------- */
 
 zkl_request *zkl_signal(zkl_lease *lease, const char *folder, bool all, zkl_time timeout) {
     struct zkl_request *request = zkl_request_of(lease, REQUEST_SIGNAL, timeout);

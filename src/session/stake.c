@@ -1,4 +1,4 @@
-/* stake.c - the life of a stake, and the news for its user. */
+/* stake.c - creates and frees stakes, and tells their users of grants, losses and failures. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 
 /* --- life ------------------------------------------------------------------------------ */
 
-/* Names of many permits have up to 19 bytes more. */
+/* The usual length of a node's name. A name with large permit numbers is up to 19 bytes longer. */
 enum { USUAL_NAME = 64 };
 
 /* Bytes in the server's list of the session's ephemerals. */
@@ -26,9 +26,9 @@ size_t zkl_stake_cost(const struct zkl_session *session, size_t path_length) {
 }
 
 /*
- * Each claim counts for the node that it has or makes. Among claims that wait for their turn only
- * so many count, because a node may still exist when the next is made. The first uncounted claim
- * counts when it inherits or makes a node.
+ * Each claim is charged for the node that it has or will make. Claims that take turns share a node,
+ * so only two of them are charged: the old node may still exist while the next is made. The first
+ * uncharged claim is charged when it inherits or makes a node.
  */
 enum { NODES_IN_TURNS = 2 };
 
@@ -75,8 +75,8 @@ bool zkl_stake_lacks_room(const struct stake *stake) {
 }
 
 /*
- * The session's identity, and on a second line the lock's data. Without the latter it is the
- * session's own text.
+ * The session's identity, and on a second line the lock's data. Without data it is
+ * session->identity itself, which destroy() does not free.
  */
 static char *node_data(char *identity, const char *data) {
     if (!data) return identity;
@@ -85,7 +85,7 @@ static char *node_data(char *identity, const char *data) {
     return strcat(strcat(strcpy(text, identity), "\n"), data);
 }
 
-/* Heartbeats are due again, after a time without stakes. */
+/* The first stake after a time without any: heartbeats begin again. */
 static void busy_again(struct zkl_session *session) {
     session->busy_since = session->now;
     zkl_session_wake(session, session->now + session->common.clock.timeout / 6);
@@ -178,7 +178,8 @@ void zkl_stake_await_end(struct zkl_request *request) {
     for (size_t i = 0; i < request->parts.count; i++) {
         struct stake *stake = zkl_parts_at(&request->parts, i);
         if (stake->handles > 0 || stake->claim.state == ZKL_GONE) continue;
-        if (zkl_claim_is_kept(&stake->claim)) continue; /* a release does not wait for it */
+        if (zkl_claim_is_kept(&stake->claim))
+            continue; /* a kept node stays, so no release waits for it */
         zkl_request_ref(request);
         request->next_leaving = stake->leaving;
         stake->leaving = request;
@@ -248,14 +249,14 @@ static struct zkl_conflict use_by(const struct zkl_contender *stranger) {
 void zkl_stake_failed(struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
     struct zkl_request *request = stake->request;
-    zkl_stake_hold_ends(stake, ZKL_STEP_RELEASED); /* it was in a condition */
+    zkl_stake_hold_ends(stake, ZKL_STEP_RELEASED); /* if it comes back from a condition */
     zkl_condition_failed(stake);
     const struct zkl_contender *stranger =
         claim->code == ZKL_CONFLICT ? zkl_permits_stranger(claim->line, claim) : NULL;
     if (request && !zkl_request_done(request) && stranger)
         zkl_request_end_by(request, use_by(stranger));
     zkl_stake_finish(stake, claim->code);
-    post_phase(stake); /* handles from before a wait in a condition lose it */
+    post_phase(stake); /* handles of a failed wait in a condition lose their lock */
     zkl_multi_failed(stake);
 }
 
@@ -268,7 +269,7 @@ void zkl_stake_hold_begins(struct stake *stake) {
     const struct zkl_session *session = stake->session;
     zkl_time begun = stake->request ? stake->request->begun : session->now;
     stake->granted_at = session->now;
-    stake->queued_at = stake->ahead_gone_at = 0; /* it may come back from a condition */
+    stake->queued_at = stake->ahead_gone_at = 0; /* of an earlier wait, before a condition */
     zkl_step_tell(stake, ZKL_STEP_GRANTED, session->now - begun);
     if (zkl_stake_revoked(stake)) zkl_step_tell(stake, ZKL_STEP_REVOKED, 0);
 }
@@ -313,8 +314,8 @@ static bool is_leaving(const struct zkl_claim *claim) {
 }
 
 /*
- * The place among the session's claims of a claim that waits for its turn. It mostly comes last, or
- * right behind the claim whose place was told just before, so waiting claims need not be counted.
+ * The position of a claim that waits for its turn, among the session's claims. Two usual cases need
+ * no count of the waiting claims: it is last, or it follows the claim whose position was told last.
  */
 static size_t position_in_turns(const struct stake *stake) {
     const struct path *path = stake->path;
@@ -323,7 +324,7 @@ static size_t position_in_turns(const struct stake *stake) {
     size_t seen = 0, position = 1;
     for (; each != claim && !zkl_claims_wait_from(each); each = each->next, seen++)
         if (!is_leaving(each)) position++;
-    if (position == 1) position = 2; /* behind a claim that leaves it is next, not first */
+    if (position == 1) position = 2; /* behind leaving claims only, it is next, not first */
     if (each == claim) return position;
     if (!claim->next) return position + path->stakes - seen - 1;
     if (told && claim->link == &told->claim.next && path->told_at == stake->session->now)

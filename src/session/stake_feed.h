@@ -7,7 +7,8 @@
 
 #include "stake.h"
 
-extern const struct call_kind zkl_stake_calls[STAKE_CALLS]; /* a session refers to them */
+extern const struct call_kind zkl_stake_calls[STAKE_CALLS]; /* for zkl_session_new() */
+/* Answers, as unknown, the calls for which there was no memory. */
 void zkl_stake_answer_starved(struct zkl_session *session);
 void zkl_stake_event(struct zkl_session *session, enum zkl_node_event event, const char *node);
 /* The stake with that node, or NULL. */

@@ -105,8 +105,7 @@ size_t zkl_watches_need(const struct watches *watches, const char *path) {
     return watch && (is_counted(watch) || watch->owners) ? 0 : cost(watches, path);
 }
 
-/* --- answers and events --------------------------------------------------------------------------
- */
+/* --- answers and events ----------------------------------------------------------------------- */
 
 void zkl_watches_answer(struct watches *watches, struct watch *watch, bool set) {
     discount(watches, watch);
@@ -180,8 +179,7 @@ void zkl_watches_clear(struct watches *watches) {
     }
 }
 
-/* --- wishes of claims and watchers --------------------------------------------------------------
- */
+/* --- wishes of claims and watchers ------------------------------------------------------------ */
 
 static void remove_watch(struct zkl_session *session, const struct watch *watch) {
     if (session->service == SERVICE_CLOSES || session->state != ZKL_SESSION_CONNECTED) return;

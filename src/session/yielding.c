@@ -20,8 +20,7 @@ static void give_back_nodes(struct zkl_session *session, size_t bytes) {
     }
 }
 
-/* --- room for a watch ---------------------------------------------------------------------------
- */
+/* --- room for a watch ------------------------------------------------------------------------- */
 
 static void end_lookaheads(struct zkl_session *session, size_t bytes) {
     struct stake *stake = session->stakes;

@@ -126,8 +126,7 @@ bool zkl_world_packet(const struct zkl_world *world, uint32_t number, bool up, c
 /* It arrives now. */
 void zkl_world_hasten(struct zkl_world *world, uint32_t number, bool up);
 
-/* --- what was under way ------------------------------------------------------------------------
- */
+/* --- what was under way ----------------------------------------------------------------------- */
 
 struct zkl_world_message {
     uint32_t client;        /* its number */

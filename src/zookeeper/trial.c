@@ -14,8 +14,7 @@
 
 #include "wire.h"
 
-/* --- requests, as ZooKeeper writes them ----------------------------------------------------------
- */
+/* --- requests, as ZooKeeper writes them ------------------------------------------------------- */
 
 /* Neither the node nor its parent exists, so nothing is changed. */
 #define NOWHERE "/zklock-no-such-node/x"
