@@ -7,7 +7,7 @@ local zklock = require "zklock"
 
 local server = rig.shared()
 local is_plain_51 = _VERSION == "Lua 5.1" and not rawget(_G, "jit")
-local CANNOT = "plain Lua 5.1 cannot yield across pcall: use LuaJIT, or Lua 5.2 or later"
+local CANNOT = "plain Lua 5.1 cannot yield across pcall; use LuaJIT, or Lua 5.2 or later"
 
 
 local session, path, lock

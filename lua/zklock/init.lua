@@ -38,7 +38,7 @@ end
 function _M.close_on_signal(...)
     local numbers = options.signals(...)
     if ngx then
-        return failure("unsupported", "zklock.close_on_signal", "nginx has signals of its own: " ..
+        return failure("unsupported", "zklock.close_on_signal", "nginx has signals of its own; " ..
                        "a worker that ends closes its sessions by itself")
     end
     for _, number in ipairs(numbers) do

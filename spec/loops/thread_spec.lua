@@ -13,7 +13,7 @@ describe("a session in a second thread #context", function()
                                function() lock:acquire(20) end } do
             local ok, problem = system.call(call)
             assert.is_false(ok)
-            assert.is_truthy(problem:find("in a second thread: open", 1, true), problem)
+            assert.is_truthy(problem:find("in a second thread; open", 1, true), problem)
         end
         holder:release()
         assert.is_true(assert(lock:acquire(20)):release{ wait = 20 })

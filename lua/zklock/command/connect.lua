@@ -43,7 +43,7 @@ end
 function _M.hosts(given)
     local hosts = given.hosts
     if not hosts then
-        refusal.raise(status.USAGE, "no servers: give --hosts HOST:PORT,… or set ZK_HOSTS")
+        refusal.raise(status.USAGE, "no servers; give --hosts HOST:PORT,… or set ZK_HOSTS")
     end
     if _M.checked(hosts_of.split, hosts).in_memory then
         refusal.raise(status.USAGE, "%s is a server inside one process; only repl can use it",

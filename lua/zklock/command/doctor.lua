@@ -23,10 +23,9 @@ local WORDS = 2 -- seconds for a server's answer to a four-letter word
 
 local ADVICE = {
     connection = "is it running, and does a firewall let you through?",
-    auth = "the ACL refuses: give --auth or set ZK_AUTH, or have an administrator admit you to "
-        .. "the path",
+    auth = "give --auth or set ZK_AUTH, or have an administrator admit you to the path",
     no_node = "make the chroot's node, or correct it in --hosts",
-    conflict = "something else is at the path: choose another PATH",
+    conflict = "choose another PATH",
     timeout = "the ensemble has no quorum, or is overloaded",
 }
 

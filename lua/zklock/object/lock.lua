@@ -42,7 +42,7 @@ local USES = {
 }
 
 
-local EPHEMERAL = "it, or a node above it, is an ephemeral node: use another path"
+local EPHEMERAL = "it, or a node above it, is an ephemeral node; use another path"
 local IN_ORDER = { fifo = true, counting = true, turns = true }
 
 local function advice(self, use)
@@ -51,7 +51,7 @@ local function advice(self, use)
         return 'take this lock in a second session, each of the two with token = "turns"'
     end
     if self.limit and use == "semaphore" then return "all users of a path give the same limit" end
-    return "a path has one kind of lock and one order: use another path"
+    return "a path has one kind of lock and one order; use another path"
 end
 
 

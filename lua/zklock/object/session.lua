@@ -74,7 +74,7 @@ end
 ---@return integer count of what was delivered
 function Session:dispatch()
     if this_thread() ~= self.thread then
-        misuse.refuse("context: dispatch() in a second thread: open a session in each thread")
+        misuse.refuse("context: dispatch() in a second thread; open a session in each thread")
     end
     return deliver(self)
 end
@@ -459,7 +459,7 @@ end
 
 local function impossible(hosts, opts)
     if opts.tls then
-        return hosts.text, "zklock has no TLS of its own: see docs/tls.md, a recipe with stunnel"
+        return hosts.text, "zklock has no TLS of its own; docs/tls.md has a recipe with stunnel"
     end
     local flaw = opts.recover and not hosts.in_memory and core.folder(opts.recover)
     if flaw then return opts.recover, flaw end

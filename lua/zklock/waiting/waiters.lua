@@ -122,7 +122,7 @@ function _M.refusal(session, loop)
     collectgarbage() -- the other loop may be garbage
     collectgarbage()
     if not elsewhere(session, loop) then return end
-    return _M.context("another loop waits in this session: open one session for each loop")
+    return _M.context("another loop waits in this session; open one session for each loop")
 end
 
 

@@ -29,7 +29,7 @@ function _M.refusal(session)
                                "copas.addthread(function() ... end), then copas.loop()")
     end
     if pollers[running()] then
-        return waiters.context("a callback of zklock does not wait: start a thread for that, " ..
+        return waiters.context("a callback of zklock cannot wait; start a thread for that, " ..
                                "copas.addthread(function() ... end)")
     end
     local refusal, code = waiters.refusal(session, copas)

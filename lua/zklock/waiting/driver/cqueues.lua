@@ -27,7 +27,7 @@ function _M.refusal(session)
                                "controller:wrap(function() ... end), then controller:loop()")
     end
     if pollers[this_thread()] then
-        return waiters.context("a callback of zklock does not wait: start a coroutine for " ..
+        return waiters.context("a callback of zklock cannot wait; start a coroutine for " ..
                                "that, controller:wrap(function() ... end)")
     end
     return waiters.refusal(session, controller)

@@ -22,7 +22,7 @@ end
 
 function _M.refusal(session)
     if not yieldable() then
-        return waiters.context("a wait in luv needs a coroutine, in callbacks, too: " ..
+        return waiters.context("a wait in luv needs a coroutine, even in a callback: " ..
                                "coroutine.wrap(function() ... end)()")
     end
     return waiters.refusal(session, uv)

@@ -56,7 +56,7 @@ end
 local NEEDS_PATCHES = "only OpenResty's own nginx can; ssl_certificate_by_lua can in any"
 
 local instead = {
-    init = "the master forks its workers after it: open the session in a request, or in " ..
+    init = "the master forks its workers later; open the session in a request, or in " ..
            "ngx.timer.at(0, ...) of init_worker_by_lua",
     init_worker = "do it in ngx.timer.at(0, ...)",
     ssl_client_hello = NEEDS_PATCHES,
@@ -69,7 +69,7 @@ local ELSEWHERE = "it can be done in rewrite, access and content, in " ..
 local NO_YIELD = "nothing can wait inside require, a finalizer, or a function that was " ..
                  "given to table.sort or string.gsub"
 
-local NO_CACHE = "each request has a Lua of its own, and none could keep the session: " ..
+local NO_CACHE = "each request has a Lua of its own, and none could keep the session; " ..
                  "set lua_code_cache on"
 
 
