@@ -72,7 +72,7 @@ function Holder:release() self.asked = "release" end
 function Holder.may_resume() return true end
 
 
--- In the form that handle.lua reads.
+-- The state of the lock, as handle.lua reads it.
 function Holder:verdict()
     local held, message, code = self.lease:check(ANSWER)
     if held then return "held" end
