@@ -77,7 +77,6 @@ local function length_of(exptime)
 end
 
 
--- The path of a key; or nil, and the words of resty.lock for a bad key.
 local function path_of(self, key)
     if not key then return nil, "nil key" end
     if key == "" then return nil, "empty key" end

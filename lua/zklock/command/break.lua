@@ -64,7 +64,6 @@ local function refuse_token(path, wanted)
 end
 
 
--- Ends the verb if no holder has that token.
 local function chosen(held, path, wanted)
     for _, entry in ipairs(held) do
         if entry.name == tree.FIXED then

@@ -144,7 +144,6 @@ local function read_input(read)
 end
 
 
--- The function of a word typed alone, unless the user has redefined that name.
 local function word_of(text, words)
     local name = text:match "^%s*(%a+)%s*$"
     local fn = words[name]
@@ -152,7 +151,6 @@ local function word_of(text, words)
 end
 
 
---- Reads and runs until the input ends.
 ---@param is_terminal boolean  the input is a terminal
 ---@param words table<string, function>  globals that are called when typed alone
 ---@param notice fun()  called before each input

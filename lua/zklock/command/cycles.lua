@@ -9,13 +9,11 @@ local ipairs, pairs = ipairs, pairs
 local _M = {}
 
 
---- Whether `entry` must wait for the contender `ahead` of it.
 function _M.excludes(ahead, entry)
     return not (ahead.kind == "read" and entry.kind == "read")
 end
 
 
--- The waits of sessions that may be part of a circle.
 local function waits_of_sessions(locks)
     local nodes, waits = {}, {}
     for _, lock in ipairs(locks) do

@@ -130,7 +130,6 @@ local function latency(session)
 end
 
 
--- Warns of versions before 3.9.4, in which servers of an ensemble may lose writes.
 function Doctor:version(name, version)
     local major, minor, patch = version:match "^(%d+)%.(%d+)%.?(%d*)"
     if not major or major * 1e6 + minor * 1e3 + (tonumber(patch) or 0) >= 3009004 then return end
@@ -139,7 +138,6 @@ function Doctor:version(name, version)
 end
 
 
--- Tries a server. True if it gave a session.
 function Doctor:server(name)
     local session, message, code = zklock.connect(name .. self.hosts.chroot,
         connect.options(self.given))
@@ -174,7 +172,6 @@ end
 
 -- --- operations ----------------------------------------------------------------------
 
--- Effects of an operation that a server does not know.
 local WITHOUT = {
     create2 = "no lock can be taken",
     createContainer = "folders of locks are persistent nodes, and stay",
@@ -279,7 +276,6 @@ function Doctor:held(path, queue)
 end
 
 
--- Tries a lock, and names its holder instead if it is held.
 function Doctor:lock(session, again)
     local path = self.given.path or PATH
     local lock, queue, why = tree.lock(session, path)

@@ -141,7 +141,6 @@ local function carry_out(argparse, given, out, err, more)
 end
 
 
---- Carries out a command line, and returns the exit status.
 ---@param given string[]
 ---@param out file*
 ---@param err file*

@@ -104,7 +104,6 @@ end
 
 -- --- news, see src/child/child.c ------------------------------------------------------
 
--- Ends a wait beside the command, which is not needed any more.
 local function ended(self, number)
     self.status = number
     self.session:interrupt()
@@ -182,7 +181,6 @@ local function receive(self, session, seconds)
 end
 
 
--- Says so when a wait goes on while no server answers.
 local function note(self, session)
     if self.keeper or self.tries or session:state() == "connected" then
         self.unheard_since, self.unheard_told = nil, nil

@@ -8,7 +8,6 @@ local ipairs, tostring, type = ipairs, tostring, type
 
 local encode
 
--- Escapes a character of up to three bytes.
 local function escaped(character)
     local a, b, c = character:byte(1, 3)
     local code = c and (a % 16) * 4096 + (b % 64) * 64 + c % 64 or b and (a % 32) * 64 + b % 64

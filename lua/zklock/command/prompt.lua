@@ -52,7 +52,6 @@ end
 local session = connect()
 
 
--- Says before an input that the server has gone.
 local LOST = given("SHARED", tostring) and "%s does not answer; it ends with the prompt that "
     .. "started it\n" or "%s does not answer\n"
 

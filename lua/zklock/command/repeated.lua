@@ -31,7 +31,6 @@ local function watch(out, show)
 end
 
 
---- Writes the text of show() and its complaint, if any, and closes the session.
 function _M.run(given, session, out, show)
     local ok, problem = pcall(function()
         if given.watch then watch(out, show) end

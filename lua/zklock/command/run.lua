@@ -57,7 +57,6 @@ local function signal(text)
 end
 
 
--- Declares the last options and the command, of run and elect.
 function run.describe_command(parser)
     parser:option("--suspect", "Signal to send to the command, such as TERM, when the lease is "
         .. "suspect, because others may soon get the lock."):argname "SIGNAL":convert(signal)
@@ -65,7 +64,6 @@ function run.describe_command(parser)
 end
 
 
--- Declares options of the lock and the wait, of run and hold.
 function run.describe_lock(parser)
     local seconds = connect.seconds
     parser:mutex(
@@ -179,7 +177,6 @@ function Hold:may_resume()
 end
 
 
--- Sends the signal of --suspect, once each time the lease becomes suspect.
 function Hold:warn()
     local name, suspect = self.job.given.suspect, self.state == "suspect" and not self.lost
     if name and suspect and not self.warned then

@@ -40,7 +40,6 @@ function verbs.ask(self, owner, timeout, stopped, opts)
 end
 
 
--- Results of part:method(timeout), under one deadline.
 local function of_each(self, method, timeout)
     local session = self.session
     if session:forked() then return failure("forked", self.path) end

@@ -37,7 +37,6 @@ Session.__index = Session
 Session.__name = "zklock.session"
 
 
--- A callback's error is counted, and kept for stats().
 function Session:protect(fn, ...)
     local ok, problem = pcall(fn, ...)
     if ok then return end

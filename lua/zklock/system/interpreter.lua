@@ -18,7 +18,6 @@ function interpreter.own()
 end
 
 
---- A command line that runs a file with the module paths of this process.
 ---@param program string?  default: interpreter.own()
 ---@param file string
 ---@param ... string  its arguments

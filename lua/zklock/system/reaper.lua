@@ -69,7 +69,6 @@ function Reaper:let_go(pid)
 end
 
 
---- Adds a line of shell to run at the end.
 ---@param command string
 function Reaper:later(command)
     self.pipe:write("! ", command, "\n")

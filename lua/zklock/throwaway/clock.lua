@@ -47,7 +47,6 @@ function clock.missing()
 end
 
 
---- Makes a clock that shows the machine's time.
 ---@param reaper zklock.system.Reaper
 ---@return zklock.throwaway.Clock
 function clock.new(reaper)
@@ -63,7 +62,6 @@ function clock.new(reaper)
 end
 
 
---- Makes a program of that name that goes by this clock.
 ---@param name string  or path
 ---@return string path  of the same last name
 function Clock:program(name)

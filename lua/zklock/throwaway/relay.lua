@@ -51,7 +51,6 @@ end
 function Relay:lead_to(address) command(self, "lead " .. address) end
 
 
---- Ends its connections, and each new one.
 function Relay:cut() command(self, "cut") end
 
 

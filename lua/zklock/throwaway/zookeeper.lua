@@ -47,7 +47,6 @@ local function value(answer, name)
 end
 
 
--- Puts a Java that goes by the clock first in the script's PATH.
 local function with_clock(clock)
     return clock and ("PATH=%s:$PATH"):format(shell.quote(
         clock:program "java":match "^(.*)/")) or ""
@@ -203,7 +202,6 @@ function ZooKeeper:close()
 end
 
 
---- Calls fn(hosts) with a ZooKeeper that ends with the call, however it ends.
 function zookeeper.with(fn)
     local reaper, started = reapers.open(), nil
     local ok, result = pcall(function()

@@ -129,7 +129,6 @@ end
 
 -- --- tables -----------------------------------------------------------------------------
 
---- True for a key of a list of that length.
 function check.is_place(key, length)
     return type(key) == "number" and key >= 1 and key <= length and key % 1 == 0
 end
@@ -156,7 +155,6 @@ function check.known(given, names, what)
 end
 
 
---- Copies `given`, with every field checked, and the defaults.
 ---@param given table?
 ---@param fields table<string, fun(value: any, name: string)>
 ---@param defaults table

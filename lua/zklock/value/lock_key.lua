@@ -20,7 +20,6 @@ local function is_integer(value)
 end
 
 
--- A value as part of a key; `what` names it in messages.
 local function part(value, what)
     if type(value) == "string" and value ~= "" then return escape(value) end
     if is_integer(value) then return ("%d"):format(value) end

@@ -32,7 +32,6 @@ local function bad_text(text)
 end
 
 
---- Returns why a text is no absolute path below "/", or nil.
 ---@param path string
 ---@return string? why
 function _M.flaw(path)

@@ -60,7 +60,6 @@ function utf8.is_valid(text)
 end
 
 
---- Replaces each byte that is not UTF-8 by U+FFFD.
 ---@param text string
 ---@return string
 function utf8.clean(text)

@@ -40,7 +40,6 @@ local function check_fields(given, form, what)
     end
 end
 
--- Returns { kind, path, data, version } and its size in bytes.
 local function write(given, what)
     check.type(given, "table", what)
     local form = write_forms[given[1]]

@@ -45,7 +45,6 @@ function _M.current()
 end
 
 
---- Seconds, by the clock of the current process.
 function _M.now()
     return _M.current():now()
 end

@@ -87,7 +87,6 @@ function _M.await(seconds)
 end
 
 
---- Sleeps, and blocks the thread. News is delivered meanwhile.
 function _M.sleep(seconds)
     local due = now() + seconds
     repeat _M.await(due - now()) until now() >= due

@@ -57,7 +57,6 @@ function _M.sleep(seconds)
 end
 
 
--- Delivers news. Without a ready task, it waits for news or the first sleeper.
 function Tasks:look()
     if sessions.dispatch() == 0 and #self.ready == 0 then
         local sleeper = self.sleepers:first()

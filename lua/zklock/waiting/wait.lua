@@ -33,7 +33,6 @@ function _M.by(driver, session, request, timeout, take, ...)
 end
 
 
---- Waits for any request, by the driver for the running coroutine.
 function _M.wait(session, request, timeout, take, ...)
     if request.handle:done() then return scope(request, take, request, ...) end
     return _M.by(runtime.current():driver(), session, request, timeout, take, ...)

@@ -88,7 +88,6 @@ Waiter.__close = Waiter.close
 local _M = {}
 
 
---- Waits in `loop` until the request is done, by calls of suspend(waiter).
 function _M.wait(session, request, loop, driver, suspend)
     local self = setmetatable({
         request = request,

@@ -7,7 +7,6 @@ local pcall, type = pcall, type
 local running = coroutine.running
 
 
--- Returns why `results` is no list of `count` results, or nil.
 local function flaw(results, count)
     if type(results) ~= "table" then return "not " .. misuse.show(results) end
     for i = 1, count do

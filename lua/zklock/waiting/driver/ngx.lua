@@ -73,7 +73,6 @@ local NO_CACHE = "each request has a Lua of its own, and none could keep the ses
                  "set lua_code_cache on"
 
 
--- Message and code if nothing can wait in this place, else nothing.
 local function refusal_of_place()
     local phase = get_phase()
     local subject, why
@@ -218,7 +217,6 @@ function Dispatcher:connect()
 end
 
 
--- False if the socket is of no more use.
 local function read(socket)
     local bytes, problem = socket:receiveany(16)
     return bytes ~= nil or problem == "timeout"
@@ -361,7 +359,7 @@ function _M.unsent(session)
 end
 
 
---- Starts fn() in a timer, which no client's end kills. nginx may drop a timer when it runs many.
+--- Starts fn() in a timer, which outlives the client. nginx may drop a timer when it runs many.
 function _M.spawn(fn)
     local began, runs = now(), false
     local pends = timer_at(0, function()

@@ -54,7 +54,6 @@ function _M.granted(lease)
 end
 
 
--- Sleeps, until a change of the stage at most.
 local function pause(seconds)
     if not bell then bell = semaphore.new() end
     if bell then bell:wait(seconds) else sleep(min(seconds, STEP)) end
@@ -119,7 +118,6 @@ end
 
 -- --- the stages ---------------------------------------------------------------------------
 
--- Lists the open sessions, because the set may change meanwhile.
 local function sessions()
     local list = {}
     for session in pairs(dispatchers) do
@@ -161,7 +159,6 @@ local function is_due()
 end
 
 
--- Takes the leases of timers. False while one is still held.
 local function take_leases()
     local left = false
     for lease in pairs(of_timers) do
@@ -259,7 +256,6 @@ local function slice()
 end
 
 
--- Sleeps until `due`, or until a stage that ends the sleep.
 local function sleep_until(due, begun)
     repeat
         pause(min(max(due - now(), 0.001), slice()))
