@@ -1,4 +1,4 @@
---- Tables of text, 80 columns wide unless a whole column needs more.
+--- Tables of text, 80 columns wide unless a column with `whole` needs more.
 
 local printable = require "zklock.command.printable"
 

@@ -1,5 +1,5 @@
 --- The ZooKeeper of prompts without --hosts. A user's first prompt starts it, and writes its
--- address to a file for later prompts. It ends with the first prompt.
+-- address to a file for later prompts. It ends with that first prompt.
 
 local hosts_of = require "zklock.value.hosts"
 local printable = require "zklock.command.printable"

@@ -67,7 +67,7 @@ end
 
 -- --- running ------------------------------------------------------------------------
 
--- Prints an expression, and makes its call no tail call.
+-- Compiles an expression so that it is printed, and is no tail call.
 local function compile(text)
     local chunk = load("return (...)(" .. text:gsub("^%s*=", "") .. "\n)", NAME)
     if chunk then return chunk end
@@ -98,7 +98,7 @@ local function every_method()
 end
 
 
--- All names that may stand in place of `name`.
+-- Names for which `name` may be a slip.
 local function candidates(text, kind, name)
     if kind == "global" then return _G end
     local path = text:match("([%a_][%w_.]*)%s*[.:]%s*" .. name .. "%f[^%w_]")

@@ -1,5 +1,5 @@
---- A job is a command behind a small process, its minder, which gets the signals of this process.
--- It runs for a keeper, which is a lock or a member.
+--- A job runs a command behind a small process, its minder, and passes signals of this process on
+-- to the command. It works for a keeper, which is a lock or a member.
 
 local connect = require "zklock.command.connect"
 local core = require "zklock.core"
@@ -272,8 +272,8 @@ function Job:step(seconds)
 end
 
 
---- Ends the verb after a vain wait. If a connected server has said that the lock or name is taken,
--- only the status tells it, as with flock.
+--- Ends the verb after a wait in vain. If a connected server has said that the lock or name is
+-- taken, only the status tells it, as with flock.
 function Job:refused(message, code)
     if code ~= "busy" and code ~= "timeout" then connect.fail(message, code) end
     local known = code == "busy" or self.taken and self.session:state() == "connected"

@@ -1,5 +1,5 @@
---- Chooses the driver of waits in the real process, the user's, that of the event loop or
--- zklock.run around the caller, or a blocking one.
+--- Chooses the driver of waits in the real process. It belongs to the user, to the event loop or
+-- zklock.run around the caller, or blocks.
 
 local coroutines = require "zklock.waiting.coroutines"
 local failure = require "zklock.value.failure"
@@ -73,8 +73,8 @@ function _M.use(driver)
 end
 
 
--- Refuses waits until the driver can be loaded. Without it nobody knows whether its loop runs and
--- must not be blocked.
+-- Refuses waits until the driver can be loaded, for its loop may be running and must not be
+-- blocked.
 local function missing(name, problem)
     return {
         drives = function() return true end,

@@ -21,8 +21,8 @@ function Request:done()
 end
 
 
---- Calls fn(request) in the session:dispatch() that finds the request done, which raises its
--- errors, or at once after that.
+--- Calls fn(request) when session:dispatch() finds the request done, and raises errors of fn there;
+-- at once if that has been.
 ---@param fn fun(request: zklock.Request)
 function Request:on_done(fn)
     if self.told then return fn(self) end

@@ -333,7 +333,8 @@ function _M.wait(session, request, deadline)
 end
 
 
---- Ends the waits of the task's killed light threads. In log_by_lua the request ends.
+--- Ends the waits of the task's killed light threads. In log_by_lua, notes that the request is
+-- over.
 function _M.abandon(task)
     task.over = get_phase() == "log"
     for request in pairs(task.waits) do
