@@ -4,7 +4,8 @@
  * docs/design/states.md the table of transitions.
  *
  * A claim does no I/O, reads no clock and allocates nothing. Each call feeds in one event and
- * returns a set of actions for the claim's owner, in a session its stake (session/stake_actions.c):
+ * returns a set of actions for its caller to carry out, the claim's owner. A session's owner of a
+ * claim is a stake (session/stake_actions.c):
  *
  *     zkl_claim_init(&claim, &line, ZKL_MUTEX, ZKL_NEVER, false);
  *     zkl_claim_start(&claim);                              ZKL_DO_CREATE | ZKL_DO_LIST
@@ -19,17 +20,18 @@
  *   - adds 1 to claim->ranks for each get of DO_RANK;
  *   - feeds zkl_claim_tick() before a release or a re-entry, so that a lease whose clock ran out is
  *     lost;
- *   - fails a try while the session is suspended;
- *   - checks after each reply to DO_WATCH_OWN of ZKL_UNFAIR whether the node is an orphan
- *     (zkl_line_fixed_orphan), and with DO_DOUBT gets that node, too;
- *   - when a lock's claim gives DO_GRANT or DO_FAIL, first feeds its waiter zkl_claim_release() or
- *     zkl_claim_cancel();
+ *   - cancels a claim that is `trying` when the session is suspended;
+ *   - for ZKL_UNFAIR, calls zkl_line_fixed_orphan() after each reply to DO_WATCH_OWN, and on
+ * DO_DOUBT gets the node besides the list;
+ *   - when a lock's claim gives DO_GRANT or DO_FAIL, first feeds its partner in a condition
+ *     zkl_claim_release() or zkl_claim_cancel();
  *   - feeds line->kept zkl_claim_take() when a claim of the line was started, zkl_claim_contended()
  *     when the path's children have changed, and zkl_claim_tick() by its deadline.
  *
  * A request that failed for lack of a connection leaves the claim `stalled`; zkl_claim_resume()
- * asks again. A create or delete of unknown outcome stays with its claim until the outcome is
- * certain, even after the user was answered.
+ * asks again. A wait in a condition takes two claims, the lock's claim in the lock's line, and the
+ * waiter in the condition's line. A create or delete of unknown outcome stays with its claim until
+ * the outcome is certain, even after the user was answered.
  *
  * After a stop of the process no proof counts for a while (clock.h). Meanwhile a claim enters no
  * line, and a claim at the front gives its place up and begins anew.
@@ -51,18 +53,19 @@ void zkl_claim_join(struct zkl_claim *part, struct zkl_claim *first);
 void zkl_claim_want(struct zkl_claim *claim, int32_t permits, int32_t limit);
 
 /*
- * A new MUTEX, which is no part and gets no waiter, takes turns. A turn ends for another session
- * that waits after `batch` grants, 1 to ZKL_BATCH_MAX, or with ZKL_BATCH_BY_TIME after ZKL_QUANTUM.
+ * A new MUTEX, which is no part and will wait in no condition, takes turns. If another session
+ * waits, a turn ends after `batch` grants, 1 to ZKL_BATCH_MAX, or with ZKL_BATCH_BY_TIME after
+ * ZKL_QUANTUM.
  */
 void zkl_claim_batch(struct zkl_claim *claim, int32_t batch);
 
 /*
  * Keeps the node of a new MUTEX, which is no part, for `keep` after the release, unless the lock
- * backs off (zkl_backoff). Its tokens count grants.
+ * backs off (zkl_backoff). Its tokens count grants (zkl_token).
  */
 void zkl_claim_keep(struct zkl_claim *claim, zkl_time keep, zkl_time now);
 
-/* The claim of its session that a claim in NEW awaits before it makes a node of its own. */
+/* Why a claim in NEW may not make a node yet: which other claim of its session it waits for. */
 enum zkl_awaits zkl_claim_awaits(const struct zkl_claim *claim);
 /* The claim, in NEW, may get the node of `other`. */
 bool zkl_claim_inherits(const struct zkl_claim *claim, const struct zkl_claim *other);
@@ -72,7 +75,7 @@ struct zkl_claim *zkl_claim_follower(struct zkl_claim *from);
 /* At least `max_waiters` claims wait already, and this claim would wait, too (max_waiters.c). */
 bool zkl_claim_exceeds_max_waiters(const struct zkl_claim *claim);
 
-/* Tokens of a new MUTEX count grants, and so compare with those of a batch. */
+/* Makes tokens of a new MUTEX count grants (zkl_token), as with turns, so that they compare. */
 void zkl_claim_count(struct zkl_claim *claim);
 
 /*
@@ -80,7 +83,7 @@ void zkl_claim_count(struct zkl_claim *claim);
  * condition's line. Returns the waiter's actions.
  */
 zkl_actions zkl_claim_await(struct zkl_claim *waiter, struct zkl_claim *lock, zkl_time deadline);
-/* Tells a lock's claim of its waiter's ZKL_DO_TELL_PARTNER. Returns the lock's claim's actions. */
+/* For the lock's claim when its waiter gave ZKL_DO_TELL_PARTNER. Returns actions for that claim. */
 zkl_actions zkl_claim_partner_changed(struct zkl_claim *lock);
 
 /* Puts a new claim in LEAVE, to remove an orphan (zkl_line_orphan). */
@@ -93,7 +96,7 @@ zkl_actions zkl_claim_adopt_fixed(struct zkl_claim *claim, int64_t czxid);
 zkl_actions zkl_claim_start(struct zkl_claim *claim);
 zkl_actions zkl_claim_cancel(struct zkl_claim *claim, enum zkl_code why);
 zkl_actions zkl_claim_release(struct zkl_claim *claim, zkl_time now);
-/* The node of a claim in HELD or KEPT goes to no other claim. */
+/* From now on a claim in HELD or KEPT hands its node to no other claim; one in KEPT leaves. */
 zkl_actions zkl_claim_yield(struct zkl_claim *claim);
 /* The node will not stay after the release. A claim in KEPT leaves. */
 zkl_actions zkl_claim_stop_keeping(struct zkl_claim *claim);
@@ -104,17 +107,16 @@ zkl_actions zkl_claim_downgrade(struct zkl_claim *claim);
 
 /* --- replies; `why` is the reason of a refusal ----------------------------------------- */
 /*
- * With ZKL_DONE a czxid is above 0, and a name has at most ZKL_NAME_SIZE - 1 bytes. Each part of a
- * multi-lock is fed zkl_claim_created() with czxid 0, which a transaction does not tell.
+ * With ZKL_DONE a name has at most ZKL_NAME_SIZE - 1 bytes, and a czxid is above 0, except for
+ * parts of a multi-lock in zkl_claim_created(), as transactions return no czxids.
  */
-/* The reply to one parent's create. ZKL_ABSENT only for the topmost, which lies in the chroot. */
+/* The reply to one parent's create. ZKL_ABSENT only for the topmost: the chroot does not exist. */
 void zkl_claim_parents(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why);
 zkl_actions zkl_claim_created(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
                               const char *name, int64_t czxid);
-/*
- * ZKL_UNFAIR: a create was carried out, or found a node. Other replies go to zkl_claim_created().
- */
+/* ZKL_UNFAIR: the create was carried out. Other replies go to _taken() or zkl_claim_created(). */
 zkl_actions zkl_claim_placed(struct zkl_claim *claim, int64_t czxid, zkl_time now);
+/* ZKL_UNFAIR: the node exists already. */
 zkl_actions zkl_claim_taken(struct zkl_claim *claim);
 /* With ZKL_DONE the line was replaced before. */
 zkl_actions zkl_claim_listed(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
@@ -131,10 +133,7 @@ zkl_actions zkl_claim_told_held(struct zkl_claim *claim, const struct zkl_conten
 zkl_actions zkl_claim_ahead_marked(struct zkl_claim *claim, struct zkl_contender *contender,
                                    int64_t zxid);
 zkl_actions zkl_claim_marked(struct zkl_claim *claim, enum zkl_reply reply);
-/*
- * The get of the own node, which is `marked`, with no mark out, shows that a revocation has
- * replaced ZKL_HELD_WORD.
- */
+/* A get of the `marked` own node lacks ZKL_HELD_WORD, and no mark is out: it was overwritten. */
 zkl_actions zkl_claim_unmarked(struct zkl_claim *claim);
 zkl_actions zkl_claim_ranked(struct zkl_claim *claim, struct zkl_contender *contender,
                              enum zkl_reply reply, int64_t czxid, zkl_time now);
@@ -153,8 +152,8 @@ zkl_actions zkl_claim_forwarded(struct zkl_claim *claim, enum zkl_reply reply, b
 zkl_actions zkl_claim_own_deleted(struct zkl_claim *claim);
 zkl_actions zkl_claim_own_changed(struct zkl_claim *claim);
 /*
- * The line forgets the contender; NULL stands for a forgotten one. A claim that heads hears of
- * each.
+ * The line forgets the contender; NULL stands for a forgotten contender. A claim that heads
+ * (permits.h) must hear of every contender ahead.
  */
 zkl_actions zkl_claim_ahead_deleted(struct zkl_claim *claim, struct zkl_contender *contender,
                                     zkl_time now);
@@ -169,6 +168,7 @@ zkl_actions zkl_claim_suspend(struct zkl_claim *claim);
 zkl_actions zkl_claim_expire(struct zkl_claim *claim, enum zkl_code why);
 /* Ends a wait or a hold at its deadline, and a lease whose clock ran out. */
 zkl_actions zkl_claim_tick(struct zkl_claim *claim, zkl_time now);
+/* A ZKL_DO_PAUSE is over. */
 zkl_actions zkl_claim_wake(struct zkl_claim *claim);
 /* With each heartbeat. A holder watches its node from its first heartbeat on. */
 zkl_actions zkl_claim_beat(struct zkl_claim *claim, zkl_time now);

@@ -13,15 +13,15 @@
 typedef uint32_t zkl_actions;
 
 enum zkl_action {
-    ZKL_DO_PARENTS = 1 << 0, /* create the missing parents of the path */
-    ZKL_DO_CREATE = 1 << 1,  /* create2 claim->node.name, ephemeral, and sequential unless
-                                zkl_kind_is_fixed(); for a multi-lock all parts' nodes, for a waiter
-                                also delete partner->node.name, in one transaction */
-    ZKL_DO_SYNC = 1 << 2,    /* sync the path */
-    ZKL_DO_LIST = 1 << 3,    /* get_children of the path; in LIST, and to look ahead, unless a list
-                                is out */
-    ZKL_DO_RANK = 1 << 4,    /* get of each zkl_line_unranked() */
-    ZKL_DO_WATCH_OWN = 1 << 5,   /* get claim->node.name, with a watch */
+    ZKL_DO_PARENTS = 1 << 0,   /* create the missing parents of the path */
+    ZKL_DO_CREATE = 1 << 1,    /* create2 claim->node.name, ephemeral, and sequential unless
+                                  zkl_kind_is_fixed(); for a multi-lock all parts' nodes, for a waiter
+                                  also delete partner->node.name, in one transaction */
+    ZKL_DO_SYNC = 1 << 2,      /* sync the path */
+    ZKL_DO_LIST = 1 << 3,      /* get_children of the path; a claim in LIST, or `looking`, shares a
+                                  list that is out already */
+    ZKL_DO_RANK = 1 << 4,      /* get of each zkl_line_unranked() */
+    ZKL_DO_WATCH_OWN = 1 << 5, /* get claim->node.name, with a watch */
     ZKL_DO_WATCH_AHEAD = 1 << 6, /* get claim->ahead, with a watch */
     ZKL_DO_REMOVE = 1 << 7,    /* delete claim->node.name; of a waiter that may be signalled only at
                                   version 0; in RETREAT resume the other parts, too */
@@ -36,15 +36,16 @@ enum zkl_action {
     ZKL_DO_FAIL = 1 << 14,     /* tell the user claim->code; first cancel the other parts */
     ZKL_DO_LOSE = 1 << 15,     /* tell the holder of its loss; release the other parts */
     ZKL_DO_DOWNGRADED = 1 << 16,   /* tell the holder that it reads now, or claim->refusal */
-    ZKL_DO_STAYED = 1 << 17,       /* tell the holder why its wait did not begin, claim->refusal */
+    ZKL_DO_STAYED = 1 << 17,       /* tell the holder, who still holds, why it cannot wait in the
+                                          condition: claim->refusal */
     ZKL_DO_TELL_PARTNER = 1 << 18, /* zkl_claim_partner_changed() of the partner */
     ZKL_DO_FORGET = 1 << 19,       /* free the claim when none of its requests is out */
-    ZKL_DO_PAUSE = 1 << 20,        /* zkl_claim_wake() after a pause of any length */
-    ZKL_DO_HOLDERS = 1 << 21,      /* get, with a watch, each that zkl_line_precedes() the claim */
+    ZKL_DO_PAUSE = 1 << 20,        /* zkl_claim_wake() later; the owner chooses when */
+    ZKL_DO_HOLDERS = 1 << 21,      /* get, with a watch, each contender ahead (zkl_line_precedes) */
     ZKL_DO_MARK = 1 << 22,         /* write its data to its node, with ZKL_HELD_WORD if `marked` */
-    ZKL_DO_WATCH_LOOKAHEAD = 1 << 23, /* get claim->lookahead, with a watch; or overlook it */
+    ZKL_DO_WATCH_LOOKAHEAD = 1 << 23, /* get and watch claim->lookahead, or zkl_claim_overlook() */
     ZKL_DO_WATCH_CHILDREN = 1 << 24,  /* get_children of the path, with a watch, and set
-                                         line->children; without room for it set line->changed */
+                                         line->children; if no watch fits, set line->changed */
     ZKL_DO_KEEP = 1 << 25             /* zkl_claim_tick() at claim->deadline */
 };
 
@@ -53,8 +54,7 @@ enum zkl_action {
 enum zkl_claim_state {
     /*
      * Nothing was asked yet. There is no connection, or no proof would count, or an earlier claim
-     * of the session comes first. The claim is `stalled`, but for an unfair claim that makes a
-     * pause.
+     * of the session comes first. The claim is `stalled`, except an unfair claim during its pause.
      */
     ZKL_NEW,
     ZKL_TRY,          /* a list is out, to see whether the lock is free */
@@ -81,8 +81,8 @@ enum zkl_claim_state {
 /* The progress of a condition's waiter. */
 enum zkl_waiting {
     ZKL_NO_WAITER,
-    ZKL_WAITER_CAME,   /* the lock's node exists, as far as is known */
-    ZKL_WAITER_BEGAN,  /* the lock's node is gone */
+    ZKL_WAITER_CAME,   /* the lock's node is not known to be gone */
+    ZKL_WAITER_BEGAN,  /* its node has replaced the lock's */
     ZKL_WAITER_SETTLED /* its signal was taken, or is for nobody */
 };
 
@@ -90,7 +90,7 @@ enum zkl_waiting {
 enum zkl_awaits {
     ZKL_AWAITS_NOTHING, /* none */
     ZKL_AWAITS_NODE,    /* the claim whose kept node it may get */
-    ZKL_AWAITS_TURN,    /* the claim that goes to the front for both or, if unfair, for all */
+    ZKL_AWAITS_TURN,    /* the claim that queues for both or, if unfair, for all of the session */
     ZKL_AWAITS_PATH     /* an earlier claim, which finds out whether the path exists */
 };
 
@@ -105,17 +105,17 @@ enum zkl_reply {
 /* A node of ours, as it passes from claim to claim. */
 struct zkl_node {
     int64_t czxid;       /* 0: not known */
-    uint64_t nonce;      /* the attempt's that makes or made it */
+    uint64_t nonce;      /* of the attempt that makes, or made, the node */
     zkl_time turn_began; /* time of its first grant */
-    zkl_time listed_at; /* answer time of the list `listed`; 0: none, or a later request got lost */
-    uint32_t listed;    /* serial of the list that showed its place last */
+    zkl_time listed_at;  /* answer time of the list `listed`; 0: none, or a change may have come */
+    uint32_t listed;     /* serial of the list that showed its place last */
     int32_t sequence;
     int32_t grants;           /* to earlier claims */
     bool watched;             /* a get with a watch is out, or was answered */
-    bool doubted;             /* the outcome of a create, its own or an earlier, stayed unknown */
+    bool doubted;             /* the reply to its create, or to an earlier attempt's, was lost */
     bool contended;           /* it waited behind another session's node */
-    bool marked;              /* it is to say that it is held */
-    char name[ZKL_NAME_SIZE]; /* without the counter in CREATE */
+    bool marked;              /* its data shall contain ZKL_HELD_WORD */
+    char name[ZKL_NAME_SIZE]; /* in state CREATE still without the counter */
 };
 
 struct zkl_claim {
@@ -127,9 +127,9 @@ struct zkl_claim {
     int32_t permits, limit; /* PERMIT; else 0 */
     int32_t batch; /* grants until its turn ends for others, or ZKL_BATCH_BY_TIME; 0: no turns */
     zkl_time keep; /* how long its node stays after the release */
-    zkl_time deadline; /* for the grant; HELD, DOWNGRADE: for the release, or it is lost; KEPT: for
-                          the next grant; ZKL_NEVER: none */
-    enum zkl_reuse reuse; /* its node's; not ZKL_ONE_GRANT with a batch */
+    zkl_time deadline; /* waiting, KEPT: of the next grant; HELD, DOWNGRADE: of the release, after
+                          which it is lost; ZKL_NEVER: none */
+    enum zkl_reuse reuse; /* how often its node is granted; with a batch never ZKL_ONE_GRANT */
     int32_t max_waiters;  /* fails if so many wait already; 0: no limit, or it waits already */
     bool trying; /* must not queue; ZKL_BUSY once it saw a contender in its way, else ZKL_TIMEOUT */
     bool wanted; /* its user waits, or holds */
@@ -153,7 +153,7 @@ struct zkl_claim {
     uint32_t headed; /* WAIT: serial of the list by which it heads (permits.h), or 0 */
     bool recheck;    /* its predecessor went, so others ahead may be gone, too */
     bool looking;    /* WAIT: its lookahead went, and a list or gets are out */
-    bool unseen;     /* PERMIT: by zkl_permits_unseen() */
+    bool unseen;     /* PERMIT: it came last in its list, so no contender needs its mark */
 
     /* The grant. */
     uint32_t epoch; /* HELD: of the lease clock at the grant */
@@ -188,8 +188,8 @@ static inline bool zkl_waiter_may_be_signalled(const struct zkl_claim *claim) {
 }
 
 /*
- * This claim and all later claims of its line wait for their turn, because claims in NEW with a
- * `batch` come last. No list and no event concerns them.
+ * True if this and all later claims of line->claims wait for their turn, as claims in NEW with a
+ * `batch` come last. No list and no event concerns them, so loops stop here.
  */
 static inline bool zkl_claims_wait_from(const struct zkl_claim *claim) {
     return claim->batch != 0 && claim->state == ZKL_NEW && claim->line->tries == 0;
@@ -228,8 +228,8 @@ static inline bool zkl_claim_is_kept(const struct zkl_claim *claim) {
 }
 
 /*
- * A reader with a writer's number has its place by that number alone, so it has to be gone when
- * numbers are exhausted.
+ * A reader with a writer's number has its place by that number alone. Downgrades stop 2^24 numbers
+ * early, so that such readers are gone when numbers are exhausted.
  */
 #define ZKL_DOWNGRADE_LIMIT (ZKL_SEQUENCE_LIMIT - (1 << 24))
 
@@ -238,7 +238,7 @@ static inline bool zkl_claim_may_downgrade(const struct zkl_claim *claim) {
            claim->node.sequence < ZKL_DOWNGRADE_LIMIT;
 }
 
-/* The reply to ZKL_DO_WATCH_LOOKAHEAD if the lookahead is not watched. */
+/* For ZKL_DO_WATCH_LOOKAHEAD, if the lookahead cannot be watched. */
 static inline void zkl_claim_overlook(struct zkl_claim *claim) {
     zkl_contender_unref(claim->lookahead);
     claim->lookahead = NULL;

@@ -46,7 +46,7 @@ zkl_actions zkl_claim_enter(struct zkl_claim *claim) {
     if (zkl_claim_asks_too_often(claim)) return zkl_claim_rest(claim);
     claim->state = ZKL_CREATE;
     claim->stalled = claim->unseen = claim->recheck = false;
-    claim->ends = false; /* after a condition it is still that of the node before */
+    claim->ends = false; /* set by the node before a wait in a condition */
     forget_node(claim);
     if (is_part(claim)) return gather(claim);
     name_attempt(claim);
@@ -54,7 +54,7 @@ zkl_actions zkl_claim_enter(struct zkl_claim *claim) {
     return lists ? ZKL_DO_CREATE | ZKL_DO_LIST : ZKL_DO_CREATE;
 }
 
-/* Its node was removed, which is never a grant. */
+/* Its own node is gone, which never means that it is first. */
 zkl_actions zkl_claim_requeue(struct zkl_claim *claim) {
     if (is_part(claim) || claim->waiting) return fail(claim, ZKL_LOST) | gone(claim);
     if (claim->trying) return fail(claim, ZKL_TIMEOUT) | gone(claim);
@@ -78,12 +78,13 @@ static size_t gets_to_recheck(const struct zkl_claim *claim) {
     return gets;
 }
 
-/* The claim fits, or heads, and then watches all contenders ahead, even if some are gone. */
+/* The claim fits, or heads, and then gets every contender ahead anyway. */
 static bool is_near(const struct zkl_claim *claim) {
     return claim->kind == ZKL_PERMIT && !claim->line->exhausted &&
            zkl_permits_head(claim->line, claim);
 }
 
+/* Clears `recheck` if no list and no more than one get is needed. */
 bool zkl_claim_rechecks_by_list(struct zkl_claim *claim) {
     size_t gets = claim->recheck && !is_near(claim) ? gets_to_recheck(claim) : 0;
     if (gets <= 1) claim->recheck = false;
@@ -124,7 +125,7 @@ static zkl_actions advance_permits(struct zkl_claim *claim, zkl_time now) {
     return wait_for(claim, zkl_line_ahead(claim->line, claim));
 }
 
-/* In PERMIT the contender ahead was granted, so the claim heads now, or fits. */
+/* Asks for a new list, by which the claim finds its place again. */
 zkl_actions zkl_claim_list_again(struct zkl_claim *claim) {
     drop_ahead(claim);
     claim->state = ZKL_LIST;
@@ -133,7 +134,8 @@ zkl_actions zkl_claim_list_again(struct zkl_claim *claim) {
 }
 
 /*
- * The try may wait, because only this node is ahead, perhaps not held, and its session will tell.
+ * The only node ahead may be merely kept. Its session then removes it, or writes ZKL_HELD_WORD, so
+ * the try gets its answer.
  */
 static bool may_be_let_in(const struct zkl_claim *claim, const struct zkl_contender *ahead) {
     bool alone = claim->kind == ZKL_MUTEX && !is_part(claim);

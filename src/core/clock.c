@@ -14,7 +14,7 @@ static zkl_time certain_for(const struct zkl_clock *clock) {
     return clock->margin < lone ? clock->margin : lone;
 }
 
-/* An earlier proof may make more certain than the newest. */
+/* `certain` never moves back, as an earlier proof may reach further than the newest. */
 static void extend(struct zkl_clock *clock) {
     zkl_time certain = clock->proof + certain_for(clock);
     if (certain > clock->certain) clock->certain = certain;
@@ -25,7 +25,8 @@ static bool ran_out(const struct zkl_clock *clock, zkl_time now) {
 }
 
 static void set_timeout(struct zkl_clock *clock, zkl_time timeout, double margin) {
-    if (timeout > clock->timeout) clock->steady_since = clock->proof; /* the chain is too short */
+    if (timeout > clock->timeout)
+        clock->steady_since = clock->proof; /* a longer timeout needs a longer chain */
     if (timeout < clock->timeout) clock->certain = clock->proof;
     clock->timeout = timeout;
     clock->patience = timeout / 12;

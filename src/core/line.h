@@ -6,9 +6,9 @@
  *     ahead = zkl_line_ahead(&line, claim);            the contender to wait for, or NULL
  *
  * The line is the last list from the server, minus the nodes since seen to be gone. That is enough
- * for every claim, because each contender ahead of it was in the list that came with its own
- * creation, and in every newer list while alive. The order is by number or, once numbers are
- * exhausted, by czxid (docs/design/claims.md).
+ * for every claim, because all contenders ahead were there before the claim: in the list sent with
+ * its create, and in every later list as long as they exist. The order is by number or, once
+ * numbers are exhausted, by czxid (docs/design/claims.md).
  *
  * The line owns its contenders. A claim that waits for a contender, and a request about it, hold a
  * reference to it.
@@ -25,7 +25,7 @@
 
 struct zkl_contender {
     int64_t czxid;    /* 0: not known */
-    uint64_t session; /* from the name's uuid; 0: none, or the name is longer than ours */
+    uint64_t session; /* from the name's uuid; 0: no uuid, or the name is too long to be ours */
     uint64_t nonce;
     uint32_t seen; /* serial of the first list that showed it */
     uint32_t references;
@@ -49,10 +49,11 @@ struct zkl_common {
 
 enum zkl_children { ZKL_UNWATCHED, ZKL_WATCH_ASKED, ZKL_WATCHED };
 
-/* A lock that was kept, went to others and was soon wanted again is not kept for a while. */
+/* A session that gave a kept lock to others, and soon wanted it back, does not keep it for a while.
+ */
 struct zkl_backoff {
     zkl_time gave_back; /* when the lock last went to others; 0: not since our last acquire */
-    zkl_time length;    /* the last pause from keeping; 0: none for long */
+    zkl_time length;    /* of the last time without keeping; 0: that is long ago */
     zkl_time until;
 };
 
@@ -62,13 +63,13 @@ struct zkl_line {
     size_t count;
     uint32_t serial; /* number of the last list; 0: none */
     bool exhausted;  /* numbers do not tell the order, but czxids do */
-    bool incomplete; /* list before the next grant; a writer went, and may have left a reader with
-                        its number, or the connection was lost */
+    bool incomplete; /* the next grant needs a new list, because a writer went, and may have left a
+                        reader with its number, or the connection was lost */
     bool opened;     /* a create succeeded, so the path exists */
     bool condition;  /* its contenders wait for a signal */
     enum zkl_children children;
-    bool changed; /* in this turn (turn.c), and since the last list of a claim in LIST, a contender
-                     came or went, or may have unwatched */
+    bool changed; /* a contender came or went since this turn began (turn.c), or since the last list
+                     of a claim in LIST, or may have while no watch was set */
     struct zkl_claim *claims, **claims_end; /* this session's, in order of arrival */
     size_t tries;                           /* claims among them that must not queue */
     struct zkl_claim *kept;                 /* in KEPT, or in HELD with a node that may be kept */
@@ -98,15 +99,15 @@ struct zkl_contender *zkl_line_find_nonce(const struct zkl_line *line, uint64_t 
 void zkl_line_forget(struct zkl_line *line, struct zkl_contender *contender);
 
 /*
- * The next contender after `after` (NULL: the first) to ask about, for its czxid or to recheck all
- * but claim->ahead.
+ * The next contender after `after` (NULL: the first) that needs a get, because its czxid is not
+ * known, or because the claim rechecks all ahead but claim->ahead.
  */
 struct zkl_contender *zkl_line_unranked(const struct zkl_line *line, const struct zkl_claim *claim,
                                         const struct zkl_contender *after);
 
 /*
- * The nearest contender ahead that excludes the claim, or NULL: it may hold. A reader passes
- * readers, a PERMIT nobody.
+ * The nearest contender ahead that excludes the claim, or NULL, if the claim may hold. A reader
+ * passes readers, a PERMIT nobody.
  */
 struct zkl_contender *zkl_line_ahead(const struct zkl_line *line, const struct zkl_claim *claim);
 

@@ -5,10 +5,10 @@
  *     zkl_route_resolved(&route, keys, count, timeout, now);
  *     index = zkl_route_next(&route, timeout, now);    not before zkl_route_due()
  *
- * Names are resolved again when a connection is lost, and from time to time until the next. The
- * first attempt waits a moment for them. Each address is tried once without delay, the lost
- * server's last, because it may hang. Then one is tried in each tenth of the session timeout, or a
- * little later.
+ * Names are resolved again when a connection is lost, and from time to time until there is a new
+ * connection. The first attempt waits a moment for the addresses. Each address is tried once
+ * without delay; that of the server just lost comes last, because it may hang. Then one is tried in
+ * each tenth of the session timeout, or a little later.
  */
 #ifndef ZKL_ROUTE_H
 #define ZKL_ROUTE_H
@@ -19,6 +19,7 @@
 
 #include "clock.h"
 
+/* A server on the route. */
 struct zkl_stop {
     uint64_t key;   /* an address; equal keys are one address */
     uint64_t tried; /* number of its last attempt since the connection was lost; 0: none */
@@ -32,7 +33,7 @@ enum zkl_route_state {
 
 struct zkl_route {
     struct zkl_stop *stops;
-    size_t count, first;   /* `first` is chosen among equals */
+    size_t count, first;   /* among equals the search begins at index `first` */
     uint64_t attempts;     /* their number so far */
     uint64_t chosen, last; /* keys of the latest attempt, and of the latest connection */
     enum zkl_route_state state;

@@ -25,7 +25,7 @@ static void give_up(struct zkl_member *member, enum zkl_code code, int error) {
     zkl_member_be_gone(member);
 }
 
-/* If the joined node has other data, another client wrote them, and they stay. */
+/* Once the member has joined, data that another client wrote to its node stay. */
 static void see_ours(struct zkl_member *member, const struct zkl_stat *stat, bool other_data) {
     bool anew = member->czxid != stat->czxid;
     member->node = MEMBER_NODE_OURS;
@@ -42,7 +42,7 @@ static void see_ours(struct zkl_member *member, const struct zkl_stat *stat, boo
     }
 }
 
-/* A lock's node of this session may have that name, too. */
+/* The owner alone proves nothing, as a lock's node of this session may have the same path. */
 static bool is_ours(const struct zkl_member *member, uint64_t owner) {
     return owner == member->base.session->common.session &&
            !zkl_stake_of(member->base.session, member->path);
@@ -86,8 +86,8 @@ static void answer_get(struct zkl_member *member, const struct call *call,
 }
 
 /*
- * The data are unknown, so data that were set are written. Servers from 3.8.4 on hide the owner of
- * a node that may not be read. Ours may be, so such a node is a stranger's.
+ * An exists does not show the data, so unsettled data are written again. From 3.8.4 on servers hide
+ * the owner of a node that we may not read. We may read our own, so such a node is a stranger's.
  */
 static void answer_exists(struct zkl_member *member, const struct call *call,
                           const struct answer *answer) {
@@ -99,7 +99,7 @@ static void answer_exists(struct zkl_member *member, const struct call *call,
     else zkl_member_act_after(member, MEMBER_PAUSE);
 }
 
-/* The member that then has the name looks for the late node. */
+/* The lost create may still be carried out. The path's next member must look for its node. */
 static void doubt(const struct zkl_member *member, zkl_time now) {
     struct zkl_member *next = zkl_member_find(member->base.session, member->path);
     if (next) next->doubt_at = now + member->base.session->common.clock.timeout;
@@ -131,7 +131,7 @@ static bool is_in_doubt(const struct answer *answer) {
     return answer->reply == ZKL_UNKNOWN || answer->rc == ZKL_ERROR_BAD_VERSION;
 }
 
-/* The own write's event has used the watch up. */
+/* The own write fired the watch, so the node is read again at once, with a new watch. */
 static void answer_set(struct zkl_member *member, const struct call *call,
                        const struct answer *answer) {
     (void)call;

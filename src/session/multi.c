@@ -51,7 +51,7 @@ static void part_created(struct stake *part, const struct answer *answer, const 
     zkl_stake_perform(part, zkl_claim_created(&part->claim, answer->reply, answer->why, name, 0));
 }
 
-/* A part that is fed may end and cancel others, which stay in the ring. */
+/* A part that is fed may end, and cancel other parts. All stay in the ring, so the walk goes on. */
 void zkl_multi_created(const struct call *call, const struct answer *answer) {
     struct stake *part = zkl_call_stake(call);
     size_t count = count_parts(part);
