@@ -23,19 +23,19 @@
 #define BACKGROUND_BOX "zklock.background"
 
 #define TEXT 512 /* bytes of an answer */
-#define WORD 16  /* bytes of what is asked */
-/* Seconds from a connection to its word, which a client sends at once. */
+#define WORD 16  /* bytes of a client's word */
+/* Seconds for a new client's word, which comes at once. */
 #define WORD_PATIENCE 1
 
-#define NAME "hold" /* the socket's */
-/* The longest folder, with its final NUL, that leaves room for "/hold". */
+#define NAME "hold" /* socket's name */
+/* The longest folder, final NUL included, before "/hold". */
 #define FOLDER (sizeof(((struct sockaddr_un *)0)->sun_path) - sizeof NAME)
 
 struct background {
-    int other;           /* to the other half: the owner's, or the process's; -1: it is gone */
+    int other;           /* socket of the peer; -1: it is gone */
     pid_t process;       /* 0 in the process itself */
-    int listener;        /* -1: nobody can ask */
-    int client;          /* it waits for an answer; -1: none does */
+    int listener;        /* -1: closed to clients */
+    int client;          /* connection that awaits an answer; -1: none */
     char folder[FOLDER]; /* the listener's */
 };
 
@@ -50,7 +50,7 @@ static void close_one(int *descriptor) {
 
 /* --- the two halves --------------------------------------------------------------------------- */
 
-/* All but the standard ones and that one. */
+/* Closes all descriptors but the standard ones and `kept`. */
 static void close_others(int kept) {
     DIR *directory = opendir("/dev/fd");
     if (!directory) return;
@@ -61,8 +61,10 @@ static void close_others(int kept) {
     closedir(directory);
 }
 
-/* child.fork() -> background, false in the owner and true in the process; nil, reason. Before a
- * session is opened. */
+/*
+ * child.fork(), before a session is opened -> background, false in the owner and true in the
+ * process; nil, reason
+ */
 static int fork_background(lua_State *L) {
     struct background *self = lua_newuserdata(L, sizeof *self);
     int pair[2];
@@ -85,8 +87,7 @@ static int fork_background(lua_State *L) {
     return 2;
 }
 
-/* background:outcome(), of the owner -> what the process tells; nil, how it has ended, as a shell
- * has it */
+/* background:outcome(), for the owner -> the process's text; nil, its exit status as in a shell */
 static int outcome(lua_State *L) {
     const struct background *self = check_background(L);
     char text[TEXT];
@@ -102,8 +103,7 @@ static int outcome(lua_State *L) {
     return 2;
 }
 
-/* background:tell(text): to the other half. The process hears "confirmed", whatever its owner
- * tells. */
+/* background:tell(text): to the peer. The process reads any text as "confirmed". */
 static int tell(lua_State *L) {
     size_t size;
     const struct background *self = check_background(L);
@@ -112,17 +112,17 @@ static int tell(lua_State *L) {
     return 0;
 }
 
-/* background:leave(): nothing of what the owner had is used any more. */
+/* background:leave(): drops the owner's folder and standard descriptors. */
 static int leave(lua_State *L) {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     check_background(L);
     for (int fd = 0; null >= 0 && fd <= STDERR_FILENO; fd++) dup2(null, fd);
     close_one(&null);
-    if (chdir("/") != 0) return 0; /* it keeps a folder from being unmounted */
+    if (chdir("/") != 0) return 0; /* a current folder cannot be unmounted */
     return 0;
 }
 
-/* --- those that ask --------------------------------------------------------------------------- */
+/* --- clients ---------------------------------------------------------------------------------- */
 
 static struct sockaddr_un address_in(const char *folder) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -146,7 +146,7 @@ static bool start_listening(struct background *self) {
            listen(self->listener, SOMAXCONN) == 0;
 }
 
-/* background:listen(top) -> the folder that it made there, by which it is asked; nil, reason */
+/* background:listen(top) -> the new folder of its socket; nil, reason */
 static int listen_for_words(lua_State *L) {
     struct background *self = check_background(L);
     const char *top = luaL_checkstring(L, 2);
@@ -162,8 +162,10 @@ static int listen_for_words(lua_State *L) {
     return 1;
 }
 
-/* background:wait(descriptor or nil, seconds): until there is news, or the descriptor is readable.
- * While one client waits for its answer, no other is heard. */
+/*
+ * background:wait(descriptor or nil, seconds): for news, or until the descriptor is readable. New
+ * clients wait for the current one's answer.
+ */
 static int wait_for_news(lua_State *L) {
     const struct background *self = check_background(L);
     zkl_time rest = zkl_lua_time(L, 3) / 1000000 + 1;
@@ -176,7 +178,6 @@ static int wait_for_news(lua_State *L) {
     return 0;
 }
 
-/* The owner told something, or is gone. */
 static int news_of_owner(lua_State *L, struct background *self) {
     char text[TEXT];
     ssize_t size = recv(self->other, text, sizeof text, MSG_DONTWAIT);
@@ -187,7 +188,6 @@ static int news_of_owner(lua_State *L, struct background *self) {
     return 2;
 }
 
-/* A client's word. */
 static int news_of_client(lua_State *L, struct background *self) {
     const struct timeval patience = {.tv_sec = WORD_PATIENCE};
     char word[WORD];
@@ -201,8 +201,10 @@ static int news_of_client(lua_State *L, struct background *self) {
     return 1;
 }
 
-/* background:next() -> nothing | kind, number: "confirmed"; "signal", SIGHUP: the owner is gone; or
- * a client's word, which is to be answered. */
+/*
+ * background:next() -> nothing | "confirmed" | "signal", SIGHUP without an owner | a client's word,
+ * to be answered
+ */
 static int next_news(lua_State *L) {
     struct background *self = check_background(L);
     int count = self->other >= 0 ? news_of_owner(L, self) : 0;
@@ -210,7 +212,6 @@ static int next_news(lua_State *L) {
     return news_of_client(L, self);
 }
 
-/* background:answer(text): to the client that waits. */
 static int answer(lua_State *L) {
     size_t size;
     struct background *self = check_background(L);
@@ -220,7 +221,7 @@ static int answer(lua_State *L) {
     return 0;
 }
 
-/* background:stop(): nobody can ask any more; the folder is gone. */
+/* background:stop(): ends listening, and removes the folder */
 static int stop(lua_State *L) {
     stop_listening(check_background(L));
     return 0;
@@ -234,7 +235,7 @@ static int drop(lua_State *L) {
     return 0;
 }
 
-/* --- who asks --------------------------------------------------------------------------------- */
+/* --- the client's side ------------------------------------------------------------------------ */
 
 static const char *reason_of(int error) {
     switch (error) {
@@ -249,13 +250,15 @@ static const char *reason_of(int error) {
     }
 }
 
-/* Is that the socket of a process of this user's? Another user may have made a folder of that name
- * when it had gone. Root may ask for anybody. */
+/*
+ * True if the listener is this user's, as another user may have remade the folder. Root may ask
+ * anybody.
+ */
 static bool is_trusted(uid_t user) {
     return user == geteuid() || geteuid() == 0;
 }
 
-/* The process that listens there: connected, or an errno value. */
+/* Connects, and gets the listener's process. 0, or an errno value. */
 static int connect_to(const char *folder, int descriptor, pid_t *process) {
     struct sockaddr_un address = address_in(folder);
     uid_t user;
@@ -265,7 +268,7 @@ static int connect_to(const char *folder, int descriptor, pid_t *process) {
     return is_trusted(user) ? 0 : EACCES;
 }
 
-/* Asks; the size of the answer, or -1 with an errno value. */
+/* Returns the size of the answer, or -1 with errno. */
 static ssize_t ask_it(const char *folder, int descriptor, const char *word, char *text,
                       pid_t *process) {
     errno = connect_to(folder, descriptor, process);
@@ -275,8 +278,10 @@ static ssize_t ask_it(const char *folder, int descriptor, const char *word, char
     return size > 0 ? size : -1;
 }
 
-/* child.ask(folder, word, seconds) -> answer; nil, reason, process: "absent", "dead", "foreign":
- * another user's, "silent", or another one of the system's */
+/*
+ * child.ask(folder, word, seconds) -> answer; nil, reason, process. Reasons are "absent", "dead",
+ * "foreign" (another user), "silent", or the system's.
+ */
 static int ask(lua_State *L) {
     const char *folder = luaL_checkstring(L, 1), *word = luaL_checkstring(L, 2);
     const struct timeval patience = {.tv_sec = (time_t)luaL_checkinteger(L, 3)};

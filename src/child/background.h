@@ -1,14 +1,14 @@
 /*
- * background.h - the process that `zklock hold` leaves in the background, and those that ask it.
+ * background.h - the background process of `zklock hold`, and its clients.
  *
- * It is forked while its owner has one thread. It has a Unix session of its own and no descriptor
- * of its owner's but the standard ones, until leave() gives those up, too. So it gets no signal
- * that is for the owner's group, and nobody who reads from the owner waits for it. The two are
- * joined by a pair of sockets. The end of the owner's socket means that the owner is gone, the end
- * of the other one that the process is.
+ * The owner forks it while having one thread. It has a Unix session of its own, and the owner's
+ * standard descriptors only until leave(). So it misses signals for the owner's group, and readers
+ * of the owner's output do not wait for it. A pair of sockets joins the two, and shows each the
+ * other's end.
  *
- * Others ask it by a socket in a folder of its own, which no other user may enter: a word, and an
- * answer. It is a file, for an abstract address would be known in one network namespace only.
+ * Clients send a word to its socket, and get an answer. No other user may enter the socket's
+ * folder. The socket is a file, because abstract addresses are known in one network namespace only.
+ * Each object belongs to its lua_State.
  */
 #ifndef ZKL_BACKGROUND_H
 #define ZKL_BACKGROUND_H

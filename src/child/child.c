@@ -1,9 +1,10 @@
 /*
- * child.c - the module zklock.child, which the command line alone loads, for `zklock run`: a
- * command that runs in a process group of its own, by way of its minder (minder.h), and the
- * signals of this process; and for `zklock hold` (background.h).
+ * child.c - the module zklock.child of the command line. It has the command of `zklock run`,
+ * started in its own process group by a minder (minder.h), signals of this process, and `zklock
+ * hold` (background.h).
  *
- * A process has one child at most: signal handlers are the process's.
+ * A process has at most one child, as signal handlers are the process's. The child belongs to its
+ * lua_State.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,15 +23,15 @@
 #include "minder.h"
 
 #define CHILD_BOX "zklock.child"
-#define LOOK 20 /* milliseconds between two looks at what a dead minder has left */
+#define LOOK 20 /* milliseconds between looks at a dead minder's command */
 
 struct child {
     int socket;         /* to the minder; -1: it is gone */
-    pid_t minder;       /* 0: it was never started */
-    pid_t command;      /* 0: not started, or nothing is left of it */
-    bool left;          /* the minder is gone, and what it has left may live */
-    zkl_time killed_at; /* when that was found */
-    bool complained;    /* it is another user's, and was not killed */
+    pid_t minder;       /* 0: never started */
+    pid_t command;      /* 0: not started, or its group is gone */
+    bool left;          /* the minder is gone, and its command may live */
+    zkl_time killed_at; /* when the minder's end was found */
+    bool complained;    /* about a command of another user */
 };
 
 static struct child *check_child(lua_State *L) {
@@ -39,9 +40,9 @@ static struct child *check_child(lua_State *L) {
 
 /* --- signals ---------------------------------------------------------------------------------- */
 
-static int caught[2] = {-1, -1}; /* a pipe: a byte for each caught signal */
+static int caught[2] = {-1, -1}; /* a pipe with a byte for each caught signal */
 
-/* Signals that the command gets, too; one that stops this process stops the command first. */
+/* Signals for the command, too. Stop signals stop the command before this process. */
 static const int passed_on[] = {SIGHUP,  SIGINT,  SIGQUIT,  SIGTERM, SIGUSR1,
                                 SIGUSR2, SIGTSTP, SIGWINCH, SIGCONT};
 
@@ -52,7 +53,7 @@ static void on_signal(int signal) {
     errno = before;
 }
 
-/* An ignored signal stays ignored: nohup. */
+/* Keeps an ignored signal ignored, for nohup. */
 static void catch (int signal) {
     const struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     struct sigaction before;
@@ -68,7 +69,7 @@ static void catch_all(void) {
 
 /* --- the beginning ---------------------------------------------------------------------------- */
 
-/* Forks the minder; `pair`: its socket and ours. 0, or an errno value. */
+/* Forks the minder. `pair` holds its socket and ours. 0, or an errno value. */
 static int fork_minder(struct child *child, int pair[2], char *const *argv, const char *path) {
     sigset_t all, mask;
     sigfillset(&all);
@@ -96,7 +97,7 @@ static int start(struct child *child, char *const *argv, const char *path) {
     return error;
 }
 
-/* child.start({ word, ... }, path) -> child; nil, reason. Before a session is opened. */
+/* child.start({ word, ... }, path), before a session is opened -> child; nil, reason */
 static int start_minder(lua_State *L) {
     luaL_checktype(L, 1, LUA_TTABLE);
     const char *path = luaL_checkstring(L, 2);
@@ -107,7 +108,7 @@ static int start_minder(lua_State *L) {
     for (size_t i = 0; i < count; i++) {
         lua_rawgeti(L, 1, (int)i + 1);
         luaL_argcheck(L, lua_type(L, -1) == LUA_TSTRING, 1, "not all are texts");
-        argv[i] = lua_tostring(L, -1); /* the text stays the table's */
+        argv[i] = lua_tostring(L, -1); /* the table keeps the text */
         lua_pop(L, 1);
     }
     argv[count] = NULL;
@@ -121,7 +122,7 @@ static int start_minder(lua_State *L) {
 
 /* --- orders ----------------------------------------------------------------------------------- */
 
-/* Does not wait: a minder that is stopped reads nothing. */
+/* Does not wait, because a stopped minder reads nothing. */
 static void order(const struct child *child, const struct zkl_order *text) {
     if (child->socket >= 0) send(child->socket, text, sizeof *text, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
@@ -131,8 +132,10 @@ static void copy(lua_State *L, int index, char text[ZKL_MINDER_TEXT]) {
     snprintf(text, ZKL_MINDER_TEXT, "%s", luaL_optstring(L, index, ""));
 }
 
-/* child:launch(token or nil, session, seconds): starts the command, which is killed that long after
- * the end of this process. It may be started again when nothing is left of it ("over"). */
+/*
+ * child:launch(token or nil, session, seconds): starts the command, at first or after "over". It is
+ * killed so long after this process ends.
+ */
 static int launch(lua_State *L) {
     struct zkl_order text = {.kind = ZKL_ORDER_LAUNCH, .kill_at = zkl_lua_time(L, 4)};
     copy(L, 2, text.token);
@@ -141,8 +144,10 @@ static int launch(lua_State *L) {
     return 0;
 }
 
-/* child:limit(term, kill [, sure]): in so many seconds the command gets SIGTERM, and SIGKILL,
- * unless these are moved before; if this process has ended, SIGKILL in `sure` at the latest. */
+/*
+ * child:limit(term, kill [, sure]): seconds until SIGTERM and SIGKILL, unless moved before; without
+ * this process SIGKILL comes within `sure`
+ */
 static int limit(lua_State *L) {
     struct zkl_order text = {.kind = ZKL_ORDER_LIMITS,
                              .term_at = zkl_due(zkl_lua_time(L, 2)),
@@ -152,7 +157,6 @@ static int limit(lua_State *L) {
     return 0;
 }
 
-/* child:signal(number) */
 static int send_signal(lua_State *L) {
     struct zkl_order text = {.kind = ZKL_ORDER_SIGNAL, .signal = (int)luaL_checkinteger(L, 2)};
     order(check_child(L), &text);
@@ -165,8 +169,10 @@ static int resume(lua_State *L) {
     return 0;
 }
 
-/* child:kill() -> true: kills the command, and its minder, which may be stopped or gone; false: the
- * command is another user's, and goes on; its minder sees to it. */
+/*
+ * child:kill() -> true after it killed the command, and even a stopped minder; false if the command
+ * is another user's, and left to its minder
+ */
 static int kill_all(lua_State *L) {
     const struct child *child = check_child(L);
     bool refused = child->command && kill(-child->command, SIGKILL) != 0 && errno == EPERM;
@@ -175,10 +181,7 @@ static int kill_all(lua_State *L) {
     return 1;
 }
 
-/*
- * child:suspend(job): stops this process, and with `job` the others of its group, as a terminal
- * does; it returns when somebody continues it.
- */
+/* child:suspend(job): stops this process, or with `job` its group, until continued */
 static int suspend(lua_State *L) {
     const struct sigaction usual = {.sa_handler = SIG_DFL};
     struct sigaction ours;
@@ -191,7 +194,7 @@ static int suspend(lua_State *L) {
 
 /* --- news ------------------------------------------------------------------------------------- */
 
-/* child:wait(descriptor or nil, seconds): until there is news, or the descriptor is readable */
+/* child:wait(descriptor or nil, seconds): for news, or until the descriptor is readable */
 static int wait_for_news(lua_State *L) {
     const struct child *child = check_child(L);
     zkl_time rest = zkl_lua_time(L, 3) / 1000000 + 1;
@@ -211,7 +214,6 @@ static int push(lua_State *L, const char *kind, int number) {
     return 2;
 }
 
-/* Pushes a report as child:next() tells it. */
 static int push_report(lua_State *L, struct child *child, const struct zkl_report *report) {
     static const char *const kinds[] = {
         [ZKL_REPORT_STARTED] = "started", [ZKL_REPORT_STOPPED] = "stopped",
@@ -232,7 +234,7 @@ static const char *kind_of(int signal) {
     }
 }
 
-/* Kills what a dead minder has left. True: nothing is left of it. */
+/* Kills a dead minder's command. True: the group is gone. */
 static bool kill_rest(struct child *child) {
     enum zkl_group group = zkl_group_state(child->command);
     if (group == ZKL_GROUP_GONE) return true;
@@ -243,7 +245,6 @@ static bool kill_rest(struct child *child) {
     return false;
 }
 
-/* News of a command whose minder is gone. */
 static int next_of_rest(lua_State *L, struct child *child) {
     if (!child->left || (child->command && !kill_rest(child))) return 0;
     child->left = false;
@@ -252,9 +253,9 @@ static int next_of_rest(lua_State *L, struct child *child) {
 }
 
 /*
- * child:next() -> nothing | kind, number. A signal to this process: "stop", "continue", "notice",
- * "signal"; a report of the minder (minder.h): "started", "stopped", "late", "exited", "killed",
- * "over", "failed"; "gone": the minder has ended.
+ * child:next() -> nothing | kind, number. Signals are "stop", "continue", "notice", "signal";
+ * reports (minder.h) "started", "stopped", "late", "exited", "killed", "over", "failed"; the
+ * minder's end is "gone".
  */
 static int next_news(lua_State *L) {
     struct child *child = check_child(L);
@@ -265,7 +266,7 @@ static int next_news(lua_State *L) {
     ssize_t size = recv(child->socket, &report, sizeof report, MSG_DONTWAIT);
     if (size == (ssize_t)sizeof report) return push_report(L, child, &report);
     if (size != 0)
-        return 0; /* a minder that ends with orders unread: ECONNRESET, then its reports */
+        return 0; /* ECONNRESET for unread orders comes before the minder's last reports */
     close(child->socket);
     child->socket = -1;
     waitpid(child->minder, NULL, 0);
@@ -274,7 +275,7 @@ static int next_news(lua_State *L) {
     return push(L, "gone", 0);
 }
 
-/* The end of a collected child's socket tells the minder that its owner is gone. */
+/* The minder takes the socket's end for its owner's. */
 static int drop(lua_State *L) {
     struct child *child = check_child(L);
     if (child->socket >= 0) close(child->socket);

@@ -1,4 +1,4 @@
-/* minder.c - the process between `zklock run` and the command that it runs. */
+/* minder.c - see minder.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -14,27 +14,27 @@
 #include "../shell/now.h"
 #include "minder.h"
 
-#define NOT_FOUND 127 /* as a shell has it */
+#define NOT_FOUND 127 /* as in a shell */
 #define NOT_EXECUTABLE 126
 
-/* Between two checks whether a group that was terminated is gone; of one that may not be. */
+/* Pauses between checks for the group's end, and for that of another user's. */
 #define LOOK (ZKL_SECOND / 50)
 #define FOREIGN_LOOK ZKL_SECOND
 
 struct minder {
     const struct zkl_minded *minded;
-    int socket;          /* -1: the owner is gone */
-    int terminal;        /* -1: there is none */
-    pid_t owner_group;   /* the owner's process group */
-    pid_t command;       /* 0: not started, or nothing is left of it */
-    bool ended;          /* the command has ended; others of its group may live */
-    bool has_terminal;   /* the group has it, or gets it when it is continued */
-    bool terminated;     /* SIGTERM was sent, by a limit */
-    int end_signal;      /* the last signal that was to end the command; 0: none */
-    sigset_t refused;    /* signals that did not reach it, because it is another user's */
-    zkl_time orphan_for; /* how long the group may outlive the owner */
+    int socket;   /* -1: the owner is gone */
+    int terminal; /* -1: none */
+    pid_t owner_group;
+    pid_t command;       /* 0: not started, or its group is gone */
+    bool ended;          /* the command, not yet its group */
+    bool has_terminal;   /* the group has it, or gets it when continued */
+    bool terminated;     /* SIGTERM was sent for a limit */
+    int end_signal;      /* last signal to end the command; 0: none */
+    sigset_t refused;    /* signals that another user's command did not get */
+    zkl_time orphan_for; /* time that the group may outlive the owner */
     zkl_time term_at, kill_at;
-    zkl_time sure_until; /* the latest kill_at when the owner is gone */
+    zkl_time sure_until; /* latest kill_at without an owner */
 };
 
 static void report(const struct minder *self, enum zkl_report_kind kind, int number) {
@@ -59,7 +59,7 @@ void zkl_complain_of_user(int signal) {
 
 /* --- the terminal ----------------------------------------------------------------------------- */
 
-/* A process in the background may do this, for SIGTTOU is blocked. */
+/* Works in the background, too, as SIGTTOU is blocked. */
 static void give_terminal(const struct minder *self, pid_t from, pid_t to) {
     if (self->terminal >= 0 && tcgetpgrp(self->terminal) == from) tcsetpgrp(self->terminal, to);
 }
@@ -68,7 +68,7 @@ static bool owner_has_terminal(const struct minder *self) {
     return self->terminal >= 0 && tcgetpgrp(self->terminal) == self->owner_group;
 }
 
-/* In $(...) of an interactive shell a read in the background fails, and stops nothing. */
+/* In $(...) of an interactive shell a background read fails, and stops nothing. */
 static bool reads_without_signal(void) {
     struct sigaction action;
     sigaction(SIGTTIN, NULL, &action);
@@ -76,9 +76,9 @@ static bool reads_without_signal(void) {
 }
 
 /*
- * At the start only a command that reads and writes the terminal gets it: where the owner is part
- * of a pipeline, another part may read the terminal, too. Other commands get it when they read
- * (stopped()); one that would not be stopped by that gets it at once.
+ * At first only a command that reads and writes the terminal gets it, because another part of the
+ * owner's pipeline may read it. Others get it when a read stops them (stopped()), or at once if it
+ * would not.
  */
 static bool wants_terminal(const struct minder *self) {
     if (!owner_has_terminal(self) || !isatty(STDIN_FILENO)) return false;
@@ -89,7 +89,7 @@ static bool wants_terminal(const struct minder *self) {
 
 static void set_environment(const struct minder *self, const struct zkl_order *order) {
     if (order->token[0]) setenv("ZKLOCK_TOKEN", order->token, 1);
-    else unsetenv("ZKLOCK_TOKEN"); /* another lock's */
+    else unsetenv("ZKLOCK_TOKEN"); /* perhaps another lock's */
     setenv("ZKLOCK_SESSION", order->session, 1);
     setenv("ZKLOCK_PATH", self->minded->path, 1);
 }
@@ -141,7 +141,7 @@ static void resume(struct minder *self) {
     tell(self, SIGCONT);
 }
 
-/* The command gets the terminal if it stopped for it and the owner has it; else the job stops. */
+/* Gives the terminal to a command that stopped for it, if the owner has it. Else the job stops. */
 static void stopped(struct minder *self, int signal) {
     bool wanted = self->terminal >= 0 && (signal == SIGTTIN || signal == SIGTTOU);
     if (wanted) self->has_terminal = true;
@@ -160,7 +160,7 @@ static void ended(struct minder *self, int status) {
     else report(self, ZKL_REPORT_KILLED, WTERMSIG(status));
 }
 
-/* Collects the command, and its orphans, because in a container perhaps nobody else does. */
+/* Collects the command and its orphans, as a container may have no other collector. */
 static void collect(struct minder *self) {
     int status;
     for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0;) {
@@ -172,7 +172,7 @@ static void collect(struct minder *self) {
 
 /* --- limits ----------------------------------------------------------------------------------- */
 
-/* Once SIGTERM was sent the limits move to earlier times only. */
+/* After SIGTERM limits only move to earlier times. */
 static void limit(struct minder *self, zkl_time term_at, zkl_time kill_at) {
     if (self->terminated && kill_at > self->kill_at) return;
     self->term_at = term_at;
@@ -197,14 +197,16 @@ static void impose_limits(struct minder *self) {
         self->terminated = true;
         report(self, ZKL_REPORT_LATE, 0);
         tell(self, SIGTERM);
-        tell(self, SIGCONT); /* it may be stopped */
+        tell(self, SIGCONT); /* a stopped command could not end */
     }
     if (!self->terminated || now < self->kill_at) return;
     tell(self, SIGKILL);
 }
 
-/* A command that ended by itself is over, and what it left in the background runs on. A
- * terminated command is over when its group is gone, or has only zombies. */
+/*
+ * A command that ended by itself is over, and its background jobs run on. A terminated one is over
+ * when only zombies are left of its group.
+ */
 static bool is_over(const struct minder *self, enum zkl_group group) {
     switch (group) {
     case ZKL_GROUP_GONE: return true;
@@ -215,13 +217,12 @@ static bool is_over(const struct minder *self, enum zkl_group group) {
     return self->kill_at < ZKL_NEVER - ZKL_ZOMBIES && zkl_now() >= self->kill_at + ZKL_ZOMBIES;
 }
 
-/* When the command is over all is as before its start. Limits that were sent for it may still
- * arrive: those for the next start arrive behind them, and before the launch. */
+/* Resets all after the command. Its late limits arrive before those of the next start. */
 static void look_for_end(struct minder *self) {
     if (!self->ended) return;
     enum zkl_group group = zkl_group_state(self->command);
     if (group == ZKL_GROUP_FOREIGN && self->end_signal)
-        tell(self, self->end_signal); /* it reached others of the group alone */
+        tell(self, self->end_signal); /* the signal reached only others of the group */
     if (!is_over(self, group)) return;
     report(self, ZKL_REPORT_OVER, 0);
     self->command = 0;
@@ -231,7 +232,6 @@ static void look_for_end(struct minder *self) {
     self->term_at = self->kill_at = self->sure_until = ZKL_NEVER;
 }
 
-/* When something is to be done next. */
 static zkl_time due(const struct minder *self) {
     zkl_time now = zkl_now();
     if (!self->command) return ZKL_NEVER;
@@ -277,7 +277,7 @@ static void wait_for_news(struct minder *self) {
 }
 
 static void on_child(int signal) {
-    (void)signal; /* it ends ppoll() */
+    (void)signal; /* ends ppoll() */
 }
 
 void zkl_minder_main(int socket, const struct zkl_minded *minded) {

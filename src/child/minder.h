@@ -1,19 +1,17 @@
 /*
- * minder.h - the process between `zklock run` and the command that it runs.
+ * minder.h - the process between `zklock run` and its command.
  *
- * The minder is forked while its owner has one thread, and has one thread itself: so it may do
- * what a process of many threads may not between fork and exec. It starts the command in a process
- * group of its own, passes on what the owner orders, and reports how the command goes. It ends the
- * group when the owner says so, when the owner is gone, and when the owner did not move the limits
- * in time (it was stopped): with SIGTERM, and later with SIGKILL. When nothing is left of the
- * command the owner may order it to start the command again. All signals but SIGKILL and SIGSTOP
- * are blocked in it; when it is killed itself, the kernel kills the command.
+ * The owner forks it while having one thread, so it may do anything between fork and exec. It
+ * starts the command in a process group of its own, passes signals on, and reports. It ends the
+ * group, by SIGTERM and later SIGKILL, when the owner says so, is gone, or fails to move the limits
+ * in time (it was stopped). After OVER the owner may launch the command again. Only SIGKILL and
+ * SIGSTOP reach the minder; at its death the kernel kills the command.
  *
- * A command of another user (sudo, a setuid program) may get none of its signals, nor the kernel's.
- * The minder says so on stderr, and the command is over when it has ended by itself.
+ * A command of another user (sudo, a setuid program) gets neither its signals nor the kernel's. The
+ * minder says so on stderr, and waits for the command's own end.
  *
- * It knows neither Lua nor ZooKeeper. Orders and reports are packets of a socket pair; the end of
- * the socket means that the owner, or the minder, is gone.
+ * It knows neither Lua nor ZooKeeper. Packets of a socket pair carry orders and reports. The pair's
+ * end means that the peer is gone.
  */
 #ifndef ZKL_MINDER_H
 #define ZKL_MINDER_H
@@ -24,31 +22,31 @@
 #include "../core/clock.h"
 
 enum zkl_order_kind {
-    ZKL_ORDER_LAUNCH, /* start the command; `kill_at` counts from the end of the owner */
-    ZKL_ORDER_LIMITS, /* end the group at those times, unless they are moved before */
+    ZKL_ORDER_LAUNCH, /* `kill_at` counts from the owner's end */
+    ZKL_ORDER_LIMITS, /* end the group then, unless moved before */
     ZKL_ORDER_SIGNAL, /* to the group */
-    ZKL_ORDER_RESUME  /* the group gets the terminal, if it had it, and SIGCONT */
+    ZKL_ORDER_RESUME  /* by SIGCONT, with the terminal if it had that */
 };
 
-#define ZKL_MINDER_TEXT 24 /* bytes of a number, with the final NUL */
+#define ZKL_MINDER_TEXT 24 /* for a number, final NUL included */
 
 struct zkl_order {
     enum zkl_order_kind kind;
     int signal;                    /* SIGNAL */
-    zkl_time term_at, kill_at;     /* LIMITS, by zkl_now(); LAUNCH: kill_at, a duration */
-    zkl_time sure_until;           /* LIMITS: when to kill at the latest once the owner is gone */
-    char token[ZKL_MINDER_TEXT];   /* LAUNCH: for the environment; "": there is none */
+    zkl_time term_at, kill_at;     /* LIMITS: by zkl_now(); LAUNCH: kill_at, a duration */
+    zkl_time sure_until;           /* LIMITS: the latest kill_at after the owner's end */
+    char token[ZKL_MINDER_TEXT];   /* LAUNCH: for the environment; "": none */
     char session[ZKL_MINDER_TEXT]; /* likewise */
 };
 
 enum zkl_report_kind {
-    ZKL_REPORT_STARTED, /* the command's process id, which is its group's */
-    ZKL_REPORT_STOPPED, /* 1: the owner, which has the terminal again, is to stop, too */
-    ZKL_REPORT_LATE,    /* the owner did not move the limits in time; the command gets SIGTERM */
-    ZKL_REPORT_EXITED,  /* with that status */
-    ZKL_REPORT_KILLED,  /* by that signal */
-    ZKL_REPORT_OVER,    /* nothing is left of the command, but what it left in the background */
-    ZKL_REPORT_FAILED   /* no process could be forked: an errno value */
+    ZKL_REPORT_STARTED, /* process id, of command and group */
+    ZKL_REPORT_STOPPED, /* 1: the owner, which got the terminal, must stop, too */
+    ZKL_REPORT_LATE,    /* the limits passed, and SIGTERM follows */
+    ZKL_REPORT_EXITED,  /* exit status */
+    ZKL_REPORT_KILLED,  /* signal */
+    ZKL_REPORT_OVER,    /* only background jobs are left */
+    ZKL_REPORT_FAILED   /* errno value of fork() */
 };
 
 struct zkl_report {
@@ -57,26 +55,25 @@ struct zkl_report {
 };
 
 struct zkl_minded {
-    char *const *argv;    /* the command, and NULL at the end */
+    char *const *argv;    /* NULL at the end */
     const char *path;     /* for the environment */
     const sigset_t *mask; /* blocked in the command */
 };
 
-/* The rest of a process group, zombies included. */
+/* The rest of a process group, including zombies. */
 enum zkl_group {
     ZKL_GROUP_GONE,
     ZKL_GROUP_OURS,
-    ZKL_GROUP_FOREIGN /* no member may be signalled */
+    ZKL_GROUP_FOREIGN /* no member accepts signals */
 };
 enum zkl_group zkl_group_state(pid_t group);
 
-/* So long after SIGKILL all members that are left of a group of ours are zombies. */
+/* Time after SIGKILL when members left of our group are zombies. */
 #define ZKL_ZOMBIES ZKL_SECOND
 
-/* Says on stderr that the signal did not reach the command, and what helps. */
 void zkl_complain_of_user(int signal);
 
-/* What the forked process does, every signal blocked; it never returns. */
+/* Runs in the forked process, all signals blocked. */
 _Noreturn void zkl_minder_main(int socket, const struct zkl_minded *minded);
 
 #endif
