@@ -1,10 +1,10 @@
 /*
- * bell.c - wakes a program that can wait only for sockets which it connected itself, in nginx.
- * The session listens for a moment on a unix socket, the program connects, and from then on a byte
- * on that connection says that the inbox is not empty.
+ * bell.c - wakes nginx, which can wait only for sockets that it connected itself. The client
+ * listens on a Unix socket until the program connects. From then on a byte says that the inbox is
+ * not empty.
  *
- * No other process may have that connection: only this user can enter the socket's folder, and
- * the peer must be this process. Socket and folder are removed before a byte is sent on it.
+ * No other process gets the connection, because only this user can enter the socket's folder, and
+ * the peer's id is checked. Socket and folder are removed before the first byte.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -27,7 +27,6 @@ void zkl_bell_ring(struct threaded *self) {
     self->rung = send(self->bell, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1;
 }
 
-/* Closes the listening socket, and removes it and its folder. */
 static void close_door(struct threaded *self) {
     if (self->door < 0) return;
     close(self->door);
@@ -50,7 +49,7 @@ static int bind_and_listen(int socket, const char *path) {
     return listen(socket, 8) == 0 ? 0 : errno;
 }
 
-/* Listens on a socket in a folder that only this user can enter. 0, or an errno value. */
+/* Listens in a new folder that only this user can enter. 0, or an errno value. */
 static int open_door(struct threaded *self, const char *folder) {
     char *path = self->door_path;
     const size_t size = sizeof self->door_path;
@@ -91,7 +90,7 @@ static bool is_own(int connection) {
            peer.pid == getpid();
 }
 
-/* Takes the pending connection that this process made, and closes others; -1: there is none. */
+/* Accepts the connection of this process, and closes those of others; -1: none. */
 static int accept_own(int door) {
     int connection;
     while ((connection = accept4(door, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {

@@ -1,8 +1,7 @@
 /*
- * board.c - the clients of a program that have events in their inboxes. A program with many clients
- * looks at these alone.
+ * board.c - lists the clients with events, so that a program need not look at each client.
  *
- * A client's mutex may be held while the board's is locked, not the other way round.
+ * A board's mutex is locked after a client's.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,12 +13,12 @@
 
 struct zkl_board {
     pid_t process;
-    pthread_mutex_t mutex; /* guards all that follows */
-    size_t references;     /* the program's, and one for each client that joined */
+    pthread_mutex_t mutex; /* guards all below */
+    size_t references;     /* the program's, and each client's */
     struct threaded *first, **end;
-    int pipe[2]; /* -1 until somebody waits */
+    int pipe[2]; /* -1 until a thread waits */
     size_t waits;
-    bool piped; /* a byte is in the pipe */
+    bool piped;
 };
 
 zkl_board *zkl_board_new(void) {
@@ -51,7 +50,7 @@ void zkl_board_drop(zkl_board *board) {
     free(board);
 }
 
-/* --- what is on it; the board's mutex is held ------------------------------------------------- */
+/* --- the board, with its mutex held ----------------------------------------------------------- */
 
 static void fill_pipe(struct zkl_board *board) {
     if (!board->piped && board->first && board->waits > 0)
@@ -74,7 +73,7 @@ static void take_down(struct zkl_board *board, struct threaded *self) {
     if (!board->first && board->piped) board->piped = read(board->pipe[0], &byte, 1) != 1;
 }
 
-/* --- clients; the client's mutex is held ------------------------------------------------------ */
+/* --- clients, with the client's mutex held ---------------------------------------------------- */
 
 void zkl_board_update(struct threaded *self, bool has_events) {
     struct zkl_board *board = self->board;

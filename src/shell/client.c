@@ -1,4 +1,4 @@
-/* client.c - a client in any runtime: what goes in and out, its rounds, and its end. */
+/* client.c - a client in any runtime, without threads of its own. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static zkl_session *new_session(const struct zkl_options *options, uint64_t seed
         .identity = options->identity,
         .patience = options->timeout / 12,
         .margin = options->margin,
-        .overhead = strlen(options->chroot) + 4, /* in front of each path, and its length field */
+        .overhead = strlen(options->chroot) + 4, /* for each path, and its length field */
         .parents = options->containers ? ZKL_CONTAINER : ZKL_PERSISTENT,
         .reopen = options->reopen,
         .steps = options->steps,
@@ -64,14 +64,13 @@ zkl_session *zkl_client_enter(zkl_client *client) {
     return client->session;
 }
 
-/* Sends the requests that the session has queued. */
 static void send_all(struct zkl_client *client) {
     const struct zkl_rpc *rpc;
     while ((rpc = zkl_session_next_rpc(client->session)))
         if (!client->class->send(client->link, rpc)) zkl_session_unsent(client->session, rpc->id);
 }
 
-/* After each step of the session: sends requests, sets the next round, tells the runtime. */
+/* Sends requests, sets the next round, and tells the runtime, after each step of the session. */
 static void settle(struct zkl_client *client) {
     zkl_session *session = client->session;
     send_all(client);
@@ -99,7 +98,6 @@ bool zkl_client_next(zkl_client *client, struct zkl_event *event, bool *more) {
     return any;
 }
 
-/* The least time between two rounds. */
 #define REST (ZKL_SECOND / 1000)
 
 void zkl_client_round(struct zkl_client *client, zkl_time now) {

@@ -1,20 +1,20 @@
 /*
- * client.h - a session with threads and a connection, for any language.
+ * client.h - a session with threads and a connection, for any host language.
  *
- * How requests get to a server is its link's matter (link.h). Nothing here knows Lua.
+ * zkl_session *session = zkl_client_enter(client);              locks the client
+ * zkl_request *request = zkl_acquire(session, &options);        functions of session.h
+ * zkl_client_leave(client);                                     sends, and unlocks
+ * if (zkl_client_wait(client, timeout)) zkl_client_next(client, &event, &more);
  *
- * Threads. Every function may be called from any thread of the process that opened the client.
- * Its caller may hold no lock for which another thread may wait between zkl_client_enter() and
- * zkl_client_leave(). Nothing here calls back: what happened is put into the client's inbox, from
- * which zkl_client_next() takes it in the caller's own thread. The functions of session.h are
- * called between zkl_client_enter() and zkl_client_leave(), which do not block. Only
- * zkl_client_wait(), zkl_client_poll() and zkl_client_close() do, each for a bounded time.
+ * A client counts its references. Each request, lease and watcher holds one.
  *
- * Fork. In a forked child a client is dead: only zkl_client_foreign() and zkl_client_drop() may
- * be called there; the latter does nothing.
+ * Threads. Any thread of the process that opened the client may call, without holding a lock that
+ * another thread awaits between zkl_client_enter() and zkl_client_leave(). Nothing calls back;
+ * events wait in the inbox. Only zkl_client_wait(), zkl_client_poll() and zkl_client_close() block,
+ * for a bounded time.
  *
- * Ownership. A client counts the references to it. Requests, leases and watchers of its session
- * are dropped before the last reference: whoever has one of them has a reference, too.
+ * Fork. A forked child may only call zkl_client_foreign(), and zkl_client_drop(), which does
+ * nothing there.
  */
 #ifndef ZKL_CLIENT_H
 #define ZKL_CLIENT_H
@@ -34,84 +34,84 @@ struct zkl_options {
     zkl_time timeout;        /* session timeout asked for, at least ZKL_TIMEOUT_LEAST */
     double margin;           /* see clock.h */
     const char *auth_scheme; /* NULL: none */
-    const char *auth;        /* credentials of that scheme */
-    enum zkl_acl acl;        /* access rights of the nodes that it makes */
-    bool containers;         /* make missing parents as containers, else persistent */
-    bool reopen;             /* after an expiry open a new session */
+    const char *auth;        /* its credentials */
+    enum zkl_acl acl;        /* for the nodes it makes */
+    bool containers;         /* missing parents become containers, else persistent nodes */
+    bool reopen;             /* open a new session after an expiry */
     bool steps;              /* see session.h */
     const char *identity;    /* stored in every lock node */
-    const char *recover;     /* NULL, or a folder: see src/zookeeper/recovery.c */
-    zkl_time grace;          /* the wait before sessions of dead processes are ended */
+    const char *recover;     /* folder of recovery.c; NULL: none */
+    zkl_time grace;          /* before sessions of dead processes are ended */
 };
 
-/* Begins to connect; the options are copied. NULL with errno: out of memory, or of threads. */
+/* Begins to connect, with a copy of the options. NULL with errno, for lack of memory or threads. */
 zkl_client *zkl_client_new(const struct zkl_link_class *class, const struct zkl_options *options);
-zkl_client *zkl_client_ref(zkl_client *client); /* one reference more */
+zkl_client *zkl_client_ref(zkl_client *client);
 void zkl_client_drop(zkl_client *client);
 
 /* True in a process that did not open the client. */
 bool zkl_client_foreign(const zkl_client *client);
 
-/* The client's session, with its time set; the caller alone has it until zkl_client_leave(). */
+/* Locks the client, sets its session's time, and returns the session. */
 zkl_session *zkl_client_enter(zkl_client *client);
 void zkl_client_leave(zkl_client *client);
 
-/* The shortest session timeout: a session that is granted less is not used. */
+/* The shortest usable session timeout. */
 #define ZKL_TIMEOUT_LEAST (ZKL_SECOND / 10)
 
-/* In what way a server did not answer. */
+/* How a server failed to answer. */
 enum zkl_complaint {
     ZKL_COMPLAINT_NONE,
-    ZKL_COMPLAINT_REFUSED, /* nobody listens there, or it cannot be reached */
-    ZKL_COMPLAINT_HUNG_UP, /* it took the connection, and closed it */
-    ZKL_COMPLAINT_SILENT   /* it took the connection, and said nothing */
+    ZKL_COMPLAINT_REFUSED, /* no listener, or unreachable */
+    ZKL_COMPLAINT_HUNG_UP, /* closed the connection */
+    ZKL_COMPLAINT_SILENT   /* said nothing */
 };
 
-/* Why there is no connection, and what became of `recover`. */
+/* The reason for a missing connection, and results of `recover`. */
 struct zkl_trouble {
-    int error;       /* why no server can be tried: 0, an EAI_ code (negative) or an errno value */
-    zkl_time denied; /* a session timeout that was granted and is too short; ZKL_NEVER: none */
-    bool nameless;   /* a server granted the session id 0, which is no session's */
-    enum zkl_complaint complaint; /* the last one about its servers */
-    int unsaved;        /* why the session could not be saved: an errno value; 0: no failure */
-    uint32_t recovered; /* sessions of dead processes that were ended */
+    int error;       /* EAI_ code (negative) or errno value that prevents any attempt; 0: none */
+    zkl_time denied; /* granted timeout, if too short; ZKL_NEVER: none */
+    bool nameless;   /* a server granted the invalid id 0 */
+    enum zkl_complaint complaint; /* about the servers */
+    int unsaved;                  /* errno value that prevented saving the session; 0: none */
+    uint32_t recovered;           /* sessions of dead processes ended */
 };
 struct zkl_trouble zkl_client_trouble(zkl_client *client);
 
 /*
- * Releases everything, ends every wait with ZKL_CLOSED and closes the session
- * in the background; waits for that at most `bound`. True: it is closed.
+ * Releases everything, ends every wait with ZKL_CLOSED, and closes the session in the background.
+ * Waits for that up to `bound`. True: closed.
  */
 bool zkl_client_close(zkl_client *client, zkl_time bound);
 
-/* The same without waiting: for finalizers, and for programs that may not block. */
+/* The same without a wait, for finalizers. */
 void zkl_client_close_soon(zkl_client *client, zkl_time bound);
-bool zkl_client_ended(zkl_client *client); /* it is closed, no longer closing */
+bool zkl_client_ended(zkl_client *client);
 
 /*
- * From now on the signal first closes all clients of this process, within a second, and then has
- * its usual effect. A handler that the program installs for it later replaces this. In a forked
- * child the signal has its usual effect at once. 0, or an errno value.
+ * Makes the signal close all clients of this process, within a second, before its usual effect; a
+ * forked child does not delay it. A later handler of the program replaces this. 0, or an errno
+ * value.
  */
 int zkl_process_close_on(int signal);
 
 /* --- the inbox ------------------------------------------------------------------------ */
 
 /*
- * Takes the next event out of the inbox; false when it is empty. `more`: other events are left in
- * it. The caller gives an event's step to zkl_step_free().
+ * Takes the next event. False if there is none. `more`: further events wait. The caller frees an
+ * event's step with zkl_step_free().
  */
 bool zkl_client_next(zkl_client *client, struct zkl_event *event, bool *more);
 
 /* Waits until the inbox is not empty. False: `timeout` passed first. */
 bool zkl_client_wait(zkl_client *client, zkl_time timeout);
 
-/* The same for the inboxes of several clients; a signal ends it early. */
+/* The same for several clients. A signal ends the wait early. */
 bool zkl_client_poll(zkl_client *const *clients, size_t count, zkl_time timeout);
 
 /*
- * A board is for a program with many clients. While the inbox of a client that joined it is not
- * empty, the client's number is on it. In a forked child it is dead, as a client is.
+ * Numbers of clients with events, for a program with many clients, which owns the board. Dead in a
+ * forked child.
  */
 typedef struct zkl_board zkl_board;
 
@@ -120,28 +120,27 @@ void zkl_board_drop(zkl_board *board);
 bool zkl_board_foreign(const zkl_board *board);
 void zkl_board_join(zkl_board *board, zkl_client *client, uint64_t number);
 void zkl_client_leave_board(zkl_client *client);
-size_t zkl_board_read(zkl_board *board, uint64_t *numbers, size_t most); /* how many */
-/* Waits until there is a number on it; a signal ends the wait early. */
+size_t zkl_board_read(zkl_board *board, uint64_t *numbers, size_t most);
+/* Waits for a number, or a signal. */
 void zkl_board_wait(zkl_board *board, zkl_time timeout);
 
 /* A descriptor that is readable while the inbox is not empty. -1: errno. */
 int zkl_client_fd(zkl_client *client);
 
 /*
- * The same for a program that can wait only for sockets which it connected itself (nginx).
- * zkl_client_listen() gives the path of a unix socket to connect to, in a folder of its own in
- * $TMPDIR, else in /tmp: 0, or an errno value. zkl_client_accept() takes the connection, if this
- * process made it, and removes socket and folder; false: there is none. From then on a byte comes
- * when the inbox is no longer empty, and no other one until zkl_client_heard() says that it was
- * read: the program calls that before it empties the inbox.
+ * The same for nginx, which can wait only for sockets that it connected itself. zkl_client_listen()
+ * gives the path of a Unix socket, in a new folder in $TMPDIR or /tmp; 0, or an errno value.
+ * zkl_client_accept() takes this process's connection, if any, and removes socket and folder. Then
+ * a byte comes with news, and no second one until zkl_client_heard(), to be called between reading
+ * it and emptying the inbox.
  */
-#define ZKL_SOCKET_PATH 108 /* bytes, with the final NUL */
+#define ZKL_SOCKET_PATH 108 /* bytes, final NUL included */
 int zkl_client_listen(zkl_client *client, char path[ZKL_SOCKET_PATH]);
 bool zkl_client_accept(zkl_client *client);
 void zkl_client_heard(zkl_client *client);
-void zkl_client_poke(zkl_client *client); /* a byte comes, whatever is in the inbox */
+void zkl_client_poke(zkl_client *client); /* sends a byte in any case */
 
-/* Adds what all clients of the process have counted, with those that have ended. */
+/* Adds the counts of all clients of the process, including ended ones. */
 void zkl_process_totals(struct zkl_totals *totals);
 
 #endif

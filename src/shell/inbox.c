@@ -1,8 +1,4 @@
-/*
- * inbox.c - tells the program that there are events, which it takes in its own thread.
- *
- * The link's threads and the timer make events, the session queues them, the program takes them.
- */
+/* inbox.c - wakes the program when the inbox gets events. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -20,7 +16,7 @@ static bool is_empty(const struct threaded *self) {
     return !zkl_client_has_events(&self->client);
 }
 
-/* While the program has no descriptor and no poll is under way, nobody would read the byte. */
+/* Without a descriptor or a poll no thread would read the byte. */
 static void fill_pipe(struct threaded *self) {
     if (self->piped || !(self->watched || self->polls > 0)) return;
     self->piped = write(self->pipe[1], "", 1) == 1;
@@ -32,7 +28,6 @@ static void announce(struct threaded *self) {
     fill_pipe(self);
 }
 
-/* The inbox is empty: the descriptor stops being readable. */
 static void quieten(struct threaded *self) {
     char byte;
     if (!self->piped) return;
@@ -64,7 +59,7 @@ void zkl_inbox_destroy(struct threaded *self) {
     close(self->pipe[1]);
 }
 
-/* The end of the pipe that is read; -1: errno. */
+/* The pipe's reading end. -1: errno. */
 static int open_pipe(struct threaded *self) {
     if (self->pipe[0] < 0 && pipe2(self->pipe, O_CLOEXEC | O_NONBLOCK) != 0) return -1;
     return self->pipe[0];

@@ -1,4 +1,6 @@
-/* now.c - what time it is. */
+/*
+ * now.c - see now.h.
+ */
 #include "now.h"
 
 #include <time.h>
@@ -6,7 +8,7 @@
 zkl_time zkl_now(void) {
     struct timespec time;
 #ifdef CLOCK_BOOTTIME
-    clock_gettime(CLOCK_BOOTTIME, &time); /* counts suspend: a sleeping machine loses its locks */
+    clock_gettime(CLOCK_BOOTTIME, &time); /* a sleeping machine loses its locks */
 #else
     clock_gettime(CLOCK_MONOTONIC, &time);
 #endif

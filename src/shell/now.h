@@ -1,4 +1,6 @@
-/* now.h - the clock of the shell and of the links, for any thread. */
+/*
+ * now.h - the monotonic clock of shell and links, for any thread.
+ */
 #ifndef ZKL_NOW_H
 #define ZKL_NOW_H
 

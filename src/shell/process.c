@@ -1,9 +1,8 @@
 /*
- * process.c - lists all clients of this process, closes them at its end, and adds up what they
- * have counted.
+ * process.c - closes all clients of this process at exit, and sums up their counts.
  *
- * os.exit() runs no finalizer of Lua's, but it runs atexit() handlers, and one of these releases
- * all locks. A signal that ends the process runs neither: on request it closes the clients first.
+ * os.exit() runs atexit() handlers but no Lua finalizer, so such a handler releases all locks. A
+ * signal that ends the process runs neither, so on request it closes the clients first.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -19,17 +18,17 @@
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards the list */
 static struct threaded *clients;
-static struct zkl_totals ended; /* what delisted clients had counted */
-static pid_t registered;        /* the process that `clients` belongs to */
-static atomic_int ending;       /* caught signals that were not yet sent again */
+static struct zkl_totals ended; /* counts of delisted clients */
+static pid_t registered;        /* owner of the list; a forked child begins its own */
+static atomic_int ending;       /* caught signals not yet resent */
 
-/* In a forked child: a thread of the parent may have had the mutex; no thread reads signals. */
+/* A parent's thread may have held the mutex, and no thread of the child reads signals. */
 static void forked(void) {
     pthread_mutex_init(&mutex, NULL);
     ending = 0;
 }
 
-/* The first client that is still listed, with a reference for the caller; NULL: none. */
+/* The first client, with a reference for the caller, or NULL. */
 static struct threaded *first_client(void) {
     pthread_mutex_lock(&mutex);
     struct threaded *first = clients;
@@ -38,10 +37,10 @@ static struct threaded *first_client(void) {
     return first;
 }
 
-/* Begins to close every client, then waits for all of them together. */
+/* Begins to close every client before it waits for any. */
 static void close_all(void) {
     zkl_time due = zkl_now() + EXIT_BOUND;
-    if (!zkl_process_is(registered)) return; /* a forked child */
+    if (!zkl_process_is(registered)) return;
     pthread_mutex_lock(&mutex);
     for (struct threaded *each = clients; each; each = each->next)
         zkl_client_begin_close(&each->client, due);
@@ -56,8 +55,8 @@ static void close_all(void) {
 }
 
 /*
- * When a signal closes the sessions, a wait that ends with them may make the program exit. The
- * exit waits until the signal was sent again: whoever started the program shall see the signal.
+ * A signal's closing may end a wait and so make the program exit. Exit waits until the signal was
+ * resent, so that the parent sees the signal as the cause.
  */
 static void at_exit(void) {
     const struct timespec moment = {.tv_nsec = ZKL_SECOND / 100};
@@ -67,9 +66,8 @@ static void at_exit(void) {
 }
 
 /*
- * Once a process: sets the handlers of fork and exit, and has the module stay loaded, for
- * lua_close() would unload it while its threads run. A forked child inherits both; its list is
- * empty.
+ * Once a process, installs the handlers of fork and exit, and pins the module, which lua_close()
+ * would unload under its threads. A forked child inherits both, with an empty list.
  */
 static int prepare(void) {
     Dl_info self;
@@ -78,7 +76,7 @@ static int prepare(void) {
         if (dladdr((void *)&registered, &self) && self.dli_fname)
             dlopen(self.dli_fname, RTLD_NOW | RTLD_NODELETE);
     }
-    if (!zkl_process_is(registered)) { /* the list is the parent's */
+    if (!zkl_process_is(registered)) {
         clients = NULL;
         zkl_totals_clear(&ended);
         ended = (struct zkl_totals){0};
@@ -127,14 +125,14 @@ void zkl_process_totals(struct zkl_totals *totals) {
 
 /* --- the end by a signal ---------------------------------------------------------------------- */
 
-static atomic_int reader;             /* the process whose thread reads the pipe; 0: none */
+static atomic_int reader;             /* process of the thread that reads the pipe; 0: none */
 static int pipe_ends[2];              /* a byte for each caught signal */
 static struct sigaction before[NSIG]; /* the program's action for each */
 
 static void on_signal(int signal);
 static void relay(int signal, siginfo_t *info, void *context);
 
-/* An ignored signal stays ignored: nohup. */
+/* Leaves an ignored signal ignored, as nohup wants. */
 static void install(int signal) {
     const struct sigaction ours = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     struct sigaction now;
@@ -145,10 +143,9 @@ static void install(int signal) {
 }
 
 /*
- * Takes the signal that was sent again: the program's handler runs, with its flags, and the
- * next signal comes to on_signal(). That is installed before the call, for the program's handler
- * may not return, and again after it, for the handler may install another action, as Lua's does so
- * that the next Ctrl-C ends the process.
+ * Calls the program's handler for the resent signal, with its flags. on_signal() is installed
+ * before that, as the handler may not return, and after it, as the handler may change the action.
+ * Lua's does so, to make the next Ctrl-C end the process.
  */
 static void relay(int signal, siginfo_t *info, void *context) {
     const struct sigaction usual = before[signal];
@@ -159,8 +156,7 @@ static void relay(int signal, siginfo_t *info, void *context) {
     install(signal);
 }
 
-/* Sends the signal again, with its usual effect: the program's handler runs, or the process ends.
- */
+/* Resends the signal, for the program's handler or the default action. */
 static void send_on(int signal) {
     struct sigaction usual = before[signal], now;
     if (usual.sa_handler != SIG_DFL) {
@@ -168,11 +164,11 @@ static void send_on(int signal) {
         usual.sa_flags = (usual.sa_flags | SA_SIGINFO) & ~SA_RESETHAND;
     }
     sigaction(signal, NULL, &now);
-    if (now.sa_handler == on_signal) sigaction(signal, &usual, NULL); /* else it was replaced */
+    if (now.sa_handler == on_signal) sigaction(signal, &usual, NULL); /* unless replaced */
     kill(getpid(), signal);
 }
 
-/* A forked child has no reader, and no sessions to close: the signal takes effect at once. */
+/* A forked child has neither reader nor sessions, so the signal takes effect at once. */
 static void on_signal(int signal) {
     int error = errno;
     unsigned char byte = (unsigned char)signal;
@@ -184,7 +180,7 @@ static void on_signal(int signal) {
     errno = error;
 }
 
-/* Process 1 of a container has no default action for signals: it is ended by _exit(). */
+/* Process 1 of a container has no default actions, so _exit() ends it. */
 static void *read_signals(void *argument) {
     unsigned char signal;
     (void)argument;
@@ -193,7 +189,7 @@ static void *read_signals(void *argument) {
         bool ends = before[signal].sa_handler == SIG_DFL;
         send_on(signal);
         if (getpid() == 1 && ends) _exit(128 + signal);
-        ending--; /* the signal was sent again */
+        ending--;
     }
     return NULL;
 }
@@ -203,7 +199,7 @@ static int start_reader(void) {
     int ends[2];
     if (reader == getpid()) return 0;
     if (pipe2(ends, O_CLOEXEC) != 0) return errno;
-    if (reader) { /* the parent's pipe, whose ends this process inherited */
+    if (reader) { /* a forked child inherited its parent's pipe */
         close(pipe_ends[0]);
         close(pipe_ends[1]);
     }

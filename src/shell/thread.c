@@ -1,4 +1,6 @@
-/* thread.c - threads, the mutex of a client, and this process. */
+/*
+ * thread.c - threads, a client's mutex, and the identity of this process.
+ */
 #include <limits.h>
 #include <signal.h>
 #include <time.h>
@@ -7,7 +9,6 @@
 #include "internal.h"
 #include "linux.h"
 
-/* Wakes the threads that wait for news, if there is some. */
 static void announce(struct threaded *self) {
     if (self->announced) pthread_cond_broadcast(&self->news);
     self->announced = false;
@@ -21,7 +22,7 @@ void zkl_condition_init(pthread_cond_t *condition) {
     pthread_condattr_destroy(&monotonic);
 }
 
-/* The condition counts by CLOCK_MONOTONIC; `due` is by zkl_now(). */
+/* Waits by CLOCK_MONOTONIC for a `due` of zkl_now(). */
 void zkl_condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, zkl_time due) {
     struct timespec time;
     zkl_time rest = due - zkl_now();
@@ -29,7 +30,7 @@ void zkl_condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, zkl_t
         pthread_cond_wait(condition, mutex);
         return;
     }
-    if (rest < 0) rest = 0; /* the wait is over, but still releases the mutex */
+    if (rest < 0) rest = 0; /* over, but must release the mutex once */
     clock_gettime(CLOCK_MONOTONIC, &time);
     zkl_time until = (zkl_time)time.tv_nsec + rest % ZKL_SECOND;
     time.tv_sec += (time_t)(rest / ZKL_SECOND + until / ZKL_SECOND);
@@ -102,7 +103,7 @@ static void *pass(void *argument) {
 
 #define MOMENT (ZKL_SECOND / 10000)
 
-/* A joined thread counts against a container's limit for a moment more: waits for its end. */
+/* Waits until a joined thread is no longer counted by a container's limit. */
 static void end(const struct trial *trial) {
     const struct timespec moment = {.tv_nsec = MOMENT};
     pthread_join(trial->thread, NULL);
@@ -132,7 +133,7 @@ void zkl_lock(struct zkl_client *client) {
     pthread_mutex_lock(&zkl_threaded(client)->mutex);
 }
 
-/* Waiters are woken when they can have the mutex, not before. */
+/* Wakes waiters after the unlock, so that they find the mutex free. */
 void zkl_unlock(struct zkl_client *client) {
     struct threaded *self = zkl_threaded(client);
     bool news = self->announced;

@@ -1,4 +1,6 @@
-/* threads.c - clients whose runtime is the threads of the process. */
+/*
+ * threads.c - the runtime of a client with threads.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>

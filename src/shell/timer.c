@@ -1,7 +1,6 @@
 /*
- * timer.c - the thread that does a client's rounds on time: the session's ticks, the link's work.
- * By a round that comes late the session notices that the process was stopped. The timer never
- * blocks on the network: what may block runs in threads of the link.
+ * timer.c - the thread of a client's rounds. A late round shows the session that the process was
+ * stopped. The timer never blocks on the network, for which the link has threads.
  */
 #include "internal.h"
 
