@@ -1,8 +1,8 @@
 /*
- * complaint.c - what libzookeeper says in its log about a server that does not answer. No result
- * and no event says it, and the log callback knows no handle. So the last complaint of the process
- * is remembered, with a hash of the address that it names: in one atomic word, not under a mutex,
- * for a process may fork while another thread logs.
+ * complaint.c - complaints about silent servers in libzookeeper's log, their only report.
+ *
+ * The log callback knows no handle, so the process keeps its last complaint with a hash of the
+ * address, in one atomic word, because a thread may log during a fork.
  */
 #include <stdatomic.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "../core/hash.h"
 #include "internal.h"
 
-static _Atomic uint32_t last; /* made by of() */
+static _Atomic uint32_t last; /* see of() */
 
 /* "Socket ADDRESS zk retcode=…: REASON", "connection to ADDRESS timed out …" */
 static const struct {
@@ -21,14 +21,14 @@ static const struct {
              {"Socket ", "failed while flushing send queue", ZKL_COMPLAINT_HUNG_UP},
              {"connection to ", " timed out", ZKL_COMPLAINT_SILENT}};
 
-#define KINDS 4u /* of complaints, ZKL_COMPLAINT_NONE with them */
+#define KINDS 4u /* values of enum zkl_complaint */
 
-/* The hash of an address, with the kind of the complaint about it in its last bits. */
+/* A hash of an address, with the complaint in its last bits. */
 static uint32_t of(const char *address, size_t length, enum zkl_complaint means) {
     return zkl_hash(address, length) / KINDS * KINDS + means;
 }
 
-/* Called by any thread of libzookeeper's. */
+/* Runs on any thread of libzookeeper. */
 void zkl_complaint_hear(const char *message) {
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         const char *begin = strstr(message, forms[i].before);

@@ -1,10 +1,9 @@
 /*
  * descriptors.c - keeps libzookeeper's descriptors out of child programs.
  *
- * Debian's libzookeeper opens its socket and its wake-up pipe without
- * close-on-exec (ZOOKEEPER-2338 is a build option) and shows neither. So they
- * are found: the pipe as what appears, non-blocking and not yet close-on-exec,
- * while a handle is made; the socket, once connected, by its peer's address.
+ * Debian's libzookeeper opens its socket and wake-up pipe without close-on-exec (ZOOKEEPER-2338 is
+ * a build option) and shows neither. A pipe that appears while a handle is made is its; a socket is
+ * known by its peer.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -17,13 +16,12 @@
 
 #include "internal.h"
 
-/* The pipes that were open before, by inode: descriptor numbers are used again. */
+/* Inodes of earlier pipes, as descriptor numbers are reused. */
 struct descriptors {
     size_t count;
     unsigned long pipes[];
 };
 
-/* Calls visit() for each open descriptor of the process. */
 static void each_descriptor(void (*visit)(int fd, void *context), void *context) {
     DIR *directory = opendir("/dev/fd");
     if (!directory) return;
@@ -39,7 +37,7 @@ static void close_on_exec(int fd) {
     fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
-/* The inode of a pipe, else 0. The descriptor is not touched: others may close it. */
+/* Inode of a pipe, else 0. Only looks, as another thread may close it. */
 static unsigned long pipe_of(int fd) {
     char link[32], target[40] = "";
     snprintf(link, sizeof link, "/dev/fd/%d", fd);
@@ -54,7 +52,7 @@ static void remember(int fd, void *context) {
     if (!*list || !pipe) return;
     more = realloc(*list, sizeof **list + ((*list)->count + 1) * sizeof pipe);
     if (more) more->pipes[more->count++] = pipe;
-    else free(*list); /* a pipe that it lacks would be taken for a new one */
+    else free(*list); /* a pipe missing here would count as new */
     *list = more;
 }
 
@@ -113,7 +111,6 @@ void zkl_descriptors_sockets(const struct servers *servers) {
     if (copy.count > 0) each_descriptor(close_socket_on_exec, &copy);
 }
 
-/* The address that is searched for, and whether it was found. */
 struct search {
     const struct sockaddr_storage *address;
     bool found;

@@ -1,17 +1,15 @@
 /*
- * gate.c - libzookeeper connects to the server that we choose, when we choose.
+ * gate.c - libzookeeper connects to the server of our choice, at the time of our choice.
  *
- * libzookeeper goes through a fixed host list by itself: it does not resolve a name again, comes
- * back to a server ten times a second, and tries only every other address of an even number
- * (ZOOKEEPER-2466). So the host list of a handle has one server, and the gate, a listening socket
- * of this process. A connection that fails or ends leads to the gate next. There libzookeeper
- * waits for a greeting, which never comes, until the list has the next server and the gate closes
- * the connection.
+ * By itself libzookeeper walks a fixed host list. It resolves no name again, returns to a server
+ * ten times a second, and tries every other address of an even number (ZOOKEEPER-2466). So a
+ * handle's list has one server and the gate, a listening socket of this process. A connection that
+ * fails or ends leads to the gate. There libzookeeper waits for a greeting until we put the next
+ * server into the list and close the connection.
  *
- * The list changes only while libzookeeper waits at the gate. Then zoo_set_servers() neither closes
- * a socket that libzookeeper's thread uses, because the gate is in the old list and in the new one,
- * nor frees a text that this thread reads (ZOOKEEPER-4699), because it reads that between two
- * sockets only.
+ * The list changes only while libzookeeper waits at the gate. Then zoo_set_servers() closes no
+ * socket in use, because the gate is in both lists, and frees no text in use (ZOOKEEPER-4699),
+ * because libzookeeper's thread reads it only between two sockets.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -24,10 +22,10 @@
 
 #include "internal.h"
 
-/* libzookeeper compares addresses without their ports: no server has this one, or the gate's. */
+/* No server and not the gate; libzookeeper compares addresses without ports. */
 #define NOWHERE "127.122.107.109:1"
 
-/* The time from a loss of the connection to a look at the gate, and between two looks. */
+/* First and longest pause between looks at the gate. */
 #define FIRST_LOOK (ZKL_SECOND / 1000)
 #define LAST_LOOK (ZKL_SECOND / 20)
 
@@ -37,7 +35,7 @@ void zkl_gate_init(struct gate *gate) {
     *gate = (struct gate){.listener = -1, .waiting = -1, .look_at = ZKL_NEVER};
 }
 
-/* A forked child may have the descriptor, too, and only shutdown() ends the connection for both. */
+/* shutdown() also ends a forked child's copy. */
 static void drop(int *descriptor) {
     if (*descriptor < 0) return;
     shutdown(*descriptor, SHUT_RDWR);
@@ -74,7 +72,7 @@ int zkl_gate_begin(struct gate *gate) {
     return 0;
 }
 
-/* Takes libzookeeper's newest connection to the gate. A stranger's is closed. */
+/* Takes libzookeeper's newest connection, and closes strangers'. */
 static void take(struct gate *gate) {
     struct sockaddr_storage peer = {0};
     socklen_t size = sizeof peer;
@@ -89,7 +87,7 @@ static void take(struct gate *gate) {
     }
 }
 
-/* libzookeeper still waits; what it sent is not kept. */
+/* True if libzookeeper still waits. Drops its bytes. */
 static bool is_waiting(struct gate *gate) {
     char sent[256];
     ssize_t count = 1;
@@ -100,10 +98,10 @@ static bool is_waiting(struct gate *gate) {
 
 /* --- the list -------------------------------------------------------------------------------- */
 
-/* Three entries: the number never changes, and with an odd one each is tried (ZOOKEEPER-2466). */
+/* Three entries, because libzookeeper tries each of an odd number (ZOOKEEPER-2466). */
 #define LIST_SIZE ((size_t)3 * (ZKL_ADDRESS_SIZE + 1))
 
-/* `form` names the entries: g the gate, s the server, n no server. False: one has no text. */
+/* `form` has g for the gate, s for the server, n for nowhere. False: an address has no text. */
 static bool write_list(char list[LIST_SIZE], const struct gate *gate, const char form[3]) {
     char at[ZKL_ADDRESS_SIZE], server[ZKL_ADDRESS_SIZE];
     const char *entry[3];
@@ -115,9 +113,8 @@ static bool write_list(char list[LIST_SIZE], const struct gate *gate, const char
 }
 
 /*
- * The order of lists is one setting of libzookeeper for the process. It is counted, not guarded by
- * a mutex, which a fork could leave locked. In another order libzookeeper comes to the gate more
- * often.
+ * libzookeeper has one order of lists for the process. A counter keeps it, as a fork could leave a
+ * mutex locked. Another order only leads to the gate more often.
  */
 static atomic_int keepers;
 
@@ -150,10 +147,7 @@ void zkl_gate_ignore(struct gate *gate) {
     gate->look_at = ZKL_NEVER;
 }
 
-/*
- * For how long libzookeeper has waited. The kernel counts on while this process is stopped; one
- * that does not tell is taken for one that was asked at once.
- */
+/* The time that libzookeeper has waited, stops of this process included. 0: unknown. */
 static zkl_time wait_of(int waiting) {
     struct tcp_info info;
     socklen_t size = sizeof info;
@@ -166,14 +160,14 @@ bool zkl_gate_waits(struct gate *gate, zkl_time timeout, zkl_time now) {
     take(gate);
     gate->look_at = now + gate->pause;
     gate->pause = zkl_earlier(2 * gate->pause, LAST_LOOK);
-    /* libzookeeper soon gives up by itself, and the list may not change then. It comes again. */
+    /* It soon leaves by itself, and returns. Meanwhile the list must not change. */
     if (gate->waiting >= 0 && wait_of(gate->waiting) > timeout / 3) drop(&gate->waiting);
     return is_waiting(gate);
 }
 
 /*
- * libzookeeper goes on to the second entry. It takes a list for the same if each address of the old
- * one is in it, whatever the port. So a list without the last server comes between.
+ * Makes libzookeeper go on to the second entry. A list with all old addresses is no news to it, so
+ * a list without the last server comes between.
  */
 void zkl_gate_open(struct gate *gate, zhandle_t *handle, const struct sockaddr_storage *server,
                    zkl_time now) {

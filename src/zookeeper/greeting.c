@@ -1,16 +1,15 @@
 /*
- * greeting.c - asks one server whether it knows a session, and ends it there.
+ * greeting.c - asks a server whether it knows a session, and may end the session there.
  *
- * A server that knows the session takes it over to the connection that asks. If that is closed at
- * once the session lives on, and libzookeeper has to connect again. A server that does not know it
- * answers with a session timeout of 0.
+ * A server that knows the session moves it to the asking connection. When that closes, the session
+ * lives on, and libzookeeper must reconnect. Others answer with timeout 0.
  */
 #include <unistd.h>
 
 #include "internal.h"
 #include "wire.h"
 
-/* Ends the connection's session. A server may drop what a client sends without credentials. */
+/* Sends credentials first, without which servers may ignore a close. */
 static void end(int fd, const char *scheme, const char *auth, zkl_time by) {
     struct packet packet = zkl_packet(ZKL_WIRE_CLOSE);
     int error;
@@ -19,7 +18,7 @@ static void end(int fd, const char *scheme, const char *auth, zkl_time by) {
     while (zkl_wire_hear(fd, by, &error) == ZKL_WIRE_ANSWERED) continue;
 }
 
-/* With a `leaver` a session that is known is ended, by its credentials. */
+/* With `leaver`, ends a known session. */
 static enum zkl_greeting visit(const struct zkl_link *leaver, const struct sockaddr_storage *server,
                                const clientid_t *id, zkl_time timeout, zkl_time by) {
     uint64_t met;

@@ -1,10 +1,9 @@
 /*
- * handle.c - opens and closes libzookeeper's handles, and hears their state.
+ * handle.c - opens and closes libzookeeper's handles, and follows their state.
  *
- * zookeeper_init() may resolve names, zookeeper_close() joins threads and may
- * wait for seconds: both are done by a worker thread, without the mutex. A
- * handle is never used again once it expired: the worker closes it, frees the
- * requests that it lost, and opens another if the session is to live on.
+ * zookeeper_init() may resolve names, and zookeeper_close() joins threads for seconds. A worker
+ * thread calls them, without the mutex. After an expiry it closes the handle, frees its lost
+ * requests, and opens another if the options say so.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,18 +12,17 @@
 #include "trial.h"
 #include "wire.h"
 
-/* The least time between two openings, also of two sessions, however soon the first one ends. */
+/* Pause between two openings. */
 #define RETRY ZKL_SECOND
 
 /*
- * Runs on the network thread. A server that refuses credentials answers so and hangs up. A request
- * that is on its way then turns the hang-up into a reset, which may destroy the answer. So the
- * first request waits until the credentials are accepted. A refusal is a session event, too.
+ * Runs on the network thread. A server that refuses credentials answers and hangs up. A pending
+ * request would turn that into a reset, which may destroy the answer, so the first request waits
+ * until the credentials are accepted. A refusal is also a session event.
  *
- * When the answer is lost, libzookeeper calls this with a lock of its own held, so the client's
- * mutex may not be taken. It sends the credentials again on each later connection, and reports
- * only a refusal then. (To add them a second time, for a report of acceptance, would send a
- * request behind them.)
+ * For a lost answer libzookeeper calls this with its own lock held, so the client's mutex must not
+ * be taken. It resends the credentials on later connections, and then reports only refusals.
+ * (Adding them again would report acceptance behind a request.)
  */
 static void on_credentials(int rc, const void *context) {
     struct zkl_link *link = (struct zkl_link *)context;
@@ -42,9 +40,8 @@ void zkl_handle_give_credentials(struct zkl_link *link, zhandle_t *handle, bool 
 }
 
 /*
- * Where a connection does not report acceptance, a pause without a refusal counts as acceptance.
- * The pause doubles with each connection, so that a refusal is heard in the end, however slow the
- * server is.
+ * Without a report, a pause without refusal means acceptance. It doubles with each connection, for
+ * slow servers.
  */
 #define SHORTEST_PAUSE (ZKL_SECOND / 10)
 
@@ -74,7 +71,6 @@ static void on_connected(struct zkl_link *link, zhandle_t *handle) {
         zkl_session_expired(link->session);
         return;
     }
-    /* Before any request. */
     zkl_handle_give_credentials(link, handle, &link->credentials_given, on_credentials);
     postpone_first_question(link);
     zkl_gate_ignore(&link->gate);
@@ -106,12 +102,12 @@ static void on_session_event(struct zkl_link *link, zhandle_t *handle, int state
     else if (state == ZOO_AUTH_FAILED_STATE) on_refused(link);
 }
 
-/* Runs on the completion thread; node events have a watcher of their own (rpc.c). */
+/* Runs on the completion thread. rpc.c watches nodes. */
 static void on_event(zhandle_t *handle, int type, int state, const char *node, void *context) {
     struct zkl_link *link = context;
     (void)node;
     if (type != ZOO_SESSION_EVENT) return;
-    /* Before the session makes a node: a crash may come at any time. */
+    /* first, as a crash may follow the session's first node */
     if (state == ZOO_CONNECTED_STATE && zkl_handle_is_sound(handle))
         zkl_recovery_save(link, handle);
     zkl_client_enter(link->client);
@@ -123,9 +119,8 @@ static void on_event(zhandle_t *handle, int type, int state, const char *node, v
 /* --- opening -------------------------------------------------------------------------- */
 
 /*
- * Opens a handle, and sets `to`. The mutex is held meanwhile, so that no event of
- * the handle is taken before its pipe is close-on-exec and `to` is set. The
- * addresses are numeric: nothing is resolved here. 0, or an errno value.
+ * Holds the mutex, so that no event is taken before the pipe is close-on-exec and `to` is set. The
+ * addresses are numeric. 0, or an errno value.
  */
 static int open_at(struct zkl_link *link, const char *hosts, zhandle_t **to) {
     struct descriptors *before = zkl_descriptors_before();
@@ -139,14 +134,14 @@ static int open_at(struct zkl_link *link, const char *hosts, zhandle_t **to) {
     return error;
 }
 
-/* Where no gate can be made, libzookeeper goes through all servers by itself. The mutex is held. */
+/* Without a gate libzookeeper walks all servers. The mutex is held. */
 static char *host_list(struct zkl_link *link, struct gate *gate, struct zkl_route *route) {
     const struct sockaddr_storage *server = zkl_link_choose(link, route);
     if (zkl_gate_begin(gate) == 0) return zkl_gate_list(gate, server, link->chroot);
     return zkl_hosts_format(&link->servers, link->chroot);
 }
 
-/* Opens a handle for a new session. The mutex is not held. 0, or an errno value. */
+/* Opens a handle for a new session, without the mutex. 0, or an errno value. */
 static int open_handle(struct zkl_link *link, struct gate *gate, struct zkl_route *route,
                        zhandle_t **to) {
     zkl_lock(link->client);
@@ -175,19 +170,18 @@ void zkl_handle_retire(struct zkl_link *link) {
     zkl_client_wake(link->client, 0);
 }
 
-/* --- the worker; the mutex is held, except while it opens or closes ------------------------ */
+/* --- the worker, with the mutex held except to open or close ------------------------------- */
 
 /*
- * The handle to close: one that expired, or, when the client is closing, the current one. That one
- * is closed when no reply is due any more: zookeeper_close() takes the first reply that comes for
- * its own, and the reset that follows may overtake its request.
+ * The expired handle, or a closing client's when no reply is due. zookeeper_close() takes any first
+ * reply for its own, and a reset could then overtake its request.
  */
 static zhandle_t *take_old(struct zkl_link *link) {
     zhandle_t *old = link->retired;
     if (!old && zkl_client_may_close(link->client, zkl_now())) {
         old = link->handle;
         link->handle = NULL;
-        link->retired = old; /* its events count no more */
+        link->retired = old; /* without its events */
     }
     return old;
 }
@@ -227,7 +221,7 @@ static bool is_probe_over(const struct zkl_link *link, zkl_time now) {
 
 static void close_probe(struct zkl_link *link) {
     zhandle_t *old = link->probe.handle;
-    link->probe.handle = NULL; /* its events count no more */
+    link->probe.handle = NULL; /* without its events */
     zkl_client_leave(link->client);
     zookeeper_close(old);
     zkl_client_enter(link->client);
@@ -247,7 +241,7 @@ static void open_probe(struct zkl_link *link) {
     probe->open_at = zkl_now() + RETRY;
 }
 
-/* A handle is opened at addresses that were resolved for it. */
+/* New handles use newly resolved addresses. */
 static zkl_time opening_due(const struct zkl_link *link) {
     if (!link->opening || link->route.state != ZKL_ROUTE_FRESH) return ZKL_NEVER;
     zkl_time due = zkl_route_due(&link->route);
@@ -272,7 +266,6 @@ static void *work(void *argument) {
     return NULL;
 }
 
-/* When a worker has something to do. */
 static zkl_time work_due(const struct zkl_link *link, zkl_time now) {
     if (link->retired || zkl_client_may_close(link->client, now) || is_probe_over(link, now))
         return now;
@@ -290,11 +283,11 @@ zkl_time zkl_handle_due(const struct zkl_link *link, zkl_time now) {
 
 void zkl_handle_work(struct zkl_link *link, zkl_time now) {
     if (now < zkl_handle_due(link, now)) return;
-    zkl_client_ref(link->client); /* the worker's reference */
+    zkl_client_ref(link->client);
     link->working = true;
     int error = zkl_thread_start(work, link);
     if (!error) return;
-    link->working = false; /* no thread could be started: try again */
+    link->working = false; /* for lack of a thread */
     if (link->opening) link->trouble.error = error;
     link->work_at = now + RETRY;
     zkl_client_drop(link->client);

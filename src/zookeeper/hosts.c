@@ -1,10 +1,7 @@
 /*
- * hosts.c - the addresses behind a host list.
- *
- * Names are resolved here, once a handle, because libzookeeper resolves on
- * every turn of its loop and stops sending while it cannot (ZOOKEEPER-1998).
- * It is given numeric addresses, and an odd number of them: with an even one
- * it tries only every other address when it reconnects (ZOOKEEPER-2466).
+ * hosts.c - resolves a host list, once a handle. libzookeeper would resolve on every turn of its
+ * loop, and send nothing on failure (ZOOKEEPER-1998). It gets numeric addresses, an odd number,
+ * because of an even one it tries only every other address (ZOOKEEPER-2466).
  */
 #include <netdb.h>
 #include <stdio.h>
@@ -33,7 +30,7 @@ static int add_servers(const char *host, const char *port, struct servers *serve
     return error;
 }
 
-/* "host", "host:port", "[v6]", "[v6]:port"; `entry` is changed. */
+/* Takes "host", "host:port", "[v6]" or "[v6]:port". Changes `entry`. */
 static int resolve_entry(char *entry, struct servers *servers) {
     char *host = entry, *port = strrchr(entry, ':');
     char *bracket = strchr(entry, ']');
@@ -46,10 +43,10 @@ static int resolve_entry(char *entry, struct servers *servers) {
     return add_servers(host, port ? port : DEFAULT_PORT, servers);
 }
 
-/* 0 if any host has an address, else an EAI_ code. */
+/* 0 if any host resolves, else an EAI_ code. */
 int zkl_hosts_resolve(const char *hosts, struct servers *servers) {
     char *copy = strdup(hosts), *rest = copy;
-    int error = copy ? EAI_NONAME : EAI_MEMORY; /* if there is no entry at all */
+    int error = copy ? EAI_NONAME : EAI_MEMORY; /* for an empty list */
     *servers = (struct servers){0};
     for (char *entry = copy ? strtok_r(copy, ",", &rest) : NULL; entry;
          entry = strtok_r(NULL, ",", &rest)) {
@@ -80,7 +77,7 @@ int zkl_hosts_format_one(const struct sockaddr_storage *server, char text[ZKL_AD
     return snprintf(text, ZKL_ADDRESS_SIZE, "%s:%s", host, port);
 }
 
-/* libzookeeper's connect string: an odd number of numeric addresses, the chroot. */
+/* libzookeeper's connect string. */
 char *zkl_hosts_format(const struct servers *servers, const char *chroot) {
     size_t count = servers->count;
     size_t entries = count | 1;

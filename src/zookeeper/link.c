@@ -1,4 +1,4 @@
-/* link.c - the link to ZooKeeper: its life, and what it does in a round. */
+/* link.c - the link to ZooKeeper. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,9 +73,8 @@ void zkl_link_close_on_exec(const struct zkl_link *link, const struct gate *gate
 }
 
 /*
- * Makes new sockets close-on-exec (descriptors.c). A socket is known by its peer,
- * so not before it is connected, and the server's greeting may come much later:
- * until then it is searched for again and again.
+ * Makes new sockets close-on-exec (descriptors.c). They are known by their peers, which may greet
+ * much later, so the search repeats until connected.
  */
 static void sweep(struct zkl_link *link, zkl_time now) {
     if (!is_connecting(link) || now < link->sweep_at) return;
@@ -104,17 +103,16 @@ zkl_time zkl_link_timeout(const struct zkl_link *link) {
 const struct sockaddr_storage *zkl_link_choose(const struct zkl_link *link,
                                                struct zkl_route *route) {
     zkl_time timeout = zkl_link_timeout(link);
-    /* Handle and probe together try less than one server in a tenth of the timeout. */
+    /* less than one server in a tenth of the timeout, for both together */
     if (route == &link->probe.route) timeout *= 2;
     else if (link->probe.handle) timeout += timeout / 2;
     size_t index = zkl_route_next(route, timeout, zkl_now());
     return &link->servers.list[index % link->servers.count];
 }
 
-/* The pace of attempts while the client is closing, which takes seconds. */
+/* Pace of a closing client's attempts. */
 #define CLOSING_PACE (ZKL_SECOND / 4)
 
-/* Lets a handle that waits at its gate through to the next server. */
 static void let_through(struct zkl_link *link, zhandle_t *handle, struct gate *gate,
                         struct zkl_route *route, zkl_time now) {
     if (!handle || !zkl_gate_waits(gate, zkl_link_timeout(link), now)) return;

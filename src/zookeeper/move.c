@@ -1,10 +1,9 @@
 /*
- * move.c - gives a live session other servers.
+ * move.c - moves a live session to other servers.
  *
- * A thread resolves the new names and greets the servers (greeting.c), one after the other, until
- * one of them knows the session. Then the names are the link's, and the connection that
- * libzookeeper still has is of no use. Its server answers the next sync with "session moved" and
- * hangs up. So libzookeeper comes to the gate, and is let through to a new server.
+ * A thread resolves the new names, and greets each server (greeting.c) until one knows the session.
+ * Then the link takes the names. The old server answers the next sync with "session moved" and
+ * hangs up, so libzookeeper comes to the gate, and goes on to a new server.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,18 +11,18 @@
 
 #include "internal.h"
 
-#define PAUSE (ZKL_SECOND / 5)    /* between two rounds through the servers */
-#define ANSWERS_WITHIN ZKL_SECOND /* a server */
+#define PAUSE (ZKL_SECOND / 5)    /* between two rounds of greetings */
+#define ANSWERS_WITHIN ZKL_SECOND /* time for each server's answer */
 
 struct move {
     struct zkl_link *link;
     zkl_request *request;
     zkl_time due;
-    struct hosts *hosts; /* the link's, when a server knows the session */
+    struct hosts *hosts; /* until the link takes it */
     struct servers servers;
 };
 
-/* The mutex is held. False: there is no session now. */
+/* With the mutex held. False: no session now. */
 static bool get_session(const struct zkl_link *link, clientid_t *id, zkl_time *timeout) {
     bool any = link->handle && zkl_session_id(link->session) != 0;
     if (any) *id = *zoo_client_id(link->handle);
@@ -38,7 +37,7 @@ static bool is_over(const struct move *move) {
     return over;
 }
 
-/* Each server once. */
+/* Each server once, until one answers. */
 static enum zkl_greeting greet_all(const struct move *move, const clientid_t *id,
                                    zkl_time timeout) {
     enum zkl_greeting said = ZKL_GREETING_SILENCE;
@@ -56,7 +55,7 @@ static void on_moved(int rc, const char *text, const void *context) {
     (void)context;
 }
 
-/* The mutex is held. False: the session is another one by now. */
+/* With the mutex held. False: the session has changed. */
 static bool settle(struct move *move, const clientid_t *id) {
     struct zkl_link *link = move->link;
     clientid_t now;
@@ -70,7 +69,7 @@ static bool settle(struct move *move, const clientid_t *id) {
     return true;
 }
 
-/* ZKL_TIMEOUT: none answered yet. */
+/* ZKL_TIMEOUT: no answer yet. */
 static enum zkl_code attempt(struct move *move) {
     struct zkl_link *link = move->link;
     clientid_t id;
@@ -133,7 +132,7 @@ bool zkl_zookeeper_move(zkl_client *client, const char *hosts, zkl_request *requ
     struct zkl_link *link = zkl_client_link(client, &zkl_zookeeper);
     if (!link) return false;
     if (zkl_request_done(request)) return true;
-    zkl_client_ref(client); /* the thread's */
+    zkl_client_ref(client);
     zkl_request_ref(request);
     if (start(link, hosts, request, zkl_due(timeout)) == 0) return true;
     zkl_request_unref(request);

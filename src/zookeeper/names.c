@@ -1,8 +1,6 @@
 /*
- * names.c - resolves the names of the hosts, in a thread of their own, because a resolver may hang.
- *
- * Nothing waits for that thread. It has a reference to the client, and what it brings too late is
- * not used.
+ * names.c - resolves host names in a thread, because a resolver may hang. The thread holds a
+ * reference to the client. Late results are dropped.
  */
 #include <stdlib.h>
 
@@ -32,7 +30,7 @@ void zkl_names_give(const struct zkl_link *link, struct zkl_route *route) {
     free(keys);
 }
 
-/* Resolving ended without addresses; 0: the link has other hosts by now. */
+/* Ends an attempt without addresses. `error` 0: the link has other hosts by now. */
 static void fail(struct zkl_link *link, int error) {
     if (error && link->opening) link->trouble.error = error;
     if (error) zkl_route_resolved(&link->route, NULL, 0, zkl_link_timeout(link), zkl_now());
@@ -66,11 +64,11 @@ static void *resolve(void *argument) {
 
 void zkl_names_resolve(struct zkl_link *link, zkl_time now) {
     if (now < zkl_names_due(link)) return;
-    zkl_client_ref(link->client); /* the thread's reference */
+    zkl_client_ref(link->client);
     link->resolving = true;
     int error = zkl_thread_start(resolve, link);
     if (!error) return;
     link->resolving = false;
-    fail(link, error); /* no thread could be started; later */
+    fail(link, error); /* for lack of a thread */
     zkl_client_drop(link->client);
 }

@@ -1,24 +1,19 @@
 /*
- * probe.c - finds out whether a handle that does not connect again ever will.
+ * probe.c - finds out whether a handle without a connection can ever reconnect.
  *
- * A server that has lost its data, or never had them, does not say that a session is
- * gone: libzookeeper has seen a later transaction than the server has, so the server
- * hangs up, each time, and the session stays suspended for ever. Time alone proves
- * nothing: while an ensemble has no leader, no session expires.
+ * A server without its data does not report a session as gone. It hangs up each time, because
+ * libzookeeper has seen a later transaction, and the session stays suspended for ever. Time proves
+ * nothing, because no session expires while an ensemble has no leader.
  *
- * So after a session timeout without a connection a second handle is opened, the
- * probe. It connects only if there is a leader: its session is a transaction. The
- * server that greets it has carried out that transaction, and so all that the first handle
- * ever saw, unless they are lost: it does not merely lag. When the probe has been connected
- * for a session timeout, a server answers it then, and the first handle is still not
- * connected, the first session is over: refused for good, or expired by that leader. It
- * is given up like any that expired. In an outage the probe does not connect, or both
- * handles do.
+ * So after a session timeout without a connection a second handle, the probe, is opened. Its
+ * session is a transaction, so it connects only with a leader. The server that greets it has
+ * applied that transaction, and all that the first handle ever saw, unless those data are lost. If
+ * a server answers a probe that was connected for a session timeout, and the first handle is still
+ * not connected, the first session is over, expired or refused for good. In an outage neither
+ * connects, or both do.
  *
- * The probe could be the next session's handle. But it has to be closed in order in all
- * other cases, and a handle that is taken over while another is closed would need
- * requests of its own; so it is closed in this case, too. The worker opens and closes it
- * (handle.c).
+ * The worker (handle.c) closes the probe in any case. As the next session's handle it would need
+ * its own requests while the old handle closes.
  */
 #include "internal.h"
 
@@ -38,27 +33,27 @@ zkl_time zkl_probe_open_due(const struct zkl_link *link) {
     return wanted > link->probe.open_at ? wanted : link->probe.open_at;
 }
 
-/* --- what it hears ----------------------------------------------------------------------- */
+/* --- its connection ---------------------------------------------------------------------- */
 
 static void on_connected(struct zkl_link *link) {
     struct probe *probe = &link->probe;
     probe->since = zkl_now();
     probe->dead = !zkl_handle_is_sound(probe->handle);
-    /* Some servers answer no client without credentials. */
+    /* Some servers ignore clients without credentials. */
     zkl_handle_give_credentials(link, probe->handle, &probe->credentials_given, NULL);
     zkl_gate_ignore(&probe->gate);
     zkl_route_connected(&probe->route);
     zkl_link_close_on_exec(link, &probe->gate);
 }
 
-/* A probe that loses its connection is replaced: its session might be refused as well. */
+/* A lost connection ends a probe, as its session might be refused, too. */
 void zkl_probe_event(struct zkl_link *link, int state) {
     if (state == ZOO_CONNECTED_STATE) on_connected(link);
     else link->probe.dead = true;
     zkl_client_wake(link->client, 0);
 }
 
-/* --- what it asks ------------------------------------------------------------------------ */
+/* --- its question ------------------------------------------------------------------------ */
 
 zkl_time zkl_probe_ask_due(const struct zkl_link *link) {
     const struct probe *probe = &link->probe;

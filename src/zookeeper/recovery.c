@@ -1,11 +1,10 @@
 /*
- * recovery.c - spares others the session timeout after a crash: a session is in a file while its
- * process lives (session_file.h), and the next process ends the sessions of dead ones.
+ * recovery.c - ends the sessions of crashed processes, to spare others the session timeout. A file
+ * names each session while its process lives (session_file.h).
  *
- * A thread of its own, begun with the first connection, ends them: connect() does not wait for it.
- * It greets a server with the dead session's id and password, and ends the session; it does so
- * again, ROUNDS times at most, until a server says that there is no such session. Only then is the
- * file removed; else it is left for the next process.
+ * A thread, begun with the first connection, greets a server with a dead session's id and password,
+ * and ends the session, up to ROUNDS times, until a server does not know it. Then it removes the
+ * file. connect() does not wait for it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,7 +15,7 @@
 
 /* --- ending a dead session ------------------------------------------------------------------- */
 
-#define SLICE (ZKL_SECOND / 20) /* how often it checks whether the client is closing */
+#define SLICE (ZKL_SECOND / 20) /* between looks for a closing client */
 #define ANSWERS_WITHIN ZKL_SECOND
 #define ROUNDS 3
 
@@ -27,7 +26,7 @@ static bool is_closing(const struct zkl_link *link) {
     return closing;
 }
 
-/* False: the client is being closed. */
+/* False: the client is closing. */
 static bool rest(const struct zkl_link *link, zkl_time pause) {
     const struct timespec slice = {.tv_nsec = SLICE};
     zkl_time begin = zkl_now();
@@ -42,7 +41,7 @@ static struct zkl_session_storage storage_of(const struct zkl_link *link) {
     return storage;
 }
 
-/* Each server once, with pauses between them. */
+/* Asks each server once, with pauses, until one answers. */
 static enum zkl_greeting go_round(const struct zkl_link *link, const clientid_t *id,
                                   zkl_time pause) {
     struct servers servers = {0};
@@ -56,10 +55,7 @@ static enum zkl_greeting go_round(const struct zkl_link *link, const clientid_t 
     return said;
 }
 
-/*
- * Ends the session, if a server still has it. The first server that answers decides. An outage ends
- * no session, so servers are asked until the client is closing.
- */
+/* Asks until a server answers or the client closes, as sessions survive an outage. */
 static enum zkl_greeting try_to_end(const struct zkl_link *link, const clientid_t *id) {
     zkl_time pace = zkl_earlier(link->timeout_wanted / 10, ZKL_SECOND);
     enum zkl_greeting said = go_round(link, id, 0);
@@ -71,14 +67,14 @@ static void end_session(struct zkl_link *link, struct zkl_session_file *file) {
     clientid_t id = {.client_id = (int64_t)file->key.id};
     memcpy(id.passwd, file->key.password, sizeof id.passwd);
     enum zkl_greeting said;
-    int closed = 0; /* rounds in which the session was there, and was ended */
+    int closed = 0; /* rounds that ended it */
     while ((said = try_to_end(link, &id)) == ZKL_GREETING_KNOWN && ++closed < ROUNDS) continue;
     if (said != ZKL_GREETING_UNKNOWN) {
         zkl_session_file_leave(file);
         return;
     }
     zkl_lock(link->client);
-    if (closed) link->trouble.recovered++; /* else it had expired by itself */
+    if (closed) link->trouble.recovered++; /* else it had expired */
     zkl_unlock(link->client);
     zkl_session_file_remove(file);
 }
@@ -99,15 +95,15 @@ static void *recover(void *argument) {
 
 /* --- saving the own session ------------------------------------------------------------------- */
 
-/* The mutex is held. The thread is started once a client. */
+/* Once a client, with the mutex held. */
 static void begin_recovery(struct zkl_link *link) {
     if (link->recovery_begun) return;
-    zkl_client_ref(link->client); /* the thread's reference */
+    zkl_client_ref(link->client);
     link->recovery_begun = zkl_thread_start(recover, link) == 0;
     if (!link->recovery_begun) zkl_client_drop(link->client);
 }
 
-/* The mutex is held. A save that failed, as on a full disk, is repeated with each connection. */
+/* With the mutex held. Each connection repeats a failed save, as on a full disk. */
 static bool is_to_be_saved(const struct zkl_link *link, const zhandle_t *handle) {
     return link->storage.folder && link->handle == handle && !link->file;
 }
@@ -130,7 +126,7 @@ void zkl_recovery_save(struct zkl_link *link, zhandle_t *handle) {
     zkl_unlock(link->client);
 }
 
-/* A session that was not connected when it was closed lives on: the next process may end it. */
+/* A session closed without a connection lives on, for the next process to end. */
 void zkl_recovery_forget(struct zkl_link *link, bool over) {
     zkl_lock(link->client);
     struct zkl_session_file *file = link->file;
@@ -140,7 +136,7 @@ void zkl_recovery_forget(struct zkl_link *link, bool over) {
     else zkl_session_file_leave(file);
 }
 
-/* The old file stays if the new one cannot be written. */
+/* If the new file cannot be written, the old one stays. */
 void zkl_recovery_move(struct zkl_link *link) {
     zkl_lock(link->client);
     struct zkl_session_file *old = link->file;
@@ -151,7 +147,7 @@ void zkl_recovery_move(struct zkl_link *link) {
     struct zkl_session_file *file = zkl_session_file_write(&storage, &key);
     int error = file ? 0 : errno;
     zkl_lock(link->client);
-    bool ours = link->file == old; /* its handle has not ended meanwhile */
+    bool ours = link->file == old; /* the handle has not ended */
     if (ours && file) link->file = file;
     if (ours) link->trouble.unsaved = error;
     zkl_unlock(link->client);

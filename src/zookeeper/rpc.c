@@ -1,27 +1,26 @@
 /*
- * rpc.c - sends what the session has queued, by libzookeeper, and gives it the answers.
+ * rpc.c - sends the session's requests by libzookeeper, and returns the answers.
  *
- * Completions and watch events run on libzookeeper's completion thread, in the order in which
- * the server sent them. libzookeeper loses completions when a handle is closed (ZOOKEEPER-3868):
- * the session does not depend on them, and what was allocated for them is in a list.
+ * Completions and watch events run on libzookeeper's completion thread, in the server's order. It
+ * loses completions when a handle is closed (ZOOKEEPER-3868), so the session does without them, and
+ * a list holds their memory.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "trial.h"
 
-/* The operations of a transaction, and the memory for their results. */
 struct transaction {
     size_t count;
     zoo_op_t *ops;
-    zoo_op_result_t *results; /* its `err` is ZKL_UNANSWERED until there is one */
-    struct Stat *stats;       /* SET: of the node after it */
-    char **created;           /* SEQUENTIAL: room for the path with its number; else NULL */
-    struct zkl_result *told;  /* the results for the session */
+    zoo_op_result_t *results; /* ZKL_UNANSWERED until answered */
+    struct Stat *stats;       /* SET, afterwards */
+    char **created;           /* SEQUENTIAL, room for the path; else NULL */
+    struct zkl_result *told;  /* for the session */
 };
 
 struct rpc {
-    struct rpc *next, **slot; /* in link->rpcs */
+    struct rpc *next, **slot; /* list link->rpcs */
     struct zkl_link *owner;
     uint64_t id;
     enum zkl_operation operation;
@@ -78,7 +77,6 @@ static struct zkl_stat to_stat(const struct Stat *stat) {
                              .ctime = stat->ctime};
 }
 
-/* Answers a single write. */
 static void complete_write(const void *data, int rc, const char *created, const struct Stat *stat) {
     struct zkl_result result = {.error = rc, .created = created};
     if (stat) result.stat = to_stat(stat);
@@ -139,19 +137,19 @@ static enum zkl_node_event event_of(int type) {
     return type == ZOO_CREATED_EVENT ? ZKL_NODE_CREATED : ZKL_NODE_CHANGED;
 }
 
-/* The only watcher: several functions or contexts would cost O(n^2) in libzookeeper. */
+/* The only watcher, as several functions or contexts would cost O(n^2). */
 static void on_watch(zhandle_t *handle, int type, int state, const char *node, void *context) {
     struct zkl_link *link = context;
     (void)handle;
     (void)state;
-    if (type == ZOO_SESSION_EVENT) return; /* handle.c's own watcher gets those */
+    if (type == ZOO_SESSION_EVENT) return; /* see on_event() */
     zkl_session_event(zkl_client_enter(link->client), event_of(type), node);
     zkl_client_leave(link->client);
 }
 
 /* --- writes ---------------------------------------------------------------------------------- */
 
-/* ZOO_PERM_ALL and ZOO_PERM_READ are variables, so they cannot stand in an initialiser. */
+/* ZOO_PERM_ALL and ZOO_PERM_READ are variables. */
 #define PERM_ALL 0x1f
 #define PERM_READ 0x01
 
@@ -186,12 +184,12 @@ static int send_write(zhandle_t *handle, struct rpc *rpc, const struct zkl_op *o
                             rpc);
     case ZKL_OP_SET: return zoo_aset(handle, op->path, op->data, size, op->version, on_set, rpc);
     case ZKL_OP_DELETE: return zoo_adelete(handle, op->path, op->version, on_deleted, rpc);
-    case ZKL_OP_CHECK: break; /* of transactions only */
+    case ZKL_OP_CHECK: break; /* only in transactions */
     }
     return ZBADARGUMENTS;
 }
 
-/* One block of memory, except for the created paths. NULL: out of memory. */
+/* Takes one block of memory, except the created paths. NULL: no memory. */
 static struct transaction *new_transaction(size_t count) {
     struct transaction *all = NULL;
     size_t each = sizeof *all->ops + sizeof *all->results + sizeof *all->stats +
@@ -208,7 +206,7 @@ static struct transaction *new_transaction(size_t count) {
     return all;
 }
 
-/* False: out of memory. */
+/* False: no memory. */
 static bool init_create(struct transaction *all, size_t i, const struct zkl_op *op,
                         const struct zkl_link *link) {
     size_t size = 0;
@@ -222,7 +220,6 @@ static bool init_create(struct transaction *all, size_t i, const struct zkl_op *
     return true;
 }
 
-/* False: out of memory. */
 static bool init_op(struct transaction *all, size_t i, const struct zkl_op *op,
                     const struct zkl_link *link) {
     switch (op->kind) {
@@ -238,10 +235,9 @@ static bool init_op(struct transaction *all, size_t i, const struct zkl_op *op,
 }
 
 /*
- * On a handle that takes no request any more zoo_amulti() fails at the first operation, and frees
- * for the second one what it never allocated. So the handle's state is asked first. To fail after
- * that, the handle would have to lose its connection, find a server again and be refused by it
- * before the call has begun.
+ * On a handle that takes no more requests zoo_amulti() fails at the first operation, and frees
+ * unallocated memory for the second, so its state is checked first. To fail afterwards it would
+ * have to reconnect and be refused in between.
  */
 static int send_multi(zhandle_t *handle, struct rpc *rpc, const struct zkl_op *ops, size_t count) {
     struct transaction *all = rpc->all = new_transaction(count);
@@ -254,7 +250,7 @@ static int send_multi(zhandle_t *handle, struct rpc *rpc, const struct zkl_op *o
 
 /* --- requests -------------------------------------------------------------------------------- */
 
-/* libzookeeper declares a pointer to the completion, and takes the completion itself for it. */
+/* libzookeeper declares a pointer to the completion, and takes the completion. */
 static int send_unwatch(zhandle_t *handle, struct rpc *rpc, const char *node, ZooWatcherType type) {
     const union {
         void_completion_t taken;

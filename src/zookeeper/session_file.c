@@ -1,9 +1,8 @@
 /*
- * session_file.c - files that name sessions; see session_file.h.
+ * session_file.c - see session_file.h.
  *
- * The text of a file says where it is: device, inode, boot, hosts and chroot. A copy, a file that
- * came with another machine's disk, or one that was cut short has another text than is expected
- * there.
+ * The text names device, inode, boot, hosts and chroot, which betrays a copy, another machine's
+ * file, or a truncated one.
  */
 #include "session_file.h"
 
@@ -23,9 +22,9 @@
 
 #define SUFFIX ".session"
 
-/* --- all files of this process -------------------------------------------------------------- */
+/* --- files of this process ------------------------------------------------------------------ */
 
-/* Guards the list. Held while a descriptor is opened and listed, so that no fork comes between. */
+/* Guards the list. Held while a descriptor is opened and listed, against forks in between. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct zkl_session_file *files;
 
@@ -37,7 +36,7 @@ static void in_parent(void) {
     pthread_mutex_unlock(&mutex);
 }
 
-/* A lock lives as long as any descriptor of it: the child would go on with a dead parent's. */
+/* A child's copies would keep a dead parent's locks. */
 static void in_child(void) {
     for (struct zkl_session_file *each = files; each; each = each->other) {
         close(each->fd);
@@ -51,7 +50,7 @@ static void prepare_forks(void) {
     pthread_atfork(before_fork, in_parent, in_child);
 }
 
-/* Opens a file of the folder, and lists it; its path is freed with it. NULL with errno. */
+/* Opens and lists a file of the folder. NULL with errno. */
 static struct zkl_session_file *open_file(const char *folder, const char *name, int flags) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct zkl_session_file *file = calloc(1, sizeof *file);
@@ -80,13 +79,13 @@ void zkl_session_file_leave(struct zkl_session_file *file) {
     pthread_mutex_lock(&mutex);
     *file->at = file->other;
     if (file->other) file->other->at = file->at;
-    close(file->fd); /* the last descriptor: the lock goes with it */
+    close(file->fd); /* releases the lock */
     pthread_mutex_unlock(&mutex);
     free(file->path);
     free(file);
 }
 
-/* It is removed while it is locked: no other process takes it for a dead one's. */
+/* Removes a locked file, so that no process takes it for a dead one's. */
 void zkl_session_file_remove(struct zkl_session_file *file) {
     if (file) unlink(file->path);
     zkl_session_file_leave(file);
@@ -106,7 +105,7 @@ int zkl_session_folder(const char *folder) {
 
 /* --- text ----------------------------------------------------------------------------------- */
 
-/* What the file says ahead of the key. NULL with errno. */
+/* The text before the key. NULL with errno. */
 static char *heading(const struct zkl_session_storage *storage, const struct stat *is) {
     char boot[ZKL_BOOT_SIZE], *text;
     if (!zkl_linux_boot(boot)) return NULL;
@@ -116,7 +115,7 @@ static char *heading(const struct zkl_session_storage *storage, const struct sta
     return size < 0 ? NULL : text;
 }
 
-#define HEX(size) ((size_t)2 * (size)) /* bytes in hexadecimal */
+#define HEX(size) ((size_t)2 * (size))
 #define KEY_SIZE                                                                                   \
     (sizeof "id \npassword \nend\n" - 1 + HEX(sizeof(uint64_t)) + HEX(ZKL_PASSWORD_SIZE))
 
@@ -126,7 +125,7 @@ static void format_key(const struct zkl_session_key *key, char text[KEY_SIZE + 1
     strcpy(end, "\nend\n");
 }
 
-/* Reads a key; true if `text` is what format_key() makes of it. */
+/* True if `text` has format_key()'s form. */
 static bool parse_key(const char *text, struct zkl_session_key *key) {
     char again[KEY_SIZE + 1];
     uintmax_t id;
@@ -158,7 +157,7 @@ static bool fill(const struct zkl_session_file *file, const struct zkl_session_s
     return done;
 }
 
-/* Gives the file its name: it appears in the folder when it is locked and complete. */
+/* Names the locked and complete file. */
 static bool publish(struct zkl_session_file *file, const char *folder, const struct stat *is) {
     char *path;
     if (asprintf(&path, "%s/%016jx-%ju" SUFFIX, folder, (uintmax_t)file->key.id,
@@ -206,13 +205,13 @@ static bool is_fit(struct zkl_session_file *file, const struct zkl_session_stora
     return fit;
 }
 
-/* Locks the file, if nobody does. Its links are counted then: it may have been removed before. */
+/* Locks a free file, and counts its links then, as it may just have been removed. */
 static bool is_dead(const struct zkl_session_file *file, struct stat *is) {
     return fstat(file->fd, is) == 0 && S_ISREG(is->st_mode) && is->st_uid == geteuid() &&
            flock(file->fd, LOCK_EX | LOCK_NB) == 0 && fstat(file->fd, is) == 0 && is->st_nlink > 0;
 }
 
-/* NULL: its process lives, it is another user's, or it was unfit and is removed. */
+/* NULL for a live process's or another user's, and for an unfit one, which is removed. */
 static struct zkl_session_file *adopt(const struct zkl_session_storage *storage, const char *name) {
     struct stat is;
     struct zkl_session_file *file = open_file(storage->folder, name, O_RDONLY | O_NONBLOCK);

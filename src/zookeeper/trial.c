@@ -1,10 +1,11 @@
 /*
- * trial.c - operations that a server does not know. ClickHouse Keeper closes the connection at one.
+ * trial.c - finds operations that a server does not know. ClickHouse Keeper closes the connection
+ * at one.
  *
- * If a connection ended at an operation, and there was no answer to it before, it is tried in a
- * session of its own, alone, after a read that the server has answered. A server that closes twice
- * at it does not know it. From then on the operation is answered here, as by servers that say so.
- * Keeper gives no session back, so this outlives the session, and is tried again in the next one.
+ * An operation that ended a connection and never had an answer is tried alone in its own session,
+ * after an answered read. If the server closes twice, it does not know the operation, and then we
+ * answer as servers do that say so. Keeper takes no session back, so the result outlives the
+ * session. The next session tries again.
  */
 #include "trial.h"
 
@@ -14,9 +15,9 @@
 
 #include "wire.h"
 
-/* --- requests, as ZooKeeper writes them ------------------------------------------------------- */
+/* --- requests in ZooKeeper's form ------------------------------------------------------------- */
 
-/* Neither the node nor its parent exists, so nothing is changed. */
+/* A node without a parent, so nothing changes. */
 #define NOWHERE "/zklock-no-such-node/x"
 
 enum { DATA_WATCHES = 2, CONTAINER = 4, CHECK = 13, PERM_ALL = 0x1f };
@@ -77,7 +78,6 @@ static void put_body(struct packet *packet, enum zkl_operation operation, const 
 
 /* --- one try ---------------------------------------------------------------------------------- */
 
-/* Sets the error if it is answered. */
 static enum zkl_wire ask(int fd, enum zkl_operation operation, const char *path, zkl_time by,
                          int *error) {
     struct packet packet = zkl_packet(operations[operation].number);
@@ -112,7 +112,7 @@ static enum zkl_verdict try(const struct sockaddr_storage *server, enum zkl_oper
     return first == ZKL_VERDICT_UNKNOWN ? try_once(server, operation, timeout) : first;
 }
 
-/* --- of a link -------------------------------------------------------------------------------- */
+/* --- trials of a link ------------------------------------------------------------------------- */
 
 static enum zkl_operation operation_of_write(const struct zkl_op *op) {
     switch (op->kind) {
@@ -138,14 +138,14 @@ enum zkl_operation zkl_operation_of(const struct zkl_rpc *rpc) {
     return ZKL_OPERATION_UNWATCH;
 }
 
-/* An operation to be tried; ZKL_OPERATIONS: none. */
+/* ZKL_OPERATIONS: none. */
 static enum zkl_operation suspect(const struct trials *trials) {
     enum zkl_operation each = 0;
     while (each < ZKL_OPERATIONS && !trials->of[each].lost) each++;
     return each;
 }
 
-/* The mutex is held. A server that is silent shows nothing. */
+/* With the mutex held. Silence proves nothing. */
 static void settle(struct trials *trials, enum zkl_operation operation, enum zkl_verdict result) {
     struct trial *trial = &trials->of[operation];
     trial->lost = false;
@@ -175,7 +175,7 @@ static void *run(void *argument) {
 void zkl_trials_begin(struct zkl_link *link) {
     struct trials *trials = &link->trials;
     if (trials->running || link->gate.listener < 0 || suspect(trials) == ZKL_OPERATIONS) return;
-    zkl_client_ref(link->client); /* the thread's reference */
+    zkl_client_ref(link->client);
     trials->running = zkl_thread_start(run, link) == 0;
     if (!trials->running) zkl_client_drop(link->client);
 }
@@ -207,14 +207,14 @@ bool zkl_trials_lack(const struct zkl_link *link, enum zkl_operation operation) 
     return link->trials.of[operation].verdict == ZKL_VERDICT_UNKNOWN;
 }
 
-/* --- of a server ---------------------------------------------------------------------------- */
+/* --- trials of a server --------------------------------------------------------------------- */
 
 _Static_assert(ZKL_OPERATIONS == ZKL_TRIALS, "each operation has its trial");
 
 size_t zkl_zookeeper_try(const char *host, zkl_time timeout, struct zkl_known known[ZKL_TRIALS]) {
     struct servers servers = {0};
     enum zkl_verdict said = ZKL_VERDICT_NONE;
-    size_t at = 0; /* the first address that answers */
+    size_t at = 0; /* address that answers */
     if (zkl_hosts_resolve(host, &servers) != 0) return 0;
     for (; at < servers.count && said == ZKL_VERDICT_NONE; at++)
         said = try(&servers.list[at], ZKL_OPERATION_EXISTS, timeout);

@@ -1,7 +1,4 @@
-/*
- * wire.c - ZooKeeper's protocol on a socket of our own, beside libzookeeper's. It has the greeting,
- * requests, and the error of an answer. Each call blocks until `by`.
- */
+/* wire.c - see wire.h. */
 #include "wire.h"
 
 #include <endian.h>
@@ -12,7 +9,7 @@
 
 #include "internal.h"
 
-/* ConnectRequest, as ZooKeeper writes it, after its length. */
+/* ConnectRequest, after its length. */
 struct greeting {
     uint32_t length, version;
     uint64_t last_seen;
@@ -29,9 +26,8 @@ struct welcome {
 } __attribute__((packed));
 
 /*
- * The longest session timeout to ask for, in milliseconds. libzookeeper also
- * limits the handshake by the timeout, and computes with it in an int. The
- * server has closer limits of its own.
+ * The longest timeout to ask for, in milliseconds. libzookeeper computes with it in an int, and
+ * limits the handshake by it.
  */
 #define MOST ((zkl_time)24 * 3600 * 1000)
 
@@ -40,7 +36,6 @@ int zkl_milliseconds(zkl_time timeout) {
     return rounded > MOST ? MOST : (int)rounded;
 }
 
-/* False: it is not ready by then. */
 static bool wait_for(int fd, short events, zkl_time by) {
     struct pollfd entry = {.fd = fd, .events = events};
     for (zkl_time left; (left = by - zkl_now()) > 0;) {
@@ -83,13 +78,13 @@ static enum zkl_wire read_all(int fd, void *to, size_t size, zkl_time by) {
     return ZKL_WIRE_ANSWERED;
 }
 
-/* The first `size` bytes of the next answer, after its length; the rest is passed over. */
+/* Reads the first `size` bytes of an answer, after its length, and skips the rest. */
 static enum zkl_wire read_answer(int fd, void *to, size_t size, zkl_time by) {
     uint32_t length = 0;
     enum zkl_wire said = read_all(fd, &length, sizeof length, by);
     size_t left = be32toh(length);
     if (said != ZKL_WIRE_ANSWERED) return said;
-    if (left < size) return ZKL_WIRE_CLOSED; /* it speaks another protocol */
+    if (left < size) return ZKL_WIRE_CLOSED; /* another protocol */
     said = read_all(fd, to, size, by);
     for (left -= size; said == ZKL_WIRE_ANSWERED && left > 0;) {
         char rest[256];
@@ -137,13 +132,13 @@ void zkl_put_text(struct packet *packet, const char *text) {
 
 struct packet zkl_packet(int operation) {
     struct packet packet = {0};
-    zkl_put_number(&packet, 0); /* the length comes last */
-    zkl_put_number(&packet, 1); /* the number of the request may be any */
+    zkl_put_number(&packet, 0); /* for the length */
+    zkl_put_number(&packet, 1); /* any number */
     zkl_put_number(&packet, operation);
     return packet;
 }
 
-/* Sets the length, to which `more` bytes belong that are sent behind the packet. */
+/* Counts `more` bytes that follow. */
 static bool send_with(int fd, struct packet *packet, size_t more) {
     uint32_t length = htobe32((uint32_t)(packet->size - sizeof length + more));
     memcpy(packet->bytes, &length, sizeof length);
@@ -156,7 +151,7 @@ bool zkl_wire_send(int fd, struct packet *packet) {
 
 #define TO_AUTHENTICATE 100
 
-/* Both texts may be longer than a packet. */
+/* Texts may exceed a packet. */
 bool zkl_wire_send_credentials(int fd, const char *scheme, const char *auth) {
     struct packet head = zkl_packet(TO_AUTHENTICATE);
     uint32_t size = htobe32((uint32_t)strlen(auth));

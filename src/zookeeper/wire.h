@@ -1,4 +1,7 @@
-/* wire.h - ZooKeeper's protocol on a socket of our own. */
+/*
+ * wire.h - ZooKeeper's protocol on a socket of our own, without libzookeeper. For any thread,
+ * without the mutex. Blocks until `by`.
+ */
 #ifndef ZKL_ZOOKEEPER_WIRE_H
 #define ZKL_ZOOKEEPER_WIRE_H
 
@@ -6,28 +9,27 @@
 
 enum zkl_wire { ZKL_WIRE_ANSWERED, ZKL_WIRE_CLOSED, ZKL_WIRE_SILENT };
 
-int zkl_milliseconds(zkl_time timeout); /* the form of a session timeout; bounded */
-/* Each function that has a `by` blocks until then at most. */
-int zkl_wire_connect(const struct sockaddr_storage *server, zkl_time by); /* -1: there is none */
+int zkl_milliseconds(zkl_time timeout); /* a session timeout in milliseconds, with an upper bound */
+int zkl_wire_connect(const struct sockaddr_storage *server, zkl_time by); /* -1: failed */
 /*
- * The first message of a connection. False: no answer. `met` is the session, 0: the server does not
- * know it. An `id` of zeros asks for a new session.
+ * Sends the first message, with an all-zero `id` for a new session. `met` is the session; 0:
+ * unknown to the server. False: no answer.
  */
 bool zkl_wire_greet(int fd, const clientid_t *id, zkl_time timeout, zkl_time by, uint64_t *met);
 
-/* A request of 256 bytes at most. */
+/* A request. */
 struct packet {
     size_t size;
     char bytes[256];
 };
-#define ZKL_WIRE_CLOSE (-11) /* the operation that ends a session */
+#define ZKL_WIRE_CLOSE (-11) /* ends a session */
 struct packet zkl_packet(int operation);
 void zkl_put_number(struct packet *packet, int number);
 void zkl_put_flag(struct packet *packet, bool flag);
 void zkl_put_text(struct packet *packet, const char *text);
 bool zkl_wire_send(int fd, struct packet *packet);
 bool zkl_wire_send_credentials(int fd, const char *scheme, const char *auth);
-/* The next answer; sets its error. */
+/* Waits for an answer, and sets its error. */
 enum zkl_wire zkl_wire_hear(int fd, zkl_time by, int *error);
 
 #endif

@@ -1,27 +1,29 @@
-/* zookeeper_link.h - the link to ZooKeeper, by libzookeeper. */
+/*
+ * zookeeper_link.h - the link to ZooKeeper by libzookeeper, for zkl_client_new(&zkl_zookeeper,
+ * ...).
+ */
 #ifndef ZKL_ZOOKEEPER_LINK_H
 #define ZKL_ZOOKEEPER_LINK_H
 
 #include "../shell/link.h"
 
 extern const struct zkl_link_class zkl_zookeeper;
-/* Whether sessions can be saved in that folder, which is made if need be: 0, or an errno value. */
+/* Makes the folder if missing. 0 if it can store sessions, else an errno value. */
 int zkl_zookeeper_folder(const char *folder);
 /*
- * Gives the session other hosts, when one of their servers knows it. The mutex is held. Ends the
- * request, a pause: with ZKL_OK, or ZKL_CONFLICT when a server does not know the session. False:
- * the client has another link.
+ * Gives the session other hosts when one of their servers knows it, and ends the pause with ZKL_OK,
+ * or ZKL_CONFLICT if a server does not. With the mutex held. False: another link.
  */
 bool zkl_zookeeper_move(zkl_client *client, const char *hosts, zkl_request *request,
                         zkl_time timeout);
-/* An operation that zklock needs, by its name in ZooKeeper's protocol. */
+/* An operation of the protocol that zklock needs. */
 struct zkl_known {
     const char *name;
-    bool known, answered; /* by the server; one that is silent may know it */
+    bool known, answered; /* a silent server may know it */
 };
 #define ZKL_TRIALS 10
-/* Tries each operation at the host's first address that answers, and blocks. 0: it has none. */
+/* Tries each operation at the host's first answering address, and blocks. 0: none. */
 size_t zkl_zookeeper_try(const char *host, zkl_time timeout, struct zkl_known known[ZKL_TRIALS]);
-extern const char zkl_zookeeper_version[]; /* of the libzookeeper that it was built for */
+extern const char zkl_zookeeper_version[]; /* libzookeeper's version at compile time */
 
 #endif
