@@ -1,9 +1,9 @@
-/* acquire.c - the options of a lock's acquires; acquires of one lock, and of several. */
+/* acquire.c - acquires of one lock or several, and their options. */
 #include <string.h>
 
 #include "binding.h"
 
-/* Pushes a copy of the options, with their texts behind them: `path`, perhaps `data`. */
+/* Pushes a copy of the options, with the texts of `path` and `data` behind it. */
 static void push_options(lua_State *L, const struct zkl_acquire_options *options) {
     size_t path = strlen(options->path) + 1, data = options->data ? strlen(options->data) + 1 : 0;
     struct zkl_acquire_options *copy = lua_newuserdata(L, sizeof *copy + path + data);
@@ -16,9 +16,8 @@ static void push_options(lua_State *L, const struct zkl_acquire_options *options
 }
 
 /*
- * core.acquire_options{ path, kind, reentrant, data, jitter, limit, batch, counting, keep, meter },
- * by name -> those of a lock; jitter of kind "unfair" only, limit of "permit", batch, counting and
- * keep of "mutex".
+ * core.acquire_options{ path, kind, reentrant, data, jitter, limit, batch, counting, keep, meter }
+ * -> the options that a lock keeps
  */
 int zkl_lua_acquire_options(lua_State *L) {
     luaL_checktype(L, 1, LUA_TTABLE);
@@ -46,7 +45,7 @@ static struct zkl_acquire_options check_options(lua_State *L, int index) {
     return *options;
 }
 
-/* Returns the request, its id, and whether it is done: an acquire may be done at once. */
+/* Returns request, id, and whether it is done at once. */
 static int begun_acquire(lua_State *L, zkl_client *client, zkl_request *request) {
     bool done = request && zkl_request_done(request);
     zkl_lua_begun(L, client, request);
@@ -54,7 +53,6 @@ static int begun_acquire(lua_State *L, zkl_client *client, zkl_request *request)
     return 3;
 }
 
-/* Reads the user's options of this acquire: timeout, on_queued, max_waiters, max_hold, permits. */
 static void read_options(lua_State *L, int table, struct zkl_acquire_options *options) {
     luaL_checktype(L, table, LUA_TTABLE);
     int timeout = zkl_lua_field(L, table, "timeout"), hold = zkl_lua_field(L, table, "max_hold");
@@ -66,14 +64,14 @@ static void read_options(lua_State *L, int table, struct zkl_acquire_options *op
     lua_pop(L, 5);
 }
 
-/* Pushes pointers to the texts of the list at `index`, up to a NULL; nil there: none. */
+/* Pushes pointers to the listed texts, NULL at the end. Returns NULL without a list. */
 static const char *const *push_callers(lua_State *L, int index) {
     if (lua_isnoneornil(L, index)) return NULL;
     size_t count = zkl_lua_length(L, index);
     const char **callers = lua_newuserdata(L, (count + 1) * sizeof *callers);
     for (size_t i = 0; i < count; i++) {
         lua_rawgeti(L, index, (int)i + 1);
-        callers[i] = luaL_checkstring(L, -1); /* the list keeps it */
+        callers[i] = luaL_checkstring(L, -1); /* the list keeps the text */
         lua_pop(L, 1);
     }
     callers[count] = NULL;

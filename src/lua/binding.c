@@ -1,4 +1,4 @@
-/* binding.c - what the boxes share. */
+/* binding.c - see binding.h. */
 #include "binding.h"
 #include "../world/world.h"
 
@@ -42,7 +42,7 @@ void zkl_lua_fill(struct zkl_box *box, zkl_client *client, void *held) {
     box->held = held;
 }
 
-/* A method has its class as an upvalue: that costs less than to look the class up by its name. */
+/* A method's upvalue is its class, to save a look-up by name. */
 struct zkl_box *zkl_lua_to_box(lua_State *L, int index, const char *name) {
     struct zkl_box *box = lua_touserdata(L, index);
     if (index != 1 || !box || !lua_getmetatable(L, 1)) return luaL_checkudata(L, index, name);
@@ -73,7 +73,7 @@ void zkl_lua_leave(lua_State *L) {
     zkl_client_leave(box->client);
 }
 
-/* Empties a box; false: it was empty, or the parent process's: nothing is to be given back. */
+/* Empties a box. False: it was empty, or the parent process's. */
 static bool empty(struct zkl_box *box, struct zkl_box *full) {
     *full = *box;
     *box = (struct zkl_box){0};
@@ -119,7 +119,7 @@ int zkl_lua_begun(lua_State *L, zkl_client *client, zkl_request *request) {
 
 #define MISUSE "zklock.misuse"
 
-/* core.on_misuse(refuse): refuse("%s", text) raises, and blames the user's line */
+/* core.on_misuse(refuse): refuse("%s", text) will raise at the user's line */
 int zkl_lua_on_misuse(lua_State *L) {
     luaL_checktype(L, 1, LUA_TFUNCTION);
     lua_settop(L, 1);

@@ -4,13 +4,12 @@
 
 #include "binding.h"
 
-#define MOST 64 /* sessions that are told of at once; the others are told of after these */
+#define MOST 64 /* numbers returned at once; later calls return the rest */
 
 static zkl_board **check(lua_State *L) {
     return luaL_checkudata(L, 1, ZKL_BOARD);
 }
 
-/* core.board() -> board */
 int zkl_lua_board(lua_State *L) {
     zkl_board **board = lua_newuserdata(L, sizeof(zkl_board *));
     *board = NULL;
@@ -25,7 +24,6 @@ static int foreign(lua_State *L) {
     return 1;
 }
 
-/* board:join(session, number) */
 static int join(lua_State *L) {
     zkl_board *board = *check(L);
     zkl_client *client = zkl_lua_check_threaded(L, 2);
@@ -33,7 +31,7 @@ static int join(lua_State *L) {
     return 0;
 }
 
-/* board:news() -> nothing, or a list of the numbers of sessions that have news */
+/* board:news() -> nothing, or a list of numbers of sessions */
 static int news(lua_State *L) {
     uint64_t numbers[MOST];
     size_t count = zkl_board_read(*check(L), numbers, MOST);
@@ -46,7 +44,6 @@ static int news(lua_State *L) {
     return 1;
 }
 
-/* board:wait(seconds) */
 static int wait_for_news(lua_State *L) {
     zkl_board_wait(*check(L), zkl_lua_time(L, 2));
     return 0;

@@ -1,4 +1,4 @@
-/* lease.c - the lease box: one handle on a grant. */
+/* lease.c - the box of a lease, a handle on a grant. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -54,7 +54,7 @@ static int remaining(lua_State *L) {
     return 1;
 }
 
-/* lease:waited() -> whether the lock was not free when it was asked for */
+/* lease:waited() -> true if the lock was not free */
 static int waited(lua_State *L) {
     bool did = zkl_lease_waited(enter(L));
     zkl_lua_leave(L);
@@ -84,7 +84,7 @@ static int release(lua_State *L) {
     return 1;
 }
 
-/* lease:...(timeout) -> request */
+/* lease:VERB(timeout) -> request */
 static int begin(lua_State *L, zkl_request *(*begin_it)(zkl_lease *lease, zkl_time timeout)) {
     const struct zkl_box *lease = check_box(L);
     zkl_time limit = zkl_lua_time(L, 2);
@@ -100,7 +100,7 @@ static int downgrade(lua_State *L) {
     return begin(L, zkl_downgrade);
 }
 
-/* Reads { kind, path, data, version } at the top of the stack; the texts stay the table's. */
+/* Reads { kind, path, data, version } at the top of the stack. The table keeps the texts. */
 static struct zkl_op to_op(lua_State *L) {
     struct zkl_op op = {.version = -1};
     for (int field = 1; field <= 4; field++) lua_rawgeti(L, -field, field);
@@ -128,7 +128,6 @@ static int guard(lua_State *L) {
     return zkl_lua_begun(L, lease->client, zkl_guard(lease->held, ops, count, limit));
 }
 
-/* lease:signal(folder, all, timeout) -> request */
 static int signal(lua_State *L) {
     const struct zkl_box *lease = check_box(L);
     const char *folder = luaL_checkstring(L, 2);
@@ -138,7 +137,6 @@ static int signal(lua_State *L) {
     return zkl_lua_begun(L, lease->client, zkl_signal(lease->held, folder, all, limit));
 }
 
-/* lease:wait(folder, timeout) -> request */
 static int wait(lua_State *L) {
     const struct zkl_box *lease = check_box(L);
     const char *folder = luaL_checkstring(L, 2);

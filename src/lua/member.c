@@ -1,4 +1,4 @@
-/* member.c - the member box: a node that is there as long as the user wants it. */
+/* member.c - the box of a member, a node that exists as long as the user wants. */
 #include "binding.h"
 
 static int id(lua_State *L) {
@@ -7,8 +7,8 @@ static int id(lua_State *L) {
 }
 
 /*
- * member:state() -> "joining", "joined" or why it has ended; the server's reason or nil; how often
- * that has changed | nothing: a finalizer has just dropped it
+ * member:state() -> "joining", "joined" or the reason of its end; the server's reason or nil; count
+ * of changes | nothing, after a finalizer's drop
  */
 static int state(lua_State *L) {
     enum zkl_code why;
@@ -21,12 +21,12 @@ static int state(lua_State *L) {
     if (now == ZKL_MEMBER_JOINED) lua_pushliteral(L, "joined");
     else if (now != ZKL_MEMBER_ENDED) lua_pushliteral(L, "joining");
     else lua_pushstring(L, zkl_code_name(why));
-    lua_pushstring(L, detail); /* NULL: nil */
+    lua_pushstring(L, detail);
     lua_pushnumber(L, changes);
     return 3;
 }
 
-/* member:set(data, timeout) -> request | nothing: a finalizer has just dropped it */
+/* member:set(data, timeout) -> request | nothing, after a finalizer's drop */
 static int set(lua_State *L) {
     const struct zkl_box *box = zkl_lua_to_box(L, 1, ZKL_MEMBER_BOX);
     const char *data = luaL_checkstring(L, 2);
@@ -40,7 +40,6 @@ static void drop_held(void *member) {
     zkl_member_drop(member);
 }
 
-/* member:drop(): it leaves */
 static int drop(lua_State *L) {
     return zkl_lua_drop(L, ZKL_MEMBER_BOX, drop_held);
 }

@@ -1,11 +1,11 @@
-/* memory.c - the table core.memory: verbs of a server in the process, for object/memory.lua. */
+/* memory.c - the table core.memory, servers inside the process, for object/memory.lua. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "../memory/memory_link.h"
 #include "binding.h"
 
-/* --- of a session: verb(session box) -> whether it changed something -------------------------- */
+/* --- faults of a session, true if effective --------------------------------------------------- */
 
 static int inflict(lua_State *L, bool (*fault)(zkl_client *client)) {
     zkl_client *client = zkl_lua_check_client(L, 1);
@@ -26,13 +26,13 @@ static int heal(lua_State *L) {
     return inflict(L, zkl_memory_heal);
 }
 
-/* memory.name(session box) -> the name of its server; nil: it is on no server in memory */
+/* memory.name(session box) -> name of its server; nil if that is not in memory */
 static int name(lua_State *L) {
     lua_pushstring(L, zkl_memory_name(zkl_lua_check_client(L, 1)));
     return 1;
 }
 
-/* --- of a server: verb(name, ...) ----------------------------------------------------------- */
+/* --- of a server, by name ------------------------------------------------------------------- */
 
 static int delay(lua_State *L) {
     const char *server = luaL_checkstring(L, 1);
@@ -45,7 +45,7 @@ static int reset(lua_State *L) {
     return 0;
 }
 
-/* Builds the table; it may raise. */
+/* Builds the table of names; may raise. */
 static int build_names(lua_State *L) {
     const struct zkl_lua_names *names = lua_touserdata(L, 1);
     const char *each = names->list;
@@ -74,7 +74,7 @@ int zkl_lua_push_names(lua_State *L, struct zkl_lua_names *names) {
     return 1;
 }
 
-/* memory.children(name, path) -> table of names; nil: there is no such node */
+/* memory.children(name, path) -> table of names, or nil */
 static int children(lua_State *L) {
     const char *server = luaL_checkstring(L, 1), *path = luaL_checkstring(L, 2);
     struct zkl_lua_names names;

@@ -1,4 +1,4 @@
-/* module.c - luaopen_zklock_core: the functions and constants of the module. */
+/* module.c - luaopen_zklock_core(), with the module's functions and constants. */
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -13,14 +13,13 @@
 #include "binding.h"
 
 #if LUA_VERSION_NUM == 501 && __has_include(<luajit.h>)
-#include <luajit.h>          /* LUAJIT_VERSION */
-#pragma weak lua_isyieldable /* so that plain Lua 5.1, which lacks it, comes to check_build() */
+#include <luajit.h>
+#pragma weak lua_isyieldable /* plain Lua 5.1 lacks it, and must reach check_build() */
 #endif
 
 /*
- * core.open_standard(): opens /dev/null where standard input, output or error is closed. Else what
- * is opened next, such as a connection, gets that number, and is sent what is meant for stderr. To
- * write to an output that was closed stays an error.
+ * core.open_standard(): opens /dev/null for closed standard descriptors, or a connection could get
+ * one of their numbers. Writing to a closed output stays an error.
  */
 static int open_standard(lua_State *L) {
     (void)L;
@@ -30,7 +29,7 @@ static int open_standard(lua_State *L) {
     return 0;
 }
 
-/* "host:pid", by which others may find the process that holds a lock. */
+/* "host:pid", to find the process that holds a lock. */
 static int identity(lua_State *L) {
     char host[256];
     if (gethostname(host, sizeof host) != 0) strcpy(host, "localhost");
@@ -44,24 +43,24 @@ static int now(lua_State *L) {
     return 1;
 }
 
-/* core.thread() -> a number that no other running thread of this process has */
+/* core.thread() -> a number unique among this process's running threads */
 static int thread(lua_State *L) {
     static _Thread_local char here;
     lua_pushnumber(L, (lua_Number)(uintptr_t)&here);
     return 1;
 }
 
-/* False where a yield would meet a C function: nginx's Lua has no function that tells. */
+/* False if a yield would cross a C function. nginx's Lua cannot tell. */
 static int isyieldable(lua_State *L) {
 #if LUA_VERSION_NUM >= 503 || defined(LUAJIT_VERSION)
     lua_pushboolean(L, lua_isyieldable(L));
 #else
-    lua_pushboolean(L, 1); /* no matter: nginx has LuaJIT, and check_build() sees to it */
+    lua_pushboolean(L, 1); /* unused, see check_build() */
 #endif
     return 1;
 }
 
-/* core.close_on_signal(number) -> nothing, or why it cannot */
+/* core.close_on_signal(number) -> nothing, or the reason of a failure */
 static int close_on_signal(lua_State *L) {
     int error = zkl_process_close_on((int)luaL_checkinteger(L, 1));
     if (!error) return 0;
@@ -69,7 +68,7 @@ static int close_on_signal(lua_State *L) {
     return 1;
 }
 
-/* --- Ctrl-C at a prompt, as the interpreters have it --------------------------------------- */
+/* --- Ctrl-C at a prompt, as in Lua's interpreters ------------------------------------------ */
 
 static lua_State *interrupted;
 
@@ -79,7 +78,7 @@ static void raise_interrupt(lua_State *L, lua_Debug *ar) {
     luaL_error(L, "interrupted!");
 }
 
-/* A second Ctrl-C ends the process, if Lua has not raised the first one. */
+/* A second Ctrl-C ends the process if Lua has not raised the first. */
 static void on_interrupt(int number) {
     signal(number, SIG_DFL);
     lua_sethook(interrupted, raise_interrupt,
@@ -88,13 +87,13 @@ static void on_interrupt(int number) {
 
 static volatile sig_atomic_t idle_interrupted;
 
-/* At a prompt that waits for a line: the read ends with EINTR. */
+/* At a prompt the read ends with EINTR. */
 static void on_idle_interrupt(int number) {
     (void)number;
     idle_interrupted = 1;
 }
 
-/* core.await_input() -> true when standard input can be read, false after Ctrl-C at a prompt */
+/* core.await_input() -> true if standard input is readable; false after Ctrl-C */
 static int await_input(lua_State *L) {
     struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
     while (!idle_interrupted && poll(&input, 1, -1) <= 0) {
@@ -104,10 +103,7 @@ static int await_input(lua_State *L) {
     return 1;
 }
 
-/*
- * core.interruptible(yes): whether Ctrl-C raises an error in what this coroutine runs, once; else
- * it only ends a read.
- */
+/* core.interruptible(yes): makes the next Ctrl-C raise in this coroutine, or only end a read */
 static int interruptible(lua_State *L) {
     struct sigaction action = {0};
     interrupted = L;
@@ -128,10 +124,10 @@ static void set_signals(lua_State *L) {
         lua_pushinteger(L, signals[i].number);
         lua_setfield(L, -2, signals[i].name);
     }
-    lua_setfield(L, -2, "signals"); /* name -> number, of those that may close sessions */
+    lua_setfield(L, -2, "signals"); /* signals that may close sessions */
 }
 
-/* --- Lua states of this process that loaded the module ------------------------------------- */
+/* --- Lua states of this process with this module ------------------------------------------- */
 
 #define STATE_MARK "zklock.state"
 
@@ -143,7 +139,7 @@ static int forget_state(lua_State *L) {
     return 0;
 }
 
-/* Counts the Lua state, once, until it is closed. */
+/* Counts each Lua state once, until it is closed. */
 static void count_state(lua_State *L) {
     static const luaL_Reg methods[] = {{"__gc", forget_state}, {NULL, NULL}};
     lua_getfield(L, LUA_REGISTRYINDEX, STATE_MARK);
@@ -161,10 +157,9 @@ static int count_states(lua_State *L) {
     return 1;
 }
 
-/* What lua/zklock has in common with the core. */
 static void set_constants(lua_State *L) {
     zkl_lua_push_time(L, ZKL_TIMEOUT_LEAST);
-    lua_setfield(L, -2, "timeout_least"); /* of a session, seconds */
+    lua_setfield(L, -2, "timeout_least"); /* in seconds */
     lua_pushstring(L, zkl_zookeeper_version);
     lua_setfield(L, -2, "libzookeeper");
     lua_pushliteral(L, ZKL_REVOKE_DATA);
@@ -172,18 +167,18 @@ static void set_constants(lua_State *L) {
     lua_pushliteral(L, ZKL_HELD_WORD);
     lua_setfield(L, -2, "held_word");
     lua_pushinteger(L, ZKL_BATCH_MAX);
-    lua_setfield(L, -2, "batch_max"); /* a token counts so many grants of a node */
+    lua_setfield(L, -2, "batch_max");
     lua_pushinteger(L, ZKL_BATCH_BY_TIME);
     lua_setfield(L, -2, "batch_by_time");
     lua_pushinteger(L, ZKL_METERS_MAX);
-    lua_setfield(L, -2, "meters_max"); /* names of meters in a session */
+    lua_setfield(L, -2, "meters_max");
     lua_pushinteger(L, ZKL_DOWNGRADE_LIMIT);
-    lua_setfield(L, -2, "downgrade_limit"); /* of a node's number */
+    lua_setfield(L, -2, "downgrade_limit");
 }
 
 /*
- * Raises if the module was built for another Lua. One that was built for plain Lua 5.1 would take
- * each place in nginx for one that can yield.
+ * Raises if the module was built for another Lua. A module for plain Lua 5.1 would believe that
+ * nginx can yield everywhere.
  */
 static void check_build(lua_State *L) {
 #if LUA_VERSION_NUM >= 502

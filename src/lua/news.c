@@ -1,4 +1,4 @@
-/* news.c - the inbox of a session as Lua takes it, and what wakes a program for it. */
+/* news.c - the inbox of a session, and the wake-ups for it. */
 #include <errno.h>
 #include <string.h>
 #include <time.h>
@@ -12,10 +12,10 @@ const char *const zkl_lua_state_names[] = {[ZKL_SESSION_CONNECTING] = "connectin
                                            [ZKL_SESSION_EXPIRED] = "expired",
                                            [ZKL_SESSION_CLOSED] = "closed"};
 
-/* Places in the list of the class (zkl_lua_store()). */
+/* Places in the class's list (zkl_lua_store()). */
 enum { PUSH_STEP = 1, EVENT_NAMES, STATE_NAMES = EVENT_NAMES + ZKL_EVENT_STEP + 1 };
 
-/* Seconds since 1970 of a time by the client's clock. */
+/* Converts the client's time to seconds since 1970. */
 static lua_Number date_of(const zkl_client *client, zkl_time time) {
     struct timespec now;
     if (zkl_world_owns(client)) return (lua_Number)zkl_world_date(time) / ZKL_SECOND;
@@ -29,7 +29,7 @@ struct dated_step {
     lua_Number date;
 };
 
-/* Pushes a step as a table, which docs/reference/metrics.md describes. */
+/* Pushes a step in the form of docs/reference/metrics.md. */
 static int push_step(lua_State *L) {
     static const char *const kinds[] = {[ZKL_STEP_QUEUED] = "queued",
                                         [ZKL_STEP_GRANTED] = "granted",
@@ -102,7 +102,7 @@ static void push_and_free(lua_State *L, const zkl_client *client, const struct z
     if (failed) lua_error(L);
 }
 
-/* session:next() -> nothing | kind, id, state or step, whether more is there, position */
+/* session:next() -> nothing | kind, id or state or step, true if more events wait [, position] */
 static int next_event(lua_State *L) {
     struct zkl_event event;
     bool more;
@@ -125,7 +125,6 @@ static int wait_for_news(lua_State *L) {
     return 1;
 }
 
-/* session:fd() -> descriptor; nil, reason */
 static int fd(lua_State *L) {
     int descriptor = zkl_client_fd(zkl_lua_check_threaded(L, 1));
     if (descriptor < 0) return zkl_lua_fail(L, strerror(errno));
@@ -133,7 +132,7 @@ static int fd(lua_State *L) {
     return 1;
 }
 
-/* session:listen() -> path of a unix socket to connect to; nil, reason */
+/* session:listen() -> path of a Unix socket to connect to; nil, reason */
 static int listen_for_host(lua_State *L) {
     char path[ZKL_SOCKET_PATH];
     int error = zkl_client_listen(zkl_lua_check_threaded(L, 1), path);
@@ -157,7 +156,7 @@ static int poke(lua_State *L) {
     return 0;
 }
 
-/* core.poll({session, ...}, seconds) -> true if one of them has news */
+/* core.poll({session, ...}, seconds) -> true if a session has news */
 int zkl_lua_poll(lua_State *L) {
     luaL_checktype(L, 1, LUA_TTABLE);
     zkl_time timeout_given = zkl_lua_time(L, 2);

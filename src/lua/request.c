@@ -1,4 +1,4 @@
-/* request.c - the request box: what a driver waits for. */
+/* request.c - the box of a request, for which drivers wait. */
 #include "binding.h"
 
 static const zkl_request *check_request(lua_State *L) {
@@ -19,7 +19,7 @@ static int done(lua_State *L) {
 
 enum { PUSH_RESULT = 1, PUSH_QUEUE, PUSH_DATA };
 
-/* Calls a stored function with a box of its own: the request's may be dropped meanwhile. */
+/* Calls a stored function with a copy of the box, as a finalizer may drop the request meanwhile. */
 static int look(lua_State *L, int push) {
     struct zkl_box box;
     int top = lua_gettop(L);
@@ -44,16 +44,16 @@ static const zkl_request *looked_at(lua_State *L) {
 static int push_result(lua_State *L) {
     const zkl_request *request = looked_at(L);
     lua_pushstring(L, zkl_code_name(zkl_request_code(request)));
-    lua_pushstring(L, zkl_request_detail(request)); /* NULL: nil */
+    lua_pushstring(L, zkl_request_detail(request));
     return 2;
 }
 
-/* request:result() -> code, the server's reason or nil; when done */
+/* request:result(), when done -> code, the server's reason or nil */
 static int result(lua_State *L) {
     return look(L, PUSH_RESULT);
 }
 
-/* request:lease(), when done -> lease, and the request is dropped; nil, as result() */
+/* request:lease(), when done -> lease, which drops the request; nil, result() */
 static int lease(lua_State *L) {
     struct zkl_box *box = zkl_lua_box(L, ZKL_LEASE_BOX), *own = lua_touserdata(L, 1);
     zkl_request *request = zkl_lua_enter(L, ZKL_REQUEST_BOX);
@@ -81,8 +81,10 @@ static int member(lua_State *L) {
     return taken ? 1 : 0;
 }
 
-/* request:conflict() -> what the path is used for, a semaphore's limit, whether by this session,
- * the number of a multi-lock's part, or 0; or nothing, if it is not known. After "conflict". */
+/*
+ * request:conflict(), after "conflict" -> the path's use, a semaphore's limit, true if by this
+ * session, and a multi-lock's part or 0; nothing if unknown
+ */
 static int conflict(lua_State *L) {
     static const char *const names[] = {
         [ZKL_USE_FIFO] = "fifo",         [ZKL_USE_COUNTING] = "counting",
@@ -98,7 +100,7 @@ static int conflict(lua_State *L) {
     return 4;
 }
 
-/* request:stops() -> how often the process was stopped since shortly before it began */
+/* request:stops() -> stops of the process since shortly before the request */
 static int stops(lua_State *L) {
     uint64_t count = zkl_request_stops(zkl_lua_enter(L, ZKL_REQUEST_BOX));
     zkl_lua_leave(L);
@@ -150,7 +152,7 @@ static int push_queue(lua_State *L) {
     return 1;
 }
 
-/* request:queue() -> the contenders, first in line first; `data` as stored */
+/* request:queue() -> contenders in order, `data` as stored */
 static int queue(lua_State *L) {
     return look(L, PUSH_QUEUE);
 }
@@ -164,32 +166,31 @@ static int push_data(lua_State *L) {
     return 2;
 }
 
-/* request:data() -> text, version, of a get that is done with "ok"; of children() the text is their
- * names, each with its NUL. */
+/* request:data(), after "ok" -> text, version; of children(): the names, each with its NUL */
 static int data(lua_State *L) {
     return look(L, PUSH_DATA);
 }
 
-/* request:refused() -> which of a guard's writes the server refused; 0: none */
+/* request:refused() -> place of the refused write in a guard; 0: none */
 static int refused(lua_State *L) {
     lua_pushinteger(L, (lua_Integer)zkl_request_refused(check_request(L)));
     return 1;
 }
 
-/* request:signalled() -> how many waiters have a signal by it */
+/* request:signalled() -> number of waiters it signalled */
 static int signalled(lua_State *L) {
     lua_pushinteger(L, (lua_Integer)zkl_request_signalled(check_request(L)));
     return 1;
 }
 
-/* request:version(place) -> the version of the node after that write of a guard */
+/* request:version(place) -> version of the node that a guard wrote there */
 static int version(lua_State *L) {
     const zkl_request *request = check_request(L);
     lua_pushinteger(L, zkl_request_version(request, (size_t)luaL_checkinteger(L, 2)));
     return 1;
 }
 
-/* request:cancel(code); "ok" is for pauses */
+/* request:cancel(code), with "ok" for pauses */
 static int cancel(lua_State *L) {
     static const char *const names[] = {"interrupted", "timeout", "ok", NULL};
     static const enum zkl_code codes[] = {ZKL_INTERRUPTED, ZKL_TIMEOUT, ZKL_OK};
@@ -203,7 +204,7 @@ static void drop_held(void *request) {
     zkl_request_drop(request);
 }
 
-/* Ends the request if it is not done, and gives up a lease that was not taken. */
+/* Ends a pending request, and gives up an untaken lease. */
 static int drop(lua_State *L) {
     return zkl_lua_drop(L, ZKL_REQUEST_BOX, drop_held);
 }

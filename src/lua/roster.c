@@ -1,4 +1,4 @@
-/* roster.c - the roster box: a folder of members that the user wants to hear of. */
+/* roster.c - the box of a roster, the members of a folder. */
 #include <stdlib.h>
 
 #include "binding.h"
@@ -30,7 +30,7 @@ static int push_roll(lua_State *L) {
     const struct zkl_roll *roll = *(struct zkl_roll **)lua_touserdata(L, 1);
     lua_pushstring(L, zkl_code_name(roll->code));
     if (roll->code != ZKL_OK) {
-        lua_pushstring(L, roll->detail); /* NULL: nil */
+        lua_pushstring(L, roll->detail);
         return 2;
     }
     lua_createtable(L, (int)roll->count, 0);
@@ -41,10 +41,7 @@ static int push_roll(lua_State *L) {
     return 2;
 }
 
-/*
- * roster:look() -> nothing, if there is nothing to tell | "ok", list | why there is none, the
- * server's reason or nil
- */
+/* roster:look() -> nothing | "ok", list | code, the server's reason or nil */
 static int look(lua_State *L) {
     struct zkl_roll *roll;
     lua_settop(L, 1);
@@ -61,7 +58,7 @@ static int look(lua_State *L) {
     return failed ? lua_error(L) : lua_gettop(L) - 1;
 }
 
-/* roster:told(): what look() gave was told to the user */
+/* roster:told(): the user has got the last look() */
 static int told(lua_State *L) {
     zkl_roster *roster = zkl_lua_enter_full(L, ZKL_ROSTER_BOX);
     if (!roster) return 0;

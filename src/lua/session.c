@@ -1,4 +1,4 @@
-/* session.c - the session box: the verbs of a session, for lua/zklock/object/session.lua. */
+/* session.c - the box of a session, for lua/zklock/object/session.lua. */
 #include <errno.h>
 #include <netdb.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ zkl_client *zkl_lua_check_threaded(lua_State *L, int index) {
 
 /* --- opening ---------------------------------------------------------------------------- */
 
-/* core.session(options): options are complete and checked by lua/zklock/value/options.lua. */
+/* core.session(options), as completed and checked by lua/zklock/value/options.lua */
 int zkl_lua_session(lua_State *L) {
     static const char *const acls[] = {"open", "creator", "read", NULL};
     luaL_checktype(L, 1, LUA_TTABLE);
@@ -56,14 +56,14 @@ static int collect(lua_State *L) {
     zkl_client *client = box->client;
     box->client = NULL;
     if (!client || zkl_client_foreign(client)) return 0;
-    /* A finalizer does not wait: the session closes in the background. */
+    /* A finalizer must not wait, so the session closes in the background. */
     if (!zkl_world_owns(client)) zkl_client_leave_board(client);
     if (!zkl_world_number(client)) zkl_client_close_soon(client, ZKL_SECOND);
     zkl_client_drop(client);
     return 0;
 }
 
-/* --- what it tells ------------------------------------------------------------------------ */
+/* --- state -------------------------------------------------------------------------------- */
 
 static int foreign(lua_State *L) {
     const struct zkl_box *box = zkl_lua_to_box(L, 1, ZKL_SESSION_BOX);
@@ -102,7 +102,10 @@ static const char *const complaints[] = {
                               "stunnel closed it: see its log",
     [ZKL_COMPLAINT_SILENT] = "the connection was made, and nothing came"};
 
-/* session:trouble() -> why there is no connection, or nil; how a server did not answer, or nil */
+/*
+ * session:trouble() -> the reason for no connection, or nil; the last complaint about a server, or
+ * nil
+ */
 static int trouble(lua_State *L) {
     struct zkl_trouble why = zkl_client_trouble(zkl_lua_check_client(L, 1));
     if (why.denied != ZKL_NEVER) push_denial(L, why.denied);
@@ -110,11 +113,11 @@ static int trouble(lua_State *L) {
     else if (why.error < 0) lua_pushstring(L, gai_strerror(why.error));
     else if (why.error > 0) lua_pushstring(L, strerror(why.error));
     else lua_pushnil(L);
-    lua_pushstring(L, complaints[why.complaint]); /* nil if there is none */
+    lua_pushstring(L, complaints[why.complaint]);
     return 2;
 }
 
-/* session:recovery() -> how many dead sessions were ended[, why this one is not saved] */
+/* session:recovery() -> number of dead sessions ended [, the reason why this session is unsaved] */
 static int recovery(lua_State *L) {
     struct zkl_trouble why = zkl_client_trouble(zkl_lua_check_client(L, 1));
     lua_pushinteger(L, (lua_Integer)why.recovered);
@@ -123,7 +126,7 @@ static int recovery(lua_State *L) {
     return 2;
 }
 
-/* core.folder(folder) -> nothing, or why sessions cannot be saved there */
+/* core.folder(folder) -> nothing, or the reason why it is unfit */
 int zkl_lua_folder(lua_State *L) {
     int error = zkl_zookeeper_folder(luaL_checkstring(L, 1));
     if (error == ENOTSUP) lua_pushliteral(L, "not on tmpfs, ext4, xfs or btrfs");
@@ -131,7 +134,7 @@ int zkl_lua_folder(lua_State *L) {
     return error ? 1 : 0;
 }
 
-/* core.trials(host, timeout) -> a list of { name, whether the server knows it, or nil } */
+/* core.trials(host, timeout) -> list of { name, known = true, false, or nil without an answer } */
 int zkl_lua_trials(lua_State *L) {
     struct zkl_known known[ZKL_TRIALS];
     size_t count = zkl_zookeeper_try(luaL_checkstring(L, 1), zkl_lua_time(L, 2), known);
@@ -148,7 +151,7 @@ int zkl_lua_trials(lua_State *L) {
     return 1;
 }
 
-/* --- what it does ---------------------------------------------------------------------------- */
+/* --- verbs ----------------------------------------------------------------------------------- */
 
 static int close_session(lua_State *L) {
     zkl_client *client = zkl_lua_check_threaded(L, 1);
@@ -183,7 +186,6 @@ static int ready(lua_State *L) {
     return zkl_lua_begun(L, client, zkl_session_ready(session, limit));
 }
 
-/* session:pause(timeout) -> request */
 static int pause_host(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
     zkl_time limit = zkl_lua_time(L, 2);
@@ -191,7 +193,7 @@ static int pause_host(lua_State *L) {
     return zkl_lua_begun(L, client, zkl_pause(session, limit));
 }
 
-/* session:set_hosts(hosts, timeout) -> request; nil: the session has no hosts */
+/* session:set_hosts(hosts, timeout) -> request; nil for sessions without hosts */
 static int set_hosts(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
     const char *hosts = luaL_checkstring(L, 2);
@@ -202,7 +204,7 @@ static int set_hosts(lua_State *L) {
     return zkl_lua_begun(L, client, request);
 }
 
-/* session:meter(name) -> its number, for core.acquire_options */
+/* session:meter(name) -> number for core.acquire_options */
 static int meter(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
     const char *name = luaL_checkstring(L, 2);
@@ -213,7 +215,7 @@ static int meter(lua_State *L) {
     return 1;
 }
 
-/* session:refusal() -> the code with which each request would end at once, or nil */
+/* session:refusal() -> code with which any request would end now, or nil */
 static int refusal(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
     enum zkl_code code = zkl_session_refusal(zkl_client_enter(client));
@@ -223,7 +225,6 @@ static int refusal(lua_State *L) {
     return 1;
 }
 
-/* session:drain(waiters, timeout) -> request */
 static int drain(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
     bool waiters = lua_toboolean(L, 2);
@@ -232,7 +233,7 @@ static int drain(lua_State *L) {
     return zkl_lua_begun(L, client, zkl_session_drain(session, waiters, limit));
 }
 
-/* session:holders(path, prefix) -> the owners that hold the lock, and whose texts begin so */
+/* session:holders(path, prefix) -> owners, with that prefix, that hold the lock */
 static int holders(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
     const char *path = luaL_checkstring(L, 2), *prefix = luaL_checkstring(L, 3);
@@ -243,7 +244,6 @@ static int holders(lua_State *L) {
     return zkl_lua_push_names(L, &names);
 }
 
-/* session:queue(path, kind, timeout) -> request */
 static int queue(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
     const char *path = luaL_checkstring(L, 2);
@@ -253,7 +253,6 @@ static int queue(lua_State *L) {
     return zkl_lua_begun(L, client, zkl_queue(session, path, kind, limit));
 }
 
-/* session:join(path, data, timeout) -> request */
 static int join(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
     const char *path = luaL_checkstring(L, 2), *data = luaL_checkstring(L, 3);
@@ -271,17 +270,14 @@ static int begin_about(lua_State *L, zkl_request *(*begin)(zkl_session *session,
     return zkl_lua_begun(L, client, begin(session, node, limit));
 }
 
-/* session:get(path, timeout) -> request */
 static int get(lua_State *L) {
     return begin_about(L, zkl_get);
 }
 
-/* session:children(path, timeout) -> request */
 static int children(lua_State *L) {
     return begin_about(L, zkl_children);
 }
 
-/* session:break_node(node, version, timeout) -> request */
 static int break_node(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
     const char *node = luaL_checkstring(L, 2);
@@ -291,12 +287,11 @@ static int break_node(lua_State *L) {
     return zkl_lua_begun(L, client, zkl_break(session, node, version, limit));
 }
 
-/* session:revoke(node, timeout) -> request */
 static int revoke(lua_State *L) {
     return begin_about(L, zkl_revoke);
 }
 
-/* Fills the box at the top with what was begun, and leaves the client. */
+/* Fills the box at the top, and leaves the client. */
 static int begun(lua_State *L, zkl_client *client, void *held, enum zkl_code why) {
     if (held) zkl_lua_fill(lua_touserdata(L, -1), client, held);
     zkl_client_leave(client);

@@ -1,15 +1,15 @@
-/* totals.c - what sessions have counted, as tables: for session:stats() and zklock.metrics(). */
+/* totals.c - counts of sessions as tables, for session:stats() and zklock.metrics(). */
 #include "../world/world.h"
 #include "binding.h"
 
 #define TOTALS "zklock.totals"
 
-/* Bounds of the buckets that are told: 2^6 to 2^26 microseconds, 64 us to 67 s. */
+/* Bounds of the reported buckets: 2^6 to 2^26 microseconds (64 us to 67 s). */
 enum { FIRST_BOUND = 6, LAST_BOUND = 26 };
 
 _Static_assert((int)LAST_BOUND < (int)ZKL_HISTOGRAM_DOUBLINGS, "the last bucket has all above");
 
-/* Pushes empty totals; collected, they free what they refer to. */
+/* Pushes empty totals, which the collector clears. */
 static struct zkl_totals *push_empty(lua_State *L) {
     struct zkl_totals *totals = lua_newuserdata(L, sizeof *totals);
     *totals = (struct zkl_totals){0};
@@ -23,7 +23,7 @@ static int clear(lua_State *L) {
     return 0;
 }
 
-/* --- pushed --------------------------------------------------------------------------------- */
+/* --- pushing -------------------------------------------------------------------------------- */
 
 static void set_count(lua_State *L, const char *name, uint64_t value) {
     if (zkl_lua_push_int64(L, (int64_t)value)) lua_setfield(L, -2, name);
@@ -57,7 +57,7 @@ static void set_histogram(lua_State *L, const char *name, const struct zkl_histo
     lua_setfield(L, -2, name);
 }
 
-/* An outcome that never came has no field. */
+/* Skips outcomes that never came. */
 static void set_outcomes(lua_State *L, const struct zkl_meter *meter) {
     lua_newtable(L);
     set_count(L, "granted", meter->outcomes[ZKL_OK]);
@@ -134,7 +134,7 @@ int zkl_lua_stats(lua_State *L) {
     return 1;
 }
 
-/* core.totals(world or nil) -> what all sessions of the world, or of the process, have counted */
+/* core.totals(world or nil) -> counts of the world's or the process's sessions */
 int zkl_lua_totals(lua_State *L) {
     struct zkl_totals *totals = push_empty(L);
     if (lua_isnoneornil(L, 1)) zkl_process_totals(totals);

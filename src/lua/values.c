@@ -1,10 +1,10 @@
-/* values.c - what goes between C and each Lua. */
+/* values.c - see values.h. */
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "values.h"
 
-#define FOREVER 9e9 /* seconds, 290 years: more does not fit zkl_time */
+#define FOREVER 9e9 /* seconds, 290 years; zkl_time holds no more */
 
 void zkl_lua_set_functions(lua_State *L, const luaL_Reg *functions) {
     for (; functions->name; functions++) {

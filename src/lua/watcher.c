@@ -1,4 +1,4 @@
-/* watcher.c - the watcher box: a node that the user wants to hear of. */
+/* watcher.c - the box of a watcher, a node whose changes the user follows. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@ static int id(lua_State *L) {
     return 1;
 }
 
-/* While the data are pushed other data may come, or the watcher's end. False: out of memory. */
+/* Copies the data, which may be freed while Lua pushes them. False: no memory. */
 static bool copy_data(struct zkl_sight *sight) {
     char *data = malloc(sight->size + 1);
     if (data && sight->size) memcpy(data, sight->data, sight->size);
@@ -25,14 +25,11 @@ static int push_sight(lua_State *L) {
         lua_pushinteger(L, sight->version);
         return 3;
     }
-    lua_pushstring(L, sight->detail); /* NULL: nil */
+    lua_pushstring(L, sight->detail);
     return 2;
 }
 
-/*
- * watcher:look() -> nothing, if there is nothing to tell | "ok", data, version |
- * why it cannot be read, the server's reason or nil
- */
+/* watcher:look() -> nothing | "ok", data, version | code, the server's reason or nil */
 static int look(lua_State *L) {
     struct zkl_sight sight;
     lua_settop(L, 1);
@@ -50,7 +47,7 @@ static int look(lua_State *L) {
     return failed ? lua_error(L) : lua_gettop(L) - 1;
 }
 
-/* watcher:told(): what look() gave was told to the user */
+/* watcher:told(): the user has got the last look() */
 static int told(lua_State *L) {
     zkl_watcher *watcher = zkl_lua_enter_full(L, ZKL_WATCHER_BOX);
     if (!watcher) return 0;

@@ -14,8 +14,10 @@ static struct zkl_world *check(lua_State *L) {
     return zkl_lua_check_world(L, 1);
 }
 
-/* core.world(seed, delay, most) -> world; packets are under way for up to `delay` seconds, and
- * the first `most` of them are kept */
+/*
+ * core.world(seed, delay, most) -> world; packets take up to `delay` seconds, the first `most` are
+ * recorded
+ */
 int zkl_lua_world(lua_State *L) {
     uint64_t seed = (uint64_t)luaL_checknumber(L, 1);
     zkl_time delay = zkl_lua_time(L, 2);
@@ -37,13 +39,12 @@ static int end(lua_State *L) {
     return 0;
 }
 
-/* world:now() -> seconds since it began */
 static int now(lua_State *L) {
     zkl_lua_push_time(L, zkl_world_now(check(L)));
     return 1;
 }
 
-/* world:changed() -> when a server last changed something */
+/* world:changed() -> time of the last change on a server */
 static int changed(lua_State *L) {
     zkl_lua_push_time(L, zkl_world_changed(check(L)));
     return 1;
@@ -55,18 +56,18 @@ static int push_moment(lua_State *L, zkl_time moment) {
     return 1;
 }
 
-/* world:ends_at() -> when something of a client is to end by itself; nil: nothing is */
+/* world:ends_at() -> time of the first end of a hold or deadline, or nil */
 static int ends_at(lua_State *L) {
     return push_moment(L, zkl_world_ends_at(check(L)));
 }
 
-/* world:date() -> its time as seconds since 1970 */
+/* world:date() -> seconds since 1970 */
 static int date(lua_State *L) {
     zkl_lua_push_time(L, zkl_world_today(check(L)));
     return 1;
 }
 
-/* A use of random numbers: the order of coroutines, faults, how these strike, world:random(). */
+/* Uses of random numbers. "how" decides the details of faults, "program" serves world:random(). */
 static unsigned check_stream(lua_State *L) {
     static const char *const streams[ZKL_WORLD_STREAMS + 1] = {"order", "faults", "how", "program"};
     return (unsigned)luaL_checkoption(L, 2, NULL, streams);
@@ -82,7 +83,7 @@ static int draw(lua_State *L) {
     return 1;
 }
 
-/* world:fraction(stream) -> a number from 0, below 1 */
+/* world:fraction(stream) -> a number in [0, 1) */
 static int fraction(lua_State *L) {
     const uint64_t steps = UINT64_C(1) << 53;
     lua_pushnumber(L, (lua_Number)zkl_world_draw(check(L), check_stream(L), steps) /
@@ -90,7 +91,7 @@ static int fraction(lua_State *L) {
     return 1;
 }
 
-/* world:advance(until, most) -> the number of a session with news, or 0 */
+/* world:advance(until, most) -> number of a session with news, or 0 */
 static int advance(lua_State *L) {
     struct zkl_world *world = check(L);
     zkl_time until = zkl_lua_time(L, 2);
@@ -126,7 +127,7 @@ static zkl_client *check_resident(lua_State *L) {
     return client;
 }
 
-/* world:number(session box) -> its number; nil: it is of another world */
+/* world:number(session box) -> its number; nil in another world */
 static int number(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 2);
     if (zkl_world_has(check(L), client)) lua_pushinteger(L, (lua_Integer)zkl_world_number(client));
@@ -134,7 +135,7 @@ static int number(lua_State *L) {
     return 1;
 }
 
-/* world:name(session box) -> the name of its server; nil: it is of another world */
+/* world:name(session box) -> name of its server; nil in another world */
 static int name(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 2);
     lua_pushstring(L, zkl_world_has(check(L), client) ? zkl_world_name(client) : NULL);
@@ -169,7 +170,7 @@ static int reset(lua_State *L) {
     return 0;
 }
 
-/* world:children(name, path) -> table of names; nil: there is no such node */
+/* world:children(name, path) -> table of names, or nil */
 static int children(lua_State *L) {
     struct zkl_world *world = check(L);
     const char *server = luaL_checkstring(L, 2), *path = luaL_checkstring(L, 3);
@@ -179,7 +180,7 @@ static int children(lua_State *L) {
     return zkl_lua_push_names(L, &names);
 }
 
-/* --- one thing at a time ---------------------------------------------------------------------- */
+/* --- single steps ----------------------------------------------------------------------------- */
 
 static uint32_t check_number(lua_State *L) {
     return (uint32_t)luaL_checkinteger(L, 2);
@@ -190,25 +191,25 @@ static int hold(lua_State *L) {
     return 0;
 }
 
-/* world:settle() -> the number of a session with news, or 0 */
+/* world:settle() -> number of a session with news, or 0 */
 static int settle(lua_State *L) {
     lua_pushinteger(L, (lua_Integer)zkl_world_settle(check(L)));
     return 1;
 }
 
-/* world:due() -> when something is due, without packets that are held; nil: nothing is */
+/* world:due() -> time of the next step without held packets, or nil */
 static int due(lua_State *L) {
     return push_moment(L, zkl_world_due(check(L)));
 }
 
-/* world:under_way(number, up) -> "packet", or "last" of its session; nil: nothing */
+/* world:under_way(number, up) -> "packet", or "last" of its session, or nil */
 static int under_way(lua_State *L) {
     static const char *const ways[] = {NULL, "packet", "last"};
     lua_pushstring(L, ways[zkl_world_under_way(check(L), check_number(L), lua_toboolean(L, 3))]);
     return 1;
 }
 
-/* world:packet(number, up) -> what is under way next, in words; nil: nothing */
+/* world:packet(number, up) -> description of the next packet, or nil */
 static int packet(lua_State *L) {
     char text[200];
     bool any = zkl_world_packet(check(L), check_number(L), lua_toboolean(L, 3), text);
@@ -237,7 +238,7 @@ static void push_message(lua_State *L, const struct zkl_world_message *message) 
     lua_setfield(L, -2, "text");
 }
 
-/* world:messages() -> list of { number, up, sent, arrived (nil: it got lost), text } */
+/* world:messages() -> list of { number, up, sent, arrived or nil if lost, text } */
 static int messages(lua_State *L) {
     const struct zkl_world_message *list;
     size_t count = zkl_world_messages(check(L), &list);
