@@ -1,4 +1,4 @@
-/* chroot.c - requests with the chroot in front of each path. */
+/* chroot.c - see chroot.h. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,12 +1,12 @@
-/* chroot.h - requests of a client that sees a part of the tree only. */
+/* chroot.h - requests of a client with a chroot. Pure. */
 #ifndef ZKL_CHROOT_H
 #define ZKL_CHROOT_H
 
 #include "../session/rpc.h"
 
 /*
- * A copy of the request with the chroot in front of each path ("/" is the chroot itself), in one
- * block of memory to free(). NULL: out of memory.
+ * A copy with the chroot before each path ("/" is the chroot), in one block for free(). NULL: no
+ * memory.
  */
 struct zkl_rpc *zkl_chroot_enter(const char *chroot, const struct zkl_rpc *rpc);
 

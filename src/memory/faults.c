@@ -1,4 +1,4 @@
-/* faults.c - what a tester does to a server inside the process, and to sessions of it. */
+/* faults.c - faults of servers inside the process and their sessions. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ const char *zkl_memory_name(const zkl_client *client) {
 
 /* --- a session ------------------------------------------------------------------------------ */
 
-/* Both mutexes are held, and the link has joined its server. False: nothing was changed. */
+/* With both mutexes held, after a join. False: no effect. */
 typedef bool fault(struct zkl_link *link);
 
 static bool expire(struct zkl_link *link) {
@@ -50,7 +50,7 @@ static bool inflict(zkl_client *client, fault *what) {
     }
     zkl_servers_unlock();
     zkl_link_tell(link);
-    zkl_client_wake(client, 0); /* after a heal a session may be opened */
+    zkl_client_wake(client, 0); /* it may open a session */
     zkl_client_leave(client);
     return changed;
 }
@@ -80,7 +80,7 @@ bool zkl_memory_delay(const char *name, zkl_time delay) {
     return server || delay == 0;
 }
 
-/* A link that has news, with a reference to its client. NULL: none. */
+/* A link with news, its client referenced, or NULL. */
 static struct zkl_link *hold_link_with_news(const char *name) {
     zkl_servers_lock();
     struct zkl_server *server = zkl_server_find(name);
@@ -90,7 +90,7 @@ static struct zkl_link *hold_link_with_news(const char *name) {
     return link;
 }
 
-/* Tells each session its news, unless the server's thread was faster. */
+/* Tells sessions their news, unless the server's thread was faster. */
 static void tell_all(const char *name) {
     struct zkl_link *link;
     while ((link = hold_link_with_news(name))) {

@@ -1,4 +1,4 @@
-/* letter.c - copies of answers and events; an answer is in one block of memory. */
+/* letter.c - see letter.h. An answer is one block of memory. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,7 +31,7 @@ void zkl_letter_free(struct zkl_letter *letter) {
 
 /* --- the content of an answer --------------------------------------------------------------- */
 
-/* What has to be aligned comes first in a block, then text. */
+/* Aligned parts of a block come first, then text. */
 struct block {
     struct zkl_stat *stat;
     struct zkl_result *results;

@@ -1,7 +1,6 @@
 /*
- * letter.h - what is on its way from the server to a client: an answer, or the event of a watch.
- *
- * What the tree returns lives until its next call, so a letter has a copy.
+ * letter.h - an answer or watch event on its way to a client. Copies the tree's result, which lives
+ * until the tree's next call. A link's list owns it, under the servers' mutex.
  */
 #ifndef ZKL_LETTER_H
 #define ZKL_LETTER_H
@@ -11,26 +10,26 @@
 #include "list.h"
 
 struct zkl_letter {
-    struct zkl_list place; /* in a link's letters */
-    zkl_time due;          /* when it arrives */
-    char *path;            /* of an event's node; NULL: it is an answer */
+    struct zkl_list place; /* list of a link */
+    zkl_time due;          /* arrival */
+    char *path;            /* the event's node; NULL: an answer */
     enum zkl_node_event kind;
-    uint64_t id;              /* of the request that is answered */
-    struct zkl_answer answer; /* what it points to is in `content` */
+    uint64_t id;              /* id of the answered request */
+    struct zkl_answer answer; /* points into `content` */
     void *content;
 };
 
-/* An answer still to be filled in. NULL: out of memory. */
+/* An empty answer. NULL: no memory. */
 struct zkl_letter *zkl_letter_new(uint64_t id);
 
 /*
- * Copies the answer to a request with so many operations into the letter; `hidden`: how many bytes
- * of each path its client is not to see. Out of memory: the answer is a marshalling error.
+ * Copies the answer of so many operations, without the first `hidden` bytes of paths. Without
+ * memory it is a marshalling error.
  */
 void zkl_letter_fill(struct zkl_letter *letter, const struct zkl_answer *answer, size_t operations,
                      size_t hidden);
 
-/* NULL: out of memory. */
+/* NULL: no memory. */
 struct zkl_letter *zkl_letter_of_event(enum zkl_node_event kind, const char *path);
 
 void zkl_letter_free(struct zkl_letter *letter);

@@ -1,9 +1,7 @@
 /*
- * link.c - the link to a server inside the process.
- *
- * A request is carried out when it is sent; its answer is a letter, which the server's thread
- * brings. A session that is not cut off does not expire by time: a client that runs would
- * ping, and one that is stopped stops its server, too.
+ * link.c - the link to a server inside the process. Requests are carried out when sent. The
+ * server's thread delivers the answers. Only a session that is cut off expires by time, because a
+ * running client would ping, and a stopped process stops its server, too.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,7 +12,7 @@
 #include "memory_link.h"
 #include "server.h"
 
-/* The wait after a failed attempt to open a session. */
+/* After a failed opening. */
 #define RETRY ZKL_SECOND
 
 /* --- life ----------------------------------------------------------------------------------- */
@@ -51,7 +49,6 @@ void zkl_link_drop_letters(struct zkl_link *link) {
     while (!zkl_list_is_empty(&link->letters)) zkl_letter_free(letter_of(link->letters.next));
 }
 
-/* Moves the answers; events wait for the next connection. */
 static void take_answers(struct zkl_link *link, struct zkl_list *answers) {
     for (struct zkl_list *place = link->letters.next, *next; place != &link->letters;
          place = next) {
@@ -98,14 +95,13 @@ enum zkl_news zkl_link_news(const struct zkl_link *link) {
     return link->connected ? ZKL_NEWS_NONE : ZKL_NEWS_CONNECTED;
 }
 
-/* The link has no session any more. */
 static void forget_session(struct zkl_link *link) {
     zkl_link_drop_letters(link);
     link->session = 0;
     link->expired = link->connected = false;
 }
 
-/* Both mutexes are held. The answers that are lost with the connection go to `lost`. */
+/* With both mutexes held. `lost` gets the lost answers. */
 static enum zkl_news take_news(struct zkl_link *link, struct zkl_list *lost) {
     enum zkl_news news = zkl_link_news(link);
     if (news == ZKL_NEWS_EXPIRED) forget_session(link);
@@ -141,7 +137,7 @@ void zkl_link_tell(struct zkl_link *link) {
 
 /* --- requests ------------------------------------------------------------------------------- */
 
-/* Milliseconds of the tree's clock as milliseconds since 1970; the root, made by nobody, has 0. */
+/* Converts the tree's milliseconds to those since 1970; 0 for the root. */
 static int64_t date_of(int64_t made) {
     struct timespec date;
     clock_gettime(CLOCK_REALTIME, &date);
@@ -149,7 +145,7 @@ static int64_t date_of(int64_t made) {
     return made ? now - (zkl_now() / 1000000 - made) : 0;
 }
 
-/* False: there was no memory for it, so nothing was done. */
+/* False: no memory, and no effect. */
 static bool ask(struct zkl_link *link, const struct zkl_rpc *rpc, struct zkl_letter *letter) {
     struct zkl_answer answer;
     struct zkl_stat stat;
@@ -162,7 +158,7 @@ static bool ask(struct zkl_link *link, const struct zkl_rpc *rpc, struct zkl_let
     }
     bool done = answer.error != ZKL_ERROR_SYSTEM;
     if (done) zkl_letter_fill(letter, &answer, rpc->count, strlen(link->chroot));
-    zkl_server_post_events(server); /* ahead of the answer */
+    zkl_server_post_events(server); /* before the answer */
     if (done) zkl_server_post_answer(link, letter);
     return done;
 }
@@ -199,7 +195,7 @@ static int open_session(struct zkl_link *link) {
     if (error) return error;
     link->session = zkl_tree_open(link->server->tree, ZKL_NEVER, zkl_now());
     link->arrival = 0;
-    zkl_server_post_events(link->server); /* sessions that were cut off may have expired */
+    zkl_server_post_events(link->server); /* which may expire silent sessions */
     return link->session ? 0 : ENOMEM;
 }
 
@@ -213,7 +209,7 @@ static void try_to_open(struct zkl_link *link, zkl_time now) {
     zkl_link_tell(link);
 }
 
-/* The server does not hear of the end of a session that is cut off. */
+/* A server does not learn of a cut-off session's end. */
 static void close_session(struct zkl_link *link) {
     zkl_servers_lock();
     if (link->session && !link->cut) {

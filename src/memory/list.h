@@ -1,8 +1,9 @@
 /*
- * list.h - circular doubly linked lists; the links are members of what is listed.
+ * list.h - circular doubly linked lists with links inside the structs, which the user owns and
+ * serialises. A list is itself a link, before the first and after the last.
  *
- * A list is a link of its own, which is between the last and the first. A link that is in no
- * list is alone: a list of nothing.
+ *     for (struct zkl_list *at = list.next; at != &list; at = at->next) ... ZKL_LISTED(at, type,
+ * member)
  */
 #ifndef ZKL_LIST_H
 #define ZKL_LIST_H
@@ -14,7 +15,7 @@ struct zkl_list {
     struct zkl_list *next, *previous;
 };
 
-/* The struct that a link is a member of. */
+/* The struct around a link. */
 #define ZKL_LISTED(link, type, member) ((type *)(void *)((char *)(link)-offsetof(type, member)))
 
 static inline void zkl_list_init(struct zkl_list *list) {
@@ -25,18 +26,18 @@ static inline bool zkl_list_is_empty(const struct zkl_list *list) {
     return list->next == list;
 }
 
-/* Puts a link between the neighbours that it names, where it was before zkl_list_hide(). */
+/* Puts a hidden link back between its neighbours. */
 static inline void zkl_list_restore(struct zkl_list *link) {
     link->previous->next = link->next->previous = link;
 }
 
-/* Takes a link out of its list; it still names its neighbours. */
+/* Takes a link out, with its neighbours still named. */
 static inline void zkl_list_hide(struct zkl_list *link) {
     link->previous->next = link->next;
     link->next->previous = link->previous;
 }
 
-/* Nothing happens to a link that is alone. */
+/* Harmless outside any list. */
 static inline void zkl_list_remove(struct zkl_list *link) {
     zkl_list_hide(link);
     zkl_list_init(link);
@@ -47,7 +48,6 @@ static inline void zkl_list_append(struct zkl_list *list, struct zkl_list *link)
     zkl_list_restore(link);
 }
 
-/* Moves all of `from` to the end of `list`. */
 static inline void zkl_list_move(struct zkl_list *list, struct zkl_list *from) {
     if (zkl_list_is_empty(from)) return;
     from->next->previous = list->previous;

@@ -1,8 +1,9 @@
 /*
- * memory_link.h - the link to a server inside the process, and the faults that a tester asks of it.
+ * memory_link.h - the link to a server inside the process, for zkl_client_new(&zkl_memory, ...),
+ * and faults for tests.
  *
- * Of zkl_options the link takes `hosts` (the server's name), the chroot, the timeout, which is
- * granted as it is asked for, and `reopen`. Credentials and access rights mean nothing here.
+ * It uses the options `hosts` (the server's name), chroot, timeout, granted as asked, and `reopen`,
+ * and ignores credentials and access rights.
  */
 #ifndef ZKL_MEMORY_LINK_H
 #define ZKL_MEMORY_LINK_H
@@ -13,34 +14,35 @@ extern const struct zkl_link_class zkl_memory;
 
 /* --- faults of one session ------------------------------------------------------------------ */
 
-/* The client's mutex is not held. When these return, the session has been told. */
+/* Call without the client's mutex. Returns after the session was told. */
 
-/* The name of the client's server; NULL: it is none in this process. */
+/* The server's name. NULL: not in this process. */
 const char *zkl_memory_name(const zkl_client *client);
 
-/* The server ends the client's session. False: the client has none, or it is over. */
+/* Ends the session. False: none. */
 bool zkl_memory_expire(zkl_client *client);
-/* The connection is lost, with answers under way; the session lives for its timeout. False: it
- * was cut already. */
+/*
+ * Ends the connection and loses pending answers. The session lives for its timeout. False: already
+ * cut.
+ */
 bool zkl_memory_cut(zkl_client *client);
-/* The client may connect again. False: it was not cut. */
+/* Allows a connection again. False: not cut. */
 bool zkl_memory_heal(zkl_client *client);
 
 /* --- a server -------------------------------------------------------------------------------- */
 
 /*
- * Each answer of the server takes that long, from now on until zkl_memory_reset() or the end of its
- * last session; its first session may be still to come. False: out of memory.
+ * Delays each answer, even before the first session, until zkl_memory_reset() or the last session's
+ * end. False: no memory.
  */
 bool zkl_memory_delay(const char *name, zkl_time delay);
 
-/* Every session expires and is told, the tree is emptied, answers are no longer delayed. */
+/* Expires all sessions, empties the tree, and ends the delay. */
 void zkl_memory_reset(const char *name);
 
 /*
- * The names of a node's children, in the order in which they were made, each with its NUL, one
- * after the other; free() them. Returns their number, or an error of rpc.h's. A server that is
- * not there has an empty tree.
+ * Names of a node's children by age, each with its NUL, for free(). Their number, or an error of
+ * rpc.h. An unknown server's tree is empty.
  */
 int zkl_memory_children(const char *name, const char *path, char **names);
 

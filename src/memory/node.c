@@ -1,4 +1,4 @@
-/* node.c - the nodes of a tree. */
+/* node.c - see node.h. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 #include "node.h"
 
-#define NUMBER_SIZE 12 /* of the longest, "-2147483648", and its NUL */
+#define NUMBER_SIZE 12 /* "-2147483648" and its NUL */
 
 bool zkl_data_copy(char **copy, const char *data, size_t size) {
     *copy = NULL;

@@ -1,4 +1,4 @@
-/* path.c - which paths a node may have. */
+/* path.c - see path.h. */
 #include <stdint.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 
 /* --- characters -------------------------------------------------------------------------- */
 
-/* Reads a character, and moves *text behind it; 0: none that Java has in one char. */
+/* Reads a character, and moves *text behind it. 0: not one char in Java. */
 static uint32_t next_character(const unsigned char **text) {
     const unsigned char *at = *text;
     int more = at[0] < 0x80 ? 0 : at[0] >= 0xc2 && at[0] < 0xe0 ? 1 : at[0] >> 4 == 0xe ? 2 : -1;
@@ -21,7 +21,6 @@ static uint32_t next_character(const unsigned char **text) {
     return character;
 }
 
-/* No control character, no surrogate, none of private use, and no special. */
 static bool may_be_in_name(uint32_t character) {
     return character > 0x1f && !(character >= 0x7f && character <= 0x9f) &&
            !(character >= 0xd800 && character <= 0xf8ff) && character < 0xfff0;

@@ -1,13 +1,13 @@
-/* path.h - which paths a node may have. */
+/* path.h - the paths that nodes may have. Pure. */
 #ifndef ZKL_MEMORY_PATH_H
 #define ZKL_MEMORY_PATH_H
 
 #include <stdbool.h>
 
 /*
- * The rule of ZooKeeper's PathUtils: absolute, no empty part, no "." or "..", and only characters
- * of UTF-8 that Java has in one char and a name may have. To the last part of a `sequential`
- * node's path the server adds a number: until then that part may be empty, "." or "..".
+ * The rule of ZooKeeper's PathUtils: absolute, no empty part, "." or "..", and only UTF-8
+ * characters that are one char in Java and allowed in names. A `sequential` path may end so, as a
+ * number is appended.
  */
 bool zkl_node_path_is_valid(const char *path, bool sequential);
 

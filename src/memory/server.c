@@ -1,11 +1,11 @@
-/* server.c - the servers of this process, and the thread of each. */
+/* server.c - see server.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "server.h"
 
-/* Servers see to empty containers each minute, unless told otherwise. */
+/* The default of ZooKeeper's servers. */
 #define CONTAINER_CHECK (60 * ZKL_SECOND)
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -19,7 +19,7 @@ void zkl_servers_unlock(void) {
     pthread_mutex_unlock(&mutex);
 }
 
-/* In a forked child: a thread of the parent may have had the mutex; no server has its thread. */
+/* A parent's thread may have held the mutex, and a child has no thread of a server. */
 static void forked(void) {
     pthread_mutex_init(&mutex, NULL);
     servers = NULL;
@@ -84,7 +84,7 @@ static bool has_sessions(const struct zkl_server *server) {
     return !zkl_list_is_empty(&server->links) || zkl_tree_has_sessions(server->tree);
 }
 
-/* A server with a delay, but without a thread, waits for its first session. */
+/* A server with a delay waits for its first session. */
 void zkl_server_tidy(struct zkl_server *server) {
     bool awaited = server->delay > 0 && !server->running;
     if (!server->over && !awaited && !has_sessions(server)) end(server);
@@ -123,7 +123,7 @@ void zkl_server_post_events(struct zkl_server *server) {
         if (link && event.path) post_event(link, &event);
         else if (link) link->expired = true;
     }
-    ring(server); /* the tree's next tick may be earlier, too */
+    ring(server); /* the next tick may be earlier, too */
 }
 
 void zkl_server_post_answer(struct zkl_link *link, struct zkl_letter *letter) {
@@ -138,14 +138,14 @@ struct zkl_link *zkl_server_link_with_news(const struct zkl_server *server) {
     return place == &server->links ? NULL : link_of(place);
 }
 
-/* When the link has something for its client; a connection that is cut brings nothing. */
+/* Next delivery; none on a cut connection. */
 static zkl_time link_due(const struct zkl_link *link) {
     if (zkl_link_news(link)) return 0;
     if (!link->connected || zkl_list_is_empty(&link->letters)) return ZKL_NEVER;
     return ZKL_LISTED(link->letters.next, struct zkl_letter, place)->due;
 }
 
-/* The link that is due first; NULL: there is none. */
+/* NULL: none. */
 static struct zkl_link *first_due(const struct zkl_server *server, zkl_time *due) {
     struct zkl_link *first = NULL;
     *due = ZKL_NEVER;
@@ -159,7 +159,7 @@ static struct zkl_link *first_due(const struct zkl_server *server, zkl_time *due
     return first;
 }
 
-/* The client of a listed link has its timer's reference, so another one may be added. */
+/* A listed link's client is referenced by its timer, so it may be referenced again. */
 static void serve(struct zkl_link *link, zkl_time now) {
     struct zkl_client *client = zkl_client_ref(link->client);
     zkl_servers_unlock();
@@ -170,7 +170,6 @@ static void serve(struct zkl_link *link, zkl_time now) {
     zkl_servers_lock();
 }
 
-/* Serves the link that is due, or waits for one. */
 static void work(struct zkl_server *server) {
     zkl_time now = zkl_now(), due;
     struct zkl_link *link = first_due(server, &due);

@@ -1,9 +1,8 @@
 /*
- * table.h - hash tables; the entries are members of what is in them.
+ * table.h - hash tables with entries inside the structs, which the user owns and compares.
+ * Insertion never fails; a table that cannot grow becomes slow.
  *
- * The user compares the keys: zkl_table_first() and zkl_table_next() give the entries of one hash.
- * To insert and to remove needs no memory that could be missing: a table that cannot grow becomes
- * slow.
+ *     for (e = zkl_table_first(table, hash); e; e = zkl_table_next(e)) ...
  */
 #ifndef ZKL_TABLE_H
 #define ZKL_TABLE_H
@@ -15,26 +14,25 @@
 #include "../core/hash.h"
 
 struct zkl_entry {
-    struct zkl_entry *next; /* in the same bucket */
+    struct zkl_entry *next; /* same bucket */
     uint32_t hash;
 };
 
 struct zkl_table {
     struct zkl_entry **buckets;
-    size_t size; /* how many buckets, a power of two */
+    size_t size; /* buckets, a power of two */
     size_t count;
 };
 
-/* False: out of memory. */
+/* False: no memory. */
 bool zkl_table_init(struct zkl_table *table);
 
-/* Frees the table, but no entry: these are the user's. */
+/* The user frees the entries. */
 void zkl_table_clear(struct zkl_table *table);
 
-/* The hash of a number; that of a text is zkl_hash(). */
+/* For texts use zkl_hash(). */
 uint32_t zkl_hash_number(uint64_t number);
 
-/* An entry of this hash, and the one after it; NULL: none. */
 struct zkl_entry *zkl_table_first(const struct zkl_table *table, uint32_t hash);
 struct zkl_entry *zkl_table_next(const struct zkl_entry *entry);
 

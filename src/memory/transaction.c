@@ -1,9 +1,8 @@
 /*
- * transaction.c - several operations, or one: all are carried out or none.
- *
- * Each is carried out at once, so that the next one finds what it left, and is recorded as a step.
- * If one fails, the steps are taken back, the latest first. If none does, they are settled in
- * their order: only then watches fire, ephemerals and containers are listed, counters move.
+ * transaction.c - operations that take effect together or not at all. Each takes effect at once,
+ * for the next to see, and is recorded as a step. After a failure the steps are undone, latest
+ * first. Else they are settled in order, when watches fire, ephemerals and containers are listed,
+ * and counters move.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +13,8 @@
 struct step {
     enum zkl_op_kind kind;
     struct zkl_node *node;
-    int32_t cversion; /* CREATE: the parent's after it */
-    char *data;       /* SET: the node's before it */
+    int32_t cversion; /* CREATE: the parent's, after this step */
+    char *data;       /* SET: the data before */
     size_t size;
     struct zkl_stat stat;
 };
@@ -24,10 +23,10 @@ struct transaction {
     struct zkl_tree *tree;
     struct zkl_tree_session *session;
     struct step *steps;
-    size_t count; /* of steps that were carried out */
+    size_t count; /* completed */
 };
 
-/* Adds 1 as Java does: INT32_MAX wraps. */
+/* Adds 1 as Java does, so INT32_MAX wraps. */
 static int32_t next_number(int32_t number) {
     return (int32_t)((uint32_t)number + 1U);
 }
@@ -36,9 +35,8 @@ static bool is_version(const struct zkl_node *node, int32_t version) {
     return version == -1 || version == node->stat.version;
 }
 
-/* --- to carry out ------------------------------------------------------------------------ */
+/* --- execution --------------------------------------------------------------------------- */
 
-/* A node in no table yet; NULL: out of memory. */
 static struct zkl_node *make_node(const struct transaction *transaction, const struct zkl_op *op,
                                   const struct zkl_node *parent) {
     const int32_t *number = op->mode == ZKL_SEQUENTIAL ? &parent->counter : NULL;
@@ -128,7 +126,7 @@ static int carry_out(struct transaction *transaction, const struct zkl_op *op,
     return ZKL_ERROR_UNIMPLEMENTED;
 }
 
-/* --- to take back ------------------------------------------------------------------------ */
+/* --- undo -------------------------------------------------------------------------------- */
 
 static void take_back(struct transaction *transaction) {
     struct zkl_nodes *nodes = &transaction->tree->nodes;
@@ -153,16 +151,16 @@ static void take_back(struct transaction *transaction) {
     }
 }
 
-/* As a server does: operations before the failed one have no error, later ones were not tried. */
+/* As on servers. Operations before the failed one have no error, later ones were not tried. */
 static void report_failure(struct zkl_result *results, size_t count, size_t failed, int error) {
     memset(results, 0, count * sizeof *results);
     results[failed].error = error;
     for (size_t i = failed + 1; i < count; i++) results[i].error = ZKL_ERROR_RUNTIME_INCONSISTENCY;
 }
 
-/* --- to settle --------------------------------------------------------------------------- */
+/* --- settling ---------------------------------------------------------------------------- */
 
-/* A container that lost its last child waits for the check; one that has a child does not. */
+/* A container that lost its last child waits for the check. */
 static void count_children(struct zkl_tree *tree, struct zkl_node *node) {
     if (!node->container) return;
     bool waits = !zkl_list_is_empty(&node->of_emptied);
@@ -173,7 +171,7 @@ static void count_children(struct zkl_tree *tree, struct zkl_node *node) {
     zkl_list_append(&tree->emptied, &node->of_emptied);
 }
 
-/* A cversion never goes back: at INT32_MAX it stays, though the counter wrapped in the steps. */
+/* At INT32_MAX a cversion stays, though the counter wraps in the steps. */
 static void settle_create(const struct transaction *transaction, const struct step *step) {
     struct zkl_node *node = step->node, *parent = node->parent;
     if (step->cversion > parent->cversion) parent->cversion = step->cversion;
@@ -184,7 +182,6 @@ static void settle_create(const struct transaction *transaction, const struct st
     zkl_data_watches_fire(&transaction->tree->watches, node->path, ZKL_NODE_CREATED);
 }
 
-/* The node is detached. */
 static void settle_delete(struct zkl_tree *tree, struct zkl_node *node) {
     zkl_list_remove(&node->of_session);
     zkl_list_remove(&node->of_emptied);
@@ -209,14 +206,14 @@ static void settle(const struct transaction *transaction) {
     }
 }
 
-/* --- the whole --------------------------------------------------------------------------- */
+/* --- the transaction --------------------------------------------------------------------- */
 
 int zkl_transaction_run(struct zkl_tree *tree, struct zkl_tree_session *session,
                         const struct zkl_op *ops, size_t count, struct zkl_result *results) {
     struct transaction transaction = {.tree = tree, .session = session};
     int error = ZKL_ERROR_NONE;
     transaction.steps = calloc(count + 1, sizeof *transaction.steps);
-    tree->zxid++; /* a transaction that fails has one, too */
+    tree->zxid++; /* failed transactions count, too */
     memset(results, 0, count * sizeof *results);
     for (size_t i = 0; i < count && !error; i++) {
         error =

@@ -1,4 +1,4 @@
-/* tree.c - a ZooKeeper server inside the process: sessions, time, requests. */
+/* tree.c - see tree.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,7 +77,7 @@ uint64_t zkl_tree_open(struct zkl_tree *tree, zkl_time timeout, zkl_time now) {
     return session->id;
 }
 
-/* Events of its watches that came before are told before its end. */
+/* Earlier events of its watches precede its end. */
 static void end_session(struct zkl_tree *tree, struct zkl_tree_session *session, bool expired) {
     zkl_data_watches_drop(&tree->watches, &session->watches);
     if (expired) zkl_data_watches_tell(&tree->watches, session->farewell);
@@ -154,7 +154,7 @@ static void expire_silent_sessions(struct zkl_tree *tree) {
     tree->expiry = first;
 }
 
-/* A container that this check empties is removed by the next one. */
+/* Leaves containers that this empties to the next check. */
 static void check_containers(struct zkl_tree *tree) {
     struct zkl_list emptied;
     zkl_list_init(&emptied);
@@ -191,7 +191,7 @@ bool zkl_tree_next_event(struct zkl_tree *tree, struct zkl_tree_event *event) {
 
 /* --- writes -------------------------------------------------------------------------------- */
 
-/* Room for so many results, and one more; false: out of memory. */
+/* Makes room for `count` + 1. False: no memory. */
 static bool have_results(struct zkl_tree *tree, size_t count) {
     if (count < tree->results_size) return true;
     struct zkl_result *results = realloc(tree->results, (count + 1) * sizeof *results);
@@ -208,14 +208,14 @@ static void carry_out(struct zkl_tree *tree, struct zkl_tree_session *session,
     answer->error = zkl_transaction_run(tree, session, rpc->ops, rpc->count, tree->results);
     answer->results = tree->results;
     if (rpc->kind == ZKL_RPC_WRITE) return;
-    for (size_t i = 0; i < rpc->count; i++) { /* here only a SET has a stat */
+    for (size_t i = 0; i < rpc->count; i++) { /* in a transaction only SET returns a stat */
         if (rpc->ops[i].kind == ZKL_OP_CREATE) tree->results[i].stat = (struct zkl_stat){0};
     }
 }
 
 /* --- reads --------------------------------------------------------------------------------- */
 
-/* Room for so many names, and one more; false: out of memory. */
+/* Makes room for `count` + 1. False: no memory. */
 static bool have_names(struct zkl_tree *tree, size_t count) {
     if (count < tree->names_size) return true;
     const char **names = realloc(tree->names, (count + 1) * sizeof *names);
@@ -250,7 +250,7 @@ static void give_data(struct zkl_tree *tree, const struct zkl_node *node,
     answer->size = node->data ? (int)node->size : -1;
 }
 
-/* GET and LIST leave a watch of a node that is there, EXISTS also of one that is not. */
+/* Only EXISTS watches a missing node. */
 static bool leave_watch(struct zkl_tree *tree, struct zkl_tree_session *session,
                         const struct zkl_rpc *rpc, const struct zkl_node *node) {
     if (!rpc->watch || !session || (!node && rpc->kind != ZKL_RPC_EXISTS)) return true;
@@ -277,7 +277,7 @@ static void unwatch(struct zkl_tree *tree, uint64_t session, const struct zkl_rp
         answer->error = ZKL_ERROR_NO_WATCHER;
 }
 
-/* --- any request --------------------------------------------------------------------------- */
+/* --- requests ------------------------------------------------------------------------------ */
 
 static bool may_ask(const struct zkl_tree_session *session, uint64_t id,
                     const struct zkl_rpc *rpc) {

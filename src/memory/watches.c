@@ -1,4 +1,4 @@
-/* watches.c - the watches of a tree's data, and the events that came of them. */
+/* watches.c - see watches.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,7 +47,7 @@ void zkl_data_watches_drop(struct zkl_data_watches *watches, struct zkl_list *ow
 
 /* --- of paths ----------------------------------------------------------------------------- */
 
-/* Which watches are searched for: of a path, for its data or its children. */
+/* A path, with data or children. */
 struct watched {
     const char *path;
     size_t length;
@@ -67,7 +67,6 @@ static struct watched siblings_of(const char *path) {
     return (struct watched){path, length ? length : 1, true};
 }
 
-/* The first such watch from this entry on. */
 static struct zkl_watch *from(struct zkl_entry *entry, struct watched of) {
     for (; entry; entry = zkl_table_next(entry)) {
         struct zkl_watch *watch = ZKL_LISTED(entry, struct zkl_watch, entry);
@@ -127,7 +126,7 @@ static void fire(struct zkl_data_watches *watches, struct watched of, enum zkl_n
     }
 }
 
-/* Drops watches of its children whose sessions hear of the node's end by a watch of its data. */
+/* Drops child watches whose sessions also watch the data. */
 static void drop_double(struct zkl_data_watches *watches, const char *path) {
     struct watched of = children_of(path);
     for (struct zkl_watch *watch = first(watches, of), *after; watch; watch = after) {

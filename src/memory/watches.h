@@ -1,9 +1,9 @@
 /*
- * watches.h - the watches of a tree's data, and the events that came of them.
+ * watches.h - the watches of a tree's data, and events of fired ones. The tree owns them; its
+ * caller serialises calls.
  *
- * A watch is of one session and one path, of the node's data or of its children. There is one of
- * each at most. It ends when it fires: the watch becomes the event. So an event needs no memory
- * that could be missing, and a session gets none that it did not ask for.
+ * A watch has a session and a path, for data or children, and is unique. When it fires it becomes
+ * the event, so events need no memory.
  */
 #ifndef ZKL_MEMORY_WATCHES_H
 #define ZKL_MEMORY_WATCHES_H
@@ -13,49 +13,49 @@
 #include "table.h"
 
 struct zkl_watch {
-    struct zkl_entry entry; /* in the table, by the path */
-    struct zkl_list link;   /* in its session's watches, later in the events */
+    struct zkl_entry entry; /* by path */
+    struct zkl_list link;   /* list of its session, later of the events */
     uint64_t session;
-    enum zkl_node_event kind; /* of the event */
+    enum zkl_node_event kind; /* the event's */
     bool of_children;
     char path[]; /* "": the session expired */
 };
 
 struct zkl_data_watches {
     struct zkl_table table;
-    struct zkl_list events; /* the oldest first */
-    struct zkl_watch *told; /* the event that was taken last, or NULL */
+    struct zkl_list events; /* oldest first */
+    struct zkl_watch *told; /* last event taken, or NULL */
 };
 
-/* False: out of memory. */
+/* False: no memory. */
 bool zkl_data_watches_init(struct zkl_data_watches *watches);
 
-/* The watches of sessions must be gone by then. */
+/* After all sessions' watches. */
 void zkl_data_watches_clear(struct zkl_data_watches *watches);
 
-/* The event of a session's expiry; the caller has it until it is told. NULL: out of memory. */
+/* A session's expiry, the caller's until told. NULL: no memory. */
 struct zkl_watch *zkl_data_watches_farewell(uint64_t session);
 void zkl_data_watches_tell(struct zkl_data_watches *watches, struct zkl_watch *farewell);
 
-/* `own`: the list of the session's watches. False: out of memory. */
+/* `own` is the session's list. False: no memory. */
 bool zkl_data_watches_add(struct zkl_data_watches *watches, struct zkl_list *own, uint64_t session,
                           const char *path, bool of_children);
 
-/* False: there was none. */
+/* False: no such watch. */
 bool zkl_data_watches_remove(struct zkl_data_watches *watches, uint64_t session, const char *path,
                              bool of_children);
 
-/* Drops the watches of a session that ended. */
+/* For an ended session. */
 void zkl_data_watches_drop(struct zkl_data_watches *watches, struct zkl_list *own);
 
 /*
- * Fires the watches of a node that was created, changed or deleted. A session that watches its
- * data and its children is told of its end once.
+ * For a created, changed or deleted node. Sessions that watch data and children learn of its end
+ * once.
  */
 void zkl_data_watches_fire(struct zkl_data_watches *watches, const char *path,
                            enum zkl_node_event kind);
 
-/* The next event; it lives until the next call of this. NULL: there is none. */
+/* Lives until the next call. NULL: none. */
 const struct zkl_watch *zkl_data_watches_next(struct zkl_data_watches *watches);
 
 #endif
