@@ -1,4 +1,4 @@
-/* agenda.c - a binary heap whose members know their place. */
+/* agenda.c - see agenda.h. */
 #include <stdlib.h>
 
 #include "agenda.h"

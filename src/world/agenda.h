@@ -1,4 +1,4 @@
-/* agenda.h - what is due, the soonest first: a binary heap. */
+/* agenda.h - a binary heap of due times, with entries inside the user's structs, for one thread. */
 #ifndef ZKL_AGENDA_H
 #define ZKL_AGENDA_H
 
@@ -7,10 +7,10 @@
 
 #include "../core/clock.h"
 
-/* A member of each thing that may be due. */
+/* In each struct with a due time. */
 struct zkl_due {
-    zkl_time at;  /* ZKL_NEVER: it is not */
-    size_t place; /* in the heap */
+    zkl_time at;  /* ZKL_NEVER: not due */
+    size_t place; /* index in the heap */
 };
 
 struct zkl_agenda {
@@ -18,10 +18,10 @@ struct zkl_agenda {
     size_t count, room;
 };
 
-/* Adds one that is not due. False: out of memory. */
+/* Adds an entry that is not due. False: no memory. */
 bool zkl_agenda_add(struct zkl_agenda *agenda, struct zkl_due *due);
 void zkl_agenda_set(struct zkl_agenda *agenda, struct zkl_due *due, zkl_time at);
-/* The soonest; NULL: nothing was added. */
+/* NULL: empty. */
 struct zkl_due *zkl_agenda_first(const struct zkl_agenda *agenda);
 
 #endif

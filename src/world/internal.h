@@ -1,4 +1,4 @@
-/* internal.h - what the files of src/world share. */
+/* internal.h - declarations for src/world. A world has one thread. */
 #ifndef ZKL_WORLD_INTERNAL_H
 #define ZKL_WORLD_INTERNAL_H
 
@@ -9,14 +9,14 @@
 #include "world.h"
 
 /*
- * A world begins right after its machine's boot, so that small times are seen; a server's time in
- * milliseconds is not 0. The epoch is that moment in milliseconds since 1970.
+ * A world begins right after boot, for small times, though a server's milliseconds are not 0. EPOCH
+ * is that moment since 1970.
  */
 #define BEGIN_MS 1
 #define BEGIN (BEGIN_MS * ZKL_SECOND / 1000)
 #define EPOCH INT64_C(1577836800000)
 
-/* An entry of the agenda: a server's tree, or a client. */
+/* A server or a client in the agenda. */
 struct item {
     struct zkl_due due;
     bool is_server;
@@ -27,45 +27,44 @@ struct server {
     struct server *next;
     char *name;
     struct zkl_tree *tree;
-    zkl_time delay;          /* of each packet, in addition */
-    struct zkl_link **links; /* by the number of their session, which a tree counts from 1 */
+    zkl_time delay;          /* added to each packet */
+    struct zkl_link **links; /* by session number, from 1 */
     size_t room;
 };
 
-/* A request, lease or watcher that the collector found; it is dropped when the world is over. */
+/* An object that the collector found, for the world's end. */
 struct deferred {
     struct deferred *next;
     void *held;
     void (*drop)(void *held);
 };
 
-/* A client of this world. */
 struct resident {
     struct zkl_client client;
     struct item item;
-    struct zkl_world *world; /* NULL: it is over */
+    struct zkl_world *world; /* NULL: ended */
     struct resident *next;
-    struct zkl_list place; /* in the world's news, or alone */
+    struct zkl_list place; /* in the world's news, or in none */
     uint32_t number, process;
     bool stopped, dead;
     struct deferred *deferred;
-    zkl_time stopped_at, ended_at; /* ended_at: when the world was over */
+    zkl_time stopped_at, ended_at; /* `ended_at` is in the world's time */
 };
 
-/* Packets arrive at the client, and it does its rounds. */
+/* True for a client with packets and rounds. */
 static inline bool zkl_resident_runs(const struct resident *resident) {
     return !resident->stopped && !resident->dead;
 }
 
 struct messages {
     struct zkl_world_message *list;
-    size_t count, room, most; /* most: what is over it is not kept */
+    size_t count, room, most; /* `most`: the limit of `count` */
 };
 
 struct zkl_world {
     zkl_time now, delay, changed;
-    bool held; /* packets arrive when they are hastened, and not by time */
-    uint64_t random[ZKL_WORLD_STREAMS + 1]; /* the last stream is the world's own */
+    bool held;                              /* until hastened, packets do not arrive */
+    uint64_t random[ZKL_WORLD_STREAMS + 1]; /* the last is the world's own */
     struct zkl_agenda agenda;
     struct server *servers;
     struct resident *residents, **end;
@@ -76,14 +75,14 @@ struct zkl_world {
 };
 
 enum packet_kind {
-    PACKET_OPEN,    /* up: connects, with the session or for a new one */
-    PACKET_OPENED,  /* the answer */
-    PACKET_EXPIRED, /* the other answer: the session is over */
-    PACKET_PING,    /* up; there is no answer to wait for */
-    PACKET_REQUEST, /* up */
-    PACKET_ANSWER,  /* the same packet, on its way back */
+    PACKET_OPEN,    /* to the server, with a session or for a new one */
+    PACKET_OPENED,  /* to the client */
+    PACKET_EXPIRED, /* to the client, whose session is over */
+    PACKET_PING,    /* to the server, without an answer */
+    PACKET_REQUEST, /* to the server */
+    PACKET_ANSWER,  /* a request on its way back */
     PACKET_EVENT,
-    PACKET_CLOSE, /* up: ends the session */
+    PACKET_CLOSE, /* to the server */
     PACKET_CLOSED
 };
 
@@ -92,8 +91,8 @@ struct packet {
     enum packet_kind kind;
     zkl_time sent, due;
     struct zkl_rpc *rpc;
-    struct zkl_letter *letter; /* the answer, or the event */
-    bool adrift;               /* its connection has ended: nobody is there for the answer */
+    struct zkl_letter *letter; /* answer or event */
+    bool adrift;               /* its connection ended, so nobody waits for the answer */
     bool told;                 /* the client knows that the answer is lost */
 };
 
@@ -107,50 +106,50 @@ struct zkl_link {
     uint64_t session; /* at the server; 0: none */
     zkl_time heard;   /* when the server last heard of it */
 
-    bool opening;              /* a new session is wanted */
-    bool online;               /* there is a connection, or one is being made */
-    bool attached;             /* the server knows whose connection it is */
-    bool connected;            /* the client was told so */
-    bool cut;                  /* there can be no connection */
-    bool leaving;              /* the end of the session is under way */
-    zkl_time open_at, told_at; /* told_at: when the client notices the end of the connection */
+    bool opening;              /* wants a new session */
+    bool online;               /* connected or connecting */
+    bool attached;             /* the server knows its session */
+    bool connected;            /* as the client was told */
+    bool cut;                  /* no connection is possible */
+    bool leaving;              /* the session's end is under way */
+    zkl_time open_at, told_at; /* at `told_at` the client notices its connection's end */
 
     struct zkl_list up, down; /* packets under way */
     struct zkl_list missed;   /* events for the next connection */
-    struct zkl_list lost;     /* packets whose answers were under way */
+    struct zkl_list lost;     /* packets whose answers were lost */
     struct zkl_list dropped;  /* packets that did not arrive */
 };
 
 /* world.c */
 zkl_time zkl_world_delay_of(struct zkl_world *world);
-uint64_t zkl_world_chance(struct zkl_world *world, uint64_t bound); /* of the world's own stream */
-void zkl_resident_refresh(struct resident *resident); /* what is due first may have changed */
+uint64_t zkl_world_chance(struct zkl_world *world, uint64_t bound); /* the world's own stream */
+void zkl_resident_refresh(struct resident *resident); /* the next due time may have changed */
 
 /* server.c */
 struct server *zkl_world_server(struct zkl_world *world, const char *name); /* NULL: no memory */
 struct server *zkl_world_find_server(const struct zkl_world *world, const char *name);
 void zkl_server_free(struct server *server);
-void zkl_server_due(struct zkl_world *world, struct server *server); /* carries out what is due */
+void zkl_server_due(struct zkl_world *world, struct server *server); /* carries out due work */
 void zkl_server_take(struct zkl_world *world, struct zkl_link *link, struct packet *packet);
-/* To be called after each change of the tree: sends its events, and sets its next tick. */
+/* Call after each change of the tree. Sends its events, and sets its tick. */
 void zkl_server_settle(struct zkl_world *world, struct server *server);
-/* The server hears nothing of the session from now on. */
+/* The server hears no more of the session. */
 void zkl_server_silence(struct zkl_world *world, struct zkl_link *link);
 
 /* link.c */
 extern const struct zkl_link_class zkl_world_link;
 zkl_time zkl_link_due(const struct zkl_link *link);
-void zkl_link_carry_out(struct zkl_link *link); /* the first thing that is due */
+void zkl_link_carry_out(struct zkl_link *link); /* carries out the earliest due step */
 void zkl_link_send_down(struct zkl_link *link, struct packet *packet);
-/* Sends an event, by this connection or the next one. */
+/* Sends an event by this connection or the next. */
 void zkl_link_miss(struct zkl_link *link, struct packet *packet);
-/* Ends the connection; the client notices at `told_at`. */
+/* Ends the connection. The client notices at `told_at`. */
 void zkl_link_break(struct zkl_link *link, zkl_time told_at);
 void zkl_link_tell_end(struct zkl_link *link); /* the client notices now */
 void zkl_link_go_on(struct zkl_link *link, zkl_time stopped_for);
 
 /* packet.c */
-struct packet *zkl_packet_new(enum packet_kind kind); /* NULL: out of memory */
+struct packet *zkl_packet_new(enum packet_kind kind); /* NULL: no memory */
 struct packet *zkl_packet_of_event(enum zkl_node_event kind, const char *path);
 struct packet *zkl_packet_first(const struct zkl_list *list); /* NULL: none */
 void zkl_packet_free(struct packet *packet);
@@ -158,7 +157,7 @@ void zkl_packets_free(struct zkl_list *list);
 void zkl_packet_describe(const struct packet *packet, size_t hidden, char text[200]);
 
 /* message.c */
-/* The packet arrives then, or gets lost: ZKL_NEVER. */
+/* `arrived` is ZKL_NEVER for a lost packet. */
 void zkl_link_note(const struct zkl_link *link, const struct packet *packet, bool up,
                    zkl_time arrived);
 

@@ -1,14 +1,11 @@
-/*
- * link.c - the connection of a client of a world: packets to and from the server, and what the
- * client hears of its end.
- */
+/* link.c - the connection of a client of a world. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "../memory/chroot.h"
 #include "internal.h"
 
-/* A client that lost its connection tries again within this time. */
+/* The longest pause before a reconnection. */
 #define RETRY (ZKL_SECOND / 10)
 
 static struct zkl_world *world_of(const struct zkl_link *link) {
@@ -38,7 +35,7 @@ static void destroy(struct zkl_link *link) {
 static struct zkl_link *create(struct zkl_client *client, const struct zkl_options *options) {
     struct zkl_link *link = calloc(1, sizeof *link);
     if (!link) return NULL;
-    link->resident = (struct resident *)client; /* of which it is the first member */
+    link->resident = (struct resident *)client; /* its first member */
     link->timeout = options->timeout;
     link->reopen = options->reopen;
     link->opening = true;
@@ -53,7 +50,7 @@ static struct zkl_link *create(struct zkl_client *client, const struct zkl_optio
 
 /* --- packets --------------------------------------------------------------------------------- */
 
-/* Sends a packet, which arrives after all that were sent before in that direction. */
+/* Packets keep their order in each direction. */
 static void dispatch(struct zkl_link *link, struct zkl_list *list, struct packet *packet) {
     struct zkl_world *world = world_of(link);
     packet->sent = world->now;
@@ -105,7 +102,7 @@ static bool send_request(struct zkl_link *link, const struct zkl_rpc *asked) {
 
 /* --- the end of a connection ------------------------------------------------------------------ */
 
-/* Of the packets under way to the server the first ones still arrive. */
+/* The first packets to the server, a random number, still arrive. */
 static void cut_up(struct zkl_link *link) {
     struct zkl_world *world = world_of(link);
     size_t count = 0;
@@ -138,7 +135,7 @@ static void cut_down(struct zkl_link *link) {
     }
 }
 
-/* The client forgets a session that it was not told of. */
+/* The client forgets a session it never learned of. */
 void zkl_link_break(struct zkl_link *link, zkl_time told_at) {
     if (!link->online) return;
     link->online = link->attached = false;
@@ -163,7 +160,7 @@ static void tell_losses(struct zkl_link *link, struct zkl_list *list) {
     }
 }
 
-/* The client is entered. What was lost is told in the order in which it was sent. */
+/* With the client entered. Losses are told in the order of sending. */
 void zkl_link_tell_end(struct zkl_link *link) {
     link->told_at = ZKL_NEVER;
     link->open_at =
@@ -186,9 +183,8 @@ void zkl_link_go_on(struct zkl_link *link, zkl_time stopped_for) {
         zkl_link_break(link, world_of(link)->now);
 }
 
-/* --- what arrives ---------------------------------------------------------------------------- */
+/* --- arrivals -------------------------------------------------------------------------------- */
 
-/* There is no session any more. */
 static void forget_session(struct zkl_link *link) {
     for_lists(link, zkl_packets_free);
     link->session = 0;
@@ -261,7 +257,7 @@ void zkl_link_carry_out(struct zkl_link *link) {
         else arrive(link);
         zkl_client_leave(client);
     }
-    if (zkl_client_is_closed(client)) client->round_due = ZKL_NEVER; /* it has no more rounds */
+    if (zkl_client_is_closed(client)) client->round_due = ZKL_NEVER; /* no more rounds */
 }
 
 /* --- opening and closing --------------------------------------------------------------------- */
@@ -273,7 +269,7 @@ static void retire(struct zkl_link *link) {
     zkl_client_wake(&link->resident->client, 0);
 }
 
-/* A client that is closing opens no session, but connects again for the one that it has. */
+/* A closing client opens no session, but reconnects for an open one. */
 static bool wants_connection(const struct zkl_link *link) {
     if (link->online || link->cut || link->told_at != ZKL_NEVER) return false;
     return link->opening ? !zkl_client_is_closing(&link->resident->client) : link->session != 0;

@@ -1,4 +1,4 @@
-/* message.c - what was under way in a world: each packet that arrived or got lost. */
+/* message.c - a record of a world's packets, arrived or lost. */
 #include <stdlib.h>
 #include <string.h>
 

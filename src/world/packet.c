@@ -1,4 +1,4 @@
-/* packet.c - what is under way between a client and a server. */
+/* packet.c - the packets between clients and servers. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,7 +68,7 @@ static void describe_request(const struct packet *packet, size_t hidden, char te
              packet->rpc->path + hidden);
 }
 
-/* The path is that of the node that was created, where one was. */
+/* With the created node's path, if any. */
 static void describe_answer(const struct packet *packet, size_t hidden, char text[200]) {
     const struct zkl_answer *answer = &packet->letter->answer;
     const char *created = answer->results && !answer->error ? answer->results->created : NULL;

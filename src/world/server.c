@@ -1,10 +1,10 @@
-/* server.c - the servers of a world: what arrives there, and when they end sessions. */
+/* server.c - the servers of a world. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "internal.h"
 
-/* Servers see to empty containers each minute. */
+/* The default of ZooKeeper's servers. */
 #define CONTAINER_CHECK (60 * ZKL_SECOND)
 
 struct server *zkl_world_find_server(const struct zkl_world *world, const char *name) {
@@ -53,13 +53,13 @@ static bool enlist(struct server *server, struct zkl_link *link) {
     return true;
 }
 
-/* The link that has this session; NULL: its client has another session now. */
+/* NULL: the client has another session by now. */
 static struct zkl_link *link_of(const struct server *server, uint64_t session) {
     struct zkl_link *link = session < server->room ? server->links[session] : NULL;
     return link && link->session == session ? link : NULL;
 }
 
-/* --- sessions that it does not hear of ------------------------------------------------------- */
+/* --- silent sessions ------------------------------------------------------------------------- */
 
 static bool is_silent(const struct zkl_link *link) {
     return !zkl_resident_runs(link->resident) || !link->online;
@@ -74,7 +74,6 @@ void zkl_server_silence(struct zkl_world *world, struct zkl_link *link) {
     zkl_server_settle(world, link->server);
 }
 
-/* A packet of the session's client arrived. */
 static void hear(struct zkl_world *world, struct zkl_link *link) {
     link->heard = world->now;
     if (is_silent(link)) zkl_server_silence(world, link);
@@ -83,7 +82,7 @@ static void hear(struct zkl_world *world, struct zkl_link *link) {
 
 /* --- events ---------------------------------------------------------------------------------- */
 
-/* A session for whose event there is no memory ends. */
+/* Without memory for its event a session ends. */
 static void tell_event(struct server *server, struct zkl_link *link,
                        const struct zkl_tree_event *event) {
     const char *path = event->path + strlen(link->chroot);
@@ -92,7 +91,7 @@ static void tell_event(struct server *server, struct zkl_link *link,
     else zkl_tree_expire(server->tree, link->session);
 }
 
-/* The server hangs up; a client that comes again hears why. */
+/* A client learns the reason when it reconnects. */
 static void tell_expired(struct zkl_world *world, struct zkl_link *link) {
     if (link->attached)
         zkl_link_break(link, world->now + zkl_world_delay_of(world) + link->server->delay);
@@ -115,15 +114,15 @@ void zkl_server_due(struct zkl_world *world, struct server *server) {
     zkl_server_settle(world, server);
 }
 
-/* --- what arrives ---------------------------------------------------------------------------- */
+/* --- arrivals -------------------------------------------------------------------------------- */
 
-/* False: out of memory. */
+/* False: no memory. */
 static bool open_session(struct zkl_world *world, struct zkl_link *link) {
     link->session = zkl_tree_open(link->server->tree, ZKL_NEVER, world->now);
     return link->session != 0 && enlist(link->server, link);
 }
 
-/* A connection that ended on the way opens no session: its client would never hear of it. */
+/* A lost connection opens no session, as its client would never learn of it. */
 static void open_connection(struct zkl_world *world, struct zkl_link *link, struct packet *packet) {
     if (packet->adrift && !link->session) return;
     bool lives = link->session ? zkl_tree_alive(link->server->tree, link->session)
@@ -133,7 +132,7 @@ static void open_connection(struct zkl_world *world, struct zkl_link *link, stru
     packet->kind = lives ? PACKET_OPENED : PACKET_EXPIRED;
 }
 
-/* False: there was no memory, and nothing was done. */
+/* False: no memory, and no effect. */
 static bool answer(struct zkl_world *world, struct zkl_link *link, struct packet *packet) {
     struct zkl_answer answer;
     struct zkl_stat stat;
@@ -149,7 +148,7 @@ static bool answer(struct zkl_world *world, struct zkl_link *link, struct packet
     return true;
 }
 
-/* Carries out a packet, which becomes the answer; false: there is none. */
+/* A packet becomes its answer. False: none. */
 static bool carry_out(struct zkl_world *world, struct zkl_link *link, struct packet *packet) {
     switch (packet->kind) {
     case PACKET_OPEN: open_connection(world, link, packet); return true;
@@ -163,7 +162,7 @@ static bool carry_out(struct zkl_world *world, struct zkl_link *link, struct pac
     }
 }
 
-/* Sends the answer; if the connection ended meanwhile, the client hears that it is lost. */
+/* Without a connection the client learns of the loss. */
 static void send_back(struct zkl_link *link, struct packet *packet, bool answered) {
     bool gone = packet->adrift || !link->online;
     if (!gone && answered) zkl_link_send_down(link, packet);
@@ -175,7 +174,7 @@ void zkl_server_take(struct zkl_world *world, struct zkl_link *link, struct pack
     int64_t before = zkl_tree_zxid(link->server->tree);
     bool answered = carry_out(world, link, packet), failed = packet->rpc && !answered;
     if (zkl_tree_zxid(link->server->tree) != before) world->changed = world->now;
-    zkl_server_settle(world, link->server); /* events go ahead of the answer */
+    zkl_server_settle(world, link->server); /* events before the answer */
     send_back(link, packet, answered);
     if (failed) zkl_link_break(link, world->now);
 }

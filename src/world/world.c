@@ -1,4 +1,4 @@
-/* world.c - time, chance, clients and processes of a world. */
+/* world.c - see world.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,7 +39,7 @@ struct zkl_world *zkl_world_new(uint64_t seed, zkl_time delay) {
     return world;
 }
 
-/* The world is over: the client is closed at once, whatever it waits for. */
+/* At the world's end the client is closed at once. */
 static void leave_world(struct resident *resident) {
     zkl_client *client = &resident->client;
     if (!zkl_client_is_closed(client)) {
@@ -102,7 +102,7 @@ zkl_time zkl_world_ends_at(const struct zkl_world *world) {
 /* --- the runtime of its clients -------------------------------------------------------------- */
 
 static struct resident *resident_of(const zkl_client *client) {
-    return (struct resident *)client; /* of which it is the first member */
+    return (struct resident *)client; /* its first member */
 }
 
 static zkl_time now(const struct zkl_client *client) {
@@ -117,7 +117,7 @@ void zkl_resident_refresh(struct resident *resident) {
 }
 
 static void lock(struct zkl_client *client) {
-    (void)client; /* there is one thread */
+    (void)client; /* a world has one thread */
 }
 
 static void unlock(struct zkl_client *client) {
@@ -130,7 +130,7 @@ static void destroy(struct zkl_client *client) {
 }
 
 static void wake(struct zkl_client *client) {
-    (void)client; /* unlock() sees to it */
+    (void)client; /* unlock() does it */
 }
 
 static void news(struct zkl_client *client) {
@@ -296,7 +296,7 @@ bool zkl_world_cut(zkl_client *client, bool silently) {
     return true;
 }
 
-/* A client that has not noticed the end of its connection notices now. */
+/* The client notices an end of its connection now. */
 bool zkl_world_heal(zkl_client *client) {
     struct resident *resident = resident_of(client);
     struct zkl_link *link = client->link;

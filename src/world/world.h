@@ -1,23 +1,21 @@
 /*
- * world.h - a world of virtual time: clients, the network and the servers of ZooKeeper, in one
- * thread. A seed decides how long each packet is under way, and when a server ends the session of
- * a client that it does not hear of.
+ * world.h - a world of virtual time, with clients, network and ZooKeeper servers. Its owner frees
+ * it. Use it from one thread at a time.
  *
- * Time stands still in all calls but zkl_world_advance(), which goes from one thing that is due to
- * the next. The same seed and the same calls are the same world: nothing here asks for the real
- * time, for an address or for another random number.
+ *     while ((number = zkl_world_advance(world, until, SIZE_MAX))) take the client's events
  *
- * A server is a tree (../memory/tree.h) for each name. It expires a session as ZooKeeper's do: by
- * what it last heard of it. A client whose process runs and that has a connection pings it at
- * least each third of the session timeout, so its session lives. When the process is stopped or
- * killed, or the client is cut off, the server last heard of it up to a third of the timeout ago,
- * and it may expire the session late by a tick, half of the timeout at most.
+ * Only zkl_world_advance() moves the time, from one due step to the next. A seed decides packet
+ * delays and expiries of silent sessions. Equal seeds and calls give equal worlds, as nothing
+ * depends on real time, addresses or other random numbers.
  *
- * A connection brings what is sent in order. When it ends, what is under way to the server arrives
- * up to a point that the seed chooses; answers under way are lost; events come with the next
- * connection, as watches that a client sets again would bring them.
+ * Each server name has a tree (../memory/tree.h). A server expires sessions by their last sign of
+ * life, as ZooKeeper does. A running, connected client pings every third of its timeout, so its
+ * session lives. For others the last sign is up to a third of the timeout old, and the expiry comes
+ * up to a tick late, at most half of the timeout.
  *
- * A process of the world is known by a number. One thread at a time may use a world.
+ * A connection keeps order. When it ends, some of the packets to the server arrive, up to a random
+ * one, answers are lost, and events come with the next connection, like those of watches that are
+ * set again. Numbers name processes.
  */
 #ifndef ZKL_WORLD_H
 #define ZKL_WORLD_H
@@ -26,118 +24,115 @@
 
 struct zkl_world;
 
-/* Packets are under way for up to `delay`. NULL: out of memory. */
+/* Packets take up to `delay`. NULL: no memory. */
 struct zkl_world *zkl_world_new(uint64_t seed, zkl_time delay);
-/* Its clients are closed, and go with their last reference. */
+/* Closes its clients, which live until their last reference. */
 void zkl_world_free(struct zkl_world *world);
 
 /* The time since the world began. */
 zkl_time zkl_world_now(const struct zkl_world *world);
 
-/* A random number below `bound`, of one of the streams: a draw from one changes no other stream. */
+/* A random number below `bound`, independent of other streams. */
 #define ZKL_WORLD_STREAMS 4
 uint64_t zkl_world_draw(struct zkl_world *world, unsigned stream, uint64_t bound);
 
 /*
- * A client as zkl_client_new() makes it, of a process of this world; `hosts` is the name of its
- * server. It may be used while the world is there. NULL: out of memory.
+ * Like zkl_client_new(), for a process of this world and the server `hosts`. Not to be used after
+ * the world. NULL: no memory.
  */
 zkl_client *zkl_world_client(struct zkl_world *world, uint32_t process,
                              const struct zkl_options *options);
 
-/* Whether it is of a world, perhaps one that is over: only zkl_world_advance() waits for it. */
+/* True for clients of any world, even an ended one. Only zkl_world_advance() waits for them. */
 bool zkl_world_owns(const zkl_client *client);
 
-/* Its number: the first client of a world has 1. 0: it is of no world, or of one that is over. */
+/* From 1. 0: in no world, or in an ended one. */
 uint32_t zkl_world_number(const zkl_client *client);
 bool zkl_world_has(const struct zkl_world *world, const zkl_client *client);
-/* The name of its server. */
+/* Its server's name. */
 const char *zkl_world_name(const zkl_client *client);
 
 /*
- * Carries out what is due, one thing after the other. Returns the number of the first client that
- * has news; or 0, when nothing more is due by `until`, which is the time then, or when `most`
- * things were done.
+ * Carries out due steps. Returns the number of the first client with news; or 0, after `most`
+ * steps, or at `until`, when no more is due.
  */
 uint32_t zkl_world_advance(struct zkl_world *world, zkl_time until, size_t most);
-/* A time by its clients' clocks as nanoseconds since 1970: a world begins in 2020. */
+/* A client's time in nanoseconds since 1970. A world begins in 2020. */
 zkl_time zkl_world_date(zkl_time time);
-zkl_time zkl_world_today(const struct zkl_world *world); /* the same of its time */
+zkl_time zkl_world_today(const struct zkl_world *world); /* zkl_world_date() of the present */
 
-/* When a server last changed something. */
+/* The last change of a server's data. */
 zkl_time zkl_world_changed(const struct zkl_world *world);
-/* When the first hold, pause or request of a client is to end by itself; ZKL_NEVER: none. */
+/* The first end of a client's hold, pause or request, or ZKL_NEVER. */
 zkl_time zkl_world_ends_at(const struct zkl_world *world);
 
 /*
- * Drops `held`, a request, lease or watcher that the collector found, only when the world is over,
- * so that the collector has no effect in it. False: the client is of no world, or out of memory:
- * the caller drops `held`.
+ * Drops an object that the collector found at the world's end, so that the collector has no effect.
+ * False: in no world, or no memory; the caller drops it.
  */
 bool zkl_world_defer(zkl_client *client, void *held, void (*drop)(void *held));
 
-/* Adds what all its clients have counted. */
 void zkl_world_totals(struct zkl_world *world, struct zkl_totals *totals);
 
 /* --- processes ------------------------------------------------------------------------------ */
 
-/* The clients of the process do nothing, and nothing arrives at them, until it goes on. */
+/* Stops a process. Its clients neither act nor receive until zkl_world_go_on(). */
 void zkl_world_stop(struct zkl_world *world, uint32_t process);
 void zkl_world_go_on(struct zkl_world *world, uint32_t process);
-/* Its connections end; its clients never do anything any more. */
+/* Kills a process. Its connections end, and its clients never act again. */
 void zkl_world_kill(struct zkl_world *world, uint32_t process);
 
 /* --- the network, and servers ---------------------------------------------------------------- */
 
 /*
- * The connection ends, and there is none until it is healed. `silently`: the client notices
- * within two thirds of the timeout, else at once. False: it was cut off before, or is closed.
+ * Prevents connections until zkl_world_heal(). The client notices at once or, `silently`, within
+ * two thirds of its timeout. False: already cut, or closed.
  */
 bool zkl_world_cut(zkl_client *client, bool silently);
-bool zkl_world_heal(zkl_client *client); /* false: it was not cut off */
-/* The server ends the session. False: it has none. */
+bool zkl_world_heal(zkl_client *client); /* False: not cut */
+/* False: no session. */
 bool zkl_world_expire(zkl_client *client);
 
-/* Packets to and from the server of that name take `delay` longer. False: out of memory. */
+/* Delays each packet to and from the server. False: no memory. */
 bool zkl_world_delay(struct zkl_world *world, const char *name, zkl_time delay);
-/* As zkl_memory_reset(), zkl_memory_children(). */
+/* See zkl_memory_reset(), zkl_memory_children(). */
 void zkl_world_reset(struct zkl_world *world, const char *name);
 int zkl_world_children(struct zkl_world *world, const char *name, const char *path, char **names);
 
-/* --- one thing at a time ---------------------------------------------------------------------- */
+/* --- single steps ----------------------------------------------------------------------------- */
 
-/* From now on, before the first client, a packet is under way until it is hastened. */
+/* Makes all packets wait to be hastened. Call before the first client. */
 void zkl_world_hold(struct zkl_world *world);
-/* As zkl_world_advance(), of what is due by now. */
+/* zkl_world_advance() at the present time. */
 uint32_t zkl_world_settle(struct zkl_world *world);
-/* When the first thing is due, without packets that are held; ZKL_NEVER: nothing is. */
+/* The first due time, without held packets, or ZKL_NEVER. */
 zkl_time zkl_world_due(const struct zkl_world *world);
 
 enum zkl_world_way {
     ZKL_WORLD_NOTHING,
     ZKL_WORLD_PACKET,
-    ZKL_WORLD_LAST /* after which the client has no session */
+    ZKL_WORLD_LAST /* ends the client's session */
 };
 
-/* The next packet to (`up`) or from the server of the client of that number. */
+/* The next packet to (`up`) or from a client's server. */
 enum zkl_world_way zkl_world_under_way(const struct zkl_world *world, uint32_t number, bool up);
-/* That packet in words; false: none is under way. */
+/* Describes that packet. False: none. */
 bool zkl_world_packet(const struct zkl_world *world, uint32_t number, bool up, char text[200]);
-/* It arrives now. */
+/* Makes that packet arrive now. */
 void zkl_world_hasten(struct zkl_world *world, uint32_t number, bool up);
 
-/* --- what was under way ----------------------------------------------------------------------- */
+/* --- recorded packets ------------------------------------------------------------------------- */
 
 struct zkl_world_message {
-    uint32_t client;        /* its number */
+    uint32_t client;        /* number of the client */
     bool up;                /* to the server */
-    zkl_time sent, arrived; /* since the world began; arrived: ZKL_NEVER if it got lost */
+    zkl_time sent, arrived; /* arrived: ZKL_NEVER if lost */
     char text[200];
 };
 
-/* From now on the first `most` packets are kept that arrive or get lost, but no pings. */
+/* Records the first `most` packets, without pings. */
 void zkl_world_keep_messages(struct zkl_world *world, size_t most);
-/* How many were kept; in the order of their arrival or loss, until more are. */
+/* Gives the records by time of arrival or loss, valid until the next one. Returns their number. */
 size_t zkl_world_messages(const struct zkl_world *world, const struct zkl_world_message **list);
 
 #endif
