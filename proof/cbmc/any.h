@@ -1,9 +1,7 @@
 /*
- * any.h - what the proofs are written in: an arbitrary value, what is assumed, what is shown.
- *
- * A harness is a main() over arbitrary values; it includes the source that it is about, so that
- * it reaches what is static there. The first lines of its comment are what docs/proof.md has of
- * it. A line "cbmc: ..." in that comment has options for cbmc; `run` has those of all.
+ * any.h - the language of the proofs. A harness is a main() over arbitrary values, and includes its
+ * source, to reach static functions. docs/proof.md has its property. A line "cbmc: ..." in its
+ * first comment has its options for cbmc; `run` has common ones.
  */
 #ifndef ANY_H
 #define ANY_H
@@ -12,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* CBMC takes any value for the result of a function of such a name. */
+/* CBMC returns any value from these. */
 char nondet_char(void);
 int nondet_int(void);
 int32_t nondet_int32(void);

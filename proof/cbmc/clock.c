@@ -1,18 +1,16 @@
 /*
- * clock.c - the lease clock: `held` needs a connection, and is believed no longer than the margin
- * after the issue of the newest proof; what is lost is never held again, and no epoch comes back.
+ * clock.c - the lease clock. `held` needs a connection, and ends a margin after the newest proof's
+ * issue. A lost epoch is never held again, and none comes back.
  *
- * The clock is in an arbitrary state that satisfies is_sound(), one operation follows with
- * arbitrary arguments, and the state still satisfies it: so it does after any number of them. The
- * new clock, all zero, satisfies it, too.
+ * From any state with is_sound(), any operation leads to such a state. The new clock, all zero, is
+ * one.
  *
  * Bounds:
- *   time       from 0 to INT64_MAX - 4 * LONGEST: 292 years since the machine began
- *   timeout    to LONGEST: libzookeeper has an int of milliseconds
- *   epoch      not at its end: 2^32 sessions, or leases that ran out
- *   margin     PART of the timeout, as a session has one for all its life. Any margin that is half
- *              the timeout at most does for all but start and retime: there a product of doubles
- *              is too hard for CBMC, so PART is a constant. With 0.3 these two take 16 s.
+ *   time       from 0 to INT64_MAX - 4 * LONGEST, 292 years since the machine began
+ *   timeout    to LONGEST, because libzookeeper has an int of milliseconds
+ *   epoch      before its end, 2^32 sessions or lost leases
+ *   margin     PART of the timeout at start and retime, where a product of doubles is too hard
+ *              for CBMC; elsewhere up to half of the timeout. With 0.3 the two take 16 s.
  *
  * cbmc: --unsigned-overflow-check --pointer-overflow-check -DPART=0.5
  */
@@ -24,12 +22,12 @@
 #define LONGEST (INT32_MAX * INT64_C(1000000))
 #define LATEST (INT64_MAX - 4 * LONGEST)
 
-/* What has been seen so far. */
+/* The events so far. */
 struct history {
-    zkl_time now;    /* of the last operation */
+    zkl_time now;    /* the last operation's */
     double part;     /* margin / timeout */
-    bool proven;     /* a proof came in this session ... */
-    zkl_time newest; /* ... and the newest of them was issued then */
+    bool proven;     /* this session has a proof ... */
+    zkl_time newest; /* ... and its newest was issued then */
 };
 
 static zkl_time later_of(zkl_time a, zkl_time b) {
@@ -65,8 +63,8 @@ static zkl_time any_time(zkl_time least, zkl_time most) {
 }
 
 /*
- * A product of doubles and its conversion to an integer are monotonic (IEEE 754): with the same
- * part, a longer timeout has no shorter margin. This is assumed.
+ * Assumes that a product of doubles and its conversion to an integer are monotonic (IEEE 754), so
+ * with the same part a longer timeout has no shorter margin.
  */
 static void assume_monotonic(const struct zkl_clock *before, const struct zkl_clock *after) {
     if (after->timeout >= before->timeout) ASSUME(after->margin >= before->margin);

@@ -1,11 +1,11 @@
 /*
- * histogram.c - every time falls into a bucket; buckets are in the order of time; the middle of a
- * bucket is within 1/32 of all that is in it, or within 1/32 of a microsecond; what is below a
- * doubling is counted as below; a quantile is that of the times that were added.
+ * histogram.c - every time has a bucket, in the order of time, with a middle within 1/32 of its
+ * times, or 1/32 of a microsecond. A doubling counts the times below it. A quantile is one of the
+ * added times.
  *
  * Bounds:
  *   time      all of 63 bits
- *   added     TIMES, of all lengths: more differ in the counters only
+ *   added     TIMES, of all lengths; more differ only in the counters
  *
  * cbmc: --unsigned-overflow-check --pointer-overflow-check
  */

@@ -1,13 +1,12 @@
 /*
- * line.c - the order of a line: comparison is a total order; the line is exhausted when its numbers
- * do not tell the order; and all questions about the order are answered by one order.
+ * line.c - the order of a line. Comparison is a total order, the line is exhausted when its numbers
+ * do not show the order, and all questions about the order agree.
  *
  * Bounds:
- *   contenders   up to COUNT, of any number, also beyond 2^31 and negative, of any kind: two that
- *                are equal, and one beside them; four (-DCOUNT=4) took 41 s
- *   names        of one character; numbers alone differ otherwise
- *   the list     is sorted by the comparison, as qsort() leaves it
- *   czxids       known, or not yet; those known differ
+ *   contenders   up to COUNT, of any number and kind; four (-DCOUNT=4) took 41 s
+ *   names        of one character; otherwise only numbers differ
+ *   list         sorted by the comparison, as by qsort()
+ *   czxids       unknown, or known and different
  *
  * cbmc: --unwind 5
  */
@@ -67,7 +66,7 @@ static bool do_numbers_tell(const struct zkl_line *line) {
     return tell;
 }
 
-/* The claim whose node is this contender. */
+/* The claim with this contender's node. */
 static struct zkl_claim claim_of(struct zkl_line *line, const struct zkl_contender *own) {
     struct zkl_claim claim = {.line = line, .kind = own->kind};
     claim.node.sequence = own->sequence;

@@ -1,12 +1,11 @@
 /*
- * name_round_trip.c - a name that is written is read as what it was written of: its kind, session
- * and nonce, each by the function that reads it; and its uuid is dashed as ours are.
+ * name_round_trip.c - a written name reads back as its kind, session and nonce, by each reading
+ * function, and its uuid is dashed as ours are.
  *
  * Bounds:
- *   kind, session, nonce    all but PERMIT, whose permits are decimal numbers: CBMC does not end on
- *                           divisions by ten in a minute (C tests have them)
- *   snprintf                is a model: of %s, and of hexadecimal digits of a fixed width, which
- *                           has to suffice
+ *   kind, session, nonce    all but PERMIT, whose decimal numbers take CBMC minutes (C tests have
+ *                           them)
+ *   snprintf                a model of %s and of hexadecimal digits with a fixed width
  *
  * cbmc: --unwind 89 --unwindset parse_hex.0:21
  */
@@ -17,9 +16,9 @@
 #include "any.h"
 
 static char text[ZKL_NAME_SIZE]; /* the name ... */
-static size_t written;           /* ... of this length */
+static size_t written;           /* ... and its length */
 
-/* Puts it into the text from `at` on; gives where it ends. */
+/* Writes digits at `at`. Returns their end. */
 static size_t put_hex(char *to, size_t at, uint64_t value, int width) {
     SHOW(value >> (4 * width) == 0, "the number fits its width");
     for (int i = width - 1; i >= 0; i--) {
@@ -40,7 +39,7 @@ int snprintf(char *to, size_t size, const char *format, ...) {
             const char *part = va_arg(arguments, const char *);
             for (size_t j = 0; part[j]; j++) to[at++] = part[j];
         } else {
-            int width = format[++i] - '0'; /* behind the 0 */
+            int width = format[++i] - '0'; /* after the 0 */
             if (format[i + 1] != 'l') width = width * 10 + format[++i] - '0';
             at = put_hex(to, at, va_arg(arguments, uint64_t), width);
             i += 2;
@@ -53,7 +52,7 @@ int snprintf(char *to, size_t size, const char *format, ...) {
     return (int)at;
 }
 
-/* The digits from `at` on, up to `end`, say the number, and no more than that. */
+/* Shows that these digits are exactly the number. */
 static void show_hex(size_t at, size_t end, uint64_t number) {
     char digits[20] = "";
     uint64_t value;

@@ -1,12 +1,12 @@
 /*
- * name_tail.c - the end of a name, which decides: memory is safe over all strings; what is accepted
- * has a number in range, a kind, and permits from 1 to their limit. A name is read from its end,
- * by lengths only, so what stands before the longest tail is not looked at (name_uuid.c has that).
+ * name_tail.c - the end of a name, which decides. Any string is read safely, and an accepted one
+ * has a number in range, a kind, and permits from 1 to their limit. The text before the longest
+ * tail does not matter (name_uuid.c has that).
  *
  * Bounds:
  *   counter and marker    all strings to LONGEST: the longest marker, and "-" with ten digits
- *   permits               all strings to MOST: "permit-", ten digits, "-of-", ten digits, "-"; one
- *                         character more, of a number that is too long
+ *   permits               all strings to MOST: "permit-", ten digits, "-of-", ten digits, "-", and
+ *                         a character too much
  *
  * cbmc: --unwind 34
  */

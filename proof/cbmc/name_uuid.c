@@ -1,6 +1,6 @@
 /*
- * name_uuid.c - the beginning of a name: memory is safe over all strings, and what tells of a
- * node's grants belongs to a mutex of ours, with the nonce's first bits.
+ * name_uuid.c - the beginning of a name. Any string is read safely, and only a mutex of ours tells
+ * of its node's grants, in the nonce's first bits.
  *
  * Bounds:
  *   text      all strings to LONGEST: "_c_", 32 digits, five dashes, or more in their place

@@ -1,15 +1,14 @@
 /*
- * permits.c - a semaphore: all claims that fit at once, each by the list that its own session has,
- * have no more permits than the limit. A claim that fits, fits when others ahead go and others
- * come behind.
+ * permits.c - a semaphore. All claims that fit at once, each by its own session's list, have at
+ * most the limit. A claim that fits still fits when contenders ahead go and others come behind.
  *
- * A session's list may be old: it has contenders that are gone, and lacks new ones. It has all
- * that are there and ahead of the session's own claim (line.h says why).
+ * A session's list may have dead contenders and lack new ones. It has all living ones ahead of the
+ * session's claim (line.h says why).
  *
  * Bounds:
- *   contenders   COUNT: holders, one that waits, and one that is gone
+ *   contenders   COUNT: holders, a waiter, and a dead one
  *   permits      from 1 to the limit, which is any above 0
- *   order        by numbers, or by czxids that are known
+ *   order        by numbers, or by known czxids
  *
  * cbmc: --unsigned-overflow-check --pointer-overflow-check --unwind 5
  */
@@ -22,7 +21,7 @@
 #define COUNT 4
 #endif
 
-static struct zkl_contender *all[COUNT]; /* in their order */
+static struct zkl_contender *all[COUNT]; /* in order */
 static int32_t limit;
 static bool exhausted;
 
@@ -45,7 +44,7 @@ static void make_contenders(void) {
     }
 }
 
-/* A list of those contenders that have their bit in `set`. */
+/* Lists the contenders in the bit set. */
 static struct zkl_line list_of(struct zkl_contender **room, unsigned set) {
     struct zkl_line line = {.contenders = room, .exhausted = exhausted};
     for (int i = 0; i < COUNT; i++)
@@ -61,7 +60,7 @@ static struct zkl_claim claim_of(int i) {
     return claim;
 }
 
-/* A list that the session of contender i may have while those of `there` are there. */
+/* A possible list of contender i's session, while the bits `there` live. */
 static unsigned any_list(int i, unsigned there) {
     unsigned list = nondet_uint32(), ahead = (1u << i) - 1;
     ASSUME(list < 1u << COUNT);
@@ -83,7 +82,7 @@ static void show_exclusion(void) {
     SHOW(held <= limit, "all that fit have no more than the limit");
 }
 
-/* Of the last contender but one: one is behind it, all others ahead. */
+/* For the last contender but one, with one behind it. */
 static void show_one(void) {
     struct zkl_contender *room[COUNT], *fewer_room[COUNT];
     const int i = COUNT - 2, j = 0;

@@ -1,9 +1,9 @@
 /*
- * quantile.c - a quantile is the middle of the bucket of the time that it is to be, or the longest
- * time, and never longer than that; what is below a doubling is counted so.
+ * quantile.c - a quantile is the middle of its time's bucket, or the longest time, and never
+ * longer. A doubling counts the times below it.
  *
  * Bounds:
- *   times     TIMES, added to an empty histogram, each below LONGEST: the loop over the buckets
+ *   times     TIMES, added to an empty histogram, each below LONGEST, so the loop over the buckets
  *             ends by the 49th
  *
  * cbmc: --unsigned-overflow-check --pointer-overflow-check --unwind 50
@@ -14,7 +14,6 @@
 
 enum { TIMES = 2, LONGEST = 4000 };
 
-/* How many of the times are in this bucket or below. */
 static unsigned count_to(const zkl_time *times, size_t bucket) {
     unsigned count = 0;
     for (int i = 0; i < TIMES; i++) count += bucket_of(times[i]) <= bucket;

@@ -1,13 +1,13 @@
 /*
- * reply.c - what a server may say: of any answer to any request, reading it is safe; what is let
- * through without an error has all that its kind is to have; the rest has no content.
+ * reply.c - any answer to any request is read safely. Without an error it has all that its kind
+ * needs, else no content.
  *
  * Bounds:
  *   kinds       all
  *   results     to COUNT, one for each operation; the loop has one body for all
- *   names       to COUNT in a list, each of NAME bytes at most: any text, also an empty one, or
- * NULL paths       what was asked for has PATH bytes at most, what was made to 11 more and one data
- * is not looked at
+ *   names       to COUNT in a list, each of any text to NAME bytes, or NULL
+ *   paths       to PATH bytes when asked for, 11 more when created
+ *   data        not read
  *
  * cbmc: --unwind 16
  */

@@ -1,12 +1,12 @@
 /*
- * token.c - fencing tokens: those of one path grow strictly, from node to node and with each grant
- * of a node that is handed on, without overflow; a czxid too large for that gives 0.
+ * token.c - fencing tokens. On a path they grow strictly, from node to node and with each grant of
+ * a node, without overflow. A czxid too large for that gives 0. Not shown is the order between
+ * tokens that count grants and others.
  *
  * Bounds:
- *   czxid     all of 64 bits, above 0: ZooKeeper's begin with 1
- *   grants    a node begins with 0; from any number below ZKL_BATCH_MAX a hand-over keeps to it
- *   line      its own contender is listed, or not, as zkl_line_own() says at random
- * Not shown: the order between tokens that count grants and tokens that do not.
+ *   czxid     all of 64 bits, above 0; ZooKeeper begins with 1
+ *   grants    from any number below ZKL_BATCH_MAX; a new node has 0
+ *   line      lists its own contender or not, at random
  *
  * cbmc: --unsigned-overflow-check --pointer-overflow-check
  */
