@@ -5,8 +5,8 @@
 static struct {
     enum { BY_SEED, BY_TAPE, ALL } source;
     uint64_t random;
-    struct tape given;     /* BY_TAPE; ALL: the choices to begin this run with */
-    size_t pinned;         /* ALL: choices that stay */
+    struct tape given;     /* the tape; with ALL, the first choices of this run */
+    size_t pinned;         /* ALL: fixed choices */
     uint16_t limits[TAPE]; /* ALL: of each choice made */
     struct tape made;
     bool over;
@@ -34,7 +34,7 @@ void choose_all(const struct tape *pinned) {
     now.pinned = pinned->length;
 }
 
-/* Counts like an odometer whose wheels have the limits of the choices made. */
+/* Counts like an odometer with the choices' limits as wheels. */
 bool choose_next(void) {
     size_t last = now.made.length;
     while (last > now.pinned && now.made.choices[last - 1] + 1 >= now.limits[last - 1]) last--;
@@ -46,7 +46,7 @@ bool choose_next(void) {
     return true;
 }
 
-/* xorshift64: the low bits are the weak ones. */
+/* xorshift64, without its weak low bits. */
 static unsigned draw(unsigned limit) {
     now.random ^= now.random << 13;
     now.random ^= now.random >> 7;

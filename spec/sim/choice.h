@@ -1,10 +1,7 @@
 /*
- * choice.h - where a schedule takes its choices from. Whatever can go one way
- * or another asks choose(); nothing else in the simulator is left to chance.
- *
- * A run's choices are its tape, one byte each. They come from a seed (explore
- * at random), from a tape (replay, and shrink), or from all tapes in turn
- * (explore a small case exhaustively). The same tape gives the same run.
+ * choice.h - the source of a schedule's choices. Nothing else in the simulator is random. A run's
+ * choices are its tape, one byte each, from a seed (random exploration), a tape (replay and
+ * shrinking), or all tapes in turn (a small case). Equal tapes give equal runs.
  */
 #ifndef CHOICE_H
 #define CHOICE_H
@@ -20,34 +17,32 @@ struct tape {
     size_t length;
 };
 
-/* Choices of the seed from now on. */
 void choose_by_seed(uint64_t seed);
 
-/* The tape's choices; after its end, choices_end() is true and each choice is 0. */
+/* Takes choices from the tape. After its end each is 0. */
 void choose_by_tape(const struct tape *tape);
 
 /*
- * The first tape that begins with the `pinned` one, then, by choose_next(), each
- * other: false when there is none left. What the run did not reach is not explored.
+ * Begins with the first tape that starts like `pinned`. choose_next() goes on, until false. Choices
+ * that no run reached are not explored.
  */
 void choose_all(const struct tape *pinned);
 bool choose_next(void);
 
-/* One of 0 ... limit - 1; limit is 1 to 256. */
+/* Chooses a number below `limit`, which is at most 256. */
 unsigned choose(unsigned limit);
 
-/* An index into the weights, whose sum is not 0; a tape and choose_all() ignore the weights. */
+/* Chooses an index of the weights, which are not all 0. Only a seed heeds them. */
 unsigned choose_weighted(const unsigned *weights, unsigned count);
 
 bool choices_end(void);
 
-/* This run has left the choices behind that it has in common with the one before. */
+/* True if this run has left the choices of the run before. */
 bool choices_new(void);
 
-/* From here to the end of the run each choice is 0, and is not recorded. */
+/* Makes all later choices 0, without a record. */
 void choose_no_more(void);
 
-/* The choices of this run so far. */
 const struct tape *choices_made(void);
 
 #endif

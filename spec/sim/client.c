@@ -1,7 +1,6 @@
 /*
- * client.c - a process: the shell of a session, as src/zookeeper is one, with the network of the
- * simulator under it. It sends what the session has queued, puts in what comes back, and has
- * the time for its ticks. What its users do is in user.c.
+ * client.c - a process, the shell of a session like src/zookeeper, on the simulated network. user.c
+ * has its users.
  */
 #include <string.h>
 
@@ -15,7 +14,7 @@
 
 /* --- life --------------------------------------------------------------------------- */
 
-/* Of a path, so long that there is room for few. */
+/* Bytes for each path, many where a session shall have room for few. */
 static size_t overhead(void) {
     return world.setting.room ? ZKL_WATCHES_MAX / world.setting.room - 2 * ZKL_NAME_SIZE : 4;
 }
@@ -29,7 +28,7 @@ void client_begin(struct client *client) {
                                           .reopen = true,
                                           .steps = index_of(client) % 2,
                                           .seed = (uint64_t)index_of(client)};
-    world.spare = 0; /* else there is no client */
+    world.spare = 0; /* its creation must not fail */
     client->zk = zkl_session_new(&settings);
     client->expiring = client->closing = false;
     client->drain = NULL;
@@ -44,7 +43,7 @@ void client_end(struct client *client) {
     if (!client->zk) return;
     world.frees = true;
     EACH_WISH(client, wish) {
-        wish->signal = 0; /* what was sent goes on */
+        wish->signal = 0; /* sent writes go on */
         user_leave(wish);
     }
     EACH_DEED(client, deed) deed_drop(deed);
@@ -59,14 +58,14 @@ void client_end(struct client *client) {
 
 /* --- out ---------------------------------------------------------------------------- */
 
-/* NULL: it was answered. */
+/* The call of a request; NULL: it was answered. */
 static const struct call *call_of(const struct client *client, uint64_t id) {
     const struct call *call = client->zk->calls;
     while (call && call->rpc.id != id) call = call->next;
     return call;
 }
 
-/* libzookeeper removes no watch that it does not know of. */
+/* libzookeeper removes only watches that it knows. */
 static bool is_unknown_watch(const struct client *client, const struct zkl_rpc *rpc) {
     if (rpc->kind == ZKL_RPC_UNWATCH_CHILDREN)
         return !(world.children[line_at(rpc->path)].kept & bit_of(client));
@@ -81,14 +80,13 @@ static bool is_unknown_watch(const struct client *client, const struct zkl_rpc *
     return true;
 }
 
-/* The link has no memory for a guard, or for a signal. */
 static bool is_short(const struct call *call) {
     if (!world.setting.shortage || call->kind != &zkl_guard_call || choose(4) != 3) return false;
     world.shortages++;
     return true;
 }
 
-/* Perhaps for the next connection. False: the library does not take it. */
+/* Sends now or with the next connection. False: the library refuses the request. */
 static bool send(struct client *client, const struct zkl_rpc *rpc) {
     const struct call *call = call_of(client, rpc->id);
     const struct stake *stake = asking_stake(call);
@@ -109,7 +107,7 @@ static bool send(struct client *client, const struct zkl_rpc *rpc) {
                         .guard = guard_sent(client, call),
                         .signal = user_signal_sent(client, call)};
     client->sent = world.now;
-    session_heard(client); /* a server reads at once; what it then does may take its time */
+    session_heard(client); /* servers read at once */
     queue_push(&client->up, &item);
     return true;
 }
@@ -126,7 +124,7 @@ void client_settle(struct client *client) {
     client->asked_due = false;
 }
 
-/* Asked for once, until something is put in. What is far off may be a round. */
+/* The client's next due work, cached until its next step. */
 zkl_time client_due(struct client *client) {
     if (client->asked_due) return client->due;
     zkl_time due = zkl_session_due(client->zk), anew = zkl_session_due_anew(client->zk);
@@ -138,7 +136,7 @@ zkl_time client_due(struct client *client) {
     return client->due;
 }
 
-/* --- in: answers -------------------------------------------------------------------- */
+/* --- answers ------------------------------------------------------------------------ */
 
 void item_lose(struct item *item) {
     item->error = ZKL_ERROR_CONNECTION_LOSS;
@@ -214,17 +212,17 @@ static void answer_list(struct client *client, const struct item *item,
     client->stirred[item->line] = false;
     put_in(client, item, list);
     if (world.shortages == shortages) return;
-    client->shown[item->line] = shown; /* it was not read */
+    client->shown[item->line] = shown; /* the list was not read */
     client->stirred[item->line] = stirred;
 }
 
-/* Operations before the one that is refused would have been carried out. */
+/* The error of operation `i`. Those before the refused one have none. */
 static int error_of(const struct item *item, unsigned i) {
     if (item->error == ZKL_ERROR_NONE || i < item->refused) return ZKL_ERROR_NONE;
     return i == item->refused ? item->error : ZKL_ERROR_RUNTIME_INCONSISTENCY;
 }
 
-/* The first was for a parent: it has no node in the simulator. */
+/* Answers a write, whose first operation may be for a parent without a node here. */
 static void answer_write(struct client *client, const struct item *item) {
     struct zkl_result results[OPS];
     char created[OPS][ZKL_NAME_SIZE + 4];
@@ -243,20 +241,20 @@ static void answer_write(struct client *client, const struct item *item) {
     put_in(client, item, (struct zkl_answer){.results = results});
 }
 
-/* libzookeeper says nothing of the operations. */
+/* Answers a lost request. libzookeeper tells nothing of its operations. */
 static void answer_lost(struct client *client, const struct item *item) {
     struct zkl_result results[OPS];
     for (int i = 0; i < OPS; i++) results[i] = (struct zkl_result){.error = ZKL_UNANSWERED};
     put_in(client, item, (struct zkl_answer){.results = results, .size = -1, .count = -1});
 }
 
-/* A write or a sync that was carried out shows that the session lived when it was issued. */
+/* A completed write or sync proves that its session lived when it was sent. */
 static bool is_proof(const struct item *item) {
     const struct zkl_rpc *rpc = &item->rpc;
     if (item->error != ZKL_ERROR_NONE) return false;
     if (rpc->kind == ZKL_RPC_SYNC) return true;
     bool write = rpc->kind == ZKL_RPC_WRITE || rpc->kind == ZKL_RPC_MULTI;
-    return write && name_in(rpc->path); /* not the create of a parent */
+    return write && name_in(rpc->path); /* a parent's create is no proof */
 }
 
 static void answer(struct client *client, const struct item *item) {
@@ -285,7 +283,7 @@ static void answer(struct client *client, const struct item *item) {
     if (!done) put_in(client, item, (struct zkl_answer){.size = -1, .count = -1});
 }
 
-/* --- in: events and the connection -------------------------------------------------- */
+/* --- events and the connection ------------------------------------------------------ */
 
 static void stir(struct client *client, int line) {
     client->stirred[line] = true;
@@ -330,7 +328,7 @@ static void expired(struct client *client) {
     zkl_session_expired(client->zk);
 }
 
-/* Something happens to its session now. Which holds have ended by then is noted before. */
+/* Notes ended holds before a step of the session. */
 void client_now(struct client *client) {
     zkl_session_at(client->zk, clock_of(client));
     rules_note_holds(client);
@@ -401,9 +399,9 @@ void client_keep(struct client *client) {
     rules_on_tick(client, now);
 }
 
-/* --- its end ------------------------------------------------------------------------ */
+/* --- the end ------------------------------------------------------------------------ */
 
-/* From then on nobody begins; those that wait may be sent away. */
+/* Starts no new request. Without `waiters`, also ends all waits. */
 static void begin_to_drain(struct client *client, bool waiters) {
     tell("%s drains its session%s", story_client(client), waiters ? "" : ", and sends all away");
     client_now(client);
@@ -419,7 +417,7 @@ static void begin_to_drain(struct client *client, bool waiters) {
     client_settle(client);
 }
 
-/* From then on nobody has anything; what is to be removed may take its time. */
+/* Ends all locks and waits. Removals may take longer. */
 static void begin_to_close(struct client *client) {
     tell("%s closes its session", story_client(client));
     client_now(client);
@@ -440,7 +438,7 @@ static void begin_to_close(struct client *client) {
     }
 }
 
-/* When nothing is under way, or before: then what is left is unknown. */
+/* Ends the closing, perhaps before all answers, which are then unknown. */
 static void come_to_the_end(struct client *client) {
     tell("%s's session is closed", story_client(client));
     client_now(client);

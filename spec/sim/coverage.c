@@ -8,9 +8,9 @@
 
 uint64_t coverage[EVENTS][STATES];
 
-/* --- which cells there are ---------------------------------------------------------- */
+/* --- the possible cells ------------------------------------------------------------- */
 
-/* A letter for each state in which the event can come, and why in no other. */
+/* A letter for each possible state of the event, and the reason against the rest. */
 static const struct row {
     const char *name, *states, *otherwise;
 } rows[EVENTS] = {
@@ -121,7 +121,7 @@ static const struct row {
     [EVENT_BEAT] = {"beat", "NTELSKIRWPGFHDACBQV", ""},
 };
 
-/* GONE has no column: the owner forgets a claim that is gone. */
+/* A column for each state but GONE, which the owner forgets. */
 static const char letters[] = "NTELSKIRWPGFHDACBQV";
 
 static uint32_t states_of(unsigned event) {

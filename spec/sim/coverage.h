@@ -1,8 +1,6 @@
 /*
- * coverage.h - which event met which state of the claim machine, how often.
- *
- * Each cell of the table is either reached or one of those that cannot be,
- * with the reason (coverage.c): the printed table is an argument.
+ * coverage.h - counts of events by state of the claim machine. Each cell is reached or has a reason
+ * why not (coverage.c), so the table is an argument.
  */
 #ifndef COVERAGE_H
 #define COVERAGE_H
@@ -22,7 +20,7 @@ enum event {
     EVENT_TAKE,
     EVENT_AWAIT,
     EVENT_PARTNER_CHANGED,
-    /* replies to requests: four each, in the order of enum zkl_reply */
+    /* four replies to each request, as in enum zkl_reply */
     EVENT_PARENTS,
     EVENT_CREATED = EVENT_PARENTS + 4,
     EVENT_SYNCED = EVENT_CREATED + 4,

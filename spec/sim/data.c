@@ -1,7 +1,6 @@
 /*
- * data.c - the nodes of users: what guards write, watchers watch, and strangers touch. Each is
- * remembered as it was from commit to commit, so that any server's view of it is a matter of
- * comparing numbers.
+ * data.c - the users' nodes, which guards write, watchers watch and strangers change. Each state
+ * since the beginning is kept, so a server's view needs only comparisons.
  */
 #include "data.h"
 
@@ -13,7 +12,7 @@
 
 static const char *const paths[DATA] = {"/u/0", "/u/1"};
 
-/* The first is there from the beginning. */
+/* Begins a run, in which the first datum exists. */
 void data_begin(void) {
     EACH_DATUM(datum) {
         datum->count = 1;
@@ -114,7 +113,7 @@ static int datum_item(const struct datum *datum) {
     return NODES + (int)(datum - world.data);
 }
 
-/* The commit after `from` that changes one that somebody watches, or `otherwise`. */
+/* The next commit after `from` to a watched one, at most `otherwise`. */
 zxid data_next(zxid from, zxid otherwise) {
     EACH_DATUM(datum) {
         bool watched = datum->watched || world.children[FOLDER].watched;
@@ -139,7 +138,7 @@ void data_tell(int server, zxid at) {
     }
 }
 
-/* As DataTree.setWatches() does it, and libzookeeper's lists of watches. */
+/* As in DataTree.setWatches() and libzookeeper. */
 void data_set_watches(struct client *client, zxid view) {
     uint8_t bit = bit_of(client);
     EACH_DATUM(datum) {

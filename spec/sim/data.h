@@ -1,8 +1,4 @@
-/*
- * data.h - nodes of users, beside the lock paths.
- *
- * An item's `node` of NODES and more is one of them.
- */
+/* data.h - the users' nodes, beside the lock paths. An item's `node` means them from NODES on. */
 #ifndef DATA_H
 #define DATA_H
 
@@ -10,36 +6,36 @@
 
 #define EACH_DATUM(datum) for (struct datum *datum = world.data; datum < world.data + DATA; datum++)
 
-enum { WORD = 16 }; /* bytes that a word takes as text */
+enum { WORD = 16 }; /* bytes of a word as text */
 
 /* The first word of members. Others write lower ones. */
 enum { MEMBERS_WORD = 1000 };
 
 void data_begin(void);
 
-int datum_at(const char *path); /* NOBODY: it is of no such node */
+int datum_at(const char *path); /* NOBODY: the path is of no user's node */
 const char *datum_path(int datum);
 
-/* How it was in that view, how it is, and until when it was so. */
+/* A state by view, the present one, and a state's end. */
 const struct fact *fact_at(const struct datum *datum, zxid view);
 const struct fact *fact_now(const struct datum *datum);
 zxid fact_end(const struct datum *datum, const struct fact *fact);
 struct zkl_stat fact_stat(const struct fact *fact);
 const char *fact_text(const struct fact *fact, char text[WORD]);
 
-/* An operation would be carried out, or why not; and it is. */
+/* Returns an operation's error, or carries it out. */
 int datum_test(int datum, const struct zkl_op *op);
 void datum_apply(int datum, const struct zkl_op *op, int session, zxid at);
-void data_end_session(int session, zxid at); /* its nodes go */
+void data_end_session(int session, zxid at);
 
-/* A node came or went after the one commit, and up to the other. */
+/* True if a user's node came or went after `since`, up to `view`. */
 bool data_came_or_went(zxid since, zxid view);
 
-/* A server that comes to see a commit tells the clients that watch. */
+/* The next commit that watching clients hear of, and the report of one. */
 zxid data_next(zxid from, zxid otherwise);
 void data_tell(int server, zxid at);
-void data_set_watches(struct client *client, zxid view); /* after a reconnect */
-/* The server's, which go with the connection; `everywhere`: the library's, too. */
+void data_set_watches(struct client *client, zxid view); /* the library sets its watches again */
+/* Ends the server's watches with the connection; `everywhere`, also the library's. */
 void data_unwatch(const struct client *client, bool everywhere);
 
 #endif

@@ -1,4 +1,4 @@
-/* deeds.c - what users do beside taking and giving back locks, and what they are told of it. */
+/* deeds.c - see deeds.h. */
 #include "deeds.h"
 
 #include <stdio.h>
@@ -24,7 +24,6 @@ static struct deed *new_deed(struct client *client, enum deed_kind kind) {
     return deed;
 }
 
-/* Half of them do not wait for ever. */
 static zkl_time some_timeout(const struct client *client, struct deed *deed) {
     if (world.setting.plain || choose(2)) return ZKL_NEVER;
     zkl_time timeout = choose(20) * (TIMEOUT / 10);
@@ -37,10 +36,7 @@ static int32_t some_version(const struct fact *now) {
     return which < 2 ? -1 : now->version - (which == 3);
 }
 
-/*
- * One write, or one to each of two nodes; some of them do not fit. All words are different;
- * strangers write 1.
- */
+/* Writes to one node or both, some invalid. Their words differ; strangers write 1. */
 static size_t some_writes(struct zkl_op ops[DATA], char texts[DATA][WORD]) {
     static const enum zkl_op_kind kinds[] = {ZKL_OP_SET,    ZKL_OP_SET,    ZKL_OP_SET,
                                              ZKL_OP_CREATE, ZKL_OP_DELETE, ZKL_OP_CHECK};
@@ -93,13 +89,13 @@ static void queue(struct client *client) {
     deed->request = zkl_queue(client->zk, line_path(deed->line), kind, some_timeout(client, deed));
 }
 
-/* --- a word to a holder ------------------------------------------------------------------- */
+/* --- revocation --------------------------------------------------------------------------- */
 
 static bool may_be_asked(const struct node *node) {
     return node->contender && node_may_be_written(node);
 }
 
-/* Any contender's client, whether or not its claim holds. */
+/* Asks any contender to give way, a holder or not. */
 static void revoke(struct client *client) {
     char path[ZKL_NAME_SIZE + 4];
     const struct node *node = node_some(may_be_asked);
@@ -111,7 +107,7 @@ static void revoke(struct client *client) {
 
 /* --- watchers ----------------------------------------------------------------------------- */
 
-/* There is no watcher or roster; whether that is for a reason that is so. */
+/* True if no watcher or roster began for a good reason. */
 static bool check_refused(const struct client *client, enum zkl_code why) {
     if (why == ZKL_TOO_MANY) rules_on_unheard(client);
     return (why == ZKL_TOO_MANY && world.setting.room) || (why == ZKL_CLOSED && client->closing);
@@ -132,13 +128,13 @@ void deed_hear_watcher(const struct client *client, uint64_t id) {
         if (!deed->watcher || zkl_watcher_id(deed->watcher) != id) continue;
         if (!zkl_watcher_look(deed->watcher, &sight)) return;
         rules_on_sight(client, deed, &sight);
-        if (choose(2)) zkl_watcher_told(deed->watcher); /* else that takes time */
+        if (choose(2)) zkl_watcher_told(deed->watcher);
     }
 }
 
 /* --- members -------------------------------------------------------------------------------- */
 
-/* The words of a client are different, and larger than all that others write. */
+/* A word unlike all others, and above those of non-members. */
 static unsigned member_word(const struct client *client, char text[WORD]) {
     unsigned word = MEMBERS_WORD + client->deeds_done;
     snprintf(text, WORD, "%u", word);
@@ -164,7 +160,7 @@ static unsigned find_members(const struct client *client, struct deed *found[DEE
     return count;
 }
 
-/* The member's from now on, however the request ends; unless nobody took it. */
+/* The data are the member's even if the request ends early. */
 static void set(struct client *client) {
     char text[WORD];
     struct deed *found[DEEDS];
@@ -204,7 +200,7 @@ void deed_hear_roster(const struct client *client, uint64_t id) {
         rules_on_roll(client, deed, roll);
         free(deed->roll);
         deed->roll = roll;
-        if (choose(2)) zkl_roster_told(deed->roster); /* else that takes time */
+        if (choose(2)) zkl_roster_told(deed->roster);
     }
 }
 
@@ -219,7 +215,7 @@ void deed_drop(struct deed *deed) {
     *deed = (struct deed){0};
 }
 
-/* The end of a watcher, a roster, or a member with its sets, or of a wait for an answer. */
+/* Ends a random deed, and with a member its sets. */
 static void end(struct client *client) {
     struct deed *found[DEEDS] = {0};
     unsigned count = 0;
@@ -249,7 +245,6 @@ void deeds_end(struct client *client) {
 
 enum { IS_HELD = 1U << DEED_GUARD | 1U << DEED_CHECK };
 
-/* No datum has more than so many. */
 static bool facts_have_room(int most) {
     EACH_DATUM(datum) {
         if (datum->count > most) return false;
@@ -257,7 +252,7 @@ static bool facts_have_room(int most) {
     return true;
 }
 
-/* Which can be begun now, a bit each. */
+/* The deeds that can begin now, a bit each. */
 static unsigned possible(const struct client *client) {
     unsigned kinds = world.setting.deeds;
     struct deed *members[DEEDS];
@@ -270,7 +265,7 @@ static unsigned possible(const struct client *client) {
     return kinds;
 }
 
-/* In a small case once. */
+/* In a small case a deed begins once. */
 bool deed_may_begin(const struct client *client) {
     if (client->life != RUNS || (world.setting.plain && client->deeds_done)) return false;
     return possible(client) || (!world.setting.plain && count_deeds(client));
@@ -302,7 +297,7 @@ void deed_begin(struct client *client) {
     client_settle(client);
 }
 
-/* --- other people ------------------------------------------------------------------------- */
+/* --- strangers ---------------------------------------------------------------------------- */
 
 bool deed_may_touch(void) {
     return world.setting.deeds && facts_have_room(FACTS / 5 - 2);
@@ -315,7 +310,7 @@ static void touch(int which, enum zkl_op_kind kind) {
     server_see(0, world.zxid);
 }
 
-/* One that is made again has what the last one had. */
+/* A stranger changes a user's node. A remade node has the last content. */
 void deed_touch(void) {
     int which = (int)choose(DATA);
     bool there = fact_now(&world.data[which])->word != 0;
@@ -324,7 +319,7 @@ void deed_touch(void) {
     if (how == 1) touch(which, ZKL_OP_CREATE);
 }
 
-/* --- what is sent, and what is told ------------------------------------------------------- */
+/* --- requests and events ------------------------------------------------------------------ */
 
 unsigned guard_sent(const struct client *client, const struct call *call) {
     if (call->kind != &zkl_guard_call) return 0;

@@ -49,7 +49,7 @@ static void explore_some(uint64_t first, uint64_t end, uint64_t step, struct exp
     take_counts(result);
 }
 
-/* The child process has the same program at the same place, so that pointers to text stay true. */
+/* The child has the same addresses, so pointers to text stay valid. */
 static int start_job(uint64_t first, uint64_t end, uint64_t step) {
     int ends[2];
     if (pipe(ends) != 0) return -1;
@@ -65,7 +65,7 @@ static int start_job(uint64_t first, uint64_t end, uint64_t step) {
     _exit(written ? 0 : 1);
 }
 
-/* A job that crashed broke a rule, too. */
+/* A crash breaks a rule, too. */
 static void end_job(int job, struct explored *result) {
     static struct explored part;
     FILE *in = job < 0 ? NULL : fdopen(job, "r");

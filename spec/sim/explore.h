@@ -1,6 +1,6 @@
 /*
- * explore.h - many schedules: at random, by seeds, over several processes; or every
- * schedule of a small case. A schedule that breaks a rule is shrunk.
+ * explore.h - runs many schedules, by random seeds in several processes, or all of a small case,
+ * and shrinks a schedule that breaks a rule.
  */
 #ifndef EXPLORE_H
 #define EXPLORE_H
@@ -10,26 +10,23 @@
 #include "moves.h"
 
 struct explored {
-    uint64_t schedules, states; /* states: different ones, of a small case */
+    uint64_t schedules, states; /* `states` are distinct, for a small case */
     uint64_t grants;
     uint64_t moves[MOVES];
     uint64_t coverage[EVENTS][STATES];
-    bool complete; /* of a small case: none was left out */
+    bool complete; /* a whole small case */
     const char *broken;
-    uint64_t seed;    /* of the schedule that broke it */
-    struct tape tape; /* the same, as a tape */
+    uint64_t seed;    /* seed of the schedule that broke the rule */
+    struct tape tape; /* the same schedule as a tape */
 };
 
-/* Seeds first ... first + count - 1, by `jobs` processes; each stops at its first finding. */
+/* Runs seeds from `first` on, in `jobs` processes, each up to its first finding. */
 void explore_seeds(uint64_t first, uint64_t count, unsigned jobs, struct explored *result);
 
-/*
- * Every schedule of a small case, at most `limit`. A state that was seen before,
- * with as many faults left, is not entered again: what follows from it is known.
- */
+/* Runs at most `limit` schedules. A known state with as many faults left is not entered again. */
 void explore_small(const struct tape *pinned, uint64_t limit, struct explored *result);
 
-/* The shortest tape found that breaks the same rule. */
+/* Shortens a tape that breaks the rule. */
 void explore_shrink(struct tape *tape, const char *broken);
 
 #endif

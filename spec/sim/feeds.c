@@ -1,6 +1,6 @@
 /*
- * feeds.c - a layer that the linker puts between src/session and src/core (--wrap). Each event of a
- * claim is counted (coverage.h) and told (story.h), and the rules about a single claim are asked.
+ * feeds.c - a layer between src/session and src/core, by the linker (--wrap). It counts
+ * (coverage.h) and tells (story.h) claims' events, and checks rules for single claims.
  */
 #include <stddef.h>
 
@@ -10,10 +10,10 @@
 #include "trace.h"
 #include "transitions.h"
 
-/* The linker's names: nobody else declares them. */
+/* Only the linker knows these names. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
-static int depth; /* what the core tells itself is not counted */
+static int depth; /* calls within the core are not counted */
 
 static struct client *client_of(const struct zkl_claim *claim) {
     const char *common = (const char *)claim->line->common;
@@ -33,13 +33,13 @@ static void meet(const struct zkl_claim *claim, enum event event) {
     require(coverage_may_be(event, claim->state), "no event comes where none can");
 }
 
-/* Of a claim that is gone see end(). */
+/* Notes the event before it happens. end() has GONE. */
 static void begin(const struct zkl_claim *claim, enum event event) {
     if (event < EVENTS && claim->state != ZKL_GONE) meet(claim, event);
     depth++;
 }
 
-/* The lock, to another of the session or not; it was not ended for another reason. */
+/* True if the claim gave up the lock to its session or others, with no other reason for its end. */
 static bool gave_up(const struct zkl_claim *claim, struct before before, enum event event) {
     bool kept = before.state == ZKL_KEPT && event != EVENT_EXPIRE && event != EVENT_KEPT_LONG &&
                 event != EVENT_RUN_OUT && event != EVENT_CANCEL && event != EVENT_YIELD;
@@ -58,7 +58,7 @@ static zkl_actions end(const struct zkl_claim *claim, struct before before, enum
              story_actions(did));
     require(before.state != ZKL_GONE || !did, "a claim that is gone does nothing");
     bool unanswered = event == EVENT_DEADLINE || event == EVENT_SUSPEND;
-    bool failed = did & ZKL_DO_FAIL && event != EVENT_CANCEL; /* not as a part, for another one */
+    bool failed = did & ZKL_DO_FAIL && event != EVENT_CANCEL; /* not by another part */
     bool tried = claim->trying && before.state != ZKL_NEW;
     if (failed && tried) rules_on_try(client_of(claim), claim, unanswered);
     if (failed && !tried && claim->code == ZKL_BUSY) rules_on_busy(client_of(claim), claim);
@@ -89,9 +89,9 @@ void __wrap_zkl_claim_detach(struct zkl_claim *claim) {
     __real_zkl_claim_detach(claim);
 }
 
-/* --- what it is fed ------------------------------------------------------------------ */
+/* --- events -------------------------------------------------------------------------- */
 
-/* One of the core's functions; `met` may be EVENTS: it is none. */
+/* Wraps one of the core's functions. `met` EVENTS: it is no event. */
 #define FEED(name, met, parameters, arguments)                                                     \
     zkl_actions __real_zkl_claim_##name parameters;                                                \
     zkl_actions __wrap_zkl_claim_##name parameters {                                               \
@@ -104,7 +104,6 @@ void __wrap_zkl_claim_detach(struct zkl_claim *claim) {
 #define CLAIM struct zkl_claim *claim
 #define REPLIED(first) ((enum event)((unsigned)(first) + (unsigned)reply))
 
-/* What is not wanted any more is not given up: that is nothing. */
 static enum event cancel_event(const struct zkl_claim *claim, enum zkl_code why) {
     if (claim->state == ZKL_KEPT) return EVENT_CANCEL;
     if (!claim->wanted) return EVENTS;
@@ -112,7 +111,7 @@ static enum event cancel_event(const struct zkl_claim *claim, enum zkl_code why)
     return why == ZKL_TIMEOUT && !claim->waiting ? EVENT_DEADLINE : EVENT_CANCEL;
 }
 
-/* A waiter whose lock was granted again. */
+/* Marks a waiter whose lock was granted again. */
 static enum event release_event(const struct zkl_claim *claim) {
     struct shadow *shadow = shadow_of(client_of(claim), claim);
     bool taken = claim->waiting && claim->partner && claim->partner->state == ZKL_HELD;
@@ -152,7 +151,7 @@ void __wrap_zkl_claim_parents(struct zkl_claim *claim, enum zkl_reply reply, enu
     __real_zkl_claim_parents(claim, reply, why);
 }
 
-/* Its predecessor is gone, and it is told. */
+/* Notes that a claim learns of its predecessor's end. */
 static void note_end(const struct zkl_claim *claim, const struct zkl_contender *ahead,
                      enum zkl_reply reply) {
     const struct item *item = client_of(claim)->hears;
@@ -161,7 +160,7 @@ static void note_end(const struct zkl_claim *claim, const struct zkl_contender *
     rules_on_end_ahead(client_of(claim), claim, ahead, at);
 }
 
-/* One of two: of its predecessor, or of what it looks ahead to. */
+/* The event of an answer about the predecessor, or about the lookahead. */
 static enum event ahead_event(const struct zkl_claim *claim, const struct zkl_contender *contender,
                               enum zkl_reply reply, enum event ahead, enum event lookahead) {
     note_end(claim, contender, reply);
@@ -202,7 +201,7 @@ FEED(removed, REPLIED(EVENT_REMOVED), (CLAIM, enum zkl_reply reply), (claim, rep
 FEED(left_nothing, EVENT_LEFT_NOTHING, (CLAIM), (claim))
 FEED(told_held, claim->trying && claim->state == ZKL_WAIT ? EVENT_TOLD_HELD : EVENTS,
      (CLAIM, const struct zkl_contender *contender), (claim, contender))
-/* A write to a node says that to a waiter in a condition only. */
+/* Only waiters take this write for a signal. */
 FEED(signalled, claim->waiting ? EVENT_SIGNALLED : EVENTS, (CLAIM), (claim))
 FEED(forwarded, forwarded_event(reply, next), (CLAIM, enum zkl_reply reply, bool next),
      (claim, reply, next))
@@ -218,7 +217,7 @@ FEED(ahead_changed,
      ahead_event(claim, contender, ZKL_DONE, EVENT_AHEAD_CHANGED, EVENT_LOOKAHEAD_CHANGED),
      (CLAIM, struct zkl_contender *contender), (claim, contender))
 
-/* --- a condition: two claims ------------------------------------------------------------ */
+/* --- a condition, with two claims ------------------------------------------------------- */
 
 zkl_actions __real_zkl_claim_await(struct zkl_claim *, struct zkl_claim *, zkl_time);
 zkl_actions __wrap_zkl_claim_await(struct zkl_claim *claim, struct zkl_claim *lock,

@@ -7,10 +7,10 @@
 #include "data.h"
 #include "world.h"
 
-/* --- the set of those seen ---------------------------------------------------------- */
+/* --- the set of known states -------------------------------------------------------- */
 
 static struct {
-    uint64_t *slots; /* 0: empty */
+    uint64_t *slots;
     uint64_t size, count;
 } set;
 
@@ -47,7 +47,7 @@ uint64_t fingerprints_count(void) {
     return set.count;
 }
 
-/* --- what a state consists of ------------------------------------------------------- */
+/* --- the parts of a state ----------------------------------------------------------- */
 
 static uint64_t print;
 
@@ -61,12 +61,12 @@ static void mix_text(const char *text) {
     mix(256);
 }
 
-/* Times count from now, so that the same situation later is the same. */
+/* Mixes a time, from now on, so that equal situations match. */
 static void mix_time(zkl_time time, zkl_time now) {
     mix(time == ZKL_NEVER ? 1 : (uint64_t)(time - now));
 }
 
-/* All of it: there are neither pointers nor times in it, and what is not used is zero. */
+/* Mixes a struct that has neither pointers nor times, and zeros where unused. */
 static void mix_bytes(const void *from, size_t size) {
     for (size_t at = 0; at < size; at += sizeof(uint64_t)) {
         uint64_t value = 0;
@@ -99,7 +99,7 @@ static void mix_item(const struct item *item, zkl_time now) {
     mix_time(item->issued, now);
 }
 
-/* A request is the session's as long as it is not answered. */
+/* Mixes a queue. The session owns unanswered requests. */
 static void mix_queue(struct queue *queue, zkl_time now, bool requests) {
     mix(queue->count);
     for (unsigned i = 0; i < queue->count; i++) {
@@ -166,7 +166,7 @@ static void mix_clock(const struct zkl_clock *clock, zkl_time now) {
     mix(clock->epoch);
 }
 
-/* Where it is in the session's list; 0: it is not. */
+/* The place in the session's list, from 1; 0: not listed. */
 static uint64_t place_of(const struct zkl_session *session, const struct stake *stake) {
     uint64_t place = 1;
     for (const struct stake *each = session->stakes; each; each = each->next, place++)
@@ -241,7 +241,7 @@ static void mix_watches(const struct watches *watches) {
     }
 }
 
-/* As a session's numbers only tell things apart they are left out. */
+/* Mixes a session without its numbers, which only tell things apart. */
 static void mix_zk(struct zkl_session *session, zkl_time now) {
     struct path *path = NULL;
     mix((uint64_t)session->state << 8 | session->parents);
@@ -275,7 +275,7 @@ static void mix_wish(const struct zkl_session *session, const struct wish *wish,
     if (wish->deed) mix_request_of(session, wish->deed, now);
 }
 
-/* Of a small case: guards alone. */
+/* A small case has only guards. */
 static void mix_deed(const struct zkl_session *session, const struct deed *deed, zkl_time now) {
     mix((uint64_t)deed->kind << 32 | deed->guard);
     mix((uint64_t)deed->cancelled);

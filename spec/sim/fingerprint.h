@@ -1,7 +1,6 @@
 /*
- * fingerprint.h - tells states of the world apart, for exhaustive runs: two worlds
- * with the same fingerprint have the same future. 64 bits stand for the state; with
- * some millions of states two are confused with a probability below 10^-6.
+ * fingerprint.h - recognises states in exhaustive runs. Equal fingerprints mean equal futures. With
+ * 64 bits, a confusion among millions of states has a probability below 10^-6.
  */
 #ifndef FINGERPRINT_H
 #define FINGERPRINT_H
@@ -9,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Was the world as it is now, with as many faults left, there before? Now it was. */
+/* Remembers this state. True if it was seen with as many faults left. */
 bool fingerprint_seen(void);
 
 void fingerprints_clear(void);

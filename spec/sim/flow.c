@@ -2,7 +2,7 @@
 
 #include "rules.h"
 
-/* What can go on at one client; false: nothing can. */
+/* Does a client's work. False: there was none. */
 static bool work_off(struct client *c, bool reconnect) {
     bool worked = false;
     if (reconnect && c->life == RUNS && network_can_connect(c, 0)) {

@@ -1,16 +1,13 @@
-/*
- * flow.h - a network without delay: all that can go on does, until nothing is on
- * its way any more. So it is in the calm, and between the moves of a brisk run.
- */
+/* flow.h - a network without delay, in the calm and between the moves of a brisk run. */
 #ifndef FLOW_H
 #define FLOW_H
 
 #include "world.h"
 
-/* `reconnect`: connections that were cut come back by themselves. */
+/* Carries all that can go on. `reconnect`: cut connections come back. */
 void flow(bool reconnect);
 
-/* Time passes; heartbeats and deadlines are met in time. */
+/* Lets time pass. Heartbeats and deadlines are in time. */
 void flow_pass(zkl_time time);
 
 #endif

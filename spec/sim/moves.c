@@ -31,7 +31,7 @@ const struct move_row move_rows[MOVES] = {
 
 uint64_t moves_made[MOVES];
 
-/* --- which are possible ------------------------------------------------------------------- */
+/* --- possible moves ----------------------------------------------------------------------- */
 
 static struct {
     enum move moves[MOVES * CLIENTS];
@@ -40,8 +40,7 @@ static struct {
     unsigned count;
 } possible;
 
-/* In a small case time is rationed, too, for it can pass without end; and so are changes of mind.
- */
+/* A small case rations time and changes of mind like faults. */
 static bool is_fault(enum move move) {
     bool rationed = move == MOVE_PASS || move == MOVE_CANCEL || move == MOVE_INTERRUPT;
     return move >= (enum move)FIRST_FAULT || (rationed && world.setting.plain);
@@ -51,14 +50,14 @@ static bool is_enabled(enum move move) {
     return world.setting.moves >> move & 1 && (world.faults || !is_fault(move));
 }
 
-/* A guard or a signal is under way, whose answer may get lost. */
+/* True while a guard or signal is under way; its answer may get lost. */
 static bool has_writes(struct queue *queue) {
     unsigned i = 0;
     while (i < queue->count && !queue_at(queue, i)->guard && !queue_at(queue, i)->signal) i++;
     return i < queue->count;
 }
 
-/* `who`: a client; -1: it is nobody's. */
+/* Adds a possible move. `who`: its client; -1: none. */
 static void add(enum move move, int who) {
     struct client *c = &world.clients[who < 0 ? 0 : who];
     bool likely = move == MOVE_SEVER && (has_writes(&c->up) || has_writes(&c->down));
@@ -67,7 +66,7 @@ static void add(enum move move, int who) {
     possible.weights[possible.count++] = move_rows[move].weight * (likely ? 12 : 1);
 }
 
-/* Whether it is possible is asked only if the setting has it. */
+/* Evaluates `when` only for moves of the setting. */
 #define allow(move, who, when) (is_enabled(move) && (when) ? add(move, who) : (void)0)
 
 static bool is_awaited(const struct wish *wish) {
@@ -78,7 +77,7 @@ static bool is_free(const struct wish *wish) {
     return wish->lease && wish->doing == NOTHING;
 }
 
-/* A handle whose user waits in the condition may be given up if its grant has others. */
+/* A waiting user's handle may go if its grant has others. */
 static bool may_release(const struct wish *wish) {
     bool waits = wish->doing == WAITS && !wish->parted;
     return has_lease(wish) || wish->away || (waits && stake_of(wish)->handles > 1);
@@ -90,7 +89,7 @@ static bool may_share(const struct wish *wish) {
     return claim->state == ZKL_HELD && zkl_claim_may_downgrade(claim);
 }
 
-/* Somebody asks its holder to give way: in turns that ends the turn. */
+/* Somebody may ask the holder to give way, which ends a turn. */
 static bool may_yield(const struct wish *wish) {
     if (!has_lease(wish)) return false;
     const struct node *node = node_find(stake_of(wish)->claim.node.name);
@@ -98,7 +97,7 @@ static bool may_yield(const struct wish *wish) {
     return !world.setting.plain || wish->batch;
 }
 
-/* A multi-lock's part or a reader may not. */
+/* Readers and parts of multi-locks have no condition. */
 static bool may_use_condition(const struct wish *wish) {
     if (world.setting.mix != MIX_CONDITION || !is_free(wish)) return false;
     bool alone = wish->kind == ZKL_MUTEX || wish->kind == ZKL_WRITE;
@@ -185,7 +184,7 @@ static void find_possible(void) {
     allow(MOVE_TOUCH, NOBODY, deed_may_touch());
 }
 
-/* --- how they are made -------------------------------------------------------------- */
+/* --- making a move ------------------------------------------------------------------ */
 
 static void see(struct server *s) {
     zxid view = choose(2) ? s->seen + 1 : world.zxid;
@@ -197,21 +196,20 @@ static void connect_somewhere(struct client *c) {
     int server = (int)choose(world.setting.servers);
     while (!network_can_connect(c, server)) server = (server + 1) % (int)world.setting.servers;
     unsigned which = world.setting.plain ? 0 : choose(8);
-    zkl_time least = 2 * world.setting.tick, timeout = TIMEOUT; /* no server grants less */
+    zkl_time least = 2 * world.setting.tick, timeout = TIMEOUT; /* the servers' minimum */
     if (which == 7) timeout = TIMEOUT / 4 * 3;
     if (which == 6 || timeout < least) timeout = least;
     tell("%s connects to server %d", story_client(c), server);
     network_connect(c, server, timeout);
 }
 
-/* One session uses a path as one kind of lock; now and then it tries another, and is refused. */
+/* A session uses a path as one kind. At times it tries another, and is refused. */
 static enum zkl_kind some_of_all(const struct client *c) {
     static const enum zkl_kind kinds[] = {ZKL_READ, ZKL_WRITE, ZKL_MUTEX};
     if (choose(16) == 15) return kinds[choose(3)];
     return c->mutexes ? ZKL_MUTEX : kinds[choose(2)];
 }
 
-/* Of a mix of two or three kinds. */
 static enum zkl_kind some_kind(const struct client *c) {
     static const enum zkl_kind kinds[] = {ZKL_READ, ZKL_WRITE};
     switch (world.setting.mix) {
@@ -237,8 +235,8 @@ static int32_t some_batch(void) {
 }
 
 /*
- * A third of the clients, at most, have each grant by a node of its own, with the same tokens. Now
- * and then one wants other tokens, and is refused while its session uses the path.
+ * At most a third of the clients has a node for each grant, with the same tokens. At times one
+ * wants other tokens, and is refused.
  */
 static void desire_turns(const struct client *c, struct desire *desire) {
     desire->batch = world.setting.plain ? world.setting.batch : some_batch();
@@ -252,7 +250,7 @@ static zkl_time some_keep(void) {
     return world.setting.plain ? 3 * TIMEOUT : keeps[choose(4)];
 }
 
-/* Of a client all in turns, or none; now and then one that the kept node is not for. */
+/* A client takes turns always or never. At times it may not take the kept node. */
 static void desire_kept(const struct client *c, struct desire *desire) {
     desire->keep = some_keep();
     if (world.setting.plain) return;
@@ -260,7 +258,7 @@ static void desire_kept(const struct client *c, struct desire *desire) {
     desire->counting = choose(16) != 15;
 }
 
-/* In a small case the first client wants all permits, the others one. */
+/* In a small case the first client wants all permits, others one. */
 static struct desire some_desire(const struct client *c) {
     struct desire desire = {.kind = some_kind(c)};
     int32_t limit = world.setting.limit;
@@ -274,13 +272,12 @@ static struct desire some_desire(const struct client *c) {
     return desire;
 }
 
-/* Also a mutex beside multi-locks, or whose holder may wait in a condition. */
+/* A mutex may be kept, also beside multi-locks, or with a condition. */
 static bool may_be_kept(const struct desire *desire, unsigned count) {
     bool mixed = world.setting.mix == MIX_MULTI || world.setting.mix == MIX_CONDITION;
     return mixed && !world.setting.plain && count == 1 && desire->kind == ZKL_MUTEX;
 }
 
-/* On one path, or on both. */
 static void want(struct client *c, zkl_time timeout, bool trying) {
     bool multi = world.setting.mix == MIX_MULTI;
     bool both = multi && (world.setting.plain || !choose(2));
@@ -305,7 +302,7 @@ static void wish(struct client *c) {
     want(c, some_timeout(), trying);
 }
 
-/* The next moment at which a client, a server or a session comes to a turn. */
+/* The time until the next turn of a client, server or session. */
 static zkl_time until_next_turn(bool of_session) {
     zkl_time due = world.now + TIMEOUT / 6;
     for (int i = 0; of_session && i < world.session_count; i++) {
@@ -334,7 +331,7 @@ static void wait_in_condition(struct client *c) {
     user_wait(c, user_some(c, may_use_condition), timeout);
 }
 
-/* Curator 5.5: the holder's reader has the writer's number, then the writer goes. */
+/* As in Curator 5.5: the reader gets its writer's number, then the writer goes. */
 static void downgrade(const struct node *node) {
     const char *marker = strstr(node->name, "__WRIT__");
     char reader[ZKL_NAME_SIZE];
@@ -351,7 +348,7 @@ static void leave(void) {
     node_remove(node);
 }
 
-/* Where nobody queues another client takes the name, if it is free. */
+/* Another client takes the free name of an unfair lock. */
 static bool enter_fixed(void) {
     if (world.setting.mix != MIX_UNFAIR || node_at(ZKL_NAME_FIXED, world.zxid)) return false;
     node_add(ZKL_NAME_FIXED, NOBODY, 0, true);
@@ -404,7 +401,7 @@ static void change(void) {
     node_write(node, OTHER);
 }
 
-/* A word of Curator's in the holder's node. */
+/* A stranger writes Curator's word for a revocation into a holder's node. */
 static void revoke(const struct client *c) {
     const struct wish *wish = user_some(c, may_yield);
     tell("somebody asks %s to give way", story_client(c));

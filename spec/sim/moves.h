@@ -1,50 +1,47 @@
-/*
- * moves.h - what can happen next. A schedule is a row of moves: one of those that
- * are possible now is chosen, and made.
- */
+/* moves.h - the possible next moves. A schedule is a row of moves. */
 #ifndef MOVES_H
 #define MOVES_H
 
 #include "world.h"
 
 enum move {
-    /* what goes on by itself */
-    MOVE_CARRY,   /* a request gets to its server */
-    MOVE_DELIVER, /* a reply or an event gets to the session */
-    MOVE_KEEP,    /* a client does at once what the time asks for */
-    MOVE_SEE,     /* a follower learns of the next commit, or of all */
+    /* moves of progress */
+    MOVE_CARRY,   /* a request to its server */
+    MOVE_DELIVER, /* a reply or event to the session */
+    MOVE_KEEP,    /* a client does due work */
+    MOVE_SEE,     /* a follower sees a commit, or all */
     MOVE_CONNECT,
-    MOVE_PASS, /* time passes */
-    /* what users do */
+    MOVE_PASS,
+    /* moves of users */
     MOVE_WISH,
     MOVE_CANCEL,
     MOVE_RELEASE,
-    MOVE_CLOSE,       /* a session begins to close, or comes to the end of it */
-    MOVE_DOWNGRADE,   /* a writer becomes a reader */
-    MOVE_YIELD,       /* somebody asks a holder to give way */
-    MOVE_WAIT,        /* a holder waits in the condition */
-    MOVE_SIGNAL,      /* a holder signals it */
-    MOVE_INTERRUPT,   /* an owner ends all its waits */
-    MOVE_RELEASE_ALL, /* or gives up all that it has */
-    MOVE_DEED,        /* a user writes, asks or watches: deeds.h */
-    MOVE_HOLD,        /* a holder moves the end of its hold, or sets one */
-    /* faults */
-    MOVE_SEVER,    /* a connection is cut */
-    MOVE_STOP,     /* a process is stopped */
-    MOVE_CONTINUE, /* and goes on */
+    MOVE_CLOSE, /* a session begins to close, or ends closing */
+    MOVE_DOWNGRADE,
+    MOVE_YIELD, /* a stranger asks a holder to give way */
+    MOVE_WAIT,
+    MOVE_SIGNAL,
+    MOVE_INTERRUPT, /* all waits of an owner */
+    MOVE_RELEASE_ALL,
+    MOVE_DEED, /* a user's deed, see deeds.h */
+    MOVE_HOLD, /* a hold's end moves */
+    /* moves that are faults */
+    MOVE_SEVER,
+    MOVE_STOP,
+    MOVE_CONTINUE,
     MOVE_KILL,
-    MOVE_EXPIRE, /* a session ends before its time: somebody closed it */
-    MOVE_APART,  /* a follower is cut off from the leader */
+    MOVE_EXPIRE, /* a stranger ends a session */
+    MOVE_APART,  /* a follower loses its leader */
     MOVE_REJOIN,
-    MOVE_LAND, /* a create or a downgrade that was on a slow way */
-    MOVE_REAP, /* the empty container goes, and its counter with it */
-    /* other people */
-    MOVE_ENTER,  /* another client's node, or junk */
-    MOVE_LEAVE,  /* it goes, or is downgraded */
-    MOVE_ROB,    /* somebody deletes a node of ours */
-    MOVE_CHANGE, /* or writes to it */
-    MOVE_CLEAR,  /* somebody deletes the path with all its children */
-    MOVE_TOUCH,  /* somebody changes a node of the user's */
+    MOVE_LAND, /* a slow write lands */
+    MOVE_REAP, /* the empty container is removed */
+    /* moves of strangers */
+    MOVE_ENTER,  /* a contender or junk comes */
+    MOVE_LEAVE,  /* a contender goes, or downgrades */
+    MOVE_ROB,    /* deletes our node */
+    MOVE_CHANGE, /* writes to our node */
+    MOVE_CLEAR,  /* deletes the path */
+    MOVE_TOUCH,  /* changes a user's node */
     MOVES
 };
 
@@ -52,17 +49,16 @@ enum { FIRST_FAULT = MOVE_SEVER };
 
 struct move_row {
     const char *name;
-    unsigned weight; /* how likely it is */
+    unsigned weight;
 };
 extern const struct move_row move_rows[MOVES];
 
-/* Chooses a move of those that are possible and makes it; false: there is none. */
+/* Makes a possible move. False: there is none. */
 bool move(void);
 
-/* The client wants a lock now or never. */
+/* A user tries for a lock, and does not wait. */
 void move_try(struct client *client);
 
-/* How often each was made. */
 extern uint64_t moves_made[MOVES];
 
 #endif

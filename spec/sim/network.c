@@ -1,11 +1,8 @@
 /*
- * network.c - connections: requests on their way up, replies and events on their
- * way down, both in order, and what a cut does to them.
+ * network.c - connections, with requests up, replies and events down, in order, and cuts.
  *
- * The client's library sees an item (it arrives) before the claims do (it is
- * delivered); the library keeps the watches, and sets them again when it
- * reconnects. Source: libzookeeper's handle_error, free_completions,
- * send_set_watches.
+ * Items arrive at the client's library, which keeps the watches and sets them again, before they
+ * are delivered to claims. Source: libzookeeper's handle_error, free_completions, send_set_watches.
  */
 #include <stdio.h>
 #include <string.h>
@@ -44,12 +41,11 @@ bool queue_pull(struct queue *queue, struct item *item) {
 void network_push(struct client *client, enum what what, int node, int line) {
     struct item item = {.what = what, .node = node, .line = line};
     if (client->server != NOBODY) item.view = world.servers[client->server].seen;
-    item.arrived = what == CUT || what == EXPIRED; /* the library's own */
+    item.arrived = what == CUT || what == EXPIRED; /* made by the library */
     queue_push(&client->down, &item);
 }
 
-/* A client that may not read a user's node is told nothing, and its watch is gone (ZOOKEEPER-4799).
- */
+/* Without read access a client gets no event, and its watch is gone (ZOOKEEPER-4799). */
 static bool is_kept_back(int node) {
     return node >= NODES && world.setting.refusals && choose(6) == 5;
 }
@@ -101,7 +97,7 @@ static void note_watch_of_children(const struct item *item, uint8_t bit) {
     else children->kept &= (uint8_t)~bit;
 }
 
-/* What the library does with an answer: it keeps a watch, or gives it up. */
+/* The library keeps or drops a watch by the answer. */
 static void note_watch(struct client *client, const struct item *item) {
     uint8_t bit = bit_of(client);
     enum zkl_rpc_kind kind = item->rpc.kind;
@@ -124,14 +120,13 @@ static void note_watch(struct client *client, const struct item *item) {
     }
 }
 
-/* It uses the watch up. */
 static void note_event(const struct item *item, uint8_t bit) {
     if (item->node == NOBODY) world.children[item->line].kept &= (uint8_t)~bit;
     else if (item->node < NODES) world.nodes[item->node].kept &= (uint8_t)~bit;
     else forget_watch(&world.data[item->node - NODES], bit);
 }
 
-/* The library's own thread sees the item. */
+/* The library's thread sees the item. */
 void network_arrive(struct client *client, struct item *item) {
     if (item->arrived) return;
     item->arrived = true;
@@ -144,15 +139,14 @@ void network_arrive(struct client *client, struct item *item) {
 /* --- a cut -------------------------------------------------------------------------------- */
 
 /*
- * The client looks for it a session timeout later, by its clock. One that runs too fast for
- * the promise would look too early.
+ * The longest slow way, shorter than the session timeout, after which the client looks for the
+ * write. A wild clock may look too early.
  */
 static zkl_time slow_way(const struct client *client) {
     zkl_time longest = world.sessions[client->session].timeout / 10 * 9;
     return world.setting.wild ? longest / client->rate * 1000 : longest;
 }
 
-/* New nodes: alone, of a multi-lock, or in place of the own one; a guard. */
 static bool may_be_late(const struct item *item) {
     const struct zkl_rpc *rpc = &item->rpc;
     bool writes = rpc->kind == ZKL_RPC_WRITE || rpc->kind == ZKL_RPC_MULTI;
@@ -160,9 +154,8 @@ static bool may_be_late(const struct item *item) {
 }
 
 /*
- * The last of what was sent may still get to the leader, by a server that has lost its client.
- * A delete that comes late does nothing new; but one of a fixed name could take another's
- * node, and nobody can help that but by waiting: docs/design/not-prevented.md.
+ * A lost request may still reach the leader. A late delete is harmless, except for a fixed name,
+ * where it could remove another client's node; only waiting helps (docs/design/not-prevented.md).
  */
 static void delay(struct client *client, const struct item *item) {
     struct late *late = &client->late;
@@ -184,7 +177,7 @@ static void delay(struct client *client, const struct item *item) {
     late->lands = world.now + slow_way(client);
 }
 
-/* Some of what is on its way up is still carried out; no reply to it gets back. */
+/* Carries out some requests, without replies. */
 static void lose_requests(struct client *client, int server) {
     bool living = world.sessions[client->session].alive;
     unsigned count = client->up.count, applied = living ? choose(count + 1) : 0;
@@ -202,7 +195,7 @@ static void lose_requests(struct client *client, int server) {
     }
 }
 
-/* The last replies on their way down are lost; lost events are made up for at the reconnect. */
+/* Loses the last replies. Events come with the reconnect. */
 static void lose_replies(struct client *client) {
     unsigned count = client->down.count, fresh = 0, kept = 0;
     for (unsigned i = 0; i < count; i++) fresh += !queue_at(&client->down, i)->arrived;
@@ -221,10 +214,7 @@ static bool is_lost(const struct item *item) {
     return item->what == REQUEST && item->error == ZKL_ERROR_CONNECTION_LOSS;
 }
 
-/*
- * The library sees the cut after all it heard: the notice of it goes before the
- * replies that it makes up.
- */
+/* The library notices the cut after all it heard, and before the replies that it makes up. */
 static void notice_cut(struct client *client) {
     unsigned i = client->down.count;
     network_push(client, CUT, NOBODY, 0);
@@ -243,7 +233,7 @@ void network_sever(struct client *client) {
     tell("%s's connection to server %d is cut", story_client(client), server);
     lose_replies(client);
     notice_cut(client);
-    client->server = NOBODY; /* what is still carried out tells it nothing */
+    client->server = NOBODY; /* so later events do not reach the client */
     lose_requests(client, server);
     EACH_NODE(node) node->watched &= (uint8_t)~bit;
     for (int line = 0; line <= FOLDER; line++) world.children[line].watched &= (uint8_t)~bit;
@@ -252,7 +242,7 @@ void network_sever(struct client *client) {
 
 /* --- a reconnect -------------------------------------------------------------------- */
 
-/* A server that has seen less than the client turns it away; only the leader knows its session. */
+/* Servers that have seen less turn the client away. Only the leader knows its session. */
 bool network_can_connect(const struct client *client, int server) {
     const struct server *s = &world.servers[server];
     bool over = client->expiring || (client->closing && client->session == NOBODY);
@@ -270,7 +260,7 @@ static void set_watches_of_children(struct client *client, zxid view) {
     }
 }
 
-/* The library sends its watches; the server tells at once which of the nodes are gone. */
+/* Sets the watches again. The server reports dead nodes at once. */
 static void set_watches(struct client *client) {
     uint8_t bit = bit_of(client);
     zxid view = world.servers[client->server].seen;
@@ -286,7 +276,6 @@ static void set_watches(struct client *client) {
     data_set_watches(client, view);
 }
 
-/* What waited for the next connection is given up. */
 void network_forget(struct client *client) {
     struct item item;
     while (queue_pull(&client->up, &item)) {
@@ -296,8 +285,8 @@ void network_forget(struct client *client) {
 }
 
 /*
- * It takes its session for lost, as of a server without its data: that session lives on for now.
- * One with a wish does not, for then its user is told that its node is gone.
+ * The client may give up a living session, as if a server lost its data; not with a wish, because
+ * its user would be told that its node is gone.
  */
 static bool is_given_up(const struct client *client) {
     bool may = world.setting.deeds & 1U << DEED_JOIN && client->session != NOBODY;
@@ -315,7 +304,7 @@ void network_connect(struct client *client, int server, zkl_time timeout) {
         network_forget(client);
         return;
     }
-    if (choose(2)) network_forget(client); /* an attempt failed before this one */
+    if (choose(2)) network_forget(client); /* an earlier attempt failed */
     client->server = server;
     if (client->session == NOBODY) {
         client->session = session_open(timeout);

@@ -1,4 +1,4 @@
-/* owners.c - what an owner does with all that it waits for, or has, in a session. */
+/* owners.c - an owner's operations on all its waits or locks. */
 #include "rules.h"
 #include "story.h"
 #include "world.h"
@@ -11,7 +11,7 @@ static void end(struct zkl_request *request) {
     require(zkl_request_done(request), "whatever is interrupted is answered at once");
 }
 
-/* What it has it keeps. */
+/* Ends the owner's waits. Its locks stay. */
 void user_interrupt(struct client *client, int owner) {
     tell("%s is interrupted", story_owner(client, owner));
     client_now(client);
@@ -26,7 +26,9 @@ void user_interrupt(struct client *client, int owner) {
 
 /* --- release_all ------------------------------------------------------------------------ */
 
-/* It has it, or will have it again after a condition, unless the clock has ended it, or the wait.
+/*
+ * True if it holds the lock, or will after a condition, unless the clock ended the grant or the
+ * wait.
  */
 static bool is_had(const struct client *client, const struct wish *wish, int owner) {
     if (wish->owner != owner || !has_handle(wish)) return false;
@@ -35,7 +37,7 @@ static bool is_had(const struct client *client, const struct wish *wish, int own
     return in_time || !rules_has_run_out(client, wish);
 }
 
-/* Another handle of the grant, which was counted before. */
+/* True if another handle of the grant was counted before. */
 static bool is_known(const struct client *client, const struct wish *wish, int owner) {
     for (const struct wish *each = client->wishes; each < wish; each++)
         if (each->used && is_had(client, each, owner) &&
@@ -51,7 +53,6 @@ static size_t count_had(const struct client *client, int owner) {
     return count;
 }
 
-/* A user that asks for the lease's state after that hears that it is over. */
 static void part(const struct client *client, struct wish *wish, bool had) {
     enum zkl_lease_state state = zkl_lease_state(wish->lease);
     require(state == ZKL_LEASE_RELEASED || (state == ZKL_LEASE_LOST && !had),

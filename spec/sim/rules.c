@@ -25,11 +25,11 @@ struct node *node_of(const struct zkl_claim *claim) {
     return reader ? reader : node;
 }
 
-/* --- what the user is told ---------------------------------------------------------- */
+/* --- reports to users --------------------------------------------------------------- */
 
 /*
- * Tokens only grow. Readers may be granted in any order, but none after a contender that excludes
- * the reader and came later: that one had to wait for the reader's node.
+ * Readers may be granted in any order, but not after a later contender that excludes them, which
+ * waited for their nodes.
  */
 static void note_token(const struct node *node, int32_t served) {
     int64_t *token = &world.token[node->line], *read_token = &world.read_token[node->line];
@@ -43,7 +43,7 @@ static void note_token(const struct node *node, int32_t served) {
     *token = rank;
 }
 
-/* Whether or not a node has several: a store that compares them refuses none that is right. */
+/* All tokens share one order, so a store refuses no valid one. */
 static void note_counted(const struct zkl_claim *claim, const struct node *node) {
     int64_t *latest = &world.counted[node->line], token = zkl_claim_token(claim);
     if (claim->reuse == ZKL_ONE_GRANT) return;
@@ -55,7 +55,7 @@ static bool waits_for_its_turn(const struct zkl_claim *claim) {
     return claim->batch && claim->wanted && claim->state == ZKL_NEW && !claim->trying;
 }
 
-/* A node has as many grants as tokens, and within a turn a client's own wishes keep their order. */
+/* A node has as many grants as tokens. A client's wishes keep their order within a turn. */
 static void check_turn(const struct zkl_claim *claim, const struct node *node) {
     require(claim->node.grants < ZKL_BATCH_MAX, "no grant of a node has the token of another node");
     require(claim->node.grants == node->grants, "the grants of a node are counted");
@@ -65,12 +65,15 @@ static void check_turn(const struct zkl_claim *claim, const struct node *node) {
                 "in a client the wish that came first is first");
 }
 
-/* Another session's contender in the line of this node. */
+/* True for another session's contender in the same line. */
 static bool is_rival(const struct node *node, const struct node *own) {
     return node->contender && node->line == own->line && node->session != own->session;
 }
 
-/* By its newest list, or by what it heard since; perhaps of one that has gone meanwhile. */
+/*
+ * By its newest list or later events the client knows of a rival; `gone_too`: even a rival that
+ * went since.
+ */
 static bool knows_of_rivals(const struct client *client, const struct node *own, bool gone_too) {
     EACH_NODE(node) {
         bool listed = is_rival(node, own) && alive_at(node, client->shown[own->line]);
@@ -84,7 +87,7 @@ static bool may_hold(const struct node *node) {
     return node_taken(node) + node->permits <= node->limit;
 }
 
-/* Its node, unless a stranger removed that. */
+/* The holder's node, or NULL if a stranger removed it. */
 static const struct node *check_holder(const struct client *client, const struct zkl_claim *claim) {
     const struct node *node = node_of(claim);
     require(client->zk->common.clock.connected, "nothing is certain without a connection");
@@ -102,7 +105,7 @@ static const struct node *check_holder(const struct client *client, const struct
 static void check_part_of_grant(const struct client *client, const struct zkl_claim *claim) {
     struct node *node = node_of(claim);
     require(node && node->born == claim->node.czxid, "the token is the czxid of the own node");
-    if (!zkl_kind_is_fixed(claim->kind)) /* it asks for none */
+    if (!zkl_kind_is_fixed(claim->kind)) /* no list for a fixed name */
         require(node && node->died > client->shown[node->line],
                 "a list that lacks the own node grants nothing");
     if (!node || node->robbed || (world.setting.wild && !alive(node))) return;
@@ -115,7 +118,7 @@ static void check_part_of_grant(const struct client *client, const struct zkl_cl
     note_counted(claim, node);
 }
 
-/* A stranger's delete is the one thing that no client can know of in time. */
+/* A client cannot know of a stranger's delete in time. */
 void rules_on_grant(const struct client *client, struct wish *wish) {
     wish->ended = wish->outlasted = false;
     rules_grants++;
@@ -141,7 +144,7 @@ void rules_on_untaken(const struct wish *wish) {
     }
 }
 
-/* It is the same grant: that its lease is as the others' is rules_at_any_time()'s. */
+/* A re-entry is of the same grant; rules_at_any_time() compares the leases. */
 void rules_on_entry(const struct client *client, const struct wish *wish) {
     const struct stake *stake = wish->lease ? stake_of(wish) : NULL;
     const struct wish *fellow = stake ? verdict_fellow(client, wish, stake) : NULL;
@@ -153,7 +156,7 @@ void rules_on_entry(const struct client *client, const struct wish *wish) {
             "an owner that enters again has the grant's token");
 }
 
-/* That of a turn is the last of its node. */
+/* A revoked turn's node has no further grant. */
 void rules_on_revoked(const struct client *client, const struct wish *wish) {
     bool asked = false;
     tell("%s hears that somebody wants it", story_client(client));
@@ -169,7 +172,7 @@ static bool ran_out(const struct client *client) {
     return clock_of(client) >= client->proved + zkl_session_timeout(client->zk);
 }
 
-/* Somebody uses the path for something else, or has: a follower's list may be old. */
+/* The path has another use, or had, as a follower's list may be old. */
 static bool was_in_conflict(const struct wish *wish) {
     EACH_NODE(node) {
         bool other = node->kind != ZKL_PERMIT || node->limit != wish->limit;
@@ -178,7 +181,7 @@ static bool was_in_conflict(const struct wish *wish) {
     return false;
 }
 
-/* The node of a part is gone, or was never made. */
+/* True if a part's node is gone, or was never made. */
 static bool lost_its_place(const struct wish *wish) {
     EACH_PART(parts_of_wish(wish), part) {
         const struct node *own = node_of(&part->claim);
@@ -187,7 +190,7 @@ static bool lost_its_place(const struct wish *wish) {
     return false;
 }
 
-/* Whether the user may be told so. Of a wait: the node of the lock, and its waiter's, is gone. */
+/* After a wait, LOST means the lock's node or its waiter's. */
 static bool is_true(const struct client *client, const struct wish *wish, enum zkl_code code) {
     if (wish->verdict != ZKL_OK) return code == wish->verdict;
     switch (code) {
@@ -199,22 +202,20 @@ static bool is_true(const struct client *client, const struct wish *wish, enum z
     case ZKL_CONFLICT: return wish->kind == ZKL_PERMIT && was_in_conflict(wish);
     case ZKL_TOO_MANY: return world.setting.room > 0;
     case ZKL_BUSY:
-        return wish->max_waiters > 0 || wish->trying; /* rules_on_busy(), rules_on_try() */
+        return wish->max_waiters > 0 || wish->trying; /* see rules_on_busy(), rules_on_try() */
     case ZKL_RELEASED: return wish->parted;
     default: return code == wish->cancelled && wish->cancelled != ZKL_OK;
     }
 }
 
-/* When the request of an acquire, or of a wait, ends without the lock. */
 void rules_on_fail(const struct client *client, const struct wish *wish, enum zkl_code code) {
     tell("%s is told: %s", story_client(client), zkl_code_name(code));
     require(is_true(client, wish, code), "a wish fails for the reason that is given");
 }
 
-/* A holder is told once, for after that its user has left. */
 void rules_on_loss(const struct client *client, const struct wish *wish) {
     bool over = zkl_session_id(client->zk) == 0 || ran_out(client) || wish->ended;
-    rules_note_ends(client); /* before the first of a grant's users leaves */
+    rules_note_ends(client); /* while the grant has all its users */
     over = over || wish->ended;
     tell("%s LOST it", story_client(client));
     require(over || lost_its_place(wish), "what is lost is gone, or may be");
@@ -231,7 +232,7 @@ bool rules_has_run_out(const struct client *client, const struct wish *wish) {
     return false;
 }
 
-/* That others of the grant have it still is rules_at_any_time()'s, also after a second time. */
+/* rules_at_any_time() checks the grant's other handles. */
 void rules_on_release(const struct wish *wish, enum zkl_code code, bool lost) {
     enum zkl_lease_state state = zkl_lease_state(wish->lease);
     enum zkl_code right = lost ? ZKL_LOST : has_lease(wish) ? ZKL_OK : ZKL_RELEASED;
@@ -241,7 +242,7 @@ void rules_on_release(const struct wish *wish, enum zkl_code code, bool lost) {
     require(zkl_lease_release(wish->lease) == ZKL_RELEASED, "a handle is given up once");
 }
 
-/* In turns the node is another's now; or it is kept; or another handle has it. */
+/* Else it was handed on, or is kept, or another handle holds it. */
 void rules_on_left(const struct client *client, const struct wish *wish) {
     EACH_PART(parts_of_wish(wish), part) {
         const struct node *node = node_of(&part->claim);
@@ -251,7 +252,6 @@ void rules_on_left(const struct client *client, const struct wish *wish) {
     }
 }
 
-/* A grant is told, then its end, once. */
 void rules_on_step(struct client *client, const struct zkl_step *step) {
     bool ends = step->kind == ZKL_STEP_LOST || step->kind == ZKL_STEP_RELEASED;
     if (step->kind == ZKL_STEP_GRANTED) client->held++;
@@ -262,15 +262,15 @@ void rules_on_step(struct client *client, const struct zkl_step *step) {
             "a step of a lock says whose it is");
 }
 
-/* Expiry, or a deletion, is no signal. */
+/* An expiry or a deletion is no signal. */
 void rules_on_return(const struct zkl_claim *waiter) {
     const struct node *node = waiter ? node_find(waiter->node.name) : NULL;
     require(node && node->change_count, "a user that returns was signalled");
 }
 
 /*
- * Waiters are known to the signaller by their nodes: they gave up the lock that it has since. All
- * are woken, or the first, if there is any.
+ * The signaller's view has the waiters, because they gave up the lock before. All are woken, or the
+ * first.
  */
 void rules_on_signalled(const struct wish *wish) {
     if (!wish->all && zkl_request_signalled(wish->deed)) return;
@@ -294,7 +294,7 @@ void rules_on_signal_end(const struct wish *wish, enum zkl_code code) {
     signal->denied = code != ZKL_IN_DOUBT;
 }
 
-/* Its node may be gone since: then it is told. */
+/* A user that could not wait may hear that its node is gone. */
 void rules_on_stay(const struct wish *wish, enum zkl_code code) {
     require(wish->doing == WAITS, "only a user that is away stays");
     bool refused = code == ZKL_AUTH && world.setting.refusals;
@@ -304,21 +304,20 @@ void rules_on_stay(const struct wish *wish, enum zkl_code code) {
 }
 
 /*
- * A signal is taken or passed on. Its node goes alone only when no waiter is left that waited at
- * the signal and has none; a waiter that it may not signal cannot have it.
+ * A signal is taken or passed on. Its node goes alone only if no unsignalled waiter from before the
+ * signal is left. A waiter that refuses writes cannot get it.
  */
 void rules_on_remove(const struct node *own, bool taken) {
     if (world.setting.mix != MIX_CONDITION || own->line != CONDITION || !own->change_count) return;
     if (taken || world.setting.refusals) return;
     EACH_NODE(node) {
         bool waits = alive(node) && node->contender && node->line == CONDITION;
-        if (node->place < own->place) continue; /* only a stranger passes over it */
+        if (node->place < own->place) continue; /* only strangers pass over it */
         require(!waits || node->change_count || node->born > own->changes[0].at,
                 "a signal is not swallowed");
     }
 }
 
-/* A handle of the grant that may write. */
 static bool has_writer(const struct client *client, const struct stake *stake) {
     EACH_WISH(client, wish) {
         bool writes = has_lease(wish) && (wish->kind == ZKL_WRITE || is_joint(wish));
@@ -327,7 +326,7 @@ static bool has_writer(const struct client *client, const struct stake *stake) {
     return false;
 }
 
-/* What a holder is told of its wish to be a reader is so: no older request changes it later. */
+/* No older request changes the node later. */
 void rules_on_downgraded(const struct client *client, const struct wish *wish, enum zkl_code code) {
     const struct stake *stake = stake_of(wish);
     const struct zkl_claim *claim = &stake->claim;
@@ -344,9 +343,8 @@ void rules_on_downgraded(const struct client *client, const struct wish *wish, e
     require(node && node->kind == claim->kind, "a holder's node is of the kind that it was told");
 }
 
-/* --- what a claim does ----------------------------------------------------------------- */
+/* --- a claim's actions ----------------------------------------------------------------- */
 
-/* Its predecessor was gone at this zxid, and the claim knows. */
 void rules_on_end_ahead(const struct client *client, const struct zkl_claim *claim,
                         const struct zkl_contender *ahead, zxid at) {
     struct shadow *shadow = shadow_of(client, claim);
@@ -355,8 +353,8 @@ void rules_on_end_ahead(const struct client *client, const struct zkl_claim *cla
 }
 
 /*
- * A claim whose predecessor is gone looks at all that are ahead, not at one after the other: what a
- * hand-over costs does not depend on how many were ahead when the claim queued.
+ * A claim whose predecessor is gone looks at all contenders ahead, so a hand-over's cost does not
+ * grow with them.
  */
 void rules_on_watch(const struct client *client, const struct zkl_claim *claim) {
     struct shadow *shadow = shadow_of(client, claim);
@@ -364,15 +362,15 @@ void rules_on_watch(const struct client *client, const struct zkl_claim *claim) 
     uint32_t list = claim->line->serial;
     if (!shadow) return;
     bool stale = ahead && ahead->died <= shadow->told;
-    bool again = ahead && ahead->born == shadow->walked; /* the reply was lost */
-    bool newly = list != shadow->walked_in;              /* a list has shown others since */
+    bool again = ahead && ahead->born == shadow->walked; /* after a lost reply */
+    bool newly = list != shadow->walked_in;              /* a new list */
     require(!stale || !shadow->walked || again || newly,
             "a claim does not walk along nodes that were gone before");
     shadow->walked = stale ? ahead->born : 0;
     shadow->walked_in = list;
 }
 
-/* One that waits for its turn, and none that has a node of its own. */
+/* True if a claim waits for its turn, and no claim has a node of its own. */
 static bool has_follower(const struct zkl_claim *claim) {
     bool follower = false;
     for (const struct zkl_claim *each = claim->line->claims; each; each = each->next) {
@@ -384,8 +382,8 @@ static bool has_follower(const struct zkl_claim *claim) {
 }
 
 /*
- * What may end a turn that no other session waits for. That others wait is assumed at a grant of a
- * node that has waited, and a list may show after it that nobody does.
+ * A turn may end without other sessions, too, as a node that has waited assumes waiters until a
+ * list.
  */
 static bool ends_anyway(const struct zkl_claim *claim) {
     const struct stake *stake = (const struct stake *)claim;
@@ -396,14 +394,14 @@ static bool ends_anyway(const struct zkl_claim *claim) {
            !zkl_line_find(claim->line, claim->node.name);
 }
 
-/* So many grants, or for so long. */
+/* The batch is over, by grants or by time. */
 static bool is_served(const struct client *client, const struct zkl_claim *claim) {
     if (claim->batch == 0) return true;
     if (claim->batch > 0) return claim->node.grants + 1 >= claim->batch;
     return clock_of(client) - claim->node.turn_began >= ZKL_QUANTUM;
 }
 
-/* The watch is asked for, the connection has not been lost since, and a list is recent. */
+/* The client will be told, by the watch of the children after a recent list. */
 static bool will_be_told(const struct client *client, const struct zkl_claim *claim,
                          const struct node *own) {
     const struct zkl_clock *clock = &client->zk->common.clock;
@@ -433,7 +431,7 @@ static bool is_connected(const struct client *client) {
     return zkl_session_connection(client->zk) == ZKL_SESSION_CONNECTED;
 }
 
-/* Locks that nobody holds are given back for nodes, without a connection, too. */
+/* Kept nodes are given back for room, even without a connection. */
 static void check_kept_gone(const struct client *client) {
     EACH_STAKE(client, stake)
     require(stake->claim.state != ZKL_KEPT || stake->claim.keep == 0,
@@ -451,7 +449,7 @@ void rules_on_unheard(const struct client *client) {
                 "the watch of a turn gives way to what has to be watched");
 }
 
-/* A session that closes removes no watch any more. */
+/* A closing session removes no more watches. */
 void rules_on_no_room(const struct client *client) {
     if (!is_connected(client) || client->zk->service == SERVICE_CLOSES) return;
     rules_on_unheard(client);
@@ -468,20 +466,20 @@ void rules_on_no_room(const struct client *client) {
             "no lock is refused for a watch that nobody wants");
 }
 
-/* For want of room for its node, or for its watch. */
+/* A member is refused for lack of room, for its node or its watch. */
 void rules_on_unjoined(const struct client *client) {
     size_t node = zkl_stake_bytes(client->zk) + client->zk->watches.overhead;
     if (node > ZKL_PATHS_MAX - 2 * ZKL_NAME_SIZE) check_kept_gone(client);
     else if (client->zk->watches.leaving == 0) rules_on_no_room(client);
 }
 
-/* That its user was told before is rules_at_any_time()'s. */
+/* rules_at_any_time() checks the report to its user. */
 void rules_on_forget(const struct shadow *shadow, const struct zkl_claim *claim) {
     require(shadow, "a claim is forgotten once");
     require(claim->state == ZKL_GONE, "a claim is forgotten when it is gone");
 }
 
-/* Watches that libzookeeper sets again at the next connection; with `others` not of own nodes. */
+/* Counts the watches for the next connection; with `others`, without own nodes. */
 static unsigned count_watches(const struct client *client, bool others) {
     unsigned count = 0;
     EACH_NODE(node) {
@@ -494,7 +492,7 @@ static unsigned count_watches(const struct client *client, bool others) {
     return count;
 }
 
-/* Removals whose answers the session has not heard may be lost with the connection. */
+/* A lost answer leaves the watch. */
 static unsigned count_removals(const struct client *client) {
     unsigned count = 0;
     for (size_t i = 0; i < WATCH_BUCKETS; i++) {
@@ -504,7 +502,7 @@ static unsigned count_removals(const struct client *client) {
     return count;
 }
 
-/* A session may always watch its own nodes. A server ends a session that asks for too much. */
+/* Own nodes do not count. A server ends a session with too many watches. */
 void rules_on_set_watches(const struct client *client) {
     unsigned room = world.setting.room + count_removals(client);
     require(!world.setting.room || count_watches(client, true) <= room,
@@ -520,7 +518,7 @@ void rules_note_holds(const struct client *client) {
     }
 }
 
-/* What the own clock ended stays ended, whatever is learned later. */
+/* Grants that the client's clock has ended stay ended. */
 void rules_note_ends(const struct client *client) {
     EACH_WISH(client, wish) {
         if (has_lease(wish) && ran_out(client)) wish->ended = true;
@@ -533,7 +531,7 @@ void rules_on_proof(struct client *client, zkl_time issued) {
     if (issued > client->proved) client->proved = issued;
 }
 
-/* Whose lease it is a part of; NULL: nobody's. */
+/* A wish whose lease contains the stake, or NULL. */
 static const struct wish *holder_of(const struct client *client, const struct stake *stake) {
     EACH_WISH(client, wish) {
         if (has_lease(wish) && zkl_parts_have(&wish->lease->parts, stake)) return wish;
@@ -562,9 +560,9 @@ void rules_on_tick(const struct client *client, zkl_time now) {
 
 /* --- any time ----------------------------------------------------------------------------- */
 
-/* The nodes that are held for certain, at one moment. */
+/* The nodes held for certain at a moment. */
 struct tally {
-    unsigned alone, readers, sharers; /* sharers: of permits */
+    unsigned alone, readers, sharers; /* sharers hold permits */
     int64_t permits;
     int32_t limit;
 };
@@ -602,7 +600,7 @@ static void check_lease(const struct client *client, const struct wish *wish,
         require(!writes(wish) || (claim->kind == ZKL_WRITE && claim->state == ZKL_HELD),
                 "a claim that may write has a writer's node");
         const struct node *node = check_holder(client, claim);
-        /* Once for all handles of a grant: */
+        /* A grant with several handles counts once: */
         bool counted = world.setting.owners && holder_of(client, part) != wish;
         if (node && !counted) count_holder(&tallies[node->line], node);
     }
@@ -615,7 +613,7 @@ static bool is_awaited(const struct parts *parts) {
     return false;
 }
 
-/* A refusal, or a number near the end, leaves a writer's node to a user that only reads. */
+/* A refusal, or the last numbers, may leave a reading user a writer's node. */
 static void check_hold(const struct client *client, const struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
     if (!zkl_claim_holds(claim)) return;
@@ -625,7 +623,7 @@ static void check_hold(const struct client *client, const struct stake *stake) {
     require(has_writer(client, stake), "a claim that only reads is a reader");
 }
 
-/* What a session looks at instead of all its claims on a path. */
+/* The session's shortcuts through its claims. */
 static void check_order(const struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
     if (zkl_claim_holds(claim))
@@ -668,7 +666,7 @@ static void check_users(const struct client *client, struct tally tallies[LINES]
 void rules_at_any_time(void) {
     struct tally tallies[LINES] = {0};
     if (world.setting.wild) return;
-    EACH_RUNNING(c) { /* others can ask nothing */
+    EACH_RUNNING(c) { /* others cannot ask */
         check_awake(c);
         check_users(c, tallies);
     }
@@ -678,8 +676,8 @@ void rules_at_any_time(void) {
 /* --- in calm, and at rest ----------------------------------------------------------- */
 
 /*
- * A claim that fits does not wait; the first that does not watches each holder, a claim behind it
- * only the one before. A mark that was refused cannot tell.
+ * A claim that fits does not wait. The first other one watches each holder, later ones their
+ * predecessor. Without rights to write there are no marks.
  */
 static void check_permits(const struct client *client, const struct zkl_claim *claim,
                           const struct node *own) {
@@ -699,10 +697,9 @@ static void check_permits(const struct client *client, const struct zkl_claim *c
 }
 
 /*
- * A claim for a mutex watches the predecessor of its predecessor, too, if it may, and has room. At
- * the counter's end it may not; when the nodes that had one number are fewer it may, and asks at
- * its next heartbeat. Where a writer went, and may have left a reader, a list tells, unless it is
- * lost; or the list was another claim's, and this one asks at its next heartbeat, too.
+ * A mutex's claim also watches its predecessor's predecessor, if it may and has room. Exceptions:
+ * the counter's end; numbers just cleared, until a heartbeat; a writer's end, which may leave a
+ * reader, until a list, or a heartbeat if another claim asked for that list.
  */
 static void check_lookahead(const struct client *client, const struct zkl_claim *claim,
                             const struct node *ahead) {
@@ -726,7 +723,7 @@ bool rules_may_be_unwatching(const struct client *client, const struct zkl_claim
     return false;
 }
 
-/* Nobody waits for nothing: its predecessor lives, is the nearest, and is watched. */
+/* A waiter's predecessor lives, is the nearest, and is watched. */
 static void check_waiter(const struct client *client, const struct zkl_claim *claim,
                          const struct node *own) {
     const struct node *ahead = node_find(claim->ahead->name);
@@ -734,7 +731,7 @@ static void check_waiter(const struct client *client, const struct zkl_claim *cl
         check_permits(client, claim, own);
         return;
     }
-    if (claim->stalled) return; /* it may be unwatching: else it is no calm */
+    if (claim->stalled) return; /* the calm allows claims without a watch */
     require(ahead && alive(ahead), "a claim that waits is behind another node");
     require(ahead && ahead->watched & bit_of(client),
             "a claim that waits watches the node that it waits for");
@@ -743,7 +740,6 @@ static void check_waiter(const struct client *client, const struct zkl_claim *cl
     check_lookahead(client, claim, ahead);
 }
 
-/* The node of the name is watched. */
 static void check_unfair_waiter(const struct client *client) {
     const struct node *node = node_at(ZKL_NAME_FIXED, world.zxid);
     require(node, "a claim that waits waits for a node");
@@ -760,14 +756,14 @@ static const struct zkl_claim *claim_of(const struct node *node) {
     return NULL;
 }
 
-/* What it waits for: its predecessor, or that of the part that is not the first. */
+/* The node that a claim waits for. In FIRST another part waits for it. */
 static const struct node *waited_for(const struct zkl_claim *claim) {
     if (claim->state == ZKL_FIRST) claim = claim->next_part;
     const struct node *own = claim->state == ZKL_WAIT ? node_of(claim) : NULL;
     return own ? node_before(own, own->kind) : NULL;
 }
 
-/* Not in a ring: from one to the next, a holder is found in the end. */
+/* From one claim to the next a holder is found, so no ring of claims waits. */
 static bool comes_to_a_holder(const struct zkl_claim *claim) {
     for (int i = 0; i < NODES; i++) {
         const struct node *ahead = waited_for(claim);
@@ -777,7 +773,7 @@ static bool comes_to_a_holder(const struct zkl_claim *claim) {
     return false;
 }
 
-/* It will have the other's node, or go its own way after it. */
+/* The claim inherits the other claim's node, or goes its own way. */
 static bool has_way(const struct zkl_claim *claim) {
     for (const struct zkl_claim *each = claim->line->claims; each; each = each->next) {
         bool holds = each->state == ZKL_HELD && !each->ends;
@@ -786,10 +782,7 @@ static bool has_way(const struct zkl_claim *claim) {
     return false;
 }
 
-/*
- * A holder whose batch is over, and another wish of its client behind it. What there was no memory
- * for is asked for at the next heartbeat.
- */
+/* A heartbeat repeats requests that failed without memory. */
 static void check_end_of_turn(const struct client *client, const struct zkl_claim *claim,
                               const struct node *own) {
     bool known = zkl_line_has_others(claim->line), others = false;
@@ -803,7 +796,7 @@ static void check_end_of_turn(const struct client *client, const struct zkl_clai
             "a holder is told when others come that wait for its turn to end");
 }
 
-/* A kept node is in nobody's way, and its session will hear of the first whose way it is in. */
+/* A kept node blocks nobody, and its session will hear of a contender. */
 static void check_kept(const struct client *client, const struct zkl_claim *claim) {
     const struct node *own = node_of(claim);
     require(own && alive(own), "a node that is kept is there");
@@ -822,9 +815,8 @@ static void check_kept(const struct client *client, const struct zkl_claim *clai
 }
 
 /*
- * In WAIT and FIRST. A try was told by the session that has the node, unless that could not hear of
- * it, or could not say so; then the try ends by its deadline. A waiter that was signalled is on its
- * way back. A part that is first in its line waits for another part.
+ * For WAIT and FIRST. A try was answered, unless an ACL forbade that; then it waits for its
+ * deadline. A signalled waiter is returning. A part in front waits for another part.
  */
 static void check_place(const struct client *client, const struct zkl_claim *claim) {
     const struct node *own = claim->waiting ? node_find(claim->node.name) : node_of(claim);
@@ -864,12 +856,12 @@ static void check_calm(const struct client *client, const struct zkl_claim *clai
     const struct node *own = node_of(claim);
     require(own && (own->watched & bit_of(client) || world.setting.refusals),
             "a holder watches its own node, if it may");
-    bool in_the_way = own && alive(own); /* else it was not allowed to hear that its node went */
+    bool in_the_way = own && alive(own); /* else an ACL hides its end */
     if (in_the_way) check_end_of_turn(client, claim, own);
     check_holder(client, claim);
 }
 
-/* If it may read its node. */
+/* A user with read access to its node hears of a revocation. */
 static void check_told(const struct wish *wish) {
     if (!has_lease(wish)) return;
     EACH_PART(parts_of_wish(wish), part) {
@@ -910,7 +902,7 @@ void rules_in_calm(void) {
     }
 }
 
-/* Nothing is kept for a claim that is gone: neither a watch nor a place in a limit. */
+/* Neither watches nor limits count a claim that is gone. */
 static void check_accounts(const struct client *client) {
     struct zkl_stats stats;
     zkl_session_stats(client->zk, &stats);

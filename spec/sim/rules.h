@@ -1,107 +1,101 @@
-/*
- * rules.h - what must hold, whatever happens: the promise, made exact.
- *
- * Each rule is a sentence; the first that does not hold is world.broken.
- */
+/* rules.h - the promise as exact rules for every run. world.broken is the first broken one. */
 #ifndef RULES_H
 #define RULES_H
 
 #include "world.h"
 
-/* When a user is told something. */
+/* Reports to users. */
 void rules_on_grant(const struct client *client, struct wish *wish);
-void rules_on_untaken(const struct wish *wish); /* a grant: there is no memory for its lease */
+void rules_on_untaken(const struct wish *wish); /* no memory for a grant's lease */
 void rules_on_fail(const struct client *client, const struct wish *wish, enum zkl_code code);
 void rules_on_revoked(const struct client *client, const struct wish *wish);
 void rules_on_loss(const struct client *client, const struct wish *wish);
-void rules_on_entry(const struct client *client, const struct wish *wish); /* its owner had it */
+void rules_on_entry(const struct client *client, const struct wish *wish); /* a re-entry */
 void rules_on_downgraded(const struct client *client, const struct wish *wish, enum zkl_code code);
-/* A handle was given up; `lost`: by the own clock, before. */
+/* A handle was given up. `lost`: its clock had run out before. */
 void rules_on_release(const struct wish *wish, enum zkl_code code, bool lost);
 bool rules_has_run_out(const struct client *client, const struct wish *wish);
-void rules_on_left(const struct client *client, const struct wish *wish); /* waited for the end */
-void rules_on_stay(const struct wish *wish, enum zkl_code code);          /* it could not wait */
+void rules_on_left(const struct client *client, const struct wish *wish); /* its node was removed */
+void rules_on_stay(const struct wish *wish, enum zkl_code code); /* a user could not wait */
 void rules_on_signalled(const struct wish *wish);
-void rules_on_signal_end(const struct wish *wish, enum zkl_code code); /* however it went */
+void rules_on_signal_end(const struct wish *wish, enum zkl_code code);
 void rules_on_step(struct client *client, const struct zkl_step *step);
 
-/* Of deeds (rules_deeds.c): */
+/* Deeds (rules_deeds.c): */
 void rules_on_open_deed(const struct client *client, const struct deed *deed, zkl_time now);
-void rules_on_deed(const struct client *client, const struct deed *deed); /* it is answered */
+void rules_on_deed(const struct client *client, const struct deed *deed); /* the deed is answered */
 void rules_on_sight(const struct client *client, struct deed *deed, const struct zkl_sight *sight);
 void rules_on_member(const struct client *client, const struct deed *deed);
-void rules_on_own_write(int datum, int session, const struct item *item); /* a member's */
+void rules_on_own_write(int datum, int session, const struct item *item); /* a member's write */
 void rules_on_roll(const struct client *client, struct deed *deed, const struct zkl_roll *roll);
 bool rules_is_up_to_date(const struct client *client,
-                         const struct deed *deed); /* its user knows how its node is */
+                         const struct deed *deed); /* the user of the deed knows the newest state */
 /* A guard is sent for a grant; its transaction is carried out. */
 void rules_on_guard(struct guarded *guard, const struct parts *parts);
 void rules_on_guarded(const struct item *item);
-void rules_on_signal_given(const struct item *item); /* at the leader */
-void rules_on_answer(const struct item *item);       /* what was sent has an answer */
+void rules_on_signal_given(const struct item *item); /* the leader carries out a signal */
+void rules_on_answer(const struct item *item);       /* a sent request is answered */
 
-/* A claim's node, if it has one; of a writer perhaps its reader, before the claim knows. */
+/* The claim's node, perhaps a writer's reader before the claim knows; or NULL. */
 struct node *node_of(const struct zkl_claim *claim);
 
-/* When the session feeds a claim (feeds.c). It forgets it: */
+/* Events for a claim (feeds.c). */
 void rules_on_forget(const struct shadow *shadow, const struct zkl_claim *claim);
-/* Its predecessor was gone at this zxid, and it is told; it asks for another one. */
+/* A claim is told that its predecessor went at `at`, and asks for the next. */
 void rules_on_end_ahead(const struct client *client, const struct zkl_claim *claim,
                         const struct zkl_contender *ahead, zxid at);
 /*
- * A claim that takes turns, or keeps its node, gave it up, `kept` or not before: to another of its
- * client (it is GONE), or to others.
+ * A claim with turns or a kept node gave up the lock, `kept` before or not, to its client (it is
+ * GONE) or others.
  */
 void rules_on_turn(const struct client *client, const struct zkl_claim *claim, bool kept);
 void rules_on_watch(const struct client *client, const struct zkl_claim *claim);
-/* It is a try that fails: at its deadline, or since the connection is lost (`unanswered`), or not.
- */
+/* A try failed. `unanswered`: at its deadline, or by a lost connection. */
 void rules_on_try(const struct client *client, const struct zkl_claim *claim, bool unanswered);
-/* What it has to watch does not fit: */
+/* A claim has no room for its watches. */
 void rules_on_busy(const struct client *client, const struct zkl_claim *claim);
 void rules_on_queued(const struct client *client, const struct zkl_claim *claim);
-void rules_on_hold(const struct client *client, const struct wish *wish); /* it was granted */
+void rules_on_hold(const struct client *client, const struct wish *wish); /* the hold was granted */
 bool rules_held_for_long(const struct client *client, const struct wish *wish);
-/* Of leases, by now; also before the session timeout may change. */
+/* Notes the ends of leases. Call also before the session timeout may change. */
 void rules_note_ends(const struct client *client);
-void rules_note_holds(const struct client *client); /* of these, by the ends of holds */
+void rules_note_holds(const struct client *client); /* notes the ends of holds */
 void rules_on_no_room(const struct client *client);
-/* There is no room for a watcher or roster that begins, or for a member that joins. */
+/* No room for a new watcher or roster, or for a joining member. */
 void rules_on_unheard(const struct client *client);
 void rules_on_unjoined(const struct client *client);
-/* Of the condition: a lock's claim enters again. */
+/* A condition's lock enters again. */
 void rules_on_return(const struct zkl_claim *waiter);
 
-/* A client's library sets its watches again. */
 void rules_on_set_watches(const struct client *client);
 
-/* At the leader: a node goes alone; `taken`: it is a waiter's whose lock was granted again. */
+/* The leader removes a node alone. `taken`: for a waiter whose lock was granted again. */
 void rules_on_remove(const struct node *own, bool taken);
 
-extern uint64_t rules_grants; /* so far, in all runs */
+extern uint64_t rules_grants; /* grants so far, in all runs */
 
-/* Before the clock hears of a proof that was issued then. */
+/* Before the clock knows the proof. */
 void rules_on_proof(struct client *client, zkl_time issued);
 
-/* After a client's keeper went round. */
+/* After a keeper's round. */
 void rules_on_tick(const struct client *client, zkl_time now);
 
 /* After each move. */
 void rules_at_any_time(void);
 
-/* In a calm, when a heartbeat's traffic has come to its end. */
+/* In a calm, after a heartbeat. */
 void rules_after_a_beat(void);
 
-/* In a calm, when nothing is under way any more, with other clients' nodes still there. */
+/* In a calm, beside other clients' nodes. */
 void rules_in_calm(void);
 
-/* A claim in WAIT need not watch the node that it waits for: another one of its client is ahead. */
+/* A waiting claim needs no watch if its client has another claim ahead. */
 bool rules_may_be_unwatching(const struct client *client, const struct zkl_claim *claim);
 
-/* It comes to no calm: perhaps since somebody was not told. */
+/* The run finds no calm, perhaps for want of an event. */
 void rules_on_unrest(void);
 
-/* At the end, when everything was given up. */
+/* After all is given up. */
 void rules_at_rest(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* rules_deeds.c - the rules of guards, questions, watchers and revocations. */
+/* rules_deeds.c - rules for guards, questions, watchers and revocations. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 
 /* --- guards ---------------------------------------------------------------------------------- */
 
-/* The places that its grant has: a reader has its writer's. */
+/* Notes the places of the grant, for a reader its writer's. */
 void rules_on_guard(struct guarded *guard, const struct parts *parts) {
     guard->open = true;
     guard->parts = (unsigned)parts->count;
@@ -31,14 +31,14 @@ static const struct node *node_in_place(int line, zxid place) {
     return NULL;
 }
 
-/* By the tokens of grants: see note_token(). */
+/* True if a later grant excluded it, by tokens; see note_token(). */
 static bool had_since(const struct node *own) {
     bool alone = world.token[own->line] / ZKL_BATCH_MAX > own->place;
     bool beside = own->kind == ZKL_READ || own->kind == ZKL_PERMIT;
     return alone || (!beside && world.read_token[own->line] / ZKL_BATCH_MAX > own->place);
 }
 
-/* By the server, in its order: now. */
+/* At the leader, in its order. */
 void rules_on_guarded(const struct item *item) {
     struct guarded *guard = &world.guards[item->guard];
     for (unsigned i = 0; i < guard->parts; i++) {
@@ -61,7 +61,7 @@ static bool is_refusal(const struct guarded *guard, enum zkl_code code) {
     }
 }
 
-/* Which of the writes does not fit; 0: the check of an own node may not be made. */
+/* Checks the reported write; 0: the check of an own node failed. */
 static void check_refusal(const struct guarded *guard, const struct zkl_request *request) {
     size_t op = guard->refused < guard->parts ? 0 : guard->refused - guard->parts + 1;
     require(is_refusal(guard, zkl_request_code(request)),
@@ -88,7 +88,6 @@ void rules_on_answer(const struct item *item) {
 
 /* --- questions ------------------------------------------------------------------------------- */
 
-/* The node was there when the question was asked, or later. */
 static void check_check(const struct deed *deed) {
     if (zkl_request_code(deed->request) != ZKL_OK) return;
     EACH_PART(&deed->request->parts, part) {
@@ -97,14 +96,14 @@ static void check_check(const struct deed *deed) {
     }
 }
 
-/* How the datum was at a commit after the one, or later. */
+/* Goes through the states of the datum after `since`. */
 #define EACH_FACT(which, since, fact)                                                              \
     for (const struct fact *fact = world.data[which].facts; fact <= fact_now(&world.data[which]);  \
          fact++)                                                                                   \
         if (fact_end(&world.data[which], fact) <= (since)) continue;                               \
         else
 
-/* By servers that have seen what the client has seen. */
+/* True if some server that has seen as much as the client showed this. */
 static bool was_so(const struct deed *deed, unsigned word, int32_t version) {
     EACH_FACT(deed->datum, deed->seen, fact) {
         if (fact->word == word && (!word || fact->version == version)) return true;
@@ -156,7 +155,7 @@ static bool is_told(const struct zkl_queued *queue, size_t count, const struct n
     return false;
 }
 
-/* Any server would have shown the contender all the time. */
+/* True if every server showed the contender during the question. */
 static bool stayed(const struct deed *deed, const struct node *node) {
     bool fixed = deed->request->asked == ZKL_UNFAIR;
     bool counts = node->contender && fixed == is_fixed(node->name);
@@ -211,7 +210,7 @@ static bool is_joined_twice(const struct client *client, const struct deed *join
     return false;
 }
 
-/* Another's node was there since it asked. */
+/* True if another member's node existed since the request. */
 static bool is_taken(const struct client *client, const struct deed *deed) {
     EACH_FACT(deed->datum, deed->seen, fact) {
         if (fact->word && !is_of(client, fact->session)) return true;
@@ -219,7 +218,7 @@ static bool is_taken(const struct client *client, const struct deed *deed) {
     return is_joined_twice(client, deed);
 }
 
-/* Data of others' are theirs: they wrote since. */
+/* The data may be another's, written since. */
 static void check_join(const struct client *client, const struct deed *deed) {
     bool was = false;
     if (zkl_request_code(deed->request) == ZKL_TOO_MANY) rules_on_unjoined(client);
@@ -242,8 +241,8 @@ void rules_on_member(const struct client *client, const struct deed *deed) {
 }
 
 /*
- * Others' only where the own one was there in the view that the session had heard of last: a
- * stranger took it away since. Where events are kept back, it was there at any time.
+ * A foreign node only if the own node existed in the session's last known view, and a stranger
+ * replaced it. Where events are kept back, if it ever existed.
  */
 void rules_on_own_write(int which, int session, const struct item *item) {
     bool known = false;
@@ -253,8 +252,8 @@ void rules_on_own_write(int which, int session, const struct item *item) {
 }
 
 /*
- * Its node was given the newest data, which others may have overwritten since. Nobody is told of a
- * refusal that comes after the deadline of its set.
+ * The node got the newest data, perhaps overwritten since. A refusal after a set's deadline is
+ * reported to nobody.
  */
 static bool has_newest(const struct deed *deed) {
     const struct datum *datum = &world.data[deed->datum];
@@ -274,7 +273,7 @@ static bool member_is_up_to_date(const struct client *client, const struct deed 
     return state == ZKL_MEMBER_JOINED && there && has_newest(deed);
 }
 
-/* Data that are told to be set were in the node since, or newer ones of its member. */
+/* Data reported as set, or newer data of the member, were in its node. */
 static void check_set(const struct client *client, const struct deed *deed) {
     enum zkl_code code = zkl_request_code(deed->request);
     bool was = false;
@@ -286,7 +285,7 @@ static void check_set(const struct client *client, const struct deed *deed) {
     require(was, "data that are told to be set were in the member's node");
 }
 
-/* --- who is in the folder --------------------------------------------------------------------- */
+/* --- the roster ------------------------------------------------------------------------------- */
 
 static const struct zkl_listed *listed(const struct zkl_roll *roll, int which) {
     for (size_t i = 0; i < roll->count; i++)
@@ -295,14 +294,14 @@ static const struct zkl_listed *listed(const struct zkl_roll *roll, int which) {
     return NULL;
 }
 
-/* Which of its node's facts shows it so; NOBODY: none from that on. */
+/* Index of the first matching state from `from` on; NOBODY: none. */
 static int fact_listed(int which, const struct zkl_listed *entry, int from) {
     const struct datum *datum = &world.data[which];
     for (int i = from; i < datum->count; i++) {
         const struct fact *fact = &datum->facts[i];
         if (!entry && !fact->word) return i;
         if (!entry || !fact->word) continue;
-        if (!entry->data) return i; /* it may not be read */
+        if (!entry->data) return i; /* its data may not be read */
         bool same = id_of(fact->session - 1) == entry->session;
         if (same && fact->word == read_word(entry->data, entry->size)) return i;
     }
@@ -357,12 +356,12 @@ static bool is_seen(const struct zkl_roster *roster, int which) {
     return roster->seen[i].mzxid == now->at || world.setting.refusals;
 }
 
-/* Beside all that is watched there is room for so many bytes. */
+/* True if so many bytes fit beside all watches. */
 static bool fits(const struct client *client, size_t bytes) {
     return client->zk->watches.bytes + bytes <= ZKL_WATCHES_MAX;
 }
 
-/* The folder counts for two. */
+/* The folder takes two watches. */
 static bool folder_fits(const struct client *client) {
     char children[ZKL_NAME_SIZE + 4];
     const struct watches *watches = &client->zk->watches;
@@ -376,7 +375,7 @@ static bool folder_fits(const struct client *client) {
     return fits(client, bytes);
 }
 
-/* Where reading is refused, news of a member may be kept back for good (docs/reference). */
+/* Without read access, news may never come (docs/reference). */
 static bool roster_is_up_to_date(const struct client *client, const struct deed *deed) {
     if (deed->told && deed->code == ZKL_TOO_MANY) return !folder_fits(client);
     bool seen = deed->told && deed->code == ZKL_OK;
@@ -390,7 +389,6 @@ static bool is_of_lease(const struct deed *deed) {
     return deed->kind == DEED_GUARD || deed->kind == DEED_CHECK;
 }
 
-/* Whether the user may be told so. */
 static bool is_true(const struct client *client, const struct deed *deed, enum zkl_code code) {
     const struct parts *parts = &deed->request->parts;
     bool guards = deed->kind == DEED_GUARD;
@@ -415,7 +413,6 @@ static bool is_true(const struct client *client, const struct deed *deed, enum z
     }
 }
 
-/* Its holder has the word, or is gone. */
 static void check_revocation(const struct deed *deed) {
     const struct node *node = &world.nodes[deed->node];
     bool asked = false;
@@ -444,7 +441,6 @@ void rules_on_deed(const struct client *client, const struct deed *deed) {
     }
 }
 
-/* To the holder's own knowledge. */
 static bool is_lost(const struct parts *parts) {
     EACH_PART(parts, part) {
         if (part->handles && part->claim.code == ZKL_LOST) return true;
@@ -465,7 +461,7 @@ void rules_on_open_deed(const struct client *client, const struct deed *deed, zk
 
 /* --- watchers -------------------------------------------------------------------------------- */
 
-/* The commit that made its node so as it was told tells which one it is. NOBODY: none. */
+/* Index of the state with this commit; NOBODY: none. */
 static int fact_told(const struct deed *deed, const struct zkl_sight *sight, int from) {
     const struct datum *datum = &world.data[deed->datum];
     const struct reading *told = &deed->watcher->told;
@@ -479,7 +475,7 @@ static int fact_told(const struct deed *deed, const struct zkl_sight *sight, int
     return NOBODY;
 }
 
-/* A server that has seen less may be the next session's. */
+/* A sight is never older than the last one, but the next session may have an older server. */
 void rules_on_sight(const struct client *client, struct deed *deed, const struct zkl_sight *sight) {
     bool same_session = deed->told && deed->session == client->session;
     bool again = deed->told && deed->code == sight->code;

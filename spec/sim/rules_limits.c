@@ -1,22 +1,21 @@
-/* rules_limits.c - what is promised of tries, of max_waiters and of max_hold. */
+/* rules_limits.c - rules for tries, max_waiters and max_hold. */
 #include "rules.h"
 #include "verdict.h"
 
-/* --- what a list showed ----------------------------------------------------------------------- */
+/* --- facts of a list -------------------------------------------------------------------------- */
 
-/* Of one number are the two nodes of a downgrade. */
+/* The two nodes of a downgrade have one number. */
 static bool is_before(const struct node *node, const struct node *other) {
     if (node->place != other->place) return node->place < other->place;
     return node->kind == ZKL_READ && other->kind == ZKL_WRITE;
 }
 
-/* Before another one in its line, as that list showed both. */
 static bool precedes(const struct node *node, const struct node *other, zxid view) {
     return node->contender && node->line == other->line && alive_at(node, view) &&
            is_before(node, other);
 }
 
-/* As that list showed it: there was nothing that kept it out. */
+/* True if the list showed nothing that kept it out. */
 static bool held(const struct node *own, zxid view) {
     int64_t taken = own->permits;
     EACH_NODE(node) {
@@ -30,7 +29,7 @@ static bool held(const struct node *own, zxid view) {
 
 /* --- tries ------------------------------------------------------------------------------------ */
 
-/* By the newest list of a line: ahead of its node or, if it has none, anywhere. */
+/* By the line's newest list, excluded by a node ahead, or by any if it has no node. */
 static bool is_taken(const struct client *client, const struct zkl_claim *claim, int line) {
     const struct node *own = node_of(claim);
     zxid view = client->shown[line];
@@ -44,7 +43,7 @@ static bool is_taken(const struct client *client, const struct zkl_claim *claim,
     return permits > claim->limit;
 }
 
-/* By the answer that is being put in: there is a node of the name, and it is not its own. */
+/* The answer being delivered shows another claim's node of the fixed name. */
 static bool is_name_taken(const struct client *client, const struct zkl_claim *claim) {
     const struct item *answer = client->hears;
     const struct node *node = answer ? node_at(ZKL_NAME_FIXED, answer->view) : NULL;
@@ -57,7 +56,7 @@ static bool is_robbed(const struct zkl_claim *claim) {
     return own && !alive(own);
 }
 
-/* A list of which not all could be read, for want of memory, shows some contenders all the same. */
+/* A list cut short for memory shows some contenders. */
 void rules_on_try(const struct client *client, const struct zkl_claim *claim, bool unanswered) {
     int line = line_of((const struct stake *)claim);
     if (claim->code == ZKL_BUSY && !world.shortages)
@@ -70,7 +69,6 @@ void rules_on_try(const struct client *client, const struct zkl_claim *claim, bo
 
 /* --- max_waiters ------------------------------------------------------------------------------ */
 
-/* By nodes: ahead of its own. */
 static unsigned waited_ahead(const struct node *own, zxid view) {
     unsigned count = 0;
     EACH_NODE(node)
@@ -78,7 +76,7 @@ static unsigned waited_ahead(const struct node *own, zxid view) {
     return count;
 }
 
-/* In its session; in turns also by the nodes of others. */
+/* Waiters of its session; in turns also those of others. */
 static unsigned waited(const struct client *client, const struct zkl_claim *claim, int line) {
     unsigned count = 0;
     EACH_STAKE(client, stake) {
@@ -99,7 +97,7 @@ void rules_on_busy(const struct client *client, const struct zkl_claim *claim) {
     int line = line_of((const struct stake *)claim);
     require(claim->max_waiters > 0, "who does not mind many is never told that the lock is busy");
     require(!claim->announced, "who was told to wait is not sent away");
-    /* What the last list showed is known, and to whom. */
+    /* only a living session knows its last list */
     if (client->session == NOBODY || !world.sessions[client->session].alive || world.shortages)
         return;
     unsigned count =
@@ -107,7 +105,7 @@ void rules_on_busy(const struct client *client, const struct zkl_claim *claim) {
     require(count >= (unsigned)claim->max_waiters, "the lock is never busy with fewer waiting");
 }
 
-/* By those that are there still. Numbers near their end do not tell who holds. */
+/* Counts living nodes only. The counter's last numbers hide the holders. */
 void rules_on_queued(const struct client *client, const struct zkl_claim *claim) {
     const struct node *own = node_of(claim);
     const struct stake *stake = (const struct stake *)claim;

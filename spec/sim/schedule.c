@@ -50,7 +50,7 @@ static void wait_a_beat(void) {
     if (!world.broken) rules_after_a_beat();
 }
 
-/* A session that no running client has: it has to expire. */
+/* A session without a running client, which must expire. */
 static bool is_abandoned(int index) {
     if (!world.sessions[index].alive) return false;
     EACH_RUNNING(c) {
@@ -59,7 +59,7 @@ static bool is_abandoned(int index) {
     return true;
 }
 
-/* Another claim of the session waits or holds for this one, too. */
+/* Another claim of its session waits or holds for it, too. */
 static bool is_behind_another(const struct zkl_claim *claim) {
     bool behind = zkl_kind_is_fixed(claim->kind) || claim->batch;
     if (!behind || claim->state != ZKL_NEW || zkl_claim_is_pausing(claim)) return false;
@@ -75,21 +75,21 @@ static bool is_settled(const struct client *client, const struct zkl_claim *clai
     if (claim->stalled || claim->state == ZKL_GONE) return claim->state == ZKL_GONE;
     if (claim->state == ZKL_IN_CONDITION)
         return claim->partner && claim->partner->state == ZKL_WAIT;
-    if (claim->state == ZKL_SIGNALLED) return true; /* it is up to its lock's claim */
+    if (claim->state == ZKL_SIGNALLED) return true; /* its lock's claim decides for it */
     bool in_place =
         claim->state == ZKL_WAIT || claim->state == ZKL_FIRST || zkl_claim_has_node(claim);
     if (claim->asks) return false;
     return in_place && claim->node.watched;
 }
 
-/* It will look for orphans once more. */
+/* True if it will look for orphans again. */
 static bool has_doubts(const struct client *client) {
     for (struct path *path = NULL; (path = zkl_path_next(client->zk, path));)
         if (path->look_at) return true;
     return false;
 }
 
-/* Nothing goes on any more but heartbeats. */
+/* True if only heartbeats go on. */
 static bool is_calm(void) {
     for (int i = 0; i < world.session_count; i++)
         if (is_abandoned(i)) return false;
@@ -112,7 +112,7 @@ static void calm_down(void) {
     if (!world.broken) rules_in_calm();
 }
 
-/* Releases what is held; false: nobody wants anything any more. */
+/* Releases what is held. False: no wish is left. */
 static bool release_all(void) {
     bool wanted = false;
     EACH_RUNNING(c) {
@@ -125,7 +125,7 @@ static bool release_all(void) {
     return wanted;
 }
 
-/* In a calm time nobody is forgotten: each waiter in the condition returns. */
+/* Waits until all wishes have answers. Waiters return, too. */
 static void answer_all(void) {
     struct node *waiter;
     int rounds = 0;
@@ -139,7 +139,7 @@ static void answer_all(void) {
     require(rounds < 100, "in a calm time every wish is answered");
 }
 
-/* --- a process that runs in bursts, as a CPU quota has it ------------------------------- */
+/* --- a process in bursts, by a CPU quota ------------------------------------------------ */
 
 static bool is_tried(const struct client *client) {
     EACH_WISH(client, wish) {
@@ -148,7 +148,7 @@ static bool is_tried(const struct client *client) {
     return false;
 }
 
-/* A chain of proofs lasts through stops of up to 0.15 T, also by a clock that runs 5 % fast. */
+/* Proofs survive stops of 0.15 T, even by a clock 5 % fast. */
 static void burst(struct client *c) {
     unsigned way = world.setting.bursts - 1;
     zkl_time timeout = zkl_session_timeout(c->zk);
@@ -185,8 +185,8 @@ static void run_in_bursts(void) {
 static bool is_at_rest(void) {
     EACH_RUNNING(c) {
         if (has_doubts(c) || zkl_session_has_claims(c->zk) || c->zk->calls) return false;
-        if (c->zk->followers[FOLLOWER_MEMBER]) return false; /* those that leave */
-        if (c->zk->watches.unwanted) return false;           /* it removes them at a heartbeat */
+        if (c->zk->followers[FOLLOWER_MEMBER]) return false; /* members are still leaving */
+        if (c->zk->watches.unwanted) return false;           /* a heartbeat removes these watches */
     }
     return true;
 }

@@ -1,9 +1,6 @@
 /*
- * schedule.h - one run: a setting, a row of moves, then a calm in which the
- * system has to come to rest.
- *
- * The calm takes no choices: connections come back, time passes, every wish is
- * answered, what is granted is released, what is left is given up.
+ * schedule.h - a run, with a setting, moves, and a calm without choices, in which connections
+ * return, time passes, wishes end, and the system comes to rest.
  */
 #ifndef SCHEDULE_H
 #define SCHEDULE_H
@@ -12,9 +9,8 @@
 #include "world.h"
 
 /*
- * Runs the schedule that the choices make. `seen` (may be NULL) is asked after
- * each move of an exhaustive run: true ends it there, without a calm. The rule
- * that did not hold, or NULL.
+ * Runs the chosen schedule, to a broken rule or NULL. `seen`, if any, is asked after each move of
+ * an exhaustive run; true ends it.
  */
 const char *schedule_run(bool (*seen)(void));
 

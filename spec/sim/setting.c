@@ -22,8 +22,8 @@ static const struct small {
     enum mix mix;
     unsigned clients, servers, wishes, faults;
     uint64_t moves;
-    int32_t batch;  /* of turns, else 0 */
-    unsigned fewer; /* wishes that only the first client has */
+    int32_t batch;  /* for turns; else 0 */
+    unsigned fewer; /* wishes of the first client alone */
 } smalls[] = {
     {"calm", "2 clients, no fault but two passages of time", MIX_MUTEX, 2, 1, 1, 2, ALWAYS, 0, 0},
     {"cut", "2 clients, one cut or passage of time", MIX_MUTEX, 2, 1, 1, 1,
@@ -71,7 +71,7 @@ const char *setting_small_name(unsigned i, const char **what) {
     return smalls[i].name;
 }
 
-/* A tape of one choice names the case; 0 is a run of any kind. */
+/* A small case is pinned by one choice; 0 is any run. */
 bool setting_small(const char *name, struct tape *pinned) {
     for (unsigned i = 0; i < SMALLS; i++) {
         if (strcmp(smalls[i].name, name) != 0) continue;
@@ -101,7 +101,6 @@ static void set_small(const struct small *small) {
 
 /* --- any kind ----------------------------------------------------------------------- */
 
-/* A session of few owners, or with room for little, or that takes its time to close. */
 static void set_session(struct setting *setting) {
     if (choose(6) == 5) {
         setting->owners = 1 + choose(2);
@@ -161,7 +160,7 @@ static void set_any(void) {
     world.setting = setting;
 }
 
-/* What proof/tla/Lock.tla has: plain mutexes, one wish of a client at a time, one server. */
+/* As in proof/tla/Lock.tla, with plain mutexes, one wish of a client at a time, one server. */
 static void set_traced(void) {
     struct setting setting = {.moves = ALWAYS | BIT(MOVE_CANCEL),
                               .servers = 1,
@@ -197,7 +196,7 @@ static void connect_all(void) {
     }
 }
 
-/* Every fourth run is at the end of the counter (seed Q-02). */
+/* Every fourth run is near the counter's end (seed Q-02). */
 void setting_choose(void) {
     static const unsigned odds[SMALLS + 1] = {60, 1, 1, 1, 1, 1, 1, 1, 1, 1,
                                               1,  1, 1, 1, 1, 1, 1, 1, 1};

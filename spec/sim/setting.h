@@ -1,20 +1,18 @@
 /*
- * setting.h - what a run may contain. At random each kind of fault is in every
- * second run only, so that runs differ in kind, not only in detail (swarm testing,
- * Groce et al., ISSTA 2012). Small cases for exhaustive runs have names.
+ * setting.h - the scope of a run. Random runs have about half the kinds of faults, to differ in
+ * kind (swarm testing, Groce et al., ISSTA 2012). Exhaustive runs have named small cases.
  */
 #ifndef SETTING_H
 #define SETTING_H
 
 #include "choice.h"
 
-/* Chooses world.setting, and begins the world. */
 void setting_choose(void);
 
-/* The tape that pins a small case; false: there is none of this name. */
+/* The tape that pins a small case. False: unknown name. */
 bool setting_small(const char *name, struct tape *pinned);
 
-/* The i-th small case's name and what it is, or NULL. */
+/* Name and description of the i-th small case, or NULL. */
 const char *setting_small_name(unsigned i, const char **what);
 
 #endif

@@ -1,14 +1,11 @@
-/*
- * shortage.c - memory runs out: the linker puts it between the session and malloc() (--wrap), and a
- * move may have one allocation fail.
- */
+/* shortage.c - failing allocations of the session, on a move, by the linker (--wrap). */
 #include <stdlib.h>
 #include <string.h>
 
 #include "story.h"
 #include "world.h"
 
-/* The linker's names: nobody else declares them. */
+/* Only the linker knows these names. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
 static bool fails(void) {

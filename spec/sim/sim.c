@@ -2,14 +2,14 @@
  * sim.c - the simulator's command line.
  *
  *   sim seeds FIRST COUNT [JOBS]   explores at random; prints the table of states and events
- *   sim transitions FIRST COUNT    the same, and prints what came of each event: transitions.h
- *   sim small [CASE]               every schedule of one small case, or of all of them
- *   sim replay SEED|x TAPE         tells what happens in one run
- *   sim trace FIRST [COUNT]        writes runs of plain mutexes as traces, for proof/tla: trace.h
- *   sim cases                      the small cases
+ *   sim transitions FIRST COUNT    also prints the outcomes of each event, see transitions.h
+ *   sim small [CASE]               runs every schedule of a small case, or of all of them
+ *   sim replay SEED|x TAPE         tells a run in words
+ *   sim trace FIRST [COUNT]        writes runs of plain mutexes as traces for proof/tla, see
+ * trace.h sim cases                      lists the small cases
  *
- * The last line is `N passed, N failed`. A schedule that breaks a rule is shrunk, told
- * in words, and can be replayed by the command that is printed.
+ * The last line is `N passed, N failed`. A schedule that breaks a rule is shrunk and told in words,
+ * with a command that replays it.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -141,10 +141,9 @@ static int replay_tape(const char *text) {
     return tell_run() != NULL;
 }
 
-/* Each begins with a line `seed`. */
 static int traces(uint64_t first, uint64_t count) {
     bool passed = true;
-    setvbuf(stdout, NULL, _IOLBF, 0); /* each line is there, whatever ends the run */
+    setvbuf(stdout, NULL, _IOLBF, 0); /* complete lines, even after a crash */
     trace_written = true;
     for (uint64_t seed = first; seed < first + count; seed++) {
         printf("seed %" PRIu64 "\n", seed);

@@ -19,7 +19,7 @@ void story_line(const char *format, ...) {
 
 enum { TEXT = 160 };
 
-/* Static text that lives for some more calls: a line names several things. */
+/* A static text that survives some more calls, for lines with several names. */
 static char *buffer(void) {
     static char buffers[8][TEXT];
     static unsigned next;

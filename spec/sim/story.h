@@ -1,7 +1,4 @@
-/*
- * story.h - tells what happens in a run, in words, one line each: when a run is
- * replayed, not when it is one of millions.
- */
+/* story.h - tells a replayed run, one line a step. */
 #ifndef STORY_H
 #define STORY_H
 
@@ -15,9 +12,9 @@ __attribute__((format(printf, 1, 2))) void story_line(const char *format, ...);
 
 #define tell(...) (story_told ? story_line(__VA_ARGS__) : (void)0)
 
-/* Short names of things: "client 1", "node 3 (number 0000000002, of client 1)". */
+/* Short names, such as "client 1", "node 3 (number 0000000002, of client 1)". */
 const char *story_client(const struct client *client);
-const char *story_owner(const struct client *client, int owner); /* if there are several */
+const char *story_owner(const struct client *client, int owner); /* empty for a single owner */
 const char *story_node(int node);
 const char *story_what(const struct item *item);
 const char *story_error(int error);

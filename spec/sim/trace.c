@@ -7,27 +7,27 @@
 
 enum { ATTEMPTS = 64, AHEAD = NODES };
 
-/* What a client's line `is` said last. */
+/* As in its last line `is`. */
 struct view {
     const char *state;
     unsigned session, attempt;
     int own;
     int count;
-    int before[AHEAD]; /* the numbers of the nodes before its own */
+    int before[AHEAD]; /* numbers of the nodes ahead of its own */
 };
 
 static struct traced {
-    const struct zkl_claim *claim; /* of its user; not those that remove orphans */
+    const struct zkl_claim *claim; /* its user's claim, never an orphan's */
     unsigned session, attempt;
-    uint64_t nonces[ATTEMPTS]; /* of the attempts */
-    bool granted;              /* and not given up */
-    bool certain;              /* of a grant */
-    bool looked[NODES];        /* a server has its watch of the node */
-    bool hears;                /* of the end of one */
+    uint64_t nonces[ATTEMPTS];
+    bool granted; /* granted, and not given up since */
+    bool certain;
+    bool looked[NODES]; /* a server has its watch of the node */
+    bool hears;         /* it was told of a node's end */
     struct view view;
 } traced[CLIENTS];
 
-/* Whose session, and which of its client's. */
+/* The client of a session, and the session's number there. */
 static struct {
     int client;
     unsigned session;
@@ -57,7 +57,7 @@ __attribute__((format(printf, 3, 4))) static void line(const char *event, int cl
     putchar('\n');
 }
 
-/* --- what a client knows ------------------------------------------------------------ */
+/* --- a client's knowledge ----------------------------------------------------------- */
 
 static const char *wanted_state(const struct zkl_claim *claim, bool certain) {
     switch (claim->state) {
@@ -79,12 +79,11 @@ static const char *wanted_state(const struct zkl_claim *claim, bool certain) {
     }
 }
 
-/* It knows its place. */
 static bool has_place(const char *state) {
     return strstr("found ask wait prove held suspect", state) != NULL;
 }
 
-/* Its user wants the lock or has it, and an attempt was made. */
+/* True if its user wants or holds the lock, after an attempt. */
 static bool is_active(const char *state) {
     return has_place(state) || strstr("create list", state) != NULL;
 }
@@ -154,7 +153,7 @@ static bool is_certain(const struct client *client, const struct zkl_claim *clai
            ZKL_PHASE_HELD;
 }
 
-/* Holders whose clock ran out, or who had a new proof, since the last line. */
+/* Writes a line for each holder whose certainty changed since the last line. */
 static void note_certainty(const struct client *but) {
     EACH_CLIENT(c) {
         struct traced *of = traced_of(c);
@@ -276,7 +275,7 @@ static bool is_lost(struct before before, enum event event, const struct view *w
     }
 }
 
-/* The answer, if it is one of those that Lock.tla has. */
+/* Writes a line for an answer, if Lock.tla has it. */
 static void trace_answer(const struct client *client, struct before before, enum event event,
                          const struct view *was) {
     int who = index_of(client);
@@ -295,7 +294,7 @@ static void trace_answer(const struct client *client, struct before before, enum
     if (removes && removed) line("removed", who, "%s", "");
 }
 
-/* A new attempt; those but the first are what comes of a search. */
+/* Writes a line for a new attempt. All but the first follow a search. */
 static void trace_attempt(const struct client *client, const struct zkl_claim *claim,
                           struct before before) {
     struct traced *of = traced_of(client);
@@ -311,7 +310,7 @@ void trace_fed(const struct client *client, const struct zkl_claim *claim, struc
     if (!trace_written) return;
     if (event == EVENT_START) of->claim = claim;
     if (of->claim != claim) return;
-    if (event == EVENT_EXPIRE) is_now(client); /* the line `expired` was before it */
+    if (event == EVENT_EXPIRE) is_now(client); /* after the line `expired` */
     note_certainty(client);
     trace_answer(client, before, event, &of->view);
     struct view view = view_of(of);

@@ -1,12 +1,11 @@
 /*
- * trace.h - writes a run as a trace: each step of a server and of a client, one line each, in the
- * order in which they happen. proof/tla/trace.lua makes a TLA+ module of it, and
- * proof/tla/Trace.tla says which traces conform to proof/tla/Lock.tla. The setting of such a run is
- * that of set_traced() in setting.c.
+ * trace.h - writes a run as a trace, one line for each step of a server or client.
+ * proof/tla/trace.lua makes a TLA+ module of it, and proof/tla/Trace.tla checks it against
+ * proof/tla/Lock.tla. set_traced() of setting.c chooses the setting.
  *
- * A line is an event and its values, NAME=VALUE each; a client, its sessions and its attempts are
- * counted from 1, and a node's number is that of its name and 1. After a step of a client comes a
- * line `is`, with what the client knows, if that is not as before, or a node's end was heard of.
+ * A line has an event and values, NAME=VALUE. Clients, their sessions and attempts count from 1;
+ * nodes by their number + 1. A line `is` follows a client's step, if its knowledge changed or a
+ * node ended.
  */
 #ifndef TRACE_H
 #define TRACE_H
@@ -16,21 +15,20 @@
 #include "transitions.h"
 #include "world.h"
 
-extern bool trace_written; /* set before the run; it is no trace else */
+extern bool trace_written; /* set before the run to have a trace */
 
 void trace_begin(void);
 
-/* A server carried out a request; a create that was on a slow way landed. */
+/* A server carried out a request, or a slow create landed. */
 void trace_carried(const struct client *client, const struct item *item);
 void trace_landed(const struct client *client, const struct item *item);
-void trace_opened(const struct client *client); /* a session, client->session */
-void trace_ended(int session);                  /* before its nodes go */
+void trace_opened(const struct client *client); /* opened client->session */
+void trace_ended(int session);                  /* before its nodes are removed */
 
-/* A client is told of an event, or of the end of its session, before it does something. */
+/* Before the client acts on an event or its session's end. */
 void trace_heard(const struct client *client, const struct item *item);
-/* And it did, or nothing came of it. */
+/* The client has acted. */
 void trace_delivered(const struct client *client);
-/* A claim was fed. */
 void trace_fed(const struct client *client, const struct zkl_claim *claim, struct before before,
                enum event event, zkl_actions did);
 void trace_forgotten(const struct zkl_claim *claim);

@@ -7,7 +7,7 @@
 
 enum { MOST = 1 << 13 };
 
-/* Claims of the line go on, and the session forgets one that is gone: the table leaves that out. */
+/* Left out of the table, since they concern other claims or the end. */
 static const zkl_actions left_out = ZKL_DO_FOLLOW | ZKL_DO_FORGET;
 
 enum form { LINE, UNFAIR, WAITER };
@@ -28,7 +28,6 @@ static enum form form_of(const struct zkl_claim *claim) {
     return claim->waiting ? WAITER : LINE;
 }
 
-/* Above 0. */
 static uint64_t key_of(const struct kind *kind) {
     uint64_t key = 1;
     key = key << 2 | kind->form;

@@ -1,13 +1,12 @@
 /*
- * transitions.h - what each event made of a claim: from which state to which, and with which
- * actions. docs/design/states.md says what may come of it; spec/sim/states.lua compares the two.
+ * transitions.h - outcomes of events, with state and actions. spec/sim/states.lua compares them
+ * with docs/design/states.md.
  */
 #ifndef TRANSITIONS_H
 #define TRANSITIONS_H
 
 #include "coverage.h"
 
-/* What a claim was before an event. */
 struct before {
     enum zkl_claim_state state;
     bool wanted, stalled;
@@ -17,11 +16,11 @@ static inline struct before before_of(const struct zkl_claim *claim) {
     return (struct before){claim->state, claim->wanted, claim->stalled};
 }
 
-/* Also when it changed nothing. */
+/* Counts an outcome, even without a change. */
 void transitions_note(const struct zkl_claim *claim, struct before before, enum event event,
                       zkl_actions did);
 
-/* Each kind that was met: form, state, event, "wanted" or "not wanted", outcome, how often. */
+/* As form, state, event, "wanted" or "not wanted", result, count. */
 void transitions_print(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* user.c - the users of a client: what they ask the session for, and what it tells them. */
+/* user.c - users' calls to a session, and its reports. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "verdict.h"
 #include "world.h"
 
-/* --- which of them --------------------------------------------------------------------- */
+/* --- choosing a wish ------------------------------------------------------------------- */
 
 struct wish *user_some(const struct client *client, bool (*fits)(const struct wish *wish)) {
     struct wish *found[ROOM];
@@ -33,7 +33,7 @@ static void check_memory(const void *made) {
     require(made || world.shortages, "what is asked for is begun, unless there is no memory");
 }
 
-/* A lease is as before, if that did not begin. */
+/* Notes a request about a lease. Without memory the lease is as before. */
 static void begin_deed(struct wish *wish, enum doing doing, struct zkl_request *request) {
     check_memory(request);
     wish->doing = request ? doing : NOTHING;
@@ -54,14 +54,13 @@ bool user_may_wish(const struct client *client) {
     return used + (index_of(client) > 0 ? world.setting.fewer : 0) < world.setting.wishes;
 }
 
-/* Each is an owner of its own, or one of a few. */
+/* A new owner for each wish, or one of a few. */
 static int some_owner(const struct client *client) {
     unsigned owners = world.setting.owners;
     if (owners == 0) return (int)(client->wished % OWNERS);
     return owners > 1 ? (int)choose(owners) : 0;
 }
 
-/* In some wishes of an owner the other owner is its caller. */
 static int some_caller(int owner) {
     bool may = world.setting.owners == 2 && !world.setting.plain;
     return may && choose(4) == 3 ? 1 - owner : NOBODY;
@@ -119,7 +118,7 @@ static struct wish *new_wish(struct client *client, struct desire desire, zkl_ti
     return wish;
 }
 
-/* A wish that did not begin was none. */
+/* Begins a wish. Without memory nothing is left of it. */
 void user_wish(struct client *client, int line, const struct desire *desires, unsigned count,
                zkl_time timeout, bool trying) {
     struct wish *wish = new_wish(client, desires[0], timeout, trying);
@@ -140,14 +139,14 @@ void user_wish(struct client *client, int line, const struct desire *desires, un
     client_settle(client);
 }
 
-/* --- what is given back -------------------------------------------------------------- */
+/* --- giving back --------------------------------------------------------------------- */
 
 static void drop(struct zkl_request **request) {
     if (*request) zkl_request_drop(*request);
     *request = NULL;
 }
 
-/* A signal that is under way ends as one that is interrupted. */
+/* Ends what the wish does. A pending signal counts as interrupted. */
 static void rest(struct wish *wish) {
     if (wish->doing == SIGNALS) {
         zkl_request_cancel(wish->deed, ZKL_INTERRUPTED);
@@ -164,7 +163,7 @@ void user_leave(struct wish *wish) {
     *wish = (struct wish){0};
 }
 
-/* The acquire, or the wait in the condition; of an acquire some are not heard of any more. */
+/* Gives up an acquire or a wait. Some acquires are dropped. */
 void user_cancel(struct client *client, struct wish *wish) {
     tell("%s gives up its wish", story_client(client));
     wish->cancelled = ZKL_INTERRUPTED;
@@ -175,7 +174,7 @@ void user_cancel(struct client *client, struct wish *wish) {
     client_settle(client);
 }
 
-/* A lease that the clock ended is lost, and that is what its user is told. */
+/* If the clock has ended the lease, the user hears that it is lost. */
 static void release(struct client *client, struct wish *wish) {
     bool lost = rules_has_run_out(client, wish);
     enum zkl_code code = zkl_lease_release(wish->lease);
@@ -185,7 +184,7 @@ static void release(struct client *client, struct wish *wish) {
     else user_leave(wish);
 }
 
-/* Some wait until the node is gone. */
+/* Some users wait until the node is gone. */
 void user_release(struct client *client, struct wish *wish) {
     tell("%s releases", story_owner(client, wish->owner));
     client_now(client);
@@ -196,13 +195,13 @@ void user_release(struct client *client, struct wish *wish) {
     client_settle(client);
 }
 
-/* --- what is done with a lease ------------------------------------------------------- */
+/* --- using a lease ------------------------------------------------------------------- */
 
 void user_downgrade(struct client *client, struct wish *wish) {
     tell("%s wants to write no more, only to read", story_client(client));
     client_now(client);
     begin_deed(wish, SHARES, zkl_downgrade(wish->lease, ZKL_NEVER));
-    if (wish->deed) wish->kind = ZKL_READ; /* whatever comes of it */
+    if (wish->deed) wish->kind = ZKL_READ; /* whatever the result */
     client_settle(client);
 }
 
@@ -221,7 +220,7 @@ bool user_may_wait(const struct client *client) {
     return !nodes_full() && !(world.setting.plain && client->waited);
 }
 
-/* With one handle of a grant all of them are given up for the time of a wait. */
+/* A wait gives up all handles of the grant for its duration. */
 void user_wait(struct client *client, struct wish *wish, zkl_time timeout) {
     tell("%s waits in the condition", story_client(client));
     client->waited++;
@@ -257,9 +256,8 @@ unsigned user_signal_sent(const struct client *client, const struct call *call) 
     return 0;
 }
 
-/* --- what users are told ------------------------------------------------------------- */
+/* --- reports ------------------------------------------------------------------------- */
 
-/* Users that give way listen. */
 static void hear_revocation(const struct client *client, struct wish *wish) {
     if (wish->revoked || !zkl_lease_revoked(wish->lease)) return;
     wish->revoked = true;
@@ -289,7 +287,7 @@ static void answered(struct client *client, struct wish *wish) {
     }
     if (!wish->lease) {
         if (!wish->again) rules_on_untaken(wish);
-        user_leave(wish); /* that releases it */
+        user_leave(wish); /* releases the lock */
         return;
     }
     drop(&wish->request);
@@ -304,7 +302,7 @@ static bool has_still(const struct wish *wish) {
     return state == ZKL_LEASE_HELD || state == ZKL_LEASE_SUSPECT;
 }
 
-/* The wait is over: each handle has the lock, or none has. One that has it, or NULL. */
+/* All handles hold the lock after a wait, or none. Returns a holding wish, or NULL. */
 static struct wish *call_fellows(const struct client *client, struct wish *wish) {
     struct wish *has = has_still(wish) ? wish : NULL;
     unsigned handles = !wish->parted, held = has != NULL;
@@ -329,7 +327,7 @@ static void lost(struct client *client, struct wish *wish) {
     user_leave(wish);
 }
 
-/* It has the lock again; or has it still, for the wait did not begin; or has it no more. */
+/* Ends with the lock regained, kept (the wait did not begin), or lost. */
 static void waited(struct client *client, struct wish *wish) {
     enum zkl_code code = zkl_request_code(wish->deed);
     struct wish *has = call_fellows(client, wish);
@@ -381,7 +379,7 @@ static void hear_request(struct client *client, uint64_t id) {
     }
 }
 
-/* A user that waits in the condition, or for the end, hears from its request; so do its fellows. */
+/* Users in a wait, or in a release, hear from their requests, and so do their fellows. */
 static void hear_lease(struct client *client, uint64_t id) {
     EACH_WISH(client, wish) {
         bool waits = wish->doing == WAITS && !zkl_request_done(wish->deed);

@@ -2,15 +2,15 @@
 
 #include <string.h>
 
-/* --- what the others have ------------------------------------------------------------- */
+/* --- other wishes --------------------------------------------------------------------- */
 
-/* It waits for the lock, or has it, or will have it again. */
+/* True if the wish waits for the lock, holds it, or will again. */
 static bool is_wanted(const struct wish *wish) {
     if (wish->request) return !zkl_request_done(wish->request);
     return has_handle(wish);
 }
 
-/* Its stake on that path; NULL: none. */
+/* The wish's stake on that path; NULL: none. */
 static const struct stake *stake_on(const struct wish *wish, const char *path) {
     EACH_PART(parts_of_wish(wish), part) {
         if (part->path && strcmp(part->path->text, path) == 0) return part;
@@ -37,7 +37,6 @@ static bool is_other_use(const struct zkl_claim *claim, const struct zkl_acquire
            (claim->reuse != ZKL_ONE_GRANT) != counting;
 }
 
-/* Some user of the client has the path as another kind of lock. */
 static bool is_mixed(const struct client *client, const struct zkl_acquire_options *asked) {
     EACH_WISH(client, wish) {
         const struct stake *stake = is_wanted(wish) ? stake_on(wish, asked->path) : NULL;
@@ -55,7 +54,7 @@ static bool is_had_by(const struct client *client, int owner, const struct stake
     return false;
 }
 
-/* An owner that waited with several wishes may have several grants: the latest. */
+/* The owner's latest grant, as several waits may bring several. */
 static const struct stake *held(const struct client *client, int owner, const char *path) {
     const struct path *used = zkl_path_find(client->zk, path, strlen(path));
     const struct stake *stake = used ? used->granted : NULL;
@@ -63,7 +62,7 @@ static const struct stake *held(const struct client *client, int owner, const ch
     return stake;
 }
 
-/* Its caller has the grant, which does not end before the wish. */
+/* True if its caller holds the grant for longer than the wish lasts. */
 static bool is_callers(const struct client *client, const struct wish *wish,
                        const struct stake *stake) {
     bool outlasts = stake->claim.deadline >= wish->deadline;
@@ -80,7 +79,6 @@ static int64_t permits(const struct client *client, const struct wish *wish, con
     return sum;
 }
 
-/* It would wait for its caller. */
 static bool is_stuck(const struct client *client, const struct wish *wish,
                      const struct zkl_acquire_options *asked) {
     EACH_STAKE(client, stake) {
@@ -104,7 +102,7 @@ const struct wish *verdict_fellow(const struct client *client, const struct wish
 
 /* --- the verdict ------------------------------------------------------------------------ */
 
-/* So many more fit; where what is kept does not `stay` it goes first. */
+/* True if so many more nodes fit. Without `stay` kept ones go first. */
 static bool fit(const struct client *client, unsigned more, bool stay) {
     unsigned count = more;
     if (!world.setting.room) return true;
@@ -117,7 +115,7 @@ static bool fit(const struct client *client, unsigned more, bool stay) {
     return count <= 2 * world.setting.room;
 }
 
-/* Its own list, of a moment ago, showed nobody else, and the watch of the children is asked for. */
+/* True if its own recent list showed no contender, and the children are watched. */
 static bool trusts_its_list(const struct client *client, const struct zkl_claim *claim) {
     const struct zkl_line *line = claim->line;
     zkl_time at = claim->node.listed_at, patience = client->zk->common.clock.patience;
@@ -125,7 +123,7 @@ static bool trusts_its_list(const struct client *client, const struct zkl_claim 
     return asked && at && clock_of(client) - at <= patience && line->count == 1 && !line->changed;
 }
 
-/* A node is kept for such a wish, and it is known that no others wait. */
+/* True if a node is kept for such a wish, and no contender waits. */
 static bool inherits(const struct client *client, const struct zkl_acquire_options *asked) {
     if (asked->kind != ZKL_MUTEX || !fit(client, 1, true)) return false;
     if (!asked->counting && !asked->batch && !asked->keep) return false;
@@ -139,7 +137,7 @@ static bool inherits(const struct client *client, const struct zkl_acquire_optio
     return false;
 }
 
-/* Another one has waited since a stop, after which no grant could be used: it has what is kept. */
+/* A wish that has waited since a stop, when no grant was usable, gets the kept node first. */
 static bool is_behind(const struct client *client, const struct zkl_acquire_options *asked) {
     EACH_STAKE(client, stake) {
         bool here = strcmp(stake->path->text, asked->path) == 0;
@@ -148,7 +146,6 @@ static bool is_behind(const struct client *client, const struct zkl_acquire_opti
     return false;
 }
 
-/* So many of the client were told to wait there. */
 static bool is_crowded(const struct client *client, const struct zkl_acquire_options *asked) {
     int32_t count = 0;
     EACH_STAKE(client, stake) {
@@ -160,7 +157,6 @@ static bool is_crowded(const struct client *client, const struct zkl_acquire_opt
     return asked->max_waiters && count >= asked->max_waiters;
 }
 
-/* Why the session takes no more claims now. */
 static enum zkl_code refusal(const struct client *client, const struct zkl_acquire_options *asked,
                              unsigned more) {
     bool suspended = zkl_session_connection(client->zk) == ZKL_SESSION_SUSPENDED;
@@ -169,13 +165,13 @@ static enum zkl_code refusal(const struct client *client, const struct zkl_acqui
     return fit(client, more, false) ? ZKL_OK : ZKL_TOO_MANY;
 }
 
-/* A reader does not become a writer. */
+/* True if the owner may enter again. Readers do not become writers. */
 static bool may_enter(const struct zkl_claim *claim, const struct zkl_acquire_options *asked) {
     bool writable = claim->kind == ZKL_WRITE && claim->state == ZKL_HELD;
     return asked->reentrant && (asked->kind != ZKL_WRITE || writable);
 }
 
-/* What the owner and its caller hold already decides; ZKL_OK: they do not hold the lock. */
+/* ZKL_OK: neither the owner nor its caller holds the lock. */
 static enum zkl_code of_owner(const struct client *client, const struct wish *wish,
                               const struct zkl_acquire_options *asked, bool *again) {
     if (asked->kind == ZKL_PERMIT) {
@@ -224,7 +220,7 @@ struct verdict verdict_of(const struct client *client, const struct wish *wish,
     return verdict;
 }
 
-/* --- what the session said ---------------------------------------------------------------- */
+/* --- the session's answer ----------------------------------------------------------------- */
 
 void verdict_check(const struct client *client, struct wish *wish, const struct verdict *verdict,
                    unsigned count) {
@@ -236,8 +232,7 @@ void verdict_check(const struct client *client, struct wish *wish, const struct 
     wish->verdict = verdict->code;
     wish->again = verdict->again;
     enum zkl_code code = done ? zkl_request_code(wish->request) : ZKL_OK;
-    if (contends && done && wish->batch && code == ZKL_BUSY)
-        return; /* by others' nodes: rules_on_busy() */
+    if (contends && done && wish->batch && code == ZKL_BUSY) return; /* see rules_on_busy() */
     if (done && code == ZKL_NO_MEMORY) {
         require(world.shortages, "there was memory");
         wish->verdict = ZKL_NO_MEMORY;
@@ -249,7 +244,7 @@ void verdict_check(const struct client *client, struct wish *wish, const struct 
     require(done != (contends && !ready),
             "a wish is answered at once if its session knows the answer");
     require(!done || code == verdict->code, "what a wish is told at once is so");
-    /* To one that is refused, too: */
+    /* even for a refused wish */
     bool makes_way = verdict->code == ZKL_BUSY || verdict->code == ZKL_TIMEOUT;
     require(count_stakes(client) == claims || (makes_way && count_stakes(client) < claims),
             "an owner that enters again, or is refused, does not contend");

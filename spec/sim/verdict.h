@@ -1,7 +1,6 @@
 /*
- * verdict.h - what a session has to say to a wish at once, by what its users have and want: the
- * owner enters again, or would wait for itself; the path is another lock's here; there is no room;
- * or, in most cases, nothing: it contends.
+ * verdict.h - the session's immediate answer to a wish, by its users' locks and wishes. It is a
+ * re-entry, a deadlock, another use of the path, no room, or none (the wish contends).
  */
 #ifndef VERDICT_H
 #define VERDICT_H
@@ -9,25 +8,25 @@
 #include "world.h"
 
 struct verdict {
-    enum zkl_code code; /* ZKL_OK: it enters again, or contends */
+    enum zkl_code code; /* ZKL_OK: a re-entry, or it contends */
     bool again;
-    bool inherits;   /* it, or one before it, has what is kept */
-    bool at_once;    /* it has that, if the lease clock is certain */
-    unsigned claims; /* that the session has before */
+    bool inherits;   /* it, or an earlier wish, gets the kept node */
+    bool at_once;    /* it is granted at once if the clock is certain */
+    unsigned claims; /* claims that the session had before */
 };
 
-/* Of one wish, or of several at once. The wish is new. */
+/* The verdict on a new wish, for one path or several. */
 struct verdict verdict_of(const struct client *client, const struct wish *wish,
                           const struct zkl_acquire_options asked[], unsigned count);
 
-/* The session was asked, nothing was sent yet: what it said is the verdict, no more was done. */
+/* Checks the session's answer before anything was sent, and that it did no more. */
 void verdict_check(const struct client *client, struct wish *wish, const struct verdict *verdict,
                    unsigned count);
 
-/* The lease clock has not ended it, whether or not anybody was told. */
+/* True until the lease clock ends it, told or not. */
 bool verdict_lasts(const struct client *client, const struct zkl_claim *claim);
 
-/* Has the grant, too, or is to have it again after a wait; NULL: no other wish. */
+/* Another holder of the grant, perhaps after a wait; NULL: none. */
 const struct wish *verdict_fellow(const struct client *client, const struct wish *wish,
                                   const struct stake *stake);
 

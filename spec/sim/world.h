@@ -1,21 +1,18 @@
 /*
- * world.h - everything there is in one run of the simulator: a ZooKeeper
- * ensemble, the network, and clients whose sessions are the real src/session.
+ * world.h - a run of the simulator, with a ZooKeeper ensemble, the network, and clients with the
+ * real src/session. There is one thread, and one world, which world_begin() renews.
  *
- * Servers commit in one order, counted by zxid; server 0 leads, the others show
- * what they have seen of it. A connection is two queues, in order (FIFO). Each
- * node remembers when it was made and when it went, so that any server's view is
- * a matter of comparing numbers. Sources: ZooKeeper's SessionTrackerImpl,
- * Learner.ping, CommitProcessor, DataTree.setWatches, ZOOKEEPER-3249.
- *
- * One world at a time, made anew for each run by world_begin().
+ * Servers commit in one order, counted by zxid. Server 0 leads; its followers show the part that
+ * they have seen. A connection is two FIFO queues. Each node keeps its birth and death, so a
+ * server's view needs only comparisons. Sources: ZooKeeper's SessionTrackerImpl, Learner.ping,
+ * CommitProcessor, DataTree.setWatches, ZOOKEEPER-3249.
  */
 #ifndef WORLD_H
 #define WORLD_H
 
 #include <string.h>
 
-#include "../../src/session/guard.h" /* to look, never to change */
+#include "../../src/session/guard.h" /* read only */
 #include "../../src/session/internal.h"
 #include "../../src/session/lease.h"
 #include "../../src/session/member.h"
@@ -33,14 +30,14 @@ enum {
     LINES = 2,
     ROOM = 6,
     SHADOWS = 32,
-    OPS = 4, /* of a transaction */
+    OPS = 4, /* in a transaction */
     CHANGES = 24,
-    DATA = 2,       /* nodes of users */
-    FACTS = 160,    /* of each */
-    FOLDER = LINES, /* as a line: that of the nodes of users */
+    DATA = 2,       /* users' nodes */
+    FACTS = 160,    /* for each datum */
+    FOLDER = LINES, /* the line number of the users' nodes */
     GUARDS = 16,
-    CALLS = 64, /* requests that signal, of those that are known */
-    DEEDS = 4,  /* of a client at a time */
+    CALLS = 64, /* requests that signal */
+    DEEDS = 4,  /* per client */
     QUEUE = 256
 };
 
@@ -49,11 +46,10 @@ enum {
 #define TIMEOUT (8 * ZKL_SECOND) /* the session timeout */
 
 typedef int64_t zxid;
-#define NEVER INT64_MAX /* of a zxid: it lives */
+#define NEVER INT64_MAX /* for `died` */
 
 /* --- ZooKeeper ---------------------------------------------------------------------- */
 
-/* What is in a node. */
 enum content { IDENTITY, REVOKE, SIGNAL, HOLDS, ASKED_HOLDS, OTHER };
 
 struct change {
@@ -64,123 +60,120 @@ struct change {
 struct node {
     char name[ZKL_NAME_SIZE];
     zxid born, died;
-    zxid place;  /* in the true order: born; of a downgraded reader its writer's */
-    int session; /* index of its owner; NOBODY: another client's */
+    zxid place;  /* in the true order; a downgraded reader has its writer's */
+    int session; /* index of its owner; NOBODY: another client */
     enum zkl_kind kind;
     int32_t permits, limit;
-    int line;        /* which of the paths it is in */
-    bool contender;  /* its name is one */
-    bool robbed;     /* a stranger removed it */
-    bool late;       /* its create was on a slow way */
-    bool asked;      /* of a reader: its writer was asked to give way, ... */
-    bool urged;      /* ... and that was the last word in its node */
-    bool yields;     /* its holder knows that it was asked */
-    bool stirred;    /* its holder knew of others, or that some came or went */
-    int32_t grants;  /* how often it was the node of one */
-    uint8_t watched; /* clients whose server would tell them, a bit each */
-    uint8_t kept;    /* clients whose library keeps the watch */
+    int line;
+    bool contender; /* named like one */
+    bool robbed;    /* a stranger removed it */
+    bool late;      /* its create took a slow way */
+    bool asked;     /* a reader whose writer was asked to give way ... */
+    bool urged;     /* ... in the writer's last content */
+    bool yields;    /* its holder knows of the request */
+    bool stirred;   /* its holder knew of other contenders */
+    int32_t grants;
+    uint8_t watched; /* bits of clients that the server would tell */
+    uint8_t kept;    /* bits of clients whose library keeps the watch */
     int change_count;
-    struct change changes[CHANGES]; /* the first ones only: see nodes_full() */
+    struct change changes[CHANGES]; /* no more than these, see nodes_full() */
 };
 
 struct server {
     zxid seen;
-    bool apart;      /* cut off from the leader; still answers reads */
-    zkl_time report; /* when it tells the leader next which sessions it heard */
+    bool apart;      /* cut off from the leader; answers reads */
+    zkl_time report; /* next report of live sessions to the leader */
 };
 
 struct session {
     uint64_t id;
     zkl_time timeout;
-    zkl_time touched; /* the last touch that the leader knows of */
+    zkl_time touched; /* last sign of life known to the leader */
     bool alive;
-    bool heard; /* by its server, since that server's last report */
+    bool heard; /* its server heard of it since the last report */
 };
 
-struct generation { /* of the lock paths, which come and go together, and count together */
+struct generation { /* The lock paths come, go and count children together. */
     zxid born, died;
 };
 
-/* A node of the user's, from a commit on. */
+/* State of a user's node from a commit on. */
 struct fact {
     zxid at, born;
     int32_t version;
-    unsigned word; /* what is in it; 0: it is not there */
-    int session;   /* the index of its owner, and 1; 0: none */
+    unsigned word; /* content; 0: no node */
+    int session;   /* index of its owner + 1; 0: none */
 };
 
 struct datum {
     int count;
     struct fact facts[FACTS];
-    uint8_t watched;       /* clients whose server would tell them, a bit each */
-    uint8_t kept, awaited; /* whose library keeps the watch: on a node, on one that is to come */
+    uint8_t watched;       /* bits as in struct node */
+    uint8_t kept, awaited; /* bits of libraries with a watch on the node, or on its creation */
 };
 
-/* Who watches the children of a path: as of a datum. */
+/* Watchers of a path's children, as in struct datum. */
 struct children {
     uint8_t watched, kept;
 };
 
-/* What the rules know of a guard. */
+/* A guard, as the rules know it. */
 struct guarded {
-    unsigned parts; /* of the grant that it was last sent for: */
+    unsigned parts; /* locks of the grant it was last sent for */
     zxid places[LINES];
     int lines[LINES];
     int32_t served;
-    bool open;        /* it was sent, and no answer was had */
-    unsigned carried; /* out, so often */
-    int error;        /* of the server's last answer, and which operation it refused, from 0 */
+    bool open;        /* unanswered */
+    unsigned carried; /* times that it was carried out */
+    int error;        /* of the last answer; `refused` is its operation, from 0 */
     unsigned refused;
-    bool denied; /* its user was told that nothing was written */
+    bool denied; /* its user heard that nothing was written */
 };
 
-/* And of a request that signals. */
+/* A request that signals, as the rules know it. */
 struct signalling {
-    unsigned open; /* its writes that were sent, but for those that were refused */
-    bool carried;  /* one was carried out */
-    bool denied;   /* its user was told that nobody has a signal by it */
+    unsigned open; /* writes sent, but not refused */
+    bool carried;
+    bool denied; /* its user heard that no waiter got a signal */
 };
 
 /* --- the network -------------------------------------------------------------------- */
 
 enum what {
-    REQUEST, /* and its answer */
+    REQUEST, /* with its answer */
     /* watch events */
     DELETED,
     CHANGED,
     CREATED,
-    CHILDREN, /* of a path: one came or went */
-    ENDED,    /* a path whose children are watched */
-    /* of the connection */
+    CHILDREN, /* a child of the path came or went */
+    ENDED,    /* a watched path is gone */
+    /* connection events */
     CUT,
     BACK,
     EXPIRED
 };
 
-/*
- * A request's paths and data are the session's own: it keeps them until the answer is put in,
- * and the simulator reads them until then.
- */
+/* The session owns a request's paths and data until it gets the answer. */
 struct item {
     enum what what;
-    uint64_t id;        /* REQUEST: the session's */
+    uint64_t id;        /* REQUEST: its id */
     struct zkl_rpc rpc; /* REQUEST */
-    int error;          /* of the answer */
-    unsigned refused;   /* by an operation: which one, from 0 */
-    int node;           /* asked for, or what happened to it; NODES and more: see data.h */
-    int nodes[OPS];     /* of the operations: made or written to */
-    zxid view;          /* what its server had seen */
-    int line;           /* LIST, CHILDREN, ENDED: which path */
-    int session;        /* BACK: in this one */
+    int error;          /* the answer's */
+    unsigned refused;   /* the refused operation, from 0 */
+    int node;           /* asked for, or with the event; from NODES on a datum */
+    int nodes[OPS];     /* made or written by the operations */
+    zxid view;          /* zxid that the server had seen */
+    int line;           /* of LIST, CHILDREN, ENDED */
+    int session;        /* BACK */
     zkl_time issued;    /* by the client's clock */
-    bool arrived;       /* at the client's library */
+    bool arrived;       /* seen by the client's library */
     /* for the rules: */
-    int64_t czxid;   /* of the claim that asks, as it knows it */
-    bool taken;      /* it is a waiter's whose lock was granted again */
-    bool of_member;  /* it is a member's write to its node, or its removal */
-    zxid heard;      /* the newest that its session was told of */
-    unsigned guard;  /* which of the guards it is; 0: none */
-    unsigned signal; /* of which of the requests that signal it is; 0: none */
+    int64_t czxid;   /* the asking claim's */
+    bool taken;      /* by a waiter whose lock was granted again */
+    bool of_member;  /* writes or removes a member's own node */
+    zxid heard;      /* newest zxid that the session knew */
+    unsigned guard;  /* its guard; 0: none */
+    unsigned signal; /* its signalling; 0: none */
 };
 
 struct queue {
@@ -192,34 +185,34 @@ struct queue {
 
 enum doing { NOTHING, SHARES, WAITS, SIGNALS, LEAVES };
 
-/* A user that wants the lock, or has it. */
+/* A user with a lock, or waiting for one. */
 struct wish {
     bool used;
     struct zkl_request *request; /* until it is answered */
-    struct zkl_lease *lease;     /* after that */
-    int owner;                   /* which of the client's */
-    int caller;                  /* an owner that waits for this one; NOBODY: none */
-    enum zkl_code verdict;       /* what the session had to say at once, or ZKL_OK */
-    bool again;                  /* its owner had the lock already */
-    bool away;                   /* another handle of its grant waits in the condition */
-    bool parted;                 /* WAITS: its handle was given up meanwhile */
-    enum doing doing;            /* what it does with it */
-    struct zkl_request *deed;    /* and its request */
-    zxid saw;                    /* SIGNALS: what its client had seen when it asked */
-    bool all;                    /* SIGNALS: a broadcast */
-    unsigned signal;             /* SIGNALS: which; 0: there were too many */
-    zkl_time deadline;           /* by the client's clock; of the wait that is out */
+    struct zkl_lease *lease;     /* afterwards */
+    int owner;
+    int caller;            /* an owner that waits for this owner; NOBODY: none */
+    enum zkl_code verdict; /* immediate answer, or ZKL_OK */
+    bool again;            /* a re-entry */
+    bool away;             /* its user waits by another handle */
+    bool parted;           /* WAITS: this handle was given up meanwhile */
+    enum doing doing;
+    struct zkl_request *deed; /* request of `doing` */
+    zxid saw;                 /* SIGNALS: zxid known when it asked */
+    bool all;                 /* SIGNALS: a broadcast */
+    unsigned signal;          /* SIGNALS: its number; 0: too many */
+    zkl_time deadline;        /* the pending wait's, by the client's clock */
     enum zkl_kind kind;
     int32_t limit, batch;
-    bool counting;        /* its tokens count the grants of a node */
-    bool keeps;           /* its node may stay after it */
-    unsigned max_waiters; /* it will not wait behind so many; 0: behind any number */
-    zkl_time max_hold;    /* it has the lock so long at most; 0: for ever */
+    bool counting;        /* its tokens count a node's grants */
+    bool keeps;           /* its node may be kept */
+    unsigned max_waiters; /* longest queue it accepts; 0: any */
+    zkl_time max_hold;    /* longest hold; 0: no limit */
     bool trying;
-    enum zkl_code cancelled; /* why the user, or a close, gave it up */
-    bool ended;              /* as a lease, by the own clock */
-    bool outlasted;          /* and by the end of a hold, after which nothing makes it certain */
-    bool revoked;            /* its user was told that somebody wants the lock */
+    enum zkl_code cancelled;
+    bool ended;     /* its lease ended by the client's clock */
+    bool outlasted; /* ... and by the end of a hold, which nothing undoes */
+    bool revoked;   /* its user heard of a revocation */
 };
 
 enum deed_kind {
@@ -231,168 +224,167 @@ enum deed_kind {
     DEED_WATCH,
     DEED_JOIN,
     DEED_FOLLOW,
-    DEED_SET, /* the data of a member */
+    DEED_SET, /* a member's data */
     DEED_KINDS
 };
 
-/* What else a user does. */
+/* Anything else a user does. */
 struct deed {
     bool used;
     enum deed_kind kind;
-    struct zkl_request *request; /* until it is answered */
+    struct zkl_request *request; /* until answered */
     struct zkl_watcher *watcher; /* WATCH */
-    struct zkl_member *member;   /* JOIN, after the request */
+    struct zkl_member *member;   /* JOIN, afterwards */
     struct zkl_roster *roster;   /* FOLLOW */
-    bool refused;                /* there is none, for a reason that is so */
+    bool refused;                /* for a good reason */
     zkl_time deadline;           /* by the client's clock */
-    enum zkl_code cancelled;     /* why the user, or a close, gave it up */
-    zxid asked, seen;            /* the last commit when it was asked, and the client's */
-    uint64_t asker;              /* the id of the session that asked, if there was one; or 0 */
-    int datum;                   /* GET, WATCH, JOIN, SET */
-    unsigned word;               /* JOIN: the member's newest data, 0: they were refused; SET */
-    struct deed *of;             /* SET: the member's */
-    int line;                    /* QUEUE */
-    int node;                    /* REVOKE */
-    unsigned guard;              /* GUARD: which */
-    /* WATCH, FOLLOW: what was told last: */
+    enum zkl_code cancelled;
+    zxid asked, seen; /* last commit when it asked, and the client's */
+    uint64_t asker;   /* id of the asking session; 0: none */
+    int datum;        /* GET, WATCH, JOIN, SET */
+    unsigned word;    /* JOIN: newest data, 0: refused; SET */
+    struct deed *of;  /* SET: deed of the member */
+    int line;         /* QUEUE */
+    int node;         /* REVOKE */
+    unsigned guard;   /* GUARD: its number */
+    /* WATCH, FOLLOW: the last report: */
     bool told;
     enum zkl_code code;
-    int fact;              /* which of its node's */
-    int facts[DATA];       /* FOLLOW: of each node's */
-    struct zkl_roll *roll; /* FOLLOW: that list, or NULL */
-    int session;           /* in this one */
+    int fact;              /* index in the datum */
+    int facts[DATA];       /* FOLLOW: index in each datum */
+    struct zkl_roll *roll; /* FOLLOW, or NULL */
+    int session;           /* index of the session then */
 };
 
-/* What the rules remember of a claim, as long as there is one. */
+/* Notes of the rules about a living claim. */
 struct shadow {
     const struct zkl_claim *claim;
-    zxid told;          /* when the last predecessor that it was told of went */
-    zxid walked;        /* born: of one that it asked for, gone by then; or 0 */
+    zxid told;          /* zxid at which the last predecessor known to be gone went */
+    zxid walked;        /* birth of a predecessor it asked for, gone by then; or 0 */
     uint32_t walked_in; /* serial of its newest list then */
-    bool taken;         /* a waiter: its lock was granted again */
+    bool taken;         /* by a waiter whose lock was granted again */
 };
 
 /* A write on a slow way. */
 struct late {
-    unsigned count; /* of operations; 0: there is none */
+    unsigned count; /* operations; 0: none */
     struct zkl_op ops[OPS];
     char paths[OPS][ZKL_NAME_SIZE + 4];
     char data[OPS][16];
     int session;
-    unsigned guard; /* as of an item */
-    zkl_time lands; /* until then at most */
+    unsigned guard; /* as in struct item */
+    zkl_time lands; /* latest arrival */
 };
 
 enum life { RUNS, STOPPED, DEAD };
 
 struct client {
     struct queue up, down;
-    struct zkl_session *zk; /* NULL: dead. From here on all is zero when a run begins */
+    struct zkl_session *zk; /* NULL: dead. A run begins with zeros from here on */
     struct wish wishes[ROOM];
     struct deed deeds[DEEDS];
     struct shadow shadows[SHADOWS];
     enum life life;
-    unsigned wished;           /* how many wishes it had */
-    unsigned held;             /* grants of whose end no step was told */
-    unsigned waited, signals;  /* how often it waited in the condition, and signalled */
-    struct zkl_request *drain; /* its session drains before it closes; or NULL */
-    bool closing;              /* its session closes, and takes its time for it */
-    unsigned deeds_done;       /* so many deeds were begun */
-    bool mutexes;              /* of all kinds it wants mutexes, not to read or write */
-    int session;               /* index; NOBODY: none */
-    int server;                /* connected to; NOBODY: to none */
-    bool expiring;             /* the library knows that its session is gone, zk does not */
-    zxid shown[LINES];         /* what the newest list showed */
-    zkl_time shown_at[LINES];  /* when, by its clock; in this connection */
-    bool stirred[LINES];       /* since then it was told that the children are others */
-    zkl_time proved;           /* issue time of the newest proof: the rules' own account of it */
-    zxid last;                 /* the newest zxid that its library saw */
-    zxid heard;                /* the newest that its session was told of */
-    zkl_time sent;             /* world time of its last packet, for the library's ping */
-    int rate;                  /* of its clock, per mille */
-    zkl_time offset;           /* of its clock */
-    bool stopped;              /* it was, and its session has not noticed yet */
-    zkl_time awake;            /* since when its session takes it for awake */
-    zkl_time round;            /* world time: by then its keeper comes round in any case */
-    zkl_time due;              /* client_due(), if it was asked */
+    unsigned wished;
+    unsigned held; /* grants whose end no step has reported */
+    unsigned waited, signals;
+    struct zkl_request *drain; /* the request for it, before a close; NULL: none */
+    bool closing;              /* its session takes its time to close */
+    unsigned deeds_done;
+    bool mutexes;             /* with MIX_ALL it wants mutexes, not reads or writes */
+    int session;              /* index; NOBODY: none */
+    int server;               /* NOBODY: not connected */
+    bool expiring;            /* the library knows of the session's end, zk does not */
+    zxid shown[LINES];        /* view of the last list */
+    zkl_time shown_at[LINES]; /* that list's, by its clock, in this connection */
+    bool stirred[LINES];      /* the children have changed since */
+    zkl_time proved;          /* issue time of the newest proof, by the rules' own account */
+    zxid last;                /* newest zxid of its library */
+    zxid heard;               /* newest zxid of its session */
+    zkl_time sent;            /* world time of its last packet, for pings */
+    int rate;                 /* its clock's, per mille */
+    zkl_time offset;          /* its clock's */
+    bool stopped;             /* stopped, unnoticed by its session */
+    zkl_time awake;           /* since this time its session counts as awake */
+    zkl_time round;           /* world time of its keeper's next round */
+    zkl_time due;             /* client_due(), if asked */
     bool asked_due;
-    const struct item *hears; /* what is being put in */
+    const struct item *hears; /* the item being delivered */
     struct late late;
 };
 
-/* Grants of a turn when others wait, at most. */
+/* Most grants of a turn while others wait. */
 enum { BATCH = ZKL_BATCH_MAX < 4 ? ZKL_BATCH_MAX : 4 };
 
-/* What kinds of lock are wished for. */
 enum mix {
     MIX_MUTEX,
     MIX_READ_WRITE,
     MIX_ALL,
-    MIX_DOWNGRADE, /* the first client's are writers, all others' readers or writers */
+    MIX_DOWNGRADE, /* the first client writes, all later ones read or write */
     MIX_UNFAIR,
-    MIX_MULTI,     /* of all kinds, on two paths: on one of them, or on both at once */
-    MIX_CONDITION, /* of all kinds; waiters in the condition are on the second path */
-    MIX_TURNS,     /* mutexes that are handed on within a client */
-    MIX_KEPT,      /* mutexes whose nodes stay after the last release, in turns or not */
+    MIX_MULTI,     /* any kind, on one of two paths or on both at once */
+    MIX_CONDITION, /* any kind; the second path is the condition's */
+    MIX_TURNS,     /* mutexes handed on within a client */
+    MIX_KEPT,      /* mutexes with kept nodes, with turns or without */
     MIX_PERMITS,
-    MIX_QUARREL, /* permits; now and then somebody has another limit, or wants a mutex */
+    MIX_QUARREL, /* permits, at times with another limit, or a mutex */
     MIXES
 };
 
-/* What this run may contain; chosen first (setting.c). */
+/* The scope of a run (setting.c). */
 struct setting {
     unsigned clients, servers;
-    unsigned wishes; /* of a client at a time; in a small case: in all */
-    unsigned fewer;  /* in a small case: of them, that only the first client has */
-    uint64_t moves;  /* a bit for each enum move that may happen (moves.h) */
-    unsigned owners; /* in a session; 0: each wish has one of its own */
-    unsigned room;   /* others' nodes that a session may watch, and half of its own; 0: enough */
-    unsigned faults; /* how many of the moves that are faults may happen */
-    unsigned steps;  /* by a seed: moves before the calm */
+    unsigned wishes; /* per client at a time; in a small case, in all */
+    unsigned fewer;  /* in a small case, of the first client alone */
+    uint64_t moves;  /* a bit for each allowed enum move (moves.h) */
+    unsigned owners; /* in a session; 0: one for each wish */
+    unsigned room;   /* for watches of others' nodes, and half as many own nodes; 0: enough */
+    unsigned faults; /* moves that may be faults */
+    unsigned steps;  /* with a seed, moves before the calm */
     enum mix mix;
-    int32_t limit;   /* of the semaphore */
-    int32_t batch;   /* of turns, in a small case */
-    zkl_time tick;   /* of the servers: half of the timeout at most */
-    bool grace;      /* sessions live up to a tick longer than their timeout */
-    bool brisk;      /* the network has no delay: faults and time make the difference */
-    bool plain;      /* wishes have no deadline, time and changes of mind are rationed */
-    bool refusals;   /* the server's ACL refuses now and then */
-    bool wild;       /* clocks run further than 5 % apart: only tokens are promised */
+    int32_t limit;   /* the semaphore's */
+    int32_t batch;   /* for turns, in a small case */
+    zkl_time tick;   /* the servers', at most half of the timeout */
+    bool grace;      /* sessions live up to a tick longer */
+    bool brisk;      /* no network delay, so only faults and time matter */
+    bool plain;      /* no deadlines; time and changes of mind are rationed */
+    bool refusals;   /* by an ACL, at times */
+    bool wild;       /* clocks drift by more than 5 %, so only tokens are promised */
     bool downgrades; /* another client's reader may take its writer's number */
-    bool limits;     /* some wishes do not wait behind many, or hold for a while only */
-    bool lingers;    /* a session that closes waits until its nodes are gone, or not */
-    unsigned deeds;  /* what else users do: a bit for each enum deed_kind */
-    bool shortage;   /* clients run out of memory now and then */
-    bool lazy;       /* keepers come round when they were asked to, and not before */
+    bool limits;     /* some wishes limit the queue or the hold */
+    bool lingers;    /* closing sessions may wait until their nodes are gone */
+    unsigned deeds;  /* a bit for each allowed enum deed_kind */
+    bool shortage;   /* clients run out of memory at times */
+    bool lazy;       /* keepers come only when asked */
     bool boot;       /* the machines have just started */
-    unsigned bursts; /* how a process is stopped again and again in the end; 0: not */
+    unsigned bursts; /* pattern of repeated stops at the end; 0: none */
 };
 
 struct world {
     struct setting setting;
     zkl_time began, now;
     zxid zxid;
-    int32_t counter; /* of the path's children */
+    int32_t counter;
     int node_count, session_count, path_count;
     unsigned faults;           /* left */
-    int64_t token[LINES];      /* of the latest grant to a mutex or writer: see note_token() */
-    int64_t read_token[LINES]; /* the largest of a grant to a reader */
-    int64_t counted[LINES];    /* the latest of a claim whose tokens count grants */
-    unsigned shortages;        /* allocations that failed */
-    unsigned spare;            /* allocations to the next one that fails; 0: none does */
-    bool frees;                /* a client is freed, and no rule has a say in that */
-    const char *broken;        /* the first rule that did not hold */
+    int64_t token[LINES];      /* latest of a mutex or writer, see note_token() */
+    int64_t read_token[LINES]; /* largest of a reader */
+    int64_t counted[LINES];    /* latest of a counting claim */
+    unsigned shortages;
+    unsigned spare;     /* allocations before the next failure; 0: no failure */
+    bool frees;         /* a client is being freed, which no rule judges */
+    const char *broken; /* first broken rule */
     struct server servers[SERVERS];
     struct session sessions[SESSIONS];
     struct generation paths[PATHS];
     struct node nodes[NODES];
     struct datum data[DATA];
-    struct children children[LINES + 1]; /* the last: of the folder */
+    struct children children[LINES + 1]; /* the last is the folder's */
     unsigned guard_count;
-    struct guarded guards[GUARDS + 1]; /* the first is none */
+    struct guarded guards[GUARDS + 1]; /* the first is unused */
     unsigned signal_count;
-    struct signalling signals[CALLS + 1]; /* the first is none */
-    struct client clients[CLIENTS];       /* the last: see world_begin() */
+    struct signalling signals[CALLS + 1]; /* the first is unused */
+    struct client clients[CLIENTS];       /* the last is shared, see world_begin() */
 };
 
 extern struct world world;
@@ -413,36 +405,34 @@ extern struct world world;
          each++)                                                                                   \
         if (!each->used) continue;                                                                 \
         else
-#define EACH_STAKE(c, stake) /* may not end any */                                                 \
+#define EACH_STAKE(c, stake) /* none may end meanwhile */                                          \
     for (struct stake *stake = (c)->zk ? (c)->zk->stakes : NULL; stake; stake = stake->next)
 #define EACH_NODE(node)                                                                            \
     for (struct node *node = world.nodes; node < world.nodes + world.node_count; node++)
 
-/* Clients and their sessions begin; the setting was chosen. */
+/* Begins clients and sessions in the chosen setting. */
 void world_begin(void);
 void world_end(void);
 
-/* Time passes: pings, reports and expiries happen at their time. */
+/* Moves the time, with pings, reports and expiries. */
 void world_pass(zkl_time time);
 
-/* A rule of the promise: the first one that does not hold ends the run. */
+/* The first broken rule ends the run. */
 void require(bool holds, const char *rule);
 
 static inline int index_of(const struct client *client) {
     return (int)(client - world.clients);
 }
 
-/* For it in `watched` and `kept`. */
+/* The client's bit in `watched` and `kept`. */
 static inline uint8_t bit_of(const struct client *client) {
     return (uint8_t)(1U << index_of(client));
 }
 
-/* The id of a session by its index. */
 static inline uint64_t id_of(int session) {
     return session == NOBODY ? 0 : world.sessions[session].id;
 }
 
-/* The time by a client's own clock. */
 static inline zkl_time clock_of(const struct client *client) {
     return world.now / 1000 * client->rate + client->offset;
 }
@@ -464,62 +454,61 @@ static inline bool alive(const struct node *node) {
 bool path_at(zxid view);
 void path_make(void);
 void path_remove(void);
-int line_at(const char *path);         /* of a path, or of a node in it */
+int line_at(const char *path);         /* of a path, or of a node's path */
 const char *line_path(int line);       /* "/a", "/b"; "/u", the folder */
-const char *name_in(const char *path); /* a node's; NULL: it is a line's path */
+const char *name_in(const char *path); /* name of a node; NULL: the line's path */
 const char *path_to(const struct node *node, char room[ZKL_NAME_SIZE + 4]);
 
 struct node *node_find(const char *name);
-struct node *node_at(const char *name, zxid view); /* of a name that many have had */
+struct node *node_at(const char *name, zxid view);
 struct node *node_born(zxid born);
 struct node *node_make(const char *prefix, int session, int line, bool contender); /* sequential */
 struct node *node_add(const char *name, int session, int line, bool contender);
-struct node *node_unsignalled(void); /* the first waiter in the condition without a signal */
+struct node *node_unsignalled(void); /* first waiter in the condition without a signal */
 void node_remove(struct node *node);
 void node_write(struct node *node, enum content content);
 bool nodes_full(void);
 bool node_may_be_written(const struct node *node);
-bool nodes_have(bool (*fits)(const struct node *node));        /* one such node at least */
-struct node *node_some(bool (*fits)(const struct node *node)); /* any of them, there is one */
-bool node_is_asked(const struct node *node);                   /* to give way, ever */
-bool node_is_urged(const struct node *node);                   /* and nothing was written since */
+bool nodes_have(bool (*fits)(const struct node *node));        /* some node fits */
+struct node *node_some(bool (*fits)(const struct node *node)); /* a random one, which must exist */
+bool node_is_asked(const struct node *node);                   /* was ever asked to give way */
+bool node_is_urged(const struct node *node);                   /* by its last content */
 
-/* When it was written to last, up to that view, and how often; 0: never. */
+/* Last write to the node up to `view`, 0: never; and the number of writes. */
 zxid node_changed(const struct node *node, zxid view);
 int32_t node_version(const struct node *node, zxid view);
 
-/* It is a living contender before the other one in its line, in the true order. */
+/* True if the node lives, and is ahead in the same line. */
 static inline bool node_is_before(const struct node *node, const struct node *other) {
     return alive(node) && node->contender && node->line == other->line &&
            node->place < other->place;
 }
 
-/* The nearest of those before the node that excludes this kind. */
+/* The nearest contender ahead that excludes this kind. */
 struct node *node_before(const struct node *node, enum zkl_kind kind);
 
 /*
- * The permits of all living contenders before the node; of one that is no permit of its
- * limit, more than any.
+ * Counts living contenders ahead. A contender with another limit, or no permit, exceeds any limit.
  */
 int64_t node_taken(const struct node *node);
 
-/* A child came or went after the one commit, and up to the other. */
+/* True if a child came or went after `since`, up to `view`. */
 bool line_changed(int line, zxid since, zxid view);
 
-/* A server learns of commits up to `view`, and tells the clients that watch. */
+/* A server sees commits up to `view`, and tells watching clients. */
 void server_see(int server, zxid view);
 void server_report(int server);
 void server_rejoin(int server);
 
-zxid world_commit(void); /* the next one */
+zxid world_commit(void); /* next zxid */
 
 int session_open(zkl_time timeout);
 void session_end(int session);
 void session_heard(const struct client *client);
 
-/* Carries out a client's request at a server; false: it waits for the leader. */
+/* Carries out a request at a server. False: it waits for the leader. */
 bool request_carry_out(const struct client *client, int server, struct item *item);
-/* All of the item's operations, or none, by that session, at the leader. */
+/* Carries out all operations at the leader, or none. */
 void request_transact(int session, struct item *item);
 bool request_waits(int server, const struct item *item);
 
@@ -529,31 +518,31 @@ struct item *queue_at(struct queue *queue, unsigned i);
 struct item *queue_push(struct queue *queue, const struct item *item);
 bool queue_pull(struct queue *queue, struct item *item);
 
-bool network_carry(struct client *client); /* one request to the server, its reply on its way */
-void network_sever(struct client *client); /* the connection is cut; what is lost is chosen */
+bool network_carry(struct client *client); /* one request to the server, with its reply */
+void network_sever(struct client *client); /* cuts the connection, with random losses */
 void network_connect(struct client *client, int server, zkl_time timeout);
 bool network_can_connect(const struct client *client, int server);
-void network_forget(struct client *client); /* requests that wait for a connection are unknown */
-void network_land(struct client *client);   /* the write on a slow way lands */
-void network_push(struct client *client, enum what what, int node, int line); /* on its way down */
-/* The server's clients with a bit in `watched` are told, once. */
+void network_forget(struct client *client); /* loses requests that wait for a connection */
+void network_land(struct client *client);
+void network_push(struct client *client, enum what what, int node, int line); /* sends an event */
+/* Tells the server's clients in `watched`, once each. */
 void network_tell(int server, uint8_t *watched, enum what what, int node, int line);
 void network_arrive(struct client *client, struct item *item);
 
 /* --- clients (client.c) --------------------------------------------------------------- */
 
-void client_begin(struct client *client); /* a new process, or a new session of it */
-void client_end(struct client *client);   /* what is left of it is freed, and nobody hears of it */
+void client_begin(struct client *client); /* a process, or its next session */
+void client_end(struct client *client);   /* frees it; no rule judges that */
 void client_settle(struct client *client);
 void client_now(struct client *client);
-bool client_deliver(struct client *client); /* the next answer or event to the session */
-void client_keep(struct client *client);    /* what the time asks for */
-zkl_time client_due(struct client *client); /* when it has something to do; ZKL_NEVER */
+bool client_deliver(struct client *client); /* gives the next answer or event to the session */
+void client_keep(struct client *client);    /* does due work */
+zkl_time client_due(struct client *client); /* next due work, or ZKL_NEVER */
 bool client_is_due(struct client *client);
-zkl_time client_next_due(struct client *client);  /* world time */
-zkl_time client_round_due(struct client *client); /* when its keeper comes round in any case */
-void client_close(struct client *client);         /* begins to, or comes to the end of it */
-/* The answer that is out to this request was lost, or the request was. */
+zkl_time client_next_due(struct client *client);  /* in world time */
+zkl_time client_round_due(struct client *client); /* next round of its keeper */
+void client_close(struct client *client);         /* begins to close, or ends closing */
+/* Loses the pending answer, or the request itself. */
 void item_lose(struct item *item);
 
 static inline unsigned count_stakes(const struct client *client) {
@@ -582,27 +571,27 @@ struct desire {
     zkl_time keep;
 };
 enum { OWNERS = 50 };
-/* One such wish at least; any of them, or NULL. */
+/* True if some wish fits; a random fitting wish, or NULL. */
 bool user_has(const struct client *client, bool (*fits)(const struct wish *wish));
 struct wish *user_some(const struct client *client, bool (*fits)(const struct wish *wish));
 bool user_may_wish(const struct client *client);
-/* For one path, or for as many as there are desires. */
+/* Begins a wish for `count` paths. */
 void user_wish(struct client *client, int line, const struct desire *desires, unsigned count,
                zkl_time timeout, bool trying);
 void user_cancel(struct client *client, struct wish *wish);
 void user_release(struct client *client, struct wish *wish);
 void user_downgrade(struct client *client, struct wish *wish);
-void user_hold(struct client *client, struct wish *wish); /* moves the end of its hold */
+void user_hold(struct client *client, struct wish *wish); /* changes its end */
 bool user_may_wait(const struct client *client);
 void user_wait(struct client *client, struct wish *wish, zkl_time timeout);
 void user_signal(struct client *client, struct wish *wish);
-/* A write of a signal is sent: of which; 0: of none that is known. */
+/* Notes that a signal's write is sent. Returns its number; 0: unknown. */
 unsigned user_signal_sent(const struct client *client, const struct call *call);
-void user_leave(struct wish *wish); /* gives back all that it has */
-/* Takes what the session tells; false: that was nothing. */
+void user_leave(struct wish *wish);
+/* Takes the session's events. False: none. */
 bool user_hear(struct client *client);
 
-/* Its parts; a request that was refused has none. */
+/* The wish's locks; none for a refused request. */
 static inline const struct parts *parts_of_wish(const struct wish *wish) {
     return wish->lease ? &wish->lease->parts : &wish->request->parts;
 }
@@ -611,7 +600,7 @@ static inline struct stake *const *parts_of(const struct parts *parts) {
     return parts->many ? parts->many : &parts->one;
 }
 
-#define EACH_PART(parts, part) /* a stake each */                                                  \
+#define EACH_PART(parts, part) /* the stakes */                                                    \
     for (struct stake *const *part##_at = parts_of(parts), *part;                                  \
          part##_at < parts_of(parts) + (parts)->count && (part = *part##_at, true); part##_at++)
 
@@ -624,15 +613,15 @@ static inline bool is_joint(const struct wish *wish) {
     return parts_of_wish(wish)->count > 1;
 }
 
-/* It has a lease, and has it now: it neither waits in the condition nor gives it up. */
+/* True if it holds a lease, and neither waits in the condition nor releases. */
 static inline bool has_lease(const struct wish *wish) {
     return wish->lease && wish->doing != WAITS && wish->doing != LEAVES && !wish->away;
 }
 
 /* --- owners (owners.c) ----------------------------------------------------------------- */
 
-void user_interrupt(struct client *client, int owner);   /* whatever it waits for */
-void user_release_all(struct client *client, int owner); /* whatever it has */
+void user_interrupt(struct client *client, int owner);   /* any wait */
+void user_release_all(struct client *client, int owner); /* any lock */
 
 static inline const char *owner_name(int owner) {
     static char names[OWNERS][2];
@@ -640,12 +629,12 @@ static inline const char *owner_name(int owner) {
     return names[owner];
 }
 
-/* It has one, also if it is away. */
+/* True if it has a handle, even while away. */
 static inline bool has_handle(const struct wish *wish) {
     return wish->lease && wish->doing != LEAVES && !wish->parted;
 }
 
-/* Another handle of its grant, or of a part of it, which is not being given up. */
+/* True for another live handle of the same grant, or of a part of it. */
 static inline bool is_fellow(const struct wish *wish, const struct wish *of) {
     if (wish == of || !has_handle(wish)) return false;
     EACH_PART(&of->lease->parts, part) {
@@ -654,7 +643,7 @@ static inline bool is_fellow(const struct wish *wish, const struct wish *of) {
     return false;
 }
 
-/* The path of the condition; the lock's is the first. */
+/* Line number of the condition's path. */
 enum { CONDITION = 1 };
 
 #endif

@@ -1,4 +1,4 @@
-/* zookeeper.c - the ensemble: nodes, views, sessions, requests. */
+/* zookeeper.c - the ensemble. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -80,10 +80,10 @@ struct node *node_born(zxid born) {
 }
 
 bool nodes_full(void) {
-    return world.node_count > NODES - 40; /* a claim that is robbed makes another */
+    return world.node_count > NODES - 40; /* a robbed claim makes another */
 }
 
-/* Also the session has to have room to mark it. */
+/* True if a stranger may write, with room left for the session's own mark. */
 bool node_may_be_written(const struct node *node) {
     return alive(node) && node->change_count < CHANGES / 3;
 }
@@ -141,7 +141,7 @@ struct node *node_unsignalled(void) {
     return first;
 }
 
-/* ZOOKEEPER-3249: at its limit the counter sticks, but for creates in one pipeline. */
+/* ZOOKEEPER-3249: the counter sticks at its limit, except for creates in one pipeline. */
 static const char *numbered(const char *prefix) {
     static char name[2 * ZKL_NAME_SIZE];
     int32_t number = world.counter;
@@ -226,7 +226,7 @@ static void tell_of_node(int server, struct node *node, zxid at) {
     network_tell(server, &node->watched, what, (int)(node - world.nodes), 0);
 }
 
-/* All children of a path that was made anew are new. */
+/* True if children came or went. A remade path has new children. */
 bool line_changed(int line, zxid since, zxid view) {
     if (line == FOLDER) return data_came_or_went(since, view);
     EACH_NODE(node) {
@@ -247,7 +247,7 @@ static void tell_of_line(int server, int line, zxid at) {
         network_tell(server, watched, ended ? ENDED : CHILDREN, NOBODY, line);
 }
 
-/* The first change after `from`, or `otherwise` if that is sooner. */
+/* The next change after `from`, at most `otherwise`. */
 static zxid next_change(const struct node *node, zxid from, zxid otherwise) {
     for (int i = 0; i < node->change_count; i++)
         if (node->changes[i].at > from)
@@ -255,7 +255,7 @@ static zxid next_change(const struct node *node, zxid from, zxid otherwise) {
     return otherwise;
 }
 
-/* What happens next, after `from` and up to `to`, to a node that somebody watches. */
+/* The next commit to a watched node, after `from` and up to `to`. */
 static zxid next_of_watched(zxid from, zxid to) {
     zxid next = to + 1;
     for (int i = 0; i < world.path_count; i++)
@@ -296,7 +296,7 @@ int session_open(zkl_time timeout) {
     return index;
 }
 
-/* Expired or closed: its nodes go in one commit, and its connection is cut. */
+/* Ends a session. Its nodes go in one commit. */
 void session_end(int index) {
     struct session *session = &world.sessions[index];
     if (!session->alive) return;
@@ -313,14 +313,14 @@ void session_end(int index) {
     }
 }
 
-/* A packet of the client got to its server. The leader knows at once what it hears itself. */
+/* A server hears a client. The leader knows at once of its own clients. */
 void session_heard(const struct client *client) {
     if (client->session == NOBODY || !world.sessions[client->session].alive) return;
     world.sessions[client->session].heard = true;
     if (client->server == 0) world.sessions[client->session].touched = world.now;
 }
 
-/* Every half tick a follower tells the leader which sessions it heard since the last time. */
+/* A follower reports the sessions that it heard, every half tick. */
 void server_report(int index) {
     world.servers[index].report = world.now + world.setting.tick / 2;
     if (world.servers[index].apart) return;
@@ -332,7 +332,7 @@ void server_report(int index) {
     }
 }
 
-/* What piled up in between comes first: the leader's question which sessions it heard. */
+/* A follower returns. First it answers the leader's question for live sessions. */
 void server_rejoin(int server) {
     if (!world.servers[server].apart) return;
     tell("server %d is back with the leader", server);
@@ -340,14 +340,14 @@ void server_rejoin(int server) {
     server_report(server);
 }
 
-/* The library pings after a third of the timeout in which it sent nothing. */
+/* The library pings after a third of the timeout without packets. */
 static zkl_time ping_due(const struct client *client) {
     if (client->life != RUNS || client->server == NOBODY || client->session == NOBODY)
         return ZKL_NEVER;
     return client->sent + world.sessions[client->session].timeout / 3 * 1000 / client->rate;
 }
 
-/* The leader rounds up to a tick. */
+/* A session's expiry, rounded up to a tick. */
 static zkl_time expiry_due(const struct session *session) {
     if (!session->alive) return ZKL_NEVER;
     return session->touched + session->timeout + (world.setting.grace ? world.setting.tick : 0);
@@ -369,7 +369,7 @@ void world_pass(zkl_time time) {
     zkl_time until = world.now + time;
     do {
         zkl_time next = earliest(until);
-        if (next < world.now) next = world.now; /* of a process that was stopped: overdue */
+        if (next < world.now) next = world.now; /* overdue, after a stop of the process */
         world.now = next;
         EACH_CLIENT(c) {
             if (client_round_due(c) <= world.now) client_keep(c);
@@ -400,7 +400,6 @@ static void check_fresh(const char *prefix) {
     }
 }
 
-/* It would be carried out, or why not. */
 static int test_create(const struct zkl_op *op) {
     const char *name = name_in(op->path);
     bool there = path_at(world.zxid);
@@ -421,7 +420,7 @@ static int test(const struct zkl_op *op) {
     return other ? ZKL_ERROR_BAD_VERSION : ZKL_ERROR_NONE;
 }
 
-/* A reader has its writer's place, and what was asked of it; only a writer becomes a reader. */
+/* Gives a reader its writer's place, and the requests to give way. */
 static void take_place(struct node *reader) {
     char name[ZKL_NAME_SIZE];
     EACH_NODE(node) {
@@ -445,7 +444,7 @@ static struct node *create(const struct zkl_op *op, int session, zxid at) {
     return node;
 }
 
-/* The node that has the name now: of a stranger's delete of the own no client can know in time. */
+/* Removes the node that now has the name. A client cannot know in time of a stranger's delete. */
 static void remove_fixed(struct node *node, int session, const struct item *item) {
     const struct node *own = node_born(item->czxid);
     require(node == own || (own && own->robbed), "a name's node is removed by its own claim");
@@ -476,7 +475,7 @@ static enum content content_of(const struct zkl_op *op) {
     return asks ? REVOKE : IDENTITY;
 }
 
-/* With proof of the lock; or in one with the end of the node that had it. */
+/* Signals come with proof of the lock, or with the end of its node. */
 static void signal(const struct node *node, const struct zkl_rpc *rpc) {
     require(node->line == CONDITION, "only a waiter in the condition is signalled");
     require(node->change_count == 0, "a waiter that has a signal is given no other");
@@ -494,7 +493,7 @@ static void set(struct node *node, const struct zkl_op *op, int session, const s
     change(node, content, at);
 }
 
-/* What it is about. */
+/* Applies an operation. Returns the index of its node or datum. */
 static int apply(const struct zkl_op *op, int session, struct item *item, zxid at) {
     int datum = datum_at(op->path);
     if (datum != NOBODY) {
@@ -589,7 +588,7 @@ bool request_waits(int server, const struct item *item) {
     return is_write(&item->rpc) && world.servers[server].apart;
 }
 
-/* By the ACL: a sync or the end of a watch needs no right, and what is read has to be there. */
+/* True if an ACL may refuse it. Not for a sync or unwatch, nor for reads of a missing node. */
 static bool may_be_refused(const struct zkl_rpc *rpc, zxid view) {
     int datum = datum_at(rpc->path);
     switch (rpc->kind) {
@@ -607,7 +606,7 @@ static bool may_be_refused(const struct zkl_rpc *rpc, zxid view) {
     return false;
 }
 
-/* One that carries out writes answers only when it has seen them itself. */
+/* Carries out a request at a server, which answers a write when it has seen it. */
 static bool carry_out(const struct client *client, int server, struct item *item) {
     const struct zkl_rpc *rpc = &item->rpc;
     if (request_waits(server, item)) return false;
