@@ -1,13 +1,12 @@
 /*
- * failing.c - memory that runs out, for one allocation of ours. Linked into a build of the
- * module with --wrap for each of these functions, so that every allocation of src/ comes
- * here; Lua's and libzookeeper's do not. The module has a second door then:
+ * failing.c - makes one allocation of src/ fail, by --wrap of the functions below in a build of the
+ * module, which spares Lua and libzookeeper. The module then has a second door:
  *
  *   local failing = package.loadlib(<core.so>, "luaopen_failing")()
  *   failing.arm(n)        the n-th allocation from now fails, once
- *   failing.disarm()      nothing fails any more
- *   failing.place()       -> where it was, as an address for addr2line; nil: it did not come
- *   failing.living()      how many of our allocations are not freed
+ *   failing.disarm()      no allocation fails
+ *   failing.place()       -> its address for addr2line, or nil
+ *   failing.living()      the number of our unfreed allocations
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -30,7 +29,7 @@ char *__wrap_strdup(const char *text);
 void __wrap_free(void *old);
 __attribute__((visibility("default"))) int luaopen_failing(lua_State *L);
 
-static atomic_long countdown; /* 0: nothing fails any more */
+static atomic_long countdown; /* 0: no failure */
 static atomic_long living;
 static _Atomic(void *) place;
 

@@ -1,7 +1,6 @@
 /*
- * line_test.c - memory that runs out in src/core: a list that cannot be taken leaves the line
- * as it was. calloc, the only allocation of src/core, is wrapped; the program is built with
- * AddressSanitizer, so a leak fails it.
+ * line_test.c - src/core without memory. A list that cannot be taken leaves the line as it was.
+ * Wraps calloc, the core's only allocation. AddressSanitizer fails on leaks.
  */
 #include <stdlib.h>
 
@@ -24,7 +23,7 @@ void *__wrap_calloc(size_t count, size_t size) {
     return __real_calloc(count, size);
 }
 
-/* Two contenders, the czxid of the first known; a list is due before the next grant. */
+/* Makes a line of two contenders, one with a czxid. A list is due before the next grant. */
 static void open_line(struct zkl_line *line) {
     static const char *const names[] = {FIRST, "no contender", SECOND};
     static struct zkl_common common;
@@ -46,7 +45,7 @@ static void check_line(const struct zkl_line *line, const struct zkl_contender *
     CHECK_IS(line->contenders[1]->references, 1);
 }
 
-/* The list has a contender that stays, a new one, and one with the last number of the counter. */
+/* Takes a list with an old contender, a new one, and one with the counter's last number. */
 static bool replace(struct zkl_line *line) {
     static const char *const names[] = {LIMITED, FIRST, THIRD};
     return zkl_line_replace(line, names, COUNT(names));
@@ -66,7 +65,7 @@ int main(void) {
             failures++;
             zkl_line_clear(&line);
         }
-        CHECK_IS(countdown, 1); /* it was not reached */
+        CHECK_IS(countdown, 1); /* the allocation was not reached */
         countdown = 0;
         CHECK_IS(line.count, 3);
         zkl_line_clear(&line);

@@ -1,15 +1,14 @@
 /*
- * check.h - the harness of the C specs: a program is a few TESTs in a row.
+ * check.h - the harness of the C specs, programs of TESTs in a row.
  *
  *   int main(void) {
  *       TEST("a number is a number") { CHECK_IS(1 + 1, 2); }
  *       return check_report();
  *   }
  *
- * A failed check prints one line, `file:line: promise: what failed`, and the
- * test goes on; check_report() prints the totals and gives the exit status.
- * CHECK_CASE() names the row of a table, for the line that a failure prints.
- * check_before(begin) has each test from there on begin with begin().
+ * A failed check prints a line with file, line, promise and failure, and the test goes on.
+ * check_report() prints totals and returns the exit status. CHECK_CASE() names a table's row for
+ * failures. check_before(begin) adds begin() to later tests.
  */
 #ifndef CHECK_H
 #define CHECK_H
@@ -20,12 +19,12 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CHECK_SHOWN = 50 }; /* failed checks printed of one test */
+enum { CHECK_SHOWN = 50 }; /* printed failures of a test */
 
 static struct {
-    void (*begin)(void); /* or NULL */
+    void (*begin)(void);
     const char *promise;
-    char row[160]; /* the case of a table, if any */
+    char row[160];
     unsigned complaints, passed, failed;
 } check;
 

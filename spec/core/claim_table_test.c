@@ -1,10 +1,10 @@
 /*
- * claim_table_test.c - every event in every state, with every reply, alone and
- * followed by any other: what must hold whatever happens.
+ * claim_table_test.c - rules for claims after any event in any state, with any reply, and after a
+ * second event.
  */
 #include "scene.h"
 
-/* --- where a claim can be ----------------------------------------------------------------- */
+/* --- situations of a claim ---------------------------------------------------------------- */
 
 enum setting {
     PLAIN,
@@ -29,7 +29,6 @@ static enum zkl_kind kind_in(int state, int setting) {
     return setting == AS_READER ? ZKL_READ : ZKL_MUTEX;
 }
 
-/* Those in which a waiter can be. */
 static bool waits_in(int state) {
     static const bool in[] = {
         [ZKL_NEW] = true,          [ZKL_CREATE] = true, [ZKL_RECOVER_SYNC] = true,
@@ -38,19 +37,18 @@ static bool waits_in(int state) {
     return in[state];
 }
 
-/* Those in which a claim with a batch can be. */
 static bool takes_turns_in(int state) {
     return state != ZKL_DOWNGRADE && state != ZKL_IN_CONDITION && state != ZKL_SIGNALLED &&
            state != ZKL_FORWARD;
 }
 
-/* The part comes after the claim, on the same line, and has not begun. */
+/* The part follows the claim on the same line, not started. */
 static void follow(void) {
     zkl_claim_init(&s.part, &s.line, ZKL_MUTEX, ZKL_NEVER, false);
     zkl_claim_batch(&s.part, 3);
 }
 
-/* The part had the node 42, and has handed it to the claim. */
+/* The part hands node 42 on to the claim. */
 static void reach_successor(zkl_time deadline) {
     scene_open(ZKL_MUTEX, deadline, false);
     follow();
@@ -83,20 +81,20 @@ static void build(int state, int setting) {
     else if (setting == AS_BATCH && takes_turns_in(state))
         reach_turns((enum zkl_claim_state)state, deadline);
     else scene_reach_as(kind_in(state, setting), (enum zkl_claim_state)state, deadline);
-    if (state == ZKL_IN_CONDITION) s.grants = 0; /* there may be a second one */
+    if (state == ZKL_IN_CONDITION) s.grants = 0; /* another grant may come */
     if (state == ZKL_WAIT) s.claim.node.watched = true;
     if (setting == STALLED) scene_stall();
     if (setting == UNWANTED) give_up();
     if (setting == CUT) s.common.clock.connected = false;
     if (setting == RAN_OUT) s.now += 2 * T;
-    if (!s.other) { /* somebody to have news of */
+    if (!s.other) { /* a contender ahead to have news of */
         const char *ahead = setting == AS_PERMIT ? HOLDER : AHEAD;
         LINE(ahead);
         if (s.claim.node.name[0]) LINE(ahead, s.claim.node.name);
     }
 }
 
-/* --- what can happen ---------------------------------------------------------------------- */
+/* --- events ------------------------------------------------------------------------------- */
 
 #define EACH_EVENT(X)                                                                              \
     X(START), X(CANCEL), X(RELEASE), X(DOWNGRADE), X(YIELD), X(TAKE), X(CONTENDED), X(TURN),       \
@@ -160,7 +158,7 @@ static zkl_actions deleted(struct zkl_contender *contender) {
     return did;
 }
 
-/* The waiter of a claim in IN_CONDITION is told of a signal, and that matters to the claim. */
+/* The waiter of a claim in IN_CONDITION hears of a signal. */
 static zkl_actions called(void) {
     if (s.claim.state != ZKL_IN_CONDITION) return 0;
     if (s.part.state == ZKL_CREATE)
@@ -206,14 +204,14 @@ static bool has_reply(int event) {
     return event >= PARENTS && event <= REMOVED;
 }
 
-/* --- what must hold ----------------------------------------------------------------------- */
+/* --- rules -------------------------------------------------------------------------------- */
 
 static bool complete(const char *name) {
     struct zkl_name parsed;
     return zkl_name_parse(name, &parsed);
 }
 
-/* The user of a writer is told what became of its wish to be a reader. */
+/* A writer's user hears the result of its downgrade. */
 static void check_shared(const struct zkl_claim *was, const struct zkl_claim *is, zkl_actions did) {
     bool answered = was->state == ZKL_DOWNGRADE && is->state == ZKL_HELD;
     CHECK_IS(answered, (did & ZKL_DO_DOWNGRADED) != 0);
@@ -222,14 +220,14 @@ static void check_shared(const struct zkl_claim *was, const struct zkl_claim *is
     if (is->kind != was->kind) CHECK(was->state == ZKL_DOWNGRADE && is->kind == ZKL_READ);
 }
 
-/* What the user of a claim in IN_CONDITION is told of its waiter. */
+/* The user of a claim in IN_CONDITION hears when its wait did not begin. */
 static void check_stayed(const struct zkl_claim *was, const struct zkl_claim *is, zkl_actions did) {
     bool stayed = was->state == ZKL_IN_CONDITION && is->state == ZKL_HELD;
     CHECK_IS(stayed, (did & ZKL_DO_STAYED) != 0);
     if (stayed) CHECK(was->wanted && is->wanted && is->node.czxid == was->node.czxid);
 }
 
-/* A waiter has no user; what ends it matters to its lock's claim. */
+/* A waiter has no user. Its lock's claim hears of its end. */
 static void check_waiter(const struct zkl_claim *was, const struct zkl_claim *is, zkl_actions did) {
     bool called = was->state != ZKL_SIGNALLED && is->state == ZKL_SIGNALLED;
     bool gone = was->state != ZKL_GONE && is->state == ZKL_GONE;
@@ -240,22 +238,23 @@ static void check_waiter(const struct zkl_claim *was, const struct zkl_claim *is
     if (is->waiting == ZKL_WAITER_SETTLED) CHECK(is->state == ZKL_LEAVE || is->state == ZKL_GONE);
 }
 
-/* It is on its way, or holds and will hand its node on: claims behind it wait for it. */
+/*
+ * True if the claim is on its way, or holds and will hand its node on, so later claims wait for it.
+ */
 static bool leads(const struct zkl_claim *claim) {
     if (claim->state == ZKL_HELD || claim->state == ZKL_KEPT) return !claim->ends;
     return claim->wanted && claim->state >= ZKL_CREATE && claim->state <= ZKL_FIRST;
 }
 
-/* Of claims that take turns the second makes no node here. */
+/* True for a second claim with turns, which makes no node here. */
 static bool has_inherited(const struct zkl_claim *next) {
     return next->batch != 0 && next->node.nonce != 0;
 }
 
-/* The part takes the place of the claim that hands it on, or goes on by itself: it is not
- * forgotten. */
+/* The next claim inherits the place, or goes on by itself. */
 static void check_turns(const struct zkl_claim *was, zkl_actions did) {
     const struct zkl_claim *is = &s.claim, *next = &s.part;
-    bool left = leads(was) && !leads(is) && is->state != ZKL_NEW; /* there it is still the first */
+    bool left = leads(was) && !leads(is) && is->state != ZKL_NEW; /* a NEW claim is still first */
     if (left && s.common.clock.connected) CHECK(did & ZKL_DO_FOLLOW);
     if (!has_inherited(next) || was->state == ZKL_GONE) return;
     CHECK(left && is->state == ZKL_GONE && !(did & NETWORK));
@@ -335,8 +334,8 @@ static void check_state(void) {
 }
 
 /*
- * Replies come only to requests: a stalled claim has none out, so gets none. Those about
- * parents come before the create's.
+ * A stalled claim has no request out, so it gets no reply. Replies about parents come before the
+ * create's.
  */
 static bool possible(const struct zkl_claim *was, int event) {
     if (event == PARENTS && was->state == ZKL_DOWNGRADE) return false;
@@ -353,8 +352,7 @@ static void check_all(const struct zkl_claim *was, zkl_actions did, int event) {
     if (event == EXPIRE) CHECK_IS(s.claim.state, ZKL_GONE);
 }
 
-/* A stalled claim that is not gone asks for something when the connection is back, and no stop of
- * the process is near. */
+/* When the connection returns, a stalled claim asks for something, unless right after a stop. */
 static void check_resumes(const struct zkl_claim *was, int event) {
     if (!s.claim.stalled || s.claim.state == ZKL_GONE || !possible(was, event)) return;
     scene_run(T / 2);

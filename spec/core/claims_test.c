@@ -1,20 +1,15 @@
 /*
- * claims_test.c - runs the scripts of spec/core/claims: what happens to claims,
- * and what they want done then. scene.h has the scene, script.h the form of a
- * script.
+ * claims_test.c - runs spec/core/claims, scripts (script.h) of events and resulting actions in a
+ * scene (scene.h).
  *
- * The claims are a, the first, b and c on the same path; and part, on a path of
- * its own: the second part of a multi-lock, a waiter, or the lock's claim of
- * one. A step is a's, if no other is named. An outcome has the actions
- * (ZKL_DO_GRANT is `grant`), and each claim's new state. Times are seconds, T
- * (the session timeout) is 10. `watch` is of the own node, `watch(lock-7)` of
- * one ahead.
+ * The claims are a, then b and c on the same path, and part on its own path, as a multi-lock's
+ * second part, a waiter, or a waiter's lock. A step is a's unless it names a claim. An outcome has
+ * the actions (`grant` is ZKL_DO_GRANT) and new states. Times are in seconds, and T, the session
+ * timeout, is 10. `watch` is of the own node, `watch(lock-7)` of a node ahead.
  *
- * Names of nodes: a claim's letter is its node's; `a@42` is the node of the
- * attempt that is out; `lock-7` has all ten digits; ahead, writer, behind,
- * holder and limited are another session's, kept is one that may be kept,
- * foreign another library's; late is 42 of the session's first attempt, whoever
- * answers for it.
+ * A claim's letter is its node, and `a@42` its pending attempt's. `lock-7` has all ten digits.
+ * Ahead, writer, behind, holder and limited belong to another session; kept may be kept; foreign is
+ * another library's; late is number 42 of the session's first attempt.
  */
 #include <ctype.h>
 #include <stddef.h>
@@ -79,7 +74,7 @@ static struct zkl_claim *claim_of(const char *text) {
     return NULL;
 }
 
-/* The name of the node that a word is for. */
+/* Name of the node for a word. */
 static const char *name_of(const char *text) {
     static char name[SCRIPT_WORDS][2 * ZKL_NAME_SIZE];
     static size_t next;
@@ -105,7 +100,6 @@ static const char *name_of(const char *text) {
     return made;
 }
 
-/* The word for a node, the other way round. */
 static const char *word_for(const char *name) {
     static char text[2 * ZKL_NAME_SIZE];
     if (!*name) return "none";
@@ -121,7 +115,7 @@ static const char *word_for(const char *name) {
     return text;
 }
 
-/* `nobody`: one that the line has forgotten. */
+/* `nobody` is a contender that the line has forgotten. */
 static struct zkl_contender *contender(struct zkl_claim *claim, size_t i) {
     if (is(i, "nobody")) return NULL;
     struct zkl_contender *found =
@@ -130,9 +124,9 @@ static struct zkl_contender *contender(struct zkl_claim *claim, size_t i) {
     return found;
 }
 
-/* --- what happens ---------------------------------------------------------------------------- */
+/* --- events ---------------------------------------------------------------------------------- */
 
-/* add <kind> [try]: a new claim, not started */
+/* add <kind> [try] makes a claim, not started */
 static zkl_actions add(struct zkl_claim *claim) {
     zkl_claim_init(claim, claim == &s.part ? &s.part_line : &s.line, kind(1), ZKL_NEVER,
                    has("try"));
@@ -192,7 +186,7 @@ static zkl_actions keep(struct zkl_claim *claim) {
     return 0;
 }
 
-/* come [try]: a new claim of a mutex with a's batch and keep, started */
+/* come [try] starts a mutex claim with a's batch and keep */
 static zkl_actions come(struct zkl_claim *claim) {
     if (claim->line) wrong = "it is there already";
     if (wrong) return 0;
@@ -202,8 +196,10 @@ static zkl_actions come(struct zkl_claim *claim) {
     return zkl_claim_start(claim);
 }
 
-/* reach-kept HELD|KEPT: alone, with a node that stays for 10 s; in HELD the
- * watch is asked for */
+/*
+ * reach-kept HELD|KEPT: a lone claim with a node that stays for 10 s; in HELD its watch is asked
+ * for
+ */
 static zkl_actions reach_kept(struct zkl_claim *claim) {
     (void)claim;
     scene_open(ZKL_MUTEX, ZKL_NEVER, false);
@@ -218,8 +214,10 @@ static zkl_actions reach_kept(struct zkl_claim *claim) {
     return 0;
 }
 
-/* await [<seconds>]: the holder's user waits in a condition, and the part is
- * the waiter; if the part is the holder, a is, or a claim that is named */
+/*
+ * await [<seconds>]: the claim waits in a condition, with the part as waiter; `part: await
+ * [<claim>]`: the part waits, with a or the named claim as waiter
+ */
 static zkl_actions await_signal(struct zkl_claim *claim) {
     if (claim == &s.part && claim_of(at(1)))
         return zkl_claim_await(claim_of(at(1)), &s.part, ZKL_NEVER);
@@ -249,7 +247,7 @@ static zkl_actions placed(struct zkl_claim *claim) {
     return zkl_claim_placed(claim, number(1, 0), s.now);
 }
 
-/* Gives the names that a word stands for; lock-3..5 stands for three. */
+/* Expands a word to names; lock-3..5 gives three. */
 static size_t names_of(const char *text, const char **names) {
     const char *dots = strstr(text, ".."), *dash = dots ? strrchr(text, '-') : NULL;
     size_t made = 0;
@@ -262,7 +260,7 @@ static size_t names_of(const char *text, const char **names) {
     return made;
 }
 
-/* line <name>...: a list, of which no claim hears */
+/* line <name>...: a list that no claim hears of */
 static zkl_actions line(struct zkl_claim *claim) {
     const char *names[SCRIPT_WORDS];
     size_t made = 0;
@@ -271,34 +269,32 @@ static zkl_actions line(struct zkl_claim *claim) {
     return 0;
 }
 
-/* listed <name>...: a list that the claim asked for */
+/* listed <name>...: a list for the claim */
 static zkl_actions listed(struct zkl_claim *claim) {
     line(claim);
     return zkl_claim_listed(claim, ZKL_DONE, ZKL_OK, s.now);
 }
 
-/* list <reply> [<code>]: the line stays as it is */
+/* list <reply> [<code>] leaves the line */
 static zkl_actions list(struct zkl_claim *claim) {
     return zkl_claim_listed(claim, reply(1), code(2), s.now);
 }
 
-/* children <reply> [unwatched]: to the list with a watch, for which there may
- * be no room */
+/* children <reply> [unwatched]: a list, with a watch if there was room */
 static zkl_actions children(struct zkl_claim *claim) {
     bool watched = reply(1) == ZKL_DONE && !has("unwatched");
     claim->line->children = watched ? ZKL_WATCHED : ZKL_UNWATCHED;
     return zkl_claim_listed(claim, reply(1), ZKL_OK, s.now);
 }
 
-/* contended: the watch on the children fired */
+/* contended tells of a change of the children */
 static zkl_actions contended(struct zkl_claim *claim) {
     claim->line->children = ZKL_UNWATCHED;
     claim->line->changed = true;
     return zkl_claim_contended(claim, s.now);
 }
 
-/* The clock is as certain as it gets; with a number it has a proof that was
- * issued so long ago. */
+/* Proves the session, by a proof issued so long ago, or by steady proofs. */
 static void prove_since(size_t i) {
     if (i < words) zkl_clock_prove(&s.common.clock, s.now - seconds(i, 0), s.now);
     else scene_prove();
@@ -310,7 +306,7 @@ static zkl_actions synced(struct zkl_claim *claim) {
     return zkl_claim_synced(claim, reply(1), s.now);
 }
 
-/* got <reply> [<czxid>] [strange]: of its own node */
+/* got <reply> [<czxid>] [strange], of the own node */
 static zkl_actions got(struct zkl_claim *claim) {
     uint64_t owner = has("strange") ? SESSION + 1 : SESSION;
     int64_t czxid = is(2, "strange") ? 1042 : number(2, 1042);
@@ -318,8 +314,7 @@ static zkl_actions got(struct zkl_claim *claim) {
     return zkl_claim_got_own(claim, reply(1), ZKL_AUTH, czxid, owner, s.now);
 }
 
-/* ahead <reply> [<name>]: to the get of the one that it waits for, or of
- * another one */
+/* ahead <reply> [<name>], by default of the predecessor */
 static zkl_actions ahead(struct zkl_claim *claim) {
     struct zkl_contender *found = contender(claim, 2);
     return found ? zkl_claim_got_ahead(claim, found, reply(1), ZKL_AUTH, s.now) : 0;
@@ -341,7 +336,7 @@ static zkl_actions ahead_changed(struct zkl_claim *claim) {
     return wrong ? 0 : zkl_claim_ahead_changed(claim, found);
 }
 
-/* gone [<name>]: the one that it waits for, or another one, was deleted */
+/* gone [<name>] deletes a node, by default the predecessor */
 static zkl_actions gone(struct zkl_claim *claim) {
     struct zkl_contender *found = contender(claim, 1);
     if (found) zkl_contender_ref(found);
@@ -375,8 +370,7 @@ static zkl_actions forwarded(struct zkl_claim *claim) {
     return zkl_claim_forwarded(claim, reply(1), has("next"));
 }
 
-/* adopt [<czxid>]: a claim that was not started takes the orphan, or a node of
- * a fixed name */
+/* adopt [<czxid>] takes the orphan, or a node of the fixed name */
 static zkl_actions adopt(struct zkl_claim *claim) {
     if (words > 1) return zkl_claim_adopt_fixed(claim, number(1, 0));
     struct zkl_contender *orphan = zkl_line_orphan(claim->line);
@@ -384,7 +378,6 @@ static zkl_actions adopt(struct zkl_claim *claim) {
     return orphan ? zkl_claim_adopt(claim, orphan) : 0;
 }
 
-/* hold <seconds>: it is to end then */
 static zkl_actions hold_until(struct zkl_claim *claim) {
     claim->deadline = s.now + seconds(1, 0);
     return 0;
@@ -394,26 +387,26 @@ static zkl_actions cancel(struct zkl_claim *claim) {
     return zkl_claim_cancel(claim, code(1));
 }
 
-/* Its request is answered with ZKL_UNKNOWN. */
+/* Answers a's request with ZKL_UNKNOWN. */
 static zkl_actions stall(struct zkl_claim *claim) {
     if (claim != &s.claim) wrong = "only a stalls";
     return scene_stall();
 }
 
-/* `online` and `offline` are told to no claim. */
+/* `online` and `offline`: no claim is told. */
 static zkl_actions connect(struct zkl_claim *claim) {
     (void)claim;
     s.common.clock.connected = is(0, "online");
     return 0;
 }
 
-/* resume: the connection is there (again) */
+/* resume tells of the connection */
 static zkl_actions resume(struct zkl_claim *claim) {
     s.common.clock.connected = true;
     return zkl_claim_resume(claim, s.now);
 }
 
-/* cut: it is lost */
+/* cut tells of the connection's loss */
 static zkl_actions cut(struct zkl_claim *claim) {
     s.common.clock.connected = false;
     return zkl_claim_suspend(claim);
@@ -425,14 +418,13 @@ static zkl_actions expire(struct zkl_claim *claim) {
     return zkl_claim_expire(claim, words > 1 ? code(1) : ZKL_EXPIRED);
 }
 
-/* tick [<seconds>]: they pass, and it is told */
+/* tick [<seconds>] */
 static zkl_actions tick(struct zkl_claim *claim) {
     s.now += seconds(1, 0);
     return zkl_claim_tick(claim, s.now);
 }
 
-/* pass, run, stop <seconds>: nobody is told; while it runs, while it is stopped
- */
+/* pass, run, stop <seconds>, without a tick; run has a running process, stop a stopped one */
 static zkl_actions pass(struct zkl_claim *claim) {
     (void)claim;
     if (is(0, "run")) scene_run(seconds(1, 0));
@@ -448,7 +440,7 @@ static zkl_actions prove(struct zkl_claim *claim) {
     return 0;
 }
 
-/* --- what can be set and shown --------------------------------------------------------------- */
+/* --- fields ---------------------------------------------------------------------------------- */
 
 static const struct field {
     const char *name;
@@ -471,7 +463,7 @@ static const struct field {
         OF_COMMON(session), OF_COMMON(clock.epoch)
     FIELDS};
 
-/* The field of this name, or that has it behind a dot. */
+/* Finds a field by its name, also without the part before the dot. */
 static const struct field *field_of(const char *name) {
     EACH(fields, i) {
         const char *dot = strrchr(fields[i].name, '.');
@@ -529,8 +521,7 @@ static const char *contender_word(const struct zkl_contender *of) {
     return of ? word_for(of->name) : "none";
 }
 
-/* own-1042: whether a node of a fixed name, the session's, with this czxid, is
- * an orphan */
+/* own-1042 says whether such a node of the fixed name is an orphan */
 static bool show_fixed(const struct zkl_claim *claim, const char *what) {
     static const char *const answers[] = {"answered", "perhaps", "orphan"};
     const char *dash = strchr(what, '-');
@@ -541,7 +532,6 @@ static bool show_fixed(const struct zkl_claim *claim, const char *what) {
     return true;
 }
 
-/* The next claim that is to be resumed. */
 static bool follows(const struct zkl_claim *claim) {
     return zkl_claim_follower((struct zkl_claim *)claim) == claim;
 }
@@ -562,7 +552,7 @@ static bool show_truth(const struct zkl_claim *claim, const char *what) {
     return false;
 }
 
-/* A successor gets this from the claim before it. */
+/* Says what a successor gets from this claim. */
 static void show_place(const struct zkl_claim *claim) {
     const struct zkl_node *node = &claim->node;
     uint64_t nonce = node->nonce & (ZKL_NONCE_COUNTS - 1);
@@ -581,7 +571,7 @@ static void show_one(struct zkl_claim *claim, const char *what) {
     else if (strcmp(what, "state") == 0) script_say("%s", scene_states[claim->state]);
     else if (strcmp(what, "name") == 0)
         script_say("name %s", *claim->node.name ? claim->node.name : "none");
-    else if (strcmp(what, "node") == 0) /* its name behind the session */
+    else if (strcmp(what, "node") == 0) /* name behind the session */
         script_say("node %.60s", strlen(claim->node.name) > 27 ? claim->node.name + 27 : "none");
     else if (strcmp(what, "waiting") == 0) script_say("%s", waiting[claim->waiting]);
     else if (strcmp(what, "partner") == 0) script_say("partner %s", claim_word(claim->partner));
@@ -630,11 +620,11 @@ static zkl_actions show(struct zkl_claim *claim) {
 
 static const struct {
     const char *name;
-    zkl_actions (*happens)(struct zkl_claim *claim); /* or one of these */
+    zkl_actions (*happens)(struct zkl_claim *claim); /* NULL: a function below */
     zkl_actions (*timed)(struct zkl_claim *claim, zkl_time now);
     zkl_actions (*replied)(struct zkl_claim *claim, enum zkl_reply reply);
     void (*told)(struct zkl_claim *claim);
-    bool makes_scene; /* it has no outcome */
+    bool makes_scene; /* it makes a scene, and has no outcome */
 } verbs[] = {
     {"add", .happens = add, .makes_scene = true},
     {"adopt", .happens = adopt},
@@ -712,7 +702,7 @@ static const char *const actions[] = {
     "fail",    "lose",      "downgraded", "stayed",         "tell-partner", "forget", "pause",
     "holders", "mark",      "lookahead",  "watch-children", "keep"};
 
-/* As its owner does, counts the gets of ZKL_DO_RANK. */
+/* Counts the gets of ZKL_DO_RANK, as the owner does. */
 static size_t count_ranks(struct zkl_claim *claim) {
     size_t gets = 0;
     struct zkl_contender *c = NULL;
@@ -721,7 +711,6 @@ static size_t count_ranks(struct zkl_claim *claim) {
     return gets;
 }
 
-/* Adds the detail of an action. */
 static void say_of(struct zkl_claim *claim, enum zkl_action action) {
     const char *detail = action == ZKL_DO_FAIL              ? zkl_code_name(claim->code)
                          : action == ZKL_DO_STAYED          ? zkl_code_name(claim->refusal)
@@ -758,13 +747,13 @@ static void look(struct look seen[CLAIMS]) {
     }
 }
 
-/* The new states; of other claims with their names. */
+/* Says the new states, with the names of other claims. */
 static void say_changes(const struct zkl_claim *claim, const struct look before[CLAIMS],
                         const struct look after[CLAIMS], const char *gap) {
     for (size_t i = 0; i < CLAIMS; i++) {
         bool own = claims[i].claim == claim, moved = after[i].state != before[i].state;
         bool other = after[i].stalled != before[i].stalled;
-        bool there = after[i].there && (before[i].there || own); /* or it came */
+        bool there = after[i].there && (before[i].there || own); /* or just came */
         if (!there || (!moved && !other)) continue;
         script_say("%s%s%s", *gap ? ", " : "", own ? "" : claims[i].name, own ? "" : ":");
         if (moved) script_say("%s%s", own ? "" : " ", scene_states[after[i].state]);

@@ -1,45 +1,45 @@
 /*
- * clock_test.c - the lease clock: what a session may believe about its leases.
- * Q-01, Q-03, PIT-09 (a holder that was paused or cut off), PIT-17 (clocks).
+ * clock_test.c - the lease clock. Q-01, Q-03, PIT-09 (a holder that was paused or cut off), PIT-17
+ * (clocks).
  */
 #include "clock.h"
 
 #include "check.h"
 #include "code.h"
 
-#define T (8000 * INT64_C(1000000)) /* divisible by everything below */
+#define T (8000 * INT64_C(1000000)) /* divisible by all below */
 
-static zkl_time start; /* long after the machine's boot, or right after it */
+static zkl_time start; /* at the machine's boot, or later */
 static struct zkl_clock clock;
-static zkl_time proof; /* the time of the last one */
+static zkl_time proof;
 
-/* A connected session that asked for its handle at start and proved nothing. */
+/* A connected session that asked for its handle at `start`, without a proof. */
 static void begin(double margin) {
     clock = (struct zkl_clock){0};
     zkl_clock_start(&clock, T, margin, start);
     clock.connected = true;
 }
 
-/* The process runs, without a stop. */
+/* Lets the process run, without a stop. */
 static void run(zkl_time until) {
     zkl_time now = clock.attended ? clock.attended : until;
     for (; now < until; now += T / 24) zkl_clock_attend(&clock, now);
     zkl_clock_attend(&clock, until);
 }
 
-/* It ran until then, and a proof was asked for, and answered at once. */
+/* Runs until `issued`, and proves at once. */
 static void prove(zkl_time issued) {
     run(issued);
     zkl_clock_prove(&clock, issued, issued);
 }
 
-/* Heartbeats every T/6 from start on; gives the time of the last. */
+/* Beats every T/6 from `start` on. Returns the last beat's time. */
 static zkl_time beat(int beats) {
     for (int i = 0; i <= beats; i++) prove(start + i * (T / 6));
     return start + beats * (T / 6);
 }
 
-/* A session whose proofs are steady; gives the time of the last. */
+/* Makes the proofs steady. Returns the last proof's time. */
 static zkl_time steady(void) {
     begin(0.5);
     return beat(6);
@@ -53,7 +53,7 @@ static void begin_fresh(void) {
     begin(0.5);
 }
 
-/* Of what is granted now. */
+/* The phase of a grant made now. */
 static int phase(zkl_time now) {
     return zkl_clock_phase(&clock, clock.epoch, now);
 }
@@ -246,10 +246,9 @@ static void proofs(void) {
 }
 
 /*
- * The arithmetic of clock.h: the leader's last touch of the session may be T/4
- * older than a proof, plus the gap to the packet before that; a client's clock
- * may run 5 % slow. `packets` are issue times, oldest first; all of the last
- * `proofs` of them are proofs, the ones before are idle pings.
+ * As in clock.h, the leader's last touch may be T/4 older than a proof, plus the gap to the packet
+ * before, and a client's clock 5 % slow. `packets` are issue times, oldest first, of idle pings and
+ * `proofs_` proofs.
  */
 static void never_too_long(const zkl_time *packets, int count, int proofs_) {
     begin(0.5);
@@ -274,7 +273,7 @@ static void drift(void) {
         never_too_long((zkl_time[]){ping, idle}, 2, 1);
         never_too_long((zkl_time[]){ping - T / 3, ping, idle}, 3, 1);
         never_too_long((zkl_time[]){ping, idle, idle + T / 4 - 1}, 3, 1);
-        /* the process was stopped, unnoticed, when it ought to ping */
+        /* it was stopped, unnoticed, when a ping was due */
         never_too_long((zkl_time[]){ping, late}, 2, 1);
         never_too_long((zkl_time[]){ping, late, late + T / 4 - 1}, 3, 1);
     }
@@ -308,7 +307,7 @@ static void drift(void) {
     TEST("what one proof made certain a weaker one does not take back") {
         zkl_time woke = start + T / 8;
         prove(start);
-        zkl_clock_prove(&clock, woke - 1, woke); /* after a stop: worth nothing by itself */
+        zkl_clock_prove(&clock, woke - 1, woke); /* after a stop, worthless alone */
         CHECK_IS(clock.awake_since, woke);
         CHECK_IS(remaining(woke), T * 5 / 16 - T / 8);
     }
@@ -338,7 +337,7 @@ static void drift(void) {
         zkl_time issued = proof + T / 6, answered = issued + T / 4 + 1;
         run(answered);
         zkl_clock_prove(&clock, issued, answered);
-        zkl_clock_prove(&clock, answered - 1, answered); /* promptly, but it waited with it */
+        zkl_clock_prove(&clock, answered - 1, answered); /* at once, but behind the late one */
         CHECK_IS(clock.steady_since, answered);
         prove(answered + T / 6);
         CHECK_IS(remaining(answered + T / 6), T * 5 / 16);
@@ -376,7 +375,7 @@ static void drift(void) {
     }
 }
 
-/* The process was stopped until then. */
+/* May a session grant after a stop until `now`? */
 static bool may_grant_after_stop(zkl_time now) {
     zkl_clock_attend(&clock, now);
     CHECK_IS(clock.awake_since, now);

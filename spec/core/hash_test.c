@@ -1,4 +1,4 @@
-/* hash_test.c - the hash of http://www.isthe.com/chongo/tech/comp/fnv/, by vectors of its page. */
+/* hash_test.c - the hash of http://www.isthe.com/chongo/tech/comp/fnv/, by the page's vectors. */
 #include "../../src/core/hash.h"
 #include "check.h"
 

@@ -1,4 +1,4 @@
-/* histogram_test.c - times are counted in integers and in fixed room; quantiles within 5 %. */
+/* histogram_test.c - counts of times in fixed room; quantiles within 5 %. */
 #include "histogram.h"
 
 #include "check.h"
@@ -17,7 +17,7 @@ static bool is_near(zkl_time told, zkl_time true_time) {
     return error * 20 <= true_time;
 }
 
-/* Two far times above, so that the largest does not tell the median. */
+/* The median of one time and of two far ones, which keep the maximum apart. */
 static zkl_time alone(zkl_time time) {
     begin();
     for (int i = 0; i < 3; i++) zkl_histogram_add(&histogram, time);

@@ -1,6 +1,6 @@
 /*
- * line_test.c - the line of contenders: which is ahead of which.
- * BUG-07 (order as text), BUG-12 (a predecessor that was only waiting), Q-02.
+ * line_test.c - the order of contenders. BUG-07 (order as text), BUG-12 (a predecessor that was
+ * only waiting), Q-02.
  */
 #include "line.h"
 
@@ -8,12 +8,12 @@
 
 #define FOREIGN(number) "_c_11111111-2222-3333-4444-5555555555" number
 
-/* Each test begins so, if it does not open another scene. */
+/* The beginning of each test without a scene of its own. */
 static void open_mutex(void) {
     scene_open(ZKL_MUTEX, ZKL_NEVER, false);
 }
 
-/* A claim of the scene's session that has node `sequence`, seen by the newest list. */
+/* The scene's claim with node `sequence`, in the newest list. */
 static struct zkl_claim *placed(int32_t sequence, int64_t czxid) {
     s.claim.node.sequence = sequence;
     s.claim.node.czxid = czxid;
@@ -145,7 +145,7 @@ static void numbers(void) {
     }
 }
 
-/* A claim of this kind with number 42; then the name ahead of it. */
+/* The name ahead of a claim of this kind with number 42. */
 static const char *ahead_of_kind(enum zkl_kind kind) {
     s.claim.kind = kind;
     placed(42, 1042);
@@ -294,7 +294,7 @@ static void orphans(void) {
         CHECK(!zkl_line_orphan(&s.line));
         s.claim.node.nonce += 7;
         const struct zkl_contender *orphan = zkl_line_orphan(&s.line);
-        CHECK(!orphan); /* it was ours when it was first seen */
+        CHECK(!orphan); /* it was ours when first seen */
         LINE(AHEAD, "_c_10000000-0000-0abc-0000-000000000063-lock-0000000050");
         orphan = zkl_line_orphan(&s.line);
         CHECK(orphan && orphan->nonce == 0x63);
@@ -344,7 +344,7 @@ static void orphans(void) {
     }
 }
 
-/* The claims of the line, by their deadlines, as digits. */
+/* The line's claims in order, as the digits of their deadlines. */
 static int64_t claims_of(const struct zkl_line *line) {
     int64_t digits = 0;
     for (const struct zkl_claim *claim = line->claims; claim; claim = claim->next)

@@ -1,6 +1,6 @@
 /*
- * name_test.c - which children of a lock path are contenders, and what their
- * names say. BUG-07 (names compared as text), PIT-22 and Q-02 (the counter).
+ * name_test.c - names of contenders. BUG-07 (names compared as text), PIT-22 and Q-02 (the
+ * counter).
  */
 #include "name.h"
 
@@ -24,7 +24,7 @@ struct row {
 
 static void check_row(const struct row *row, int32_t permits, int32_t limit) {
     struct zkl_name name;
-    memset(&name, 0xff, sizeof name); /* as the name before may leave it */
+    memset(&name, 0xff, sizeof name); /* as after an earlier name */
     CHECK_CASE("%s", row->text);
     CHECK(zkl_name_parse(row->text, &name));
     CHECK_IS(name.kind, row->kind);
@@ -46,7 +46,7 @@ static void contenders(void) {
         {HEX "__rlock__0000000042", ZKL_READ, 42, NONE},         /* kazoo ReadLock */
         {HEX "-lock-0000000042", ZKL_MUTEX, 42, NONE},           /* kazoo subclass */
         {"lock-0000000042", ZKL_MUTEX, 42, NONE},                /* madelson, metamx */
-        {"550e8400-e29b-41d4-a716-446655440000-lock-0000000042", /* the recipe's text */
+        {"550e8400-e29b-41d4-a716-446655440000-lock-0000000042", /* recipe's text */
          ZKL_MUTEX, 42, NONE},
         {"__lock__0000000042", ZKL_MUTEX, 42, NONE},
         {"my lock-lock-lock-0000000007", ZKL_MUTEX, 7, NONE},
@@ -167,7 +167,7 @@ static void others(void) {
         "1-of-2-0000000042",
         "-of-2-0000000042",
         "of-0000000042",
-        "lock-\xd9\xa0\xd9\xa1\xd9\xa2\xd9\xa3\xd9\xa4", /* digits, but not ASCII */
+        "lock-\xd9\xa0\xd9\xa1\xd9\xa2\xd9\xa3\xd9\xa4", /* digits, but not in ASCII */
     };
     TEST("any other child is ignored") {
         EACH(rows, i) {
@@ -178,7 +178,7 @@ static void others(void) {
     }
 }
 
-/* A node of ours with these bits in its nonce, read back. */
+/* Writes and reads a name with these bits in its nonce. */
 static struct zkl_name read_nonce(uint64_t bits) {
     struct zkl_name name = {0};
     char text[ZKL_NAME_SIZE];
@@ -308,7 +308,6 @@ static void downgrading(void) {
     }
 }
 
-/* What a node's data says, whatever stands before or behind it. */
 static void data(void) {
     static const struct {
         const char *text;

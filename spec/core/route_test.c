@@ -1,4 +1,4 @@
-/* route_test.c - which server is tried next, and when. */
+/* route_test.c - the choice of the next server, and its time. */
 #include "route.h"
 
 #include <string.h>
@@ -38,14 +38,14 @@ static uint64_t next(void) {
     return route.stops[zkl_route_next(&route, T, now)].key;
 }
 
-/* The connection is there for a while, and then lost. */
+/* Connects for a while, and loses the connection. */
 static void lose(void) {
     zkl_route_connected(&route);
     now += T;
     zkl_route_lost(&route, T, now);
 }
 
-/* A bit for each server that three attempts in a row reach. */
+/* The servers that three attempts in a row reach, a bit each. */
 static unsigned reached_at_once(void) {
     unsigned reached = 0;
     for (int i = 0; i < 3 && is_due(); i++) reached |= 1u << next();
@@ -184,20 +184,19 @@ static void pace(void) {
     }
 }
 
-/* --- addresses that change -------------------------------------------------------------------- */
+/* --- changing addresses ----------------------------------------------------------------------- */
 
 #define SERVERS 3
 #define MOMENT (ZKL_SECOND / 1000)
 
-/* Three servers, one for each name. An attempt at a former address may take long, as nobody
- * answers. */
+/* A network with a server for each name. Attempts at old addresses may take long. */
 static struct {
-    uint64_t chance, addresses;       /* numbers them */
-    uint64_t of_name[SERVERS];        /* as the resolver tells it */
-    uint64_t of_server[SERVERS];      /* as it is */
-    bool silent, hangs;               /* old addresses; the resolver */
-    uint64_t tried;                   /* by the attempt under way; 0: none is */
-    zkl_time attempt_ends, answer_at; /* ZKL_NEVER: no resolver was asked */
+    uint64_t chance, addresses;       /* number of addresses so far */
+    uint64_t of_name[SERVERS];        /* as the resolver tells them */
+    uint64_t of_server[SERVERS];      /* as they are in fact */
+    bool silent, hangs;               /* `silent` are old addresses, the resolver `hangs` */
+    uint64_t tried;                   /* address of the present attempt; 0: none */
+    zkl_time attempt_ends, answer_at; /* ZKL_NEVER: not asked */
 } net;
 
 static uint64_t below(uint64_t limit) {
@@ -232,7 +231,7 @@ static void calm_down(void) {
     net.hangs = false;
 }
 
-/* Does what is due at `now`, as the link does it; when more is due. */
+/* Works like the link. Returns the next due time. */
 static zkl_time work(void) {
     if (now >= zkl_route_resolve_due(&route) && net.answer_at == ZKL_NEVER)
         net.answer_at = now + MOMENT;

@@ -1,13 +1,12 @@
 /*
- * scene.h - one claim with its common, line and clock, for the claim specs.
+ * scene.h - a claim with its common, line and clock, for claim specs.
  *
  *   scene_enter(ZKL_MUTEX);                   connected, certain; create and list are out
  *   did = scene_created(42, 1042);            the reply to the create
  *   did = LISTED(AHEAD, s.claim.name);        the reply to the list
  *
- * There is one scene, `s`; the next one begins by freeing the one before. scene_reach_as() drives a
- * fresh claim into any state, by legal events only. Each call counts what the user was told
- * (s.grants, s.fails, ...).
+ * A new scene `s` frees the last one. scene_reach_as() drives a fresh claim into any state by legal
+ * events. Calls count reports to the user (s.grants, s.fails, ...).
  */
 #ifndef SCENE_H
 #define SCENE_H
@@ -33,10 +32,10 @@ static struct scene {
     struct zkl_common common;
     struct zkl_line line;
     struct zkl_claim claim;
-    struct zkl_claim second, third; /* more claims of the line, or unused */
-    struct zkl_line part_line;      /* of a multi-lock's second part, or of the claim's partner: */
-    struct zkl_claim part;          /* used by scene_join(), scene_await(), scene_open_waiter() */
-    struct zkl_contender *other;    /* a reference to a contender, or NULL */
+    struct zkl_claim second, third; /* in the same line, if used */
+    struct zkl_line part_line;      /* line of a multi-lock's second part, or of a partner */
+    struct zkl_claim part;          /* for scene_join(), scene_await(), scene_open_waiter() */
+    struct zkl_contender *other;    /* reference to a contender, or NULL */
     zkl_time now;
     int grants, fails, losses, forgets, queued;
 } s;
@@ -50,14 +49,14 @@ static inline zkl_actions scene_count(zkl_actions did) {
     return did;
 }
 
-/* What an event made the claim do. As its owner does, the scene counts the gets of ZKL_DO_RANK. */
+/* Counts reports and, as the owner does, the gets of ZKL_DO_RANK. */
 static inline zkl_actions scene_did(zkl_actions did) {
     struct zkl_contender *c = NULL;
     while (did & ZKL_DO_RANK && (c = zkl_line_unranked(&s.line, &s.claim, c))) s.claim.ranks++;
     return scene_count(did);
 }
 
-/* Acknowledged heartbeats up to now: the clock is as certain as it gets. */
+/* Proves the session up to now, so that the clock is as certain as possible. */
 static inline void scene_prove(void) {
     for (int i = 6; i >= 0; i--) {
         zkl_time issued = s.now - i * (T / 6);
@@ -65,7 +64,6 @@ static inline void scene_prove(void) {
     }
 }
 
-/* The process runs for so long. */
 static inline void scene_run(zkl_time time) {
     for (zkl_time until = s.now + time; s.now < until;) {
         s.now = zkl_earlier(s.now + T / 24, until);
@@ -73,7 +71,7 @@ static inline void scene_run(zkl_time time) {
     }
 }
 
-/* It is stopped for so long, and wakes: its proofs count again 4/15 T later. */
+/* Stops the process for that time. Its proofs count again 4/15 T later. */
 static inline void scene_stop(zkl_time time) {
     s.now += time;
     zkl_clock_attend(&s.common.clock, s.now);
@@ -94,7 +92,7 @@ static inline void scene_close(void) {
     zkl_line_clear(&s.part_line);
 }
 
-/* A claim that was not started; the session is connected and certain. */
+/* A claim, not started, in a connected and certain session. */
 static inline void scene_open(enum zkl_kind kind, zkl_time deadline, bool trying) {
     scene_close();
     s = (struct scene){.now = 1000 * ZKL_SECOND, .common = {.session = SESSION}};
@@ -106,7 +104,7 @@ static inline void scene_open(enum zkl_kind kind, zkl_time deadline, bool trying
     if (kind == ZKL_PERMIT) zkl_claim_want(&s.claim, 2, 3);
 }
 
-/* The claim becomes a part of a multi-lock of two; neither was started. */
+/* Makes the claim a part of a multi-lock of two, both not started. */
 static inline void scene_join(void) {
     zkl_claim_init(&s.part, &s.part_line, s.claim.kind, s.claim.deadline, s.claim.trying);
     zkl_claim_join(&s.part, &s.claim);
@@ -121,7 +119,6 @@ static inline void scene_enter(enum zkl_kind kind) {
     scene_start();
 }
 
-/* The name that the server gives to the claim's latest attempt. */
 static inline const char *scene_name_of(const struct zkl_claim *claim, int32_t sequence) {
     static char name[2 * ZKL_NAME_SIZE];
     uint64_t session = claim->line->common->session;
@@ -144,7 +141,7 @@ static inline zkl_actions scene_create_fails(enum zkl_reply reply, enum zkl_code
     return scene_did(zkl_claim_created(&s.claim, reply, why, NULL, 0));
 }
 
-/* Somebody's list: the line is replaced, this claim is not told. */
+/* Replaces the line by a list of which the claim hears nothing. */
 static inline void scene_line(const char *const *names, size_t count) {
     CHECK(zkl_line_replace(&s.line, names, count));
     if (!s.other && s.line.count && s.line.contenders[0]->session != SESSION)
@@ -200,13 +197,13 @@ static const char *const scene_states[] = {
     "RETREAT",      "FIRST",   "HELD",   "DOWNGRADE",    "IN_CONDITION",
     "SIGNALLED",    "FORWARD", "KEPT",   "LEAVE",        "GONE"};
 
-/* The claim, which holds, is away: its waiter's transaction is out. */
+/* The holding claim begins to wait in a condition. Its waiter's transaction is out. */
 static inline zkl_actions scene_await(zkl_time deadline) {
     zkl_claim_init(&s.part, &s.part_line, ZKL_MUTEX, ZKL_NEVER, false);
     return scene_did(zkl_claim_await(&s.part, &s.claim, deadline));
 }
 
-/* The claim is a waiter, not started yet; its lock's claim, which is the part, holds. */
+/* The claim is a waiter, not started, and the part its holding lock's claim. */
 static inline void scene_open_waiter(void) {
     scene_open(ZKL_MUTEX, ZKL_NEVER, false);
     zkl_claim_init(&s.part, &s.part_line, ZKL_MUTEX, ZKL_NEVER, false);
@@ -218,7 +215,7 @@ static inline void scene_open_waiter(void) {
     CHECK_IS(s.part.state, ZKL_HELD);
 }
 
-/* Drives a waiter into the state, behind AHEAD, which waits as well. */
+/* Drives a waiter into a state, behind the waiter AHEAD. */
 static inline void scene_reach_waiter(enum zkl_claim_state state, zkl_time deadline) {
     scene_open_waiter();
     s.common.clock.connected = state != ZKL_NEW;
@@ -240,7 +237,7 @@ static inline void scene_reach_waiter(enum zkl_claim_state state, zkl_time deadl
     if (state == ZKL_GONE) scene_removed(ZKL_DONE);
 }
 
-/* The first part of a multi-lock in line, the second one's list is out. */
+/* The first part of a multi-lock is in line, and the second one's list is out. */
 static inline void scene_reach_first(enum zkl_kind kind, zkl_time deadline) {
     scene_open(kind, deadline, false);
     scene_join();
@@ -252,7 +249,7 @@ static inline void scene_reach_first(enum zkl_kind kind, zkl_time deadline) {
     scene_got_own(ZKL_DONE, 1042);
 }
 
-/* A claim of ZKL_UNFAIR has no list; its node is 1042 from PROVE on. */
+/* Drives an unfair claim into a state, without a list. Its node is 1042 from PROVE on. */
 static inline void scene_reach_unfair(enum zkl_claim_state state) {
     if (state == ZKL_WAIT) zkl_claim_taken(&s.claim);
     if (state <= ZKL_WAIT) return;
@@ -264,8 +261,8 @@ static inline void scene_reach_unfair(enum zkl_claim_state state) {
 }
 
 /*
- * Drives a fresh claim into the state. It has node 42 (2147483647 in RANK), behind AHEAD in
- * WAIT; a permit, which wants 2 of 3, behind HOLDER.
+ * The claim gets node 42 (2147483647 in RANK). In WAIT it is behind AHEAD, or as a permit, wanting
+ * 2 of 3, behind HOLDER.
  */
 static inline void scene_reach_as(enum zkl_kind kind, enum zkl_claim_state state,
                                   zkl_time deadline) {
@@ -311,7 +308,7 @@ static inline void scene_reach_as(enum zkl_kind kind, enum zkl_claim_state state
     if (state == ZKL_GONE) scene_removed(ZKL_DONE);
 }
 
-/* The request that the claim has out is answered with ZKL_UNKNOWN. */
+/* Answers the claim's request with ZKL_UNKNOWN. */
 static inline zkl_actions scene_stall(void) {
     switch (s.claim.state) {
     case ZKL_CREATE: return scene_create_fails(ZKL_UNKNOWN, ZKL_OK);

@@ -1,5 +1,5 @@
 /*
- * script.h - tests that read like a log: each step, and what comes of it.
+ * script.h - tests that read like a log of steps and their outcomes.
  *
  *   a try that loses the race removes its node (BUG-03)
  *       reach TRY
@@ -7,12 +7,10 @@
  *       created 42                        -> LIST
  *       listed ahead a                    -> fail(busy) remove, LEAVE
  *
- * A title stands at the margin, its steps are indented; `#` begins a comment. Steps of one line are
- * parted by `;`. A step that nothing comes of has no arrow. A word with a colon says whose the
- * steps are, until the line ends.
- *
- * Words are the program's own, in its script_play(). `<program> --rewrite FILE...` writes down what
- * comes of each step now. Read the difference before you keep it.
+ * Titles are at the margin, steps are indented, `#` begins a comment, `;` separates steps. Steps
+ * without an outcome have no arrow. A word with a colon names the subject of the line. The
+ * program's script_play() knows the words. `<program> --rewrite FILE...` writes the present
+ * outcomes; read the difference before you keep it.
  */
 #ifndef SCRIPT_H
 #define SCRIPT_H
@@ -25,14 +23,13 @@
 
 enum { SCRIPT_LINE = 1000, SCRIPT_WORDS = 60, SCRIPT_ARROW = 44 };
 
-static char script_outcome[SCRIPT_LINE]; /* the line so far */
+static char script_outcome[SCRIPT_LINE]; /* the line's, so far */
 
-/* The step that is played. */
 static char **word;
 static size_t words;
-static const char *wrong; /* why it cannot be carried out, or NULL */
+static const char *wrong; /* why the step cannot be played, or NULL */
 
-/* Carries out the step, and says its outcome by script_say(). `who` is "" if nobody was named. */
+/* Plays a step, and says its outcome by script_say(). `who`: the subject, or "". */
 static void script_play(const char *who);
 static void script_begin(void); /* begins a test */
 
@@ -44,7 +41,7 @@ __attribute__((format(printf, 1, 2))) static inline void script_say(const char *
     va_end(arguments);
 }
 
-/* Begins what comes of one more step. */
+/* Begins the outcome of one more step. */
 static inline void script_part(void) {
     if (*script_outcome) script_say("; ");
 }
@@ -59,7 +56,7 @@ static inline bool is(size_t i, const char *text) {
     return strcmp(at(i), text) == 0;
 }
 
-/* Where the word is, from 1; 0: nowhere. */
+/* Index of the word, from 1; 0: none. */
 static inline size_t place_of(const char *text) {
     for (size_t i = 1; i < words; i++)
         if (is(i, text)) return i;
@@ -72,7 +69,7 @@ static inline int find(const char *text, const char *const *list, size_t count) 
     return -1;
 }
 
-/* Which of the list the word is; if none, the first, and `problem` is wrong. */
+/* Index of the word in the list; else 0, and sets `wrong`. */
 static inline int one_of(size_t i, const char *const *list, size_t count, const char *problem) {
     int found = find(at(i), list, count);
     if (found < 0) wrong = problem;
@@ -137,7 +134,7 @@ static inline void script_write(FILE *to, const char *steps, const char *comment
     fprintf(to, "%s%s%s\n", line, *comment ? "  " : "", comment);
 }
 
-/* Parts "steps -> outcome # comment", in place. */
+/* Splits a line "steps -> outcome # comment" in place. */
 static inline void script_part_line(char *line, char **steps, char **wanted, char **comment) {
     static char none[] = "";
     *comment = strchr(line, '#');
@@ -165,7 +162,7 @@ static inline void script_step(const char *name, int at_line, char *line, FILE *
     if (*comment) free(comment);
 }
 
-/* A script that has no tests fails as one. */
+/* Counts a script without tests as a failed test. */
 static inline void script_fails(const char *name, int at_line, const char *problem) {
     check_begin("a script has tests");
     check_complain(name, at_line, "%s", problem);
@@ -204,7 +201,7 @@ static inline void script_rewrite(const char *name) {
     else remove(other);
 }
 
-/* The files that are named, or all that the pattern is for. */
+/* Runs the named files, or all that match the pattern. */
 static inline int script_main(int argc, char **argv, const char *pattern) {
     bool rewrites = argc > 1 && strcmp(argv[1], "--rewrite") == 0;
     glob_t found = {0};

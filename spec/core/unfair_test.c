@@ -1,6 +1,6 @@
 /*
- * unfair_test.c - claims of ZKL_UNFAIR keep the rules, whatever happens in whatever state, and
- * after it. claims/unfair.txt has the outcome of each event. ALG-05.
+ * unfair_test.c - rules for claims of ZKL_UNFAIR after any event in any state, and after a second
+ * one. claims/unfair.txt has the outcomes. ALG-05.
  */
 #include "scene.h"
 
@@ -31,7 +31,7 @@ static zkl_actions happen(int event, enum zkl_reply reply) {
         if (reply == ZKL_DONE) zkl_clock_prove(&s.common.clock, s.now, s.now);
         return zkl_claim_synced(claim, reply, s.now);
     case LISTED_ANY:
-        /* Somebody else's: none is asked for. */
+        /* another claim's node, as the claim asks for none */
         return claim->state == ZKL_RECOVER_LIST ? 0
                                                 : zkl_claim_listed(claim, reply, ZKL_AUTH, s.now);
     case GOT_OWN: return zkl_claim_got_own(claim, reply, ZKL_AUTH, 1042, SESSION, s.now);
@@ -92,7 +92,7 @@ static void build(enum zkl_claim_state state, int setting) {
     if (setting == RAN_OUT) s.now += 2 * T;
 }
 
-/* A try does not wait, and one that was granted is none any more. */
+/* A try does not wait, and ends with its grant. */
 static bool can_be(enum zkl_claim_state state, int setting) {
     return setting != TRYING || (state <= ZKL_PROVE && state != ZKL_WAIT);
 }

@@ -1,9 +1,7 @@
 /*
- * session_test.c - what a session does for one of many that wait for their turn, counted.
- *
- * The session is compiled with -fsanitize-coverage=trace-pc: it calls
- * __sanitizer_cov_trace_pc() in each basic block. How many blocks a step takes depends neither on
- * the machine nor on how busy it is. A server with a few nodes answers at once.
+ * session_test.c - counts the steps of a session for one of many waiters. Compiled with
+ * -fsanitize-coverage=trace-pc, the session calls __sanitizer_cov_trace_pc() in each basic block.
+ * Their number does not depend on the machine. A server with a few nodes answers at once.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +9,7 @@
 #include "../../src/session/session.h"
 #include "check.h"
 
-/* --- what is counted --------------------------------------------------------------------- */
+/* --- counting ---------------------------------------------------------------------------- */
 
 static uint64_t blocks;
 
@@ -27,7 +25,7 @@ static zkl_session *session;
 enum { NODES = 8, PATH_SIZE = 128, ID = 1 };
 
 static struct {
-    char nodes[NODES][PATH_SIZE]; /* "": none */
+    char nodes[NODES][PATH_SIZE];
     struct zkl_stat stats[NODES];
     bool watched[NODES], children_watched;
     int made;
@@ -40,7 +38,7 @@ static int find_node(const char *path) {
     return at;
 }
 
-/* Whoever watches them hears that one of them came, or went. */
+/* Tells watchers of the children that a child came or went. */
 static void tell_of_children(const char *child) {
     char parent[PATH_SIZE];
     if (!server.children_watched) return;
@@ -116,7 +114,7 @@ static void serve(void) {
     }
 }
 
-/* --- a session, and those who wait in it ------------------------------------------------- */
+/* --- a session and its waiters ----------------------------------------------------------- */
 
 enum { BATCH = 16, TURNS = 4, HAND_OVERS = TURNS * BATCH, MOST = 100000 };
 
@@ -124,7 +122,7 @@ static const zkl_time TIMEOUT = 10 * ZKL_SECOND;
 
 static zkl_request *requests[MOST];
 static zkl_time now;
-static size_t first; /* of the requests, the one that waits the longest, or holds */
+static size_t first; /* the request that waits the longest, or holds */
 
 static void at(zkl_time time) {
     now = time;
@@ -162,7 +160,7 @@ static void open_session(void) {
     first = 0;
 }
 
-/* The first of so many has the lock. */
+/* Makes so many requests. The first one is granted. */
 static void queue(enum zkl_kind kind, size_t count, zkl_time timeout) {
     for (size_t i = 0; i < count; i++) {
         at(now + 1);
@@ -183,7 +181,7 @@ static void close_session(size_t count) {
 
 /* --- steps ------------------------------------------------------------------------------- */
 
-static char other[PATH_SIZE]; /* another session's node in line */
+static char other[PATH_SIZE]; /* node of another session in the line */
 
 static void other_comes(void) {
     const struct zkl_op op = {.path = "/hot/_c_00000000-0000-0002-0000-000000000000-lock-",
@@ -193,7 +191,7 @@ static void other_comes(void) {
     snprintf(other, sizeof other, "%s", result.created);
 }
 
-/* It gives the lock up, and comes again. */
+/* The other session releases, and queues again. */
 static void other_has_it(void) {
     char gone[PATH_SIZE];
     snprintf(gone, sizeof gone, "%s", other);
@@ -203,7 +201,7 @@ static void other_has_it(void) {
     take_events();
 }
 
-/* The first gives it up, hears that it is the next one's, and comes again as the last. */
+/* Hands the lock from the first request to the next. The first queues again. */
 static void hand_over(size_t count) {
     zkl_request *mine = requests[first];
     zkl_lease *lease = zkl_request_lease(mine);
@@ -222,7 +220,7 @@ static void hand_over(size_t count) {
     CHECK(zkl_request_done(requests[first]) && zkl_request_code(requests[first]) == ZKL_OK);
 }
 
-/* --- what is counted of so many ----------------------------------------------------------- */
+/* --- counted steps ------------------------------------------------------------------------ */
 
 static void come(size_t count) {
     queue(ZKL_MUTEX, count, ZKL_NEVER);
@@ -252,7 +250,7 @@ static void hand_over_all(size_t count) {
     for (int i = 0; i < HAND_OVERS; i++) hand_over(count);
 }
 
-/* Each turn ends, and the next has a node. */
+/* Each turn ends, and the next has a new node. */
 static void hand_over_in_turns(size_t count) {
     int made = server.made;
     hand_over_all(count);
@@ -262,7 +260,7 @@ static void hand_over_in_turns(size_t count) {
     blocks = handed_over;
 }
 
-/* Somebody writes into the node that they share. */
+/* Tells the session of writes to the node that all waiters watch. */
 static void hear(size_t count) {
     int node = 0;
     (void)count;
@@ -277,10 +275,9 @@ static void time_out(size_t count) {
     zkl_session_tick(session);
     uint64_t ticked = blocks;
     for (size_t i = 1; i < count; i++) CHECK(zkl_request_code(requests[i]) == ZKL_TIMEOUT);
-    blocks = ticked; /* the check does not count */
+    blocks = ticked; /* the checks do not count */
 }
 
-/* With the connection each is told its place. */
 static void connect(size_t count) {
     (void)count;
     zkl_session_connected(session, ID, TIMEOUT);
@@ -294,9 +291,9 @@ static void expire(size_t count) {
 
 static const struct step {
     const char *name;
-    void (*prepare)(size_t count); /* NULL: nothing */
+    void (*prepare)(size_t count);
     void (*run)(size_t count);
-    size_t times; /* 0: once for each that waits */
+    size_t times; /* 0: once for each waiter */
 } hand_overs = {"hand-over", come, hand_over_all, HAND_OVERS},
   turns = {"turns", come_and_another, hand_over_in_turns, HAND_OVERS},
   events = {"event", come, hear, HAND_OVERS}, queueing = {"acquire", NULL, come, 0},
@@ -305,7 +302,7 @@ static const struct step {
   expiry = {"expiry", come, expire, 0}, closing = {"close", come, close_session, 0},
   reconnecting = {"reconnect", come_without_a_connection, connect, 0};
 
-/* --- the same for few and for many ------------------------------------------------------- */
+/* --- few and many ------------------------------------------------------------------------ */
 
 static uint64_t counted(const struct step *step, size_t count) {
     open_session();
@@ -318,7 +315,7 @@ static uint64_t counted(const struct step *step, size_t count) {
     return each;
 }
 
-/* A tenth more is allowed. After more than that, to queue as many as are left may take too long. */
+/* Allows a tenth more steps. Stops at a failure, because more waiters could take too long. */
 static void check_same(const struct step *step, size_t few, size_t most) {
     static bool too_much;
     uint64_t of_few = too_much ? 0 : counted(step, few);

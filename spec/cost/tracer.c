@@ -1,5 +1,7 @@
-/* tracer.c - the functions of zklock.core that are entered, which is built with
- * -finstrument-functions. To be preloaded, and required as "tracer". */
+/*
+ * tracer.c - lists entered functions of zklock.core, built with -finstrument-functions. Preload it,
+ * and require "tracer".
+ */
 #include <dlfcn.h>
 #include <lauxlib.h>
 #include <stdbool.h>
@@ -22,7 +24,7 @@ static int begin(lua_State *L) {
     return 0;
 }
 
-/* tracer.finish() -> the entered functions' addresses in their library, in order */
+/* tracer.finish() -> addresses of entered functions in their library, in order */
 static int finish(lua_State *L) {
     on = false;
     lua_createtable(L, (int)count, 0);
