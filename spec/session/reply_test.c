@@ -1,4 +1,4 @@
-/* reply_test.c - answers that no server gives are not understood (reply.c). */
+/* reply_test.c - reply.c rejects answers that no server gives. */
 #include "../../src/session/guard.h"
 #include "../../src/session/internal.h"
 #include "../../src/session/member.h"
@@ -12,7 +12,7 @@
 static const struct zkl_stat good = {.czxid = 5, .mzxid = 5}, zero = {.czxid = 0},
                              old = {.czxid = 4}, negative = {.czxid = 5, .version = -1};
 
-/* The session's create before had czxid 4. */
+/* The session's last create had czxid 4. */
 static int sifted(const struct call_kind *kind, enum zkl_node_mode mode, const struct zkl_rpc *rpc,
                   struct answer answer) {
     static struct zkl_session session;

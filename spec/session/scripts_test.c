@@ -1,21 +1,20 @@
 /*
- * scripts_test.c - runs the scripts of spec/session/scripts: a session, its users and its server.
- * script.h has the form of a script, stage.h the session and its server, told.h what is said.
+ * scripts_test.c - runs spec/session/scripts of a session, its users and its server. script.h has
+ * the form, stage.h session and server, told.h the outcomes.
  *
- * A test begins with a session that is connected. The name in front of a step holds what its user
- * owns: a request until its end, and the lease, member, watcher or roster that comes of it. A
- * request about a lease or member may get a name of its own: `g: guard w set /g` is about w's. The
- * name is the owner of an acquire, too, unless `as` tells another one.
+ * A test begins with a connected session. The name before a step is its user, with a request until
+ * its end, then with its lease, member, watcher or roster. A request about a lease or member may
+ * have its own name: `g: guard w set /g` is about w's. The name is also the owner of an acquire,
+ * unless `as` gives another.
  *
- * An outcome has what users are told, and then what the server was asked in this line, as far as it
- * is out still. An answer is for the first that is out: `answer` and `serve` ask the server in
- * memory, all other answers are said, and the server knows nothing of them. `*` sets a watch,
- * `unwatch` and `unlist` remove it; `+` joins the writes of a transaction; `folder` makes a
- * container, `plain` a node that stays.
+ * An outcome has the reports to users, then the requests of this line that are still pending at the
+ * server. An answer is for the first pending one. `answer` and `serve` take it from the server in
+ * memory, which knows nothing of other answers. `*` sets a watch, `unwatch` and `unlist` remove it;
+ * `+` joins writes; `folder` makes a container, `plain` a persistent node.
  *
- * Names of nodes: `@7` is a mutex's node of this session, with the number 7, `@w7` a writer's,
- * `@r7` a reader's, `@p7` one of permits, `@` one that is to be made; `other-7` is another
- * session's. Times are seconds, and the session timeout is 12.
+ * `@7` is this session's mutex node number 7, `@w7` a writer's, `@r7` a reader's, `@p7` a permit's,
+ * `@` a future one; `other-7` is another session's. Times are in seconds. The session timeout is
+ * 12.
  */
 #include <stddef.h>
 
@@ -66,14 +65,14 @@ static void acquire(void) {
     for (size_t i = 2; *at(i) == '/' && paths < COUNT(each); i++) each[paths++].path = word[i];
     if (paths == 0) wrong = "a path is missing";
     if (wrong) return;
-    for (size_t i = paths; i < COUNT(each); i++) each[i].max_hold = 1; /* nobody asks for these */
+    for (size_t i = paths; i < COUNT(each); i++) each[i].max_hold = 1; /* never read */
     if (as_one || paths > 1) begin(zkl_acquire_all(session, each, paths));
     else begin(zkl_acquire(session, each));
 }
 
 /*
- * acquire [all] <kind> <path>... [<option>...]: with `all`, or several paths, as one; `times <n>`:
- * as many users, each with a number behind the name
+ * acquire [all] <kind> <path>... [<option>...], as one with `all` or several paths; with `times
+ * <n>` n numbered users acquire
  */
 static void acquires(void) {
     int64_t most = named("times", 0);
@@ -90,14 +89,14 @@ static void acquires(void) {
     }
 }
 
-/* As acquire, and answers all. */
+/* Acquires, and answers everything. */
 static void takes(void) {
     acquires();
     take_all();
     serves();
 }
 
-/* turns <count>: the many give up, one after the other, as far as each is granted then */
+/* turns <count>: numbered users release in turn, up to the first that is not granted */
 static void take_turns(void) {
     int64_t left = number(1, 1);
     for (size_t i = 0; left > 0 && i < thing_count; i++) {
@@ -161,7 +160,7 @@ static void sets(void) {
     begin(zkl_member_set(subject->member, at(1), timeout()));
 }
 
-/* release; listen; end-in <s>: the hold */
+/* release; listen; end-in <s>: the hold ends then */
 static void uses_lease(void) {
     enum zkl_code how = ZKL_OK;
     if (is(0, "release")) how = zkl_lease_release(subject->lease);
@@ -170,7 +169,7 @@ static void uses_lease(void) {
     if (how != ZKL_OK) say("%s", zkl_code_name(how));
 }
 
-/* cancel: its request, for a timeout; drop: its request, or else all that it owns */
+/* cancel times the user's request out; drop drops it, or else all that the user has */
 static void cancels(void) {
     if (who->request) zkl_request_cancel(who->request, ZKL_TIMEOUT);
     else wrong = "there is no request";
@@ -203,7 +202,7 @@ static void look_at_node(void) {
     if (sight.detail) script_say(" \"%s\"", sight.detail);
 }
 
-/* The session, if it is not ours, and when it was made. */
+/* Says name and data, a foreign session, and the time of creation. */
 static void say_listed(const struct zkl_listed *one) {
     script_say(" %s=", short_of(one->name));
     if (one->data) say_bytes(one->data, one->size);
@@ -221,7 +220,7 @@ static void look_at_folder(void) {
     free(roll);
 }
 
-/* peek: there is this to tell; told: it was; look: both */
+/* peek shows the news, told confirms it, look does both */
 static void looks(void) {
     bool peeks = !is(0, "told"), tells = !is(0, "peek");
     if (!who->watcher && !who->roster) wrong = "there is no watcher";
@@ -231,7 +230,7 @@ static void looks(void) {
     if (who->roster && tells) zkl_roster_told(who->roster);
 }
 
-/* --- what is shown ---------------------------------------------------------------------------- */
+/* --- shown values ----------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;
@@ -275,7 +274,7 @@ static void say_meter(const struct zkl_meter *meter) {
     say_number("hand-overs", meter->hand_over.count);
 }
 
-/* meter [<name>]; totals: sessions by their states, and losses */
+/* meter [<name>]; totals, which are sessions by state, and losses */
 static void measures(void) {
     struct zkl_totals totals = {0};
     zkl_totals_add(&totals, session);
@@ -305,7 +304,7 @@ static void names_holders(void) {
     free(texts);
 }
 
-/* followers <node>: the number of claims that follow its watch */
+/* followers <node>: the number of claims that share its watch */
 static void counts_followers(void) {
     const char *path = full_of(at(1));
     for (size_t i = 0; i < WATCH_BUCKETS; i++)
@@ -345,7 +344,7 @@ static uint64_t id_of(const struct thing *thing) {
     return thing->roster ? zkl_roster_id(thing->roster) : 0;
 }
 
-/* show <what>...: of its lease or member or request, or of the session */
+/* show <what>... of the user's lease, member or request, or of the session */
 static void shows(void) {
     for (size_t i = 1; i < words && !wrong; i++) {
         if (who && who->lease) show_lease(who->lease, word[i]);
@@ -403,7 +402,7 @@ static const struct {
     {MEMBER, sets, " set "},
 };
 
-/* Finds the lease or member that the step is about, the first word's or its user's. */
+/* The subject is the lease or member of the first word, else of the step's user. */
 static void choose_subject(enum of of) {
     struct thing *other = thing_of(at(1));
     subject = who;

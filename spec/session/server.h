@@ -1,6 +1,6 @@
 /*
- * server.h - a session, and the server in memory that it asks: requests are carried out when they
- * are answered, and events are told before the answer. Others are another session of the server's.
+ * server.h - a session, its server in memory, and `others`, another session. Requests are carried
+ * out when answered, after their events.
  */
 #ifndef SERVER_H
 #define SERVER_H
@@ -11,14 +11,14 @@
 
 static zkl_session *session;
 static struct zkl_tree *tree;
-static uint64_t ours, others; /* sessions of the tree */
+static uint64_t ours, others; /* the tree's sessions */
 static zkl_time now;
 
 enum { ID = 7, OPS = 8, NODE_SIZE = 128, ROUNDS = 40 };
 static const zkl_time TIMEOUT = 12 * ZKL_SECOND;
-static const zkl_time MOMENT = ZKL_SECOND / 4; /* less than to a tick that nothing asks for */
+static const zkl_time MOMENT = ZKL_SECOND / 4; /* shorter than the pause before an idle tick */
 
-static bool in_tree; /* which lacks no memory */
+static bool in_tree; /* where no allocation fails */
 
 static inline void ask_tree(uint64_t client, const struct zkl_rpc *rpc, struct zkl_answer *given) {
     in_tree = true;
@@ -32,7 +32,7 @@ static inline void tell_events(void) {
         if (event.session == ours && event.path) zkl_session_event(session, event.kind, event.path);
 }
 
-/* Another session, with this id at least. */
+/* Opens a session for `ours`, with at least this id. */
 static inline void join_tree(uint64_t id) {
     in_tree = true;
     do ours = zkl_tree_open(tree, ZKL_NEVER, now);
@@ -40,7 +40,7 @@ static inline void join_tree(uint64_t id) {
     in_tree = false;
 }
 
-/* The server's names of the children; -1: there is no such node. */
+/* Names of a node's children in the tree, and their number; -1: no such node. */
 static inline int children_of(const char *path, const char *const **names) {
     const struct zkl_rpc rpc = {.kind = ZKL_RPC_LIST, .path = path};
     struct zkl_answer given;
@@ -63,13 +63,13 @@ static inline int write_by(uint64_t client, const struct zkl_op *op) {
     return given.error;
 }
 
-/* Where sequential nodes begin with 1. */
+/* Makes a folder with sequential nodes from 1. */
 static inline void make_folder(const char *path) {
     write_by(others, &(struct zkl_op){.kind = ZKL_OP_CREATE, .path = path});
     zkl_tree_set_counter(tree, path, 1);
 }
 
-/* A client's node, and its folder. */
+/* Makes a node of that client, and its folder. */
 static inline void make_node(uint64_t client, const char *path) {
     const struct zkl_op op = {ZKL_OP_CREATE, ZKL_EPHEMERAL, -1, path, "text", 4};
     const char *const *names;
@@ -90,8 +90,8 @@ static inline void serve_requests(void) {
 }
 
 /*
- * Answers all requests until one of this kind, which is `asked`, to be answered by the caller;
- * `op`: the kind of its first operation, if it has any. False: there is none.
+ * Answers requests until one of this kind, `asked`, with `op` as its first operation, if any.
+ * False: none.
  */
 static const struct zkl_rpc *asked;
 
@@ -103,7 +103,7 @@ static inline bool comes(enum zkl_rpc_kind kind, enum zkl_op_kind op) {
     return false;
 }
 
-/* Whether anything is asked at once: it is `asked`. */
+/* Sets `asked` to the next request. False: there is none. */
 static inline bool asks(void) {
     return (asked = zkl_session_next_rpc(session));
 }
@@ -117,7 +117,7 @@ static inline void pass(zkl_time time) {
     zkl_session_tick(session);
 }
 
-/* Comes back when the session is due, as a shell does. How long that took. */
+/* Ticks when the session is due, as a shell does. Returns the pause before. */
 static inline zkl_time come_back(void) {
     pass(0);
     zkl_time due = zkl_session_due(session), pause = due > now ? due - now : 0;
@@ -125,7 +125,7 @@ static inline zkl_time come_back(void) {
     return pause;
 }
 
-/* Until nothing is asked any more, and each pause is over. */
+/* Answers all requests for ROUNDS quarters of a second. */
 static inline void serve(void) {
     struct zkl_event event;
     for (int i = 0; i < ROUNDS; i++) {
@@ -150,7 +150,7 @@ static inline void open_tree(void) {
     make_folder("/lockw");
 }
 
-/* Each path of the session counts for so many bytes more. */
+/* `overhead`: bytes that each path of the session takes beside its text. */
 static inline void open_with(size_t overhead) {
     const struct zkl_settings settings = {.identity = "here:1",
                                           .patience = TIMEOUT / 12,

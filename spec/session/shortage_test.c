@@ -1,16 +1,16 @@
 /*
- * shortage_test.c - each allocation of a session fails once: all requests end all the same, and
- * nothing is left. The linker puts the functions here in the place of malloc and its like.
+ * shortage_test.c - each allocation of a session fails once. Still all requests end, and nothing is
+ * left. The linker replaces malloc() and the like.
  */
 #include <stdlib.h>
 
 #include "../../src/core/route.h"
 #include "server.h"
 
-/* The linker's names: nobody else declares them. */
+/* Only the linker knows these names. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
-static unsigned left; /* allocations to the one that fails; 0: none does */
+static unsigned left; /* allocations up to the failing one; 0: none fails */
 
 static bool fails(void) {
     return !in_tree && left > 0 && --left == 0;
@@ -39,7 +39,6 @@ char *__wrap_strdup(const char *text) {
 
 /* --- a life --------------------------------------------------------------------------------- */
 
-/* Each is done, whatever was missing. */
 static void await(zkl_request *request) {
     if (!request) return;
     serve();
@@ -91,7 +90,7 @@ static void use(zkl_lease *lease) {
     zkl_lease_drop(lease);
 }
 
-/* NULL: memory was missing. */
+/* NULL: no memory. */
 static zkl_lease *granted(zkl_request *request) {
     if (!request) return NULL;
     serve();
@@ -136,9 +135,9 @@ static void live(void) {
     close_session();
 }
 
-/* --- at one place ---------------------------------------------------------------------------- */
+/* --- failures at a place --------------------------------------------------------------------- */
 
-/* Answers what is asked; of the allocations meanwhile the n-th fails. False: there was none. */
+/* Runs `answers` with a failure of the n-th allocation. False: there were fewer. */
 static bool lack(unsigned n, void (*answers)(void)) {
     left = n;
     answers();
@@ -150,11 +149,11 @@ static bool lack(unsigned n, void (*answers)(void)) {
 static void look(void) {
     zkl_session_at(session, now += TIMEOUT / 6);
     zkl_session_tick(session);
-    zkl_session_at(session, now += ZKL_SECOND / 100); /* no answer comes at once */
+    zkl_session_at(session, now += ZKL_SECOND / 100); /* answers take time */
     serve_requests();
 }
 
-/* A create of the fixed name was lost, and lands late; the look for its node lacks. */
+/* A lost create of the fixed name lands late. The look for its node fails. */
 static bool look_lacking(unsigned n) {
     const struct zkl_acquire_options options = options_of("/lock", ZKL_UNFAIR);
     struct zkl_stats stats;
@@ -176,7 +175,7 @@ static bool look_lacking(unsigned n) {
     return failed;
 }
 
-/* The list that shows an orphan ahead of the claim lacks; an earlier watch tells of its end. */
+/* The list with an orphan ahead fails. An earlier watch reports the orphan's end. */
 static bool list_lacking(unsigned n) {
     const struct zkl_acquire_options options = options_of("/lock", ZKL_MUTEX);
     char name[ZKL_NAME_SIZE], orphan[NODE_SIZE];
@@ -206,7 +205,7 @@ static void answer_asked(void) {
     serve_requests();
 }
 
-/* The list that shows a holder who keeps its node the waiter of another session lacks. */
+/* The list that shows a waiter of another session to a holder with a kept node fails. */
 static bool waiter_lacking(unsigned n) {
     struct zkl_acquire_options options = options_of("/lock", ZKL_MUTEX);
     const char *const *names;
@@ -227,7 +226,7 @@ static bool waiter_lacking(unsigned n) {
     return failed;
 }
 
-/* The question of a queue, which lacks, is done, or asked once more in a moment. */
+/* A queue's question ends, or is soon repeated. */
 static bool queue_lacking(unsigned n) {
     open_session();
     pass(0);

@@ -1,7 +1,4 @@
-/*
- * stage.h - steps of a session's script that are no user's: the connection, time and the server.
- * scripts_test.c says how to read them.
- */
+/* stage.h - script steps for connection, time and server, as in scripts_test.c. */
 #ifndef STAGE_H
 #define STAGE_H
 
@@ -10,11 +7,11 @@
 #include "../../src/session/internal.h"
 #include "told.h"
 
-static struct thing *who, *subject; /* the user, NULL: the session; the thing it is about */
+static struct thing *who, *subject; /* the user, NULL: the session; the step's object */
 
 /* --- words ------------------------------------------------------------------------------------ */
 
-/* The number, or time, that stands behind the word. */
+/* The number, or time, after the word. */
 static inline int64_t named(const char *name, int64_t otherwise) {
     return place_of(name) ? number(place_of(name) + 1, 0) : otherwise;
 }
@@ -44,7 +41,7 @@ static inline void serves(void) {
     while (out_count) answer_first();
 }
 
-/* Ends the test; nothing that is said then is an outcome. */
+/* Ends the test. Later reports are no outcome. */
 static inline void close_all(void) {
     size_t length = strlen(script_outcome);
     if (!session) return;
@@ -63,7 +60,7 @@ static inline void close_all(void) {
     silent = true;
 }
 
-static bool tells_steps; /* if they are to be heard */
+static bool tells_steps; /* whether the session has steps to report */
 
 static inline void open_one(size_t overhead) {
     close_all();
@@ -79,8 +76,8 @@ static void script_begin(void) {
 }
 
 /*
- * open [once | nodes <n> | watches <n> | overhead <bytes>]: another session; one that does not open
- * anew, or with room for so many, or with so much more for each
+ * open [once | nodes <n> | watches <n> | overhead <bytes>]: `once` does not reopen after an expiry,
+ * the rest limit the session's room
  */
 static inline void opens(void) {
     size_t count = (size_t)number(2, 1);
@@ -91,12 +88,12 @@ static inline void opens(void) {
     session->after_expiry = is(1, "once") ? ZKL_EXPIRED : ZKL_OK;
 }
 
-/* mute: nothing is sent; send: all that was not so far */
+/* mute sends nothing from now on, send all that has waited */
 static inline void sends(void) {
     is_mute = is(0, "mute");
 }
 
-/* Takes all events, and says how many there were, and the last state. */
+/* Takes all events, and says their number and the last state. */
 static inline void count_events(void) {
     struct zkl_event event;
     size_t states = 0, steps = 0;
@@ -110,8 +107,8 @@ static inline void count_events(void) {
 }
 
 /*
- * deaf: nothing is heard; hear: all that was not so far; hear <n>: so many events; hear count: only
- * their numbers; hear states steps: these, too
+ * deaf takes no more events, hear takes all that waited, hear <n> some; hear count says only their
+ * number; hear states steps also tells these
  */
 static inline void hears(void) {
     hears_states |= place_of("states") > 0;
@@ -121,13 +118,13 @@ static inline void hears(void) {
     else is_deaf = is(0, "deaf");
 }
 
-/* tick [<s>]: they pass, and it is told; pass <s>: nobody is told */
+/* tick [<s>] lets time pass and ticks; pass <s> has no tick */
 static inline void passes(void) {
     zkl_session_at(session, now += seconds(1, 0));
     if (is(0, "tick")) zkl_session_tick(session);
 }
 
-/* run [<s>]: answers all meanwhile */
+/* run [<s>]: answers everything meanwhile */
 static inline void runs(void) {
     for (zkl_time until = now + seconds(1, 10 * ZKL_SECOND); now < until;) {
         serves();
@@ -137,7 +134,7 @@ static inline void runs(void) {
     serves();
 }
 
-/* come-back [<times>]: as a shell does, when the session is due */
+/* come-back [<times>]: when the session is due, as a shell does */
 static inline void comes_back(void) {
     zkl_time from = now;
     for (int64_t i = number(1, 1); i > 0; i--) {
@@ -147,7 +144,10 @@ static inline void comes_back(void) {
     if (now > from) say("after %.12g", in_seconds(now - from));
 }
 
-/* resume [<session>]; flap <times>: cut and resumed; ask-from [<s>]: from now, or never */
+/*
+ * resume [<session>]; flap <times>: cut and resume; ask-from [<s>]: allows requests from then on,
+ * or never
+ */
 static inline void connects(void) {
     bool flaps = is(0, "flap");
     if (is(0, "expire")) zkl_tree_expire(tree, ours);
@@ -167,7 +167,7 @@ static inline void connects(void) {
     }
 }
 
-/* stack <kilobytes>: so much, until a step without a number */
+/* stack <kilobytes> limits the stack, without a number no more */
 static inline void limits_stack(void) {
     static struct rlimit all;
     if (words > 1) getrlimit(RLIMIT_STACK, &all);
@@ -182,7 +182,7 @@ static inline void answers(void) {
     if (out_count) answer_first();
 }
 
-/* Answers until a request begins with these words, and only that is said. */
+/* Answers until a request begins with these words, and says only that request. */
 static inline bool reaches(void) {
     char wanted[SCRIPT_LINE] = "";
     for (size_t i = 1; i < words; i++)
@@ -192,7 +192,7 @@ static inline bool reaches(void) {
     return out_count > 0;
 }
 
-/* until <request>: without time; await <request>: as time passes */
+/* until <request> takes no time, await <request> does */
 static inline void awaits(void) {
     zkl_time from = now;
     bool found = reaches();
@@ -205,7 +205,7 @@ static inline void awaits(void) {
     if (now > from) say("after %.12g", in_seconds(now - from));
 }
 
-/* v<version>, and czxid, mzxid, aversion, owner, ctime <number> */
+/* v<version>; czxid, mzxid, aversion, owner, ctime <number> */
 static inline struct zkl_stat stat_of(void) {
     int32_t of_data = 0;
     for (size_t i = 1; i < words; i++)
@@ -218,7 +218,6 @@ static inline struct zkl_stat stat_of(void) {
                              .ctime = named("ctime", 0)};
 }
 
-/* Answers the first that is out. */
 static inline void reply_with(const struct zkl_answer *given) {
     uint64_t id = out[0].rpc.id;
     memmove(out, out + 1, --out_count * sizeof *out);
@@ -226,8 +225,8 @@ static inline void reply_with(const struct zkl_answer *given) {
 }
 
 /*
- * done [<stat>], to a read with nothing; got <data> [<stat>], with "" for empty data, - for none;
- * there [<stat>]; listed [<name>...]
+ * done [<stat>], without data; got <data> [<stat>], "" for empty data, - for none; there [<stat>];
+ * listed [<name>...]
  */
 static inline void replies(void) {
     static const char *const verbs[] = {"done", "done",  "listed", "done",
@@ -266,14 +265,14 @@ static const struct {
     {"throttled", ZKL_ERROR_THROTTLED},
 };
 
-/* 0: the step is none of an error. */
+/* The error that the step names; 0: none. */
 static inline int error_of_step(void) {
     for (size_t i = 0; i < COUNT(errors); i++)
         if (is(0, errors[i].name)) return errors[i].error;
     return is(0, "error") ? (int)number(1, 0) : 0;
 }
 
-/* <error> [at <number>]: the write of a transaction that was refused; error <number> */
+/* <error> [at <number>]: `at` is the refused write of a transaction; error <number> */
 static inline void fails(int error) {
     struct zkl_result results[OPS];
     size_t refused = is(1, "at") ? (size_t)number(2, 1) : 0;
@@ -282,7 +281,7 @@ static inline void fails(int error) {
     else reply_with(&(struct zkl_answer){.error = error, .results = refused ? results : NULL});
 }
 
-/* stray: an answer to no request; unsent, unknown [<number>]: of those that are out, or none */
+/* stray answers no request; unsent, unknown [<number>], of a pending request or none */
 static inline void is_unsent(void) {
     size_t i = (size_t)number(1, 1) - 1;
     uint64_t id = i < out_count && !is(0, "stray") ? out[i].rpc.id : 999;
@@ -292,15 +291,15 @@ static inline void is_unsent(void) {
     else zkl_session_answer(session, id, &(struct zkl_answer){.error = 0});
 }
 
-/* words <error> [<from>]: forty-eight letters of its meaning */
+/* words <error> [<from>]: forty-eight letters of the error's explanation */
 static inline void explains(void) {
     const char *text = zkl_error_words((int)number(1, 0));
     say("%.48s", text + number(2, 0));
 }
 
 /*
- * stranger <node>...: others make them; ahead <node>...: and later nodes have higher numbers;
- * late <node>...: creates of this session, whose answers are lost, make them
+ * stranger <node>... makes nodes of others; ahead <node>... also raises the counter; late <node>...
+ * makes nodes of this session, whose creates had no answers
  */
 static inline void nodes_come(void) {
     for (size_t i = 1; i < words; i++) {
@@ -310,14 +309,14 @@ static inline void nodes_come(void) {
     }
 }
 
-/* write <node> [<data>]; gone <node>: it is deleted */
+/* write <node> [<data>]; gone <node> deletes it */
 static inline void others_write(void) {
     struct zkl_op op = {.kind = ZKL_OP_DELETE, .version = -1, .path = full_of(at(1))};
     if (is(0, "write")) op.kind = ZKL_OP_SET, op.data = at(2), op.size = strlen(at(2));
     if (write_by(others, &op) != ZKL_ERROR_NONE) wrong = "there is no such node";
 }
 
-/* nodes <folder>: those that the server has */
+/* nodes <folder>: says the folder's nodes at the server */
 static inline void names_nodes(void) {
     const char *const *names;
     int count = children_of(at(1), &names);
@@ -325,14 +324,14 @@ static inline void names_nodes(void) {
     if (count <= 0) say("no nodes");
 }
 
-/* created, deleted, changed, children <node>: the event */
+/* created, deleted, changed, children <node>: an event */
 static inline void happens(void) {
     static const char *const events[] = {"created", "deleted", "changed", "children"};
     int event = find(at(0), events, COUNT(events));
     zkl_session_event(session, (enum zkl_node_event)event, full_of(at(1)));
 }
 
-/* counter <folder> <number>: of the next node there */
+/* counter <folder> <number>, of the next node */
 static inline void counts_on(void) {
     zkl_tree_set_counter(tree, at(1), (int32_t)number(2, 0));
 }

@@ -1,6 +1,6 @@
 /*
- * told.h - the outcome of a step of a session's script, in words: answers and news for users, and
- * requests to the server. scripts_test.c says how to read it.
+ * told.h - the words of an outcome in scripts_test.c, which are answers and news for users, and
+ * requests to the server.
  */
 #ifndef TOLD_H
 #define TOLD_H
@@ -16,14 +16,14 @@
 
 enum { DIGITS = 10, NAMES = 8 };
 
-/* Where the digits at the end begin. */
+/* Index of the last digits. */
 static inline size_t stem_of(const char *name) {
     size_t stem = strlen(name);
     while (stem > 0 && isdigit((unsigned char)name[stem - 1])) stem--;
     return stem;
 }
 
-/* "…/_c_<uuid>-__READ__0000000007" is "…/@r7". */
+/* Shortens "…/_c_<uuid>-__READ__0000000007" to "…/@r7". */
 static inline const char *short_of(const char *path) {
     static const char *const kinds[] = {"", "r", "w", "", "p"};
     static char texts[NAMES][2 * NODE_SIZE];
@@ -43,7 +43,7 @@ static inline const char *short_of(const char *path) {
     return text;
 }
 
-/* The other way round: a node of the server's, or any other, whose number has all digits. */
+/* The path on the server that is shortened so, else the text with a padded number. */
 static inline const char *full_of(const char *text) {
     static char names[SCRIPT_WORDS][2 * NODE_SIZE];
     static size_t next;
@@ -62,15 +62,15 @@ static inline const char *full_of(const char *text) {
     return name;
 }
 
-/* --- who there is ----------------------------------------------------------------------------- */
+/* --- users ------------------------------------------------------------------------------------ */
 
 enum { THINGS = 5100 };
 
 static struct thing {
     char name[24];
-    bool many;  /* news for it are only counted */
-    bool told;  /* that its request is done */
-    bool lists; /* its request is for a queue */
+    bool many;
+    bool told; /* knows that its request is done */
+    bool lists;
     zkl_request *request;
     zkl_lease *lease;
     zkl_member *member;
@@ -103,7 +103,7 @@ static inline void drop_all(struct thing *of) {
     of->request = NULL, of->lease = NULL, of->member = NULL, of->watcher = NULL, of->roster = NULL;
 }
 
-/* --- what is said ----------------------------------------------------------------------------- */
+/* --- saying ----------------------------------------------------------------------------------- */
 
 static bool silent; /* the step has said nothing yet */
 
@@ -119,7 +119,7 @@ __attribute__((format(printf, 1, 2))) static inline void say(const char *format,
     script_say("%s", text);
 }
 
-/* Counts how often each text was for one of the many. */
+/* Counts equal reports to numbered users. */
 static struct tally {
     char text[80];
     unsigned count;
@@ -143,7 +143,7 @@ static inline void say_tallies(void) {
     memset(tallies, 0, sizeof tallies);
 }
 
-/* Bytes that are no letters become `~`. */
+/* Unprintable bytes become `~`. */
 static inline void say_bytes(const char *data, size_t size) {
     if (size == 0) script_say("\"\"");
     for (size_t i = 0; i < size; i++)
@@ -154,17 +154,17 @@ static inline double in_seconds(zkl_time time) {
     return (double)time / (double)ZKL_SECOND;
 }
 
-/* --- what the server is asked ----------------------------------------------------------------- */
+/* --- requests to the server ------------------------------------------------------------------- */
 
 static struct out {
     struct zkl_rpc rpc;
-    bool fresh; /* it came in this line */
+    bool fresh; /* added by this line */
 } out[THINGS];
 static size_t out_count;
 
 static const char *const op_verbs[] = {"set", "create", "delete", "check"};
 
-/* A write that differs from the one before only in the node's name has only that. */
+/* A write that differs from the last only in the node's name shows only that. */
 static inline void write_op(char *text, const struct zkl_op *op, const struct zkl_op *before) {
     static const char *const modes[] = {"plain", "create", "create", "folder"};
     const char *data = op->data ? op->data : "", *path = short_of(op->path);
@@ -205,8 +205,8 @@ static inline bool take_requests(void) {
     return out_count > before;
 }
 
-/* They are said with the last step of a line, as far as they are out then. */
-static size_t facts; /* the length of what the line has said before that */
+/* Requests are said with a line's last step. */
+static size_t facts; /* length of the line before the requests */
 
 static inline void say_requests(void) {
     facts = strlen(script_outcome);
@@ -219,7 +219,7 @@ static inline void unsay_requests(void) {
     if (*script_outcome) script_outcome[facts] = '\0';
 }
 
-/* --- what becomes of requests ----------------------------------------------------------------- */
+/* --- ends of requests ------------------------------------------------------------------------- */
 
 static bool hears_states, is_deaf, is_mute;
 
@@ -247,7 +247,7 @@ static inline void say_queue(const zkl_request *request, bool lists) {
     }
 }
 
-/* All that a request tells besides its code; thirty-six letters of the server's reason. */
+/* Says a request's results beside its code, with 36 letters of the server's reason. */
 static inline void say_details(const struct thing *of) {
     const zkl_request *request = of->request;
     size_t size;
@@ -270,7 +270,6 @@ static inline void say_details(const struct thing *of) {
     if (detail) script_say(" \"%.36s\"", detail);
 }
 
-/* Takes the results of its request, which is done. */
 static inline void end(struct thing *of) {
     zkl_request *request = of->request;
     enum zkl_code how = zkl_request_code(request);
@@ -298,7 +297,7 @@ static inline bool take_ends(void) {
     return any;
 }
 
-/* --- what users hear -------------------------------------------------------------------------- */
+/* --- news ------------------------------------------------------------------------------------- */
 
 static const char *const session_states[] = {"connecting", "connected", "suspended", "expired",
                                              "closed"};
@@ -312,7 +311,7 @@ static inline void say_member(const struct thing *of) {
     if (why != ZKL_OK) script_say(" %s", zkl_code_name(why));
 }
 
-/* All handles on the grant are told. */
+/* Names all handles on the grant. */
 static inline void hear_lease(const struct zkl_event *event) {
     static const char *const phases[] = {"held", "suspect", "lost"};
     const char *gap = "";
@@ -384,7 +383,7 @@ static inline void hear(const struct zkl_event *event) {
     }
 }
 
-/* So many at most; steps are said when they are no longer the session's. */
+/* Takes up to `most` events. Steps are said when the session has forgotten them. */
 static inline bool take_events(int64_t most) {
     const struct zkl_step *kept[32];
     size_t steps = 0;
@@ -403,7 +402,7 @@ static inline bool take_events(int64_t most) {
     return left < most;
 }
 
-/* As a shell does after whatever it puts in. */
+/* Takes requests, events and results, as a shell does after each event. */
 static inline void take_all(void) {
     bool any = true;
     while (any) {

@@ -1,4 +1,4 @@
-/* totals_test.c - the counts of sessions, by name and added up. */
+/* totals_test.c - sessions' counts, by name and in sum. */
 #include "../../src/session/internal.h"
 #include "server.h"
 
