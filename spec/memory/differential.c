@@ -1,14 +1,13 @@
 /*
- * differential.c - the tree of src/memory beside a real ZooKeeper: the same random requests of
- * three sessions go to both, and what both say must be the same.
+ * differential.c - random requests of three sessions to the tree of src/memory and to a real
+ * ZooKeeper. Their answers must agree.
  *
  *   spec/memory/against build/memory/differential SEED REQUESTS
  *
- * Compared are, of each answer, the error, the data, the names (in any order), what was created,
- * versions, owners as sessions, zxids by their order; and the events of each session, in their
- * order where a server has one. An event of the session's own request must come before the
- * answer. Containers are removed by the server in its own time: after each request both are
- * waited for. The first difference ends the run: it prints the request and the seed.
+ * Compared are errors, data, names (in any order), created paths, versions, owners as sessions,
+ * zxids by order, and each session's events, in order where a server has one. An event of a
+ * session's own request must precede the answer. Each request is followed by a wait for the removal
+ * of containers. The first difference ends the run.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -23,11 +22,11 @@
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 #define MARKER "/closing"
-#define WORN "/worn" /* near the end of its counter: spec/memory/against */
+#define WORN "/worn" /* near the end of its counter, see spec/memory/against */
 
 enum { SESSIONS = 3, OPS = 5, PATH_SIZE = 128, RECENT = 24, ERRORS = 128 };
 
-/* In these all that matters comes up often. */
+/* Few paths, so that all that matters happens often. */
 static const char *const PATHS[] = {
     "/",    "/m",     "/m/a", "/m/b",   "/m/a/x", "/m/a/y",   "/m/b/x",
     "/m/c", "/m/c/x", "/m/k", "/m/k/l", "/m/q",   "/m/k/l/x", WORN "/x",
@@ -40,7 +39,7 @@ static const char *const INVALID[] = {"/m/",    "//m",   "m",      "/m//a",   "/
 static const char *const INVALID_TO_MAKE[] = {"/\x1f", "/\x7f", "/\xf0\x9f\x94\x92",
                                               "/\xef\xbf\xb0", "/\xc2\x85"};
 
-/* A session of both. */
+/* A session at the tree and the server. */
 struct pair {
     struct server_session *server;
     uint64_t id, server_id;
@@ -52,15 +51,15 @@ static struct {
     struct zkl_tree *tree;
     zkl_time now;
     struct pair sessions[SESSIONS];
-    struct pair *all; /* that ever were */
+    struct pair *all; /* past ones included */
     size_t all_count;
     struct server_session *observer;
-    int64_t *zxids; /* the server's, by the tree's; 0: not seen */
+    int64_t *zxids; /* the server's, by the tree's; 0: unseen */
     int64_t zxid_count;
     char recent[RECENT][PATH_SIZE];
-    char request[1024]; /* in words */
+    char request[1024];
     size_t number, requests, events, removed;
-    size_t errors[ERRORS]; /* of operations and answers, by their numbers without the sign */
+    size_t errors[ERRORS]; /* operations and answers, by negated error */
 } world;
 
 /* --- complaints ---------------------------------------------------------------------------- */
@@ -89,7 +88,7 @@ static void same_text(const char *what, const char *tree, const char *server) {
 /* --- chance -------------------------------------------------------------------------------- */
 
 static uint64_t next_random(void) {
-    uint64_t z = world.random += UINT64_C(0x9e3779b97f4a7c15); /* splitmix64 */
+    uint64_t z = world.random += UINT64_C(0x9e3779b97f4a7c15);
     z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
     return z ^ z >> 31;
@@ -107,7 +106,7 @@ static bool chance(size_t percent) {
 
 /* --- answers ------------------------------------------------------------------------------- */
 
-/* Later by the tree is later by the server. */
+/* Checks that zxids of tree and server have the same order. */
 static void same_zxid(const char *what, int64_t tree, int64_t server) {
     if (tree == 0 || server == 0) {
         same(what, tree, server);
@@ -144,7 +143,7 @@ static int compare_names(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Sorted, without what a tree has not. */
+/* Sorts the names, without /zookeeper. */
 static size_t sort_names(const char **sorted, const struct zkl_answer *answer) {
     size_t count = 0;
     for (int i = 0; i < answer->count; i++) {
@@ -257,7 +256,7 @@ static void await_removal(const char *path) {
     differ("%s: the server does not remove it", path);
 }
 
-/* Both remove what is to be removed. True: there was something. */
+/* Waits for all due removals of containers. True: there were any. */
 static bool remove_containers(void) {
     bool any = false;
     while (zkl_tree_due(world.tree) != ZKL_NEVER) { /* sessions do not expire */
@@ -291,7 +290,6 @@ static void count_errors(const struct zkl_rpc *rpc, const struct zkl_answer *ans
     for (size_t i = 0; i < rpc->count; i++) world.errors[-answer->results[i].error]++;
 }
 
-/* Requests to come may be of it. */
 static void remember(const struct zkl_rpc *rpc, const struct zkl_answer *answer) {
     for (size_t i = 0; i < rpc->count; i++) {
         if (rpc->ops[i].mode == ZKL_SEQUENTIAL && answer->results[i].created)
@@ -299,7 +297,7 @@ static void remember(const struct zkl_rpc *rpc, const struct zkl_answer *answer)
     }
 }
 
-/* The request goes to both; events of the session's own come before the answer. */
+/* Asks both. Events of the own session must precede the answer. */
 static void ask_both(struct pair *pair, const struct zkl_rpc *rpc) {
     struct zkl_answer of_tree, of_server;
     static struct server_event own[EXPECTED];
@@ -320,7 +318,7 @@ static void settle(bool ordered) {
     expected.count = 0;
 }
 
-/* Its marker tells when the server has done it. */
+/* A marker shows when the server has closed the session. */
 static void reopen(struct pair *pair) {
     const struct zkl_op marker = {
         .kind = ZKL_OP_CREATE, .mode = ZKL_EPHEMERAL, .path = MARKER, .data = "", .size = 0};
@@ -374,7 +372,7 @@ static struct zkl_op choose_op(void) {
     return op;
 }
 
-/* Several numbers in one transaction. */
+/* Takes several numbers in one transaction. */
 static void wear_out(struct zkl_op *ops, size_t count) {
     for (size_t i = 0; i < count; i++)
         ops[i] = (struct zkl_op){
@@ -402,9 +400,8 @@ static void describe(const struct pair *pair, const struct zkl_rpc *rpc) {
 }
 
 /*
- * What zoo_amulti does badly is not asked of it: after a path that it refuses it sends half a
- * request, or frees what it has not set; and it cannot read the answer to the create of a
- * container.
+ * After a path that zoo_amulti() refuses, it sends half a request or frees unset memory; and it
+ * cannot read the answer to a container's create. Both are avoided.
  */
 static void one_request(void) {
     static const enum zkl_rpc_kind kinds[] = {
@@ -442,7 +439,7 @@ static void one_request(void) {
 
 /* --- the run ------------------------------------------------------------------------------- */
 
-/* As spec/memory/against has made it at the server. */
+/* Sets the tree's counter, as spec/memory/against did on the server. */
 static void make_worn(int32_t number) {
     uint64_t session = zkl_tree_open(world.tree, ZKL_NEVER, world.now);
     const struct zkl_op op = {.kind = ZKL_OP_CREATE, .path = WORN, .data = "", .size = 0};

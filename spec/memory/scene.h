@@ -1,6 +1,5 @@
 /*
- * scene.h - a tree with two sessions, and short ways to ask it. There is one scene, `s`; the next
- * one begins by freeing the one before.
+ * scene.h - a tree with two sessions, and short ways to ask it. A new scene `s` frees the last one.
  */
 #ifndef MEMORY_SCENE_H
 #define MEMORY_SCENE_H
@@ -16,7 +15,7 @@ static struct scene {
     struct zkl_tree *tree;
     uint64_t one, two; /* sessions */
     zkl_time now;
-    struct zkl_answer answer; /* the last */
+    struct zkl_answer answer;
     struct zkl_tree_event event;
 } s;
 
@@ -46,7 +45,7 @@ static inline int create(uint64_t session, enum zkl_node_mode mode, const char *
     return write_one(session, (struct zkl_op){.kind = ZKL_OP_CREATE, .mode = mode, .path = path});
 }
 
-/* The path of the node that it makes, or NULL. */
+/* Path of the created node, or NULL. */
 static inline const char *made(uint64_t session, enum zkl_node_mode mode, const char *path) {
     return create(session, mode, path) ? NULL : s.answer.results[0].created;
 }
@@ -64,7 +63,7 @@ static inline int erase(uint64_t session, const char *path, int32_t version) {
                      (struct zkl_op){.kind = ZKL_OP_DELETE, .version = version, .path = path});
 }
 
-/* LIST, SYNC, GET, EXISTS, UNWATCH, UNWATCH_CHILDREN. */
+/* Asks a request that is no write. */
 static inline int look(uint64_t session, enum zkl_rpc_kind kind, const char *path) {
     return ask(session, &(struct zkl_rpc){.kind = kind, .path = path});
 }
@@ -81,7 +80,6 @@ static inline int multi(uint64_t session, const struct zkl_op *ops, size_t count
     multi(session, (const struct zkl_op[]){__VA_ARGS__},                                           \
           COUNT(((const struct zkl_op[]){__VA_ARGS__})))
 
-/* How many children a node has. */
 static inline int count_children(const char *path) {
     return look(0, ZKL_RPC_LIST, path) ? -1 : s.answer.count;
 }
@@ -90,7 +88,7 @@ static inline bool is_there(const char *path) {
     return look(0, ZKL_RPC_EXISTS, path) == ZKL_ERROR_NONE;
 }
 
-/* The next event, as "one deleted /path", "two expired", or "" when there is none. */
+/* The next event, as "one deleted /path" or "two expired"; "": none. */
 static inline const char *event(void) {
     static const char *const kinds[] = {"created", "deleted", "changed", "children"};
     static char text[200];

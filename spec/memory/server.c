@@ -1,4 +1,4 @@
-/* server.c - sessions with a real ZooKeeper, by libzookeeper's asynchronous calls. */
+/* server.c - see server.h. Uses libzookeeper's asynchronous calls. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,9 +9,9 @@
 
 #include "server.h"
 
-enum { OPS = 16, EVENTS = 256, PATH_SIZE = 256, TIMEOUT_MS = 30000, PATIENCE = 60 /* s */ };
+enum { OPS = 16, EVENTS = 256, PATH_SIZE = 256, TIMEOUT_MS = 30000, PATIENCE = 60 };
 
-/* What an answer points to. */
+/* An answer, with all that it points to. */
 struct reply {
     struct zkl_answer answer;
     struct zkl_stat stat;
@@ -27,7 +27,7 @@ struct server_session {
     pthread_cond_t news;
     bool connected, answered;
     struct reply reply;
-    struct zoo_op ops[OPS]; /* of a MULTI that is out */
+    struct zoo_op ops[OPS]; /* operations of the pending MULTI */
     zoo_op_result_t results[OPS];
     struct Stat stats[OPS];
     struct server_event events[EVENTS], taken[EVENTS];
@@ -216,7 +216,7 @@ static int send_multi(struct server_session *session, const struct zkl_rpc *rpc)
                       session);
 }
 
-/* A check alone is sent as a transaction: libzookeeper has no other way. */
+/* Sends a lone check as a transaction, libzookeeper's only way. */
 static int send_write(struct server_session *session, const struct zkl_rpc *rpc) {
     const struct zkl_op *op = rpc->ops;
     switch (op->kind) {
@@ -234,7 +234,7 @@ static int send_write(struct server_session *session, const struct zkl_rpc *rpc)
 }
 
 static int hand_over(struct server_session *session, const struct zkl_rpc *rpc) {
-    /* libzookeeper takes a pointer to a completion for a completion here */
+    /* takes a completion, but declares a pointer to it */
     const union {
         void_completion_t taken;
         void_completion_t *declared;

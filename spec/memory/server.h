@@ -1,8 +1,6 @@
 /*
- * server.h - sessions with a real ZooKeeper, asked in the same form as the tree of src/memory.
- *
- * The functions are the caller's one thread's; they wait for answers, and end the program when
- * none comes.
+ * server.h - sessions at a real ZooKeeper, asked like the tree of src/memory. For one thread. Calls
+ * wait for answers, and end the program without one.
  */
 #ifndef SERVER_H
 #define SERVER_H
@@ -15,11 +13,11 @@ struct server_session *server_open(const char *hosts);
 void server_close(struct server_session *session);
 uint64_t server_session_id(const struct server_session *session);
 
-/* The answer is the session's, until its next call. */
+/* Asks, and waits. The answer lives until the session's next call. */
 void server_ask(struct server_session *session, const struct zkl_rpc *rpc,
                 struct zkl_answer *answer);
 
-/* All events of what the server has answered to anybody by now have come. */
+/* Waits for the events of all earlier answers. */
 void server_catch_up(struct server_session *session);
 
 struct server_event {
@@ -27,7 +25,7 @@ struct server_event {
     char path[128];
 };
 
-/* How many have come since they were taken last; taking gives them, until the next call. */
+/* Takes the events since the last call, which live until the next. Returns their number. */
 size_t server_events(struct server_session *session);
 const struct server_event *server_take_events(struct server_session *session);
 

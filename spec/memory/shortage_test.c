@@ -1,13 +1,12 @@
 /*
- * shortage_test.c - memory that runs out: each allocation of each request fails once. The
- * request is answered with ZKL_ERROR_SYSTEM and has changed nothing; the same request, asked
- * again, is carried out as if nothing had been. Built with AddressSanitizer, so a leak fails it.
+ * shortage_test.c - each allocation of each request to a tree fails once. The request answers
+ * ZKL_ERROR_SYSTEM without effect, and can be repeated. AddressSanitizer fails on leaks.
  */
 #include <stdlib.h>
 
 #include "scene.h"
 
-/* The linker's names: nobody else declares them. */
+/* Only the linker knows these names. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
 void *__real_malloc(size_t size);
@@ -15,8 +14,8 @@ void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *old, size_t size);
 void __real_free(void *old);
 
-static int countdown; /* the allocation that fails; 0: none */
-static int living;    /* allocations that are not freed */
+static int countdown; /* the failing allocation; 0: none */
+static int living;    /* unfreed allocations */
 
 static bool fails(void) {
     return countdown > 0 && --countdown == 0;
@@ -45,7 +44,7 @@ void __wrap_free(void *old) {
     __real_free(old);
 }
 
-/* --- requests, and what a tree has ---------------------------------------------------------- */
+/* --- requests, and a tree's contents -------------------------------------------------------- */
 
 static const struct zkl_op create_op = {
     .kind = ZKL_OP_CREATE, .mode = ZKL_SEQUENTIAL, .path = "/q/n-", .data = "new", .size = 3};
@@ -62,7 +61,7 @@ static const struct zkl_op ops[] = {
 static const struct {
     const char *what;
     struct zkl_rpc rpc;
-    int least; /* allocations that can fail */
+    int least; /* allocations that must fail at least */
 } table[] = {
     {"create", {.kind = ZKL_RPC_WRITE, .ops = &create_op, .count = 1}, 3},
     {"set", {.kind = ZKL_RPC_WRITE, .ops = &set_op, .count = 1}, 2},
@@ -93,7 +92,7 @@ static void check_unchanged(void) {
     CHECK_TEXT(event(), "");
 }
 
-/* How many of the request's allocations were made to fail. */
+/* Repeats the request, with a failure of each allocation. Returns their number. */
 static int fail_each(const struct zkl_rpc *rpc) {
     for (int failures = 0;; failures++) {
         open_scene();
@@ -163,7 +162,7 @@ int main(void) {
         create(s.one, ZKL_EPHEMERAL, "/");
         for (int i = 0; i < 1000; i++) {
             snprintf(path, sizeof path, "/%d", i);
-            countdown = 3; /* after the steps and the node, the table */
+            countdown = 3; /* the table's, after the steps and the node */
             create(s.one, ZKL_EPHEMERAL, path);
             failed += countdown == 0;
             countdown = 0;

@@ -1,4 +1,4 @@
-/* tree_test.c - the server inside the process, as its header promises it. */
+/* tree_test.c - the promises of tree.h. */
 #include <stdlib.h>
 
 #include "path.h"
@@ -89,12 +89,12 @@ static void paths(void) {
         {"/\xe4\xb8\xad\xe6\x96\x87", true, true},
         {"/\xed\x9f\xbf", true, true},
         {"/\xed\xa0\x80", false, false},     /* a surrogate */
-        {"/\xef\xa3\xbf", false, false},     /* private */
-        {"/\xef\xa4\x80", true, true},       /* the first after those */
+        {"/\xef\xa3\xbf", false, false},     /* private use */
+        {"/\xef\xa4\x80", true, true},       /* the first after these */
         {"/\xef\xbf\xaf", true, true},       /* U+FFEF */
         {"/\xef\xbf\xb0", false, false},     /* U+FFF0 */
         {"/\xf0\x9f\x94\x92", false, false}, /* two of Java's chars */
-        {"/\xe0\x9f\xbf", false, false},     /* longer than need be */
+        {"/\xe0\x9f\xbf", false, false},     /* overlong */
         {"/\xc1\xbf", false, false},
         {"/\xc2", false, false},
         {"/\xe4\xb8", false, false},
@@ -224,7 +224,7 @@ static void transactions(void) {
         CHECK(!is_there("/c"));
         create(s.one, ZKL_PERSISTENT, "/d");
         CHECK_IS(s.answer.results[0].stat.czxid, zxid + 1);
-        CHECK_IS(multi(s.one, NULL, 0), 0); /* an empty one */
+        CHECK_IS(multi(s.one, NULL, 0), 0);
     }
     TEST("one that fails does nothing, and says which failed: 0 before it, -2 behind") {
         create(s.one, ZKL_PERSISTENT, "/a");
