@@ -1,9 +1,6 @@
 /*
- * clock.c - to be preloaded: a wall clock that jumps while the program runs. The
- * first byte of the file $WALL_CLOCK, which has to exist, says where it is:
- *   '+' an hour ahead    '-' an hour behind    anything else: right
- * Clocks that count since the start are left alone, as when a person or a time
- * server sets the clock.
+ * clock.c - preloaded, a wall clock that jumps as the first byte of the file $WALL_CLOCK says, '+'
+ * an hour ahead, '-' an hour back, else right. Monotonic clocks go on.
  */
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 /*
- * init.c - to be preloaded: a busy process at the worst moment. As libzookeeper
- * makes a handle, another thread closes a pipe, whose numbers the handle's own
- * pipe then has; and the caller goes on long after the connection was made.
+ * init.c - preloaded, closes a pipe in another thread while libzookeeper makes a handle, so that
+ * the handle's pipe gets its numbers, and returns long after the connection.
  */
 #include <dlfcn.h>
 #include <fcntl.h>

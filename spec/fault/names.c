@@ -1,7 +1,7 @@
 /*
- * names.c - a preloaded resolver, whose answers change while the program runs. The name
- * NAME.test has the addresses in the file $NAMES/NAME, "127.0.0.1:PORT" each on a line; without
- * a file it does not resolve. While there is a file $NAMES/hangs, no such name is answered.
+ * names.c - preloaded, a resolver with changing answers. NAME.test has the addresses in the file
+ * $NAMES/NAME, "127.0.0.1:PORT" a line, or none without it. While $NAMES/hangs exists, no such name
+ * is answered.
  */
 #include <arpa/inet.h>
 #include <dlfcn.h>
@@ -20,7 +20,6 @@ static void wait_while_it_hangs(const char *folder) {
     while (access(path, F_OK) == 0) usleep(10000);
 }
 
-/* All lines of the file, in its order. */
 static struct addrinfo *read_addresses(FILE *file, resolver *real) {
     struct addrinfo *found = NULL, **end = &found;
     char host[64], port[16];

@@ -1,6 +1,5 @@
 /*
- * resolver.c - to be preloaded: while the file $BROKEN_RESOLVER exists, names
- * cannot be resolved, as when a name server does not answer. Addresses can.
+ * resolver.c - preloaded, a resolver that fails for names while the file $BROKEN_RESOLVER exists.
  */
 #include <arpa/inet.h>
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-/* system.c - a Lua module: what the operating system has, and Lua has not. */
+/* system.c - a Lua module with system calls that Lua lacks. */
 #include <errno.h>
 #include <lauxlib.h>
 #include <lua.h>
@@ -14,7 +14,7 @@ int luaopen_system(lua_State *L);
 
 /* --- processes --------------------------------------------------------------------------- */
 
-/* system.fork(seconds) -> pid, or 0 in the child, which is killed after that time */
+/* system.fork(seconds) -> pid, or 0 in the child, which dies after that time */
 static int do_fork(lua_State *L) {
     unsigned seconds = (unsigned)luaL_checkinteger(L, 1);
     pid_t pid = fork();
@@ -23,7 +23,7 @@ static int do_fork(lua_State *L) {
     return 1;
 }
 
-/* system.wait(pid) -> exit status; 128 and the number of the signal that ended it */
+/* system.wait(pid) -> exit status; 128 + number of the signal that ended it */
 static int do_wait(lua_State *L) {
     pid_t pid = (pid_t)luaL_checkinteger(L, 1);
     int status;
@@ -34,13 +34,11 @@ static int do_wait(lua_State *L) {
     return 1;
 }
 
-/* system.exit(status): at once, without atexit() */
 static int do_exit(lua_State *L) {
     _exit((int)luaL_checkinteger(L, 1));
     return 0;
 }
 
-/* system.setenv(name, value) */
 static int do_setenv(lua_State *L) {
     setenv(luaL_checkstring(L, 1), luaL_checkstring(L, 2), 1);
     return 0;
@@ -53,7 +51,7 @@ static void *call(void *L) {
     return NULL;
 }
 
-/* system.call(fn) -> ok, result or error: fn() in a new thread, while this one waits for it */
+/* system.call(fn) -> ok, result or error of fn() in a new thread, after its end */
 static int do_call(lua_State *L) {
     pthread_t thread;
     luaL_checktype(L, 1, LUA_TFUNCTION);
@@ -66,7 +64,7 @@ static int do_call(lua_State *L) {
 
 /* --- unix sockets -------------------------------------------------------------------------- */
 
-/* system.connect(path) -> descriptor; -1: it cannot */
+/* system.connect(path) -> descriptor, or -1 */
 static int do_connect(lua_State *L) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -79,14 +77,13 @@ static int do_connect(lua_State *L) {
     return 1;
 }
 
-/* system.read(descriptor) -> how many bytes there were; -1: none, 0: it was hung up */
+/* system.read(descriptor) -> number of bytes; -1 for none, 0 after a hang-up */
 static int do_read(lua_State *L) {
     char bytes[64];
     lua_pushinteger(L, (lua_Integer)read((int)luaL_checkinteger(L, 1), bytes, sizeof bytes));
     return 1;
 }
 
-/* system.close(descriptor) */
 static int do_close(lua_State *L) {
     close((int)luaL_checkinteger(L, 1));
     return 0;

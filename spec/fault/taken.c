@@ -1,6 +1,6 @@
 /*
- * taken.c - a library to preload to a ZooKeeper server. Before the server cuts its transaction log
- * DATA/version-2/log.ZXID short, or removes it, DATA/taken gets a copy.
+ * taken.c - preloaded into a ZooKeeper server, copies its log DATA/version-2/log.ZXID to DATA/taken
+ * before a truncation or removal.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 
 #define LOG "/version-2/log."
 
-/* Blocks of zeros become holes. A server makes its log longer before it needs the room. */
+/* Zeros become holes, as a server extends its log in advance. */
 static void copy(int from, int to) {
     static const char zeros[1 << 16];
     char block[sizeof zeros];
@@ -50,7 +50,7 @@ static int cut_short(int fd, off_t length) {
     return (int)syscall(SYS_ftruncate, fd, length);
 }
 
-/* Which one Java calls depends on its version. */
+/* Java's version decides which one it calls. */
 int ftruncate(int fd, off_t length) {
     return cut_short(fd, length);
 }

@@ -1,7 +1,6 @@
 /*
- * threads.c - to be preloaded: a process that may have no more threads, as in a container with
- * a limit. While the file $THREADS exists, only as many may live as it says, of those that were
- * started since.
+ * threads.c - preloaded, limits the threads started since the file $THREADS exists to its number,
+ * as a container does.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -27,7 +26,7 @@ static void *run(void *argument) {
     return result;
 }
 
-/* How many may live; -1: there is no limit. */
+/* The allowed number of threads; -1: no limit. */
 static int limit(void) {
     const char *path = getenv("THREADS");
     FILE *file = path ? fopen(path, "re") : NULL;

@@ -1,7 +1,7 @@
 /*
- * worker.c - to be preloaded into nginx: with $SLOW_NAMES each name takes two seconds to be
- * resolved; with $NO_FOLDER no temporary folder can be made. nginx takes the environment from
- * its workers, so it is looked at when the program starts.
+ * worker.c - preloaded into nginx. With $SLOW_NAMES a name takes two seconds to resolve; with
+ * $NO_FOLDER no temporary folder can be made. Reads the environment early, because nginx takes it
+ * from its workers.
  */
 #include <arpa/inet.h>
 #include <dlfcn.h>

@@ -1,18 +1,17 @@
 /*
- * hosts_fuzz.c - libFuzzer on connect strings, by the way that zklock.connect takes: first
- * lua/zklock/value/hosts.lua, then src/zookeeper/hosts.c. What must hold for any text:
+ * hosts_fuzz.c - libFuzzer on connect strings, through lua/zklock/value/hosts.lua and
+ * src/zookeeper/hosts.c, as in zklock.connect. Rules for any text:
  *
- *   - it is refused with a message that shows the form or names the chroot, or split into
- *     hosts and chroot without a byte lost;
- *   - of an accepted text the resolver is asked once an entry, for a host without
- *     punctuation and a port in 1...65535;
- *   - what libzookeeper is given is an odd number of numeric addresses with their ports, the
- *     resolver's in its order and at most one of them twice, and then the chroot;
- *   - no address, no list: an error instead;
- *   - hosts.c survives a text that Lua would have refused.
+ *   - it is split into hosts and chroot without a lost byte, or refused with a message that shows
+ *     the form or names the chroot;
+ *   - the resolver is asked once an entry, for a host without punctuation and a port in 1...65535;
+ *   - libzookeeper gets an odd number of numeric addresses with ports, in the resolver's order, at
+ *     most one of them twice, and the chroot;
+ *   - without an address there is an error;
+ *   - hosts.c survives texts that Lua would refuse.
  *
- * Run it from the top of the tree. The resolver is a replacement (link with
- * --wrap=getaddrinfo,--wrap=freeaddrinfo): the network is never asked.
+ * Run it from the top of the tree. --wrap=getaddrinfo,--wrap=freeaddrinfo replaces the resolver,
+ * without a network.
  */
 #include <arpa/inet.h>
 #include <netdb.h>
@@ -37,7 +36,7 @@ static void require(bool holds) {
 enum { MOST = 4096 };
 
 static struct {
-    bool strict; /* the text came through Lua */
+    bool strict; /* the text passed Lua */
     size_t asked, given;
     struct sockaddr_storage addresses[MOST];
 } resolver;
@@ -55,7 +54,7 @@ static void set_port(struct sockaddr_storage *address, const char *port) {
     else ((struct sockaddr_in6 *)address)->sin6_port = number;
 }
 
-/* A numeric host is itself; a name's first letter says how many addresses it has. */
+/* A numeric host is itself. A name's first letter says how many addresses it has. */
 static size_t addresses_of(const char *host, struct sockaddr_storage list[8]) {
     struct sockaddr_in6 *six = (struct sockaddr_in6 *)list;
     struct sockaddr_in *four = (struct sockaddr_in *)list;
@@ -113,9 +112,8 @@ void __wrap_freeaddrinfo(struct addrinfo *found) {
     }
 }
 
-/* --- what libzookeeper is given ----------------------------------------------------------- */
+/* --- libzookeeper's list ------------------------------------------------------------------ */
 
-/* "address:port", as the resolver gave it. */
 static void check_entry(char *text, const struct sockaddr_storage *address) {
     const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)address;
     const struct sockaddr_in *four = (const struct sockaddr_in *)address;
@@ -123,7 +121,7 @@ static void check_entry(char *text, const struct sockaddr_storage *address) {
     char bytes[16], *port = strrchr(text, ':');
     require(port != NULL);
     *port++ = '\0';
-    text[strcspn(text, "%")] = '\0'; /* the scope of a link-local address */
+    text[strcspn(text, "%")] = '\0'; /* scope of a link-local address */
     require(inet_pton(address->ss_family, text, bytes) == 1);
     if (is_six) require(memcmp(bytes, &six->sin6_addr, 16) == 0);
     else require(memcmp(bytes, &four->sin_addr, 4) == 0);
@@ -156,7 +154,7 @@ static void resolve(const char *hosts, const char *chroot, bool strict) {
     free(servers.list);
 }
 
-/* --- what Lua makes of it ----------------------------------------------------------------- */
+/* --- Lua's result ------------------------------------------------------------------------- */
 
 static size_t entries_of(const char *hosts) {
     size_t count = 1;

@@ -1,15 +1,12 @@
 /*
- * lua_lines.h - shows libFuzzer which lines of Lua an input reached, so that it keeps inputs
- * that reach new ones: Lua's own machine is not instrumented. One counter a line; the lines
- * of different files share them.
+ * lua_lines.h - shows libFuzzer the reached lines of Lua, one counter a line for all files, as
+ * Lua's machine is not instrumented.
  *
  *   lua_State *L = lua_with_lines("return require('zklock.value.hosts').split");
  *
- * gives a state with all libraries, zklock.core, the tree's lua/ in its path, and the chunk's value
- * at index 1. Run from the top of the tree.
- *
- * Lua gets its memory from a block of its own. So what a run takes from malloc is our C's,
- * and a run that takes more than it frees is a leak: libFuzzer then asks the leak checker.
+ * makes a state with all libraries, zklock.core, the tree's lua/ in its path, and the chunk's value
+ * at index 1. Run it from the top of the tree. Lua has its own block of memory, so malloc serves
+ * only our C, and unfreed blocks make libFuzzer ask the leak checker.
  */
 #ifndef LUA_LINES_H
 #define LUA_LINES_H

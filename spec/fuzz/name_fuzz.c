@@ -1,6 +1,6 @@
 /*
- * name_fuzz.c - libFuzzer on the names: no text may be read out of bounds, what
- * is recognised obeys the grammar of name.h, and what we write we read back.
+ * name_fuzz.c - libFuzzer on names. No text is read out of bounds, accepted names obey the grammar
+ * of name.h, and our names read back.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -1,14 +1,12 @@
 /*
- * options_fuzz.c - libFuzzer on what users pass: bytes become Lua values (tables of options
- * that are known or not, of wrong types, nested; NaN, infinities, texts with NUL, objects) for
- * connect, session:mutex, acquire, release, timeouts, paths and callbacks. The library's own
- * Lua checks them, with the real module loaded; nothing is connected. What must hold
- * (options_judge.lua):
+ * options_fuzz.c - libFuzzer on users' arguments. Bytes become Lua values (tables of known and
+ * unknown options, of wrong types, nested; NaN, infinities, texts with NUL, objects) for connect,
+ * session:mutex, acquire, release, timeouts, paths and callbacks. The library's Lua checks them
+ * with the real module, without a connection. By options_judge.lua:
  *
- *   - a value is accepted, or an error is raised that blames the user's line, names the
- *     option, and says what is allowed: no error of Lua's own machine comes through;
- *   - what is accepted is known and allowed, and C can take it: a time is never negative, a
- *     text for C has no NUL.
+ *   - an error blames the user's line, names the option, and says what is allowed, and never comes
+ *     from Lua's machine;
+ *   - an accepted value is known, allowed and fit for C, with no negative time and no NUL.
  *
  * Run it from the top of the tree.
  */
@@ -51,7 +49,7 @@ static const char *const names[] = {
     "on_event",  "metrics",         "max_hold", "max_waiters",
 };
 
-/* What some option takes, and what almost. */
+/* Values that some option takes, or nearly. */
 static const char *const words[] = {
     "open",       "creator", "read",   "container", "persistent", "digest:user:password",
     "fifo",       "none",    "turns",  "host:1",    "Timeout",    "/locks/sku-42",
@@ -84,7 +82,7 @@ static void push_text(lua_State *L) {
     lua_pushlstring(L, text, size);
 }
 
-/* "/xxx...": about as long as is allowed, or more. */
+/* Pushes "/xxx...", near the longest length allowed. */
 static void push_long_text(lua_State *L) {
     static char text[8192];
     text[0] = '/';
@@ -119,7 +117,7 @@ static int name_itself(lua_State *L) {
     return 1;
 }
 
-/* With a name of its own, and fields that are not in it. */
+/* Pushes an object with __tostring, and inherited fields. */
 static void push_object(lua_State *L, int depth) {
     push_table(L, depth);
     lua_createtable(L, 0, 2);

@@ -1,20 +1,16 @@
 /*
- * reply_fuzz.c - libFuzzer on what a server says: all of src/zookeeper, src/shell,
- * src/session and src/core as it ships, but for threads and time (thread.c, now.c, descriptors.c),
- * with a libzookeeper of its own below that keeps each request, and answers it with any code, path,
- * list, data, Stat and results, true or not, also such as the real one does not let through. Users
- * do what they may meanwhile: acquire, try, give up, ask, guard, watch, wait in conditions;
- * connections are lost, sessions expire.
+ * reply_fuzz.c - libFuzzer on server answers. All of src/zookeeper, src/shell, src/session and
+ * src/core runs, except threads and time (thread.c, now.c, descriptors.c). The libzookeeper below
+ * gives any code, path, list, data, Stat and results, even such as the real one stops. Meanwhile
+ * users acquire, try, cancel, ask, guard, watch, and wait in conditions; connections are lost,
+ * sessions expire.
  *
- * What must hold:
+ *   - Memory is safe, and nothing leaks (the sanitizers).
+ *   - An answer makes a bounded number of requests.
+ *   - Answers end without an event, a heartbeat or a user.
+ *   - A closed session has done every request.
  *
- *   - nothing is read or written beyond what is there, nothing leaks (the sanitizers);
- *   - one answer makes a bounded number of requests;
- *   - answers alone come to an end: without an event, a heartbeat or a user there is a last one,
- *     whatever they say;
- *   - the session can be closed, and every request of the users is done then.
- *
- * The timer's loop is run one round at a time: where it would wait it comes back.
+ * The timer's loop runs one round at a time, and returns where it would wait.
  */
 #include <setjmp.h>
 #include <stdio.h>
@@ -25,7 +21,7 @@
 #include "shell/internal.h"
 #include "zookeeper/internal.h"
 
-/* The real libzookeeper uses all its arguments, this one what matters to an answer. */
+/* This libzookeeper uses only arguments that matter to answers. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -40,7 +36,6 @@ static void require(bool holds) {
 
 enum form { VOID, STRING, STRING_STAT, STAT, STRINGS, DATA, MULTI };
 
-/* A request that is not answered. */
 struct asked {
     zhandle_t *handle;
     enum form form;
@@ -54,12 +49,12 @@ struct asked {
     } tell;
     const void *about;
     char *path;
-    int flags; /* of a create */
+    int flags; /* for a create */
     bool watches;
     const zoo_op_t *ops;
     zoo_op_result_t *results;
     int count;
-    char *created[OPS]; /* the path of a create, as asked for */
+    char *created[OPS]; /* path of a create, as asked for */
 };
 
 struct _zhandle {
@@ -72,24 +67,24 @@ struct _zhandle {
 static struct {
     const uint8_t *data;
     size_t size;
-    uint64_t chance; /* when the input is at its end */
-    uint64_t habit;  /* then each form of request has an answer of its own; 0: it has not */
+    uint64_t chance; /* random numbers after the input's end */
+    uint64_t habit;  /* 0, or a seed of one answer for each form then */
     zkl_time now;
     int64_t zxid;
     int64_t sessions;
-    struct _zhandle *handles[HANDLES]; /* open */
-    struct asked asked[ASKED];         /* a ring */
+    struct _zhandle *handles[HANDLES];
+    struct asked asked[ASKED]; /* a ring */
     unsigned first, count, made;
     char *watched[WATCHED];
-    char *names[NAMES]; /* of nodes that were created, newest first */
+    char *names[NAMES]; /* created nodes, newest first */
     watcher_fn watcher;
     void *watcher_context;
     struct zkl_client *client;
-    struct zkl_session *session; /* of the client */
+    struct zkl_session *session; /* the client's */
     struct zkl_request *requests[REQUESTS];
     struct zkl_lease *leases[LEASES];
     struct zkl_watcher *watchers[WATCHERS];
-    bool ended; /* the timer's loop is over */
+    bool ended; /* the timer's loop has ended */
 } w;
 
 /* splitmix64, as in src/session/stake_actions.c */
@@ -127,7 +122,6 @@ void zkl_condition_init(pthread_cond_t *condition) {
     pthread_cond_init(condition, NULL);
 }
 
-/* Sessions are kept in no folder here. */
 void zkl_condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, zkl_time due) {
     abort();
 }
@@ -136,7 +130,7 @@ void zkl_wait_until(struct threaded *self, pthread_cond_t *condition, zkl_time d
     longjmp(back, 1);
 }
 
-/* The timer is the first; a worker has done its work at once. */
+/* Runs a worker at once, and keeps the first, the timer. */
 int zkl_thread_start(void *(*run)(void *), void *argument) {
     if (!timer) timer = run;
     if (timer != run) run(argument);
@@ -153,7 +147,6 @@ int zkl_thread_room(void) {
     return 0;
 }
 
-/* Nobody forks this process. */
 int zkl_process_learn(void (*on_fork)(void)) {
     return 0;
 }
@@ -162,7 +155,6 @@ bool zkl_process_is(pid_t process) {
     return true;
 }
 
-/* A poll does not wait here. */
 int zkl_poll_timeout(zkl_time timeout) {
     return 0;
 }
@@ -175,12 +167,12 @@ void zkl_descriptors_after(struct descriptors *before) {}
 
 void zkl_descriptors_sockets(const struct servers *servers) {}
 
-/* No handle connects to its gate here. */
+/* No handle connects to its gate. */
 bool zkl_descriptors_own(const struct sockaddr_storage *address) {
     return false;
 }
 
-/* --- libzookeeper: handles ---------------------------------------------------------------- */
+/* --- libzookeeper, handles ---------------------------------------------------------------- */
 
 const int ZOO_PERSISTENT = 0, ZOO_EPHEMERAL = 1, ZOO_EPHEMERAL_SEQUENTIAL = 3, ZOO_CONTAINER = 4;
 const int ZOO_EXPIRED_SESSION_STATE = -112, ZOO_AUTH_FAILED_STATE = -113;
@@ -193,7 +185,7 @@ zhandle_t *zookeeper_init2(const char *host, watcher_fn fn, int recv_timeout,
                            log_callback_fn log_callback) {
     struct _zhandle *handle = calloc(1, sizeof *handle);
     int i = w.handles[0] != NULL;
-    require(handle && !w.handles[i]); /* the session's, and one to try beside it */
+    require(handle && !w.handles[i]); /* the session's, and a probe */
     handle->tell = fn;
     handle->context = context;
     return w.handles[i] = handle;
@@ -204,7 +196,6 @@ static void drop(struct asked *asked) {
     for (int i = 0; i < OPS; i++) free(asked->created[i]);
 }
 
-/* The next one. */
 static struct asked take(void) {
     struct asked asked = w.asked[w.first];
     w.first = (w.first + 1) % ASKED;
@@ -216,7 +207,7 @@ static void put_back(const struct asked *asked) {
     w.asked[(w.first + w.count++) % ASKED] = *asked;
 }
 
-/* As the real one, it answers none of those that are out. */
+/* Leaves requests unanswered, like the real one. */
 int zookeeper_close(zhandle_t *handle) {
     int i = handle == w.handles[1];
     require(handle && handle == w.handles[i]);
@@ -257,7 +248,7 @@ const char *zerror(int code) {
     return "an error";
 }
 
-/* --- libzookeeper: requests --------------------------------------------------------------- */
+/* --- libzookeeper, requests --------------------------------------------------------------- */
 
 static int ask(zhandle_t *handle, enum form form, const char *path, struct asked asked) {
     require(w.count < ASKED && ++w.made <= A_REPLY_ASKS);
@@ -281,7 +272,7 @@ int zoo_adelete(zhandle_t *handle, const char *path, int version, void_completio
     return ask(handle, VOID, path, (struct asked){.tell.nothing = completion, .about = data});
 }
 
-/* What is declared as a pointer to the completion is the completion; see rpc.c. */
+/* The declared pointer is the completion, see rpc.c. */
 int zoo_aremove_all_watches(zhandle_t *handle, const char *path, ZooWatcherType type, int local,
                             void_completion_t *completion, const void *data) {
     const union {
@@ -300,7 +291,6 @@ int zoo_state(zhandle_t *handle) {
     return handle->connected ? ZOO_CONNECTED_STATE : ZOO_CONNECTING_STATE;
 }
 
-/* The watcher of the client is one and the same. */
 static bool watches(watcher_fn watcher, void *context) {
     if (!watcher) return false;
     w.watcher = watcher;
@@ -317,7 +307,7 @@ int zoo_awget(zhandle_t *handle, const char *path, watcher_fn watcher, void *con
 
 int zoo_awexists(zhandle_t *handle, const char *path, watcher_fn watcher, void *context,
                  stat_completion_t completion, const void *data) {
-    w.watcher = watcher; /* without a watcher the next event crashes */
+    w.watcher = watcher; /* a NULL watcher would crash at the next event */
     w.watcher_context = context;
     return ask(handle, STAT, path,
                (struct asked){.tell.stat = completion, .about = data, .watches = true});
@@ -370,7 +360,7 @@ void zoo_check_op_init(zoo_op_t *op, const char *path, int version) {
     op->type = 13;
 }
 
-/* --- what the server says ----------------------------------------------------------------- */
+/* --- random answers ----------------------------------------------------------------------- */
 
 static const char *const strangers[] = {
     "_c_11111111-2222-3333-4444-555555555555-lock-0000000001",
@@ -421,7 +411,7 @@ static char *lengthened(const char *text) {
     return copy;
 }
 
-/* Text of its own, of just its size; NULL: none. */
+/* A random text in memory of exactly its size; NULL: none. */
 static char *odd_text(const char *true_one) {
     switch (byte() % 6) {
     case 0: return NULL;
@@ -498,14 +488,14 @@ static void tell_data(const struct asked *asked, int rc) {
     char *data = size > 0 ? malloc((size_t)size) : NULL;
     if (data) memset(data, from, (size_t)size);
     if (data && size == 10) memcpy(data, ZKL_REVOKE_DATA, 10);
-    if (from == 255) size = 7; /* and there are none */
+    if (from == 255) size = 7; /* without data */
     bool none = rc != ZOK || byte() == 255;
     if (rc == ZOK) asked->tell.data(rc, data, size, none ? NULL : &stat, asked->about);
     else asked->tell.data(rc, NULL, 0, NULL, asked->about);
     free(data);
 }
 
-/* As much of it as the server tells of. */
+/* Fills in as many results as the server sends. */
 static void tell_results(const struct asked *asked, int rc) {
     int told = byte() < 240 ? asked->count : byte() % (asked->count + 1);
     for (int i = 0; i < told; i++) {
@@ -715,7 +705,7 @@ static void drop_lease(void) {
     zkl_lease_drop(lease);
 }
 
-/* Begins one; or asks what there is to tell, and says that it was told, or ends it. */
+/* Begins a watcher; or looks, and perhaps confirms or ends. */
 static void use_watcher(void) {
     static const char *const nodes[] = {"/a", "/config", "/a/lock"};
     int i = byte() % WATCHERS;
@@ -760,7 +750,7 @@ static void move(void) {
     }
 }
 
-/* Whatever is said, there is a last answer. */
+/* Answers end, whatever they say. */
 static void listen_to_the_end(void) {
     for (int i = 0; w.count > 0; i++) {
         require(i < REPLIES);

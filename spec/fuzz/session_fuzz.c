@@ -1,10 +1,7 @@
 /*
- * session_fuzz.c - libFuzzer on a session: src/session and src/core as they ship. This file is
- * their shell, their users and their server. The bytes choose what users ask for, how each request
- * is answered, which watches tell, when the connection goes and comes, how time passes. The server
- * tells what it likes, in the form that it has to have (of other forms see reply_fuzz.c); it need
- * not be a ZooKeeper (the simulator has one that is: spec/sim/zookeeper.c). What must hold is in
- * session_rules.h.
+ * session_fuzz.c - libFuzzer on a session, src/session and src/core. The bytes choose requests,
+ * answers, watch events, connections and time. Answers are well-formed (reply_fuzz.c has others),
+ * but not ZooKeeper's (spec/sim/zookeeper.c has those). session_rules.h has the rules.
  */
 #include "session_rules.h"
 
@@ -14,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { OPS = 4, NAMES = 24 };
 
-/* --- requests go out ------------------------------------------------------------------------ */
+/* --- requests ------------------------------------------------------------------------------- */
 
 static const struct call *call_of(uint64_t id) {
     const struct call *call = w.session->calls;
@@ -26,12 +23,11 @@ static struct sent *nth(unsigned i) {
     return &w.sent[(w.first + i) % SENT];
 }
 
-/* So many are out that only answers come next. */
 static bool crowded(void) {
     return w.count > SENT / 2;
 }
 
-/* Some cannot be sent. When the session has ended, it answers what is out itself. */
+/* Some requests fail. An ended session answers its own. */
 static void send_all(void) {
     const struct zkl_rpc *rpc;
     while ((rpc = zkl_session_next_rpc(w.session))) {
@@ -44,7 +40,7 @@ static void send_all(void) {
     if (!w.session->common.session) w.count = 0;
 }
 
-/* --- what users are told -------------------------------------------------------------------- */
+/* --- reports to users ----------------------------------------------------------------------- */
 
 static void acquired(struct user *user, enum zkl_code code) {
     user->lease = zkl_request_lease(user->request);
@@ -52,7 +48,7 @@ static void acquired(struct user *user, enum zkl_code code) {
     if (user->lease) check_grant(user, zkl_parts_at(&user->lease->parts, 0)->handles > 1);
 }
 
-/* While another handle writes its node stays a writer's. */
+/* The node stays a writer's while another handle writes. */
 static void shared(const struct user *user, enum zkl_code code) {
     const struct stake *stake = zkl_parts_at(&user->lease->parts, 0);
     if (!is_had(user)) return;
@@ -65,7 +61,7 @@ static void leave(struct user *user) {
     user->lease = NULL;
 }
 
-/* It has the lock again; or, if the wait did not begin, as before; or has it no more. */
+/* Ends with the lock regained, kept (the wait did not begin), or lost. */
 static void waited(struct user *user, enum zkl_code code) {
     int64_t before = user->token;
     if (code == ZKL_OK) {
@@ -110,7 +106,7 @@ static void hear_queued(struct user *user, size_t position) {
     user->announced = true;
 }
 
-/* It has joined, or not: then it may be begun anew. */
+/* A failed join may begin anew. */
 static void joined(uint64_t id) {
     int i = 0;
     while (i < WATCHERS && !(w.joins[i] && zkl_request_id(w.joins[i]) == id)) i++;
@@ -142,14 +138,13 @@ static bool hear(void) {
     return true;
 }
 
-/* After whatever was put in. */
 static void settle(void) {
     do send_all();
     while (hear());
     check();
 }
 
-/* --- what the server tells ------------------------------------------------------------------ */
+/* --- server answers ------------------------------------------------------------------------- */
 
 static const char *const strangers[] = {
     "_c_11111111-2222-3333-4444-555555555555-lock-0000000001",
@@ -167,7 +162,7 @@ static const char *const strangers[] = {
 
 enum { STRANGERS = sizeof strangers / sizeof *strangers };
 
-/* A node's number: small, or at the end of the counter. */
+/* Picks a node's number, small or at the counter's end. */
 static int32_t pick_number(void) {
     uint8_t from = byte();
     return from < 0xf0 ? from & 0x1f : from < 0xf8 ? INT32_MAX : -(int32_t)from;
@@ -185,7 +180,7 @@ static int pick_error(const struct zkl_rpc *rpc) {
     return from < 0xa0 ? ZKL_ERROR_NONE : errors[from % 8];
 }
 
-/* Whosever node that is that has the fixed name. */
+/* Picks the czxid of the fixed name's node, which may be any claim's. */
 static int64_t pick_fixed_czxid(const char *path, uint8_t from) {
     int skip = from / 8 % 4;
     EACH_STAKE(stake) {
@@ -196,7 +191,7 @@ static int64_t pick_fixed_czxid(const char *path, uint8_t from) {
     return ++w.zxid;
 }
 
-/* A node has one, whichever session asks. */
+/* Picks a node's czxid, the same for all sessions. */
 static int64_t pick_czxid(const char *path, uint8_t from) {
     const char *name = name_in(path);
     if (strcmp(name, ZKL_NAME_FIXED) == 0) return pick_fixed_czxid(path, from);
@@ -223,7 +218,7 @@ struct names {
     int count;
 };
 
-/* The server has no name twice. */
+/* Adds a name once, as the server has none twice. */
 static void add_name(struct names *names, const char *name, const char *counter) {
     if (names->count == NAMES) return;
     char *text = names->text[names->count];
@@ -233,7 +228,7 @@ static void add_name(struct names *names, const char *name, const char *counter)
     names->names[names->count++] = text;
 }
 
-/* A node of this session: of an attempt that is known, of a lost one, or made late. */
+/* Adds a node of this session, from a known, lost or late attempt. */
 static void add_attempt(struct names *names, const struct zkl_claim *claim, uint64_t nonce) {
     char prefix[ZKL_NAME_SIZE], counter[16];
     uint64_t session = zkl_session_id(w.session);
@@ -244,7 +239,7 @@ static void add_attempt(struct names *names, const struct zkl_claim *claim, uint
     add_name(names, prefix, counter);
 }
 
-/* The claims' own nodes mostly, for most of what follows needs them; and others. */
+/* Picks mostly the claims' own nodes, which most steps need. */
 static void pick_names(struct names *names, const char *path) {
     uint8_t others = byte();
     EACH_STAKE(stake) {
@@ -262,7 +257,7 @@ struct results {
     char created[OPS][PATH];
 };
 
-/* Operations before the one that is refused would have been carried out. */
+/* Operations before the refused one have no error. */
 static void pick_results(struct results *results, const struct zkl_rpc *rpc, int error) {
     size_t refused = error == ZKL_ERROR_NONE ? OPS : byte() % rpc->count;
     require(rpc->count <= OPS);
@@ -284,7 +279,7 @@ static void pick_results(struct results *results, const struct zkl_rpc *rpc, int
     }
 }
 
-/* A member's data are as it wrote them, as long as the server does as it is asked. */
+/* Picks data. A member's are its own, while the server obeys. */
 static const char *pick_data(const char *path) {
     static const char *const data[] = {"fuzz", "fuzz", ZKL_SIGNAL_DATA, ZKL_REVOKE_DATA};
     const struct zkl_member *member = zkl_member_find(w.session, path);
@@ -329,7 +324,7 @@ static bool is_kept(const struct stake *stake) {
     return false;
 }
 
-/* Only an answer that says so makes a reader of a writer, and of its number it says nothing. */
+/* Only such an answer makes a reader of a writer, which keeps its number. */
 static void answer(const struct sent *sent, int error) {
     const struct call *call = call_of(sent->rpc.id);
     const struct stake *stake = asking_stake(call);
@@ -342,7 +337,6 @@ static void answer(const struct sent *sent, int error) {
     require(stake->claim.node.sequence == before.node.sequence);
 }
 
-/* The connection is there, in the same session or in a new one. */
 static void come(void) {
     w.coming = false;
     zkl_session_reopening(w.session);
@@ -351,7 +345,7 @@ static void come(void) {
                           byte() < 0xe0 ? TIMEOUT : TIMEOUT / 2);
 }
 
-/* False: the server has nothing more to tell. */
+/* Delivers an answer. False: there was none to send. */
 static bool deliver(void) {
     if (w.count == 0 && !w.coming) return false;
     if (w.count == 0) {
@@ -378,7 +372,6 @@ static void expire(void) {
     zkl_session_expired(w.session);
 }
 
-/* One of the watches that are set. */
 static void watch_event(uint8_t from) {
     char path[PATH];
     int skip = from / 4;
@@ -395,7 +388,7 @@ static void watch_event(uint8_t from) {
     }
 }
 
-/* What the clock ended is lost, and what was to be done by now is done. */
+/* The clock has ended what it should, and all due work is done. */
 static void check_ticked(void) {
     const struct zkl_clock *clock = &w.session->common.clock;
     EACH_STAKE(stake) {
@@ -420,7 +413,7 @@ static zkl_time due(void) {
     return zkl_earlier(anew, all);
 }
 
-/* As a shell does: a tick when one is due, and none before. */
+/* Lets time pass, and ticks when one is due, as a shell does. */
 static void pass(zkl_time time) {
     zkl_time end = w.now + time, next;
     for (int ticks = 0; (next = due()) <= end; ticks++) {
@@ -433,7 +426,6 @@ static void pass(zkl_time time) {
     check_ticked();
 }
 
-/* The process was stopped for so long. */
 static void stop(zkl_time time) {
     w.now += time;
     tick();
@@ -443,7 +435,7 @@ static void stop(zkl_time time) {
 
 static const char *const locks[LOCKS] = {"/a", "/b/c"};
 
-/* For what a path is used: mutexes, turns, readers and writers, permits, unfair. */
+/* Options by the use of the path: mutexes, turns, readers and writers, permits, unfair. */
 static struct zkl_acquire_options use_of(int lock, uint8_t how) {
     struct zkl_acquire_options wish = {.path = locks[lock]};
     switch ((how >= 0xf8 ? how : w.uses >> 4 * lock) % 5) {
@@ -469,7 +461,7 @@ static struct zkl_acquire_options use_of(int lock, uint8_t how) {
     return wish;
 }
 
-/* Each is an owner of its own; some say that they are another one. */
+/* The user's own name, or another's. */
 static const char *owner_of(const struct user *user, bool another) {
     static const char *const owners[USERS] = {"A", "B", "C", "D", "E", "F"};
     return owners[(user - w.users + another) % USERS];
@@ -526,7 +518,6 @@ static void ask(struct user *user, uint8_t from) {
     }
 }
 
-/* All leases of the owner end, whichever user has them. */
 static void release_all(const struct user *user) {
     zkl_session_release_all(w.session, owner_of(user, false));
     EACH_USER(other) other->told |= other->lease && has_ended(other->lease);
@@ -557,7 +548,7 @@ static void use_lease(struct user *user, uint8_t from) {
     }
 }
 
-/* It wants no more of what it asked for; of a wait it is told what it has. */
+/* A wait is cancelled, so that its user hears of the lock. */
 static void give_up(struct user *user, bool at_once) {
     if (!at_once || user->doing == WAITS) {
         zkl_request_cancel(user->request, ZKL_INTERRUPTED);
@@ -576,7 +567,6 @@ static void use(struct user *user) {
     else acquire(user, from);
 }
 
-/* Begins one; or asks what there is to tell; or ends it. */
 static void use_watcher(uint8_t from) {
     struct zkl_watcher **watcher = &w.watchers[from % WATCHERS];
     struct zkl_sight sight;
@@ -679,7 +669,7 @@ static bool is_at_rest(void) {
            w.session->watches.unwanted == 0;
 }
 
-/* The server answers (byte() is 0: it does as it is asked): every claim comes to its end. */
+/* Ends every claim. The server obeys, as byte() is 0. */
 static void come_to_rest(void) {
     struct zkl_stats stats;
     for (int round = 0; round == 0 || !is_at_rest(); round++) {
@@ -695,7 +685,7 @@ static void come_to_rest(void) {
     require(stats.paths == 0 && stats.watches == 0);
 }
 
-/* Every wait and every lease ends at once; what is out is unknown. */
+/* Ends every wait and lease. Pending requests become unknown. */
 static void close_session(void) {
     EACH_USER(user) user->told = true;
     zkl_session_close(w.session);

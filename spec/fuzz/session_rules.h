@@ -1,23 +1,23 @@
 /*
- * session_rules.h - the world of session_fuzz.c, and what must hold in it after every event:
+ * session_rules.h - the world of session_fuzz.c, and its rules after every event:
  *
- *   - each request is done once, by its deadline, and it is told once; a lease that ends is told to
- *     each user that has it, and it stays ended;
- *   - no request without its object: a delete without a counter in the name, a create of an earlier
- *     attempt's name; of a fixed name, a delete without a czxid, or of the node that another claim
- *     holds, or two creates at a time;
- *   - a grant has a token and a certain clock, and no contender of the line that excludes it is
- *     ahead of it; of permits, as many as there are, and nobody of another use ahead;
- *   - a writer that becomes a reader holds meanwhile, keeps its token and its number, and becomes
- *     one only by an answer that says so;
- *   - a node is one claim's at a time, also when it is handed on, and its tokens grow;
- *   - what is held is a user's, and the clock of none has run out;
- *   - nobody sleeps without an alarm: a claim that does not hold has a request out, has a watch
- *     set, or is stalled, which the next heartbeat mends; a pause ends with the next tick; a
- *     question is out, or will be asked again; a watcher likewise;
- *   - a tick that came when it was due makes another one due later, not at once;
- *   - in the end, when all is given up and the server answers, no claim, no request, no watch is
- *     left, nor any memory (the leak checker).
+ *   - each request is done and reported once, by its deadline; the end of a lease is reported to
+ *     each of its users, and is final;
+ *   - requests have objects: a delete a counter in its name, a create no earlier attempt's name;
+ *     for a fixed name, a delete has a czxid and spares another claim's node, and one create is
+ *     out at a time;
+ *   - a grant has a token and a certain clock, and no contender ahead excludes it; permits fit,
+ *     and no other use is ahead;
+ *   - a writer becomes a reader by such an answer alone, holds meanwhile, and keeps its token and
+ *     number;
+ *   - a node belongs to one claim at a time, even when handed on, and its tokens grow;
+ *   - each held lock has a user, and its clock has not run out;
+ *   - no claim sleeps without an alarm: a waiting claim has a pending request, a set watch, or is
+ *     stalled until the next heartbeat; a pause ends with the next tick; questions and watchers
+ *     are pending or will be repeated;
+ *   - a due tick makes the next one due later;
+ *   - at the end, when all is given up and the server answers, no claim, request, watch or memory
+ *     (the leak checker) is left.
  */
 #ifndef SESSION_RULES_H
 #define SESSION_RULES_H
@@ -28,7 +28,7 @@
 
 #include "../sim/asked.h"
 #include "core/permits.h"
-#include "session/call.h" /* to look, never to change */
+#include "session/call.h" /* read only */
 #include "session/internal.h"
 #include "session/lease.h"
 #include "session/member.h"
@@ -54,15 +54,15 @@ struct user {
     enum doing doing;
     struct zkl_request *request;
     struct zkl_lease *lease;
-    int64_t token;  /* of the lease */
-    bool told;      /* that the lease has ended */
-    bool announced; /* that it waits in line */
+    int64_t token;  /* token of the lease */
+    bool told;      /* knows of the lease's end */
+    bool announced; /* knows that it waits in line */
 };
 
-/* A request that is not answered. */
+/* An unanswered request. */
 struct sent {
     struct zkl_rpc rpc;
-    bool cut; /* the connection was lost meanwhile */
+    bool cut; /* its connection was lost */
 };
 
 static struct {
@@ -71,20 +71,20 @@ static struct {
     zkl_time now;
     int64_t zxid;
     uint64_t sessions;
-    uint8_t uses; /* of the paths */
+    uint8_t uses; /* the paths' kinds */
     struct zkl_session *session;
     struct user users[USERS];
     struct zkl_watcher *watchers[WATCHERS];
-    struct zkl_request *joins[WATCHERS]; /* until they are done; then */
+    struct zkl_request *joins[WATCHERS]; /* until done; then a member */
     struct zkl_member *members[WATCHERS];
     struct zkl_roster *rosters[WATCHERS];
     struct sent sent[SENT]; /* a ring */
     unsigned first, count;
-    bool coming; /* there will be a connection when all that is out is answered */
+    bool coming; /* it connects when all requests are answered */
     struct {
         uint64_t nonce;
         int64_t token;
-    } turns[LOCKS]; /* the latest grant; a server that lies gives a czxid twice, nobody a nonce */
+    } turns[LOCKS]; /* latest grant; servers may repeat czxids, we repeat no nonce */
 } w;
 
 #define EACH_USER(each) for (struct user *each = w.users; each < w.users + USERS; each++)
@@ -116,7 +116,7 @@ static const char *name_in(const char *path) {
     return strrchr(path, '/') + 1;
 }
 
-/* Of the kind, for the stake; any stake's: NULL. */
+/* Counts the pending calls of a kind, of a stake or of all (NULL). */
 static unsigned count_out(const struct stake *stake, enum stake_call kind) {
     unsigned count = 0;
     EACH_CALL(call) count += stake_call_of(call) == kind && (!stake || asking_stake(call) == stake);
@@ -127,9 +127,9 @@ static bool is_out(const struct stake *stake, enum stake_call kind) {
     return count_out(stake, kind) > 0;
 }
 
-/* --- what may be sent ----------------------------------------------------------------------- */
+/* --- allowed requests ----------------------------------------------------------------------- */
 
-/* The node of this czxid is not what another claim of the session holds. */
+/* The node is not another claim's, which holds. */
 static void check_removed(const struct stake *stake) {
     require(stake->claim.state == ZKL_LEAVE || stake->claim.state == ZKL_RETREAT);
     if (!is_fixed(&stake->claim)) {
@@ -144,7 +144,7 @@ static void check_removed(const struct stake *stake) {
     }
 }
 
-/* One of a fixed name at a time: else their nodes could not be told apart. */
+/* Creates of a fixed name go one at a time, or their nodes could not be told apart. */
 static void check_created(const struct stake *stake, const char *path) {
     const struct zkl_claim *claim = &stake->claim;
     require(claim->state == ZKL_CREATE && claim->node.czxid == 0);
@@ -160,7 +160,7 @@ static void check_created(const struct stake *stake, const char *path) {
 static void check_stakes_rpc(const struct call *call, const struct zkl_rpc *rpc) {
     const struct stake *stake = zkl_call_stake(call);
     const struct zkl_claim *claim = &stake->claim;
-    if (claim->state == ZKL_GONE) return; /* asked for in the step in which it was handed on */
+    if (claim->state == ZKL_GONE) return; /* asked for in the step that handed it on */
     switch (stake_call_of(call)) {
     case STAKE_CREATE:
     case STAKE_CREATE_ALL:
@@ -177,7 +177,7 @@ static void check_stakes_rpc(const struct call *call, const struct zkl_rpc *rpc)
         require(claim->state == ZKL_FORWARD && claim->waiting && claim->ahead);
         break;
     case STAKE_MARK:
-        /* Or it was given up in the step of its grant, whose requests went out together. */
+        /* perhaps released in the step of its grant, before its requests were sent */
         require(claim->state == ZKL_HELD || claim->state == ZKL_LEAVE);
         require(claim->kind == ZKL_PERMIT || claim->node.marked);
         break;
@@ -187,14 +187,14 @@ static void check_stakes_rpc(const struct call *call, const struct zkl_rpc *rpc)
 
 /* --- grants --------------------------------------------------------------------------------- */
 
-/* Ahead of the claim and in its way by line.h's order, as far as it is known. */
+/* True if the contender is ahead and in the way, by line.h's order as far as known. */
 static bool is_ahead(const struct zkl_claim *claim, const struct zkl_contender *contender) {
     if (!zkl_kinds_exclude(claim->kind, contender->kind)) return false;
     if (claim->line->exhausted) return contender->czxid && contender->czxid < claim->node.czxid;
     return contender->sequence < claim->node.sequence;
 }
 
-/* Of what a user got by its own node; a part may have been first for a while. */
+/* Checks the place of the user's own node. A part may have been first for a while. */
 static void check_first(const struct zkl_claim *claim) {
     const struct zkl_line *line = claim->line;
     if (is_fixed(claim) || claim->node.grants || claim->next_part != claim) return;
@@ -206,7 +206,7 @@ static void check_first(const struct zkl_claim *claim) {
     for (size_t i = 0; i < line->count; i++) require(!is_ahead(claim, line->contenders[i]));
 }
 
-/* Of one node, by turns, each is larger. */
+/* Checks that the tokens of a node grow in turns. */
 static void check_turn(const struct stake *stake) {
     int i = stake->path->text[1] - 'a';
     if (stake->claim.reuse && w.turns[i].nonce == stake->claim.node.nonce)
@@ -215,7 +215,7 @@ static void check_turn(const struct stake *stake) {
     w.turns[i].token = stake->token;
 }
 
-/* `again`: the owner had it. */
+/* `again`: a re-entry. */
 static void check_grant(struct user *user, bool again) {
     const struct parts *parts = &user->lease->parts;
     const struct zkl_clock *clock = &w.session->common.clock;
@@ -238,7 +238,7 @@ static bool is_had(const struct user *user) {
     return state == ZKL_LEASE_HELD || state == ZKL_LEASE_SUSPECT;
 }
 
-/* Not only away in a condition. */
+/* True if the lease has ended, and is not only in a condition. */
 static bool has_ended(const struct zkl_lease *lease) {
     for (size_t i = 0; i < lease->parts.count; i++)
         if (!zkl_parts_at(&lease->parts, i)->claim.wanted) return true;
@@ -273,8 +273,7 @@ static bool watches(const struct stake *stake, const struct zkl_contender *conte
     return will_tell(watch_at(stake->path->text, contender->name));
 }
 
-/* The nearest; a claim that heads watches others as well: any, for a later list may have another
- * order. */
+/* A claim that heads watches any, as a later list may have another order. */
 static bool watches_ahead(const struct stake *stake) {
     if (!stake->claim.headed) return watches(stake, stake->claim.ahead);
     const struct want *want = stake->wants;
@@ -296,7 +295,7 @@ static bool creates(const struct stake *stake) {
            is_out(NULL, STAKE_CREATE_ALL);
 }
 
-/* What keeps the claim going; the next heartbeat mends what is stalled. */
+/* True if something keeps the claim going. The next heartbeat resumes stalled ones. */
 static bool has_alarm(const struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
     if (claim->stalled) return !connected() || zkl_session_due(w.session) < w.now + TIMEOUT / 3;
@@ -314,7 +313,7 @@ static bool has_alarm(const struct stake *stake) {
     case ZKL_WAIT:
         return watches_own(stake) && (is_fixed(claim) || claim->waiting || watches_ahead(stake));
     case ZKL_FIRST: return claim->next_part->state != ZKL_FIRST && watches_own(stake);
-    case ZKL_HELD: return true; /* its user's matter; see check_holder() */
+    case ZKL_HELD: return true; /* up to its user, see check_holder() */
     case ZKL_DOWNGRADE: return is_out(stake, STAKE_DOWNGRADE) || is_out(stake, STAKE_REVISE);
     case ZKL_IN_CONDITION:
     case ZKL_SIGNALLED: return claim->partner != NULL;
@@ -350,18 +349,17 @@ static void check_stake(const struct stake *stake) {
     }
 }
 
-/* Somebody will answer it, or wants to be asked again. */
 static bool will_end(const struct zkl_request *request) {
     const struct stake *stake = zkl_parts_at(&request->parts, 0);
     switch (request->kind) {
     case REQUEST_ACQUIRE:
     case REQUEST_WAIT: return stake->request == request;
     case REQUEST_DOWNGRADE: return stake->downgrading == request;
-    case REQUEST_RELEASE: return true; /* the claim's alarm is its own */
+    case REQUEST_RELEASE: return true; /* by the claim's own alarm */
     case REQUEST_JOIN:
-    case REQUEST_SET: return true;   /* its member's matter */
-    case REQUEST_PAUSE: return true; /* the caller ends it */
-    case REQUEST_DRAIN: return true; /* the last claim, or the caller */
+    case REQUEST_SET: return true;   /* up to its member */
+    case REQUEST_PAUSE: return true; /* by the caller */
+    case REQUEST_DRAIN: return true; /* by the last claim or the caller */
     case REQUEST_READY:
     case REQUEST_CHECK:
     case REQUEST_QUEUE:

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #ifndef SECONDS
-#define SECONDS 2 /* the longest check takes a tenth of that, with sanitizers half a second */
+#define SECONDS 2 /* the longest check takes a tenth of it, with sanitizers half a second */
 #endif
 
 enum { BYTES = 200, MEMORY = 2000000000 };
@@ -21,7 +21,7 @@ void judge_goes_on(void) {
     setitimer(ITIMER_VIRTUAL, &limit, NULL);
 }
 
-/* A sanitizer needs its own terabytes. */
+/* Limits the memory, unless a sanitizer needs its terabytes. */
 static void limit_memory(void) {
 #ifndef __SANITIZE_ADDRESS__
     const struct rlimit memory = {.rlim_cur = MEMORY, .rlim_max = MEMORY};
@@ -31,7 +31,7 @@ static void limit_memory(void) {
     setrlimit(RLIMIT_CORE, &none);
 }
 
-/* In a process of its own; `why` is shared with the parent. */
+/* Judges in a child process. `why` is shared with the parent. */
 static void judge_here(unsigned mutant, char why[BYTES]) {
     int nothing = open("/dev/null", O_WRONLY);
     if (nothing < 0 || dup2(nothing, 1) < 0 || dup2(nothing, 2) < 0) _exit(2);

@@ -1,23 +1,22 @@
 /*
- * judge.h - runs one check on many mutants that are in one program, with a switch: a process each.
+ * judge.h - runs a check on many mutants, each in its own process of one program that has a switch.
  *
- *   judge_units 12 17 ...       the C tests of spec/core and spec/session, but
- *   judge_table 12 17 ...       the one of them that tries all states
+ *   judge_units 12 17 ...       the C tests of spec/core and spec/session, but not the next one
+ *   judge_table 12 17 ...       the test of all states
  *   judge_schedules 12 17 ...   schedules of the simulator
  *
- * For each mutant it prints its number, "killed" or "survived", processor seconds, and what killed
- * it, with tabs between. A crash and a failed assert kill; so does what takes too long, by the
- * processor's time.
+ * Prints each mutant's number, "killed" or "survived", processor seconds, and the killer, separated
+ * by tabs. Crashes, failed asserts and much processor time kill.
  */
 #ifndef JUDGE_H
 #define JUDGE_H
 
-extern unsigned zkl_mutant; /* which one is on; 0: none */
+extern unsigned zkl_mutant; /* the active mutant; 0: none */
 
-/* Runs the check on the program as it is now; what failed, or NULL. */
+/* Runs the check. Returns the failure, or NULL. */
 const char *judge(void);
 
-/* The check goes on: it has SECONDS (2) of the processor for what it does next. */
+/* Grants SECONDS (2) of the processor for the next part. */
 void judge_goes_on(void);
 
 #endif

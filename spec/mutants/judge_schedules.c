@@ -1,4 +1,4 @@
-/* judge_schedules.c - SCHEDULES schedules of the simulator, from seed 1 on. */
+/* judge_schedules.c - judges by SCHEDULES schedules of the simulator, from seed 1 on. */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* judge_units.c - the C tests, whose main() each has its program's name here. */
+/* judge_units.c - judges by the C tests, with main() functions named after their programs. */
 #include <stddef.h>
 
 #include "judge.h"
@@ -10,7 +10,7 @@ UNITS
 #define UNIT(name) {#name, name},
 static const struct unit {
     const char *name;
-    int (*run)(); /* as main(): some take arguments */
+    int (*run)(); /* main(), partly with arguments */
 } units[] = {UNITS};
 
 const char *judge(void) {

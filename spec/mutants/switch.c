@@ -1,4 +1,4 @@
-/* switch.c - which mutant is on: that of ZKL_MUTANT, until somebody else says. */
+/* switch.c - the active mutant, at first that of ZKL_MUTANT. */
 #include <stdlib.h>
 
 unsigned zkl_mutant;

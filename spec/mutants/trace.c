@@ -1,12 +1,14 @@
-/* trace.c - which lines of lua/zklock a spec executes, test by test, its child processes, too.
+/*
+ * trace.c - records the lines of lua/zklock that each test of a spec executes, with its child
+ * processes.
  *
- *   TRACE        a file of bytes, one for each line of TRACE_FILES and each segment of the spec;
- *                segment 0 is what happens before its tests, the last one what its tests need.
- *                Shared with all child processes, so what one that is killed has executed is there
- *   TRACE_FILES  lines "first name", in the order of bytes: the number of the byte before the one
- *                of its first line
+ *   TRACE        a shared file of bytes, one for each line of TRACE_FILES in each segment of the
+ *                spec. Segment 0 precedes its tests, the last is common to them. Killed children
+ *                leave their records.
+ *   TRACE_FILES  lines "first name" in the order of bytes; `first` is the byte before line 1
  *
- * LUA_INIT_5_4 loads this library into each Lua 5.4 (drawn.lua); trace.lua tells of the tests. */
+ * LUA_INIT_5_4 loads this library into each Lua 5.4 (drawn.lua); trace.lua reports the tests.
+ */
 
 #include <fcntl.h>
 #include <lauxlib.h>
@@ -57,7 +59,7 @@ static bool read_files(void) {
     while (count < FILES && fscanf(list, "%zu %99s", &files[count].first, files[count].name) == 2)
         count++;
     fclose(list);
-    lines = count > 0 ? files[--count].first : 0; /* the last has no name: it ends them */
+    lines = count > 0 ? files[--count].first : 0; /* the last entry is nameless */
     return lines > 0;
 }
 
