@@ -53,7 +53,7 @@ static bool replace(struct zkl_line *line) {
 
 int main(void) {
     int failures = 0;
-    TEST("a list that memory does not suffice for leaves the line as it was") {
+    TEST("a list that lacks memory leaves the line as it was") {
         struct zkl_line line;
         for (;;) {
             open_line(&line);
@@ -70,10 +70,10 @@ int main(void) {
         CHECK_IS(line.count, 3);
         zkl_line_clear(&line);
     }
-    TEST("the array and each new contender were made to fail") {
+    TEST("each allocation failed once: of the array, and of both new contenders") {
         CHECK_IS(failures, 3);
     }
-    TEST("the same list is taken when there is memory again") {
+    TEST("a list that lacked memory is taken when there is memory again") {
         struct zkl_line line;
         open_line(&line);
         countdown = 2;

@@ -402,10 +402,10 @@ static void every_pair(int state, int setting) {
 }
 
 int main(void) {
-    TEST("whatever happens in whatever state, the rules of the claim hold") {
+    TEST("the rules of a claim hold after any event in any state") {
         for (int i = 0; i < (ZKL_GONE + 1) * SETTINGS; i++) every_event(i / SETTINGS, i % SETTINGS);
     }
-    TEST("whatever happens after that, nobody is told twice and nothing is granted wrongly") {
+    TEST("a second event tells no user twice and grants nothing wrongly") {
         for (int i = 0; i < (ZKL_GONE + 1) * SETTINGS; i++) every_pair(i / SETTINGS, i % SETTINGS);
     }
     return check_report();

@@ -63,7 +63,7 @@ static zkl_time remaining(zkl_time now) {
 }
 
 static void beginnings(void) {
-    TEST("before a session and after it everything is lost") {
+    TEST("every lease is lost before and after its session") {
         clock = (struct zkl_clock){0};
         CHECK_IS(phase(start), ZKL_PHASE_LOST);
         CHECK_IS(zkl_clock_next(&clock, start), ZKL_NEVER);
@@ -78,7 +78,7 @@ static void beginnings(void) {
         CHECK_IS(zkl_clock_phase(&clock, epoch, start + T), ZKL_PHASE_LOST);
         CHECK_IS(phase(start + T), ZKL_PHASE_LOST);
     }
-    TEST("what was proved of one session says nothing of the next") {
+    TEST("a proof of one session says nothing about the next") {
         proof = steady();
         zkl_clock_stop(&clock);
         zkl_clock_start(&clock, T, 0.5, proof + 1);
@@ -87,7 +87,7 @@ static void beginnings(void) {
         prove(proof + 2);
         CHECK_IS(remaining(proof + 2), T * 5 / 16);
     }
-    TEST("no epoch comes back, however sessions end and clocks run out") {
+    TEST("an epoch never comes back, however sessions end and clocks run out") {
         clock = (struct zkl_clock){0};
         uint32_t last = 0;
         zkl_time now = start;
@@ -110,7 +110,7 @@ static void phases(void) {
         CHECK_IS(phase(proof + T), ZKL_PHASE_LOST);
         CHECK_IS(phase(proof + 1000 * T), ZKL_PHASE_LOST);
     }
-    TEST("remaining counts down to the end of held, and is 0 after") {
+    TEST("the remaining time counts down to the end of held, and is 0 afterwards") {
         CHECK_IS(remaining(proof), T / 2);
         CHECK_IS(remaining(proof + T / 2 - 1), 1);
         CHECK_IS(remaining(proof + T / 2), 0);
@@ -118,7 +118,7 @@ static void phases(void) {
         clock.connected = false;
         CHECK_IS(remaining(proof), 0);
     }
-    TEST("next is the instant at which time alone changes the phase") {
+    TEST("the next instant is the one at which time alone changes the phase") {
         CHECK_IS(zkl_clock_next(&clock, proof), proof + T / 2);
         CHECK_IS(zkl_clock_next(&clock, proof + T / 2 - 1), proof + T / 2);
         CHECK_IS(zkl_clock_next(&clock, proof + T / 2), proof + T);
@@ -126,7 +126,7 @@ static void phases(void) {
         clock.connected = false;
         CHECK_IS(zkl_clock_next(&clock, proof), proof + T);
     }
-    TEST("without a connection nothing is certain, with it the proof still counts") {
+    TEST("a proof makes nothing certain without a connection, and counts again with it") {
         clock.connected = false;
         CHECK_IS(phase(proof), ZKL_PHASE_SUSPECT);
         CHECK_IS(phase(proof + T), ZKL_PHASE_LOST);
@@ -138,7 +138,7 @@ static void phases(void) {
         prove(proof + T * 7 / 10);
         CHECK_IS(zkl_clock_phase(&clock, epoch, proof + T * 7 / 10), ZKL_PHASE_HELD);
     }
-    TEST("the margin asked for is kept, if it is the smaller") {
+    TEST("the requested margin is kept if it is the smaller") {
         begin(0.25);
         prove(start);
         CHECK_IS(remaining(start), T / 4);
@@ -171,14 +171,14 @@ static void proofs(void) {
         prove(proof + T + 1);
         CHECK_IS(zkl_clock_phase(&clock, epoch, proof + T + 1), ZKL_PHASE_LOST);
     }
-    TEST("nor does a proof that was asked for in time and answered after the end") {
+    TEST("a proof asked for in time and answered after the end revives no lost lease") {
         uint32_t epoch = clock.epoch;
         run(proof + T);
         zkl_clock_prove(&clock, proof + T - 1, proof + T);
         CHECK_IS(zkl_clock_phase(&clock, epoch, proof + T), ZKL_PHASE_LOST);
         CHECK_IS(phase(proof + T), ZKL_PHASE_HELD);
     }
-    TEST("one tick before the end a proof saves the lease") {
+    TEST("a proof saves the lease until one tick before its end") {
         uint32_t epoch = clock.epoch;
         prove(proof + T - 1);
         CHECK_IS(zkl_clock_phase(&clock, epoch, proof + T), ZKL_PHASE_HELD);
@@ -189,7 +189,7 @@ static void proofs(void) {
         CHECK_IS(phase(proof + T / 20), ZKL_PHASE_SUSPECT);
         CHECK_IS(phase(proof + T / 10), ZKL_PHASE_LOST);
     }
-    TEST("what ran out by the old timeout is lost, whatever the new one is") {
+    TEST("a lease that ran out by the old timeout stays lost with a new one") {
         uint32_t epoch = clock.epoch;
         zkl_clock_retime(&clock, 2 * T, 0.5, proof + T - 1);
         CHECK_IS(zkl_clock_phase(&clock, epoch, proof + T - 1), ZKL_PHASE_SUSPECT);
@@ -238,7 +238,7 @@ static void proofs(void) {
         CHECK_IS(clock.proof, proof);
         CHECK_IS(phase(proof + 1), ZKL_PHASE_LOST);
     }
-    TEST("the later answer to one of two that were asked at once changes nothing") {
+    TEST("the later of two answers to simultaneous questions changes nothing") {
         zkl_time since = clock.steady_since;
         zkl_clock_prove(&clock, proof, proof + T / 3);
         CHECK_IS(clock.steady_since, since);
@@ -277,7 +277,7 @@ static void drift(void) {
         never_too_long((zkl_time[]){ping, late}, 2, 1);
         never_too_long((zkl_time[]){ping, late, late + T / 4 - 1}, 3, 1);
     }
-    TEST("two proofs after an idle time are no heartbeat, nor do they reach back T/4") {
+    TEST("two proofs after an idle time are no heartbeat, and do not reach back T/4") {
         never_too_long((zkl_time[]){ping, idle, idle + T / 4 - 1, idle + T / 4 - 1 + T / 1000}, 4,
                        2);
         never_too_long((zkl_time[]){ping, idle, idle + T / 4 - 2, idle + T / 4 - 1}, 4, 2);
@@ -304,7 +304,7 @@ static void drift(void) {
         prove(start + T / 15 * 4);
         CHECK_IS(remaining(start + T / 15 * 4), T / 2);
     }
-    TEST("what one proof made certain a weaker one does not take back") {
+    TEST("a weaker proof does not take back the certainty of an earlier one") {
         zkl_time woke = start + T / 8;
         prove(start);
         zkl_clock_prove(&clock, woke - 1, woke); /* after a stop, worthless alone */
@@ -332,7 +332,7 @@ static void drift(void) {
         CHECK_IS(phase(answered), ZKL_PHASE_HELD);
         CHECK(remaining(answered) + answered < proof + T);
     }
-    TEST("after a late answer the chain begins anew, with the answer") {
+    TEST("the chain of proofs begins anew with a late answer") {
         proof = steady();
         zkl_time issued = proof + T / 6, answered = issued + T / 4 + 1;
         run(answered);
@@ -351,7 +351,7 @@ static void drift(void) {
         zkl_clock_prove(&clock, issued, issued + T / 4);
         CHECK_IS(remaining(issued + T / 4), T / 4);
     }
-    TEST("the answer itself shows that the process was stopped") {
+    TEST("a late answer shows by itself that the process was stopped") {
         zkl_clock_attend(&clock, start);
         zkl_clock_prove(&clock, start + 1, start + T / 2);
         CHECK_IS(clock.awake_since, start + T / 2);
@@ -390,12 +390,12 @@ static void grants(void) {
         prove(start);
         CHECK_IS(phase(start), ZKL_PHASE_HELD);
     }
-    TEST("after a stop a session may grant while an earlier proof is certain") {
+    TEST("a session may grant after a stop while an earlier proof is certain") {
         prove(start);
         CHECK(may_grant_after_stop(start + T / 8));
         CHECK(!may_grant_after_stop(start + T * 5 / 16));
     }
-    TEST("or while steady proofs go on, also if none is certain any more") {
+    TEST("a session may grant after a stop while steady proofs go on, even uncertain ones") {
         begin(0.1);
         proof = beat(6);
         CHECK(may_grant_after_stop(proof + T / 5));

@@ -33,14 +33,14 @@ static void quantiles(void) {
             CHECK(is_near(alone(time), time));
         }
     }
-    TEST("below a microsecond a time is told within 1/16 of one") {
+    TEST("a time below a microsecond is told within 1/16 of one") {
         for (zkl_time time = 0; time < MICROSECOND; time++) {
             zkl_time error = alone(time) - time;
             CHECK_CASE("%" PRId64 " ns", time);
             CHECK(error < 63 && error > -63);
         }
     }
-    TEST("of a thousand each quantile is that of the list in order") {
+    TEST("each quantile of a thousand times is that of the sorted list") {
         static const unsigned per_mille[] = {1, 10, 500, 900, 990, 999, 1000};
         for (zkl_time i = 1000; i >= 1; i--) zkl_histogram_add(&histogram, i * ZKL_SECOND / 1000);
         EACH(per_mille, i) {
@@ -49,7 +49,7 @@ static void quantiles(void) {
             CHECK(is_near(told, per_mille[i] * ZKL_SECOND / 1000));
         }
     }
-    TEST("a quantile of few is one of them, and none of none") {
+    TEST("a quantile of a few times is one of them, and 0 without times") {
         CHECK_IS(zkl_histogram_quantile(&histogram, 990), 0);
         zkl_histogram_add(&histogram, ZKL_SECOND);
         CHECK(is_near(zkl_histogram_quantile(&histogram, 1), ZKL_SECOND));
@@ -57,7 +57,7 @@ static void quantiles(void) {
         CHECK(is_near(zkl_histogram_quantile(&histogram, 500), ZKL_SECOND));
         CHECK(is_near(zkl_histogram_quantile(&histogram, 501), HOUR));
     }
-    TEST("no quantile is above the longest, also of what is beyond the last bucket") {
+    TEST("a quantile never exceeds the longest time, even beyond the last bucket") {
         zkl_histogram_add(&histogram, 1024 * MICROSECOND);
         CHECK_IS(zkl_histogram_quantile(&histogram, 1000), 1024 * MICROSECOND);
         zkl_histogram_add(&histogram, 1000 * HOUR);
@@ -70,7 +70,7 @@ static void quantiles(void) {
 }
 
 static void counts(void) {
-    TEST("what took less than each power of two of microseconds is counted exactly") {
+    TEST("times below each power of two of microseconds are counted exactly") {
         zkl_time bound = MICROSECOND;
         for (unsigned doublings = 0; doublings < ZKL_HISTOGRAM_DOUBLINGS; doublings++, bound *= 2) {
             CHECK_CASE("2^%u us", doublings);
@@ -87,7 +87,7 @@ static void counts(void) {
         CHECK_IS(histogram.sum, 5050);
         CHECK_IS(histogram.max, 100);
     }
-    TEST("merged, two are as one that had all") {
+    TEST("a merged histogram equals one that had all times") {
         struct zkl_histogram one = {0}, other = {0};
         for (zkl_time i = 0; i < 500; i++) {
             zkl_histogram_add(i % 3 ? &one : &other, i * i * 1000);

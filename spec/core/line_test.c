@@ -83,7 +83,7 @@ static void lists(void) {
         zkl_line_clear(&s.line);
         CHECK_TEXT(s.other->name, AHEAD);
     }
-    TEST("none of the old list is listed but what the new one has") {
+    TEST("a contender of the old list is listed only if the new list has it") {
         LINE(AHEAD, "lock-0000000042", BEHIND);
         struct zkl_contender *old[3];
         for (int i = 0; i < 3; i++) old[i] = zkl_contender_ref(s.line.contenders[i]);
@@ -93,12 +93,12 @@ static void lists(void) {
             zkl_contender_unref(old[i]);
         }
     }
-    TEST("lists are counted on, and none has the number of no list") {
+    TEST("the number of lists grows, and is never that of no list") {
         s.line.serial = UINT32_MAX;
         LINE(AHEAD);
         CHECK_IS(s.line.serial, 1);
     }
-    TEST("what was forgotten is not in the line, and is forgotten once") {
+    TEST("a forgotten contender is not in the line, and is forgotten once") {
         LINE(AHEAD, "lock-0000000042", BEHIND);
         zkl_line_forget(&s.line, s.other);
         zkl_line_forget(&s.line, s.other);
@@ -126,7 +126,7 @@ static void numbers(void) {
         CHECK_IS(zkl_line_count_ahead(&s.line, &s.claim), 0);
         CHECK(!zkl_line_unranked(&s.line, &s.claim, NULL));
     }
-    TEST("a reader that carries its writer's number is ahead of whoever is behind the writer") {
+    TEST("a reader with its writer's number is ahead of all contenders behind the writer") {
         scene_open(ZKL_WRITE, ZKL_NEVER, false);
         LINE(WRITER, scene_name(42));
         placed(42, 1042);
@@ -162,7 +162,7 @@ static void kinds(void) {
         LINE("__READ__0000000007", "__READ__0000000009");
         CHECK_TEXT(ahead_of_kind(ZKL_READ), "");
     }
-    TEST("before a reader is the nearest writer, if there is one") {
+    TEST("the nearest writer is before a reader, if there is a writer") {
         LINE("r__READ__0000000002", "s__READ__0000000003");
         CHECK(!zkl_line_before(&s.line, s.line.contenders[0]));
         CHECK(!zkl_line_before(&s.line, s.line.contenders[1]));
@@ -205,7 +205,7 @@ static void exhausted(void) {
         LINE("a__WRIT__0000000007", "b__READ__0000000007", "c__WRIT__0000000007");
         CHECK(s.line.exhausted);
     }
-    TEST("then every czxid is asked for that the claim's own list needs, and no other") {
+    TEST("an exhausted line asks for exactly the czxids that the claim's own list needs") {
         LINE("a-lock-2147483647", "b-lock-2147483647", "c-lock-2147483647");
         placed(INT32_MAX, 100);
         rank("b-lock-2147483647", 100);
@@ -216,14 +216,14 @@ static void exhausted(void) {
         CHECK(second && strcmp(second->name, "c-lock-2147483647") == 0);
         CHECK(!zkl_line_unranked(&s.line, &s.claim, second));
     }
-    TEST("also by a claim whose predecessor went, and of larger numbers") {
+    TEST("an exhausted line asks for more czxids after a claim's predecessor went") {
         LINE(AHEAD, BEHIND, "__lock__2147483647");
         placed(42, 10)->recheck = true;
         CHECK(s.line.exhausted);
         struct zkl_contender *last = s.line.contenders[2];
         CHECK(zkl_line_unranked(&s.line, &s.claim, s.line.contenders[1]) == last);
     }
-    TEST("then the nearest smaller czxid is ahead") {
+    TEST("the nearest smaller czxid is ahead in an exhausted line") {
         LINE("a-lock-2147483647", "b-lock-2147483647", "c-lock--2147483647", "lock-0000000001");
         placed(INT32_MAX, 100);
         rank("a-lock-2147483647", 101);
@@ -241,7 +241,7 @@ static void exhausted(void) {
         CHECK(!zkl_line_unranked(&s.line, &s.claim, NULL));
         CHECK_TEXT(ahead_of(), "");
     }
-    TEST("then nobody knows which kept node is first") {
+    TEST("an exhausted line does not show which kept node is first") {
         LINE("_c_11111111-2222-3333-4000-000000000001-lock-0000000041");
         CHECK(zkl_line_first_kept(&s.line) == s.line.contenders[0]);
         LINE("_c_11111111-2222-3333-4000-000000000001-lock-2147483647");
@@ -267,7 +267,7 @@ static void repeated(void) {
         CHECK(s.line.count == 2);
         CHECK(zkl_line_find(&s.line, AHEAD) == s.line.contenders[0]);
     }
-    TEST("nobody is asked for its czxid twice at once") {
+    TEST("a contender is not asked for its czxid twice at once") {
         scene_enter(ZKL_MUTEX);
         scene_created(42, 1042);
         CHECK_IS(LISTED(LIMITED, s.claim.node.name, AHEAD, LIMITED, AHEAD), ZKL_DO_RANK);
@@ -327,7 +327,7 @@ static void orphans(void) {
         zkl_line_clear(&s.line);
         CHECK(!zkl_line_has_others(&s.line));
     }
-    TEST("a name that is longer than ours are is not this session's, whatever its uuid says") {
+    TEST("a name longer than ours is not this session's, whatever its uuid says") {
         const char *name = "_c_10000000-0000-0abc-0000-000000000063"
                            "-a-name-that-none-of-our-attempts-can-have-lock-0000000050";
         LINE(name);
@@ -337,7 +337,7 @@ static void orphans(void) {
         s.common.session = 1;
         CHECK(!zkl_line_orphan(&s.line));
     }
-    TEST("without a session nothing is an orphan: foreign names have no session either") {
+    TEST("no node is an orphan without a session, though foreign names have none either") {
         LINE("0123456789abcdef0123456789abcdef__lock__0000000007");
         s.common.session = 0;
         CHECK(!zkl_line_orphan(&s.line));
@@ -354,7 +354,7 @@ static int64_t claims_of(const struct zkl_line *line) {
 
 static void claims(void) {
     struct zkl_claim claim[5];
-    TEST("a line has its claims in order of arrival, whichever of them goes") {
+    TEST("a line keeps its claims in order of arrival, whichever claim goes") {
         struct zkl_line line = {0};
         for (int i = 1; i <= 4; i++) zkl_claim_init(&claim[i], &line, ZKL_MUTEX, i, false);
         CHECK_IS(claims_of(&line), 1234);

@@ -82,7 +82,7 @@ static void contenders(void) {
     TEST("the contender of every known client is recognised") {
         EACH(rows, i) check_row(&rows[i], 0, 0);
     }
-    TEST("a permit's name says how many of how many it is, and its number") {
+    TEST("a permit's name says its permits, the limit and its number") {
         EACH(permits, i) check_row(&permits[i].row, permits[i].permits, permits[i].limit);
     }
     TEST("the counter is read as a signed number of 32 bits (Q-02, PIT-22)") {
@@ -169,7 +169,7 @@ static void others(void) {
         "of-0000000042",
         "lock-\xd9\xa0\xd9\xa1\xd9\xa2\xd9\xa3\xd9\xa4", /* digits, but not in ASCII */
     };
-    TEST("any other child is ignored") {
+    TEST("a child with any other name is ignored") {
         EACH(rows, i) {
             struct zkl_name name;
             CHECK_CASE("%s", rows[i]);
@@ -211,14 +211,14 @@ static void uuids(void) {
             CHECK(zkl_name_parse(others[i], &name) && name.reuse == ZKL_ONE_GRANT);
         }
     }
-    TEST("so does a node whose tokens count its grants, unless it may be kept") {
+    TEST("a node with tokens that count its grants says so in its nonce, unless it may be kept") {
         const uint64_t keeps = ZKL_NONCE_KEEPS, counts = ZKL_NONCE_COUNTS;
         CHECK_IS(read_nonce(0).reuse, ZKL_ONE_GRANT);
         CHECK_IS(read_nonce(counts).reuse, ZKL_MANY_GRANTS);
         CHECK_IS(read_nonce(keeps).reuse, ZKL_MAY_BE_KEPT);
         CHECK_IS(read_nonce(keeps | counts).reuse, ZKL_ONE_GRANT);
     }
-    TEST("what only looks like a uuid names no session") {
+    TEST("a text that only looks like a uuid names no session") {
         static const char *const rows[] = {
             "_c_-lock-0000000042",
             "_c_550e8400-lock-0000000042",
@@ -274,7 +274,7 @@ static void lengths(void) {
 static void writing(void) {
     char text[2 * ZKL_NAME_SIZE];
     struct zkl_name name;
-    TEST("we write what Curator writes, with session and nonce for a uuid") {
+    TEST("our names are Curator's, with session and nonce as the uuid") {
         zkl_name_prefix(text, ZKL_MUTEX, SESSION, NONCE);
         CHECK_TEXT(text, UUID "lock-");
         CHECK(!zkl_name_parse(text, &name));
@@ -302,7 +302,7 @@ static void downgrading(void) {
         zkl_name_downgrade(text, UUID "__WRIT__0000000042");
         CHECK_TEXT(text, UUID "__READ__0000000042");
     }
-    TEST("what is no writer keeps its name") {
+    TEST("a node of another kind than writer keeps its name") {
         zkl_name_downgrade(text, UUID "lock-0000000042");
         CHECK_TEXT(text, UUID "lock-0000000042");
     }

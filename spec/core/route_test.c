@@ -100,7 +100,7 @@ static void order(void) {
             lose();
         }
     }
-    TEST("the first server is any of them") {
+    TEST("a client's first server is any of the addresses") {
         unsigned first = 0;
         for (int i = 0; i < 50; i++) {
             lose();
@@ -259,7 +259,7 @@ static void run_until(zkl_time end) {
 }
 
 static void moves(void) {
-    TEST("in a calm network no session expires because addresses changed before") {
+    TEST("an earlier change of addresses lets no session expire in a calm network") {
         for (uint64_t seed = 1; seed <= 2000; seed++) {
             CHECK_CASE("seed %d", (int)seed);
             begin();

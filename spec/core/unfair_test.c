@@ -113,7 +113,7 @@ static void every_pair(enum zkl_claim_state state, int setting) {
 }
 
 int main(void) {
-    TEST("whatever happens in whatever state, and after it, the rules hold") {
+    TEST("the rules of an unfair claim hold after any two events in any state") {
         static const enum zkl_claim_state states[] = {
             ZKL_NEW,   ZKL_CREATE, ZKL_RECOVER_SYNC, ZKL_RECOVER_LIST, ZKL_WAIT,
             ZKL_PROVE, ZKL_HELD,   ZKL_LEAVE,        ZKL_GONE};

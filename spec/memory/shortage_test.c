@@ -120,7 +120,7 @@ int main(void) {
             CHECK_IS(failures, table[i].least);
         }
     }
-    TEST("a tree is made, or nothing is left of it") {
+    TEST("a tree that cannot be made leaves nothing") {
         int failures = 0;
         for (;; failures++) {
             countdown = failures + 1;
@@ -133,7 +133,7 @@ int main(void) {
         }
         CHECK_IS(failures, 6);
     }
-    TEST("a session is opened, or is not there") {
+    TEST("a session that cannot be opened is not there") {
         scene_open();
         for (countdown = 1; countdown < 3; countdown++) {
             int failing = countdown;
@@ -175,7 +175,7 @@ int main(void) {
         CHECK_IS(found, 1000);
         scene_close();
     }
-    TEST("what was deleted is kept for one answer, and a tree leaves nothing") {
+    TEST("a deleted node is kept for one answer, and a tree leaves nothing") {
         int before = living, full = 0;
         scene_open();
         for (int i = 0; i < 100; i++) {

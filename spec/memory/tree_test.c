@@ -100,14 +100,14 @@ static void paths(void) {
         {"/\xe4\xb8", false, false},
         {"/\x80", false, false},
     };
-    TEST("a path is what a server takes for one") {
+    TEST("a path is valid if a server accepts it") {
         for (size_t i = 0; i < COUNT(table); i++) {
             CHECK_CASE("%zu: %s", i, table[i].path);
             CHECK_IS(zkl_node_path_is_valid(table[i].path, false), table[i].plain);
             CHECK_IS(zkl_node_path_is_valid(table[i].path, true), table[i].sequential);
         }
     }
-    TEST("every request refuses a path that is none") {
+    TEST("every request refuses an invalid path") {
         CHECK_IS(create(s.one, ZKL_PERSISTENT, "/a/"), ZKL_ERROR_BAD_ARGUMENTS);
         CHECK_IS(set(s.one, "a", "", -1), ZKL_ERROR_BAD_ARGUMENTS);
         CHECK_IS(erase(s.one, "/a//b", -1), ZKL_ERROR_BAD_ARGUMENTS);
@@ -185,7 +185,7 @@ static void numbers(void) {
         create(s.one, ZKL_PERSISTENT, "/q");
         CHECK_TEXT(made(s.one, ZKL_SEQUENTIAL, "/q/n-"), "/q/n-0000000000");
     }
-    TEST("at its end the counter stays, but for creates of one transaction (Q-02)") {
+    TEST("the counter stays at its end, but for creates of one transaction (Q-02)") {
         create(s.one, ZKL_PERSISTENT, "/q");
         CHECK(zkl_tree_set_counter(s.tree, "/q", INT32_MAX - 1));
         CHECK(!zkl_tree_set_counter(s.tree, "/none", 1));
@@ -226,7 +226,7 @@ static void transactions(void) {
         CHECK_IS(s.answer.results[0].stat.czxid, zxid + 1);
         CHECK_IS(multi(s.one, NULL, 0), 0);
     }
-    TEST("one that fails does nothing, and says which failed: 0 before it, -2 behind") {
+    TEST("a failed transaction does nothing, and has errors 0 before the failure, -2 behind") {
         create(s.one, ZKL_PERSISTENT, "/a");
         set(s.one, "/a", "older", -1);
         int64_t zxid = s.answer.results[0].stat.mzxid;
@@ -286,7 +286,7 @@ static void watches(void) {
         set(s.two, "/a", "y", -1);
         CHECK_TEXT(event(), "");
     }
-    TEST("exists leaves a watch of what is not there, get and list do not") {
+    TEST("exists leaves a watch of a missing node, get and list do not") {
         CHECK_IS(watch(s.one, ZKL_RPC_EXISTS, "/a"), ZKL_ERROR_NO_NODE);
         CHECK(!s.answer.stat);
         CHECK_IS(watch(s.two, ZKL_RPC_GET, "/a"), ZKL_ERROR_NO_NODE);
@@ -315,7 +315,7 @@ static void watches(void) {
         CHECK_TEXT(event(), "two children /a");
         CHECK_TEXT(event(), "");
     }
-    TEST("a watch of children is told of the node's end; who watches its data hears of it once") {
+    TEST("a watch of children is told of the node's end, once even beside a watch of its data") {
         create(s.one, ZKL_PERSISTENT, "/a");
         watch(s.two, ZKL_RPC_LIST, "/");
         watch(s.two, ZKL_RPC_LIST, "/a");
@@ -481,7 +481,7 @@ static void containers(void) {
         zkl_tree_tick(s.tree, s.now + 2 * MEMORY_CHECK);
         CHECK(is_there("/c"));
     }
-    TEST("a container in a container goes first, and that one with a later check") {
+    TEST("a container in a container goes first, the outer one with a later check") {
         uint64_t keeper = zkl_tree_open(s.tree, ZKL_NEVER, s.now);
         create(keeper, ZKL_CONTAINER, "/c");
         create(keeper, ZKL_CONTAINER, "/c/d");

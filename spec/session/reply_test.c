@@ -116,7 +116,7 @@ static void lists(void) {
         {"DEL", 2, {"a", "b\x7f"}, ZKL_ERROR_MARSHALLING},
         {"fewer than none", -1, {"a", "b"}, ZKL_ERROR_MARSHALLING},
     };
-    TEST("a list has names that nodes can have") {
+    TEST("a list of children is refused with a name that no node can have") {
         for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
             struct answer answer = {.names = rows[i].names, .count = rows[i].count};
             CHECK_CASE("%s", rows[i].what);
@@ -160,10 +160,10 @@ static void reads(void) {
         CHECK_IS(got(&zkl_member_calls[MEMBER_EXISTS], &good, NULL, 0), ZKL_ERROR_NONE);
         CHECK_IS(got(&zkl_member_calls[MEMBER_EXISTS], NULL, NULL, 0), ZKL_ERROR_MARSHALLING);
     }
-    TEST("of a delete nothing but its success is taken") {
+    TEST("a delete's answer gives nothing but its success") {
         CHECK_IS(got(OF_QUERY(BREAK), NULL, NULL, 0), ZKL_ERROR_NONE);
     }
-    TEST("what comes with an error is not read") {
+    TEST("an answer with an error is not read") {
         struct answer answer = {.rc = ZKL_ERROR_NO_NODE, .text = "abc", .size = 3, .stat = &good};
         CHECK_IS(sifted(OF_QUERY(GET), 0, NULL, answer), ZKL_ERROR_NO_NODE);
     }

@@ -241,10 +241,10 @@ static bool queue_lacking(unsigned n) {
 }
 
 static void looks(void) {
-    TEST("whatever a look for orphans lacks, the next one finds what is left") {
+    TEST("a look for orphans finds what an earlier look without memory left") {
         for (unsigned n = 1; look_lacking(n); n++) CHECK_CASE("the allocation %u", n + 1);
     }
-    TEST("whatever a list that shows an orphan lacks, the orphan is removed") {
+    TEST("an orphan is removed even if the list that shows it lacks memory") {
         for (unsigned n = 1; list_lacking(n); n++) CHECK_CASE("the allocation %u", n + 1);
     }
     TEST("whatever a list that shows a waiter lacks, the holder keeps no node from it") {
@@ -253,10 +253,10 @@ static void looks(void) {
 }
 
 static void questions(void) {
-    TEST("whatever a question lacks, it ends or is asked again in a moment") {
+    TEST("a question without memory ends, or is asked again in a moment") {
         for (unsigned n = 1; queue_lacking(n); n++) CHECK_CASE("the allocation %u", n + 1);
     }
-    TEST("a question whose answer lacks memory ends with that") {
+    TEST("a question ends with no_memory if its answer lacks memory") {
         open_session();
         make_node(others, "/a");
         zkl_request *request = zkl_get(session, "/a", ZKL_NEVER);
@@ -308,7 +308,7 @@ static void refuse(void) {
 }
 
 static void writes(void) {
-    TEST("a write that met another one is made again, though the read between has no memory") {
+    TEST("a write that met another write is repeated, though the read between has no memory") {
         const struct zkl_acquire_options options = options_of("/lock", ZKL_WRITE);
         open_session();
         zkl_request *request = zkl_acquire(session, &options);
@@ -327,7 +327,7 @@ static void writes(void) {
 }
 
 static void parents(void) {
-    TEST("without memory for those above it no parent is made") {
+    TEST("a parent is not made without memory for the parents above it") {
         const struct zkl_acquire_options options = options_of("/lock/deep", ZKL_MUTEX);
         open_session();
         make_folder("/lock/deep");

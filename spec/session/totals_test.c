@@ -3,7 +3,7 @@
 #include "server.h"
 
 static void names(void) {
-    TEST("a name has one meter, and there are so many names") {
+    TEST("each name has one meter, and ZKL_METERS_MAX names have one") {
         char name[24];
         open_session();
         for (size_t i = 1; i <= ZKL_METERS_MAX; i++) {
@@ -28,7 +28,7 @@ static void names(void) {
 }
 
 static void numbers(void) {
-    TEST("counts of two sessions are added up, each number") {
+    TEST("each count of two sessions is added up") {
         enum { NUMBERS = sizeof(struct zkl_stats) / sizeof(uint64_t) };
         uint64_t sums[NUMBERS];
         static struct zkl_totals to, from;
