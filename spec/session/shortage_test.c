@@ -247,7 +247,7 @@ static void looks(void) {
     TEST("an orphan is removed even if the list that shows it lacks memory") {
         for (unsigned n = 1; list_lacking(n); n++) CHECK_CASE("the allocation %u", n + 1);
     }
-    TEST("whatever a list that shows a waiter lacks, the holder keeps no node from it") {
+    TEST("a holder keeps no node by a list without memory that shows a waiter") {
         for (unsigned n = 1; waiter_lacking(n); n++) CHECK_CASE("the allocation %u", n + 1);
     }
 }

@@ -216,7 +216,7 @@ static void answer_list(struct client *client, const struct item *item,
     client->stirred[item->line] = stirred;
 }
 
-/* The error of operation `i`. Those before the refused one have none. */
+/* The error of operation `i`. Operations before the refused one have none. */
 static int error_of(const struct item *item, unsigned i) {
     if (item->error == ZKL_ERROR_NONE || i < item->refused) return ZKL_ERROR_NONE;
     return i == item->refused ? item->error : ZKL_ERROR_RUNTIME_INCONSISTENCY;
