@@ -1,5 +1,5 @@
---- [lua luajit asan tsan memory worlds] Waits in a condition that end otherwise than by a signal;
--- whose the signal is then; and what cannot wait, or signal, at all.
+--- [lua luajit asan tsan memory worlds] Waits in a condition that end without a signal, the signals
+-- that they leave, and leases that cannot wait or signal.
 
 local conditions = require "spec.conditions"
 local rig = require "spec.rig"
@@ -22,7 +22,7 @@ after_each(rig.close_sessions)
 
 describe("a wait in a condition #condition:wait", function()
     after_each(function() scene:nothing_left(a, b, c) end)
-    -- The wait is over, and the same owner may get the lock again, and wait again.
+    -- Checks that the wait is over, and that its owner may acquire and wait again.
     local function all_over(code, expected, lease)
         assert.equal(expected, code)
         local state = expected == "lost" and "lost" or "released"
@@ -32,7 +32,7 @@ describe("a wait in a condition #condition:wait", function()
         assert.equal("timeout", (scene:await(a, 0, nil, "me")))
     end
 
-    it("ends with its deadline, and nothing is left #clock", function()
+    it("a wait ends at its deadline, and leaves nothing #clock", function()
         local lock, condition = scene:side(a)
         local lease = rig.hold(lock, { timeout = 5, owner = "me" })
         local _, message, code = rig.takes(0.3, 5, condition.wait, condition, lease, 0.3)
@@ -41,11 +41,11 @@ describe("a wait in a condition #condition:wait", function()
         all_over(code, "timeout", lease)
     end)
 
-    it("of 0 seconds gives the lock up, and no more", function()
+    it("a wait of 0 seconds only gives the lock up", function()
         for _ = 1, 20 do assert.same({ "timeout", "released" }, { scene:await(a, 0) }) end
     end)
 
-    it("without a deadline waits for as long as it takes", function()
+    it("a wait without a deadline lasts until the signal", function()
         local back
         zklock.run(function()
             local lease, condition = scene:holding(a)
@@ -60,7 +60,7 @@ describe("a wait in a condition #condition:wait", function()
         end)
     end)
 
-    it("has one deadline for the signal and the lock #slow", function()
+    it("a wait's deadline covers the signal and the lock #slow", function()
         local held
         local code, lease = scene:meanwhile(a, function()
             local condition
@@ -73,12 +73,12 @@ describe("a wait in a condition #condition:wait", function()
     end)
 
     for how, case in pairs{
-        ["ends with an interrupt of the lease's owner"] = {
+        ["a wait ends with an interrupt of the lease's owner"] = {
             "interrupted", function() assert.equal(1, a:interrupt("me")) end },
-        ["ends with all else of its owner"] = {
+        ["a wait ends with release_all of its owner"] = {
             "released", function() assert.equal(1, a:release_all("me")) end },
-        ["ends with its last handle"] = { "released", function(lease) lease:release() end },
-        ["is lost when somebody removes its node: that is no signal (Menagerie)"] = {
+        ["a wait ends with its last handle"] = { "released", function(lease) lease:release() end },
+        ["a wait is lost, without a signal, when its node is deleted (Menagerie)"] = {
             "lost", function() rig.delete_node(server, scene:folder()) end },
     } do
         it(how, function()
@@ -87,7 +87,8 @@ describe("a wait in a condition #condition:wait", function()
         end)
     end
 
-    it("is over for a writer that was given up meanwhile: a reader's handle only reads", function()
+    it("a reader's handle does not bring the lock back to a writer that was given up meanwhile",
+       function()
         local side, far = a:rwlock(path), b:rwlock(path)
         local writer = rig.hold(side:write(), { timeout = 5, owner = "me" })
         local reader = rig.hold(side:read(), { timeout = 5, owner = "me" })
@@ -105,21 +106,21 @@ describe("a wait in a condition #condition:wait", function()
         rig.released(reader)
     end)
 
-    it("ends with the session", function()
+    it("a wait ends with closed when the session is closed", function()
         local code, lease = scene:meanwhile(a, function() a:close() end)
         assert.equal("closed", code)
         assert.equal("released", lease:state())
     end)
 
-    it("is lost, and leaves nothing, when the lock's node went unseen", function()
+    it("a wait is lost, and leaves nothing, when the lock's node went unseen", function()
         local lease, condition = scene:holding(a)
         rig.delete_node(server, path)
         assert.equal("lost", (select(3, condition:wait(lease, LONG))))
         assert.equal("lost", lease:state())
     end)
 
-    it("ends when its coroutine is closed", function()
-        if not close_coroutine then return end -- of Lua 5.4
+    it("a wait ends when its coroutine is closed", function()
+        if not close_coroutine then return end -- needs Lua 5.4
         local lock, condition = scene:side(a)
         zklock.run(function()
             local thread = coroutine.create(function()
@@ -132,7 +133,7 @@ describe("a wait in a condition #condition:wait", function()
         end)
     end)
 
-    it("ends when another task fails, and its scope, too", function()
+    it("a wait and its scope end when another task fails", function()
         local lock, condition = scene:side(a)
         assert.equal("mine", rig.raised(zklock.run, function()
             lock:with(5, function(lease) condition:wait(lease, LONG) end)
@@ -140,11 +141,11 @@ describe("a wait in a condition #condition:wait", function()
             scene:waiting(1)
             error("mine", 0)
         end))
-        collectgarbage() -- a coroutine that is dropped, on LuaJIT
+        collectgarbage() -- the coroutine that LuaJIT dropped
         collectgarbage()
     end)
 
-    it("in a scope gives the lock up once, whether or not it came back", function()
+    it("a scope whose wait was woken or timed out releases the lock once", function()
         zklock.run(function()
             local lock, condition = scene:side(a)
             for _, expected in ipairs{ true, "timeout" } do
@@ -160,7 +161,7 @@ describe("a wait in a condition #condition:wait", function()
         end)
     end)
 
-    it("does not need the timeout of others: many give up at once", function()
+    it("many waits time out at once, without the timeout of others", function()
         rig.run(30, function(n)
             assert.equal("timeout", (scene:await(({ a, b, c })[n % 3 + 1], 0.3)))
         end)
@@ -168,10 +169,10 @@ describe("a wait in a condition #condition:wait", function()
 end)
 
 
-describe("a signal that is not taken #condition:signal", function()
+describe("a signal to a waiter that cannot take it #condition:signal", function()
     after_each(function() scene:nothing_left(a, b, c) end)
 
-    -- A holder that signals so many times: its lease, and the condition.
+    -- Signals so many times. Returns the lease and the condition.
     local function signalling(times)
         local held, condition = scene:holding(c)
         for _ = 1, times do assert.equal(1, condition:signal(held)) end
@@ -179,15 +180,15 @@ describe("a signal that is not taken #condition:signal", function()
         return held, condition
     end
 
-    -- Three wait, in this order. The first one is told, cannot have the lock, and gives up: the
-    -- second one has the signal, and the third waits on.
+    -- Three waiters, of which the first gets the signal, waits for the lock, and gives up. The
+    -- second gets the signal then, and the third waits on.
     local function passed_on(expected, timeout, give_up)
         local order = scene:come({ a, b, c }, function(order)
             local held = signalling(1)
             if give_up then assert.equal(1, a[give_up](a, "owner 1")) end
             rig.wait_for("the end of the first", function() return order[1] end)
-            scene:waiting(2) -- its node, and the signal, went at once
-            scene:contending(2) -- it is the second who wants the lock now
+            scene:waiting(2) -- the first waiter's node and the signal went at once
+            scene:contending(2) -- the second waiter wants the lock now
             assert.same({ expected }, order)
             held:release()
             rig.wait_for("the second", function() return order[2] end)
@@ -199,14 +200,14 @@ describe("a signal that is not taken #condition:signal", function()
     end
 
     for how, case in pairs{
-        ["in time goes to the next (Menagerie swallows it) #slow"] = { "timeout", 6 },
-        ["for an interrupt goes to the next"] = { "interrupted", LONG, "interrupt" },
-        ["for its handles are given up goes to the next"] = { "released", LONG, "release_all" },
+        ["a timeout passes the signal on (Menagerie swallows it) #slow"] = { "timeout", 6 },
+        ["an interrupt passes the signal on"] = { "interrupted", LONG, "interrupt" },
+        ["release_all passes the signal on"] = { "released", LONG, "release_all" },
     } do
         it(how, function() passed_on(unpack(case, 1, 3)) end)
     end
 
-    it("goes by those who have one, to the first who has none", function()
+    it("a signal passes waiters that have a signal, to the first waiter without", function()
         local order = scene:come({ a, b, c }, function(order)
             local held, condition = signalling(2)
             assert.equal(1, a:interrupt("owner 1"))
@@ -221,7 +222,7 @@ describe("a signal that is not taken #condition:signal", function()
         assert.same({ 2, 3 }, order)
     end)
 
-    it("by the last one is gone: nobody who comes later has it", function()
+    it("the signal of the last waiter ends with it, and no later waiter gets it", function()
         zklock.run(function()
             assert.equal("interrupted", (scene:await(a, LONG, nil, "first")))
             assert.equal("timeout", (scene:await(b, 0.3)))
@@ -234,8 +235,8 @@ describe("a signal that is not taken #condition:signal", function()
         end)
     end)
 
-    -- Wherever the deadline falls: between signal, return, delete and passing on.
-    it("at any moment of the deadline wakes one of two", function()
+    -- The deadline falls anywhere between signal, return, delete and passing on.
+    it("a signal at any moment of a waiter's deadline wakes one of two", function()
         for round = 1, 30 do
             local first, second
             zklock.run(function()
@@ -260,19 +261,20 @@ describe("a signal that is not taken #condition:signal", function()
 end)
 
 
-describe("a lease that has no part in a condition #lock:condition", function()
+describe("a lease that cannot use a condition #lock:condition", function()
     local lock, condition, lease
 
     before_each(function() lease, condition, lock = scene:holding(a) end)
 
-    -- Each method refuses it, and nothing comes of it.
+    -- Checks that each method refuses the lease, without an effect.
     local function refused(code, with)
         for _, method in ipairs{ "wait", "signal", "broadcast" } do
             rig.is_refused(code, scene:folder(), condition[method](condition, with, 5))
         end
     end
 
-    it("is one of another lock, session or side: not_owner, and it stays as it is", function()
+    it("a lease of another lock, session or side is refused with not_owner, and stays held",
+       function()
         local others = { rig.hold(a:mutex(path .. "-2")), rig.hold(a:semaphore(path .. "-3", 2)) }
         for _, each in ipairs(others) do refused("not_owner", each) end
         rig.released(lease)
@@ -284,7 +286,7 @@ describe("a lease that has no part in a condition #lock:condition", function()
         end
     end)
 
-    it("is a reader's: not_owner", function()
+    it("a reader's lease is refused with not_owner", function()
         rig.released(lease)
         local rw = a:rwlock(path)
         condition = assert(rw:write():condition("c"))
@@ -293,25 +295,26 @@ describe("a lease that has no part in a condition #lock:condition", function()
         assert.equal("held", reader:state())
     end)
 
-    it("was given up: released", function()
+    it("a released lease is refused with released", function()
         rig.released(lease)
         refused("released", lease)
     end)
 
-    it("was lost: it wakes nobody, and says so #slow", function()
+    it("a lost lease is refused with lost, and wakes nobody #slow", function()
         rig.delete_node(server, path)
         rig.becomes(lease, "lost")
         refused("lost", lease)
     end)
 
-    it("is stale, and does not know it: the server knows, and wakes nobody", function()
+    it("a lease that is lost unseen is refused with lost by the server, and wakes nobody",
+       function()
         rig.released(lease)
         local woken
         zklock.run(function() woken = scene:await(b) end, function()
             scene:waiting(1)
             for _, method in ipairs{ "signal", "broadcast" } do
                 lease = rig.hold(lock)
-                -- Between the list and the write: nothing is dispatched.
+                -- No dispatch, so that the loss falls between the list and the write.
                 rig.delete_node(server, path)
                 rig.is_refused("lost", nil, condition[method](condition, lease))
             end
@@ -321,7 +324,7 @@ describe("a lease that has no part in a condition #lock:condition", function()
         end)
     end)
 
-    it("cannot be used for what is no lease, and no name", function()
+    it("a value that is no lease, timeout or name raises", function()
         local raises = rig.blames
         for _, method in ipairs{ "wait", "signal", "broadcast" } do
             local fn = condition[method]
@@ -340,7 +343,7 @@ describe("a lease that has no part in a condition #lock:condition", function()
         assert.equal(("zklock.condition (%s)"):format(scene:folder()), tostring(condition))
     end)
 
-    it("is of a lock without conditions: unsupported", function()
+    it("a lock without conditions is refused with unsupported", function()
         local rw = a:rwlock(path .. "-2")
         for _, each in ipairs{ rw:read(), a:semaphore(path .. "-3", 2),
                                a:mutex(path .. "-4", { order = "none" }), a:multi{ lock } } do
@@ -349,7 +352,7 @@ describe("a lease that has no part in a condition #lock:condition", function()
         end
     end)
 
-    it("is one of a session that is closed", function()
+    it("a lease of a closed session is refused with released", function()
         a:close()
         refused("released", lease)
     end)

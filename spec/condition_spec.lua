@@ -1,6 +1,6 @@
---- [lua luajit asan tsan memory worlds] Conditions: who holds a lock waits in one for a signal, and
--- others have the lock meanwhile. Cerberus' Condition of the seeds (S4); the faults are those of
--- Menagerie's ZkCondition.
+--- [lua luajit asan tsan memory worlds] Conditions: a holder waits for a signal, and others hold
+-- the lock meanwhile. Cerberus' Condition of the seeds (S4); the faults are those of Menagerie's
+-- ZkCondition.
 
 local conditions = require "spec.conditions"
 local files = require "spec.files"
@@ -24,7 +24,7 @@ after_each(rig.close_sessions)
 describe("a condition #lock:condition #condition:wait #condition:signal", function()
     after_each(function() scene:nothing_left(a, b, c) end)
 
-    it("gives the lock up, waits for a signal, and has the lock again", function()
+    it("a wait gives the lock up until a signal, and gets it again with a larger token", function()
         local token
         local result, lease = scene:meanwhile(a, function(lease)
             token = lease.token
@@ -40,7 +40,7 @@ describe("a condition #lock:condition #condition:wait #condition:signal", functi
         rig.released(lease)
     end)
 
-    it("lets nobody back before the signaller has let go", function()
+    it("a woken waiter returns after the signaller's release", function()
         assert.same({ "signaller", 1 }, scene:come({ a }, function(order)
             local lease, condition = scene:holding(b)
             assert.equal(1, condition:signal(lease))
@@ -51,8 +51,8 @@ describe("a condition #lock:condition #condition:wait #condition:signal", functi
         end))
     end)
 
-    -- Whose release lets the signaller in has its place in the condition already.
-    it("is never missed (Menagerie): whoever has the lock next finds who waits there #slow",
+    -- The waiter's place in the condition exists before its release lets the signaller in.
+    it("a wait is never missed by the next holder's signal (Menagerie) #slow",
        function()
         local lock, condition = scene:side(a)
         local other, same = scene:side(b)
@@ -65,7 +65,7 @@ describe("a condition #lock:condition #condition:wait #condition:signal", functi
         end
     end)
 
-    it("wakes who has waited longest, over all sessions", function()
+    it("a signal wakes the longest waiter of all sessions", function()
         assert.same({ 1, 2, 3, 4, 5 }, scene:come({ a, b, a, c, b }, function(order)
             for n = 1, 5 do
                 scene:waiting(6 - n)
@@ -76,7 +76,7 @@ describe("a condition #lock:condition #condition:wait #condition:signal", functi
         end))
     end)
 
-    it("wakes one more with each signal, also under one lease, and says when none waits", function()
+    it("each signal wakes one more waiter, also under one lease, and returns the count", function()
         assert.equal(3, #scene:come({ a, b, c }, function(order)
             local lease, condition = scene:holding(a)
             assert.equal(1, condition:signal(lease))
@@ -89,13 +89,14 @@ describe("a condition #lock:condition #condition:wait #condition:signal", functi
         end))
     end)
 
-    it("that nobody waits in wakes nobody, and keeps no signal for who comes later", function()
+    it("a signal without waiters returns 0, and a later waiter does not get it", function()
         assert.equal(0, scene:wake(b))
         assert.equal(0, scene:wake(b, "broadcast"))
         assert.equal("timeout", scene:await(a, 0.2))
     end)
 
-    it("wakes all fifty, each once, one after the other #condition:broadcast", function()
+    it("a broadcast wakes all fifty waiters, each once, one after the other #condition:broadcast",
+       function()
         local alone, back = rig.alone(), 0
         rig.run(50, function(n)
             local lock, condition = scene:side(({ a, b, c })[n % 3 + 1])
@@ -112,7 +113,7 @@ describe("a condition #lock:condition #condition:wait #condition:signal", functi
         assert.equal(50, back)
     end)
 
-    it("is no other condition of the lock, whose signals it does not hear (Menagerie)", function()
+    it("a signal reaches no other condition of the lock (Menagerie)", function()
         local woken = {}
         zklock.run(function()
             woken.full = scene:await(a, LONG, "full")
@@ -131,7 +132,7 @@ describe("a condition #lock:condition #condition:wait #condition:signal", functi
         assert.same({ full = true, empty = true }, woken)
     end)
 
-    it("is not the condition of that name of another lock", function()
+    it("a signal does not reach the condition of that name of another lock", function()
         local other = b:mutex(path .. "-2")
         assert.same({ 1 }, scene:come({ a }, function(order)
             assert(other:with(LONG, function(lease)
@@ -142,7 +143,7 @@ describe("a condition #lock:condition #condition:wait #condition:signal", functi
         end))
     end)
 
-    it("is of a write lock, too, and others read while its writer waits", function()
+    it("a write lock has conditions, and others read while its writer waits", function()
         local rw, other = a:rwlock(path), b:rwlock(path)
         zklock.run(function()
             local lease = rig.hold(rw:write())
@@ -161,14 +162,14 @@ describe("a condition #lock:condition #condition:wait #condition:signal", functi
         end)
     end)
 
-    it("moves what is made to what consumes, and loses nothing #slow", function()
+    it("producers and consumers that wait in two conditions lose no item #slow", function()
         local COUNT, CAPACITY = 150, 2
         local store = "/store" .. path:match("[^/]*$")
         server:foreign("create %s 0", store)
         local produce = { function(items) return items < CAPACITY end, 1, "not_full", "not_empty" }
         local consume = { function(items) return items > 0 end, -1, "not_empty", "not_full" }
 
-        -- Changes the number of items when it may, and signals, again and again.
+        -- Changes the number of items COUNT times, each time as soon as may(items), and signals.
         local function work(session, may, change, wait_in, signal_to)
             local lock, until_then = scene:side(session, wait_in)
             local then_tell = lock:condition(signal_to)
@@ -189,7 +190,7 @@ describe("a condition #lock:condition #condition:wait #condition:signal", functi
         assert.equal("0", (a:get(store)))
     end)
 
-    it("is as the reference shows it", function()
+    it("the example of the reference works", function()
         local page = assert(files.read("docs/reference/locks.md"))
         local example = page:match('\n(local lock = session:mutex%("/locks/jobs.-)```')
         local jobs = "/jobs" .. path:match("[^/]*$")
@@ -218,7 +219,7 @@ describe("a condition #lock:condition #condition:wait #condition:signal", functi
 end)
 
 
-describe("the handles of who waits #condition:wait", function()
+describe("the handles of a waiter in a condition #condition:wait", function()
     local lock, condition
 
     before_each(function() lock, condition = scene:side(a) end)
@@ -229,7 +230,7 @@ describe("the handles of who waits #condition:wait", function()
         return leases
     end
 
-    -- Waits with that handle until b signals, fn() meanwhile; true, or the code.
+    -- Waits with that handle until b signals, with fn() meanwhile. Returns true, or the code.
     local function wait_with(lease, fn)
         return (scene:meanwhile(a, function()
             if fn then fn() end
@@ -241,7 +242,7 @@ describe("the handles of who waits #condition:wait", function()
         for _, lease in ipairs(leases) do assert.equal(state, lease:state()) end
     end
 
-    it("are all given up, and all had again with the new token (Menagerie kept the lock)",
+    it("the handles are released, and held again with a new token (Menagerie kept the lock)",
        function()
         local leases = handles(3)
         local before = leases[1]:token_string()
@@ -265,7 +266,7 @@ describe("the handles of who waits #condition:wait", function()
         scene:nothing_left(a, b, c)
     end)
 
-    it("may wait again and again", function()
+    it("each of the handles may wait, again and again", function()
         local leases = handles(2)
         for n = 1, 6 do
             local last = leases[1].token
@@ -275,7 +276,7 @@ describe("the handles of who waits #condition:wait", function()
         all_are("held", leases)
     end)
 
-    it("hear of a loss after it, and not of the wait", function()
+    it("on_lost of the handles hears of a loss after the wait, and not of the wait", function()
         local leases = handles(2)
         local told = { rig.told(leases[1]), rig.told(leases[2]) }
         assert.is_true(wait_with(leases[1]))
@@ -287,7 +288,7 @@ describe("the handles of who waits #condition:wait", function()
         assert.same({ { "lost" }, { "lost" } }, told)
     end)
 
-    it("may be watched while they are away", function()
+    it("callbacks may be registered during the wait", function()
         local leases, told = handles(2), {}
         assert.is_true(wait_with(leases[1], function()
             rig.told(leases[2], told)
@@ -301,7 +302,7 @@ describe("the handles of who waits #condition:wait", function()
         assert.same({ "wish", "lost" }, told)
     end)
 
-    it("all hear when who waits with one of them is lost", function()
+    it("a loss during the wait reaches all handles", function()
         local leases = handles(2)
         local told = rig.told(leases[2])
         assert.equal("lost", (scene:meanwhile(a, function()
@@ -312,7 +313,7 @@ describe("the handles of who waits #condition:wait", function()
         assert.same({ "lost" }, told)
     end)
 
-    it("hear of a wish before it, and of another one after it", function()
+    it("on_revoke of the handles hears of wishes before and after the wait", function()
         local leases, told = handles(2), {}
         for n, lease in ipairs(leases) do
             lease:on_revoke(function() told[#told + 1] = n end)
@@ -329,7 +330,7 @@ describe("the handles of who waits #condition:wait", function()
     end)
 
     for how, tag in pairs{ released = "", collected = " #real" } do
-        it(("that are %s meanwhile do not come back%s"):format(how, tag), function()
+        it(("handles that are %s during the wait do not come back%s"):format(how, tag), function()
             local leases = { assert(lock:acquire{ timeout = 5, owner = "me" }),
                              assert(lock:acquire{ timeout = 5, owner = "me" }) }
             assert.is_true(wait_with(leases[1], function()
@@ -347,7 +348,8 @@ describe("the handles of who waits #condition:wait", function()
         end)
     end
 
-    it("tell who waits with one that is released meanwhile, and keep the others", function()
+    it("a release of the waiter's handle ends its wait with released, and the other handles are " ..
+       "held", function()
         local leases = handles(2)
         assert.equal("released", wait_with(leases[1], function() leases[1]:release() end))
         assert.equal("held", leases[2]:state())

@@ -1,5 +1,5 @@
---- [lua luajit asan tsan memory worlds] keep: the node of a lock stays after the last release, and
--- the next acquire of the session costs no request; whoever else comes has the lock at once.
+--- [lua luajit asan tsan memory worlds] A kept lock's node stays after the last release, and the
+-- session's next acquire costs no request. Any other contender gets the lock at once.
 
 local rig = require "spec.rig"
 local zklock = require "zklock"
@@ -20,15 +20,15 @@ end
 
 local function nodes(count) server:wait_for_nodes(path, count) end
 
--- But for heartbeats: a sync and a get each.
+-- Requests without heartbeats, which are a sync and a get each.
 local function requests(session)
     local stats, sum = session:stats(), 0
     for _, name in ipairs(REQUESTS) do sum = sum + stats[name] end
     return sum - stats.syncs
 end
 
--- A kept lock that was had and given up: its node is there, and the session hears of others. The
--- lock, and that token.
+-- Acquires and releases a kept lock. Its node stays, and the session watches for others. Returns
+-- the lock and the last token.
 local function have_kept(session, options)
     local lock = kept(session or a, LONG, options)
     local lease = hold(lock)
@@ -38,7 +38,7 @@ local function have_kept(session, options)
     return lock, lease.token
 end
 
--- Has the lock by others once more: it is soon wanted again, so its node is not kept for now.
+-- The lock was just taken by others and wanted again, so this session stops keeping it for a while.
 local function is_not_kept(lock)
     released(hold(lock))
     nodes(0)
@@ -54,7 +54,7 @@ after_each(rig.close_sessions)
 
 
 describe("a kept lock #a_lock_that_is_kept", function()
-    it("costs no request while it is kept, and its tokens grow", function()
+    it("a kept lock's acquires cost no request, and their tokens grow", function()
         local lock, last = have_kept()
         local before = requests(a)
         for i = 1, 200 do
@@ -65,14 +65,14 @@ describe("a kept lock #a_lock_that_is_kept", function()
                 local entry = lock:queue()[1]
                 assert.same({ last, true }, { entry.token, entry.held })
             end
-            before = before + 4 -- the questions
+            before = before + 4 -- by lock:queue()
             assert(lease:release())
         end
         assert.equal(before, requests(a))
         nodes(1)
     end)
 
-    it("has another node after 1024 grants, for a few requests", function()
+    it("a kept lock changes its node after 1024 grants, for a few requests", function()
         local lock, first = have_kept()
         local before = a:stats()
         local last = first
@@ -90,8 +90,8 @@ describe("a kept lock #a_lock_that_is_kept", function()
         nodes(1)
     end)
 
-    -- a is not dispatched here: the wait is b's.
-    it("is another session's at once, though the Lua of its process does nothing", function()
+    -- Session a is not dispatched here; only b waits.
+    it("another session gets a kept lock at once, though its keeper's Lua does nothing", function()
         for _, options in ipairs{ { keep = LONG }, { token = "turns" } } do
             path = rig.path()
             local _, token = have_kept()
@@ -102,7 +102,7 @@ describe("a kept lock #a_lock_that_is_kept", function()
         end
     end)
 
-    it("is another client's at once, whatever its language", function()
+    it("another client, whatever its language, gets a kept lock at once", function()
         have_kept()
         local own = server:nodes(path)[1]
         server:foreign("create %s/f47ac10b58cc4372a5670e02b2c3d479__lock__0000000007 x", path)
@@ -111,7 +111,7 @@ describe("a kept lock #a_lock_that_is_kept", function()
         end)
     end)
 
-    it("is the next one's after this hold, when others come while it is held", function()
+    it("a waiter that arrives during a hold gets the lock when that hold ends", function()
         local lock = have_kept()
         local lease, events = hold(lock), a:stats().events
         local order = rig.line_up({ b:mutex(path, { token = "turns" }) }, function(order)
@@ -126,13 +126,14 @@ describe("a kept lock #a_lock_that_is_kept", function()
         assert.same({ 1, "again" }, order)
     end)
 
-    it("is not kept for a while when it was given back and is wanted again soon", function()
+    it("a kept lock that was handed to others and is wanted again soon is not kept for a while",
+       function()
         local lock = have_kept()
         released(hold(kept(b)))
         is_not_kept(lock)
     end)
 
-    it("goes after its time", function()
+    it("the kept node goes when the time to keep it ends", function()
         local lock = kept(a, 0.2)
         hold(lock):release()
         nodes(0)
@@ -141,13 +142,13 @@ describe("a kept lock #a_lock_that_is_kept", function()
         assert.equal(before + 1, a:stats().creates)
     end)
 
-    it("goes when the session is closed", function()
+    it("the kept node goes when its session is closed", function()
         have_kept()
         a:close()
         nodes(0)
     end)
 
-    it("is not given up with all that an owner has, and its lease is over", function()
+    it("release_all leaves a kept lock alone; its former lease stays released", function()
         local lock = kept(a)
         local lease = hold(lock, { owner = "x" })
         assert(lease:release())
@@ -161,13 +162,13 @@ describe("a kept lock #a_lock_that_is_kept", function()
         nodes(1)
     end)
 
-    it("goes when somebody asks its holder to give way #slow", function()
+    it("the kept node goes when somebody asks its holder to give way #slow", function()
         have_kept(rig.session(server.hosts))
         assert.equal(1, (b:mutex(path):revoke(20)))
         nodes(0)
     end)
 
-    it("is entered again, and kept after the last handle", function()
+    it("an owner enters a kept lock again, and its last release keeps the node", function()
         local lock = have_kept()
         local before = requests(a)
         local first = hold(lock, { owner = "x" })
@@ -180,14 +181,14 @@ describe("a kept lock #a_lock_that_is_kept", function()
         assert.equal(before, requests(a))
     end)
 
-    it("is shown in the queue as kept, not as held", function()
+    it("the queue shows a kept lock as kept, not as held", function()
         local lock, token = have_kept()
         local entry = lock:queue()[1]
         assert.same({ false, true, true, token },
                     { entry.held, entry.kept, entry.mine, entry.token })
     end)
 
-    it("has conditions, as any mutex in order of arrival", function()
+    it("a kept lock has conditions, as any mutex in order of arrival", function()
         local lock = have_kept()
         local condition, woken = assert(lock:condition("c")), nil
         zklock.run(function()
@@ -203,14 +204,14 @@ describe("a kept lock #a_lock_that_is_kept", function()
         assert.is_true(woken)
     end)
 
-    it("goes first where it is part of a multi-lock, which is not kept", function()
+    it("a multi-lock first removes the kept node of its part, and keeps none itself", function()
         local lock = have_kept()
         local both = a:multi{ lock, a:mutex(path .. "-2", { keep = LONG }) }
         released(hold(both, 0))
         nodes(0)
     end)
 
-    it("is in no other lock's way in its session", function()
+    it("another lock of the session on that path removes the kept node", function()
         for _, options in ipairs{ {}, { order = "turns" } } do
             path = rig.path()
             have_kept()
@@ -219,7 +220,8 @@ describe("a kept lock #a_lock_that_is_kept", function()
         end
     end)
 
-    it("with turns is kept when the turn has nobody left, and serves the next ones", function()
+    it("a kept lock of turns stays when its turn has no waiter left, and serves later ones",
+       function()
         local lock, token = have_kept(a, { order = "turns" })
         local before, tokens = requests(a), {}
         rig.run(5, function(n)
@@ -232,8 +234,8 @@ describe("a kept lock #a_lock_that_is_kept", function()
         released(hold(b:mutex(path, { order = "turns" })))
     end)
 
-    it("goes, the longest idle first, before there is no room for another node #slow", function()
-        -- 255 bytes of a path: some 1 500 of them fill the half of a megabyte.
+    it("the longest idle kept node goes first when another node needs its room #slow", function()
+        -- Paths of 255 bytes, of which 1 500 fill half a megabyte.
         local long = path .. "/" .. ("x"):rep(200)
         local count, first = 0, nil
         repeat
@@ -250,7 +252,7 @@ describe("a kept lock #a_lock_that_is_kept", function()
         assert.is_true(a:stats().creates > before) -- its folder may be gone, too
     end)
 
-    it("is refused where keep means nothing", function()
+    it("keep is refused where it means nothing", function()
         rig.blames('keep belongs to order = "fifo" or "turns"',
                    function() a:mutex(path, { order = "none", keep = 1 }) end)
         rig.blames("keep belongs to a mutex, not to a read-write lock",
@@ -267,13 +269,13 @@ end)
 
 
 describe("a try of another session #a_lock_that_is_kept", function()
-    it("has at once what is only kept, also while the keeper's Lua does nothing", function()
+    it("a try gets a lock that is only kept, also while the keeper's Lua does nothing", function()
         local _, token = have_kept()
         local lease = hold(b:mutex(path, { token = "turns" }), 0)
         assert.is_true(lease.token > token)
     end)
 
-    it("is told that it is held, and leaves nothing", function()
+    it("a try of a held lock fails with busy, and leaves nothing", function()
         for _, was_kept in ipairs{ false, true } do
             path = rig.path()
             if was_kept then have_kept() end
@@ -285,18 +287,18 @@ describe("a try of another session #a_lock_that_is_kept", function()
             local entry = b:mutex(path):queue()[1]
             assert.same({ true, "shop" }, { entry.held, entry.data })
             released(lease)
-            nodes(0) -- a node that said so is not kept
+            nodes(0) -- a node that told a try that it is held is not kept
         end
     end)
 
-    it("is told so, too, after the holder was asked to give way, by us or by Curator #slow",
+    it("a try fails with busy, too, after we or Curator asked the holder to give way #slow",
        function()
         local holder = rig.session(server.hosts)
         local lock, look = kept(holder, LONG, { data = "shop" }), b:mutex(path)
         hold(lock)
         settled(holder)
         assert.equal("busy", (rig.code_of(b:mutex(path, { token = "turns" }), 0)))
-        nodes(1) -- the try has left
+        nodes(1) -- the try's own node is gone
         local node = server:nodes(path)[1]
         local function says(text)
             wait_for(text, function() return b:get(node) == text end)
@@ -312,7 +314,7 @@ describe("a try of another session #a_lock_that_is_kept", function()
         nodes(1)
     end)
 
-    it("fails after the time to connect when there is no word", function()
+    it("a try whose holder does not answer fails after the time to connect", function()
         local link = rig.fragile(server, { timeout = 20 })
         hold(kept(link.session))
         settled(link.session)
@@ -324,7 +326,7 @@ describe("a try of another session #a_lock_that_is_kept", function()
         link.heal()
     end)
 
-    it("sees in the queue that nobody may hold what is kept", function()
+    it("another session's queue says of a kept lock that its holder is unknown", function()
         have_kept(a, { data = "shop" })
         local entry = b:mutex(path):queue()[1]
         assert.same({ "unknown", "shop" }, { entry.held, entry.data })
@@ -332,7 +334,7 @@ describe("a try of another session #a_lock_that_is_kept", function()
         assert.is_false(a:mutex(path):queue()[1].held)
     end)
 
-    it("behind two finds the lock taken", function()
+    it("a try behind a kept lock and its waiter fails with busy", function()
         have_kept()
         local lease = hold(kept(a))
         released(rig.wait_while(a:mutex(path, { token = "turns" }), { timeout = 20 }, function()
@@ -354,14 +356,14 @@ describe("a kept lock whose session is cut off #a_lock_that_is_kept", function()
         wait_for("the cut", function() return link.session:state() ~= "connected" end)
     end)
 
-    it("is had again without a new node, once it is known that nobody waits #slow", function()
+    it("its session gets the kept node again once it is known that nobody waits #slow", function()
         link.heal()
         local lease = hold(lock, 30)
         assert.equal(token + 1, lease.token)
         released(lease)
     end)
 
-    it("is the other's that came meanwhile #slow", function()
+    it("a contender that came meanwhile gets the lock #slow", function()
         local other = b:mutex(path, { token = "turns" })
         released(rig.wait_while(other, { timeout = LONG }, function() link.heal() end))
     end)

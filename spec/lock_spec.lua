@@ -1,5 +1,5 @@
---- [lua luajit asan tsan memory worlds tls] lock:acquire(): who gets the lock, when, and what a
--- failure leaves behind.
+--- [lua luajit asan tsan memory worlds tls] lock:acquire(): exclusion, order, deadlines, and no
+-- nodes left after a failure.
 local core = require "zklock.core"
 local rig = require "spec.rig"
 local zklock = require "zklock"
@@ -20,7 +20,7 @@ describe("a mutex #session:mutex", function()
         lock = session:mutex(path)
     end)
 
-    it("is taken with no argument, nil, a number, or a table", function()
+    it("acquire takes no argument, nil, a number, or a table", function()
         for _, arg in ipairs{ 0, 5, 0.5, math.huge, 1e300, {}, { timeout = 5 }, { owner = "me" },
                               { timeout = 0, owner = 1, on_queued = print } } do
             local lease = assert(lock:acquire(arg))
@@ -32,20 +32,20 @@ describe("a mutex #session:mutex", function()
         rig.released(assert(lock:acquire(nil)))
     end)
 
-    it("makes missing parents, and works where others made them", function()
+    it("acquire makes missing parents, and accepts existing ones", function()
         local deep = path .. "/a/b/c"
         hold(session:mutex(deep), 5)
         hold(rig.session(server.hosts):mutex(path .. "/a/b/d"), 5)
         assert.equal(1, #server:nodes(deep))
     end)
 
-    it("takes any text that ZooKeeper takes for a path", function()
+    it("a lock's path is any text that ZooKeeper takes for a path", function()
         for _, name in ipairs{ "a b", "价格", "a.b..c", "...", "%s%d", "quote\"'", "\\" } do
             rig.used(session:mutex(path .. "/" .. name))
         end
     end)
 
-    it("says who and why in a failure", function()
+    it("a failed acquire's message names the path and the reason", function()
         hold(lock, 5)
         for timeout, text in pairs{
             [0] = "busy: %s: it is taken",
@@ -56,7 +56,7 @@ describe("a mutex #session:mutex", function()
         end
     end)
 
-    it("is not said to be taken if no answer comes", function()
+    it("a try without an answer fails with timeout, not with busy", function()
         local link = rig.fragile(server, { timeout = 20, connect_timeout = 0.5 })
         local other = link.session:mutex(path)
         hold(lock, 5)
@@ -66,7 +66,7 @@ describe("a mutex #session:mutex", function()
         link.heal()
     end)
 
-    it("shows itself by tostring", function()
+    it("tostring shows a lock's path, and a lease's path, token and state", function()
         assert.is_truthy(tostring(lock):find(path, 1, true))
         local lease = assert(lock:acquire(20))
         for _, text in ipairs{ path, lease:token_string(), "held" } do
@@ -87,7 +87,7 @@ for kind, make in pairs(rig.kinds) do
             lock, other = rig.excluding(kind, one, two, path)
         end)
 
-        it("is held by one at a time: busy for a try, not had in time by a wait, which leave no " ..
+        it("a second acquire fails with busy or timeout while the lock is held, and leaves no " ..
            "node (REQ-01)", function()
             local lease = hold(lock)
             local nodes = #server:nodes(path)
@@ -102,7 +102,7 @@ for kind, make in pairs(rig.kinds) do
             assert.equal("held", hold(other, 0):state())
         end)
 
-        it("is had by who waits when it is free, with a larger token", function()
+        it("a waiter gets the lock once it is free, with a larger token", function()
             local first = hold(lock)
             local second = rig.wait_while(other, { timeout = 20 }, function() first:release() end)
             assert.is_true(second.token > first.token)
@@ -114,7 +114,7 @@ for kind, make in pairs(rig.kinds) do
             assert.equal("released", (select(3, second:release())))
         end)
 
-        it("is given up with all else of its owner", function()
+        it("release_all gives the lock up with all other leases of its owner", function()
             local lease = hold(make(one, path), { owner = "a" })
             hold(one:mutex(path .. "/else"), { owner = "a" })
             local theirs = hold(one:mutex(path .. "/theirs"), { owner = "b" })
@@ -124,7 +124,8 @@ for kind, make in pairs(rig.kinds) do
             server:wait_for_nodes(path, 1)
         end)
 
-        it("is released with its session, and who waits there is told, and has no grant", function()
+        it("closing the session releases the lock, and ends its waits there without a grant",
+           function()
             local lease, mine = hold(lock), make(one, path)
             local codes = rig.line_up({ mine, mine, mine }, function() one:close() end)
             assert.same({ "closed", "closed", "closed" }, codes)
@@ -147,7 +148,7 @@ describe("a wait for a mutex #lock:acquire", function()
         server:wait_for_nodes(path, count)
     end
 
-    it("ends at its deadline, and leaves nothing (REQ-02, BUG-03) #slow", function()
+    it("a wait ends at its deadline, and leaves nothing (REQ-02, BUG-03) #slow", function()
         local lock = rig.session(server.hosts):mutex(path)
         for _, seconds in ipairs{ 0.05, 0.3, 1.2 } do
             rig.wait_for("one that took less than twice the time", function()
@@ -162,7 +163,7 @@ describe("a wait for a mutex #lock:acquire", function()
         rig.at_rest(lock.session)
     end)
 
-    describe("without a connection #server:", function()
+    describe("a wait without a connection #server:", function()
         local proxy, session, other
         before_each(function()
             session, proxy = rig.behind_proxy(server.hosts, { timeout = 10 })
@@ -170,7 +171,8 @@ describe("a wait for a mutex #lock:acquire", function()
             proxy:break_off(session)
         end)
 
-        it('ends at its deadline with "timeout", not "connection", also one of 0 #clock', function()
+        it('a wait, also of 0 seconds, ends at its deadline with "timeout", not "connection" ' ..
+           "#clock", function()
             for _, seconds in ipairs{ 0, 0.2 } do
                 assert.equal("timeout", (rig.takes(seconds, 5, code_of, other, seconds)))
             end
@@ -180,22 +182,24 @@ describe("a wait for a mutex #lock:acquire", function()
             assert.is_truthy(other:acquire(20))
         end)
 
-        it("ends at its deadline by itself while the session is suspended", function()
+        it("a wait ends at its deadline by itself while the session is suspended", function()
             local code
             zklock.run(function() code = code_of(other, 0.2) end, function()
                 rig.eventually(function() return code end)
-                session:close() -- ends it if nothing else did
+                session:close() -- in case the wait does not end by itself
             end)
             assert.equal("timeout", code)
         end)
 
-        it("that began while the session is suspended gets the lock when it is back", function()
+        it("a wait begun while the session is suspended gets the lock after the reconnect",
+           function()
             zklock.run(function() hold(other, 8) end,
                        function() zklock.sleep(0.1) proxy:command("accept") end)
         end)
     end)
 
-    it("is granted in order of arrival when a waiter in the middle gives up (REQ-06)", function()
+    it("waiters are granted in order of arrival when a waiter in the middle gives up (REQ-06)",
+       function()
         local sessions, locks = rig.sessions(5, server.hosts), {}
         for n = 1, 5 do locks[n] = sessions[n]:mutex(path) end
         local order = rig.line_up(locks, function(order)
@@ -208,7 +212,7 @@ describe("a wait for a mutex #lock:acquire", function()
         nodes_are(0)
     end)
 
-    it("is had by one at a time, of many waiters of one session (REQ-01, BUG-01)", function()
+    it("many waiters of one session hold the lock one at a time (REQ-01, BUG-01)", function()
         local alone, lock = rig.alone(), rig.session(server.hosts):mutex(path)
         rig.run(5, function()
             local got = assert(lock:acquire(20))
@@ -220,8 +224,8 @@ describe("a wait for a mutex #lock:acquire", function()
         end)
     end)
 
-    -- The heartbeat that would make it certain is seconds away.
-    it("is granted after one sync when the clock is not certain #slow", function()
+    -- The next heartbeat, which would make the clock certain, is seconds away.
+    it("a waiter is granted after one sync when the clock is not certain #slow", function()
         local session = rig.session(server.hosts, { timeout = 60, margin = 0.01 })
         local released
         rig.wait_while(session:mutex(path), { timeout = 20 }, function()
@@ -233,7 +237,7 @@ describe("a wait for a mutex #lock:acquire", function()
         assert.is_true(seconds < 7, seconds)
     end)
 
-    it("tells on_queued its position, once, and only if it queues", function()
+    it("on_queued is told the waiter's position, once, and only if it queues", function()
         local session, told = rig.session(server.hosts), nil
         local lock = session:mutex(path)
         local _, each = rig.line_up({ lock, lock }, function()
@@ -244,7 +248,7 @@ describe("a wait for a mutex #lock:acquire", function()
         assert.is_nil(told)
     end)
 
-    it("survives an error in on_queued, and counts it", function()
+    it("an error in on_queued is counted, and the wait goes on", function()
         local session = rig.session(server.hosts)
         zklock.run(function()
             hold(session:mutex(path), { on_queued = function() error("x") end })
@@ -254,7 +258,7 @@ describe("a wait for a mutex #lock:acquire", function()
         end)
     end)
 
-    it("outlives a cut connection #server", function()
+    it("a wait outlives a cut connection #server", function()
         local session, proxy = rig.behind_proxy(server.hosts, { timeout = 10 })
         rig.wait_while(session:mutex(path), { timeout = 20 }, function()
             proxy:command("cut")
@@ -264,8 +268,8 @@ describe("a wait for a mutex #lock:acquire", function()
         assert.equal(1, #server:nodes(path))
     end)
 
-    it("ends when the holder's process ends without a word (REQ-08, DEMO-15) #server #slow",
-       function()
+    it("a waiter gets the lock after the holder's process was killed (REQ-08, DEMO-15) #server " ..
+       "#slow", function()
         local other = rig.path()
         local child = rig.child(server.hosts, ([[
             local session = assert(zklock.connect(HOSTS, { timeout = 3 }))
@@ -287,7 +291,8 @@ end)
 
 describe("paths that fill a session's 512 KB #session:mutex", function()
 
-    it('give "too_many", and the session goes on when some are gone (NUM-01)', function()
+    it('a third path is refused with "too_many", and the session goes on when some are gone ' ..
+       '(NUM-01)', function()
         local session, leases = rig.session(server.hosts, { timeout = 60 }), {}
         local long = rig.path() .. ("x"):rep(200 * 1024)
         for i = 1, 2 do leases[i] = hold(session:mutex(long .. i), 10) end
@@ -297,14 +302,15 @@ describe("paths that fill a session's 512 KB #session:mutex", function()
             assert.equal("too_many", code)
             assert.is_truthy(message:find("more than 512 KB of paths in one session", 1, true))
         end
-        hold(session:mutex(rig.path()), 5) -- a short one still fits
+        hold(session:mutex(rig.path()), 5) -- a short path still fits
         assert.is_true(leases[1]:release{ wait = 10 })
         hold(session:mutex(long .. 3), 10)
         assert.equal("held", leases[2]:state())
         assert.equal("connected", session:state())
     end)
 
-    it("are not all that a node can hold: data too long for a packet is refused", function()
+    it("an acquire whose data is too long for a packet is refused, and the session stays connected",
+       function()
         local session = rig.session(server.hosts, { timeout = 10 })
         local lease = assert(session:mutex(rig.path()):acquire(20))
         local fine, code = pcall(function()

@@ -1,5 +1,5 @@
---- [lua luajit asan tsan worlds] session:join() and session:members(): a node that is there as long
--- as its user wants it, and who is in a folder. Lost requests and replies are in
+--- [lua luajit asan tsan worlds] session:join() keeps a node as long as its user wants it;
+-- session:members() tells the list of a folder. Lost requests and replies are in
 -- spec/fault/members_spec.lua.
 local rig = require "spec.rig"
 local zklock = require "zklock"
@@ -7,7 +7,7 @@ local zklock = require "zklock"
 local caught_up, followed, hears = rig.caught_up, rig.followed, rig.hears
 
 local server, session, other, folder
-local before -- the session's stats when spent() was asked last
+local before -- the session's stats at the last spent()
 
 before_each(function()
     server, folder, session, other = rig.begin(2)
@@ -15,12 +15,12 @@ before_each(function()
 end)
 after_each(rig.close_sessions)
 
--- Another client's commands; each %s is the folder.
+-- Another client's commands, in which %s is the folder.
 local function change(commands)
     server:foreign((commands:gsub("%%s", folder)))
 end
 
--- Follows the folder until that is told; as rig.followed().
+-- Follows the folder until the list is told. Returns as rig.followed().
 local function follows(by, list)
     local told, stop, newest = followed(by, folder)
     hears(told, list)
@@ -31,7 +31,7 @@ local function joins(by, name, data)
     return rig.join(by, folder, name, data)
 end
 
--- The requests of the session that were sent meanwhile.
+-- The session's requests since the last call.
 local function spent()
     local stats, counts = session:stats(), {}
     for _, kind in ipairs{ "creates", "sets", "deletes", "lists", "gets", "exists" } do
@@ -42,13 +42,13 @@ local function spent()
     return counts
 end
 
--- The states that on_change() tells.
+-- The states told to on_change().
 local function states_of(member)
     local states = {}
     return states, member:on_change(function(state) states[#states + 1] = state end)
 end
 
--- Cuts it off until its session has ended, then meanwhile(), then it hears of that.
+-- Cuts the session off until it has expired, calls meanwhile(), and connects it again.
 local function expire(fragile, told, without, meanwhile)
     fragile.cut()
     hears(told, without)
@@ -62,7 +62,7 @@ describe("join #session:join", function()
 
     before_each(function() told = follows(other, "") end)
 
-    it("makes a node with the data, and the folder; it is gone after leave()", function()
+    it("join makes the folder and a node with the data, and leave() removes the node", function()
         local text = ("\1\127\128\255\10%s"):rep(3)
         local member = joins(session, "b", text)
         assert.equal("joined", member:state())
@@ -74,13 +74,13 @@ describe("join #session:join", function()
         assert.is_true(member:leave())
     end)
 
-    it("costs a create and a get, as set() a set and a get; leave() costs a delete", function()
+    it("join costs a create and a get, set() a set and a get, leave() a delete", function()
         joins(other, "a")
         local member = joins(session, "b")
         assert.same({ creates = 1, gets = 1 }, spent())
         assert.is_true(member:set("2"))
         caught_up(session)
-        assert.same({ sets = 1, gets = 1 + 1 }, spent()) -- caught_up() asks
+        assert.same({ sets = 1, gets = 1 + 1 }, spent()) -- one get is caught_up()'s
         member:leave()
         caught_up(session)
         assert.same({ deletes = 1, gets = 1 }, spent())
@@ -89,7 +89,7 @@ describe("join #session:join", function()
         assert.equal(0, stats.watch_removals)
     end)
 
-    it('gives "conflict" for a name that is taken, and leaves that node alone', function()
+    it('join of a name that is taken gives "conflict", and leaves that node alone', function()
         joins(other, "a", "theirs")
         change("create %s/b lasting")
         for _, name in ipairs{ "a", "b" } do
@@ -100,7 +100,7 @@ describe("join #session:join", function()
         follows(session, "a=theirs b=lasting")
     end)
 
-    it('gives "conflict" for a second join of the session, but after leave()', function()
+    it('a second join of the session gives "conflict" before leave()', function()
         local first = joins(session, "a", "1")
         rig.is_refused("conflict", folder, session:join(folder, { name = "a", data = "2" }))
         assert.equal("joined", first:state())
@@ -112,7 +112,7 @@ describe("join #session:join", function()
         assert.equal("a=2", told[#told])
     end)
 
-    it('gives "timeout" without a connection, and no node comes later', function()
+    it('join without a connection gives "timeout", and no node comes later', function()
         local fragile = rig.fragile(server)
         fragile.cut()
         rig.is_refused("timeout", folder,
@@ -123,7 +123,7 @@ describe("join #session:join", function()
         assert.equal(0, fragile.session:stats().watches)
     end)
 
-    it("is interrupted like any wait, and no node comes later #slow", function()
+    it("close interrupts a join, and no node comes later #slow", function()
         local fragile, code = rig.fragile(server), nil
         fragile.cut()
         zklock.run(function()
@@ -138,8 +138,8 @@ describe("join #session:join", function()
         assert.same({ "" }, told)
     end)
 
-    it("leaves without a connection: its own nodes go when there is one, no other's #member:leave",
-       function()
+    it("leave without a connection removes the own nodes after the reconnect, and no other " ..
+       "#member:leave", function()
         local own, proxy = rig.behind_proxy(server.hosts)
         local members = { joins(own, "a", "mine"), joins(own, "b", "mine") }
         hears(told, "a=mine b=mine")
@@ -154,14 +154,14 @@ describe("join #session:join", function()
         assert.equal(0, stats.watches)
     end)
 
-    it("leaves a node alone that a lock of the session has #member:leave", function()
+    it("leave spares a node of the session's lock #member:leave", function()
         local lease = rig.hold(session:mutex(folder, { order = "none" }))
         rig.is_refused("conflict", folder, session:join(folder, { name = "lock" }))
         caught_up(session)
         assert.is_true(lease:check())
     end)
 
-    it('is below the chroot, of which "/" is the folder', function()
+    it('join is below the chroot, where "/" is a folder, too', function()
         joins(session, "a", "1")
         local below = rig.session(server.hosts .. folder)
         local parent, name = folder:match "^(.*)(/.*)$"
@@ -175,7 +175,7 @@ describe("join #session:join", function()
         hears(first, "a=1")
     end)
 
-    it('lasts when nothing refers to the member, and ends with its session: "closed"', function()
+    it('a member lasts when nothing refers to it, and ends with its session: "closed"', function()
         joins(session, "a")
         local member = joins(session, "b")
         hears(told, "a= b=")
@@ -189,8 +189,8 @@ describe("join #session:join", function()
         rig.is_refused("closed", folder, session:join(folder, { name = "a" }))
     end)
 
-    it('gives "too_many" where another node or watch has no room, until one leaves', function()
-        folder = rig.path() -- which nobody follows
+    it('join without room for its watch gives "too_many", until a member leaves', function()
+        folder = rig.path() -- a folder that nobody follows
         local members, long = {}, ("x"):rep(4000)
         local function join()
             return session:join(folder, { name = long .. #members, timeout = 20 })
@@ -206,7 +206,7 @@ describe("join #session:join", function()
         joins(session, long .. "a")
     end)
 
-    it("blames the user for bad arguments, and says what is allowed", function()
+    it("bad arguments blame the user with the allowed ones", function()
         rig.blames("the folder", function() session:join("/a/", { name = "a" }) end)
         rig.blames("must not end with /", function() session:join("/a/", { name = "a" }) end)
         rig.blames("join needs { name = ... }", function() session:join(folder) end)
@@ -227,7 +227,7 @@ end)
 
 
 describe("on_change #member:on_change", function()
-    it("tells of a node that was gone, and is there again before anybody looks", function()
+    it("on_change tells that a node went and came back before a dispatch", function()
         local member = joins(session, "a")
         local states, creates = states_of(member), session:stats().creates
         change("delete %s/a")
@@ -254,12 +254,12 @@ describe("member:set() #member:set", function()
         hears(told, "a=1")
     end)
 
-    -- A list with the member was told, so no later list lacks it.
+    -- No list lacks the member since the first list with it.
     local function lacks_none()
         for i = 2, #told do assert.not_equal("", told[i]) end
     end
 
-    -- What member:set(data) fails with, whose session is healed or whose user acts meanwhile.
+    -- The code of member:set(data) whose session or user acts meanwhile.
     local function code_of_set(of, meanwhile)
         local code
         zklock.run(function() code = select(3, of:set("2", 60)) end, function()
@@ -269,7 +269,7 @@ describe("member:set() #member:set", function()
         return code
     end
 
-    it("gives the node other data, and no list lacks the member", function()
+    it("set replaces the node's data, and no list lacks the member", function()
         for i = 2, 20 do
             assert.is_true(member:set("weight=" .. i))
             assert.equal("weight=" .. i, (assert(session:get(folder .. "/a"))))
@@ -279,7 +279,7 @@ describe("member:set() #member:set", function()
         assert.equal("joined", (member:state()))
     end)
 
-    it("blames the user for data that are too large, or no text", function()
+    it("data that are no text, or too large, blame the user", function()
         rig.blames("data must be at most 4096 bytes long, not 4097", function()
             member:set(("x"):rep(4097))
         end)
@@ -289,7 +289,7 @@ describe("member:set() #member:set", function()
         assert.is_true(member:set(("x"):rep(4096), { timeout = 20 }))
     end)
 
-    it('gives "closed" when it has left, also meanwhile, and after its session', function()
+    it('set gives "closed" after or during leave(), and after its session', function()
         local fragile = rig.fragile(server)
         local second = joins(fragile.session, "b", "1")
         fragile.cut()
@@ -301,7 +301,8 @@ describe("member:set() #member:set", function()
         rig.is_refused("closed", folder, member:set("2"))
     end)
 
-    it("waits for a connection; data that ran out of time are set when there is one", function()
+    it("set waits for a connection, and data whose time ran out are set after the reconnect",
+       function()
         local fragile = rig.fragile(server)
         local second = joins(fragile.session, "b", "1")
         hears(told, "a=1 b=1")
@@ -315,7 +316,7 @@ describe("member:set() #member:set", function()
         hears(told, "a=1 b=4")
     end)
 
-    it("writes to no node of another program's", function()
+    it("set writes to no node of another program", function()
         local own, proxy = rig.behind_proxy(server.hosts)
         local second = joins(own, "b", "1")
         hears(told, "a=1 b=1")
@@ -328,7 +329,7 @@ describe("member:set() #member:set", function()
         hears(told, "a=1 b=theirs")
     end)
 
-    it("from several coroutines answers each, and the last data stay", function()
+    it("set from several coroutines answers each, and the last data stay", function()
         local answers, last = 0, nil
         rig.run(3, function(i)
             for n = 1, 5 do
@@ -342,7 +343,8 @@ describe("member:set() #member:set", function()
         lacks_none()
     end)
 
-    it("leaves another client's data until then; a node made again has the newest", function()
+    it("another client's data stay until the next set, and a node made again has the own data",
+       function()
         for _, own in ipairs{ "1", "2" } do
             assert.is_true(own == "1" or member:set(own))
             change("set %s/a theirs")
@@ -367,7 +369,8 @@ describe("a member whose session expires #member:state", function()
         told = follows(session, "")
     end)
 
-    it("has its node made again, with the newest data; on_change tells in order #slow", function()
+    it("the member's node is made again with the newest data, and on_change tells the states in " ..
+       "order #slow", function()
         local member = joins(fragile.session, "a", "1")
         local id, states = fragile.session:id(), states_of(member)
         hears(told, "a=1")
@@ -379,7 +382,7 @@ describe("a member whose session expires #member:state", function()
         hears(told, "a=3")
         rig.becomes(member, "joined")
         fragile.session:dispatch()
-        if states[2] then assert.equal("joining", states[1]) end -- else it was quick
+        if states[2] then assert.equal("joining", states[1]) end -- if the change was slow
         assert.equal("joined", states[#states])
         assert.not_equal(id, fragile.session:id())
         assert.is_true(member:set("4"))
@@ -389,7 +392,8 @@ describe("a member whose session expires #member:state", function()
         assert.same({ "", "a=1", "a=2", "", "a=3", "a=4", "" }, told)
     end)
 
-    it('is "conflict" if another made its node meanwhile; on_change tells that #slow', function()
+    it('the member is in "conflict" if another node has its name, and on_change tells that ' ..
+       "#slow", function()
         local member, last, problem = joins(fragile.session, "a", "x"), nil, nil
         member:on_change(function(...) last, problem = ... end)
         local states, stop = states_of(member)
@@ -410,7 +414,7 @@ describe("a member whose session expires #member:state", function()
         assert.equal(0, fragile.session:stats().watches)
     end)
 
-    it("may leave before it hears of that, and comes back no more #slow", function()
+    it("a member that leaves before it hears of the expiry does not come back #slow", function()
         local member = joins(fragile.session, "a", "x")
         hears(told, "a=x")
         expire(fragile, told, "", function() member:leave() end)
@@ -420,7 +424,7 @@ describe("a member whose session expires #member:state", function()
         assert.equal(0, fragile.session:stats().watches)
     end)
 
-    it("ends with a session that is not opened anew #slow", function()
+    it("the member ends with a session without reopen #slow", function()
         local final = rig.fragile(server, { timeout = 3, reopen = false })
         local member = joins(final.session, "a")
         local states = states_of(member)
@@ -432,7 +436,7 @@ describe("a member whose session expires #member:state", function()
         rig.is_refused("expired", folder, final.session:join(folder, { name = "a" }))
     end)
 
-    it("may be joining: it goes on #slow", function()
+    it("a join during the expiry goes on #slow", function()
         local mark = joins(fragile.session, "mark")
         hears(told, "mark=")
         fragile.cut()
@@ -451,7 +455,7 @@ end)
 
 
 describe("members #session:members", function()
-    it("tells who is there, by name, soon and once; then each change", function()
+    it("members tells the list by name, soon and once, then each change", function()
         joins(other, "b", "1")
         joins(session, "a", "2")
         local told = followed(session, folder)
@@ -467,7 +471,8 @@ describe("members #session:members", function()
         assert.equal(4, #told)
     end)
 
-    it("tells name, data, session and since of each; a node of no session has none", function()
+    it("a list has name, data, session and since of each member; a persistent node has no session",
+       function()
         joins(session, "a", "x")
         change("create %s/b y")
         local _, _, newest = follows(session, "a=x b=y")
@@ -478,8 +483,8 @@ describe("members #session:members", function()
         assert.same({ name = "b", data = "y" }, b)
     end)
 
-    it("costs a list and a get of each; then a get of what comes or changes, and no other",
-       function()
+    it("the first list costs a list and a get of each; a change costs a get of each new or " ..
+       "changed member", function()
         change("create %s '' create %s/a 1 create %s/b 1")
         local told = follows(session, "a=1 b=1")
         assert.same({ lists = 1, gets = 2 }, spent())
@@ -496,11 +501,11 @@ describe("members #session:members", function()
         assert(lease:guard{ { "delete", folder .. "/b" }, { "create", folder .. "/b", "2" } })
         hears(told, "b=2 c=1", 5)
         caught_up(session)
-        assert.same({ lists = 1, gets = 1 + 1 }, spent()) -- caught_up() asks
+        assert.same({ lists = 1, gets = 1 + 1 }, spent()) -- one get is caught_up()'s
         assert.same({ "a=1 b=1", "a=1 b=1 c=1", "a=1 b=2 c=1", "b=2 c=1", "b=2 c=1" }, told)
     end)
 
-    it("tells a herd of changes once", function()
+    it("members tells a herd of changes once", function()
         change("create %s ''")
         local told = follows(session, "")
         local creates, deletes, words = {}, {}, {}
@@ -515,13 +520,13 @@ describe("members #session:members", function()
         change(table.concat(deletes, " "))
         hears(told, "")
         caught_up(session)
-        if rig.in_memory then -- there it is one transaction
+        if rig.in_memory then -- one transaction in memory
             assert.equal(3, #told)
             assert.same({ lists = 2, gets = 50 + 1 }, spent())
         end
     end)
 
-    it("does not repeat a list while a call of the function waits #slow", function()
+    it("members does not repeat a list while a call of the function waits #slow", function()
         joins(other, "a")
         local short, calls = rig.session(server.hosts, { timeout = 2 }), 0
         assert(short:members(folder, function()
@@ -532,7 +537,7 @@ describe("members #session:members", function()
         assert.equal(1, calls)
     end)
 
-    it("waits for a folder that is not there, and for one that was removed", function()
+    it("members waits for a missing or removed folder", function()
         local told = follows(session, "")
         assert.same({ lists = 1, exists = 1 }, spent())
         for _ = 1, 2 do
@@ -546,10 +551,10 @@ describe("members #session:members", function()
         caught_up(session)
         change("create %s/a x")
         hears(told, "a=x")
-        assert.equal(2, session:stats().watches - 1) -- one counts for the folder
+        assert.equal(2, session:stats().watches - 1) -- because one is the folder's
     end)
 
-    it("may be followed twice, and beside watches of the nodes", function()
+    it("a folder may be followed twice, beside watches of the nodes", function()
         local first, stop = follows(session, "")
         local second = follows(session, "")
         local data = rig.watched(session, folder .. "/a")
@@ -568,7 +573,7 @@ describe("members #session:members", function()
         assert.equal("a=1", first[#first])
     end)
 
-    it('tells "too_many" when there is no room to watch them, and the list when there is #slow',
+    it('members tells "too_many" while watches have no room, and the list after that #slow',
        function()
         session = rig.session(server.hosts, { timeout = 2 })
         local told = follows(session, "")
@@ -587,7 +592,7 @@ describe("members #session:members", function()
         assert.equal(2, session:stats().watches)
     end)
 
-    it('gives "too_many" at once without room for the folder', function()
+    it('members without room for the folder gives "too_many" at once', function()
         local stop
         repeat stop = session:watch(rig.path() .. ("x"):rep(4000), function() end) until not stop
         folder = folder .. ("x"):rep(4000)
@@ -596,8 +601,8 @@ describe("members #session:members", function()
 end)
 
 
-describe("members, when connections and sessions are lost #session:members", function()
-    it("tells once what changed meanwhile, and nothing if nothing did", function()
+describe("members when connections and sessions are lost #session:members", function()
+    it("members tells changes of an outage once, and nothing if there was none", function()
         local fragile = rig.fragile(server)
         joins(session, "a", "1")
         local told = follows(fragile.session, "a=1")
@@ -613,7 +618,7 @@ describe("members, when connections and sessions are lost #session:members", fun
         hears(told, "a=4 b=2")
     end)
 
-    it("tells in the next session what changed, and goes on #slow", function()
+    it("members tells changes of an expiry in the next session, and goes on #slow", function()
         local fragile = rig.fragile(server, { timeout = 3 })
         joins(session, "b", "1")
         local mark, own = follows(session, "b=1"), follows(fragile.session, "b=1")
@@ -630,10 +635,11 @@ describe("members, when connections and sessions are lost #session:members", fun
 end)
 
 
-describe("what may not be read #session:members", function()
+describe("members of a folder or node that may not be read #session:members", function()
     before_each(function() session = rig.session(server.hosts, { timeout = 1 }) end)
 
-    it('is told as "auth", or by its name alone, until it may be #server #slow', function()
+    it('members tells "auth", or a name without data, until the read is allowed ' ..
+       "#server #slow", function()
         change("create %s '' create %s/a x create %s/b y hide %s/b hide %s")
         local told = follows(session, "auth")
         change("show %s")
@@ -646,7 +652,7 @@ describe("what may not be read #session:members", function()
         assert.equal(4, #told)
     end)
 
-    it("keeps a member that left until its node may be removed #server #slow", function()
+    it("a member that left is watched until its node may be removed #server #slow", function()
         local told = followed(other, folder)
         local member = joins(session, "a")
         hears(told, "a=")
@@ -659,7 +665,7 @@ describe("what may not be read #session:members", function()
         rig.counts(session, { watches = 0 })
     end)
 
-    it('gives "auth" to who joins #server', function()
+    it('join gives "auth" #server', function()
         change("create %s '' hide %s")
         rig.is_refused("auth", folder, session:join(folder, { name = "a" }))
         assert.equal(0, session:stats().watches)

@@ -1,4 +1,4 @@
---- [lua luajit asan tsan memory worlds] The multi-lock: several locks as one, all or none, one
+--- [lua luajit asan tsan memory worlds] The multi-lock: several locks as one, all or none, with one
 -- lease. Squirrel's and Redisson's MultiLock in the seeds (S4); ALG-06, ALG-07 for its parts.
 
 local rig = require "spec.rig"
@@ -26,7 +26,7 @@ after_each(rig.close_sessions)
 
 
 describe("a multi-lock #session:multi", function()
-    it("is had with all its parts, by one lease with one token", function()
+    it("a multi-lock holds all its parts by one lease with one token", function()
         local lease = hold(multi(one, "abc"))
         assert.equal(3, nodes())
         assert.is_true(lease:check(20))
@@ -39,7 +39,7 @@ describe("a multi-lock #session:multi", function()
         assert.equal(0, nodes())
     end)
 
-    it("of one part, or of sides of read-write locks, is one too", function()
+    it("a multi-lock takes a single part, and sides of read-write locks", function()
         rig.used(multi(one, "a"))
         local rw, other = one:rwlock(path .. "/r"), two:rwlock(path .. "/r")
         local lease = hold(one:multi{ rw:read(), one:rwlock(path .. "/w"):write() })
@@ -50,7 +50,7 @@ describe("a multi-lock #session:multi", function()
         released(lease)
     end)
 
-    it("is had by nobody in part: it waits for the last", function()
+    it("a multi-lock waits for its last part, and is held only with all", function()
         local held = rig.held_by_another(server, path .. "/b")
         assert.same({ 1 }, rig.line_up({ multi(one, "abc") }, function(order)
             nodes_are(4)
@@ -60,7 +60,7 @@ describe("a multi-lock #session:multi", function()
         end))
     end)
 
-    it("is in line before whoever comes later, in every line", function()
+    it("a multi-lock is in every part's line before later contenders", function()
         local held = rig.held_by_another(server, path .. "/b")
         local locks = { multi(one, "ab"), two:mutex(path .. "/a"), multi(two, "ba"),
                         one:mutex(path .. "/b") }
@@ -70,26 +70,26 @@ describe("a multi-lock #session:multi", function()
         end))
     end)
 
-    it("in opposite orders does not deadlock", function()
+    it("multi-locks in opposite orders do not deadlock", function()
         rig.never_two({ multi(two, "abc"), multi(one, "cba"), multi(two, "bca"),
                         multi(one, "cab") }, 10)
         nodes_are(0)
     end)
 
-    it("excludes in its parts alone", function()
+    it("multi-locks exclude each other only by a common part", function()
         hold(multi(one, "ab"))
         hold(multi(two, "cd"))
         assert.equal("timeout", code_of(multi(two, "ce"), { timeout = 0.1, owner = "x" }))
         assert.equal("timeout", code_of(multi(two, "ea"), 0.1))
     end)
 
-    it("that is not had in time leaves nothing, and is told once", function()
+    it("a multi-lock that times out leaves nothing", function()
         hold(two:mutex(path .. "/b"))
         assert.equal("timeout", (rig.takes(0.2, 10, code_of, multi(one, "abc"), 0.2)))
         nodes_are(1)
     end)
 
-    it("is tried without a write, when one of them is taken", function()
+    it("a try of a multi-lock writes nothing when a part is taken", function()
         hold(two:mutex(path .. "/b"))
         local before = one:stats().creates
         assert.equal("busy", code_of(multi(one, "abc"), 0))
@@ -97,14 +97,14 @@ describe("a multi-lock #session:multi", function()
         hold(multi(one, "ac"), 0)
     end)
 
-    it("would wait for its own owner, if he held a part", function()
+    it("a multi-lock whose owner holds a part gets would_deadlock", function()
         local held = hold(one:mutex(path .. "/b"))
         assert.equal("would_deadlock", code_of(multi(one, "ab"), 5))
         assert.equal(1, nodes())
         held:release()
         local lease = hold(multi(one, "ab"))
         assert.equal("would_deadlock", code_of(multi(one, "bc"), 5))
-        local again = hold(one:mutex(path .. "/a")) -- a part may be entered again
+        local again = hold(one:mutex(path .. "/a")) -- the owner may enter a part again
         assert.equal(lease.token, again.token)
         lease:release()
         nodes_are(1)
@@ -113,7 +113,7 @@ describe("a multi-lock #session:multi", function()
         nodes_are(0)
     end)
 
-    it("has no part that waits in a condition, also when it is entered again", function()
+    it("a part of a multi-lock cannot wait in a condition, also when entered again", function()
         local mutex = one:mutex(path .. "/a")
         local lease = hold(multi(one, "ab"))
         local again = hold(mutex)
@@ -124,7 +124,7 @@ describe("a multi-lock #session:multi", function()
         assert.is_true(again:check(5))
     end)
 
-    it("may have its parts written under, together", function()
+    it("a guard writes under all parts together", function()
         local lease = hold(multi(one, "ab"))
         local store = "/stock" .. path:match("[^/]*$")
         assert.same({ true, { 0 } }, { lease:guard{ { "create", store, "1" } } })
@@ -135,7 +135,7 @@ describe("a multi-lock #session:multi", function()
         assert.equal("1", (one:get(store)))
     end)
 
-    it("hears of a revocation of any part", function()
+    it("a multi-lock's holder hears of a revocation of any part", function()
         local lease, heard = hold(multi(one, "ab")), 0
         lease:on_revoke(function() heard = heard + 1 end)
         assert.equal(1, two:mutex(path .. "/b"):revoke())
@@ -143,7 +143,7 @@ describe("a multi-lock #session:multi", function()
         assert.equal(2, multi(two, "ab"):revoke())
     end)
 
-    it("shows the line of each part", function()
+    it("a multi-lock's queue shows the line of each part", function()
         hold(multi(one, "ab"))
         hold(two:mutex(path .. "/c"))
         local queues = assert(multi(two, "abc"):queue())
@@ -152,7 +152,7 @@ describe("a multi-lock #session:multi", function()
         assert.truthy(tostring(multi(one, "ab")):find(path .. "/a + " .. path .. "/b", 1, true))
     end)
 
-    it("asks for all queues, and all holders, under one deadline", function()
+    it("queue and revoke ask for all parts under one deadline", function()
         local memory = zklock.memory("multi")
         local session = rig.session("memory:multi")
         local all = session:multi{ session:mutex("/a"), session:mutex("/b"), session:mutex("/c") }
@@ -166,7 +166,7 @@ end)
 
 
 describe("a multi-lock that loses a part #session:multi", function()
-    it("is lost, and gives up the others", function()
+    it("a multi-lock that loses a part is lost, and gives up the other parts", function()
         local lease = hold(multi(one, "abc"))
         local told = rig.told(lease)
         server:foreign("delete %s", server:nodes(path)[2])
@@ -179,7 +179,7 @@ describe("a multi-lock that loses a part #session:multi", function()
         hold(multi(two, "abc"))
     end)
 
-    it("while it waits contends anew for all", function()
+    it("a waiting multi-lock that loses a part's node contends anew for all", function()
         local held, queued = hold(two:mutex(path .. "/b")), 0
         zklock.run(function()
             local options = { timeout = 20, on_queued = function() queued = queued + 1 end }
@@ -210,7 +210,7 @@ describe("a multi-lock in trouble #server #session:multi", function()
 
     for _, fault in ipairs{ "drop-reply multi 1", "drop-request multi 1", "cut-after multi 1",
                             "drop-reply getChildren 2", "drop-reply getData 2" } do
-        it("is had all the same, once: " .. fault, function()
+        it("a multi-lock is granted once in spite of " .. fault, function()
             proxy:command(fault)
             local lease = hold(multi(session, "abc"), 20)
             assert.is_true(session:stats().reconnects > 0)
@@ -221,7 +221,7 @@ describe("a multi-lock in trouble #server #session:multi", function()
         end)
     end
 
-    it("that is given up before the answer leaves nothing", function()
+    it("a multi-lock given up before the answer leaves nothing", function()
         proxy:command("hold multi 1")
         assert.equal("timeout", code_of(multi(session, "abc"), 0.1))
         proxy:command("flow")
@@ -229,8 +229,9 @@ describe("a multi-lock in trouble #server #session:multi", function()
         assert.equal(0, nodes())
     end)
 
-    it("takes two flights: one transaction, then a list and a get of each part", function()
-        rig.used(multi(session, "abc")) -- the parents are there
+    it("an acquire takes two flights, one transaction and then a list and a get of each part",
+       function()
+        rig.used(multi(session, "abc")) -- makes the parents
         proxy:command("delay 100")
         proxy:reset()
         hold(multi(session, "abc"))
@@ -242,12 +243,12 @@ describe("a multi-lock in trouble #server #session:multi", function()
 end)
 
 
-describe("what a multi-lock is made of #session:multi", function()
+describe("the parts of a multi-lock #session:multi", function()
     local function raises(text, locks)
         rig.blames(text, function() one:multi(locks) end)
     end
 
-    it("is a list of different locks of one session", function()
+    it("multi takes a list of different locks of one session", function()
         local lock = one:mutex(path)
         raises("a list of one lock or more", nil)
         raises("a list of one lock or more", {})
@@ -261,14 +262,15 @@ describe("what a multi-lock is made of #session:multi", function()
         raises("lock 2 of multi: " .. path .. " is in it already", { lock, one:mutex(path) })
     end)
 
-    it("is of one kind a path, as always", function()
+    it("a path in use as another kind of lock is a conflict", function()
         hold(one:mutex(path .. "/a"), { owner = "x" })
         local rw = one:rwlock(path .. "/a")
         assert.equal("conflict", code_of(one:multi{ one:mutex(path .. "/b"), rw:read() }, 5))
         assert.equal(1, nodes())
     end)
 
-    it("uses a path in one order, or names the part; a second session gets it", function()
+    it("a path in use in another order is a conflict whose message names the part, and is free " ..
+       "in a second session", function()
         local function numbered(session, name)
             return session:mutex(path .. "/" .. name, { token = "turns" })
         end
@@ -281,7 +283,7 @@ describe("what a multi-lock is made of #session:multi", function()
         hold(two:multi{ numbered(two, "a"), numbered(two, "b") })
     end)
 
-    it("has a token that grows in the row of each part", function()
+    it("a multi-lock's token grows in each part's line", function()
         local last, three = { a = 0, b = 0 }, rig.session(server.hosts)
         local function grant(lock, names)
             assert(lock:with(20, function(lease)
@@ -304,7 +306,7 @@ describe("what a multi-lock is made of #session:multi", function()
         end)
     end)
 
-    it("is no more than a session may have", function()
+    it("a multi-lock whose paths exceed the session's limit gets too_many", function()
         local locks = {}
         for n = 1, 20 do
             locks[n] = one:mutex(("%s/%s%d"):format(path, ("x"):rep(30000), n))
@@ -313,7 +315,8 @@ describe("what a multi-lock is made of #session:multi", function()
         assert.equal(0, nodes())
     end)
 
-    it("says when the server refuses one of them, and leaves nothing #server", function()
+    it("a multi-lock with a part that the server refuses gets auth, and leaves nothing #server",
+       function()
         rig.used(one:mutex(path .. "/a"))
         server:foreign("create %s/p x protect %s/p", path, path)
         for _, refuses in ipairs{ "/p/below", "/p" } do

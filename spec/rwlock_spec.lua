@@ -1,5 +1,5 @@
---- [lua luajit asan tsan memory worlds older] The read-write lock: who holds together, in which
--- order, re-entry, the downgrade. Seeds S1, ALG-07, DEMO-08, REQ-04, Q-02.
+--- [lua luajit asan tsan memory worlds older] Exclusion, order, re-entry and downgrade of the
+-- read-write lock. Seeds S1, ALG-07, DEMO-08, REQ-04, Q-02.
 
 local rig = require "spec.rig"
 local zklock = require "zklock"
@@ -11,7 +11,7 @@ local function foreign(command, ...)
     return select(2, server:foreign(command, ...))
 end
 
--- Another client holds while fn runs, by a node that stays until it is deleted.
+-- Another client's node holds while fn runs.
 local function besides(name, fn)
     foreign("create %s/%s x", path, name)
     fn()
@@ -22,7 +22,7 @@ local keep, hold, code_of, released = rig.keep, rig.hold, rig.code_of, rig.relea
 
 local function nodes_are(count) server:wait_for_nodes(path, count) end
 
--- "READ" or "WRIT", and the number, of each node.
+-- READ or WRIT, and the number, of each node.
 local function shape()
     local list = {}
     for n, node in ipairs(server:nodes(path)) do list[n] = node:match("__(%u+__%d+)$") end
@@ -43,7 +43,7 @@ after_each(rig.close_sessions)
 
 
 describe("a read-write lock #session:rwlock #rwlock:read #rwlock:write", function()
-    it("lets readers of every process in together", function()
+    it("readers of every process hold together", function()
         for _, lease in ipairs{ hold(one:read()), hold(other:read()),
                                 hold(other:read(), { owner = "x" }) } do
             assert.equal("held", lease:state())
@@ -56,7 +56,7 @@ describe("a read-write lock #session:rwlock #rwlock:read #rwlock:write", functio
         end
     end)
 
-    it("starves nobody: who comes behind a waiting writer waits, also to read", function()
+    it("a contender behind a waiting writer waits, also a reader", function()
         local reader = hold(one:read())
         local wishes = { other:write(), one:read(), other:write() }
         assert.same({ 1, 2, 3 }, rig.line_up(wishes, function(order)
@@ -66,7 +66,7 @@ describe("a read-write lock #session:rwlock #rwlock:read #rwlock:write", functio
         end))
     end)
 
-    it("gives writers tokens that grow, and readers their own", function()
+    it("tokens grow over writers and readers", function()
         local last = 0
         for _ = 1, 3 do
             for _, lock in ipairs{ one:write(), one:read(), other:write() } do
@@ -78,7 +78,7 @@ describe("a read-write lock #session:rwlock #rwlock:read #rwlock:write", functio
         end
     end)
 
-    it("is right: of many that read and write at once, writers are alone", function()
+    it("writers are alone among many readers and writers", function()
         local readers, writers, most, wrong, counter = 0, 0, 0, 0, 0
         rig.run(24, function(n)
             local rw = n % 2 == 0 and one or other
@@ -101,7 +101,7 @@ describe("a read-write lock #session:rwlock #rwlock:read #rwlock:write", functio
         nodes_are(0)
     end)
 
-    it("wakes each waiter once: readers wait for the nearest writer", function()
+    it("each waiter is woken once, because readers wait for the nearest writer", function()
         local sessions, first = rig.sessions(4, server.hosts, { timeout = 60 }), hold(one:write())
         rig.run(50, function(n) -- ten writers in line, then forty readers
             local rw = sessions[n % 4 + 1]:rwlock(path)
@@ -122,7 +122,7 @@ describe("a read-write lock #session:rwlock #rwlock:read #rwlock:write", functio
         nodes_are(0)
     end)
 
-    it("is entered again by its owner to read while writing", function()
+    it("a writer enters again to read, without a request", function()
         local first = hold(one:write())
         local creates = a:stats().creates
         local second = hold(one:read(), 0)
@@ -135,7 +135,7 @@ describe("a read-write lock #session:rwlock #rwlock:read #rwlock:write", functio
         nodes_are(0)
     end)
 
-    it("does not let a reader write: that is would_deadlock at once, and blocks nobody", function()
+    it("a reader that wants to write gets would_deadlock at once, and blocks nobody", function()
         local reader = hold(one:read())
         assert.equal("would_deadlock", code_of(one:write(), nil))
         assert.equal("would_deadlock", code_of(one:write(), 0))
@@ -144,13 +144,13 @@ describe("a read-write lock #session:rwlock #rwlock:read #rwlock:write", functio
         assert.equal("held", hold(other:read(), 0):state())
     end)
 
-    it("that is not reentrant does not let its writer read", function()
+    it("a writer of a lock that is not reentrant cannot read", function()
         local rw = a:rwlock(path, { reentrant = false })
         hold(rw:write())
         assert.equal("would_deadlock", code_of(rw:read(), 1))
     end)
 
-    it("and a mutex on one path are a conflict in one session, and exclude others'", function()
+    it("a mutex on the path is a conflict in one session, and excludes other sessions", function()
         local mutex, lease = a:mutex(path), hold(one:read())
         assert.equal("conflict", code_of(mutex, 0))
         assert.equal("conflict", code_of(mutex, 1))
@@ -164,7 +164,7 @@ describe("a read-write lock #session:rwlock #rwlock:read #rwlock:write", functio
         assert.equal("held", hold(other:read(), 0):state())
     end)
 
-    it("works with with(), and says what it is", function()
+    it("with() runs under either side, and tostring names the side", function()
         assert.same({ true, "held", "write" }, { one:write():with(5, function(lease)
             return lease:state(), one:write():queue()[1].kind
         end) })
@@ -174,8 +174,8 @@ describe("a read-write lock #session:rwlock #rwlock:read #rwlock:write", functio
         assert.has_error(function() a:rwlock(path, { reentrant = 1 }) end)
     end)
 
-    it("reads with other clients' readers, and waits for their writers", function()
-        released(hold(one:read())) -- the path exists
+    it("readers hold with other clients' readers, and wait for their writers", function()
+        released(hold(one:read())) -- makes the path
         for _, name in ipairs{ "0a1b__rlock__0000000000", "_c_x-__READ__0000000000" } do
             besides(name, function()
                 released(hold(one:read(), 0))
@@ -191,8 +191,7 @@ describe("a read-write lock #session:rwlock #rwlock:read #rwlock:write", functio
         end
     end)
 
-    it("waits for a writer of Curator's that becomes a reader: a writer still, a reader no more " ..
-       "#server",
+    it("a writer of Curator's that becomes a reader lets waiting readers in, and no writer #server",
        function()
         released(hold(one:read()))
         foreign("create %s/_c_x-__WRIT__0000000000 x", path)
@@ -218,13 +217,14 @@ end)
 
 
 describe("a downgrade #lease:downgrade", function()
-    -- A write lease by way of a proxy; both, and the session.
+    -- A write lease behind a proxy, the proxy and the session.
     local function far_writer(timeout)
         local session, proxy = rig.behind_proxy(server.hosts, { timeout = timeout })
         return hold(session:rwlock(path):write()), proxy, session
     end
 
-    it("lets readers in and keeps writers out; the place and the token stay", function()
+    it("a downgrade lets readers in and keeps writers out, with the same place and token",
+       function()
         local lease = hold(one:write())
         local token, number = lease.token, shape()[1]:match("%d+")
         assert.is_true(lease:downgrade())
@@ -240,7 +240,7 @@ describe("a downgrade #lease:downgrade", function()
         assert.equal("held", hold(other:write(), 0):state())
     end)
 
-    it("lets in the readers that wait, up to the next writer", function()
+    it("a downgrade lets in the waiting readers up to the next writer", function()
         local lease = hold(one:write())
         local wishes = { other:read(), one:read(), other:write(), one:read() }
         assert.same({ 1, 2, 3, 4 }, rig.line_up(wishes, function(order)
@@ -252,7 +252,7 @@ describe("a downgrade #lease:downgrade", function()
         end, true))
     end)
 
-    it("comes by itself when the owner goes on to read only", function()
+    it("a downgrade happens by itself when the owner holds only read leases", function()
         local writes = hold(one:write())
         local reads = hold(one:read(), 0)
         assert.is_true(writes:release())
@@ -263,10 +263,10 @@ describe("a downgrade #lease:downgrade", function()
         assert.equal("would_deadlock", code_of(one:write(), 1))
     end)
 
-    it("waits until the owner has nothing to write any more", function()
+    it("a downgrade waits until the owner's last write lease is given up", function()
         local outer, inner, third = hold(one:write()), hold(one:write()), hold(one:write())
         assert.is_true(third:release())
-        assert.is_true(outer:check(20)) -- the server has had whatever that asked for
+        assert.is_true(outer:check(20)) -- any request of the release has reached the server
         assert.equal("busy", code_of(other:read(), 0))
         assert.is_true(inner:downgrade())
         assert.equal("busy", code_of(other:read(), 0))
@@ -276,7 +276,7 @@ describe("a downgrade #lease:downgrade", function()
         assert.equal("held", inner:state())
     end)
 
-    it("is of a write lease only", function()
+    it("only a write lease can be downgraded", function()
         for kind, make in pairs(rig.kinds) do
             local lease = hold(make(a, rig.path()))
             assert.equal(kind == "a write lock", lease:downgrade(5) or false)
@@ -287,7 +287,7 @@ describe("a downgrade #lease:downgrade", function()
         end
     end)
 
-    it("of a lease that is lost says so, and makes nothing", function()
+    it("a downgrade of a lost lease returns lost, and makes no node", function()
         local lease = hold(one:write())
         rig.delete_node(server, path)
         rig.is_refused("lost", nil, lease:downgrade(5))
@@ -296,7 +296,8 @@ describe("a downgrade #lease:downgrade", function()
     end)
 
     for _, fault in ipairs{ "drop-reply", "drop-request", "cut-after" } do
-        it(("whose request or reply is lost is made, once (%s) #server"):format(fault), function()
+        it(("a downgrade whose request or reply is lost happens once (%s) #server"):format(fault),
+           function()
             local lease, proxy, session = far_writer(6)
             local token = lease.token
             proxy:command("%s multi 1", fault)
@@ -311,7 +312,7 @@ describe("a downgrade #lease:downgrade", function()
         end)
     end
 
-    it("without an answer gives timeout, and goes on #server #clock", function()
+    it("a downgrade without an answer returns timeout, and is done later #server #clock", function()
         local lease, proxy = far_writer(20)
         proxy:command("blackhole")
         rig.is_refused("timeout", nil, rig.takes(0.2, 8, lease.downgrade, lease, 0.2))
@@ -322,7 +323,7 @@ describe("a downgrade #lease:downgrade", function()
         nodes_are(0)
     end)
 
-    it("in the middle of which the lease is released leaves nothing #server", function()
+    it("a release during a downgrade leaves nothing #server", function()
         local session, proxy = rig.behind_proxy(server.hosts, { timeout = 6 })
         for _, fault in ipairs{ "hold multi 1", "drop-reply multi 1", "drop-request multi 1" } do
             local lease = hold(session:rwlock(path):write())
@@ -342,7 +343,7 @@ describe("a downgrade #lease:downgrade", function()
         end
     end)
 
-    it("in the middle of which the session ends is lost #server #slow", function()
+    it("a downgrade whose session ends returns lost #server #slow", function()
         local lease, proxy = far_writer(3)
         proxy:command("blackhole")
         rig.is_refused("lost", nil, lease:downgrade(60))
@@ -351,14 +352,14 @@ describe("a downgrade #lease:downgrade", function()
 end)
 
 
--- Q-02: from 2147483647 on numbers tell nothing.
+-- Q-02: numbers from 2147483647 on tell no order.
 describe("a read-write lock whose numbers are exhausted #session:rwlock", function()
-    -- On a server where the next node under the path gets this number.
+    -- A lock on a server whose next node under the path gets this number.
     local function begin_at(number)
         return rig.session(rig.server_for_test("/rw", number).hosts):rwlock("/rw")
     end
 
-    it("keeps readers together and writers alone, in order #server #slow", function()
+    it("readers stay together and writers alone, in order #server #slow", function()
         local rw, order = begin_at(2147483645), {}
         local kinds, sides = { "read", "read", "write", "read", "read", "write" }, {}
         for n, kind in ipairs(kinds) do sides[n] = rw[kind](rw) end
@@ -371,7 +372,8 @@ describe("a read-write lock whose numbers are exhausted #session:rwlock", functi
         assert.same(kinds, order)
     end)
 
-    it("is not downgraded, nor shortly before #server #slow", function()
+    it("a writer with an exhausted number, or one near the end, cannot be downgraded #server #slow",
+       function()
         for _, number in ipairs{ 2147483645, 2130706431 } do
             local rw = begin_at(number)
             local writes = hold(rw:write())
@@ -379,7 +381,7 @@ describe("a read-write lock whose numbers are exhausted #session:rwlock", functi
             rig.is_refused("unsupported", "a number below 2130706431", writes:downgrade())
             assert.equal("held", writes:state())
             released(writes)
-            -- It stays a writer's until all is given up.
+            -- It stays a writer until its last lease is released.
             assert.equal("timeout", code_of(rw:read(), { timeout = 0.2, owner = "x" }))
             released(reads)
         end

@@ -1,4 +1,4 @@
---- [lua luajit asan tsan worlds tls] Sessions: what they tell, how they close, what an expiry does.
+--- [lua luajit asan tsan worlds tls] States of a session, its close, and an expiry.
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
@@ -9,7 +9,7 @@ after_each(function() zklock.driver(nil) end)
 after_each(rig.close_sessions)
 
 
--- A session behind a proxy of the test's own; that; and the states that on_state is told.
+-- A session behind a proxy of its own, the proxy, and the states told to on_state.
 local function recorded()
     local proxy, states = rig.proxy_for_test(server.hosts), {}
     local session = rig.session(proxy.hosts, {
@@ -19,10 +19,9 @@ end
 
 
 describe("a session #zklock.connect", function()
-    it("tells its state, id and timeout also when it is closed, without a server #server #clock" ..
-       " #session:state #session:id #session:timeout" ..
-       " #session:state #session:id #session:timeout" ..
-       " #session:state #session:id #session:timeout",
+    it("a session tells its state, id and timeout when open and, without a server, when closed " ..
+       "#server #clock #session:state #session:id #session:timeout #session:state #session:id " ..
+       "#session:timeout #session:state #session:id #session:timeout",
        function()
         local proxy = rig.proxy(server.hosts)
         local session = rig.session(proxy.hosts, { timeout = 2 })
@@ -42,7 +41,7 @@ describe("a session #zklock.connect", function()
         end)
     end)
 
-    it("tells on_state when the connection goes and comes back #session:state", function()
+    it("on_state hears when the connection goes and comes back #session:state", function()
         local session, proxy, states = recorded()
         rig.wait_for("connected", function() return states[1] end)
         proxy:break_off(session)
@@ -56,15 +55,14 @@ describe("a session #zklock.connect", function()
         assert.equal(1, session:stats().reconnects)
     end)
 
-    it("is not connected beside a lease that ran out while the process was stopped " ..
-       "#server #slow",
-       function()
+    it("a session is not connected beside a lease that ran out while the process was stopped " ..
+       "#server #slow", function()
         local child = rig.child(server.hosts, ([[
             local session = assert(zklock.connect(HOSTS, { timeout = 2 }))
             local own, lease = session:id(), assert(session:mutex(%q):acquire(20))
             local state, news
             say("held")
-            repeat -- no wait: it looks as soon as it goes on
+            repeat -- without a wait, to look at once after SIGCONT
                 state = lease:state()
                 news = session:state()
             until state == "lost"
@@ -73,7 +71,8 @@ describe("a session #zklock.connect", function()
         ]]):format(rig.path()))
         assert.equal("held", child:line())
         child:signal("STOP")
-        -- Its other threads, which will hear of it, have the processor when nobody wants it.
+        -- Idle priority for the other threads, so that the script runs before they hear of the
+        -- expiry.
         rig.shell("taskset -acp 0 %d; for t in /proc/%d/task/*; do chrt -ip 0 ${t##*/}; done; " ..
                   "chrt -op 0 %d", child.pid, child.pid, child.pid)
         zklock.sleep(3)
@@ -82,7 +81,8 @@ describe("a session #zklock.connect", function()
         child:finish()
     end)
 
-    it("tells of many changes that nobody took the latest, in order #server #slow", function()
+    it("on_state hears the latest states, in order, if nobody took many changes #server #slow",
+       function()
         local session, proxy, states = recorded()
         session:dispatch()
         table.remove(states)
@@ -98,7 +98,7 @@ describe("a session #zklock.connect", function()
         end
     end)
 
-    it("survives an error in on_state, and counts it", function()
+    it("an error in on_state is counted, and the session goes on", function()
         local trouble = {}
         local session = rig.session(server.hosts, { on_state = function() error(trouble) end })
         rig.wait_for("error", function() return session:stats().callback_errors > 0 end)
@@ -106,14 +106,14 @@ describe("a session #zklock.connect", function()
         assert.is_truthy(session:mutex(rig.path()):acquire(20))
     end)
 
-    it("opens and closes 20 times and leaves no descriptor, thread or session #server", function()
+    it("20 sessions that open and close leave no descriptor, thread or session #server", function()
         local function in_use(kind)
             return tonumber(rig.shell("ls /proc/%d/%s | wc -l", rig.pid, kind))
         end
         local function connections()
             return tonumber(server:ask("srvr"):match("Connections: (%d+)"))
         end
-        assert(rig.session(server.hosts)):close() -- whatever is made once is made
+        assert(rig.session(server.hosts)):close() -- makes whatever is made once
         rig.wait_for("quiet", function() return connections() <= 1 end)
         local descriptors, threads = in_use("fd"), in_use("task")
         local ids, count = {}, 0
@@ -137,9 +137,9 @@ end)
 
 
 describe("close #session:close", function()
-    -- A socket that closes on replies that nobody read resets the connection, and the
-    -- server may lose requests before the reset: nodes would stay for the session timeout.
-    it("has released all when it returns (REQ-02)", function()
+    -- A socket that closes with unread replies resets the connection, and the server may lose
+    -- requests before the reset. Nodes would stay for the session timeout.
+    it("close returns after all is released (REQ-02)", function()
         local looker = rig.session(server.hosts)
         for _ = 1, 20 do
             local session, locks, leases = rig.session(server.hosts), {}, {}
@@ -155,7 +155,7 @@ describe("close #session:close", function()
         end
     end)
 
-    it('wakes every waiter with "closed", and they leave nothing (Curator)', function()
+    it('close wakes every waiter with "closed", and they leave nothing (Curator)', function()
         local path, session = rig.path(), rig.session(server.hosts)
         local lease = rig.hold(rig.session(server.hosts):mutex(path))
         local lock, held = session:mutex(path), rig.hold(session:mutex(path .. "/below"))
@@ -170,7 +170,7 @@ describe("close #session:close", function()
         assert.equal("held", lease:state())
     end)
 
-    it('leaves methods that say "closed" or nothing to do', function()
+    it('after close, methods say "closed" or have nothing to do', function()
         local session = rig.session(server.hosts)
         local lock = session:mutex(rig.path())
         local lease = assert(lock:acquire(20))
@@ -193,7 +193,7 @@ describe("close #session:close", function()
         end)
     end)
 
-    it("while the connection is lost waits for it, to give up in order #server", function()
+    it("close waits for a lost connection, to give up in order #server", function()
         local proxy = rig.proxy_for_test(server.hosts)
         local path = rig.path()
         local child = rig.child(proxy.hosts, ([[
@@ -207,14 +207,14 @@ describe("close #session:close", function()
         assert.equal("held", child:line())
         proxy:shut()
         assert.equal("suspect", child:line())
-        zklock.sleep(0.1) -- closing
+        zklock.sleep(0.1) -- until the child closes
         proxy:command("accept")
         assert.equal("true", child:line())
         assert.same({}, server:nodes(path))
         assert.equal(0, select(2, child:finish()))
     end)
 
-    it("takes no longer than it may when the server is silent #server #slow", function()
+    it("close gives up in time when the server is silent #server #slow", function()
         local session, proxy = rig.behind_proxy(server.hosts, { timeout = 3 })
         local lease = assert(session:mutex(rig.path()):acquire(20))
         proxy:command("blackhole")
@@ -224,7 +224,7 @@ describe("close #session:close", function()
     end)
 
     if _VERSION >= "Lua 5.4" then
-        it("happens at the end of a scope", function()
+        it("the end of a scope closes the session", function()
             local path = rig.path()
             local scope = load([[
                 local session, path = ...
@@ -242,7 +242,7 @@ end)
 
 
 describe("fd and dispatch #real #session:fd #session:dispatch", function()
-    --- Lets a coroutine wait as any event loop would: it yields, and goes on by on_done.
+    --- Lets a coroutine wait as an event loop would. It yields, and on_done resumes it.
     local function yielding()
         zklock.driver{ wait = function(_, request)
             local thread = coroutine.running()
@@ -251,7 +251,7 @@ describe("fd and dispatch #real #session:fd #session:dispatch", function()
         end }
     end
 
-    it("drive a wait: dispatch delivers it and never waits", function()
+    it("dispatch drives a wait, and never waits itself", function()
         local session = rig.session(server.hosts)
         local path = rig.path()
         local holder = assert(rig.session(server.hosts):mutex(path):acquire(20))
@@ -272,7 +272,7 @@ describe("fd and dispatch #real #session:fd #session:dispatch", function()
         assert.equal("held", lease:state())
     end)
 
-    if rawget(_G, "jit") then -- Lua 5.4 has no poll() of its own to ask
+    if rawget(_G, "jit") then -- for poll(), which Lua 5.4 lacks
         local ffi = require "ffi"
         ffi.cdef[[struct spec_pollfd { int fd; short events, revents; };
                   int poll(struct spec_pollfd *, unsigned long, int);]]
@@ -283,7 +283,7 @@ describe("fd and dispatch #real #session:fd #session:dispatch", function()
 
         local function quiet() end
 
-        it("agree: readable while there is something to deliver, and not after", function()
+        it("fd is readable only while dispatch has something to deliver", function()
             local session = rig.session(server.hosts)
             local fd = session:fd()
             assert.equal(fd, session:fd())
@@ -297,7 +297,7 @@ describe("fd and dispatch #real #session:fd #session:dispatch", function()
                     lease = session:mutex(lock.path):acquire{ timeout = 20, on_queued = quiet }
                 end)()
                 zklock.driver(nil)
-                assert.is_true(readable(fd, 10)) -- it is in the queue
+                assert.is_true(readable(fd, 10)) -- the news that it queues
                 session:dispatch()
                 assert.is_nil(lease)
                 assert.is_false(readable(fd, 0))

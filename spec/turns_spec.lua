@@ -1,12 +1,13 @@
---- [lua luajit asan tsan memory worlds] order = "turns": processes take turns, and in a turn a
--- process hands the lock to its own next waiter without a request; the node stays. Seeds S1, Q-02.
+--- [lua luajit asan tsan memory worlds] order = "turns": processes take turns. Within its turn a
+-- process hands the lock to its own next waiter without a request, and the node stays. Seeds S1,
+-- Q-02.
 
 local fault = require "spec.fault.fault"
 local program = require "spec.fault.program"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
-local LONG = 60 -- seconds; a session whose first heartbeat is 10 s away
+local LONG = 60 -- seconds, so that a session's first heartbeat is 10 s away
 
 local server, path, a, b
 local at_rest, hold, code_of, released = rig.at_rest, rig.hold, rig.code_of, rig.released
@@ -19,12 +20,12 @@ end
 
 local function nodes(count) server:wait_for_nodes(path, count) end
 
--- The lock for the owner "first".
+-- Acquires the lock for the owner "first".
 local function take_first(lock)
     return hold(lock, { timeout = 5, owner = "first" })
 end
 
--- The result of rig.line_up(); tokens have to grow.
+-- rig.line_up(), with a check that tokens grow.
 local function line_up(wishes, fn, during)
     local last = 0
     return rig.line_up(wishes, fn, function(n, lease)
@@ -44,9 +45,10 @@ local function wait_in_line(session)
     end)
 end
 
--- Each name's lock is the one by its first letter. They come in this order, while the first of
--- them holds; in which order they had it. Who has the lock keeps it until those who wait in
--- another session are in line and its own session heard of it: an answer comes after the event.
+-- Waiters come in the order of `names`, each for the lock named by its first letter, while the
+-- first of them holds. Returns the names in the order of their grants. Each holder keeps the lock
+-- until the waiters of other sessions are in line and its own session has heard of them, because an
+-- answer comes after the event.
 local function in_turns(locks, names)
     local wishes, named, counts = {}, {}, {}
     for name in names:gmatch("%S+") do
@@ -73,15 +75,16 @@ after_each(rig.close_sessions)
 
 
 describe("a mutex of turns #order_turns", function()
-    it("serves a batch of one process, then one of the other, each in order of arrival", function()
+    it("turns serve a batch of one process, then one of the other, each in order of arrival",
+       function()
         local locks = { a = turns(a, 3), b = turns(b, 3) }
-        -- the first of a's turn held already
+        -- because a's turn began with the first holder
         assert.equal("a1 a2 b1 b2 b3 a3 a4 a5 b4", in_turns(locks, "a1 a2 a3 a4 a5 b1 b2 b3 b4"))
         at_rest(a, b)
         assert.equal(0, #server:nodes(path))
     end)
 
-    it("has one node a process, with the name of a mutex's #real", function()
+    it("a process has one node, with the name of a mutex's #real", function()
         local lock = turns(a)
         local first = take_first(lock)
         local node = server:nodes(path)[1]
@@ -94,8 +97,8 @@ describe("a mutex of turns #order_turns", function()
         nodes(0)
     end)
 
-    -- So many of a session that none else disturbs have the lock, one after the other; what that
-    -- cost, without heartbeats.
+    -- Grants the lock `count` times, one after the other, in a session that nobody disturbs.
+    -- Returns the cost without heartbeats, the first token and the other tokens.
     local function cost_of(count, batch)
         local quiet, tokens = rig.session(server.hosts, { timeout = LONG }), {}
         local lock = turns(quiet, batch)
@@ -119,20 +122,21 @@ describe("a mutex of turns #order_turns", function()
         return cost, first.token, tokens
     end
 
-    it("hands over without a request, and goes on after its batch while nobody else waits",
+    it("a hand-over costs no request, and continues after the batch while nobody else waits",
        function()
         local cost = cost_of(32, 3)
         assert.same({ 0, 1, 1, 0 }, { cost.creates, cost.deletes, cost.lists, cost.gets })
     end)
 
-    it("has another node after 1024 grants, whoever waits: tokens grow", function()
+    it("a node gives way to a new one after 1024 grants, also with waiters, so that tokens grow",
+       function()
         local cost, first, tokens = cost_of(1030, 3)
         assert.same({ 1, 2 }, { cost.creates, cost.deletes })
         assert.equal(first + 1023, tokens[1023])
         assert.equal(0, tokens[1024] % 1024)
     end)
 
-    it("ends its turn at the next hand-over when another process comes", function()
+    it("a turn of batch 1 ends at the next hand-over when another process comes", function()
         local lock = turns(a, 1)
         local first = take_first(lock)
         local second = rig.wait_while(lock, { timeout = LONG, owner = "second" }, function()
@@ -141,12 +145,12 @@ describe("a mutex of turns #order_turns", function()
         assert.equal(first.token + 1, second.token)
         assert.same({ 2, 1 }, line_up({ lock, turns(b, 1) }, function()
             nodes(2)
-            assert(lock:queue()) -- behind the event that tells of it
+            assert(lock:queue()) -- comes after the event of b's node
             second:release()
         end, function(_, lease) assert.is_true(lease.token > second.token) end))
     end)
 
-    it("without a batch ends its turn after some time, for another process", function()
+    it("a turn without a batch ends after some time for another process", function()
         local one, had, grants = turns(a), false, 0
         local function go_on()
             while not had do
@@ -162,11 +166,11 @@ describe("a mutex of turns #order_turns", function()
             had = turns(b):with(LONG, function() return true end)
         end)
         assert.is_true(had)
-        assert.is_true(grants < 500, grants) -- of 10 ms at least, and a node has 1024
+        assert.is_true(grants < 500, grants) -- because each takes 10 ms; a node's limit is 1024
     end)
 
-    it("has tokens of 1024 a node; the queue has its own, and of others the first #server",
-       function()
+    it("tokens are 1024 a node; a queue shows its own, and the first one of each other session " ..
+       "#server", function()
         local lock = turns(a, 2)
         local first = take_first(lock)
         local czxid = fault.czxid(server, server:nodes(path)[1])
@@ -184,11 +188,11 @@ describe("a mutex of turns #order_turns", function()
         assert.same({ true, true }, { queue[1].held, queue[1].mine })
     end)
 
-    it("lets the next turn stand in line while the last of a batch holds", function()
+    it("the next turn's node stands in line while the last of a batch holds", function()
         local lock, in_line = turns(a, 2), false
         local first = take_first(turns(b))
         line_up({ lock, lock, lock, turns(rig.session(server.hosts)) }, function()
-            assert.equal("busy", code_of(lock, { timeout = 0, owner = "x" })) -- a look
+            assert.equal("busy", code_of(lock, { timeout = 0, owner = "x" })) -- looks at the line
             first:release()
         end, function(n, lease)
             if n == 2 then
@@ -201,19 +205,19 @@ describe("a mutex of turns #order_turns", function()
         end)
     end)
 
-    it("is as fair as it can be with a batch of one", function()
+    it("turns of batch 1 alternate between the processes", function()
         local locks = { a = turns(a, 1), b = turns(b, 1) }
-        -- a held before
+        -- because a held before
         assert.equal("b1 a1 b2 a2 b3 a3", in_turns(locks, "a1 a2 a3 b1 b2 b3"))
     end)
 
-    it("tells who waits his place in the process, or in line", function()
+    it("on_queued tells a waiter's place in the process, or in line", function()
         local lock, first = turns(a), take_first(turns(b))
         local _, told = line_up({ lock, lock, lock }, function() first:release() end)
         assert.same({ { 2 }, { 2 }, { 3 } }, told)
     end)
 
-    it("tells his place to who comes while the turn's end awaits a list", function()
+    it("on_queued tells a latecomer's place while the turn's end awaits a list", function()
         local memory, session = zklock.memory("turns"), rig.session("memory:turns")
         local lock, place = turns(session), nil
         local first = take_first(lock)
@@ -227,7 +231,7 @@ describe("a mutex of turns #order_turns", function()
         assert.same({ { 1 }, { { 2 } }, 3 }, { order, told, place })
     end)
 
-    it("has any number of waiters in a session, which count as two nodes #slow", function()
+    it("any number of waiters of a session count as two nodes #slow", function()
         local COUNT = 20000
         local order, codes, place = {}, {}, nil
         local lock = turns(a, 1024)
@@ -256,7 +260,7 @@ describe("a mutex of turns #order_turns", function()
         assert.equal(0, a:stats().path_bytes)
     end)
 
-    it("hands over with the last handle", function()
+    it("the release of the last handle hands the lock over", function()
         local lock = turns(a)
         local first = hold(lock, { timeout = 5, owner = "me" })
         local again = hold(lock, { timeout = 5, owner = "me" })
@@ -271,9 +275,9 @@ describe("a mutex of turns #order_turns", function()
         assert.equal("held", second:state())
     end)
 
-    it("hands over what is given up by its owner, or closed, or collected #real", function()
+    it("an owner's release_all, a scope's end and a collection hand the lock over #real", function()
         local lock, gone, count = turns(a), nil, nil
-        lock:acquire{ timeout = 5, owner = "first" } -- collected
+        lock:acquire{ timeout = 5, owner = "first" } -- a lease to be collected
         zklock.run(function()
             local lease = hold(lock, { timeout = 5, owner = "second" })
             waiting(a, 2)
@@ -294,7 +298,7 @@ describe("a mutex of turns #order_turns", function()
         nodes(0)
     end)
 
-    it("tries without regard to who waits, and what is had is handed on", function()
+    it("a try fails while others wait or hold, and its lease is handed on", function()
         local lock = turns(a)
         local first = hold(lock, 0)
         assert.equal("busy", code_of(lock, { timeout = 0, owner = "x" }))
@@ -306,8 +310,8 @@ describe("a mutex of turns #order_turns", function()
         assert.equal(first.token + 1, second.token)
     end)
 
-    -- From 2147483647 on numbers tell nothing.
-    it("whose numbers are exhausted is in order, for all that (Q-02) #server", function()
+    -- Numbers from 2147483647 on tell no order.
+    it("a lock whose numbers are exhausted serves turns in order (Q-02) #server", function()
         server, path = rig.server_for_test("/turns", 2147483645), "/turns"
         local sessions = rig.sessions(2, server.hosts)
         local locks = { a = turns(sessions[1], 2), b = turns(sessions[2], 2) }
@@ -316,8 +320,8 @@ describe("a mutex of turns #order_turns", function()
 end)
 
 
-describe("a turn that ends otherwise #order_turns", function()
-    -- `fn` ends the first of two waiters behind b, and c comes after them.
+describe("the end of a turn #order_turns", function()
+    -- Waiters: two of session a behind b, then one of c. `fn` ends the first of them.
     local function gives_its_place(timeout, fn, code)
         local c = rig.session(server.hosts)
         local lock, holder = turns(a), take_first(turns(b))
@@ -332,15 +336,15 @@ describe("a turn that ends otherwise #order_turns", function()
         nodes(0)
     end
 
-    it("at its deadline: who waits behind it in its process has the place #slow", function()
+    it("a timeout passes the place to the next waiter of the process #slow", function()
         gives_its_place(4, function() end, "timeout")
     end)
 
-    it("by an interrupt: likewise", function()
+    it("an interrupt passes the place to the next waiter of the process", function()
         gives_its_place(LONG, function() assert.equal(1, a:interrupt(1)) end, "interrupted")
     end)
 
-    it("for one that waits for its turn: nothing is asked of the server #slow", function()
+    it("a waiter that waits for its turn ends without a request #slow", function()
         local lock = turns(a)
         local first = take_first(lock)
         local creates = a:stats().creates
@@ -352,19 +356,19 @@ describe("a turn that ends otherwise #order_turns", function()
         assert.equal("held", first:state())
     end)
 
-    it("when it is revoked: the other process is next, though the batch is not served", function()
+    it("a revoked turn ends before its batch, and the other process is next", function()
         local one, other, heard = turns(a), turns(b), nil
         local first = take_first(one)
         first:on_revoke(function() heard = true end)
         assert.same({ 2, 1 }, line_up({ one, other }, function()
             assert.equal(1, other:revoke())
             rig.wait_for("the wish", function() return heard end)
-            nodes(3) -- the next of a stands in line already, behind b
+            nodes(3) -- the next turn of a is in line already, behind b
             first:release()
         end))
     end)
 
-    it("when it was revoked before it began: after one grant", function()
+    it("a turn revoked before it began ends after one grant", function()
         local one, asked = turns(a), nil
         local first = take_first(turns(b))
         local order = line_up({ one, one, turns(rig.session(server.hosts)) }, function()
@@ -379,7 +383,7 @@ describe("a turn that ends otherwise #order_turns", function()
         assert.same({ 1, 3, 2 }, order)
     end)
 
-    it("when it is revoked while it goes from hand to hand #server", function()
+    it("a turn revoked while it goes from hand to hand ends soon #server", function()
         local far, proxy = rig.behind_proxy(server.hosts, { timeout = LONG })
         local one, other = turns(far, 1024), turns(b)
         local begun, served, had = nil, 0, false
@@ -403,7 +407,8 @@ describe("a turn that ends otherwise #order_turns", function()
         assert.is_true(served - begun < 300, served - begun)
     end)
 
-    it("when somebody deletes its node: the holder is told, the next begins anew #slow", function()
+    it("a turn whose node somebody deletes is lost to its holder, and the next begins anew #slow",
+       function()
         local lock = turns(a)
         local first = take_first(lock)
         local told = rig.told(first)
@@ -412,14 +417,14 @@ describe("a turn that ends otherwise #order_turns", function()
         end)
         assert.equal(first.token + 1, second.token)
         assert.is_true(second:check(20))
-        rig.delete_node(server, path) -- it was handed over
+        rig.delete_node(server, path) -- after it was handed over
         rig.becomes(second, "lost")
         assert.equal("lost", (select(3, second:release())))
         assert.is_true(hold(lock, { timeout = LONG, owner = "third" }).token > second.token)
-        assert.same({}, told) -- it had been released
+        assert.same({}, told) -- because it was released before
     end)
 
-    it("with its session: closed for all, and nobody is granted after", function()
+    it("the end of the session closes all waits, and nobody is granted after", function()
         local lock, before = turns(a), nil
         take_first(lock)
         local codes = line_up({ lock, lock, lock, lock, lock }, function()
@@ -431,7 +436,7 @@ describe("a turn that ends otherwise #order_turns", function()
         assert.equal(before.creates, a:stats().creates)
     end)
 
-    it("with its process: the others go on #server #slow", function()
+    it("other processes go on after the end of the process #server #slow", function()
         local child = program.start(server.hosts, ("local PATH = %q\n"):format(path) .. [[
             local session = assert(zklock.connect(HOSTS, { timeout = 3 }))
             local lock = session:mutex(PATH, { order = "turns" })
@@ -452,8 +457,8 @@ describe("turns without a connection #server #order_turns", function()
     local proxy, session
     before_each(function() session, proxy = rig.behind_proxy(server.hosts) end)
 
-    -- A holder without a connection gives the lock up; `meanwhile` happens before it is back.
-    -- The tokens before and after.
+    -- A holder without a connection releases the lock, and reconnects after meanwhile(). Returns
+    -- the tokens before and after.
     local function gives_up(meanwhile)
         local lock = turns(session)
         local first = take_first(lock)
@@ -470,25 +475,25 @@ describe("turns without a connection #server #order_turns", function()
         return first.token, second.token
     end
 
-    it("are handed over when it is back, and the server was asked", function()
+    it("a release hands the lock over after the reconnect, when the server was asked", function()
         local before, after = gives_up(function() assert.equal(1, #server:nodes(path)) end)
         assert.equal(before + 1, after)
     end)
 
-    it("are not, when the node went meanwhile", function()
+    it("a release hands nothing over if the node went meanwhile", function()
         local before, after = gives_up(function() rig.delete_node(server, path) end)
         assert.is_true(after > before + 1)
     end)
 end)
 
 
-describe("the tokens of turns, of a lock in order of arrival #from_fifo_to_turns_and_back",
+describe("the tokens of turns in a lock in order of arrival #from_fifo_to_turns_and_back",
          function()
     local function fifo(session)
         return session:mutex(path, { token = "turns" })
     end
 
-    it("are in one order with those of turns, while the two alternate", function()
+    it("tokens of both kinds of lock are in one order while the two alternate", function()
         local locks, last = { fifo(a), turns(b) }, 0
         for i = 1, 6 do
             local lock = locks[i % 2 + 1]
@@ -501,12 +506,12 @@ describe("the tokens of turns, of a lock in order of arrival #from_fifo_to_turns
         end
     end)
 
-    it("grow with those of a turn of several, and after it", function()
+    it("tokens grow before and after a turn of several grants", function()
         local order = in_turns({ a = fifo(a), b = turns(b, 2) }, "a1 b1 b2 b3 a2")
         assert.equal("a1 b1 b2 a2 b3", order)
     end)
 
-    it("are those of its conditions, too, and of a multi-lock that it is a part of", function()
+    it("conditions and multi-locks of such a lock have its tokens, too", function()
         local lock = fifo(a)
         local lease = hold(lock)
         local before = lease.token
@@ -519,8 +524,8 @@ describe("the tokens of turns, of a lock in order of arrival #from_fifo_to_turns
 end)
 
 
-describe("a lock of turns is refused #order_turns", function()
-    it("with a batch that is none", function()
+describe("a lock of turns #order_turns", function()
+    it("batch must be a whole number from 1 to 1024, and belongs to turns", function()
         for _, batch in ipairs{ 0, -1, 1.5, 1025, math.huge, 0 / 0 } do
             rig.blames("batch must be a whole number, 1 to 1024",
                        function() a:mutex(path, { order = "turns", batch = batch }) end)
@@ -531,8 +536,8 @@ describe("a lock of turns is refused #order_turns", function()
         end
     end)
 
-    it("where the session uses the path in another order or with other tokens, and the other " ..
-       "way round", function()
+    it("a second lock of the session on the path with another order or other tokens is refused",
+       function()
         local fifo, none, in_turn = { order = "fifo" }, { order = "none" }, { order = "turns" }
         local counted = { token = "turns" }
         for _, pair in ipairs{ { fifo, in_turn }, { in_turn, fifo }, { none, in_turn },
@@ -548,7 +553,7 @@ describe("a lock of turns is refused #order_turns", function()
         end
     end)
 
-    it("a condition, and a place in a multi-lock", function()
+    it("a lock of turns refuses conditions and a place in a multi-lock", function()
         local lock = turns(a)
         rig.is_refused("unsupported", 'order = "fifo"', lock:condition("c"))
         rig.blames('must be a mutex with order = "fifo"', function() a:multi{ lock } end)
@@ -558,7 +563,7 @@ describe("a lock of turns is refused #order_turns", function()
         assert.equal("held", lease:state())
     end)
 
-    it("nothing else: it is guarded, and excludes who takes no turns elsewhere", function()
+    it("a lock of turns has guards, and excludes locks without turns in other sessions", function()
         local store = path .. "-store"
         server:foreign("create %s 0", store)
         local first = hold(turns(a))

@@ -1,5 +1,6 @@
---- [lua luajit asan tsan memory worlds tls] session:watch(): a function hears how a node is, first,
--- and after each change; the last one is never missed. Faults are in spec/fault/watch_spec.lua.
+--- [lua luajit asan tsan memory worlds tls] session:watch() tells a function the state of a node,
+-- first and after each change, and never misses the last change. Faults are in
+-- spec/fault/watch_spec.lua.
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
@@ -10,12 +11,12 @@ local server, session, path
 before_each(function() server, path, session = rig.begin(1) end)
 after_each(rig.close_sessions)
 
--- Another client's commands; each %s is the path.
+-- Another client's commands, in which %s is the path.
 local function change(commands)
     server:foreign((commands:gsub("%%s", path)))
 end
 
--- Watches a node that is made with the data, or none, until that is told; as rig.watched().
+-- Watches a node with the data, or no node, until that is told. Returns as rig.watched().
 local function told_of(data)
     if data then change("create %s " .. data) end
     local calls, stop, versions = watched(session, path)
@@ -23,19 +24,19 @@ local function told_of(data)
     return calls, stop, versions
 end
 
--- Another client's commands, and what is told then.
+-- Runs another client's commands, and waits until the change is told.
 local function changes(calls, commands, data)
     local count = #calls + 1
     change(commands)
     hears(calls, data, count)
 end
 
--- Waits for all that was asked for; nothing is dispatched.
+-- Waits for all answers without a dispatch.
 local function settled_apart()
     rig.wait_apart("the look", function() return session:stats().in_flight == 0 end)
 end
 
--- Changes the node, and waits until the session has seen it; nothing is dispatched meanwhile.
+-- Changes the node, and waits without a dispatch until the session has seen it.
 local function change_apart(commands)
     local events = session:stats().events
     change(commands)
@@ -47,7 +48,8 @@ end
 
 
 describe("watch #session:watch", function()
-    it("tells what is there, soon and once; then each change but those of children", function()
+    it("a watch tells the first state soon and once, then each change but those of children",
+       function()
         change("create %s one")
         local calls, _, versions = watched(session, path)
         assert.same({}, calls)
@@ -65,13 +67,13 @@ describe("watch #session:watch", function()
         if math.type then assert.equal("integer", math.type(versions[3])) end
     end)
 
-    it("tells of a node below one that is not there either", function()
+    it("a watch finds a node that is made together with its parent", function()
         local calls = watched(session, path .. "/deep")
         hears(calls, "none")
         changes(calls, "create %s '' create %s/deep here", "here")
     end)
 
-    it("tells that a node was made again, with the same data and version", function()
+    it("a watch tells that a node was made again with the same data and version", function()
         local calls, _, versions = told_of("same")
         local lease = rig.held_by_another(server, rig.path())
         assert(lease:guard{ { "delete", path }, { "create", path, "same" } })
@@ -85,7 +87,7 @@ describe("watch #session:watch", function()
         empty = "", ["of NUL"] = "\0", ["of every byte"] = ("\0\1\127\128\255\10%s"):rep(3),
         ["of 500 000 bytes"] = ("0123456789"):rep(50000),
     } do
-        it("gives the bytes as they are: data " .. name, function()
+        it("a watch gives the bytes as they are, with data " .. name, function()
             local lease = rig.held_by_another(server, rig.path())
             local calls, _, versions = told_of(nil)
             assert(lease:guard{ { "create", path, data } })
@@ -96,7 +98,7 @@ describe("watch #session:watch", function()
         end)
     end
 
-    it("ends with the last of 1 000 quick changes", function()
+    it("a watch ends with the last of 1 000 quick changes", function()
         change("create %s 0")
         local calls, _, versions = watched(session, path)
         local commands = {}
@@ -110,7 +112,8 @@ describe("watch #session:watch", function()
         end
     end)
 
-    it("tells the last of what came while nobody listened, and nothing if it was undone", function()
+    it("a watch tells only the last change since the last dispatch, and nothing if it was undone",
+       function()
         local calls, _, versions = told_of(nil)
         change_apart("create %s 1")
         change_apart("delete %s")
@@ -124,7 +127,7 @@ describe("watch #session:watch", function()
         assert.equal(4, versions[2])
     end)
 
-    it("is below the chroot", function()
+    it("a watch is below the chroot", function()
         change("create %s '' create %s/app root")
         local calls = watched(rig.session(server.hosts .. path), "/app")
         hears(calls, "root")
@@ -132,7 +135,7 @@ describe("watch #session:watch", function()
         changes(calls, "set %s/app other", "other")
     end)
 
-    it("costs one watch of the path's size, and none after stop() #server", function()
+    it("a watch costs one watch of the path's size, and none after stop() #server", function()
         local before = server:watches()
         local calls, stop = told_of(nil)
         local stats = session:stats()
@@ -148,14 +151,14 @@ describe("watch #session:watch", function()
         assert.equal(1, session:stats().watch_removals)
     end)
 
-    it("costs an exists and a get for each change", function()
+    it("a change costs an exists and a get", function()
         changes(told_of(nil), "create %s one", "one")
         local stats = session:stats()
         assert.equal(2, stats.exists)
-        assert.equal(2, stats.gets - 1) -- connect() asked for the chroot
+        assert.equal(2, stats.gets - 1) -- without the get of the chroot by connect()
     end)
 
-    it("may be begun and stopped in other callbacks", function()
+    it("a watch may begin and stop in other callbacks", function()
         local inner, stop_inner = nil, nil
         local outer = 0
         assert(session:watch(path, function(data)
@@ -172,7 +175,7 @@ describe("watch #session:watch", function()
         assert.equal(1, session:stats().watches)
     end)
 
-    it("calls no function inside of its own call, but again after it", function()
+    it("a watch never calls its function inside that function, but after it", function()
         local told, depth, deepest = {}, 0, 0
         assert(session:watch(path, function(data)
             depth = depth + 1
@@ -191,14 +194,14 @@ describe("watch #session:watch", function()
         assert.equal(0, session:stats().callback_errors)
     end)
 
-    it("is called in any wait: dispatch(), sleep, an acquire, tasks, of other sessions, too",
+    it("a watch is called in any wait, as dispatch(), sleep, tasks, or another session's acquire",
        function()
         local calls, _, versions = watched(session, path)
         rig.wait_apart("the first", function()
             session:dispatch()
             return #calls == 1
         end)
-        changes(calls, "create %s one", "one") -- sleeps
+        changes(calls, "create %s one", "one") -- tells it during a sleep
         local other, lock = rig.session(server.hosts), rig.path()
         rig.hold(session:mutex(lock))
         change("set %s two")
@@ -212,7 +215,7 @@ describe("watch #session:watch", function()
         assert.equal(2, versions[4])
     end)
 
-    it("ends with a session that is collected #server", function()
+    it("a watch ends when its session is collected #server", function()
         local before, calls = server:watches(), 0
         do
             local forgotten = assert(zklock.connect(server.hosts))
@@ -247,10 +250,10 @@ for verb, argument in pairs{ watch = "the path", members = "the folder" } do
             rig.wait_for(count .. " calls", function() return calls == count end)
         end
 
-        -- Makes news for both verbs.
+        -- News for both verbs.
         local function make_nodes() change("create %s one create %s/a ''") end
 
-        it("may be stopped in its own call", function()
+        it("the function may stop its watch", function()
             local stop
             stop = begin(function() stop() end)
             wait_for_calls(1)
@@ -262,7 +265,7 @@ for verb, argument in pairs{ watch = "the path", members = "the folder" } do
             assert.equal(1, stats.watch_removals)
         end)
 
-        it("is counted when it raises an error, as on_state is, and goes on", function()
+        it("an error of the function is counted, and the calls go on", function()
             begin(function() error("problem " .. calls, 0) end)
             wait_for_calls(1)
             assert.equal("problem 1", session:stats().callback_error)
@@ -273,7 +276,7 @@ for verb, argument in pairs{ watch = "the path", members = "the folder" } do
             assert.equal(2, session:stats().callback_errors)
         end)
 
-        it("is told, after an error left dispatch(), what that did not tell", function()
+        it("the function is told later if an error left dispatch() first", function()
             begin()
             settled_apart()
             session.protect = function() error("an interrupt", 0) end
@@ -285,7 +288,7 @@ for verb, argument in pairs{ watch = "the path", members = "the folder" } do
             end
         end)
 
-        it("goes on when nothing refers to stop()", function()
+        it("the calls go on when nothing refers to stop()", function()
             begin()
             wait_for_calls(1)
             for _ = 1, 3 do collectgarbage() end
@@ -293,7 +296,8 @@ for verb, argument in pairs{ watch = "the path", members = "the folder" } do
             wait_for_calls(2)
         end)
 
-        it("is told nothing after stop(), or the session's end, also if there was news", function()
+        it("the function is not called after stop() or the session's end, also if there was news",
+           function()
             make_nodes()
             local stop = begin()
             settled_apart()
@@ -311,7 +315,7 @@ for verb, argument in pairs{ watch = "the path", members = "the folder" } do
             rig.is_refused("closed", path, session[verb](session, path, print))
         end)
 
-        it("is told at the last that a session expires that does not reopen", function()
+        it("the function is told last that a session without reopen expired", function()
             local memory = rig.memory "last"
             local final, told = rig.session(memory.hosts, { reopen = false }), {}
             local stop = assert(final[verb](final, path, function(_, message, code)
@@ -327,7 +331,7 @@ for verb, argument in pairs{ watch = "the path", members = "the folder" } do
             assert.equal(2, #told)
         end)
 
-        it("must be a function, of a path that is valid, or the user is blamed", function()
+        it("a value that is no function, or an invalid path, blames the user", function()
             for _, bad in ipairs{ "relative", "/a/", "/a//b", "/a/../b", "/\0",
                                   ("/x"):rep(200000) } do
                 rig.blames(argument, function() session[verb](session, bad, print) end)
@@ -341,8 +345,9 @@ for verb, argument in pairs{ watch = "the path", members = "the folder" } do
 end
 
 
-describe("watches of one path #session:watch", function()
-    it("are each told, and the server has one watch, until the last is stopped #server", function()
+describe("two watches of one path #session:watch", function()
+    it("both functions are told by one watch of the server, until the last is stopped #server",
+       function()
         local before = server:watches()
         local first, stop_first = told_of(nil)
         local second, stop_second = told_of(nil)
@@ -358,7 +363,8 @@ describe("watches of one path #session:watch", function()
         assert.equal(1, session:stats().watch_removals)
     end)
 
-    it("are told what is there when the second begins later, and each change once", function()
+    it("a second watch is told the state when it begins, and both are told each change once",
+       function()
         local first = told_of("one")
         local second = watched(session, path)
         hears(second, "one")
@@ -369,7 +375,7 @@ describe("watches of one path #session:watch", function()
         assert.equal(2, #second)
     end)
 
-    it("may be stopped and begun again at once", function()
+    it("a watch may stop and begin again at once", function()
         change("create %s one")
         local calls, stop = watched(session, path)
         for _ = 2, 20 do
@@ -395,7 +401,8 @@ describe("a watch of a lock's node #session:watch", function()
         rig.wait_for("a call", function() return #calls == 1 end)
     end)
 
-    it("goes on when a claim behind it gives up, and hears of its end as the next does", function()
+    it("the watch goes on when a claim behind the node gives up, and both hear of the node's end",
+       function()
         local lock = session:mutex(path)
         assert.equal("timeout", rig.code_of(lock, 0.3))
         rig.at_rest(session)
@@ -407,7 +414,7 @@ describe("a watch of a lock's node #session:watch", function()
         assert.equal(3, #calls)
     end)
 
-    it("may be stopped without harm to that claim", function()
+    it("the watch may stop without harm to the claim behind the node", function()
         rig.released((rig.wait_while(session:mutex(path), { timeout = 20 }, function()
             rig.settled(session)
             stop()
@@ -417,7 +424,7 @@ describe("a watch of a lock's node #session:watch", function()
         end)))
     end)
 
-    it("may be of the session's own: revocation and end are heard by both", function()
+    it("the watch and the node's own session both hear of a revocation and of the end", function()
         local quick = rig.session(server.hosts, { timeout = 3 })
         local lock = quick:mutex(rig.path())
         local own = rig.hold(lock)
@@ -434,12 +441,13 @@ describe("a watch of a lock's node #session:watch", function()
 end)
 
 
-describe("what may be watched #session:watch", function()
+describe("the limit of watches #session:watch", function()
     local function watch_long(suffix)
         return session:watch(path .. ("x"):rep(2000) .. suffix, function() end)
     end
 
-    it("is limited with what claims watch; a stop makes room, a second watch needs none", function()
+    it("watch and claims share the limit; a stop makes room, and a second watch of a path needs " ..
+       "none", function()
         local stops = {}
         repeat
             local stop = watch_long(#stops + 1)
@@ -450,7 +458,7 @@ describe("what may be watched #session:watch", function()
         local stats = session:stats()
         assert.is_true(stats.watch_bytes <= stats.watch_bytes_limit)
         assert(watch_long(1))
-        caught_up(session) -- what is asked for counts until it is answered
+        caught_up(session) -- until it is answered, a request counts
         stops[2]()
         assert(watch_long("a"))
         assert.is_nil((watch_long("bcd")))
@@ -459,11 +467,12 @@ describe("what may be watched #session:watch", function()
 end)
 
 
--- The server tells of no such node's changes, nor of those of its ACL.
+-- The server sends no events of such a node, nor of its ACL.
 describe("a node that may not be read #session:watch", function()
     before_each(function() session = rig.session(server.hosts, { timeout = 1 }) end)
 
-    it("is told of by a code, once; that it may be read, and its end, too #server #slow", function()
+    it("a watch tells auth once, and later that the node may be read, or its end #server #slow",
+       function()
         change("create %s secret hide %s")
         local calls, _, messages = watched(session, path)
         hears(calls, "auth")
@@ -481,7 +490,8 @@ describe("a node that may not be read #session:watch", function()
         assert.equal(7, #calls)
     end)
 
-    it("is found when it was made so, and is heard of after that #server #slow", function()
+    it("a watch tells auth of a node that is made unreadable, and its later states #server #slow",
+       function()
         local calls = told_of(nil)
         local owner = rig.session(server.hosts, { auth = "digest:ann:a", acl = "creator" })
         local lease = rig.hold(owner:mutex(rig.path()))
@@ -495,8 +505,8 @@ describe("a node that may not be read #session:watch", function()
 end)
 
 
-describe("the check that comes once a session timeout #session:watch", function()
-    it("is one request, and reads what did not change no more #server #slow", function()
+describe("the check once a session timeout #session:watch", function()
+    it("the check is one request, and reads nothing that did not change #server #slow", function()
         session = rig.session(server.hosts, { timeout = 3 })
         local calls = told_of("one")
         for _ = 1, 2 do

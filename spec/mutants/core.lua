@@ -456,7 +456,7 @@ return {
       at = "see_own", find = "did |= zkl_claim_unmarked(&stake->claim);",
       replace = "did |= 0;",
       catch = { spec = "spec/kept_spec.lua",
-                tests = { "is told so, too, after the holder was asked to give way" } } },
+                tests = { "a try fails with busy, too, after we or Curator asked the holder" } } },
     { "counts-untold", "a node of a lock with tokens of turns does not tell it",
       at = "zkl_claim_count",
       find = "if (claim->reuse == ZKL_ONE_GRANT) claim->reuse = ZKL_MANY_GRANTS;",
