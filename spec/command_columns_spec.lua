@@ -1,11 +1,10 @@
---- [lua luajit asan tsan] The tables of zklock ls and zklock show: what is cut to 80 columns, and
--- what never is.
+--- [lua luajit asan tsan] Tables of zklock ls and zklock show, which are cut to 80 columns.
 
 local ls = require "zklock.command.ls"
 local show = require "zklock.command.show"
 
-local ENSEMBLE = 4294967297 -- the least token of an ensemble of several servers
-local TURNS = 9007199254740991 -- the greatest that a number of every Lua holds
+local ENSEMBLE = 4294967297 -- the smallest token of an ensemble
+local TURNS = 9007199254740991 -- the largest token that a number of every Lua holds
 
 
 local function contender(token, since)
@@ -32,7 +31,8 @@ for name, text_of in pairs{
     show = show.text,
 } do
     describe("the table of zklock " .. name, function()
-        it("shows every token whole, at the right of one column, and cuts names", function()
+        it("the table shows every token whole, at the right of one column, and cuts names",
+           function()
             local text = text_of{ contender(ENSEMBLE), contender(TURNS), contender(7) }
             local lines, shown = text:gmatch "[^\n]+", { "4294967297", "9007199254740991", "7" }
             local column = end_of("TOKEN", lines())
@@ -40,12 +40,12 @@ for name, text_of in pairs{
             assert.is_nil(text:find(("h"):rep(30), 1, true))
         end)
 
-        it("shows an age whole", function()
+        it("the table shows an age whole", function()
             local text = text_of{ contender(ENSEMBLE, os.time() - 119.5 * 60) }
             assert.matches(" 119 min ", text)
         end)
 
-        it("has 80 columns at most if the tokens are short", function()
+        it("the table has 80 columns at most if the tokens are short", function()
             local text = text_of{ contender(999999999, os.time()) }
             assert.is_nil(text:gsub("…", "."):find(("[^\n]"):rep(81)))
         end)

@@ -1,5 +1,5 @@
---- [lua luajit] Many shells count in a file, each with zklock run, while those that hold the lock
--- are killed and stopped: no update is lost. make test-command-counter SHELLS=100
+--- [lua luajit] Many shells count in a file, each with zklock run, while holders of the lock are
+-- killed and stopped. make test-command-counter SHELLS=100
 
 local files = require "spec.files"
 local rig = require "spec.rig"
@@ -7,7 +7,7 @@ local rig = require "spec.rig"
 local LUA = os.getenv("ZKLOCK_LUA") or "lua5.4"
 local SHELLS = tonumber(os.getenv("ZKLOCK_SHELLS") or 30)
 local STRUCK = 10
-local LONG = 300 -- seconds for all of it, on a machine that does much else
+local LONG = 300 -- seconds for the whole test, on a busy machine
 
 describe("a counter in a file #server", function()
     local server, folder
@@ -18,7 +18,7 @@ describe("a counter in a file #server", function()
     teardown(function() rig.shell("rm -rf %s", folder) end)
     after_each(rig.close_sessions)
 
-    -- Its status is a line of FILE.ended.
+    -- A shell, which appends its status to FILE.ended.
     local function start(path, file)
         local line = "exec setpriv --pdeathsig KILL %s bin/zklock --hosts %s --timeout 2 run %s "
             .. "sh spec/command_counter.sh %s"
@@ -26,7 +26,7 @@ describe("a counter in a file #server", function()
             line:format(LUA, server.hosts, path, file), file)))
     end
 
-    -- How many have ended, and how many of them with status 0.
+    -- The number of ended shells, and of those with status 0.
     local function ended(file)
         local count, well = 0, 0
         for status in files.read(file .. ".ended"):gmatch("%d+") do
@@ -44,13 +44,13 @@ describe("a counter in a file #server", function()
         return not rig.shell("ps -o state= -p %d", pid):find("^[^Z%s]")
     end
 
-    -- The process that has the lock.
+    -- The pid of the lock's holder.
     local function holder(lock)
         local first = assert(lock:queue(LONG))[1]
         return first and tonumber(first.identity:match(":(%d+)$"))
     end
 
-    -- It, the process between, the command, and what that has started.
+    -- The pids of zklock, of the process between, of the command and of its children.
     local function descendants(pid)
         local found = { pid }
         for each in rig.shell("pgrep -P %d", pid):gmatch("%d+") do
@@ -59,8 +59,8 @@ describe("a counter in a file #server", function()
         return found
     end
 
-    -- What was stopped goes on: the command before those that would end it, so that only the fence
-    -- is between it and the counter.
+    -- Continues stopped processes, the command before the two that would end it, so that only the
+    -- fence protects the counter.
     local function go_on(all)
         for i = 3, #all do signal("CONT", all[i]) end
         for i = 3, #all do
@@ -71,8 +71,8 @@ describe("a counter in a file #server", function()
         end
     end
 
-    -- Strikes so many holders, one after the other, or all that there are: kills zklock, stops it,
-    -- or stops it and all that it has started. Gives those that are to go on later.
+    -- Strikes STRUCK holders, or as many as there are, one after the other. Kills zklock, stops it,
+    -- or stops it with all its descendants. Returns the stopped processes.
     local function strike(lock, file)
         local struck, stopped, count = {}, {}, 0
         while count < STRUCK do
@@ -86,7 +86,7 @@ describe("a counter in a file #server", function()
             local all = count % 3 == 2 and descendants(pid) or { pid }
             local kills = count % 3 == 0
             if signal(kills and "KILL" or "STOP", pid) then
-                for i = 2, #all do signal("STOP", all[i]) end -- some may have ended meanwhile
+                for i = 2, #all do signal("STOP", all[i]) end -- some may have ended
                 if not kills then stopped[#stopped + 1] = all end
                 count = count + 1
             end
@@ -94,7 +94,7 @@ describe("a counter in a file #server", function()
         return stopped
     end
 
-    -- The last count, if none was lost: each is one more than the one before.
+    -- The last count. Checks that each count is one more than the one before.
     local function last_count(file)
         local token, count = 0, 0
         for what, its_token, its_count in files.read(file):gmatch("(%a+) (%d+) (%d+)\n") do
@@ -107,8 +107,7 @@ describe("a counter in a file #server", function()
         return count
     end
 
-    it("loses no update while ten of those that hold the lock are killed or stopped #slow",
-       function()
+    it("a counter loses no update while ten lock holders are killed or stopped #slow", function()
         local path, file = rig.path(), files.write(folder .. "/counter", "looked 0 0\n")
         local lock = rig.session(server.hosts):mutex(path)
         local shells = {}

@@ -1,4 +1,4 @@
---- [lua luajit asan tsan] zklock graph, on a real server. ZKLOCK_LOOKS=1000 looks longer at a load
+--- [lua luajit asan tsan] zklock graph on a real server. ZKLOCK_LOOKS=1000 looks longer at a load
 -- without a deadlock.
 
 local commands = require "spec.commands"
@@ -30,12 +30,12 @@ describe("zklock graph #server", function()
         return leases
     end
 
-    -- While these locks are waited for, as contender i of line i, calls fn.
+    -- Calls fn while contender i waits for lock i.
     local function while_waiting(locks, fn)
         local sessions = {}
         for _, lock in ipairs(locks) do sessions[lock.session] = true end
         rig.run(#locks, function(i)
-            locks[i]:acquire{ timeout = 600, owner = i } -- until somebody's session is closed
+            locks[i]:acquire{ timeout = 600, owner = i } -- until fn's end closes the sessions
         end, function()
             for _, lock in ipairs(locks) do server:wait_for_nodes(lock.path, 2) end
             fn()
@@ -45,7 +45,7 @@ describe("zklock graph #server", function()
 
     local function name_of(i) return string.char(96 + i) end
 
-    -- Sessions with the names a, b, …, and for each what make(session, its number) gives.
+    -- Sessions with the names a, b, …, and the result of make(session, its number) for each.
     local function named(count, make)
         local sessions, made = {}, {}
         for i = 1, count do
@@ -67,7 +67,7 @@ describe("zklock graph #server", function()
     end
 
 
-    it("shows each waiter, and whom it waits for", function()
+    it("graph shows each waiter and the contender that it waits for", function()
         local locks = named(3, function(each, i)
             local lock = each:rwlock(path .. "/a")
             return i < 3 and lock:read() or lock:write()
@@ -86,7 +86,7 @@ describe("zklock graph #server", function()
         assert.equal("nobody waits", ends(0, "graph %s", path))
     end)
 
-    it("leaves out the waiters in a condition, which wait for no other waiter", function()
+    it("graph leaves out the waiters in a condition, which wait for no other waiter", function()
         local full = named(2, function(each) return each:mutex(path .. "/a") end)
         rig.run(2, function(i)
             local lease = full[i]:acquire(20)
@@ -99,9 +99,9 @@ describe("zklock graph #server", function()
     end)
 
 
-    describe("reports", function()
+    describe("deadlocks of zklock graph", function()
         for count = 2, 5 do
-            it(("a circle of %d locks as certain with --one-owner"):format(count), function()
+            it(("a circle of %d locks is certain with --one-owner"):format(count), function()
                 while_in_circle(count, function()
                     local said = ends(1, "graph --one-owner %s", path)
                     has(said, "\ncertain deadlock:")
@@ -114,7 +114,8 @@ describe("zklock graph #server", function()
             end)
         end
 
-        it("none as certain without the option, as sessions may have several owners", function()
+        it("a circle is only possible without --one-owner, because a session may have several " ..
+           "owners", function()
             local own, sessions = named(2, function(each, i) return each:mutex(place(i)) end)
             hold_each(own)
             local wanted = { sessions[1]:mutex(place(2)), sessions[2]:mutex(place(1)) }
@@ -124,7 +125,7 @@ describe("zklock graph #server", function()
             end)
         end)
 
-        it("none as certain that permits of others may end", function()
+        it("a circle is only possible if another session's permits may end it", function()
             local own, sessions = named(2, function(each, i) return each:semaphore(place(i), 1) end)
             hold_each(own)
             local wanted = {
@@ -135,7 +136,7 @@ describe("zklock graph #server", function()
             end)
         end)
 
-        it("a circle through a multi-lock that waits ahead", function()
+        it("a circle leads through a multi-lock that waits ahead", function()
             local first, sessions = named(3, function(each, i) return each:mutex(place(i)) end)
             local a, b, c = unpack(sessions)
             hold_each{ first[1], c:mutex(place(2)) }
@@ -154,8 +155,8 @@ describe("zklock graph #server", function()
     end)
 
 
-    describe("reports nothing", function()
-        it("that two looks saw with other nodes", function()
+    describe("looks of zklock graph", function()
+        it("two looks that saw a circle with different nodes report none", function()
             local looks = {}
             for i = 1, 2 do
                 while_in_circle(2, function() looks[i] = assert(tree.locks(session, path)) end)
@@ -167,9 +168,9 @@ describe("zklock graph #server", function()
             assert.same({}, cycles.of(cycles.lasting(looks[1], looks[2])))
         end)
 
-        -- Each takes a lock behind a gate, and queues there again once it has given the lock up. A
-        -- look that reads the lock before that, and the gate after it, sees a circle.
-        it("as certain that only one look of a busy place sees #slow", function()
+        -- Each worker takes a lock behind a gate, and queues at the gate again after the release. A
+        -- look that reads the lock before the release and the gate after it sees a circle.
+        it("a circle seen by only one look of a busy place is not certain #slow", function()
             local over = false
             local workers = named(6, function(each)
                 return { gate = each:mutex(path .. "/gate"), each:mutex(place(1)),

@@ -1,4 +1,4 @@
---- [lua luajit asan tsan] zklock hold, check and release, on a real server.
+--- [lua luajit asan tsan] zklock hold, check and release on a real server.
 
 local commands = require "spec.commands"
 local files = require "spec.files"
@@ -21,7 +21,7 @@ describe("zklock hold #server", function()
         commands.end_all()
     end)
 
-    -- A shell's line, each %s of which is zklock; gives what it prints to any descriptor.
+    -- Output to any descriptor of a shell's line, in which %s is zklock.
     local function script(text)
         return rig.shell("%s", (text:gsub("%%s", LUA .. " bin/zklock")))
     end
@@ -39,7 +39,7 @@ describe("zklock hold #server", function()
         return session:mutex(path):queue()[1].identity:match("%d+$")
     end
 
-    -- Once the hold is lost or over it is so for each question.
+    -- Each question tells the loss, again and again.
     local function is_lost(handle, why)
         for _, verb in ipairs{ "check", "check", "release" } do
             has(ends(1, "%s %s", verb, handle), why)
@@ -47,7 +47,7 @@ describe("zklock hold #server", function()
     end
 
 
-    it("is asked and ended by its handle, and nobody else gets the lock meanwhile", function()
+    it("check and release take the handle, and nobody else gets the lock meanwhile", function()
         local token = fresh()
         local handle = held(hold("%s --for 5m --token-file %s", path, token))
         assert.equal(session:mutex(path):queue()[1].token, tonumber(files.read(token)))
@@ -59,13 +59,14 @@ describe("zklock hold #server", function()
         held(hold("-n %s --for 1m", path))
     end)
 
-    it("outlives the process group of its step, and keeps none of its descriptors", function()
+    it("a hold outlives the process group of its step, and keeps none of its descriptors",
+       function()
         local handle = kept(script(([[exec 2>&1; setsid --wait sh -c '%%s %s 3>&1; kill -9 0']])
             :format(hold("%s --for 1m", path))):match "%S+")
         ends(0, "check %s", handle)
     end)
 
-    it("is asked from another network namespace and with another TMPDIR", function()
+    it("check and release work from another network namespace and with another TMPDIR", function()
         local handle = held(hold("%s --for 5m", path))
         local apart = script("unshare -rn true && echo yes") ~= "" and "unshare -rn" or ""
         for _, verb in ipairs{ "check", "release" } do
@@ -74,7 +75,7 @@ describe("zklock hold #server", function()
         end
     end)
 
-    it("takes the kinds of lock that run takes", function()
+    it("hold takes the kinds of lock that run takes", function()
         for _, option in ipairs{ "-s", "--permits 1/2" } do
             local place = path .. option:gsub("%W", "")
             held(hold("%s %s --for 5m", option, place))
@@ -84,7 +85,7 @@ describe("zklock hold #server", function()
         ends(9, hold("-E 9 -n --permits 1/2 %spermits12 --for 5m", path))
     end)
 
-    it("ends when its time is over", function()
+    it("a hold ends when its time is over", function()
         local handle = held(hold("%s --for 0.5s", path))
         server:wait_for_nodes(path, 0)
         rig.wait_for("the end of the process", function()
@@ -94,8 +95,8 @@ describe("zklock hold #server", function()
     end)
 
 
-    describe("tells with 1 that the lock was lost", function()
-        it("that was broken, until somebody has released it", function()
+    describe("a lost hold", function()
+        it("a broken lock is told with 1 until its release", function()
             local handle = held(hold("%s --for 5m", path))
             rig.delete_node(server, path)
             rig.wait_for("the loss", function()
@@ -105,15 +106,16 @@ describe("zklock hold #server", function()
             is_lost(handle, "was released")
         end)
 
-        it("with a process that was killed, whose folder the release removes", function()
+        it("a hold whose process was killed is told with 1, and the release removes its folder",
+           function()
             local handle = held(hold("%s --for 5m", path))
             rig.signal("KILL", pid_of_holder())
             is_lost(handle, "has ended, so the lock is lost")
             is_lost(handle, "was released")
         end)
 
-        it("with a session that no server has heard of for its timeout, and with 69 before #slow",
-           function()
+        it("a hold without a server for its session timeout is told with 1, and with 69 before " ..
+           "#slow", function()
             local proxy = rig.proxy_for_test(server.hosts)
             local handle = held("--hosts %s --timeout 8 hold %s --for 5m", proxy.hosts, path)
             proxy:shut()
@@ -127,21 +129,21 @@ describe("zklock hold #server", function()
     end)
 
 
-    describe("gives the lock up", function()
-        it("if its handle cannot be printed", function()
+    describe("the end of a hold", function()
+        it("a hold whose handle cannot be printed ends", function()
             has(script(("%%s %s 2>&1 >/dev/full; echo $?"):format(hold("%s --for 5m", path))),
                 "the handle cannot be printed", "\n70\n")
             server:wait_for_nodes(path, 0)
         end)
 
-        it("on TERM", function()
+        it("TERM ends a hold", function()
             local handle = held(hold("%s --for 5m", path))
             rig.signal("TERM", pid_of_holder())
             server:wait_for_nodes(path, 0)
             is_lost(handle, "has ended")
         end)
 
-        it("that it waits for, with the command that waits", function()
+        it("a signal to the waiting command ends its wait", function()
             for signal, status in pairs{ TERM = 143, INT = 130, KILL = 137 } do
                 local lease = rig.hold(session:mutex(path))
                 local process = start(hold("%s --for 5m", path))
@@ -154,8 +156,8 @@ describe("zklock hold #server", function()
     end)
 
 
-    describe("refuses", function()
-        it("a line that it does not understand: 64", function()
+    describe("an error of zklock hold", function()
+        it("a line that hold, check or release does not understand ends with 64", function()
             for line, text in pairs{
                 ["hold " .. path] = "missing option '--for'",
                 ["hold --for 5m"] = "missing argument 'PATH'",
@@ -171,19 +173,20 @@ describe("zklock hold #server", function()
             end
         end)
 
-        it("a token file that it cannot write: 70, and no lock", function()
+        it("a token file that cannot be written ends with 70, without the lock", function()
             has(ends(70, hold("%s --for 5m --token-file %s/no/file", path, fresh())), "no/file")
             server:wait_for_nodes(path, 0)
         end)
 
-        it("a folder whose name is too long for a socket's: 70, and no lock", function()
+        it("a folder whose name is too long for a socket ends with 70, without the lock", function()
             has(script(("TMPDIR=/%s %%s %s 2>&1; echo $?"):format(("x"):rep(100),
                 hold("%s --for 5m", path))), "too long", "70\n")
             server:wait_for_nodes(path, 0)
         end)
     end)
 
-    it("is said to be silent while it is stopped: 69, and a release counts later #slow", function()
+    it("a stopped holder is reported as silent with 69, and a release counts later #slow",
+       function()
         local handle = held(hold("%s --for 5m", path))
         local pid = pid_of_holder()
         rig.signal("STOP", pid)

@@ -1,4 +1,4 @@
---- [lua luajit asan tsan] zklock join, on a real server.
+--- [lua luajit asan tsan] zklock join on a real server.
 
 local commands = require "spec.commands"
 local rig = require "spec.rig"
@@ -15,12 +15,12 @@ describe("zklock #server", function()
     before_each(function() server, folder, session = rig.begin(1) end)
     after_each(commands.end_all)
 
-    -- Another client's commands; each %s is the folder.
+    -- Another client's commands, in which %s is the folder.
     local function change(text)
         server:foreign((text:gsub("%%s", folder)))
     end
 
-    -- Waits until the folder has that: "name=data ..."; gives the session of the first.
+    -- Waits until the folder has the members "name=data ...". Returns the first member's session.
     local function wait_for_members(text)
         local told, stop, newest = rig.followed(session, folder)
         rig.hears(told, text)
@@ -28,7 +28,7 @@ describe("zklock #server", function()
         return text ~= "" and newest()[1].session
     end
 
-    -- Once there is another node, all before it was told.
+    -- Adds another node, so that all earlier changes were told.
     local function mark()
         change("create %s/mark ''")
         wait_for_members("mark=")
@@ -39,8 +39,9 @@ describe("zklock #server", function()
     end
 
 
-    describe("join runs the command", function()
-        it("as a member, with its path and session in the environment, and no token", function()
+    describe("zklock join's command", function()
+        it("the command runs as a member, with path and session in the environment, and no token",
+           function()
             commands.prefix = "env ZKLOCK_TOKEN=1"
             local process = start(join("--data weight=3 %s a -- sh -c 'env | sort | "
                 .. "grep -E \"^ZKLOCK_(PATH|SESSION|TOKEN)=\"; echo end; read x' </dev/zero",
@@ -51,13 +52,13 @@ describe("zklock #server", function()
             assert.equal(id, wait_for_members("a=weight=3"))
         end)
 
-        it("also of a name that looks like an option, or has options before it", function()
+        it("a name may look like an option, or stand behind options", function()
             for _, line in ipairs{ "-- %s -a echo -w", "%s --data x -n a echo -w" } do
                 assert.equal("-w", ends(0, join(line, folder)), line)
             end
         end)
 
-        it("not for a line that it does not understand: 64", function()
+        it("a line that join does not understand ends with 64", function()
             for line, text in pairs{
                 [""] = "missing argument 'PATH'",
                 [folder] = "missing argument 'NAME'",
@@ -73,7 +74,7 @@ describe("zklock #server", function()
             end
         end)
 
-        it("not where the server refuses, or none answers: 77, 69 #slow", function()
+        it("join ends with 77 if the server refuses, and with 69 if none answers #slow", function()
             local own = rig.session(server.hosts, { auth = "digest:a:b", acl = "creator" })
             rig.join(own, folder, "b")
             ends(77, join("%s a true", folder))
@@ -85,8 +86,8 @@ describe("zklock #server", function()
     end)
 
 
-    describe("join whose name is taken", function()
-        it("gives up with -n and with -w 0: 75", function()
+    describe("zklock join of a name that is taken", function()
+        it("join gives up at once with -n and with -w 0: 75", function()
             local member = rig.join(session, folder, "a")
             assert.equal("", ends(75, join("-n %s a true", folder)))
             assert.equal("", ends(75, join("-w 0 %s a true", folder)))
@@ -94,12 +95,12 @@ describe("zklock #server", function()
             ends(0, join("-n %s a true", folder))
         end)
 
-        it("gives up when its time is over: 75 #slow", function()
+        it("join gives up when its time is over: 75 #slow", function()
             rig.join(session, folder, "a")
             ends(75, join("-w 5 %s a true", folder))
         end)
 
-        it("waits until the name is free, and asks once more then", function()
+        it("join waits until the name is free, and asks only once more", function()
             local proxy = rig.proxy_for_test(server.hosts)
             local member = rig.join(session, folder, "a", "theirs")
             local process = start("--hosts %s join --data ours %s a %s", proxy.hosts, folder, SLEEP)
@@ -113,15 +114,14 @@ describe("zklock #server", function()
             process:ends(143, "TERM")
         end)
 
-        it("is told after five seconds which session has it #slow", function()
+        it("join tells after five seconds the session that holds the name #slow", function()
             rig.join(session, folder, "a", "weight=3")
             local process = start(join("%s a true", folder))
             local line = process:find("session 0x" .. session:id() .. " has the name")
             assert.matches("/a: .*, for %d+ s, with the data 'weight=3'; zklock waits$", line)
         end)
 
-        it("by the former process, which was killed, waits until its session ends #slow",
-           function()
+        it("join waits for the session of the former process, which was killed #slow", function()
             local line = ("--timeout 3 join %s a %s"):format(folder, SLEEP)
             running(line):signal("KILL")
             local second = start(line)
@@ -129,7 +129,7 @@ describe("zklock #server", function()
             second:goes_in()
         end)
 
-        it("by a node that lasts waits until somebody removes it #slow", function()
+        it("join waits until a persistent node of the name is removed #slow", function()
             change("create %s '' create %s/a lasting hide %s/a")
             local process = start(join("%s a %s", folder, SLEEP))
             process:find("no session has the name")
@@ -137,7 +137,7 @@ describe("zklock #server", function()
             process:goes_in()
         end)
 
-        it("ends by a signal: 128 + its number", function()
+        it("a signal ends the wait: 128 + its number", function()
             rig.join(session, folder, "a", "x")
             local process = start(join("%s a true", folder))
             process:find("the name is taken")
@@ -147,8 +147,8 @@ describe("zklock #server", function()
     end)
 
 
-    describe("a member that is lost", function()
-        it("by an expiry, or by a removal, is made anew, and the command goes on", function()
+    describe("a member of zklock join that is lost", function()
+        it("a member that expired or was removed is made anew, and the command goes on", function()
             local process, said = running(join("--data x %s a %s", folder, IMMORTAL))
             change("delete %s/a create %s/mark ''")
             wait_for_members("a=x mark=")
@@ -161,7 +161,7 @@ describe("zklock #server", function()
             wait_for_members("")
         end)
 
-        it("with its connection says nothing", function()
+        it("a lost connection makes join print nothing", function()
             local proxy = rig.proxy_for_test(server.hosts)
             local process = running("--hosts %s " .. join("%s a %s", folder, IMMORTAL), proxy.hosts)
             proxy:command("cut")
@@ -169,8 +169,8 @@ describe("zklock #server", function()
             ends_without_a_word(process)
         end)
 
-        -- Cuts it off, ends its session, and joins in its place. Gives the process, the other
-        -- member, the proxy, and the former session.
+        -- Ends the session of a member that is cut off, and joins in its place. Returns the
+        -- process, the other member, the proxy, and the former session.
         local function robbed()
             local proxy = rig.proxy_for_test(server.hosts)
             local process, said = running("--hosts %s --timeout 60 join --data ours %s a %s",
@@ -185,7 +185,8 @@ describe("zklock #server", function()
             return process, other, proxy, id
         end
 
-        it("to another's node goes on, and joins again when that is gone #slow", function()
+        it("the command goes on while another node holds the name, and join takes it after that " ..
+           "#slow", function()
             local process, other, _, id = robbed()
             process:passes_on("USR2")
             wait_for_members("a=theirs")
@@ -197,7 +198,8 @@ describe("zklock #server", function()
             process:ends(0, "USR1")
         end)
 
-        it("to another's node passes TERM on, and wants the name no more #slow", function()
+        it("join passes TERM on while another node holds the name, and wants it no more #slow",
+           function()
             local process, other = robbed()
             process:passes_on("TERM")
             other:leave()
@@ -207,7 +209,7 @@ describe("zklock #server", function()
             wait_for_members("mark=")
         end)
 
-        it("for an ACL says so, goes on, and tries it again #slow", function()
+        it("join reports a refusal by an ACL, and tries again #slow", function()
             local process, said = running("--timeout 2 join %s a %s", folder, IMMORTAL)
             change("hide %s")
             commands.end_session(server, said:match("%x+$"))
@@ -217,7 +219,7 @@ describe("zklock #server", function()
             process:ends(0, "USR1")
         end)
 
-        it("passes TERM on while it joins again, and no node is left #slow", function()
+        it("join passes TERM on while it joins again, and leaves no node #slow", function()
             local process, other, proxy = robbed()
             proxy:command("hold create2 1")
             other:leave()
@@ -229,22 +231,22 @@ describe("zklock #server", function()
             ends_without_a_word(process)
         end)
 
-        it("ends with the command while it joins again, and no node is left #slow", function()
+        it("join ends with the command while it joins again, and leaves no node #slow", function()
             local process, other, proxy = robbed()
             proxy:reset()
             proxy:command("hold create2 1")
             other:leave()
             wait_for_members("")
-            rig.takes(0, 40, ends_without_a_word, process) -- it does not wait for the server
+            rig.takes(0, 40, ends_without_a_word, process) -- without a wait for the server
             proxy:pass()
             wait_for_members("")
         end)
     end)
 
 
-    describe("join leaves before the command gets", function()
+    describe("zklock join before the command gets a signal", function()
         for _, name in ipairs{ "INT", "QUIT", "TERM" } do
-            it(name .. ": another client, which is quicker, sees no member", function()
+            it(name .. ": the member is gone for a quicker client", function()
                 local proxy = rig.proxy_for_test(server.hosts)
                 local process = running([[--hosts %s --timeout 20 join %s a sh -c 'trap "
                     %s bin/zklock --hosts %s members %s; exit 5" %s; echo in
@@ -257,14 +259,14 @@ describe("zklock #server", function()
             end)
         end
 
-        it("one of these, and is no member any more if it goes on", function()
+        it("a member is gone after TERM, also if the command goes on", function()
             local process = running(join("--data x %s a %s", folder, IMMORTAL))
             for _ = 1, 2 do process:passes_on("TERM") end
             mark()
             process:ends(0, "USR1")
         end)
 
-        it("one, also if no server answers #slow", function()
+        it("a signal reaches the command although no server answers #slow", function()
             local proxy = rig.proxy_for_test(server.hosts)
             local process = running("--hosts %s --timeout 60 join %s a %s", proxy.hosts, folder,
                                     IMMORTAL)
@@ -273,7 +275,7 @@ describe("zklock #server", function()
             process:passes_on("INT")
         end)
 
-        it("no other: HUP, USR1, USR2 and WINCH are for the command alone", function()
+        it("HUP, USR1, USR2 and WINCH are passed on, and the member stays", function()
             local process = running(join([[--data x %s a sh -c '
                 for each in HUP USR1 USR2 WINCH; do trap "echo $each" $each; done
                 echo in; while :; do sleep 0.02; done']], folder))
@@ -284,8 +286,9 @@ describe("zklock #server", function()
     end)
 
 
-    describe("a command of join is ended", function()
-        it("when zklock is killed: SIGTERM, and SIGKILL after the grace #slow", function()
+    describe("the end of zklock join's command", function()
+        it("SIGTERM, and SIGKILL after the grace, end the command when zklock is killed #slow",
+           function()
             local out = fresh()
             local process = start(join([[--grace 0.2 %s a sh -c '
                 trap "echo term >%s" TERM; echo $$; while :; do sleep 0.02; done']], folder, out))
@@ -295,8 +298,8 @@ describe("zklock #server", function()
             commands.wait_for_state(nil, pid)
         end)
 
-        -- No signal of a terminal stops a group of which nobody's parent is of the same session.
-        it("not when it is stopped for longer than its session lasts #slow", function()
+        -- A terminal's signal stops no group whose parents are all of other sessions.
+        it("the command goes on after a stop that outlasts the session #slow", function()
             commands.prefix = "perl -e 'setpgrp; exec @ARGV'"
             local process = start("--timeout 2 join --data x %s a sh -c 'echo $$; exec sleep 600'",
                                   folder)

@@ -1,4 +1,4 @@
---- [lua luajit] Verbs of the command line that start an interpreter: repl and seckill.
+--- [lua luajit] zklock repl and zklock seckill, which start an interpreter.
 
 local commands = require "spec.commands"
 local rig = require "spec.rig"
@@ -9,14 +9,14 @@ describe("zklock #server", function()
     local server
     setup(function() server = rig.shared() end)
 
-    describe("repl", function()
-        -- What is said to these lines, by default with a server in memory.
+    describe("zklock repl", function()
+        -- The output for these lines, by default with a server in memory.
         local function typed(lines, hosts)
             return rig.shell("echo '%s' | %s bin/zklock repl --hosts %s 2>&1",
                              table.concat(lines, "\n"), LUA, hosts or "memory:repl")
         end
 
-        it("reads Lua, with a session, queue(), stats() and help()", function()
+        it("repl reads Lua, with a session, queue(), stats() and help()", function()
             for _, hosts in ipairs{ server.hosts, "memory:repl" } do
                 local text = typed({ 'lock = session:mutex("/repl") lease = lock:acquire(20)',
                                      'queue "/repl" stats() help() os.exit(0, true)' }, hosts)
@@ -27,7 +27,7 @@ describe("zklock #server", function()
             end
         end)
 
-        it("completes globals, fields and methods", function()
+        it("repl completes globals, fields and methods", function()
             local text = typed{
                 'lock = session:mutex("/repl")', "lease = lock:acquire(20)",
                 'of = require("zklock.command.completions").of',
@@ -39,13 +39,14 @@ describe("zklock #server", function()
                 "(lease:token_string)\n", "(os.getenv)\n", "()\n")
         end)
 
-        it("completes by the tabulator", function()
+        it("the tab key completes a word", function()
             local text = rig.shell("printf 'session:timeo\\t()\\nos.exit(0, true)\\n' | HOME= "
                 .. "script -qec '%s bin/zklock repl --hosts memory:repl' /dev/null", LUA)
             assert.matches("session:timeout%(%).*10[.0]*\r?\n", text)
         end)
 
-        it("reads further lines until they are a whole, and goes on after an error", function()
+        it("repl reads further lines until a statement is complete, and goes on after an error",
+           function()
             local text = typed{
                 "for i = 1, 2 do", "print(i * 7)", "end", "x = = 1", "error{}", "1, nil",
                 'local function f() error "deep" end f()', "=6 * 7", "-- nothing",
@@ -54,7 +55,7 @@ describe("zklock #server", function()
                 "stdin:1: deep\n", "42\n> > ")
         end)
 
-        it("names the line that was typed, and what a misspelled name may mean", function()
+        it("an error names the typed line, and suggests a name for a misspelled one", function()
             local text = typed{
                 'lock = session:mutex "/repl"', 'lock:acquire("x")', "queue()", "lock:acquir(1)",
                 'session:mutex("/a"):relese()', "lease = lock:acquire(1)", "lease:relaese()",
@@ -68,7 +69,7 @@ describe("zklock #server", function()
             assert.is_nil(text:find("nothing_like_it.-did you"))
         end)
 
-        it("shows what a table has", function()
+        it("repl shows the fields of a table", function()
             local text = typed{
                 'lock = session:mutex "/repl"', "lease = lock:acquire(20)", "lock:queue()[1]",
                 '{}, { 1, "a\27b", { x = true } }', 'zklock.memory("repl"):children "/"', "session",
@@ -80,7 +81,7 @@ describe("zklock #server", function()
             assert.is_nil(text:find("\27", 1, true))
         end)
 
-        it("has help of every kind, and of what a name may mean", function()
+        it("help knows every topic, and suggests one for a misspelled name", function()
             local topics = require("zklock.command.help").topics
             assert.is_true(#topics >= 15)
             local lines = { "help()" }
@@ -92,20 +93,20 @@ describe("zklock #server", function()
             assert.is_nil(text:find("nil\n", 1, true))
         end)
 
-        it("takes help, exit and quit as they are, or as the user defined them", function()
+        it("help, exit and quit work as words, unless the user defined them", function()
             local text = typed{ "help", " help ", "help = 7", "help", "exit", "print(1)" }
             assert.equal(2, select(2, text:gsub("lease = lock:acquire%(3%)", "")))
             assert.matches("> 7\n> $", text)
             assert.matches("; help says what there is\n> $", typed{ "quit", "print(1)" })
         end)
 
-        it("says why there is no session, without a traceback: 69", function()
+        it("repl without a server ends with 69 and the reason, without a traceback", function()
             local status, text = commands.outcome("repl --hosts 127.0.0.1:1 </dev/null")
             assert.equal(69, status)
             assert.matches("^zklock: connection: [^\n]+refused%)$", text)
         end)
 
-        it("puts no ZK_AUTH into the arguments of a program", function()
+        it("repl puts no ZK_AUTH into the arguments of a program", function()
             local text = rig.shell([[folder=$(mktemp -d)
                 printf '#!/bin/sh\necho "$@"; cat /proc/$PPID/cmdline' >$folder/env
                 chmod +x $folder/env
@@ -115,12 +116,12 @@ describe("zklock #server", function()
             assert.is_nil(text:find("S3CRET", 1, true))
         end)
 
-        it("shows a lock that it keeps as kept", function()
+        it("queue() shows a kept lock of the session as kept", function()
             has(typed{ 'lock = session:mutex("/repl", { keep = 60 })',
                        'lock:acquire(20):release() queue "/repl"' }, "1 kept  mutex")
         end)
 
-        it("goes on after Ctrl-C at the prompt, which drops what was typed", function()
+        it("Ctrl-C at the prompt drops the typed lines, and repl goes on", function()
             local text = rig.shell([[folder=$(mktemp -d) && {
                 said() { [ "$(tail -c ${#1} $folder/said)" = "$1" ]; }
                 echo "local f = io.open('$folder/pid', 'w')" \
@@ -138,7 +139,8 @@ describe("zklock #server", function()
             assert.matches("\n> on\n> \n$", text)
         end)
 
-        -- The output of a prompt on a terminal. Each key is sent after the text before it was said.
+        -- The output of a prompt on a terminal. Each key is sent once the text before it was
+        -- printed.
         local function keyed(keys, hosts)
             local script = {}
             for i = 1, #keys, 2 do
@@ -157,13 +159,13 @@ describe("zklock #server", function()
                 table.concat(script, "; ") .. "; sleep 60", LUA, hosts or "memory:repl")
         end
 
-        it("drops lines before at Ctrl-C, and ends by a word, on a terminal", function()
+        it("Ctrl-C on a terminal drops earlier lines, and quit ends repl", function()
             local text = keyed{ "> ", [[print("x"\n]], ">> ", [[\003]], "\n> ", [[40+2\n]],
                                 "42", [[quit\n]] }
             assert.matches("\n42\r\n> .*=0\r?\n$", text)
         end)
 
-        it("goes on after Ctrl-C, which ends a wait", function()
+        it("Ctrl-C ends a wait, and repl goes on", function()
             local text = typed{
                 'lock = session:mutex("/repl")', 'lease = lock:acquire{ owner = "a" }',
                 'stop = io.popen "sleep 0.2; kill -INT $PPID" lock:acquire{ owner = "b" }',
@@ -175,27 +177,27 @@ describe("zklock #server", function()
             assert.matches("but here\n> \n$", text)
         end)
 
-        describe("without --hosts", function()
+        describe("zklock repl without --hosts", function()
             local ADDRESS = "127%.0%.0%.1:(%d+)\n"
             local folder
 
             before_each(function() folder = rig.shell("mktemp -d"):match("%S+") end)
             after_each(function() rig.shell("rm -r %s", folder) end)
 
-            -- What a prompt prints whose user has that folder.
+            -- The output of a prompt with that folder.
             local function prompt(text)
                 return rig.shell("echo '%s' | ZK_HOSTS= XDG_RUNTIME_DIR=%s %s bin/zklock repl 2>&1",
                                  text, folder, LUA)
             end
 
-            it("starts a ZooKeeper of its own, which ends with it #slow", function()
+            it("repl starts a ZooKeeper of its own, which ends with it #slow", function()
                 local text = prompt "print(session:state()) print(session.hosts)"
                 has(text, "connected\n")
                 ends(69, "--hosts 127.0.0.1:%s run -n /x true", text:match(ADDRESS))
                 assert.equal("", rig.shell("ls %s", folder))
             end)
 
-            it("finds that of another prompt", function()
+            it("repl finds the server of another prompt", function()
                 local second = "print(session.hosts)"
                 local text = prompt(('print(session.hosts) os.execute([[echo "%s" | %s '
                     .. "bin/zklock repl 2>&1]])"):format(second, LUA))
@@ -203,14 +205,14 @@ describe("zklock #server", function()
                 assert.equal(2, select(2, text:gsub("127%.0%.0%.1:" .. port .. "\n", "")), text)
             end)
 
-            it("believes no file of a server that is gone #slow", function()
+            it("repl ignores the file of a server that is gone #slow", function()
                 local file = ("%s/zklock-repl-%s"):format(folder, rig.shell("id -u"):match("%d+"))
                 rig.shell("echo 127.0.0.1:1 >%s", file)
                 has(prompt "print(session:state())", "connected\n")
                 assert.equal("", rig.shell("ls %s", folder))
             end)
 
-            it("tells of a file that names no server", function()
+            it("repl names a file without a server's address", function()
                 local file = ("%s/zklock-repl-%s"):format(folder, rig.shell("id -u"):match("%d+"))
                 for _, text in ipairs{ "half a li", "memory:x", "''" } do
                     rig.shell("echo %s >%s", text, file)
@@ -218,7 +220,7 @@ describe("zklock #server", function()
                 end
             end)
 
-            it("says when the prompt that started the server has ended", function()
+            it("repl tells that the prompt that started the server has ended", function()
                 local file = ("%s/zklock-repl-%s"):format(folder, rig.shell("id -u"):match("%d+"))
                 local proxy = rig.proxy_for_test(server.hosts)
                 rig.shell("echo %s >%s", proxy.hosts, file)
@@ -237,7 +239,7 @@ describe("zklock #server", function()
         end)
     end)
 
-    it("has the laboratory's command line", function()
+    it("zklock seckill runs the laboratory's command line", function()
         assert.matches("^no lock, one server +must be wrong +needs no ZooKeeper +DEMO%-01\n",
                        ends(0, "seckill --list") .. "\n")
         ends(2, "seckill --only nothing")

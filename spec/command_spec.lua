@@ -1,4 +1,4 @@
---- [lua luajit asan tsan] The command line on a real server: each promise of docs/command.md.
+--- [lua luajit asan tsan] The command line on a real server, with each promise of docs/command.md.
 
 local commands = require "spec.commands"
 local files = require "spec.files"
@@ -10,7 +10,7 @@ local fresh, start, running, ends = commands.fresh, commands.start, commands.run
 local has, said = commands.has, commands.said
 local run, elect, join = commands.verb "run", commands.verb "elect", commands.verb "join"
 
--- Says that it gets TERM, and ends.
+-- Prints TERM when it gets it, and ends.
 local ENDS_BY_TERM = [[sh -c 'trap "echo TERM; exit 0" TERM; echo in
     while :; do sleep 0.02; done']]
 
@@ -26,15 +26,16 @@ describe("zklock #server", function()
     before_each(function() server, path, session = rig.begin(1) end)
     after_each(commands.end_all)
 
-    -- Somebody removes the node of the one contender.
+    -- Deletes the only contender's node.
     local function remove_node()
         server:wait_for_nodes(path, 1)
         rig.delete_node(server, path)
     end
 
 
-    describe("run ends with the status", function()
-        it("of the command, or a shell's if it is not there, not executable, or killed", function()
+    describe("the exit status of zklock run", function()
+        it("run ends with the command's status, or a shell's for one missing, not executable, " ..
+           "or killed", function()
             for status, command in pairs{
                 [0] = "true", [3] = "sh -c 'exit 3'", [126] = "/etc/passwd",
                 [127] = "no-such-command", [137] = "sh -c 'kill -9 $$'",
@@ -45,12 +46,12 @@ describe("zklock #server", function()
             server:wait_for_nodes(path, 0)
         end)
 
-        it("also where its standard descriptors are closed", function()
+        it("run returns the status although its standard descriptors are closed", function()
             assert.equal("127\n", rig.shell("(%s bin/zklock %s <&- >&- 2>&-); echo $?", LUA,
                                             run("%s no-such-command", path)))
         end)
 
-        it("75 if the lock is not had in time, or another one, and not a word", function()
+        it("run ends silently with 75, or -E's status, if the lock stays taken", function()
             rig.hold(session:mutex(path))
             for _, option in ipairs{ "-n", "--nonblock", "--nb", "-w 0", "-w0", "--wait=0" } do
                 assert.equal("", ends(75, run("%s %s true", option, path)))
@@ -59,13 +60,12 @@ describe("zklock #server", function()
             assert.equal("", ends(0, run("-nE0 %s false", path)))
         end)
 
-        it("69 if no server answers #slow", function()
+        it("run ends with 69 if no server answers #slow", function()
             has(ends(69, "--hosts 127.0.0.1:1 run -n %s true", path),
                 "no ZooKeeper server answered")
         end)
 
-        it("69 for a try that nobody tells whether the lock is taken; 75 for a wait #slow",
-           function()
+        it("run ends with 69 for a try without an answer, and with 75 for a wait #slow", function()
             local link = rig.fragile(server, { timeout = 60 })
             rig.hold(link.session:mutex(path, { keep = 60 }))
             assert.equal("", ends(75, run("-n %s true", path)))
@@ -80,7 +80,7 @@ describe("zklock #server", function()
             link.stop()
         end)
 
-        it("77 to strangers of a lock that an --acl protects", function()
+        it("run ends with 77 for a stranger to a lock with an --acl", function()
             for acl, shown in pairs{ creator = 77, read = 0 } do
                 ends(0, run("--auth digest:a:b --acl %s %s/%s true", acl, path, acl))
                 ends(77, run("%s/%s true", path, acl))
@@ -88,7 +88,7 @@ describe("zklock #server", function()
             end
         end)
 
-        it("0 with the credentials of ZK_AUTH, before which --auth goes", function()
+        it("run takes its credentials from --auth, else from ZK_AUTH", function()
             ends(0, run("--auth digest:a:b --acl creator %s/x true", path))
             for auth, status in pairs{ [""] = "0", ["--auth digest:a:c"] = "77" } do
                 assert.matches(status .. "\n$", rig.shell(
@@ -97,7 +97,7 @@ describe("zklock #server", function()
             end
         end)
 
-        it("64 for a line that it does not understand, and says why", function()
+        it("run ends with 64, and the reason, for a line that it does not understand", function()
             for line, text in pairs{
                 [""] = "a command is required",
                 ["run"] = "missing argument 'PATH'",
@@ -127,7 +127,7 @@ describe("zklock #server", function()
             assert.matches("no servers", rig.shell("ZK_HOSTS= %s bin/zklock run /a true 2>&1", LUA))
         end)
 
-        it("64 for a server in memory, which no other process sees, as the other verbs", function()
+        it("run and the other verbs but repl end with 64 for a server in memory", function()
             for _, line in ipairs{ "run /a true", "elect /a true", "join /a b true", "ls",
                                    "show /a", "break -y /a", "doctor", "seckill --only DEMO-04" } do
                 assert.equal("zklock: memory:x is a server inside one process; only repl can use "
@@ -135,7 +135,8 @@ describe("zklock #server", function()
             end
         end)
 
-        it("78 if argparse is not installed, and says how to install it", function()
+        it("zklock ends with 78 if argparse is not installed, and tells how to install it",
+           function()
             local output = rig.shell("LUA_PATH='lua/?.lua;lua/?/init.lua' %s bin/zklock run 2>&1; "
                 .. "echo $?", LUA)
             assert.matches("luarocks install argparse.*\n78\n$", output)
@@ -143,8 +144,8 @@ describe("zklock #server", function()
     end)
 
 
-    describe("run starts the command", function()
-        it("with the token, the path and the session in its environment", function()
+    describe("the command of zklock run", function()
+        it("the command has the token, the path and the session in its environment", function()
             local process = start(run("%s sh -c 'echo $ZKLOCK_TOKEN $ZKLOCK_PATH $ZKLOCK_SESSION; "
                 .. "read x'", path) .. " </dev/zero")
             local token, told, id = process:line():match("^(%d+) (%S+) (%x+)$")
@@ -154,7 +155,8 @@ describe("zklock #server", function()
             assert.equal(holder.session, id)
         end)
 
-        it("with all that stands behind the path, untouched, or by a shell with -c", function()
+        it("the command is all words behind the path, untouched, or -c's text for a shell",
+           function()
             for line, text in pairs{
                 ["-w 20 %s echo -n --help -s '' 'a  b' -- --hosts"] = "--help -s  a  b -- --hosts",
                 ["-- %s echo --timeout"] = "--timeout",
@@ -168,12 +170,13 @@ describe("zklock #server", function()
             end
         end)
 
-        it("with options before the verb and behind it", function()
+        it("the options may stand before the verb and behind it", function()
             ends(0, "run --hosts=%s --timeout 20 %s true", server.hosts, path)
             ends(0, "--timeout=20 run --hosts %s %s true", server.hosts, path)
         end)
 
-        it("in a process group of its own, with its standard input and output", function()
+        it("the command runs in a process group of its own, with zklock's standard input and " ..
+           "output", function()
             local text = rig.shell("echo in | %s bin/zklock %s", LUA,
                 run("%s sh -c 'cat; echo $$ $(ps -o pgid= -p $$)'", path))
             local pid, group = text:match("^in\n(%d+) (%d+)\n$")
@@ -181,7 +184,7 @@ describe("zklock #server", function()
         end)
 
         if rig.shell("unshare --pid --fork --mount-proc true 2>&1") == "" then
-            it("as the first process of a container, whose orphans are collected", function()
+            it("zklock as the first process of a container collects orphans", function()
                 commands.prefix = "unshare --pid --fork --mount-proc"
                 local process = running(run([[%s sh -c '
                     pid=$(sh -c "sleep 0 >&- & echo \$!")
@@ -192,13 +195,13 @@ describe("zklock #server", function()
             end)
         end
 
-        it("with more words than a stack of Lua has room for", function()
+        it("the command may have 20 000 words", function()
             local output = rig.shell("seq 20000 | xargs -n 20000 %s bin/zklock %s | wc -w", LUA,
                                      run("%s echo", path))
             assert.equal(20000, tonumber(output))
         end)
 
-        it("in the foreground of its terminal, which it gives back", function()
+        it("the command runs in the foreground of its terminal, and gives it back", function()
             local out = fresh()
             local script = files.write(fresh(), ([[
                 show() { echo "$1 $(ps -o pgid=,tpgid= -p $$)" >>%s; }
@@ -214,21 +217,21 @@ describe("zklock #server", function()
             end
         end)
 
-        it("with the terminal once it reads it, in a pipeline", function()
+        it("the command gets the terminal once it reads it, in a pipeline", function()
             local script = files.write(fresh(), ("%s bin/zklock %s sh -c 'read x; echo got $x' "
                 .. "| cat\n"):format(LUA, run("%s", path)))
             local text = rig.shell("echo word | timeout 60 script -qec 'sh %s' /dev/null", script)
             assert.matches("got word", text)
         end)
 
-        it("while it holds the lock, and gives it up at the end", function()
+        it("the command runs while zklock holds the lock, which is released at its end", function()
             local process, lock = running(run("%s %s", path, SLEEP)), session:mutex(path)
             assert.equal("busy", (rig.code_of(lock, 0)))
             process:ends(143, "TERM")
             rig.hold(lock)
         end)
 
-        it("as a reader, a writer, or with permits of a semaphore", function()
+        it("the command runs as a reader, a writer, or with permits of a semaphore", function()
             running(run("-s %s %s", path, SLEEP))
             ends(0, run("-n --shared %s true", path))
             ends(75, run("-n -x %s true", path))
@@ -242,8 +245,8 @@ describe("zklock #server", function()
     end)
 
 
-    describe("run passes signals on", function()
-        it("to the group of the command, and ends as the command does", function()
+    describe("signals to zklock run", function()
+        it("a signal reaches the command's group, and run ends as the command does", function()
             local process = running(run([[%s sh -c '
                 trap "echo USR1" USR1; trap "exit 5" TERM; echo in
                 while :; do sleep 0.02; done']], path))
@@ -251,13 +254,13 @@ describe("zklock #server", function()
             process:ends(5, "TERM")
         end)
 
-        it("and ends with 128 and its number for one that killed the command", function()
+        it("a signal that kills the command makes run end with 128 and its number", function()
             for name, value in pairs{ HUP = 1, INT = 2, TERM = 15 } do
                 running(run("%s %s", path, SLEEP)):ends(128 + value, name)
             end
         end)
 
-        it("but for one that is ignored: nohup", function()
+        it("an ignored signal, as with nohup, reaches nobody", function()
             commands.prefix = "env --ignore-signal=HUP"
             local process = running(run("%s %s", path, SLEEP))
             process:signal("HUP")
@@ -265,7 +268,7 @@ describe("zklock #server", function()
         end)
 
         for verb, line in pairs{ run = run, elect = elect } do
-            it("and ends by one while it waits: its place in line is free: " .. verb, function()
+            it("a signal ends the wait, and frees the place in line: " .. verb, function()
                 rig.hold(session:mutex(path))
                 local process = start(line("%s echo never", path))
                 server:wait_for_nodes(path, 2)
@@ -274,7 +277,7 @@ describe("zklock #server", function()
             end)
         end
 
-        it("and waits on after one that nobody has to catch: a terminal was resized", function()
+        it("a signal that needs no handler, such as WINCH, does not end the wait", function()
             local lease = rig.hold(session:mutex(path))
             local process = start(run("%s sh -c 'trap \"echo WINCH\" WINCH; echo in; "
                 .. "while :; do sleep 0.02; done'", path))
@@ -286,8 +289,8 @@ describe("zklock #server", function()
             process:ends(143, "TERM")
         end)
 
-        -- No signal of a terminal stops a group of which nobody's parent is of the same session.
-        it("and stops with a command that is stopped #slow", function()
+        -- A terminal's signal stops no group whose parents are all of other sessions.
+        it("TSTP and CONT stop and continue zklock with its command #slow", function()
             commands.prefix = "perl -e 'setpgrp; exec @ARGV'"
             local process = start(run("%s sh -c 'echo $$; exec sleep 60'", path))
             local pid = tonumber(process:line())
@@ -300,12 +303,12 @@ describe("zklock #server", function()
     end)
 
 
-    describe("the lease of run", function()
+    describe("the lease of zklock run", function()
         for what, options in pairs{
-            ["the command gets SIGTERM, and the status is 76"] = "",
-            ["however long the grace is, the command has it"] = "--grace 9999999999",
+            ["the command gets SIGTERM, and run ends with 76"] = "",
+            ["the command gets even a very long grace"] = "--grace 9999999999",
         } do
-            it(("is lost: %s #slow"):format(what), function()
+            it(("a lost lease: %s #slow"):format(what), function()
                 local process = running(run("%s %s %s", options, path, ENDS_BY_TERM))
                 remove_node()
                 process:find("the lease is lost")
@@ -314,7 +317,8 @@ describe("zklock #server", function()
             end)
         end
 
-        it("is lost: SIGKILL to all of the group after the grace #slow", function()
+        it("a lost lease ends all of the command's group with SIGKILL after the grace #slow",
+           function()
             local out = fresh()
             local process = running(run([[--grace 0.2 %s sh -c '
                 trap "" TERM; sh -c "echo \$\$ >%s; while :; do sleep 0.02; done" &
@@ -325,7 +329,7 @@ describe("zklock #server", function()
             assert.is_nil(commands.state(pid))
         end)
 
-        it("is suspect while no server is heard, and certain again", function()
+        it("a lease is reported as suspect without a server, and then as certain again", function()
             local proxy = rig.proxy_for_test(server.hosts)
             local process = running("--hosts %s " .. run("%s %s", path, SLEEP), proxy.hosts)
             proxy:shut()
@@ -338,9 +342,9 @@ describe("zklock #server", function()
     end)
 
 
-    describe("run --suspect", function()
+    describe("zklock run --suspect", function()
         for name, verb in pairs{ run = run, elect = elect } do
-            it("signals the command when the lease is suspect, each time: " .. name, function()
+            it("a suspect lease signals the command each time: " .. name, function()
                 local proxy = rig.proxy_for_test(server.hosts)
                 local process = running("--hosts %s " .. verb("--suspect USR2 %s %s", path,
                                                               IMMORTAL), proxy.hosts)
@@ -354,15 +358,16 @@ describe("zklock #server", function()
             end)
         end
 
-        it("takes the names of signals", function()
+        it("--suspect takes the names of signals", function()
             has(ends(64, run("--suspect WINCH %s true", path)), "WINCH is none of the signals HUP,")
             ends(0, run("--suspect sigterm %s true", path))
         end)
     end)
 
 
-    describe("elect", function()
-        it("runs the command while it leads, shows who does, and ends with it", function()
+    describe("zklock elect", function()
+        it("elect runs the command while it leads, shows the leader, and ends with the command",
+           function()
             local first = start(elect("%s sh -c 'echo $ZKLOCK_TOKEN; exit 3'", path))
             assert.is_true(tonumber(first:line()) > 0)
             first:ends(3)
@@ -376,7 +381,7 @@ describe("zklock #server", function()
             assert.equal("third\n", third:ends(0))
         end)
 
-        it("contends again, at the end of the line, when the lead is lost #slow", function()
+        it("elect contends again, at the end of the line, when it loses the lead #slow", function()
             local process, first = running(elect("%s sh -c 'echo in $ZKLOCK_TOKEN $ZKLOCK_SESSION; "
                 .. "exec sleep 60'", path))
             remove_node()
@@ -389,7 +394,7 @@ describe("zklock #server", function()
             process:ends(143, "TERM")
         end)
 
-        it("contends again also after the command went on after HUP, INT and TERM #slow", function()
+        it("elect contends again also if the command survived HUP, INT and TERM #slow", function()
             local process = running(elect("--grace 0.1 %s %s", path, IMMORTAL))
             for _, name in ipairs{ "HUP", "INT", "TERM" } do process:passes_on(name) end
             remove_node()
@@ -397,7 +402,7 @@ describe("zklock #server", function()
             process:goes_in()
         end)
 
-        it("ends with 76 by a signal that comes while the command is ended #slow", function()
+        it("a signal while the command is being ended makes elect end with 76 #slow", function()
             local process = running(elect("--grace 600 %s %s", path, IMMORTAL))
             remove_node()
             process:find("TERM")
@@ -405,8 +410,7 @@ describe("zklock #server", function()
             process:ends(76, "USR1")
         end)
 
-        it("ends by a signal that comes while it contends again, and no server answers #slow",
-           function()
+        it("a signal ends elect while it contends again without a server #slow", function()
             local proxy = rig.proxy_for_test(server.hosts)
             local process = running("--hosts %s " .. elect("--grace 0.1 %s %s", path, IMMORTAL),
                                     proxy.hosts)
@@ -420,8 +424,9 @@ describe("zklock #server", function()
     end)
 
 
-    describe("a command is ended", function()
-        -- A run of one that does not end by SIGTERM; its process, and the file where it tells.
+    describe("the end of zklock's command", function()
+        -- A run whose command ignores SIGTERM. Returns its process, and the file that the command
+        -- writes.
         local function stubborn()
             local out = fresh()
             local process = start([[--timeout 8 run %s sh -c 'trap "echo term >%s" TERM; echo $$
@@ -429,8 +434,8 @@ describe("zklock #server", function()
             return process, tonumber(process:line()), out
         end
 
-        it("when zklock is killed: SIGTERM, and SIGKILL before the lock is another's #slow",
-           function()
+        it("a killed zklock's command gets SIGTERM, and SIGKILL before the lock is granted " ..
+           "again #slow", function()
             local process, pid, out = stubborn()
             process:signal("KILL")
             assert.equal("term", said(out))
@@ -438,7 +443,8 @@ describe("zklock #server", function()
             assert.is_nil(commands.state(pid))
         end)
 
-        it("when zklock is stopped, before the lock is another's; status 76 later #slow", function()
+        it("a stopped zklock's command is ended before the lock is granted again; status 76 " ..
+           "later #slow", function()
             local process, pid, out = stubborn()
             process:signal("STOP")
             rig.hold(session:mutex(path), 60)
@@ -448,7 +454,7 @@ describe("zklock #server", function()
         end)
 
         for verb, line in pairs{ run = run("%%s"), join = join("%%s a") } do
-            it("when the process between is killed, and all is left: " .. verb, function()
+            it("all is ended when the process between is killed: " .. verb, function()
                 local process = start(line .. " sh -c 'echo $$ $PPID; sleep 60 & wait'", path)
                 local pid, minder = process:line():match("^(%d+) (%d+)$")
                 rig.shell("kill -9 %s", minder)
@@ -459,8 +465,8 @@ describe("zklock #server", function()
         end
 
         if IS_ROOT then
-            -- A command of the user nobody that starts a process of root's, which says its pid; and
-            -- that.
+            -- A command of the user nobody that starts a process of root. Returns the command and
+            -- that pid.
             local function of_root(line, before, after)
                 local helper = fresh()
                 rig.shell("cp $(command -v setpriv) %s; chmod 4755 %s; chmod 711 $(dirname %s)",
@@ -472,15 +478,15 @@ describe("zklock #server", function()
             end
 
             for what, each in pairs{
-                ["by a loss"] = { "run --grace 0 %s", "exec", "", break_it = true, status = 76 },
-                ["by a loss, in part"] = { "run --grace 0 %s", "", "; true", break_it = true,
+                ["after a loss"] = { "run --grace 0 %s", "exec", "", break_it = true, status = 76 },
+                ["after a loss, beside its own"] = { "run --grace 0 %s", "", "; true", break_it = true,
                                            status = 76 },
-                ["by a signal"] = { "join %s a", "exec", "", signal = "TERM", status = 137 },
-                ["by a signal, in part"] = { "run %s", "", "; true", signal = "TERM",
+                ["after a signal"] = { "join %s a", "exec", "", signal = "TERM", status = 137 },
+                ["after a signal, beside its own"] = { "run %s", "", "; true", signal = "TERM",
                                              status = 143 },
-                ["by the end of its minder"] = { "run %s", "exec", "", minder = true, status = 70 },
+                ["after its minder's end"] = { "run %s", "exec", "", minder = true, status = 70 },
             } do
-                it("which another user runs, " .. what .. ": it is awaited, and that is said #slow",
+                it("another user's process is awaited and reported " .. what .. " #slow",
                    function()
                     local process, pid = of_root(each[1]:format(path), each[2], each[3])
                     if each.break_it then ends(0, "break --yes --grace 0 %s", path) end
@@ -496,7 +502,7 @@ describe("zklock #server", function()
             end
         end
 
-        it("and one that ends by itself keeps what it left in the background", function()
+        it("a command that ends by itself leaves its background processes alone", function()
             local out = fresh()
             ends(0, run("%s sh -c 'sleep 60 >&- 2>&- & echo $! >%s'", path, out))
             local pid = tonumber(said(out))
@@ -506,8 +512,9 @@ describe("zklock #server", function()
     end)
 
 
-    describe("ls", function()
-        it("lists the locks below a path: holder, token, since, waiters, kind, client", function()
+    describe("zklock ls", function()
+        it("ls lists the locks below a path with holder, token, since, waiters, kind and client",
+           function()
             session = rig.session(server.hosts, { identity = "somebody" })
             local lease = rig.hold(session:mutex(path .. "/deep/a"))
             rig.hold(session:rwlock(path .. "/b"):read())
@@ -528,7 +535,7 @@ describe("zklock #server", function()
             end)
         end)
 
-        it("tells the languages of the other clients by their nodes' names", function()
+        it("ls tells the other clients' languages by their nodes' names", function()
             rig.used(session:mutex(path .. "/x"))
             local hex = ("0123456789abcdef"):rep(2)
             for name, language in pairs{
@@ -543,7 +550,7 @@ describe("zklock #server", function()
             end
         end)
 
-        it("says it in JSON, and that there is none", function()
+        it("ls --json lists the locks, or none, in JSON", function()
             session = rig.session(server.hosts, { identity = 'a "b"\\' })
             rig.hold(session:mutex(path, { data = "x" }))
             local text = ends(0, "ls %s --json", path)
@@ -552,14 +559,14 @@ describe("zklock #server", function()
             assert.equal("[]", ends(0, "ls /zookeeper --json"))
         end)
 
-        it("repeats it with --watch, until it is interrupted #slow", function()
+        it("ls --watch repeats the list until an interrupt #slow", function()
             local process = start("ls --watch /zookeeper")
             for _ = 1, 2 do process:find("no locks") end
             process:ends(0, "INT")
             ends(64, "ls %s/", path)
         end)
 
-        it("ends with 69 when the server does not answer any more #slow", function()
+        it("ls --watch ends with 69 when the server does not answer any more #slow", function()
             local proxy = rig.proxy_for_test(server.hosts)
             rig.used(session:mutex(path))
             local process = start("--hosts %s --timeout 2 ls --watch %s", proxy.hosts, path)
@@ -568,7 +575,7 @@ describe("zklock #server", function()
             has(process:ends(69), "not done in time")
         end)
 
-        it("names what it may not read: 77, with what it may", function()
+        it("ls names the locks that it may not read, lists the rest, and ends with 77", function()
             local own = rig.session(server.hosts, { auth = "digest:a:b", acl = "creator" })
             rig.used(session:mutex(path .. "/free"))
             for i = 1, 5 do rig.hold(own:mutex(("%s/own%d"):format(path, i))) end
@@ -581,14 +588,14 @@ describe("zklock #server", function()
             has(ends(77, "graph %s", path), "/own1, ", " and 2 more: the server refuses: ")
         end)
 
-        it("of a path that is not there ends with 70, and says so", function()
+        it("ls of a missing path ends with 70", function()
             has(ends(70, "ls %s", path), "there is no such node")
         end)
     end)
 
 
-    describe("show", function()
-        it("shows the line of a lock, and that it is free", function()
+    describe("zklock show", function()
+        it("show prints the line of a lock, or that it is free", function()
             session = rig.session(server.hosts, { identity = "first" })
             assert.equal("free (there is no such node)", ends(0, "show %s", path))
             rig.used(session:mutex(path .. "/x"))
@@ -602,14 +609,14 @@ describe("zklock #server", function()
             end)
         end)
 
-        it("shows a lock without an order, and permits", function()
+        it("show prints a lock without an order, and permits", function()
             rig.hold(session:mutex(path .. "/n", { order = "none" }))
             rig.hold(session:semaphore(path .. "/s", 3), { permits = 2 })
             has(ends(0, "show %s/n", path), "1 holds mutex")
             has(ends(0, "show %s/s", path), "1 holds 2/3")
         end)
 
-        it("shows a kept lock whose session does not answer another contender", function()
+        it("show prints a kept lock whose session does not answer another contender", function()
             local link = rig.fragile(server, { timeout = 60 })
             rig.hold(link.session:mutex(path, { keep = 600 }))
             link.cut()
@@ -622,7 +629,7 @@ describe("zklock #server", function()
             link.stop()
         end)
 
-        it("prints nothing that a terminal would obey", function()
+        it("show and break print nothing that a terminal would obey", function()
             local evil = "a\27[2Jb\194\155c\226\128\174d\ne"
             rig.hold(session:mutex(path .. "/a", { data = evil }))
             for _, verb in ipairs{ "show", "break --yes --grace 0" } do
@@ -636,7 +643,7 @@ describe("zklock #server", function()
             has(ends(0, "ls %s", path), "/?x ")
         end)
 
-        it("shows a lock that may be only kept, and breaks it #slow", function()
+        it("show marks a lock that may be only kept, and break removes it #slow", function()
             rig.released(rig.hold(session:mutex(path, { keep = 600 })))
             assert.matches("1 kept%? mutex", ends(0, "show %s", path))
             ends(0, "break --yes %s", path)
@@ -645,8 +652,8 @@ describe("zklock #server", function()
     end)
 
 
-    describe("break", function()
-        it("asks the holder to give way, and says whose the lock was", function()
+    describe("zklock break", function()
+        it("break asks the holder to give way, and names it", function()
             session = rig.session(server.hosts, { identity = "polite" })
             local lease = rig.hold(session:mutex(path))
             lease:on_revoke(function() lease:release() end)
@@ -655,7 +662,8 @@ describe("zklock #server", function()
             assert.matches("polite.-\nthe holder gave way\n$", process:ends(0))
         end)
 
-        it("removes the holder's node after the grace: a waiter has the lock #slow", function()
+        it("break removes the holder's node after the grace, and a waiter gets the lock #slow",
+           function()
             local stubborn = rig.held_by_another(server, path)
             local lease = rig.wait_while(session:mutex(path), { timeout = 60 }, function()
                 local text = ends(0, "break --yes --grace 0.1 %s", path)
@@ -666,7 +674,7 @@ describe("zklock #server", function()
             rig.becomes(stubborn, "lost")
         end)
 
-        it("removes a holder that says meanwhile that it holds, for another one came", function()
+        it("break removes a holder that told another contender meanwhile that it holds", function()
             session = rig.session(server.hosts, { timeout = 2 })
             local lease = rig.hold(session:mutex(path, { keep = 600 }))
             local node = server:nodes(path)[1]
@@ -682,7 +690,7 @@ describe("zklock #server", function()
             rig.becomes(lease, "lost")
         end)
 
-        it("removes all readers, and the node of a lock without an order", function()
+        it("break removes all readers, and the node of a lock without an order", function()
             for _ = 1, 2 do rig.hold(rig.session(server.hosts):rwlock(path .. "/r"):read()) end
             rig.hold(session:mutex(path .. "/n", { order = "none" }))
             for _, name in ipairs{ "r", "n" } do
@@ -691,7 +699,7 @@ describe("zklock #server", function()
             end
         end)
 
-        it("--token takes it from that holder alone, or from nobody (1)", function()
+        it("break --token removes only the holder with that token, or ends with 1", function()
             local leases = {}
             for i = 1, 3 do
                 local other = rig.session(server.hosts, { identity = "reader " .. i })
@@ -713,7 +721,8 @@ describe("zklock #server", function()
             end
         end)
 
-        it("--token names the node of turns and of a kept lock, and none without order", function()
+        it("break --token takes tokens of turns and of a kept lock, but none without an order",
+           function()
             for name, options in pairs{ turns = { order = "turns" }, kept = { keep = 600 },
                                         none = { order = "none" } } do
                 local lock = session:mutex(path .. "/" .. name, options)
@@ -729,7 +738,7 @@ describe("zklock #server", function()
             end
         end)
 
-        it("asks before, and leaves all as it is without a yes", function()
+        it("break asks first, and changes nothing without a yes", function()
             local lease = rig.hold(session:mutex(path))
             local function answered(answer)
                 return rig.shell("%s | %s bin/zklock break --grace 0 %s 2>&1; echo $?", answer, LUA,
@@ -747,7 +756,7 @@ describe("zklock #server", function()
             assert.matches("broken.*\n0\n$", answered("echo y"))
         end)
 
-        it("touches no node that is no contender", function()
+        it("break touches no node that is no contender", function()
             rig.used(session:mutex(path .. "/a"))
             rig.used(session:mutex(path .. "/b"))
             local nodes = { "a/lock", "b/config", "b/lock-1" }
@@ -764,12 +773,12 @@ describe("zklock #server", function()
     end)
 
 
-    describe("doctor", function()
-        local plain -- the path, as a pattern
+    describe("zklock doctor", function()
+        local plain -- the path as a pattern
 
         before_each(function() plain = path:gsub("%-", "%%-") end)
 
-        it("says that all is well: each server, a lock, the clocks", function()
+        it("doctor says ok for each server, a lock and the clocks", function()
             local text = "\n" .. ends(0, "doctor --timeout 20 %s", path)
             assert.matches("\nok +library +built for libzookeeper [%d.]+\n", text)
             assert.matches("\nok +127%.0%.0%.1:%d+ +[%d.]+, standalone, [%d.]+ ms, "
@@ -778,8 +787,7 @@ describe("zklock #server", function()
             assert.matches("\nok +clock ", text)
         end)
 
-        it("names the holder of a lock, and neither waits for it nor calls that a failure",
-           function()
+        it("doctor names a lock's holder, without a wait and without a failure", function()
             local lock = rig.session(server.hosts, { identity = "somebody:1" }):mutex(path)
             local lease = rig.hold(lock)
             rig.wait_while(session:mutex(path), { timeout = 60 }, function()
@@ -792,14 +800,15 @@ describe("zklock #server", function()
             end)
         end)
 
-        it("names the holder that was asked to give way by its session", function()
+        it("doctor names a holder that was asked to give way by its session", function()
             local lock = session:mutex(path)
             rig.hold(lock)
             assert(lock:revoke())
             has(ends(0, "doctor %s", path), "held by session 0x" .. session:id())
         end)
 
-        it("has a table of operations that servers know, and the consequences of a gap", function()
+        it("doctor lists the operations that servers know, and the consequences of a gap",
+           function()
             local proxy = rig.proxy_for_test(server.hosts)
             local text = ends(0, "doctor %s", path)
             assert.matches("\ncreateContainer +all +%- +%-\n", text)
@@ -814,15 +823,15 @@ describe("zklock #server", function()
                            ends(1, "--hosts %s --timeout 4 doctor %s", proxy.hosts, path))
         end)
 
-        it("counts no delay of an answer as a difference of clocks #slow", function()
+        it("doctor does not count a delayed answer as a difference of clocks #slow", function()
             local proxy = rig.proxy_for_test(server.hosts)
-            rig.used(session:mutex(path)) -- no parents are made
+            rig.used(session:mutex(path)) -- makes the parents
             proxy:command("delay 1000")
             assert.matches("\nok +clock ",
                            ends(0, "--hosts %s --timeout 40 doctor %s", proxy.hosts, path))
         end)
 
-        it("says what to do about the rest, and ends with 1 #slow", function()
+        it("doctor gives advice for each other failure, and ends with 1 #slow", function()
             local text = ends(1, "--hosts %s,127.0.0.1:1 doctor %s", server.hosts, path)
             assert.matches("\nFAIL +127%.0%.0%.1:1 .-is it running", text)
             assert.matches("\nnote +servers +two", text)
@@ -832,7 +841,7 @@ describe("zklock #server", function()
                            ends(0, "doctor --timeout 1000"))
         end)
 
-        it("finds a session timeout of less than two ticks #slow", function()
+        it("doctor finds a session timeout of less than two ticks #slow", function()
             local short = rig.server{ tick = 1000 }
             short:kill()
             rig.shell("sed -i s/^minSession.*/minSessionTimeout=500/ %s/1/zoo.cfg", short.dir)
@@ -842,7 +851,7 @@ describe("zklock #server", function()
                            ends(1, "--hosts %s --timeout 1.9 doctor %s", short.hosts, path))
         end)
 
-        it("names the servers of an ensemble that can lose writes #slow", function()
+        it("doctor names the servers of an ensemble that can lose writes #slow", function()
             local ensemble = rig.server{ n = 3 }
             local _, text = commands.outcome("--hosts %s doctor %s", ensemble.hosts, path)
             local old = select(2, text:gsub(" 3%.[5-8]%.%d+, %a+er,", ""))
@@ -852,7 +861,7 @@ describe("zklock #server", function()
             ensemble:stop()
         end)
 
-        it("says that an ACL refuses", function()
+        it("doctor reports that an ACL refuses", function()
             local own = rig.session(server.hosts, { auth = "digest:a:b", acl = "creator" })
             rig.used(own:mutex(path .. "/x"))
             assert.matches("\nFAIL +lock +auth: .-give %-%-auth", ends(1, "doctor %s/x", path))
@@ -861,7 +870,8 @@ describe("zklock #server", function()
     end)
 
 
-    it("says that its output is full, or closed: 70; and breaks nothing then", function()
+    it("each verb ends with 70 if its output is full or closed, and break breaks nothing then",
+       function()
         local lease = rig.hold(session:mutex(path))
         for _, each in ipairs{ "ls " .. path, "ls --json " .. path, "show " .. path,
                                "members " .. path, "members --json " .. path, "doctor " .. path,
@@ -876,9 +886,10 @@ describe("zklock #server", function()
         assert.is_false((lease.handle:revoked()))
     end)
 
-    it("loads no laboratory for other verbs, the library no starter of commands", function()
+    it("the other verbs load no laboratory, and the library loads no starter of commands",
+       function()
         local script = files.write(fresh(), [[
-            io.stdout:setvbuf "no" -- in the order of what is written to stderr
+            io.stdout:setvbuf "no" -- keeps the order of both streams
             require "zklock"
             print(package.loaded["zklock.child"], require("zklock.core").child)
             arg, os.exit = { "--hosts", arg[1], "ls", "/none" }, function() end
@@ -891,7 +902,7 @@ describe("zklock #server", function()
                        rig.shell("%s %s %s 2>&1", LUA, script, server.hosts))
     end)
 
-    it("has help with an example for each verb, and completion of all verbs and options", function()
+    it("each verb has help with an example, and completion knows all verbs and options", function()
         local bash, zsh = ends(0, "completion bash"), ends(0, "completion zsh")
         local script = files.write(fresh(), bash .. "\n")
         assert.equal("", rig.shell("bash -n %s 2>&1", script))

@@ -1,5 +1,5 @@
---- [lua luajit asan tsan] What zklock run, elect and join wait for, on a real server: -w and -n,
--- and who is told of it.
+--- [lua luajit asan tsan] -w and -n of zklock run, elect and join on a real server, and the
+-- messages of a wait.
 
 local commands = require "spec.commands"
 local rig = require "spec.rig"
@@ -24,7 +24,7 @@ describe("zklock #server", function()
         return ("--hosts %s --timeout 20 "):format(proxy.hosts) .. text:format(...)
     end
 
-    -- The server's sessions: a set.
+    -- The set of the server's sessions.
     local function ids()
         local found = {}
         for id in server:ask("cons"):gmatch("sid=0x(%x+)") do found[id] = true end
@@ -32,8 +32,9 @@ describe("zklock #server", function()
     end
 
 
-    describe("without -w and -n waits for a server as for the lock, says so, and", function()
-        it("begins when there is one (PIT-03) #slow", function()
+    describe("zklock run, elect and join without -w and -n", function()
+        it("a wait without a server is reported, and ends when there is one (PIT-03) #slow",
+           function()
             proxy:command("refuse")
             local processes = {}
             for i, line in ipairs{ "run %s/a echo in", "elect %s/b echo in", "join %s c echo in",
@@ -49,14 +50,14 @@ describe("zklock #server", function()
             ["127.0.0.1:1"] = { reason = "the connection was refused", "TERM", 143 },
             ["no.such.host.invalid:1"] = { reason = "%u[^()]+", "INT", 130 },
         } do
-            it("ends by a signal: " .. hosts .. " #slow", function()
+            it("a signal ends a wait for a server: " .. hosts .. " #slow", function()
                 local process = start("--hosts %s run %s true", hosts, path)
                 assert.matches(" for 5 s %(" .. each.reason .. "%); zklock waits", process:line())
                 assert.equal("", process:ends(each[2], each[1]))
             end)
         end
 
-        it("goes on when a server ends the session before it answers (PIT-02)", function()
+        it("a wait goes on when a server ends the session before it answers (PIT-02)", function()
             local before = ids()
             proxy:command("hold getData 1")
             local process = start(through_proxy("run %s sh -c 'echo $ZKLOCK_SESSION'", path))
@@ -76,10 +77,11 @@ describe("zklock #server", function()
     end)
 
 
-    describe("for a lock that is taken", function()
+    describe("zklock's wait for a lock that is taken", function()
         local HELD = "zklock: %s: held by somebody (token %s), for %%d+ s at most; zklock waits"
 
-        it("says once who holds it, since when, and its token, without -q #slow", function()
+        it("a wait tells once the holder, since when, and its token, unless with -q #slow",
+           function()
             local lock = rig.session(server.hosts, { identity = "somebody" }):mutex(path)
             local lease = rig.hold(lock)
             local said = HELD:format(path:gsub("%-", "%%-"), lease:token_string())
@@ -93,8 +95,8 @@ describe("zklock #server", function()
     end)
 
 
-    describe("with -w ends after so long in all", function()
-        it("without a server: 69 #slow", function()
+    describe("zklock run and join with -w", function()
+        it("a wait without a server ends in time with 69 #slow", function()
             proxy:command("blackhole")
             for _, verb in ipairs{ "run", "join" } do
                 assert.matches("no ZooKeeper server answered %(waited 1 s%)$",
@@ -103,7 +105,8 @@ describe("zklock #server", function()
             has(ends(69, "--hosts 127.0.0.1:1 run -w 6 -E 0 %s true", path), REFUSED)
         end)
 
-        it("if none answers at the end: 69, whatever was said before #slow", function()
+        it("a wait without a server at its end ends with 69 despite earlier answers #slow",
+           function()
             rig.held_by_another(server, path)
             local process = start(through_proxy("run -w 9 -E 0 %s true", path))
             server:wait_for_nodes(path, 2)
@@ -112,7 +115,7 @@ describe("zklock #server", function()
                 path .. ": waited 9 s, and no server says whether it is taken")
         end)
 
-        it("if none has said that it is taken: 69 #slow", function()
+        it("a wait without an answer about the lock ends with 69 #slow", function()
             for _, line in ipairs{ "run -w 4 -E 0 %s true", "join -w 4 %s a true" } do
                 proxy:command("hold create2 1")
                 has(ends(69, through_proxy(line, path)),
