@@ -477,16 +477,16 @@ describe("zklock #server", function()
                 return process, process:line()
             end
 
-            for what, each in pairs{
+            for when, each in pairs{
                 ["after a loss"] = { "run --grace 0 %s", "exec", "", break_it = true, status = 76 },
-                ["after a loss, beside its own"] = { "run --grace 0 %s", "", "; true", break_it = true,
-                                           status = 76 },
+                ["after a loss, beside its own"] = { "run --grace 0 %s", "", "; true",
+                                                     break_it = true, status = 76 },
                 ["after a signal"] = { "join %s a", "exec", "", signal = "TERM", status = 137 },
                 ["after a signal, beside its own"] = { "run %s", "", "; true", signal = "TERM",
-                                             status = 143 },
+                                                       status = 143 },
                 ["after its minder's end"] = { "run %s", "exec", "", minder = true, status = 70 },
             } do
-                it("another user's process is awaited and reported " .. what .. " #slow",
+                it("another user's process is awaited and reported " .. when .. " #slow",
                    function()
                     local process, pid = of_root(each[1]:format(path), each[2], each[3])
                     if each.break_it then ends(0, "break --yes --grace 0 %s", path) end

@@ -1,5 +1,5 @@
---- [lua asan tsan] Conditions in trouble: requests and replies that get lost, sessions that end,
--- folders that refuse. (spec/losses_spec.lua loses each packet.)
+--- [lua asan tsan] Conditions during lost requests and replies, expired sessions, folders that
+-- refuse. (spec/losses_spec.lua loses each packet.)
 local conditions = require "spec.conditions"
 local fault = require "spec.fault.fault"
 local rig = require "spec.rig"
@@ -11,7 +11,7 @@ local LONG = 30 -- seconds
 
 local server, scene, path, proxy, a, b, c
 
--- a is behind the proxy.
+-- Session a is behind the proxy.
 before_each(function()
     server, path, b, c = rig.begin(2)
     scene = conditions(server, path)
@@ -20,7 +20,7 @@ end)
 
 after_each(rig.close_sessions)
 
--- The fault happened: only so is it a test.
+-- Checks that the fault happened.
 local function assert_cut()
     rig.wait_for("the fault", function() return a:stats().reconnects > 0 end)
 end
@@ -28,10 +28,10 @@ end
 
 describe("a wait in a condition #condition:wait", function()
     after_each(function() scene:nothing_left(a, b, c) end)
-    -- multi 1 finds no folder.
+    -- multi 1 fails because there is no folder.
     for _, loss in ipairs{ "drop-request multi 1", "drop-reply multi 2",
                            "cut-after createContainer 1", "drop-reply getData 1" } do
-        it("begins once, and hears its signal, in spite of " .. loss, function()
+        it("a wait begins once, and hears its signal, in spite of " .. loss, function()
             local lease = scene:holding(a)
             local token = lease.token
             rig.settled(a)
@@ -50,7 +50,7 @@ describe("a wait in a condition #condition:wait", function()
         end)
     end
 
-    it("that reaches its deadline while its answer is lost leaves nothing", function()
+    it("a wait that reaches its deadline while its answer is lost leaves nothing", function()
         local lease, condition, lock = scene:holding(a)
         rig.settled(a)
         proxy:command("drop-reply multi 2")
@@ -62,7 +62,7 @@ describe("a wait in a condition #condition:wait", function()
         rig.used(lock)
     end)
 
-    it("hears a signal that came before it watched its node", function()
+    it("a wait hears a signal from before its watch", function()
         zklock.run(function()
             local lease, condition = scene:holding(a)
             rig.settled(a)
@@ -76,7 +76,7 @@ describe("a wait in a condition #condition:wait", function()
         end)
     end)
 
-    it("lets each handle hear of a doubt before it, and of another one after it", function()
+    it("each handle hears of a doubt before the wait, and again after it", function()
         local lock, condition = scene:side(a)
         local leases = {}
         for n = 1, 2 do leases[n] = rig.hold(lock, { timeout = 5, owner = "me" }) end
@@ -101,7 +101,7 @@ describe("a wait in a condition #condition:wait", function()
         for n = 1, 2 do leases[n]:release() end
     end)
 
-    it("is not woken by a cut alone", function()
+    it("a cut connection alone does not wake a waiter", function()
         assert.same({ 1 }, scene:come({ a }, function(order)
             for n = 1, 3 do
                 rig.settled(a)
@@ -138,18 +138,18 @@ describe("a signal #condition:signal", function()
         return count
     end
 
-    it("is sent again when it did not arrive, and wakes one", function()
+    it("a signal that did not arrive is sent again, and wakes one waiter", function()
         assert.equal(1, signalled("signal", "drop-request multi 1", { b, c }))
         assert.equal(1, signalled("signal", "drop-request getChildren 1", { b, c }))
         assert.equal(1, signalled("signal", "drop-reply getChildren 1", { b, c }))
     end)
 
-    it("is sent again when it may not have arrived: another one may wake, too", function()
+    it("a signal that may have arrived is sent again, and may wake two waiters", function()
         assert.equal(1, signalled("signal", "drop-reply multi 1", { b, c, b }))
         assert.equal(1, signalled("signal", "cut-after multi 1", { b, c, b }))
     end)
 
-    it("whose answer does not come in time is unknown: it wakes one all the same", function()
+    it("a signal without an answer in time returns unknown, and wakes one waiter", function()
         local told
         local order = scene:come({ b }, function()
             local lease, condition = scene:holding(a)
@@ -164,12 +164,12 @@ describe("a signal #condition:signal", function()
     end)
 
     for _, loss in ipairs{ "drop-reply multi 1", "drop-reply getData 2" } do
-        it("to all wakes each, in spite of " .. loss, function()
+        it("a broadcast wakes each waiter in spite of " .. loss, function()
             assert.is_true(signalled("broadcast", loss, { b, c, b, c }) <= 4)
         end)
     end
 
-    it("has its own deadline, and the lease stays", function()
+    it("a signal has its own deadline, and the lease stays held", function()
         local lease, condition = scene:holding(a)
         fault.suspend(proxy, a)
         for _, method in ipairs{ "signal", "broadcast" } do
@@ -181,12 +181,12 @@ describe("a signal #condition:signal", function()
         lease:release()
     end)
 
-    -- Nobody waits, so no write asks the server whether the lease lasts.
-    it("of a holder whose node goes meanwhile is lost, though nobody waits", function()
+    -- Without waiters no write asks the server whether the lease lasts.
+    it("a signal without waiters returns lost if the holder's node goes meanwhile", function()
         for _, method in ipairs{ "signal", "broadcast" } do
             local lease, condition = scene:holding(a)
             rig.settled(a)
-            lease:on_revoke(function() end) -- it watches its node
+            lease:on_revoke(function() end) -- watches its node
             rig.settled(a)
             proxy:command("hold getChildren 1")
             zklock.run(function()
@@ -205,7 +205,7 @@ end)
 describe("a waiter that gives up #condition:wait", function()
     after_each(function() scene:nothing_left(a, b, c) end)
 
-    -- a waits before b; then fn(); then a is interrupted, then after(order) is done.
+    -- a waits before b. Then fn() runs, a is interrupted, and after(order) runs.
     local function interrupted(fn, after)
         local order = scene:come({ a, b }, function(order)
             rig.settled(a)
@@ -216,7 +216,7 @@ describe("a waiter that gives up #condition:wait", function()
         assert.same({ "interrupted", 2 }, order)
     end
 
-    -- The lease of a holder that has signalled the first waiter, once that is in the lock's line.
+    -- Signals the first waiter, and waits until it is in the lock's line. Returns the lease.
     local function signal_first()
         local lease, condition = scene:holding(c)
         assert.equal(1, condition:signal(lease))
@@ -225,10 +225,10 @@ describe("a waiter that gives up #condition:wait", function()
         return lease
     end
 
-    -- The list, and the transaction that passes it on.
+    -- The list, the transaction that passes the signal on, and the delete.
     for _, loss in ipairs{ "drop-reply getChildren 1", "drop-reply multi 1",
                            "cut-after delete 1" } do
-        it("passes its signal on once, in spite of " .. loss, function()
+        it("the waiter passes its signal on once, in spite of " .. loss, function()
             local lease
             interrupted(function()
                 lease = signal_first()
@@ -242,7 +242,7 @@ describe("a waiter that gives up #condition:wait", function()
         end)
     end
 
-    it("without a signal wakes nobody, though the reply to its delete is lost", function()
+    it("a waiter without a signal wakes nobody, though the reply to its delete is lost", function()
         interrupted(function() proxy:command "drop-reply delete 1" end, function(order)
             assert_cut()
             scene:waiting(1)
@@ -251,9 +251,9 @@ describe("a waiter that gives up #condition:wait", function()
         end)
     end)
 
-    it("passes on a signal that comes before its delete", function()
+    it("the waiter passes on a signal from before its delete", function()
         interrupted(function() proxy:command("hold delete 1") end, function()
-            assert.equal(1, scene:wake(c)) -- it is the first's: its node is there
+            assert.equal(1, scene:wake(c)) -- for the first waiter; its node is still there
             scene:waiting(2)
             proxy:command("flow")
         end)
@@ -263,7 +263,7 @@ describe("a waiter that gives up #condition:wait", function()
         ["of which it was not told"] = function() proxy:command("halfopen") end,
         ["that came while it had no connection"] = function() fault.suspend(proxy, a) end,
     } do
-        it("passes on a signal " .. when, function()
+        it("the waiter passes on a signal " .. when, function()
             interrupted(function()
                 cut_off()
                 assert.equal(1, scene:wake(c))
@@ -277,7 +277,7 @@ end)
 
 
 describe("a session that expires #condition:wait", function()
-    it("while one waits: expired, which is no signal (Menagerie), and wakes nobody #slow",
+    it("an expired wait returns expired, which is no signal (Menagerie), and wakes nobody #slow",
        function()
         local session = rig.session(proxy.hosts, { timeout = 3 })
         local result, state, second, told
@@ -308,7 +308,7 @@ end)
 describe("a condition's folder #lock:condition", function()
     before_each(function() rig.hold(b:mutex(path .. "-x")) end) -- makes the parents
 
-    -- The wait is refused: the lease is held as before, and of use.
+    -- The wait is refused, and the lease is held as before, and usable.
     local function stays(code, reason)
         local lease, condition = scene:holding(a)
         local token = lease:token_string()
@@ -321,19 +321,19 @@ describe("a condition's folder #lock:condition", function()
         return lease
     end
 
-    it("that others protect refuses: auth, and the lease is held", function()
+    it("a protected folder refuses the wait with auth, and the lease stays held", function()
         server:foreign("create %s x protect %s", scene:folder(), scene:folder())
         local lease = stays("auth", "not authenticated")
         fails("timeout", lease.session:mutex(path):condition("other"):wait(lease, 0.1))
         scene:nothing_left(a, c)
     end)
 
-    it("that is an ephemeral node refuses: conflict", function()
+    it("an ephemeral folder refuses the wait with conflict", function()
         server:foreign("ephemeral %s x vanish", scene:folder())
         rig.released(stays("conflict"))
     end)
 
-    it("that refuses leaves the limit of the hold", function()
+    it("a refused wait leaves the hold's limit", function()
         server:foreign("ephemeral %s x vanish", scene:folder())
         local lock, condition = scene:side(a)
         local lease = rig.hold(lock, { max_hold = 1 })
@@ -341,7 +341,7 @@ describe("a condition's folder #lock:condition", function()
         rig.becomes(lease, "lost")
     end)
 
-    it("is no way out of a lock's path that others protect", function()
+    it("a wait on a protected lock path is refused, and the lease stays held", function()
         local lease, condition = scene:holding(a)
         server:foreign("protect %s", path)
         fails("auth", condition:wait(lease, LONG))
@@ -350,7 +350,7 @@ describe("a condition's folder #lock:condition", function()
         scene:waiting(0)
     end)
 
-    it("refuses a signal to who keeps his node to himself: auth", function()
+    it("a signal to a waiter with a protected node is refused with auth", function()
         local owner = rig.session(server.hosts, { auth = "digest:one:pw", acl = "creator" })
         server:foreign("create %s x create %s x", path, scene:folder())
         zklock.run(function()

@@ -1,4 +1,4 @@
---- [lua asan tsan memory] The process that a session lives in: signals, forks, descriptors, output,
+--- [lua asan tsan memory] The process of a session, with its signals, forks, descriptors, output,
 -- and every way to end. Seeds REQ-08, DEMO-15, BUG-06, PIT-13.
 
 local fault = require "spec.fault.fault"
@@ -14,7 +14,7 @@ local AT_EXIT = program.sanitizer == "tsan" and 1 or 0 -- seconds
 
 local server = rig.shared()
 
--- How a program ends, and its last lines.
+-- The last lines of a program, for each way to end.
 local ENDINGS = {
     ["os.exit(0)"] = "os.exit(0)",
     ["os.exit(0, true), which closes the state"] = "os.exit(0, true)",
@@ -23,7 +23,7 @@ local ENDINGS = {
 
 after_each(rig.close_sessions)
 
--- What /proc lists of this process: of its threads ("task") or descriptors ("fd").
+-- The entries of /proc for this process's threads ("task") or descriptors ("fd"), and their number.
 local function entries(what)
     local set, count = {}, 0
     for id in rig.shell("ls /proc/%d/%s", rig.pid, what):gmatch("%d+") do
@@ -34,7 +34,7 @@ end
 
 
 describe("signals #times", function()
-    it("are blocked in every thread of the library", function()
+    it("signals are blocked in every thread of the library", function()
         local before = entries("task")
         local session = rig.session(server.hosts)
         assert(session:mutex(rig.path()):acquire(20))
@@ -61,8 +61,8 @@ describe("signals #times", function()
     }
 
     for name, wait in pairs(WAITS) do
-        it(("interrupt %s at once, and no node is left (BUG-06) #server #slow"):format(name),
-       function()
+        it(("a signal interrupts %s at once, leaving no node (BUG-06) #server #slow"):format(name),
+           function()
             local proxy = rig.proxy_for_test(server.hosts)
             local holder, path = rig.session(server.hosts), rig.path()
             local lease = assert(holder:mutex(path):acquire(20))
@@ -80,9 +80,9 @@ describe("signals #times", function()
             if wait:find("check") then proxy:command("blackhole") end
             child:tell("go on")
             if wait:find("acquire") then server:wait_for_nodes(path, 2) end
-            zklock.sleep(0.15) -- let it go to sleep
+            zklock.sleep(0.15) -- until the wait sleeps
             child:signal("INT")
-            -- Less than its wait, or its session, would last.
+            -- Less than the wait, or the session, would last.
             local rest, _, status = rig.takes(0, 30, child.finish, child)
             assert.equal("", rest)
             assert.are_not.equal(0, status)
@@ -94,11 +94,11 @@ describe("signals #times", function()
 end)
 
 
-describe("in a forked child #failures", function()
+describe("a forked child #failures", function()
     local system = program.system()
-    local TSAN = program.sanitizer == "tsan" -- allows no thread after a fork
+    local TSAN = program.sanitizer == "tsan" -- forbids threads after a fork
 
-    -- Runs fn in a forked child, which ends well, and gives what it writes with say().
+    -- Runs fn in a forked child, which must end well. Returns the lines of say().
     local function in_child(fn)
         local report = os.tmpname()
         io.stdout:flush()
@@ -118,7 +118,8 @@ describe("in a forked child #failures", function()
         return lines
     end
 
-    -- The code that came third, what came, or what was raised: of a fork, at this file's line.
+    -- The code in third place, the first result, or the error. An error of a fork must name a line
+    -- of this file.
     local function outcome(fn, ...)
         local ok, first, _, code = pcall(fn, ...)
         local text = tostring(first)
@@ -126,7 +127,8 @@ describe("in a forked child #failures", function()
         return "raised: " .. text:gsub("^[^:]*process_spec%.lua:%d+: forked.*", "forked")
     end
 
-    it("every call says forked, or raises it if it has no code; none hangs (kazoo-519)", function()
+    it("every call returns forked, or raises it if it has no code, and none hangs (kazoo-519)",
+       function()
         local session = rig.session(server.hosts)
         local lock = session:mutex(rig.path())
         local lease = assert(lock:acquire(20))
@@ -193,7 +195,7 @@ describe("in a forked child #failures", function()
         assert.is_true(lease:check(20))
     end)
 
-    -- A thread of the parent's may have it at the fork, and is not in the child.
+    -- A thread of the parent may hold the mutex at the fork, and does not exist in the child.
     it("no mutex that all sessions share stays locked", function()
         local files = rig.shell("grep -rl '^static pthread_mutex_t' src")
         assert.matches("src/shell/process%.c", files)
@@ -203,7 +205,7 @@ describe("in a forked child #failures", function()
         end
     end)
 
-    it("a session of its own works beside the parent's #server", function()
+    it("a session of the child works beside the parent's #server", function()
         if TSAN then return end
         local session = rig.session(server.hosts)
         local lock = session:mutex(rig.path())
@@ -231,7 +233,7 @@ describe("in a forked child #failures", function()
             lease = rig.hold(session:mutex("/sale"))
         end)
 
-        it("is not there, and what is opened there is the child's own", function()
+        it("a server in memory is not there in the child, which may open its own", function()
             if TSAN then return end
             local lines = in_child(function(say)
                 for _, verb in ipairs{ "expire", "cut", "heal" } do
@@ -255,13 +257,14 @@ describe("in a forked child #failures", function()
             assert.equal("busy", rig.code_of(rig.session(HOSTS):mutex("/sale"), 0))
         end)
 
-        -- A sanitizer's allocator keeps the locks that another thread had at the fork.
-        it("may be opened by each of many children while the parent's is at work", function()
+        -- A sanitizer's allocator keeps locks that another thread held at the fork.
+        it("a server in memory may be opened by each of many children while the parent's is at " ..
+           "work", function()
             if program.sanitizer then return end
             for _ = 1, 20 do
                 local leases = {}
                 for n = 1, 100 do leases[n] = assert(session:mutex("/job/" .. n):acquire(5)) end
-                for n = 1, 100 do leases[n]:release() end -- its thread has much to tell now
+                for n = 1, 100 do leases[n]:release() end -- gives its thread much to tell
                 local lines = in_child(function(say)
                     local own = assert(zklock.connect(HOSTS))
                     say(assert(own:mutex("/sale"):acquire(5)):state())
@@ -273,10 +276,10 @@ describe("in a forked child #failures", function()
         end)
     end)
 
-    -- In a process that nothing else lives in: busted need not survive its own child's end. The
-    -- parent holds a lock and keeps a second one, which it acquires again without a request.
+    -- In a process of its own, because busted need not survive its child's end. The parent holds a
+    -- lock and keeps another, which it acquires again without a request.
     local function does_no_harm(name, ending, status)
-        it(("ending by %s does no harm to the parent, nor to a lock that is kept"):format(name),
+        it(("a child that ends by %s harms neither the parent nor its kept lock"):format(name),
            function()
             local parent = program.start(server.hosts, ([[
                 local PATH = %q
@@ -319,7 +322,7 @@ describe("in a forked child #failures", function()
                 end
             ]]):format(rig.path(), ending))
             parent:says(status, "1\t0", "true", "0\t1", "true\theld", "true\ttrue")
-            local rest, _, ended = parent:finish() -- the child's error is no matter
+            local rest, _, ended = parent:finish() -- the child may have printed its error
             assert.same({ "", 0 }, { rest, ended })
         end)
     end
@@ -328,8 +331,8 @@ describe("in a forked child #failures", function()
     does_no_harm("_exit", "system.exit(0)", "0")
     does_no_harm("an error", "error('an end', 0)", "1")
 
-    it("calls say forked while the parent's threads are busy, forked again and again", function()
-        -- A sanitizer's allocator keeps the locks that another thread had at the fork.
+    it("calls return forked while the parent's busy threads fork again and again", function()
+        -- A sanitizer's allocator keeps locks that another thread held at the fork.
         if program.sanitizer then return end
         local session = rig.session(server.hosts)
         local lock = session:mutex(rig.path())
@@ -350,9 +353,9 @@ describe("in a forked child #failures", function()
 end)
 
 
--- What `zklock run` orders while a lease is suspect: it may end before this process looks again.
-describe("a command whose lock is not certain any more", function()
-    it("does not outlive the process that would look again, though it ignores SIGTERM", function()
+-- `zklock run` orders this end while a lease is suspect, because it may end before it looks again.
+describe("a command whose lock is suspect", function()
+    it("the command ends after its process was killed, though it ignores SIGTERM", function()
         local owner = program.start(server.hosts, [[
             local words = { "sh", "-c", "trap '' TERM; echo $$; exec sleep 600" }
             local child = require("zklock.child").start(words, "/")
@@ -374,7 +377,7 @@ end)
 describe("descriptors #session:close", function()
     local inherited = fault.inherited
 
-    it("do not leak into programs that are started #server", function()
+    it("descriptors do not leak into programs that are started #server", function()
         local proxy = rig.proxy_for_test(server.hosts)
         local before = inherited()
         local session = rig.session(proxy.hosts)
@@ -389,7 +392,7 @@ describe("descriptors #session:close", function()
         assert.equal(before, inherited())
     end)
 
-    it("do not leak while a handle is being made by a slow thread", function()
+    it("descriptors do not leak while a handle is being made by a slow thread", function()
         local library = program.library("init")
         finally(function() os.remove(library) end)
         local child = program.start(server.hosts, [[
@@ -408,22 +411,23 @@ describe("descriptors #session:close", function()
         child:ends()
     end)
 
-    -- libzookeeper connects without close-on-exec: the keeper looks for such sockets.
-    it("do not leak while a connection is being made #server", function()
+    -- libzookeeper connects without close-on-exec, and the keeper looks for such sockets.
+    it("descriptors do not leak while a connection is being made #server", function()
         local session, proxy = rig.behind_proxy(server.hosts, { timeout = 8 })
         local before = inherited()
         proxy:command("blackhole")
         proxy:command("cut")
         rig.becomes(session, "suspended")
-        zklock.sleep(0.2) -- libzookeeper connects again, and gets no answer
+        zklock.sleep(0.2) -- until libzookeeper has connected again, without an answer
         rig.wait_for("no socket inherited", function() return inherited() == before end)
     end)
 
-    it("and threads are all given back when a session expires and reopens #server #slow", function()
+    it("descriptors and threads are all given back when a session expires and reopens #server " ..
+       "#slow", function()
         local session, proxy = rig.behind_proxy(server.hosts, { timeout = 0.6 })
         local function count(what) return (select(2, entries(what))) end
         local lock = session:mutex(rig.path())
-        session:fd() -- a sleep opens it, too
+        session:fd() -- opened by a sleep, too
         local fds, tasks = count("fd"), count("task")
         for _ = 1, 3 do
             local lease = rig.wait_for("the lock", function() return lock:acquire(20) end)
@@ -438,8 +442,8 @@ describe("descriptors #session:close", function()
 end)
 
 
-describe("output", function()
-    it("is silent in use, outage, expiry, refusal and close #server #slow", function()
+describe("the library's output", function()
+    it("the library is silent in use, outage, expiry, refusal and close #server #slow", function()
         local proxy, path = rig.proxy_for_test(server.hosts), rig.path()
         local child = program.start(proxy.hosts, ([[
             local PATH = %q
@@ -476,14 +480,15 @@ describe("output", function()
 end)
 
 
-describe("a server that is stopped #server #times", function()
+describe("a stopped server #server #times", function()
     local own
 
     setup(function() own = rig.server() end)
     teardown(function() own:stop() end)
     after_each(function() own:resume() end)
 
-    it("delays close by 5 s at most, and no wait beyond its deadline (kazoo) #slow", function()
+    it("a stopped server delays close by 5 s at most, and no wait beyond its deadline (kazoo) " ..
+       "#slow", function()
         local session = rig.session(own.hosts, { timeout = 20 })
         local held, other = session:mutex(rig.path()), session:mutex(rig.path())
         local lease = assert(held:acquire(20))
@@ -497,12 +502,12 @@ describe("a server that is stopped #server #times", function()
     end)
 
     for name, ending in pairs(ENDINGS) do
-        it(("delays the end of a process by %s by 1 s at most #clock"):format(name), function()
+        it(("a process that ends by %s is delayed by 1 s at most #clock"):format(name), function()
             local child = program.start(own.hosts, ([[
                 local session = assert(zklock.connect(HOSTS, { timeout = 20 }))
                 local lease = assert(session:mutex(%q):acquire(20))
                 say("holds")
-                while lease:check(0.2) do end -- the server is stopped now
+                while lease:check(0.2) do end -- until the server is stopped
                 say("ends")
                 %s
             ]]):format(rig.path(), ending))
@@ -516,10 +521,10 @@ end)
 
 
 describe("the end of a process #session:close", function()
-    local LONG = 60 -- seconds, of a session that does not end by itself
-    local TIMEOUT, TICK, SLACK = 3, 0.2, 10 -- a busy server looks for dead sessions late
+    local LONG = 60 -- seconds, so that the session does not expire
+    local TIMEOUT, TICK, SLACK = 3, 0.2, 10 -- because a busy server looks for dead sessions late
 
-    -- A program that holds two locks, keeps one and waits for another, in two sessions.
+    -- Holds two locks, keeps one and waits for another, in two sessions.
     local HOLDS = [[
         local PATH = %q
         local session = assert(zklock.connect(HOSTS, { timeout = %g }))
@@ -542,9 +547,9 @@ describe("the end of a process #session:close", function()
     end
 
     local function releases_all(name, ending, status)
-        it(("by %s releases all locks at once #server"):format(name), function()
+        it(("a process that ends by %s releases all locks at once #server"):format(name), function()
             local path = rig.path()
-            local child = start(path, LONG, "io.read()\n" .. ending) -- at the end of its input: now
+            local child = start(path, LONG, "io.read()\n" .. ending) -- ends when told
             server:wait_for_nodes(path, 0)
             assert.equal(status, (select(3, child:finish())))
         end)
@@ -569,7 +574,7 @@ describe("the end of a process #session:close", function()
         end)
     end
 
-    -- While threads run and requests are out; the library must outlive its Lua state.
+    -- Threads run and requests are out, and the library must outlive its Lua state.
     local MAYHEM = [[
         local session = assert(zklock.connect(HOSTS, { timeout = 10 }))
         local lease = assert(session:mutex("/spec/mayhem/" .. KEY):acquire(20))
@@ -592,11 +597,11 @@ describe("the end of a process #session:close", function()
         server:wait_for_nodes("/spec/mayhem", 0)
     end
 
-    it("is survived with everything under way, thirty times over #slow", function()
+    it("thirty programs survive their end with everything under way #slow", function()
         survives(30, { "exit", "collect", "end" })
     end)
 
-    it("is clean in valgrind's eyes #slow", function()
+    it("valgrind finds nothing wrong at the end #slow", function()
         if program.sanitizer or jit then return end -- luacheck: globals jit
         survives(2, { "exit", "end" }, {
             prefix = "valgrind -q --error-exitcode=99 --suppressions=spec/valgrind.supp" })

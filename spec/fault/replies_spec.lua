@@ -1,6 +1,5 @@
---- [lua asan tsan] Requests and replies that get lost, servers that stop, holders that do: what a
--- user sees of it, and that nothing is left in ZooKeeper after. (spec/losses_spec.lua loses each
--- packet of each operation, in worlds.)
+--- [lua asan tsan] Lost requests and replies, stopped servers and stopped holders, as a user
+-- sees them. (spec/losses_spec.lua loses each packet of each operation, in worlds.)
 -- Seeds DEMO-17, PIT-02, PIT-03, PIT-08, PIT-09, Q-01, Q-03, Q-05, BUG-03, BUG-13.
 
 local fault = require "spec.fault.fault"
@@ -26,13 +25,13 @@ describe("a lost reply #lock:acquire", function()
         proxy:reset()
     end)
 
-    -- A free lock is had in spite of the fault, with one node, and given back.
+    -- A free lock is granted once in spite of the fault, and released.
     for _, case in ipairs{
-        { "to a create that was carried out: that node is held, found behind a sync, and no " ..
-          "other (CURATOR-264, zk-ruby-51)", "drop-reply create2 1", creates = 1, syncs = 1 },
-        { "to a create that never arrived: another is made", "drop-request create2 1",
+        { "a create without a reply makes one node, which is found behind a sync and held " ..
+          "(CURATOR-264, zk-ruby-51)", "drop-reply create2 1", creates = 1, syncs = 1 },
+        { "a create that never arrived is sent again", "drop-request create2 1",
           creates = 2 },
-        { "to a list: the node that was created is held", "drop-reply getChildren 1",
+        { "a list without a reply is repeated, and the node is held", "drop-reply getChildren 1",
           creates = 1 },
     } do
         it(case[1], function()
@@ -42,7 +41,7 @@ describe("a lost reply #lock:acquire", function()
             assert.equal(1, session:stats().reconnects, "the fault did not happen")
             assert.equal(id, session:id())
             assert.equal("held", lease:state())
-            -- The first heartbeat is seconds away.
+            -- Before the first heartbeat, which is seconds away.
             if case.syncs then assert.equal(case.syncs, proxy:counts().sync) end
             assert.equal(case.creates, session:stats().creates - creates)
             local nodes = server:nodes(lock.path)
@@ -55,7 +54,7 @@ describe("a lost reply #lock:acquire", function()
         end)
     end
 
-    it("to the creates of two parents, and of the node", function()
+    it("two parents and the node are created in spite of lost replies", function()
         local fresh = session:mutex(rig.path() .. "/a/b")
         proxy:command "drop-reply createContainer 1"
         proxy:command "cut-after createContainer 2"
@@ -69,7 +68,7 @@ describe("a lost reply #lock:acquire", function()
         assert.equal(0, proxy:counts().multi)
     end)
 
-    it("to a delete: the node is gone all the same (go-zk)", function()
+    it("a delete without a reply has removed the node (go-zk)", function()
         local lease = rig.hold(lock)
         proxy:command "drop-reply delete 1"
         released(lease)
@@ -79,8 +78,8 @@ describe("a lost reply #lock:acquire", function()
         rig.used(lock)
     end)
 
-    -- The reply to the create is lost, and no server is there: wait() ends all the same, and the
-    -- node goes when there is a server again.
+    -- The reply to the create is lost, and then the server. wait() ends all the same, and the node
+    -- goes after the reconnect.
     local function leaves_nothing(wait, after)
         proxy:command("drop-reply create2 1")
         proxy:command("refuse")
@@ -93,8 +92,8 @@ describe("a lost reply #lock:acquire", function()
         assert.equal("connected", session:state())
     end
 
-    it("does not outlast the deadline, and the janitor removes the node: no wait is behind it " ..
-       "(BUG-03, samuel-229)", function()
+    it("a wait ends at its deadline without a reply to its create, and the janitor removes the " ..
+       "node (BUG-03, samuel-229)", function()
         leaves_nothing(function() times_out(0.5, lock.acquire, lock, 0.5) end, function()
             local lease = assert(lock:acquire(20))
             server:wait_for_nodes(lock.path, 1)
@@ -103,7 +102,8 @@ describe("a lost reply #lock:acquire", function()
         end)
     end)
 
-    it("does not outlast an interrupt, and the janitor removes the node (CURATOR-79)", function()
+    it("a wait ends with an interrupt without a reply to its create, and the janitor removes " ..
+       "the node (CURATOR-79)", function()
         leaves_nothing(function()
             zklock.run(function()
                 fails("interrupted",
@@ -115,12 +115,13 @@ describe("a lost reply #lock:acquire", function()
         end)
     end)
 
-    it("to a try ends it with timeout at once, and the janitor removes the node", function()
+    it("a try ends with timeout at once without a reply to its create, and the janitor removes " ..
+       "the node", function()
         leaves_nothing(function() times_out(0, lock.acquire, lock, 0) end)
     end)
 
-    it("to a heartbeat makes the lease suspect, then held again, with the same token #slow",
-       function()
+    it("a heartbeat without a reply makes the lease suspect, then held again with the same " ..
+       "token #slow", function()
         local beating = rig.session(proxy.hosts, { timeout = 6 })
         local lease = rig.hold(beating:mutex(lock.path))
         local token, told = lease.token, rig.told(lease)
@@ -137,8 +138,8 @@ describe("a lost reply #lock:acquire", function()
 
     -- A waiter that queues in spite of the fault is granted in its turn.
     for what, loss in pairs{
-        ["to the create of a waiter does not cost its place (PIT-08)"] = "drop-reply create2 1",
-        ["to the watch of a waiter (Q-05)"] = "drop-reply getData 1",
+        ["a waiter keeps its place when a create's reply is lost (PIT-08)"] = "drop-reply create2 1",
+        ["a waiter keeps its place when a watch's reply is lost (Q-05)"] = "drop-reply getData 1",
     } do
         it(what, function()
             local lease = rig.held_by_another(server, lock.path)
@@ -157,7 +158,7 @@ describe("a lost reply #lock:acquire", function()
         end)
     end
 
-    it("does not lose the release that happened meanwhile (PIT-08, Q-05, kazoo-170)", function()
+    it("a waiter hears of a release during an outage (PIT-08, Q-05, kazoo-170)", function()
         local lease = rig.held_by_another(server, lock.path)
         released(rig.wait_while(lock, { timeout = 8 }, function()
             fault.suspend(proxy, session)
@@ -167,14 +168,14 @@ describe("a lost reply #lock:acquire", function()
         server:wait_for_nodes(lock.path, 0)
     end)
 
-    -- A stranger makes a node of that session, by its name, in the lock's line.
+    -- A stranger makes a node in the lock's line, with the name of that session's node.
     local function plant(id)
         id = ("0"):rep(16 - #id) .. id
         return (server:foreign("numbered %s/_c_%s-%s-%s-0000-0000deadbeef-lock- ''", lock.path,
                                id:sub(1, 8), id:sub(9, 12), id:sub(13, 16)))
     end
 
-    it("that left a node of this session that nobody knows: it is removed as an orphan", function()
+    it("an unknown node of this session is removed as an orphan", function()
         local node = plant(session:id())
         local lease = assert(lock:acquire(20))
         assert.equal(1, session:stats().orphans)
@@ -184,8 +185,9 @@ describe("a lost reply #lock:acquire", function()
         lease:release()
     end)
 
-    -- Nobody uses the path any more, so no other list would show what landed meanwhile.
-    it("to a create is looked after once more, a session timeout later #slow", function()
+    -- Nobody uses the path any more, so no other list shows late nodes.
+    it("a create without a reply is looked after once more, a session timeout later #slow",
+       function()
         local brief = rig.session(proxy.hosts, { timeout = 4 })
         proxy:command("drop-reply create2 1")
         rig.used(brief:mutex(lock.path))
@@ -195,7 +197,7 @@ describe("a lost reply #lock:acquire", function()
         rig.wait_for("its node removed", function() return #assert(lock:queue(20)) == 0 end)
     end)
 
-    it("that left a node of another session is left alone: it is waited for", function()
+    it("an unknown node of another session is left alone, and waited for", function()
         plant("7")
         fails("timeout", lock:acquire(0.3))
         assert.equal(0, session:stats().orphans)
@@ -207,7 +209,7 @@ describe("a storm of faults #lock:acquire", function()
     local FAULTS = { "drop-reply", "drop-request", "cut-after" }
     local WHAT = { "create2", "getChildren", "getData", "delete", "sync", "connect" }
 
-    -- Inflicts faults; the same on every Lua.
+    -- Inflicts faults, in the same order on every Lua.
     local function storm(log)
         local state = log.seed
         local function random(n)
@@ -221,7 +223,7 @@ describe("a storm of faults #lock:acquire", function()
         end
     end
 
-    -- Takes the lock again and again; each grant is compared with all others.
+    -- Acquires the lock again and again, and compares each grant with all others.
     local function contend(lock, log)
         while log.goes_on do
             local lease, _, code = lock:acquire(1)
@@ -238,7 +240,7 @@ describe("a storm of faults #lock:acquire", function()
         end
     end
 
-    it("leaves one holder at a time, growing tokens, and nothing behind #slow", function()
+    it("a storm leaves one holder at a time, growing tokens, and no node #slow", function()
         local path, sessions = rig.path(), rig.sessions(5, proxy.hosts, { timeout = 4 })
         local log = { seed = os.time() % 100000, goes_on = true, held = {}, token = 0, grants = 0 }
         local function reconnects()
@@ -255,7 +257,7 @@ describe("a storm of faults #lock:acquire", function()
         end)
         assert.is_true(ok, ("seed %d: %s"):format(log.seed, tostring(problem)))
         assert.is_true(log.grants > 20, ("seed %d: only %d grants"):format(log.seed, log.grants))
-        -- What was not met stays in the proxy: end it, as if the network came back elsewhere.
+        -- Ends unmet faults of the proxy, as if the network came back elsewhere.
         proxy:command("reset")
         assert.is_true(reconnects() > 10)
         for _, session in ipairs(sessions) do session:close() end
@@ -272,7 +274,7 @@ describe("a server that goes away #lock:acquire", function()
     teardown(function() own:stop() end)
     after_each(function() own:resume() end)
 
-    it("for a while, stopped: a waiter keeps its place (PIT-03, Curator, zk-ruby-54) #slow",
+    it("a waiter keeps its place while a server is stopped (PIT-03, Curator, zk-ruby-54) #slow",
        function()
         local session = rig.session(own.hosts, { timeout = 9 })
         local lock, last = session:mutex(rig.path()), rig.session(own.hosts)
@@ -294,14 +296,14 @@ describe("a server that goes away #lock:acquire", function()
         end))
     end)
 
-    it("a try then fails at once, a wait at its deadline, a check at its own (Curator) #slow",
-       function()
+    it("without a server a try fails at once, a wait at its deadline, " ..
+       "a check at its own (Curator) #slow", function()
         local session = rig.session(link.hosts, { timeout = 30 })
         local lock, other = session:mutex(rig.path()), session:mutex(rig.path())
         local lease = rig.hold(lock)
         local id, token = session:id(), lease.token
-        -- A server that still loads its data may take a connection and forget it: 2/3 of the
-        -- session timeout are lost then. Nobody gets in before it serves.
+        -- A server that still loads its data may take a connection and forget it, which costs 2/3
+        -- of the session timeout. The proxy refuses until the server serves.
         link:command("refuse")
         own:kill()
         rig.becomes(session, "suspended")
@@ -330,17 +332,18 @@ describe("a create that is stuck in one server of an ensemble (CURATOR-264) #loc
     teardown(function() ensemble:stop() end)
     after_each(function() for n = 1, 3 do ensemble:resume(n) end end)
 
-    -- The server that a session is connected to.
+    -- The number of the session's server.
     local function home(session)
         for n = 1, 3 do
             if ensemble:ask("cons", n):find("sid=0x" .. session:id(), 1, true) then return n end
         end
     end
 
-    it("and lands when its session has moved on: one node, and none in the end #slow", function()
+    it("the late create leaves one node once its session has moved on, and none in the end #slow",
+       function()
         local session, at
-        repeat -- a leader that stops would be deposed, which is another story
-            -- On a busy machine a shorter one may expire before it has moved on.
+        repeat -- because a stopped leader is deposed, which is another test
+            -- A shorter session may expire on a busy machine before it has moved on.
             session = rig.session(ensemble.hosts, { timeout = 18 })
             at = assert(home(session))
         until at ~= ensemble:leader()
@@ -370,7 +373,7 @@ end)
 
 
 describe("a session that expires #lease:state", function()
-    it("loses its leases, ends its waits with expired, and lives on #slow " ..
+    it("an expired session loses its leases, ends its waits with expired, and goes on #slow " ..
        "(PIT-02, BUG-13, kazoo, C recipe, etcd-19597)", function()
         local session = rig.session(proxy.hosts, { timeout = 3 })
         local held, waited = session:mutex(rig.path()), session:mutex(rig.path())
@@ -397,7 +400,7 @@ describe("a session that expires #lease:state", function()
         assert.equal(0, #server:nodes(held.path))
     end)
 
-    it("and an outage and a reconnect leave no node, no waiter and no watch #slow", function()
+    it("expiries, outages and reconnects leave no node, no waiter and no watch #slow", function()
         local before = server:watches()
         local session = rig.session(proxy.hosts, { timeout = 3 })
         local lock = session:mutex(rig.path())
@@ -424,8 +427,8 @@ end)
 
 
 describe("a holder that stops #lease:held", function()
-    it("past its session knows that it lost when it wakes (DEMO-17, PIT-09, Q-01, Q-03) #slow",
-       function()
+    it("a holder stopped for longer than its session knows the loss when it wakes (DEMO-17, " ..
+       "PIT-09, Q-01, Q-03) #slow", function()
         local path, woken = rig.path(), os.tmpname()
         os.remove(woken)
         finally(function() os.remove(woken) end)
@@ -434,7 +437,7 @@ describe("a holder that stops #lease:held", function()
             local lease = assert(session:mutex(%q):acquire(20))
             say(lease:token_string())
             local file
-            repeat file = io.open(%q) until file -- it is made while this program is stopped
+            repeat file = io.open(%q) until file -- made while this program is stopped
             say(lease:state()) -- at once
             say(lease:remaining() == 0)
             file:close()
@@ -457,7 +460,7 @@ describe("a holder that stops #lease:held", function()
 end)
 
 
-describe("a foreign hand #lease:on_lost", function()
+describe("a foreign client's change #lease:on_lost", function()
     local session, other, lock, lease
 
     before_each(function()
@@ -466,13 +469,14 @@ describe("a foreign hand #lease:on_lost", function()
         lease = rig.hold(lock)
     end)
 
-    -- The node of the one at this place in line.
+    -- The node at this place in line.
     local function node_at(place)
         return lock.path .. "/" .. assert(lock:queue(20))[place].name
     end
 
     for _, when in ipairs{ "at once", "after heartbeats" } do
-        it(("that deletes the holder's node %s: the lease is lost #slow"):format(when), function()
+        it(("a change that deletes the holder's node %s ends its lease as lost #slow"):format(when),
+           function()
             local told = rig.told(lease)
             if when ~= "at once" then rig.counts(session, { watches = 1 }) end
             rig.delete_node(server, lock.path)
@@ -485,7 +489,7 @@ describe("a foreign hand #lease:on_lost", function()
         end)
     end
 
-    it("that deletes the holder's node: the next in line is granted, once #slow", function()
+    it("a change that deletes the holder's node grants the next in line, once #slow", function()
         local mine = rig.wait_while(other:mutex(lock.path), { timeout = 20 }, function()
             foreign(server, "delete %s", node_at(1))
         end)
@@ -494,7 +498,7 @@ describe("a foreign hand #lease:on_lost", function()
         assert.equal("held", mine:state())
     end)
 
-    it("that changes the holder's node, again and again, wakes nobody for good (PIT-05)", function()
+    it("changes of the holder's node data grant nothing to a waiter (PIT-05)", function()
         assert.same({ 1 }, rig.line_up({ other:mutex(lock.path) }, function(order)
             local node = node_at(1)
             for i = 1, 3 do foreign(server, "set %s changed%d", node, i) end
@@ -504,8 +508,8 @@ describe("a foreign hand #lease:on_lost", function()
         end))
     end)
 
-    it("that deletes a waiter in the middle: never a grant, and the one behind it still waits " ..
-       "(Menagerie, etcd-11456, BUG-12)", function()
+    it("a change that deletes a waiter in the middle grants nothing, and the waiter behind it " ..
+       "stays (Menagerie, etcd-11456, BUG-12)", function()
         local third = rig.session(server.hosts)
         local wishes = { other:mutex(lock.path), third:mutex(lock.path) }
         assert.same({ 2, 1 }, rig.line_up(wishes, function(order)

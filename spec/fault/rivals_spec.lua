@@ -1,5 +1,5 @@
---- [lua] Scenarios that defeat other lock clients, client by client, by the name of the report
--- where there is one. docs/track-record.md lists all of them, with the test or the mutant of each.
+--- [lua] Scenarios that defeat other lock clients, with the report's name where there is one.
+-- docs/track-record.md lists all of them, with the test or the mutant of each.
 
 local fault = require "spec.fault.fault"
 local rig = require "spec.rig"
@@ -22,8 +22,8 @@ local function expire()
     rig.becomes(session, "connected")
 end
 
--- So many waits of the session, in line behind another's lease; then fn(that lease), while the
--- proxy counts. In the end each of them had the lock.
+-- Puts `count` waits of the session in line behind another's lease, and calls fn(that lease) while
+-- the proxy counts. In the end each wait was granted.
 local function behind_another(count, fn)
     local theirs, wishes = hold(rival), {}
     for n = 1, count do wishes[n] = lock end
@@ -36,30 +36,30 @@ local function behind_another(count, fn)
     for n = 1, count do assert.equal(n, order[n]) end
 end
 
--- `session`, which has `lock`, is behind the proxy; `other`, which has `rival`, is not.
+-- `session` with `lock` is behind the proxy, `other` with `rival` is not.
 before_each(function()
     server = rig.shared()
-    session, proxy = rig.behind_proxy(server.hosts) -- no outage here is as long as its timeout
+    session, proxy = rig.behind_proxy(server.hosts) -- the timeout is longer than any outage here
     other = rig.session(server.hosts)
     lock = rig.used(session:mutex(rig.path()))
     rival = other:mutex(lock.path)
 end)
 after_each(rig.close_sessions)
 
-describe("after the end of its session #lease:state", function()
+describe("a lock after the end of its session #lease:state", function()
     before_each(function()
         session = rig.session(proxy.hosts, { timeout = 4 })
         lock = session:mutex(lock.path)
     end)
 
-    -- A node that the server has not removed yet: the same name, not our session's.
+    -- A node that the server has not removed yet, with the old name and another session.
     local function survivor(name)
         local path = lock.path .. "/" .. name
         server:foreign("create %s ''", path)
         return path, tonumber(fault.czxid(server, path))
     end
 
-    it("CURATOR-604: a waiter does not adopt its node of the session before #slow", function()
+    it("a waiter does not adopt its node of the session before (CURATOR-604) #slow", function()
         local theirs, name = hold(rival), nil
         fails("expired", rig.wait_while(lock, { timeout = 30 }, function()
             name = assert(lock:queue(20))[2].name
@@ -75,7 +75,7 @@ describe("after the end of its session #lease:state", function()
         assert.is_true(hold(lock).token > token)
     end)
 
-    it("CURATOR-604, zk-ruby-34: a holder neither adopts nor deletes a node of its old name #slow",
+    it("a holder neither adopts nor deletes a node of its old name (CURATOR-604, zk-ruby-34) #slow",
        function()
         local lease = hold(lock)
         local name = assert(lock:queue(20))[1].name
@@ -89,7 +89,7 @@ describe("after the end of its session #lease:state", function()
         assert.is_true(hold(lock).token > token)
     end)
 
-    it("CURATOR-206: nothing says held, nothing is re-entered, and a release frees nobody #slow",
+    it("a lost lease is not held, not re-entered, and its release frees nobody (CURATOR-206) #slow",
        function()
         local lease = assert(lock:acquire{ timeout = 5, owner = "me" })
         expire()
@@ -102,7 +102,7 @@ describe("after the end of its session #lease:state", function()
         assert.equal(1, nodes())
     end)
 
-    it("kazoo-282, go-zookeeper: the lock object is as good as new #slow", function()
+    it("the lock object is as good as new (kazoo-282, go-zookeeper) #slow", function()
         local lease = hold(lock)
         expire()
         for _ = 1, 2 do
@@ -113,7 +113,8 @@ describe("after the end of its session #lease:state", function()
         assert.equal("lost", lease:state())
     end)
 
-    it("Menagerie: one expired wait does not break the object, and leaves no node #slow", function()
+    it("one expired wait does not break the lock object, and leaves no node (Menagerie) #slow",
+       function()
         local theirs = hold(rival)
         fails("expired", rig.wait_while(lock, { timeout = 30 }, expire))
         in_line(1)
@@ -127,7 +128,7 @@ end)
 
 describe("a lost reply #lock:acquire", function()
     for _, kind in ipairs{ "drop-request", "drop-reply", "cut-after" } do
-        it(("kazoo-732 (leak A): to the clean-up of a failed wait: its node goes (%s)"):format(
+        it(("a failed wait's node goes in spite of a lost delete (kazoo-732, leak A, %s)"):format(
             kind), function()
             local id, theirs = session:id(), hold(rival)
             proxy:command("%s delete 1", kind)
@@ -141,8 +142,7 @@ describe("a lost reply #lock:acquire", function()
         end)
     end
 
-    it("kazoo (leak B): to the create of a second wait: that node goes, not only the first",
-       function()
+    it("the node of a second failed wait goes, too (kazoo, leak B)", function()
         local theirs = hold(rival)
         fails("timeout", lock:acquire(0.1))
         in_line(1)
@@ -158,8 +158,8 @@ describe("a lost reply #lock:acquire", function()
 end)
 
 
-describe("without a connection #lease:held", function()
-    it("CURATOR-678: a release returns at once, and is made good later #clock", function()
+describe("a session without a connection #lease:held", function()
+    it("a release returns at once, and removes the node later (CURATOR-678) #clock", function()
         local lease = hold(lock)
         fault.suspend(proxy, session)
         assert.is_true(rig.takes(0, 5, lease.release, lease))
@@ -171,11 +171,11 @@ describe("without a connection #lease:held", function()
         assert.equal(0, nodes())
     end)
 
-    it("Curator: a blip does not make every waiter ask again", function()
+    it("a blip makes no waiter ask again (Curator)", function()
         behind_another(40, function(theirs)
             proxy:command("cut")
             fault.reconnected(session, 1)
-            fails("busy", lock:acquire{ timeout = 0, owner = "another" }) -- one list
+            fails("busy", lock:acquire{ timeout = 0, owner = "another" }) -- needs one list
             local counts = proxy:counts()
             assert.equal(1, counts.getChildren)
             assert.equal(0, counts.getData + counts.exists)
@@ -186,9 +186,10 @@ end)
 
 
 describe("the time of a wait #times", function()
-    -- The waiters ahead give up one after the other, from the last to the first: more slowly than a
-    -- machine may be, so that a time that is counted anew is far from one that is not.
-    it("kazoo, Menagerie: is not counted anew when a predecessor goes #slow", function()
+    -- The waiters ahead give up one after the other, from the last to the first, so slowly that a
+    -- time counted anew would be far longer.
+    it("a wait's time is not counted anew when a predecessor goes (kazoo, Menagerie) #slow",
+       function()
         local theirs = hold(rival)
         local COUNT, APART, TIMEOUT, ended = 5, 1.5, 2, nil
         rig.run(COUNT, function(i)
@@ -208,7 +209,7 @@ describe("the time of a wait #times", function()
         assert.is_true(theirs:release())
     end)
 
-    it("kazoo-88: an interrupt that met no wait does not end the next one", function()
+    it("an interrupt without a wait does not end the next wait (kazoo-88)", function()
         assert.equal(0, session:interrupt("me"))
         local lease = assert(lock:acquire{ timeout = 5, owner = "me" })
         assert.equal(0, session:interrupt("me"))
@@ -221,7 +222,7 @@ describe("the time of a wait #times", function()
 end)
 
 
-describe("what else is in the folder #lock:acquire", function()
+describe("foreign children of the folder #lock:acquire", function()
     for name, client in pairs{
         ["0"] = "CURATOR-43",
         ["-foreign"] = "Curator",
@@ -234,10 +235,10 @@ describe("what else is in the folder #lock:acquire", function()
         ["lock-1"] = "a number that is too short",
         ["-"] = "nothing but a dash",
     } do
-        it(("%s: a child %s neither blocks, nor breaks, nor leaves a node"):format(client, name),
+        it(("a child %s neither blocks, nor breaks, nor leaves a node (%s)"):format(client, name),
            function()
             local child = lock.path .. "/" .. name
-            rig.used(lock) -- the server may have removed the folder
+            rig.used(lock) -- makes the folder, which the server may have removed
             server:foreign("create %s ''", child)
             local mine = hold(lock, 0)
             local theirs = rig.wait_while(rival, { timeout = 20 }, function()
@@ -250,7 +251,7 @@ describe("what else is in the folder #lock:acquire", function()
         end)
     end
 
-    it("kazoo-563: nothing, for the folder itself was removed: it is made again", function()
+    it("a removed folder is made again (kazoo-563)", function()
         for _, timeout in ipairs{ 0, 5 } do
             server:foreign("delete %s", lock.path)
             local lease = hold(lock, timeout)
@@ -261,8 +262,8 @@ describe("what else is in the folder #lock:acquire", function()
 end)
 
 
-describe("two in one process #lock:acquire", function()
-    it("C recipe: two locks of one session on one path are two in line, not one", function()
+describe("two contenders in one process #lock:acquire", function()
+    it("two locks of one session on one path are two contenders in line (C recipe)", function()
         local twin = session:mutex(lock.path)
         local first = assert(lock:acquire{ timeout = 5, owner = "a" })
         fails("busy", twin:acquire{ timeout = 0, owner = "b" })
@@ -276,7 +277,7 @@ describe("two in one process #lock:acquire", function()
         assert.is_true(second:check(20))
     end)
 
-    it("Menagerie: a try or a wait that fails gives up nobody else's hold", function()
+    it("a failed try or wait gives up nobody else's hold (Menagerie)", function()
         local lease = assert(lock:acquire{ timeout = 5, owner = "a" })
         for _, timeout in ipairs{ 0, 0.1 } do
             local code = timeout == 0 and "busy" or "timeout"
@@ -287,7 +288,7 @@ describe("two in one process #lock:acquire", function()
         in_line(1)
     end)
 
-    it("Menagerie: two clients of one identity are two", function()
+    it("two clients of one identity are two contenders (Menagerie)", function()
         local twins = {}
         for i = 1, 2 do
             twins[i] = rig.session(server.hosts, { identity = "host:thread-1" }):mutex(lock.path)
@@ -298,8 +299,8 @@ describe("two in one process #lock:acquire", function()
         assert.is_true(lease:check(20))
     end)
 
-    -- Curator lists 12 times a hand-off with 50 threads, 35 times with 200.
-    it("CURATOR-716: a hand-off wakes one waiter, however many share the lock", function()
+    -- Curator lists 12 times for each hand-off with 50 threads, 35 times with 200.
+    it("a hand-off wakes one waiter, however many share the lock (CURATOR-716)", function()
         local COUNT = 50
         behind_another(COUNT, function(theirs)
             theirs:release()
@@ -313,7 +314,7 @@ end)
 
 
 describe("a predecessor that goes between the list and the watch #lock:acquire", function()
-    it("C recipe, Java WriteLock: the waiter keeps its place, and is granted", function()
+    it("a waiter keeps its place, and is granted (C recipe, Java WriteLock)", function()
         local theirs, third = hold(rival), rig.session(server.hosts):mutex(lock.path)
         local order, gets, token = {}, session:stats().gets, nil
         proxy:reset()
@@ -325,14 +326,14 @@ describe("a predecessor that goes between the list and the watch #lock:acquire",
             zklock.sleep(0.1)
             lease:release()
         end, function()
-            -- The list is answered, the watch is on its way.
+            -- The list is answered, and the watch is on its way.
             rig.wait_for("its gets", function() return session:stats().gets > gets end)
             assert.equal(0, proxy:counts().getData)
             token = assert(rival:queue(20))[2].token
             released(theirs)
             proxy:command("flow")
         end, function()
-            -- By then the waiter is in line.
+            -- The waiter is in line by then.
             rig.becomes(theirs, "released")
             assert(third:acquire(10)):release()
             order[#order + 1] = "third"

@@ -1,5 +1,5 @@
---- [lua tsan] The traps of libzookeeper and of ZooKeeper itself that a lock library falls into.
--- Each of them was reproduced with the bare client; here is shown that zklock is immune.
+--- [lua tsan] Traps of libzookeeper and of ZooKeeper that a lock library falls into. Each was
+-- reproduced with the bare client; these tests show that zklock is immune.
 
 local core = require "zklock.core"
 local fault = require "spec.fault.fault"
@@ -15,15 +15,15 @@ before_each(function() proxy = rig.proxy_for_test(server.hosts) end)
 after_each(rig.close_sessions)
 
 
--- Calls a lock's method: "ok" or the code, and the result.
+-- Calls a lock's method. Returns "ok" or the code, and the result.
 local function outcome(lock, method, arg)
     local result, _, code = lock[method](lock, arg)
     return result and "ok" or code, result
 end
 
 
--- ZOOKEEPER-1998: libzookeeper resolves names on every turn of its loop; while it cannot,
--- it neither sends nor tells.
+-- ZOOKEEPER-1998: libzookeeper resolves names on every turn of its loop, and neither sends nor
+-- delivers while it cannot.
 describe("trap 1: name resolution that fails #zklock.connect", function()
     local library, broken
 
@@ -38,7 +38,7 @@ describe("trap 1: name resolution that fails #zklock.connect", function()
         os.remove(broken)
     end)
 
-    it("costs no heartbeat, no lease and no reconnect after connect #slow", function()
+    it("a failure after connect costs no heartbeat, no lease and no reconnect #slow", function()
         local path = rig.path()
         local child = program.start(proxy.hosts:gsub("^127.0.0.1", "localhost"), ([[
             local PATH = %q
@@ -63,7 +63,7 @@ describe("trap 1: name resolution that fails #zklock.connect", function()
         proxy:reset()
         rig.wait_for("heartbeats, six in a timeout", function()
             child:tell("state")
-            local state = child:line() -- suspect: a busy machine was late with a heartbeat
+            local state = child:line() -- suspect if a busy machine was late with a heartbeat
             assert.is_true(state == "held\t0" or state == "suspect\t0", state)
             return core.now() - begin > 9 and proxy:counts().sync >= 6 -- a session timeout
         end)
@@ -82,8 +82,8 @@ describe("trap 1: name resolution that fails #zklock.connect", function()
         child:ends()
     end)
 
-    it("before connect is told as connection, at its deadline, and cured when it works again",
-       function()
+    it("a failure before connect returns connection at the deadline, and is cured with name " ..
+       "resolution", function()
         program.write(broken, "")
         local child = program.start("localhost" .. proxy.hosts:match(":%d+$"), [[
             local core = require "zklock.core"
@@ -102,13 +102,13 @@ describe("trap 1: name resolution that fails #zklock.connect", function()
 end)
 
 
--- ZOOKEEPER-2466: the cursor advances twice a failure, so with an even number of addresses
--- half of them are never tried.
+-- ZOOKEEPER-2466: the cursor advances twice after a failure, so half of an even number of addresses
+-- is never tried.
 describe("trap 2: an even number of addresses #zklock.connect", function()
     for _, order in ipairs{ "dead,live", "live,dead", "dead,dead,dead,live",
                             "dead,dead,live,dead", "dead,live,dead,dead",
                             "live,dead,dead,dead" } do
-        it(("does not keep a session from the live one of %s, ever #slow"):format(order), function()
+        it(("a session always finds the live server of %s #slow"):format(order), function()
             local live
             local hosts = order:gsub("%a+", function(word)
                 local each = rig.proxy_for_test(server.hosts)
@@ -118,7 +118,7 @@ describe("trap 2: an even number of addresses #zklock.connect", function()
             local session = rig.session(hosts, { timeout = 10 })
             for i = 1, 6 do
                 fault.suspend(live, session)
-                zklock.sleep(0.05 * (i % 3)) -- it goes round, once or more
+                zklock.sleep(0.05 * (i % 3)) -- goes round once or more
                 live:command("accept")
                 fault.reconnected(session, i)
             end
@@ -128,8 +128,7 @@ describe("trap 2: an even number of addresses #zklock.connect", function()
 end)
 
 
--- Pings and reads are answered by the follower, so its client would believe for ten ticks
--- that all is well.
+-- The follower answers pings and reads, so its client would believe for ten ticks that all is well.
 describe("trap 3: a follower that is cut off from its leader (Curator, kazoo) #lease:held",
          function()
     local ensemble
@@ -138,7 +137,8 @@ describe("trap 3: a follower that is cut off from its leader (Curator, kazoo) #l
     teardown(function() ensemble:stop() end)
     after_each(function() for n = 1, 3 do ensemble:resume(n) end end)
 
-    it("does not keep a lease alive: it is suspect, then lost, by the clock #slow", function()
+    it("a lease does not live on a cut-off follower, but is suspect, then lost, by the clock #slow",
+       function()
         local TIMEOUT, follower = 3, ensemble:leader() % 3 + 1
         local hosts = ensemble:host(follower)
         local session = rig.session(hosts, { timeout = TIMEOUT })
@@ -154,7 +154,7 @@ describe("trap 3: a follower that is cut off from its leader (Curator, kazoo) #l
         end
         local begin, certain = core.now(), lease:remaining()
         assert.is_true(certain <= TIMEOUT / 2, ("certain for %.2f s"):format(certain))
-        -- The follower knows nothing: while it serves it says that the holder is first in line.
+        -- While it serves, the follower lists the holder as first in line.
         local function look()
             local line = idle:mutex(lock.path):queue(1)
             if line then assert.is_true(line[1].held) end
@@ -165,11 +165,11 @@ describe("trap 3: a follower that is cut off from its leader (Curator, kazoo) #l
         rig.wait_for("lost", function() session:dispatch() return lease:state() == "lost" end)
         assert.is_true(core.now() - begin <= TIMEOUT + 5, "lost too late")
         session:dispatch()
-        -- It may have been suspect before, for a moment, on a machine that was busy.
+        -- It may have been suspect for a moment before, on a busy machine.
         assert.equal("lost", table.remove(told))
         assert.is_true(#told > 0)
         for _, state in ipairs(told) do assert.equal("suspect", state) end
-        assert.equal(0, session:stats().expiries) -- nobody told it; it knew by itself
+        assert.equal(0, session:stats().expiries) -- without any news of it
     end)
 end)
 
@@ -178,7 +178,7 @@ end)
 describe("trap 4: completions that are lost at close #session:close", function()
     local ALLOWED = { ok = true, closed = true, busy = true, timeout = true }
 
-    -- Starts 200 operations in a session, then closes it; gives how many ended in which way.
+    -- Starts 200 operations in a session, then closes it. Returns how many ended in which way.
     local function close_under_load(session, before_close)
         local path, ends, count = rig.path(), {}, 0
         rig.run(200, function(i)
@@ -200,8 +200,7 @@ describe("trap 4: completions that are lost at close #session:close", function()
         return ends
     end
 
-    it("end every waiter all the same, at once, in twenty closes of 200 operations #slow",
-       function()
+    it("twenty closes of 200 operations end every waiter at once #slow", function()
         local closed = 0
         for round = 1, 20 do
             local ends = close_under_load(rig.session(server.hosts), function()
@@ -212,7 +211,7 @@ describe("trap 4: completions that are lost at close #session:close", function()
         assert.is_true(closed > 0, "none was under way")
     end)
 
-    it("end every waiter when no reply arrives at all #slow", function()
+    it("a close without any reply ends every waiter #slow", function()
         local session = rig.session(proxy.hosts, { timeout = 4 })
         proxy:command("halfopen")
         assert.same({ closed = 200 }, close_under_load(session, function() end))
@@ -220,11 +219,12 @@ describe("trap 4: completions that are lost at close #session:close", function()
 end)
 
 
--- What is asked for while libzookeeper says "expired" stays in its queue.
-describe("trap 5: what is asked for while a session expires #session:state", function()
-    local TIMEOUT = 20 -- seconds, of each call: more than all takes on a busy machine
+-- Requests made while libzookeeper says "expired" stay in its queue.
+describe("trap 5: requests while a session expires #session:state", function()
+    local TIMEOUT = 20 -- seconds for each call, more than all takes on a busy machine
 
-    -- `wait` delivers the news of the end, before the last are asked for, or leaves it for later.
+    -- `wait` delivers the news of the end before the last requests are made, or leaves it for
+    -- later.
     local function ask_while_it_expires(wait)
         local path, session, count, asked = rig.path(), nil, 0, 0
         local ends = {}
@@ -242,7 +242,7 @@ describe("trap 5: what is asked for while a session expires #session:state", fun
         local function ask_for(number)
             for _ = 1, number do coroutine.wrap(ask("/task"))() end
         end
-        -- The callback waits, and holds up all others: none of them may have what it waits for.
+        -- The callback waits, and holds up all waits that would end with its news.
         local function on_state(state)
             if state ~= "expired" then return end
             local folder = "/callback" .. asked
@@ -265,7 +265,7 @@ describe("trap 5: what is asked for while a session expires #session:state", fun
             ask_for(20)
             rig.wait_for("all answered", function()
                 return asked >= 82 and count == asked
-            end, 2 * TIMEOUT) -- the callback's calls, then the others'
+            end, 2 * TIMEOUT) -- the callback's calls, then all later calls
             assert.equal("lost", lease:state())
             assert.is_true(lease:release() == nil)
         end)
@@ -275,22 +275,22 @@ describe("trap 5: what is asked for while a session expires #session:state", fun
         assert.equal(0, #server:nodes(path))
     end
 
-    it("is answered, each and all, before, during and after #slow", function()
+    it("all requests before, during and after the expiry are answered #slow", function()
         ask_while_it_expires(rig.wait_for)
     end)
 
-    it("is answered, too, when more is asked for before its end is heard of #slow", function()
+    it("all requests are answered, too, if more are made before the end is known #slow", function()
         ask_while_it_expires(rig.wait_apart)
     end)
 end)
 
 
--- ZOOKEEPER-706: more than 1 MB of watched paths is one packet too long: the session
--- disconnects for ever. ZOOKEEPER-4306: more than 2 MB of ephemeral paths in one closing
--- session is a log that cannot be read.
+-- ZOOKEEPER-706: more than 1 MB of watched paths is too long a packet, and the session disconnects
+-- for ever. ZOOKEEPER-4306: a close of more than 2 MB of ephemeral paths is a log that cannot be
+-- read.
 describe("traps 6 and 7: a session with many long paths #session:state", function()
     local LIMIT = 512 * 1024 -- of nodes
-    local OTHERS = 256 * 1024 -- of watched nodes of others
+    local OTHERS = 256 * 1024 -- of watched nodes of other sessions
     local LONG = ("x"):rep(2000)
     local own, link -- the server, and a proxy before it
 
@@ -298,8 +298,8 @@ describe("traps 6 and 7: a session with many long paths #session:state", functio
     before_each(function() link = rig.proxy_for_test(own.hosts) end)
     teardown(function() own:stop() end)
 
-    -- Waiters in line count; leases use the rest of the room for nodes.
-    it("is refused more watches than it could set again, and reconnects #slow", function()
+    -- Waiters in line count, and leases use the rest of the room for nodes.
+    it("a session is refused more watches than it could set again, and reconnects #slow", function()
         local COUNT = 230
         local path, ends = rig.path(), {}
         local session, holder = rig.session(link.hosts), rig.session(own.hosts)
@@ -307,7 +307,7 @@ describe("traps 6 and 7: a session with many long paths #session:state", functio
             return who:mutex(("%s/%s-%s-%d"):format(path, LONG, name, i))
         end
         for i = 1, COUNT do rig.hold(lock_of(holder, "theirs", i)) end
-        -- They watch their nodes at once.
+        -- A lease with on_revoke watches its node at once.
         local function take_leases()
             for i = 1, COUNT do
                 local lease, _, code = lock_of(session, "ours", i):acquire(20)
@@ -315,7 +315,7 @@ describe("traps 6 and 7: a session with many long paths #session:state", functio
                 rig.keep(lease):on_revoke(function() end)
             end
         end
-        link:command("delay 200") -- all ask before the first is answered
+        link:command("delay 200") -- so that all ask before the first answer
         rig.run(COUNT, function(i)
             local code = rig.code_of(lock_of(session, "theirs", i))
             ends[code] = (ends[code] or 0) + 1
@@ -338,10 +338,11 @@ describe("traps 6 and 7: a session with many long paths #session:state", functio
             session:close()
         end)
         assert.equal(COUNT, ends.too_many + ends.closed)
-        own:wait_for_nodes(path, COUNT) -- of the holder
+        own:wait_for_nodes(path, COUNT) -- the holder's
     end)
 
-    it("is refused more nodes than the log can bear, and the server starts again #slow", function()
+    it("a session is refused more nodes than the log can bear, and the server starts again #slow",
+       function()
         local path = rig.path()
         local session = rig.session(link.hosts, { timeout = 6 })
         local leases, code, result = {}
@@ -358,7 +359,7 @@ describe("traps 6 and 7: a session with many long paths #session:state", functio
         assert.is_true(session:stats().path_bytes <= LIMIT)
         rig.released(leases[1])
         leases[1] = rig.hold(session:mutex(path .. "/" .. LONG .. "again"))
-        -- The worst close: nothing is deleted before.
+        -- The worst close, without a delete before.
         link:command("blackhole")
         session:close()
         own:wait_for_nodes(path, 0)
@@ -370,7 +371,7 @@ describe("traps 6 and 7: a session with many long paths #session:state", functio
 end)
 
 
--- A container create inside a multi aborts the process; and containers go when empty.
+-- A container create inside a multi aborts the process, and empty containers are removed.
 describe("trap 8: containers (Curator, kazoo-563) #session:mutex", function()
     local own
 
@@ -383,7 +384,7 @@ describe("trap 8: containers (Curator, kazoo-563) #session:mutex", function()
         rig.wait_for("all reaped", function() return not fault.czxid(own, path) end)
     end
 
-    it("are what parents are made as, never in a multi, and go when empty #slow", function()
+    it("containers are made as parents, never in a multi, and go when empty #slow", function()
         local session, link = rig.behind_proxy(own.hosts, { timeout = 10 })
         local lock = session:mutex(rig.path() .. "/a/b")
         for _ = 1, 3 do
@@ -395,7 +396,7 @@ describe("trap 8: containers (Curator, kazoo-563) #session:mutex", function()
         assert.equal(0, link:counts().multi)
     end)
 
-    it("that are reaped all the time cost no acquire and no waiter #slow", function()
+    it("containers that are reaped all the time cost no acquire and no waiter #slow", function()
         local session, other = rig.session(own.hosts), rig.session(own.hosts)
         local path, token, finish = rig.path() .. "/a/b", 0, core.now() + 2
         local function contend(mine)
@@ -411,19 +412,19 @@ describe("trap 8: containers (Curator, kazoo-563) #session:mutex", function()
         at_rest(session)
     end)
 
-    it("are persistent nodes if that is wished, and stay", function()
+    it('parents = "persistent" makes persistent nodes, which stay', function()
         local session = rig.session(own.hosts, { parents = "persistent" })
         local lock = rig.used(session:mutex(rig.path() .. "/a"))
         assert.matches("owner=0 ", foreign(own, "stat %s", lock.path))
-        -- A container that is made after is reaped; the persistent one is not.
+        -- A later container is reaped; the persistent node is not.
         wait_until_reaped(rig.used(rig.session(own.hosts):mutex(rig.path() .. "/b")).path)
         assert.is_truthy(fault.czxid(own, lock.path))
     end)
 end)
 
 
--- ZOOKEEPER-3249, Q-02, PIT-22: the counter sticks at 2^31 - 1; from there on numbers are
--- equal, or negative, and tell no order.
+-- ZOOKEEPER-3249, Q-02, PIT-22: the counter sticks at 2^31 - 1. Later numbers are equal, or
+-- negative, and tell no order.
 describe("trap 9: a counter at its end (Q-02, PIT-22, Curator, kazoo-730, go-zk-65) #lease.token",
          function()
     local own, PATH = nil, "/worn"
@@ -431,7 +432,8 @@ describe("trap 9: a counter at its end (Q-02, PIT-22, Curator, kazoo-730, go-zk-
     setup(function() own = rig.server_at(PATH, 2147483640) end)
     teardown(function() own:stop() end)
 
-    it("grants to one at a time, in order, with growing tokens, over and past it #slow", function()
+    it("a lock grants one at a time, in order, with growing tokens, over the counter's end #slow",
+       function()
         local SESSIONS, EACH, COUNT = 4, 4, 15
         local alone, last, grants, locks = rig.alone(), 0, 0, {}
         for i = 1, SESSIONS do
@@ -451,9 +453,9 @@ describe("trap 9: a counter at its end (Q-02, PIT-22, Curator, kazoo-730, go-zk-
         own:wait_for_nodes(PATH, 0)
     end)
 
-    it("shows a queue in order, and its end is reached", function()
+    it("a queue over the counter's end is in order", function()
         local holder, session = rig.session(own.hosts), rig.session(own.hosts)
-        for _ = 1, 8 do rig.used(holder:mutex(PATH)) end -- to the counter's end
+        for _ = 1, 8 do rig.used(holder:mutex(PATH)) end -- up to the counter's end
         local lease, wishes = rig.hold(holder:mutex(PATH)), {}
         for i = 1, 6 do wishes[i] = session:mutex(PATH) end
         assert.same({ 1, 2, 3, 4, 5, 6 }, rig.line_up(wishes, function()
@@ -475,7 +477,8 @@ end)
 
 -- Session events go to every distinct context, with a search for duplicates: O(n^2).
 describe("trap 10: two thousand waits #lock:acquire", function()
-    it("and a reconnect stall neither the session nor the line #slow", function()
+    it("a reconnect with two thousand waits stalls neither the session nor the line #slow",
+       function()
         local COUNT, PATHS = 2000, 100
         local session, holder = rig.session(proxy.hosts), rig.session(server.hosts)
         local path, leases, granted, queued = rig.path(), {}, 0, 0

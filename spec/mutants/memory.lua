@@ -79,7 +79,7 @@ local rows = {
       catch = by("memory", "goes with its last session, and comes with the first") },
     { "memory-tree-forked", "a forked child finds the trees of its parent",
       at = "forked", find = "servers = NULL;",
-      catch = by("fault/process", "is not there, and what is opened there is the child's own") },
+      catch = by("fault/process", "a server in memory is not there in the child, which may open") },
 
     -- --- the link -----------------------------------------------------------------------------
 
