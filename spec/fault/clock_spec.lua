@@ -1,5 +1,5 @@
---- [lua] The wall clock of a client, or of a server, jumps by an hour while it runs: set by hand,
--- by a time server, by a virtual machine that wakes up. Nothing may depend on it.
+--- [lua] A client's or a server's wall clock jumps by an hour while it runs, as when it is set by
+-- hand, by a time server, or after a virtual machine's sleep. Nothing may depend on it.
 
 local core = require "zklock.core"
 local fault = require "spec.fault.fault"
@@ -9,7 +9,7 @@ local zklock = require "zklock"
 
 local unpack = table.unpack or unpack -- luacheck: globals unpack
 
--- See clock.c.
+-- For clock.c.
 local library, clock
 
 local server, proxy = rig.shared(), nil
@@ -40,8 +40,8 @@ local JUMPS = { ["forward"] = "+", ["back"] = "-" }
 local HOURS = { ["+"] = 1, ["-"] = -1, ["0"] = 0 }
 
 
-describe("the wall clock of a client #times", function()
-    -- Does what it is told to, and says how that went; times are of the other clock.
+describe("a client whose wall clock jumps #times", function()
+    -- Runs the verbs that it reads, and prints their results; times are of the monotonic clock.
     local CLIENT = [[
         local core = require "zklock.core"
         local session = assert(zklock.connect(HOSTS, { timeout = TIMEOUT }))
@@ -101,7 +101,7 @@ describe("the wall clock of a client #times", function()
         silent:stop()
     end)
 
-    -- Has the child do something; `meanwhile` runs when it is at it.
+    -- Runs a verb in the child; `meanwhile` runs once the child has begun it.
     local function ask(verb, meanwhile)
         child:tell(verb)
         child:says("do")
@@ -111,7 +111,7 @@ describe("the wall clock of a client #times", function()
         return unpack(answer)
     end
 
-    -- It ends at its deadline of half a second, though the clock jumps in the middle, by an hour.
+    -- The verb ends at its deadline of half a second, though the clock jumps by an hour meanwhile.
     local function ends_on_time(verb, where, code)
         local seconds, result = ask(verb, function() jump(where) end)
         seconds = tonumber(seconds)
@@ -121,7 +121,7 @@ describe("the wall clock of a client #times", function()
     end
 
     for name, where in pairs(JUMPS) do
-        it(("may jump %s and back: a lease, its heartbeats, deadlines go on #slow"):format(name),
+        it(("leases, heartbeats and deadlines survive a jump %s and back #slow"):format(name),
            function()
             start(8)
             local token = ask("acquire")
@@ -132,7 +132,7 @@ describe("the wall clock of a client #times", function()
                 local syncs, reconnects = ask("syncs")
                 rig.wait_for("three heartbeats", function()
                     local state, certain = ask("state")
-                    assert.are_not.equal("lost", state) -- suspect, if the machine is busy
+                    assert.are_not.equal("lost", state) -- suspect if the machine is busy
                     assert.equal("true", certain)
                     return ask("syncs") - syncs >= 3
                 end)
@@ -155,7 +155,8 @@ describe("the wall clock of a client #times", function()
             server:wait_for_nodes(path, 0)
         end)
 
-        it(("may jump %s in an outage: suspect, then lost, as early as ever #slow"):format(name),
+        it(("a lease in an outage is suspect, then lost, in time after a jump %s " ..
+            "#slow"):format(name),
            function()
             start(3)
             ask("acquire")
@@ -163,7 +164,7 @@ describe("the wall clock of a client #times", function()
             rig.wait_for("heartbeats", function() return ask("syncs") - before >= 3 end)
             proxy:command("blackhole")
             local suspect, lost = ask("fades", function() jump(where) end)
-            -- By an hour it jumps; for some seconds a machine may stand still.
+            -- A jump is an hour; a machine may stand still for some seconds.
             assert.is_true(suspect + 0 <= 1.5 + 10, "suspect after " .. suspect)
             assert.is_true(lost + 0 > 1 and lost + 0 <= 3 + 10, "lost after " .. lost)
             assert.equal("lost", (select(2, ask("check"))))
@@ -172,7 +173,7 @@ describe("the wall clock of a client #times", function()
 end)
 
 
-describe("the wall clock of a server #times", function()
+describe("a server whose wall clock jumps #times", function()
     local own
 
     setup(function()
@@ -180,7 +181,7 @@ describe("the wall clock of a server #times", function()
     end)
     teardown(function() own:stop() end)
 
-    -- The server's clock, by the date of a node that it makes now.
+    -- The server's clock, from the date of a new node.
     local function server_time()
         local path = "/now" .. rig.path():gsub("/", "-")
         local answer = fault.foreign(own, "ephemeral %s '' stat %s", path, path)
@@ -188,7 +189,7 @@ describe("the wall clock of a server #times", function()
     end
 
     for name, where in pairs(JUMPS) do
-        it(("may jump %s and back: nobody expires, and the dead still do #slow"):format(name),
+        it(("only dead sessions expire after a jump %s and back #slow"):format(name),
        function()
             local TIMEOUT = 4
             local holder, waiter = rig.child(own.hosts, [[

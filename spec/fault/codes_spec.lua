@@ -1,5 +1,5 @@
---- [lua asan tsan] A cause has one code in all calls that wait for it or come after it. Only calls
--- of a lease have another, because they tell its end.
+--- [lua asan tsan] All calls that wait for a cause or come after it return the same code. Only
+-- calls of a lease return another code, because they tell the lease's end.
 
 local fault = require "spec.fault.fault"
 local files = require "spec.files"
@@ -31,13 +31,13 @@ local calls = {
     end,
 }
 
--- The same of a lease.
+-- Calls of a lease that wait.
 local questions = {
     ["check"] = function(it) return it.leases.check:check(it.timeout) end,
     ["downgrade"] = function(it) return it.leases.downgrade:downgrade(it.timeout) end,
 }
 
--- These are sent once, so they may end as unknown.
+-- Calls that are sent once, so they may return unknown.
 local writes = {
     ["guard"] = function(it)
         return it.leases.guard:guard{ { "check", it.path }, timeout = it.timeout }
@@ -70,7 +70,7 @@ end
 local lease_calls = together(questions, writes)
 
 
--- The locks and leases of `session`, which the calls use; `other` holds a lock.
+-- The locks and leases of `session` for the calls; `other` holds a lock.
 local function prepared(session, other)
     local path = rig.path()
     local it = {
@@ -92,8 +92,8 @@ local function prepared(session, other)
 end
 
 
--- Asserts which codes the calls have, each in a coroutine of its own: `lists` has code -> calls.
--- strike() ends them, and runs when all of them have begun.
+-- Runs the calls of `lists`, code -> calls, each in a coroutine, and checks their codes. strike()
+-- runs after all of them have begun, and ends them.
 local function assert_codes(it, lists, strike)
     local codes, expected, tasks = {}, {}, {}
     for code, list in pairs(lists) do
@@ -110,7 +110,7 @@ local function assert_codes(it, lists, strike)
 end
 
 
-describe("a call that waits while the connection is lost #server #slow #failures", function()
+describe("a waiting call without a connection #server #slow #failures", function()
     local server, proxy
 
     setup(function() server = rig.server() end)
@@ -126,13 +126,13 @@ describe("a call that waits while the connection is lost #server #slow #failures
         return it
     end
 
-    it("says timeout at its deadline", function()
+    it("a waiting call returns timeout at its deadline", function()
         local it_has = cut_off{ timeout = LONG }
         it_has.timeout = 0.3
         assert_codes(it_has, { timeout = together(calls, lease_calls) })
     end)
 
-    it("says closed when the session is closed, and so does each call after", function()
+    it("waiting and later calls return closed when the session is closed", function()
         local it_has = cut_off{ timeout = LONG }
         assert_codes(it_has, { closed = together(calls, lease_calls, endless) },
                      function() it_has.session:close() end)
@@ -141,8 +141,7 @@ describe("a call that waits while the connection is lost #server #slow #failures
         })
     end)
 
-    it("says expired when the session ends, and so does each call after, if it does not reopen",
-       function()
+    it("waiting and later calls return expired when a session without reopen ends", function()
         local it_has = cut_off{ timeout = 1, reopen = false }
         local id = "0x" .. it_has.session:id()
         assert_codes(it_has, { expired = together(calls, endless), lost = lease_calls }, function()
@@ -154,7 +153,7 @@ describe("a call that waits while the connection is lost #server #slow #failures
         assert_codes(it_has, { expired = together(calls, begins), lost = lease_calls })
     end)
 
-    it("says auth when the server refuses the credentials, and so does each call after", function()
+    it("waiting and later calls return auth when the server refuses the credentials", function()
         local it_has = cut_off{ timeout = LONG, auth = "digest:a:b" }
         assert_codes(it_has, { auth = together(calls, endless), lost = questions }, function()
             files.write(server.dir .. "/jvmflags", NO_DIGEST)

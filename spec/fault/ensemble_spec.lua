@@ -1,6 +1,6 @@
---- [lua tsan] An ensemble that loses its leader, or one server of which is cut off from the others
--- while clients still reach it. What a single server cannot show: two parts of a cluster
--- that believe different things.
+--- [lua tsan] An ensemble that loses its leader, or a server that is cut off from its ensemble
+-- while clients still reach it. Unlike a single server, two parts of a cluster believe different
+-- things.
 
 local core = require "zklock.core"
 local fault = require "spec.fault.fault"
@@ -28,7 +28,7 @@ local function all_but(n)
     return table.concat(hosts, ",")
 end
 
--- A follower may show for a moment what is gone elsewhere.
+-- A follower may still show deleted nodes for a moment.
 local function are_in_line(lock, count)
     rig.wait_for(count .. " in line", function()
         local queue = lock:queue(20)
@@ -36,7 +36,7 @@ local function are_in_line(lock, count)
     end, 30)
 end
 
--- All three serve again.
+-- Waits until all three serve again.
 local function mend()
     for n = 1, 3 do ensemble:rejoin(n) end
     for n = 1, 3 do
@@ -54,10 +54,10 @@ after_each(function()
 end)
 
 
--- Promise 2: a holder knows that it may have lost the lock before anybody else has it. (That
--- it has lost it for good it may know later: the server is not asked.)
-describe("a holder that is cut off together with its server #lease:held", function()
-    -- Waits for the lock, and says when it had it; the clock is the same in every process.
+-- Promise 2: a holder knows that it may have lost the lock before another contender is granted. It
+-- may learn of the final loss later, because the server is not asked.
+describe("a holder that is cut off with its server #lease:held", function()
+    -- Waits for the lock, and prints the time of its grant; the clock is the same in every process.
     local NEXT = [[
         local core = require "zklock.core"
         local session = assert(zklock.connect(HOSTS, { timeout = 40 }))
@@ -69,8 +69,8 @@ describe("a holder that is cut off together with its server #lease:held", functi
         session:close()
     ]]
 
-    -- Strikes while the lease is held; gives when that was, when it was last seen to be held
-    -- (by a clock that was read before), and when it was seen to be lost.
+    -- Strikes while the lease is held. Returns the time of the strike, the last time at which the
+    -- lease was held (read before the question), and the time of its loss.
     local function watch(session, lease, strike)
         local held
         rig.wait_for("held", function()
@@ -95,15 +95,15 @@ describe("a holder that is cut off together with its server #lease:held", functi
         local told = rig.told(lease)
         local child = program.start(all_but(n), ("local PATH = %q\n"):format(path) .. NEXT,
                                     { input = true, seconds = 120 })
-        finally(function() child:tell(nil) end) -- it ends
+        finally(function() child:tell(nil) end) -- ends the child
         child:says("queued")
         rig.wait_for("heartbeats", function() return session:stats().syncs >= 3 end)
         local struck, held, lost = watch(session, lease, function() ensemble:isolate(n, how) end)
         local granted = tonumber((assert(child:line(), "the next in line has nothing")))
         assert.equal("lost", lease:state())
         assert.is_true(held < granted, ("held %.3f s after another had it"):format(held - granted))
-        -- A follower proves nothing any more. A leader does until it steps down: it answers a
-        -- sync by itself, for syncLimit, which is 2.2 s here, and a tick or two.
+        -- A follower proves nothing any more. A leader answers syncs alone until it steps down
+        -- after syncLimit, which is 2.2 s here, and a tick or two.
         local answers = n == old_leader and 2.8 or 0
         local busy = 5 -- seconds for which a machine may stand still
         assert.is_true(lost - struck < answers + timeout + busy,
@@ -112,7 +112,7 @@ describe("a holder that is cut off together with its server #lease:held", functi
         local token, state = assert(child:line()):match("(%d+)\t(%a+)")
         assert.equal("held", state)
         assert.is_true(tonumber(token) > lease.token)
-        -- Its server comes back, and so does the session; the lease does not.
+        -- The server and the session come back; the lease does not.
         ensemble:rejoin(n)
         rig.wait_for("a session again", function()
             return session:mutex(path .. "/other"):queue(1) ~= nil
@@ -126,12 +126,12 @@ describe("a holder that is cut off together with its server #lease:held", functi
 
     for _, how in ipairs{ "reset", "silence" } do
         for _, timeout in ipairs{ 2, 4 } do
-            it(("is suspect before another has the lock #slow: a follower, %s, %.1f s"):format(
-                how, timeout), function()
+            it(("a holder is suspect before the next grant #slow, at a follower, %s, %.1f " ..
+                "s"):format(how, timeout), function()
                 is_suspect_before_another_has_it(follower(), how, timeout)
             end)
         end
-        it(("is suspect #slow before another has the lock: the leader itself, %s"):format(how),
+        it(("a holder is suspect before the next grant #slow, at the leader, %s"):format(how),
        function()
             is_suspect_before_another_has_it(leader(), how, 2.5)
         end)
@@ -139,8 +139,8 @@ describe("a holder that is cut off together with its server #lease:held", functi
 end)
 
 
-describe("a holder that may go to another server #lease:held", function()
-    -- What a lease went through while fn ran, and until it is held for certain again.
+describe("a holder that may change its server #lease:held", function()
+    -- All states of a lease while fn runs, and until it is held for certain again.
     local function states_during(session, lease, fn)
         local seen = {}
         local function look() seen[lease:state()] = true end
@@ -169,14 +169,14 @@ describe("a holder that may go to another server #lease:held", function()
         for _, state in ipairs(told) do assert.equal("suspect", state) end
     end
 
-    for how, what in pairs{ reset = "is cut off", silence = "falls silent" } do
-        it("keeps the lease when its follower " .. what .. " #slow", function()
+    for how, fate in pairs{ reset = "is cut off", silence = "falls silent" } do
+        it("a holder keeps the lease when its follower " .. fate .. " #slow", function()
             local n = follower()
             keeps_it_when(function() ensemble:isolate(n, how) end, ensemble:host(n))
         end)
     end
 
-    it("keeps the lease when the leader is cut off and another is elected", function()
+    it("a holder keeps the lease when the leader is cut off and another is elected", function()
         local old = leader()
         keeps_it_when(function(look)
             ensemble:isolate(old)
@@ -188,7 +188,7 @@ describe("a holder that may go to another server #lease:held", function()
         end, ensemble:host(old))
     end)
 
-    it("keeps the lease through the death of a leader and of the next one #slow", function()
+    it("a holder keeps the lease through the deaths of two leaders #slow", function()
         keeps_it_when(function(look)
             for _ = 1, 2 do
                 local dead = leader()
@@ -203,8 +203,8 @@ end)
 
 
 describe("a line of waiters #lock:acquire", function()
-    -- Five sessions, of all servers, queue one after the other behind a holder; then
-    -- strike(lease, order), which gives the holder's lease up.
+    -- Five sessions of all servers queue, one after the other, behind a holder. Then
+    -- strike(lease, order) gives the holder's lease up.
     local function is_granted_in_order(strike)
         local path, wishes = rig.path(), {}
         for n, session in ipairs(rig.sessions(6, ensemble.hosts, { timeout = 40 })) do
@@ -222,7 +222,8 @@ describe("a line of waiters #lock:acquire", function()
         are_in_line(wishes[1], 0)
     end
 
-    it("is granted in order of arrival when the leader dies while they wait #slow", function()
+    it("waiters are granted in order of arrival when the leader dies while they wait #slow",
+       function()
         is_granted_in_order(function(lease, order)
             local token, dead = lease:token_string(), leader()
             ensemble:kill(dead)
@@ -236,7 +237,8 @@ describe("a line of waiters #lock:acquire", function()
         end)
     end)
 
-    it("is granted in order of arrival when the leader dies with the release #slow", function()
+    it("waiters are granted in order of arrival when the leader dies with the release #slow",
+       function()
         local dead = leader()
         is_granted_in_order(function(lease)
             lease:release()
@@ -250,7 +252,7 @@ end)
 describe("a waiter whose server is cut off #lock:acquire", function()
     local waiter, third, lease, n
 
-    -- The waiter knows one server only, one that follows; the others do not know that one.
+    -- The waiter knows only one server, a follower, and the other sessions do not know that server.
     local function begin(timeout)
         n = follower()
         lease = rig.hold(rig.session(all_but(n), { timeout = 40 }):mutex(rig.path()))
@@ -258,12 +260,12 @@ describe("a waiter whose server is cut off #lock:acquire", function()
         third = rig.session(all_but(n), { timeout = 40 }):mutex(lease.path)
     end
 
-    it("ends its wait at the deadline, also when it hears nothing #clock", function()
+    it("a wait ends at its deadline, also when it hears nothing #clock", function()
         begin(20)
         fails("timeout", rig.takes(1.5, 8, rig.wait_while, waiter, { timeout = 1.5 }, function()
             ensemble:isolate(n, "silence")
         end))
-        -- The node of the waiter is still there, and cannot be deleted from here.
+        -- The waiter's node is still there, and cannot be deleted from here.
         are_in_line(third, 2)
         released(lease)
         ensemble:rejoin(n)
@@ -271,7 +273,7 @@ describe("a waiter whose server is cut off #lock:acquire", function()
         are_in_line(third, 1)
     end)
 
-    it("keeps its place when its server comes back in time", function()
+    it("a waiter keeps its place when its server comes back in time", function()
         begin(20)
         local leases = { lease }
         assert.same({ 1, 2 }, rig.line_up({ waiter, third }, function(order)
@@ -287,7 +289,8 @@ describe("a waiter whose server is cut off #lock:acquire", function()
         end))
     end)
 
-    it("is told expired, and the one behind it has the lock, when it does not #slow", function()
+    it("a waiter returns expired, and the waiter behind it is granted, when its server stays " ..
+       "away #slow", function()
         begin(3)
         local theirs
         assert.same({ 2, "expired" }, rig.line_up({ waiter, third }, function(order)

@@ -1,6 +1,6 @@
---- [lua asan tsan] Servers that misbehave: they grant a session timeout that nobody can live by, or
--- end each session as soon as it is used. No real server does so on purpose; a proxy, another
--- implementation or a wrong configuration may.
+--- [lua asan tsan] Misbehaving servers, which grant a session timeout that is too short to live
+-- by, or end each session as soon as it is used. No real server does so on purpose, but a proxy,
+-- another implementation or a wrong configuration may.
 
 local core = require "zklock.core"
 local fault = require "spec.fault.fault"
@@ -8,7 +8,7 @@ local rig = require "spec.rig"
 local zklock = require "zklock"
 
 
-describe("a server that #session:state", function()
+describe("a misbehaving server #session:state", function()
     local fake
 
     before_each(function()
@@ -20,16 +20,16 @@ describe("a server that #session:state", function()
         fake:stop()
     end)
 
-    -- New sessions, and reconnects, so far.
+    -- The numbers of new sessions and of reconnects until now.
     local function connects()
         local new, known = fake:command("connects"):match("(%d+) (%d+)")
         return tonumber(new), tonumber(known)
     end
 
-    -- So many sessions it may have asked for since then: one at a time, with a pause.
+    -- The most sessions since then, one at a time with a pause.
     local function most(begin) return 2 + 1.5 * (core.now() - begin) end
 
-    it("behaves well is taken for one", function()
+    it("a server that behaves well serves a session", function()
         fake:command("grant 4000")
         local session = rig.session(fake.hosts)
         assert.equal(4, session:timeout())
@@ -43,24 +43,27 @@ describe("a server that #session:state", function()
     end
 
     for _, granted in ipairs{ 0, -1, 1, 99 } do
-        it(("grants %d ms is told as connection, with the number"):format(granted), function()
+        it(("a server that grants %d ms ends connect with connection and the " ..
+            "number"):format(granted),
+           function()
             fake:command("grant %d", granted)
             is_refused(("session timeout of %g s"):format(granted / 1000))
         end)
     end
 
-    it("grants the session id 0 is told as connection, with the reason", function()
+    it("a server that grants the session id 0 ends connect with connection and the reason",
+       function()
         fake:command("name 0")
         is_refused("session id 0")
     end)
 
-    it("grants 100 ms is lived with", function()
+    it("a server that grants 100 ms serves a session", function()
         fake:command("grant 100")
         assert.equal(0.1, rig.session(fake.hosts):timeout())
     end)
 
-    it("grants 0 ms to a session that it gave up is tried at times, and lived with later #slow",
-       function()
+    it("a server that grants 0 ms to an expired session is asked at times only, and used later " ..
+       "#slow", function()
         local session = rig.session(fake.hosts)
         fake:command("grant 0")
         fake:command("cut")
@@ -76,7 +79,7 @@ describe("a server that #session:state", function()
         assert.equal("", (assert(session:get("/", 5))))
     end)
 
-    -- Suspended, with a server that is there.
+    -- Suspends the session beside a server that is there.
     local function refuse(session, how)
         fake:command(how)
         fake:command("cut")
@@ -91,13 +94,13 @@ describe("a server that #session:state", function()
         assert.equal("", (assert(session:get("/", 5))))
     end
 
-    it("refuses a session is tried with another, and believed a session timeout later #slow",
+    it("a server that refuses a session is probed, and believed a session timeout later #slow",
        function()
         fake:command("grant 2000")
         local session = rig.session(fake.hosts)
         local id, begin = session:id(), core.now()
         refuse(session, "forget")
-        local unprobed -- when there was no probe yet
+        local unprobed -- the last time without a probe
         rig.wait_for("a probe", function()
             local now = core.now()
             if connects() >= 2 then return true end
@@ -110,7 +113,7 @@ describe("a server that #session:state", function()
         assert.are_not.equal(id, session:id())
     end)
 
-    it("takes a session again that it refused keeps it, and nothing else #slow", function()
+    it("a session lives on when the server takes it again after a refusal #slow", function()
         fake:command("grant 6000")
         local session = rig.session(fake.hosts)
         local id = session:id()
@@ -120,8 +123,8 @@ describe("a server that #session:state", function()
         is_taken_again(session, id)
     end)
 
-    it("hangs up on all is tried once in a tenth of the session timeout, with the probe too #slow",
-       function()
+    it("a server that hangs up on all is asked once in a tenth of the session timeout, with the " ..
+       "probe too #slow", function()
         fake:command("grant 4000")
         local session = rig.session(fake.hosts)
         refuse(session, "spurn")
@@ -134,7 +137,7 @@ describe("a server that #session:state", function()
         assert.is_true(new + known <= limit, new + known - before)
     end)
 
-    it("says nothing to anybody keeps the session, however long #slow", function()
+    it("a session outlives a server's silence, however long #slow", function()
         fake:command("grant 1000")
         local session = rig.session(fake.hosts, { timeout = 4 })
         local id = session:id()
@@ -144,7 +147,7 @@ describe("a server that #session:state", function()
         is_taken_again(session, id)
     end)
 
-    it("refuses a session is not believed while it answers nobody #slow", function()
+    it("a server that refuses a session is not believed while it answers no probe #slow", function()
         fake:command("grant 1000")
         local session = rig.session(fake.hosts, { timeout = 4 })
         fake:command("deaf")
@@ -155,8 +158,8 @@ describe("a server that #session:state", function()
         rig.wait_for("expired", function() return session:stats().expiries == 1 end)
     end)
 
-    it('refuses credentials is told as "auth", also when its first answer was lost #slow',
-       function()
+    it('a server that refuses credentials ends connect with "auth", also when its first answer ' ..
+       "is lost #slow", function()
         fake:command("distrust 0.2")
         local proxy = rig.proxy_for_test(fake.hosts)
         proxy:command("drop-reply auth 1")
@@ -164,20 +167,22 @@ describe("a server that #session:state", function()
                                                           connect_timeout = 20 }))
     end)
 
-    it("is older than 3.5: a lock says which version it needs", function()
+    it("a server older than 3.5 makes an acquire name the version that it needs", function()
         local session = rig.session(fake.hosts)
-        fake:command("error -6") -- as such a server answers the create of a lock's node
+        fake:command("error -6") -- the answer of such a server to the create of a lock's node
         rig.is_refused("unsupported", "needs ZooKeeper 3.5 or later",
                        session:mutex("/old"):acquire(20))
         fake:command("error 0")
     end)
 
-    it("ends every session at once is told as connection, in connect_timeout", function()
+    it("a server that ends every session at once ends connect with connection in connect_timeout",
+       function()
         fake:command("error -112")
         is_refused()
     end)
 
-    it("ends every session at once is asked for a new one at times only #slow", function()
+    it("a server that ends every session at once is asked for a new one at times only #slow",
+       function()
         local session = rig.session(fake.hosts)
         fake:command("error -112")
         fault.fails("expired", session:get("/", 5))

@@ -1,5 +1,5 @@
---- [lua asan tsan] Servers that get other addresses under their names, and other names. The session
--- goes on.
+--- [lua asan tsan] A session goes on when its servers get other addresses under their names, and
+-- when it gets other names.
 
 local files = require "spec.files"
 local program = require "spec.fault.program"
@@ -17,8 +17,7 @@ local function name(text, ...)
     files.replace(path, table.concat(addresses))
 end
 
--- A place at which the server can be reached. Made before the program, whose input it would keep
--- open.
+-- An address of the server. Made before the program; else it would keep its input open.
 local function pod()
     pods[#pods + 1] = rig.proxy(server.hosts)
     return pods[#pods]
@@ -43,13 +42,13 @@ after_each(function()
     rig.shell("rm -f %s/*", names)
 end)
 
--- Holds a lock, and does what it is told to.
+-- Holds a lock, and runs the verbs that it reads.
 local HOLDER = [[
     local core = require "zklock.core"
     local session = assert(zklock.connect(HOSTS, { timeout = TIMEOUT }))
     local lease = assert(session:mutex(PATH):acquire(5))
     local id, verbs = session:id(), {}
-    -- A lease that is held now and was never lost, of the same session.
+    -- Whether the lease of the first session is held, and was never lost.
     function verbs.held()
         local ok, message = lease:check(20)
         return ok and lease:held() and session:id() == id and "held" or message or lease:state()
@@ -93,7 +92,7 @@ local function over(child)
     child:ends()
 end
 
--- The resolver hangs, and the only server got another address.
+-- A holder whose resolver hangs after its only server moved.
 local function hold_while_it_hangs()
     local old, new = pod(), pod()
     name("zk", old)
@@ -106,8 +105,8 @@ local function hold_while_it_hangs()
 end
 
 
-describe("a session #server #real #session:set_hosts", function()
-    it("goes on when its only server gets another address", function()
+describe("a session whose servers move #server #real #session:set_hosts", function()
+    it("a session goes on when its only server gets another address", function()
         local old, new = pod(), pod()
         name("zk", old)
         local child = hold("zk.test", 6)
@@ -117,7 +116,8 @@ describe("a session #server #real #session:set_hosts", function()
         over(child)
     end)
 
-    it("goes on when a name resolves to nothing for a while, then to other servers", function()
+    it("a session goes on when a name resolves to nothing for a while, then to other servers",
+       function()
         local old, new = { pod(), pod() }, { pod(), pod(), pod() }
         name("zk", old[1], old[2])
         local child = hold("zk.test", 10)
@@ -130,7 +130,7 @@ describe("a session #server #real #session:set_hosts", function()
         over(child)
     end)
 
-    it("goes on when one server after the other moves #slow", function()
+    it("a session goes on when one server after the other moves #slow", function()
         local old, new, list = {}, {}, {}
         for i = 1, 3 do
             old[i], new[i] = pod(), pod()
@@ -146,7 +146,7 @@ describe("a session #server #real #session:set_hosts", function()
         over(child)
     end)
 
-    it("ends no wait, and no close, late while the resolver hangs", function()
+    it("waits and close end in time while the resolver hangs", function()
         local child = hold_while_it_hangs()
         ask(child, "late", "timeout\tin time")
         ask(child, "close", "true")
@@ -154,14 +154,14 @@ describe("a session #server #real #session:set_hosts", function()
         over(child)
     end)
 
-    it("goes on when a resolver answers after a while", function()
+    it("a session goes on when a resolver answers after a while", function()
         local child = hold_while_it_hangs()
         os.remove(names .. "/hangs")
         ask(child, "held", "held")
         over(child)
     end)
 
-    it("goes on with other names that it is given", function()
+    it("a session goes on with the other names of set_hosts()", function()
         local old, new = pod(), pod()
         name("old", old)
         name("new", new)
@@ -172,7 +172,7 @@ describe("a session #server #real #session:set_hosts", function()
         over(child)
     end)
 
-    it("goes on with other names that it is given while it is suspended", function()
+    it("a suspended session goes on with the other names of set_hosts()", function()
         local old, new = pod(), pod()
         name("old", old)
         name("new", new)
@@ -184,7 +184,7 @@ describe("a session #server #real #session:set_hosts", function()
         over(child)
     end)
 
-    it("keeps its servers if the new ones do not answer", function()
+    it("a session keeps its servers if the new ones do not answer", function()
         local old, new = pod(), pod()
         name("old", old)
         name("new", new)
@@ -195,7 +195,7 @@ describe("a session #server #real #session:set_hosts", function()
         over(child)
     end)
 
-    it("keeps its servers if a new one does not know it", function()
+    it("a session keeps its servers if a new one does not know it", function()
         local strangers = rig.server()
         finally(function() strangers:stop() end)
         local old = pod()

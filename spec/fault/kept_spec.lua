@@ -1,6 +1,5 @@
---- [lua asan tsan] A lock that is kept, and what happens to the process that keeps it, to its node,
--- and to the server meanwhile. (spec/kept_spec.lua has lost connections, process_spec.lua forks and
--- ends.)
+--- [lua asan tsan] A kept lock when its process, its node or the server fails. (spec/kept_spec.lua
+-- has lost connections, process_spec.lua forks and ends.)
 
 local fault = require "spec.fault.fault"
 local program = require "spec.fault.program"
@@ -8,15 +7,15 @@ local rig = require "spec.rig"
 local zklock = require "zklock"
 
 local LONG = 60 -- seconds
-local TIMEOUT = 1 -- of a session that is to end
-local BUSY = 5 -- what a busy machine may need beyond that
+local TIMEOUT = 1 -- for a session that is to end
+local BUSY = 5 -- seconds that a busy machine may need beyond that
 
 local hold, released, settled, wait_for = rig.hold, rig.released, rig.settled, rig.wait_for
 
 local server, path, other
 
 
--- A lock that was had, and is kept now; and the token of that.
+-- Acquires and releases a kept lock. Returns the lock and the token.
 local function have_kept(session, options)
     local lock = session:mutex(path, options or { keep = LONG })
     local lease = hold(lock)
@@ -27,13 +26,13 @@ local function have_kept(session, options)
 end
 
 
--- Another session waits for the lock, at most so long.
+-- Another session gets the lock, after so long at most.
 local function is_had_within(seconds)
     return rig.takes(0, seconds + BUSY, hold, other, seconds + BUSY)
 end
 
 
--- A process that keeps the lock; it then does what it is told. KEPT is its token.
+-- A process that keeps the lock, and then runs `orders`. KEPT is its token.
 local function keeper(timeout, orders)
     local child = program.start(server.hosts, ([[
         local session = assert(zklock.connect(HOSTS, { timeout = %d }))
@@ -59,7 +58,8 @@ after_each(rig.close_sessions)
 
 
 describe("a process that keeps a lock #a_lock_that_is_kept", function()
-    it("and is stopped for longer than its session lives has it no more #slow", function()
+    it("a process stopped for longer than its session lives has lost the kept lock #slow",
+       function()
         local child = keeper(TIMEOUT, [[
             io.read()
             local got, _, code = lock:acquire(0)
@@ -84,7 +84,8 @@ describe("a process that keeps a lock #a_lock_that_is_kept", function()
         child:ends()
     end)
 
-    it("and is stopped for less has it when it goes on, though another came and gave up", function()
+    it("a process stopped for less gets the kept lock again after another's wait has timed out",
+       function()
         local child = keeper(LONG, [[
             io.read()
             lease = assert(lock:acquire(20))
@@ -101,7 +102,7 @@ describe("a process that keeps a lock #a_lock_that_is_kept", function()
         server:wait_for_nodes(path, 0)
     end)
 
-    it("and is interrupted while it sleeps delays nobody", function()
+    it("an interrupt of a sleeping keeper delays nobody", function()
         local child = keeper(LONG, "say('sleeps') zklock.sleep(60)")
         child:says("sleeps")
         child:signal("INT")
@@ -117,7 +118,7 @@ describe("the node of a kept lock #a_lock_that_is_kept", function()
     before_each(function() session, proxy = rig.behind_proxy(server.hosts, { timeout = LONG }) end)
 
     for what, rest in pairs{ [""] = "", [", with its path,"] = " delete %s" } do
-        it(("deleted by a stranger%s is made anew"):format(what), function()
+        it(("a node deleted by a stranger%s is made anew"):format(what), function()
             local lock, token = have_kept(session)
             server:foreign("delete %s" .. rest, server:nodes(path)[1], path)
             wait_for("the news", function() return session:stats().claims == 0 end)
@@ -129,7 +130,7 @@ describe("the node of a kept lock #a_lock_that_is_kept", function()
         end)
     end
 
-    it("deleted while there is no connection is no lock #slow", function()
+    it("a node deleted during an outage is no lock #slow", function()
         local lock, token = have_kept(session)
         proxy:break_off(session)
         rig.delete_node(server, path)
@@ -146,7 +147,7 @@ describe("the node of a kept lock #a_lock_that_is_kept", function()
         assert.is_true(lease.token > theirs.token and theirs.token > token)
     end)
 
-    it("overwritten by a stranger is kept all the same", function()
+    it("a node overwritten by a stranger stays kept", function()
         local lock, token = have_kept(session)
         server:foreign("set %s nonsense", server:nodes(path)[1])
         settled(session)
@@ -157,7 +158,7 @@ describe("the node of a kept lock #a_lock_that_is_kept", function()
         assert.is_true(hold(other, 0).token > token)
     end)
 
-    it("overwritten while it is held tells a try all the same that it is held", function()
+    it("a node overwritten while held still tells a try that it is held", function()
         local lease = hold((have_kept(session)))
         server:foreign("set %s nonsense", server:nodes(path)[1])
         settled(session)
@@ -168,16 +169,17 @@ describe("the node of a kept lock #a_lock_that_is_kept", function()
         released(hold(other, 0))
     end)
 
-    it("goes for others though the reply that told who waits was lost", function()
+    it("the node goes for another session though the reply that told of it was lost", function()
         rig.used(other)
-        proxy:command("drop-reply getChildren 2") -- the first came with the create
+        proxy:command("drop-reply getChildren 2") -- because the first came with the create
         assert(hold(session:mutex(path, { keep = LONG })):release())
         fault.reconnected(session, 1)
         settled(session)
         released(is_had_within(0))
     end)
 
-    it("is forgotten with its session, and the lock had by the next one #slow", function()
+    it("the node is forgotten with its session, and the lock is granted in the next #slow",
+       function()
         local quick, cut = rig.behind_proxy(server.hosts, { timeout = TIMEOUT })
         local lock, token = have_kept(quick)
         fault.expire(cut, quick)
@@ -186,7 +188,8 @@ describe("the node of a kept lock #a_lock_that_is_kept", function()
         assert.is_true(lease:check(20))
     end)
 
-    it("is still there after the server's restart, and its keeper hears of others #slow", function()
+    it("the node outlives the server's restart, and its keeper hears of contenders #slow",
+       function()
         server = rig.server_for_test()
         session = rig.session(server.hosts)
         local lock, token = have_kept(session)
@@ -209,7 +212,7 @@ describe("the time to keep a lock #a_lock_that_is_kept", function()
 
     before_each(function() session = rig.session(server.hosts, { timeout = LONG }) end)
 
-    it("may be very short", function()
+    it("the time may be very short", function()
         local last = 0
         for _, keep in ipairs{ 1e-300, 1e-9, 1e-6, 0.001 } do
             local lock = session:mutex(path, { keep = keep })
@@ -223,7 +226,7 @@ describe("the time to keep a lock #a_lock_that_is_kept", function()
         end
     end)
 
-    it("may be very long", function()
+    it("the time may be very long", function()
         for _, keep in ipairs{ 1e9, 1e18, 1.7e308 } do
             path = rig.path()
             local lock, token = have_kept(session, { keep = keep })
@@ -231,7 +234,7 @@ describe("the time to keep a lock #a_lock_that_is_kept", function()
         end
     end)
 
-    it("is that of the lock by which it was last had", function()
+    it("the time is that of the lock object with the last grant", function()
         local _, token = have_kept(session, { keep = LONG })
         local short = hold(session:mutex(path, { keep = 0.1 }))
         assert.equal(token + 1, short.token)
@@ -239,26 +242,26 @@ describe("the time to keep a lock #a_lock_that_is_kept", function()
         server:wait_for_nodes(path, 0)
 
         local lease
-        repeat -- on a machine that is slow the node may be gone by then
+        repeat -- because a slow machine may lose the node by then
             path = rig.path()
             _, token = have_kept(session, { keep = 0.5 })
             lease = hold(session:mutex(path, { keep = LONG }))
         until lease.token == token + 1
         assert(lease:release())
-        zklock.sleep(0.6) -- for what is not to happen
+        zklock.sleep(0.6) -- longer than the first time
         server:wait_for_nodes(path, 1)
 
         assert(hold(session:mutex(path, { token = "turns" })):release())
         server:wait_for_nodes(path, 0)
     end)
 
-    it("begins anew with each release #slow", function()
+    it("the time begins anew with each release #slow", function()
         local lock, token = have_kept(session, { keep = 0.5 })
         for i = 1, 6 do
             zklock.sleep(0.1)
             local lease = hold(lock)
             if lease.token ~= token + i then
-                assert.is_true(lease.token > token) -- a machine that stood still for so long
+                assert.is_true(lease.token > token) -- on a machine that stood still for so long
                 break
             end
             assert(lease:release())

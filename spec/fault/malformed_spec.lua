@@ -1,27 +1,27 @@
---- [lua asan] Answers that no ZooKeeper gives. Such a server may deny service; it does not crash
--- its clients, does not keep a call beyond its deadline, and is not asked without end; and when it
--- tells the truth again nothing is left behind. hostile.pl has the lies, and tells them.
+--- [lua asan] Answers that no ZooKeeper gives. Such a server may deny service, but it does not
+-- crash its clients, does not keep a call beyond its deadline, and is not asked without end.
+-- Nothing is left behind once it tells the truth again. hostile.pl has the lies, and tells them.
 
 local program = require "spec.fault.program"
 local rig = require "spec.rig"
 local core = require "zklock.core"
 
-local SECONDS = 1 -- that each call is given
-local AT_ONCE = program.sanitizer and 3 or 6 -- programs, each with a server that tells its lie
+local SECONDS = 1 -- for each call
+local AT_ONCE = program.sanitizer and 3 or 6 -- programs, each with a lying server
 
--- All calls of a program together need 130 requests when they are told the truth. A claim that
--- is told what cannot be asks again at once, but not often between two heartbeats, of which
--- there are two in a second. One that goes on asking makes thousands of requests.
+-- All calls of a program need 130 requests for true answers. After an impossible answer a claim
+-- asks again at once, but not often between two heartbeats, of which there are two in a second. A
+-- claim that goes on asking makes thousands of requests.
 local REQUESTS_MOST, A_SECOND = 1200, 1000
 
 
--- Every operation at once, each on a path of its own. What is to be held was acquired before
--- the lies begin. Prints a line for each call that returned, and the seconds it took.
+-- Every operation at once, each on a path of its own. Held locks were acquired before the lies
+-- begin. Prints a line for each call that returned, with its seconds.
 local CALLS = [=[
 local PATH, TRUE_HOSTS, SECONDS = %q, %q, %f
 local session = assert(zklock.connect(HOSTS, { timeout = 3, connect_timeout = 30 }))
 local honest = assert(zklock.connect(TRUE_HOSTS, { timeout = 12, connect_timeout = 30 }))
-session.connect_timeout = SECONDS -- that a try is given
+session.connect_timeout = SECONDS -- for a try
 local core = require "zklock.core"
 
 local function path(name) return PATH .. "/" .. name end
@@ -126,7 +126,7 @@ honest:close()
 say("closed")
 ]=]
 
--- A call for more memory than there is fails, as without a sanitizer.
+-- A call for too much memory fails, as without a sanitizer.
 local ENVIRONMENT = ("ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 TSAN_OPTIONS='%s'")
     :format((os.getenv("TSAN_OPTIONS") or "") .. ":allocator_may_return_null=1")
 
@@ -138,7 +138,7 @@ local function expect(child, line)
 end
 
 
--- What one program lives through: begin, then hear, then finish.
+-- The life of a program, which begins, hears and finishes.
 local Life = {}
 Life.__index = Life
 
@@ -158,7 +158,7 @@ function Life:lie()
     self:tell("go")
 end
 
--- Unless it crashed: nobody would read it.
+-- A crashed child reads nothing.
 function Life:tell(line)
     if rig.shell("kill -0 %d 2>&1", self.child.pid) == "" then self.child:tell(line) end
 end
@@ -192,7 +192,7 @@ describe("a server that says #slow #session:state", function()
         names[#names + 1] = name
     end
 
-    -- Those that belong to one batch live side by side: they mostly wait.
+    -- The lives of a batch run side by side, because they mostly wait.
     local function life_of(index)
         if lives[index] then return lives[index] end
         local batch = {}
@@ -218,7 +218,7 @@ describe("a server that says #slow #session:state", function()
             end
             assert.equal("left\t0\t0", life.left)
             assert(life.told > 0, "the lie was not told")
-            -- An event asks for a request or two.
+            -- An event makes a request or two.
             local most = REQUESTS_MOST + A_SECOND * life.seconds +
                          (name:find("^an event") and 4 * life.told or 0)
             assert(life.asked <= most, ("it was asked %d times"):format(life.asked))

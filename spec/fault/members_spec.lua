@@ -1,5 +1,5 @@
 --- [lua asan tsan] session:join() and session:members() when requests, replies and events are lost:
--- the node is there once, or not at all, and the last list is told; see also watch_spec.lua.
+-- the node exists once, or not at all, and the last list is told. See also watch_spec.lua.
 -- (spec/losses_spec.lua loses each packet.)
 local fault = require "spec.fault.fault"
 local rig = require "spec.rig"
@@ -7,7 +7,7 @@ local rig = require "spec.rig"
 local caught_up, hears = rig.caught_up, rig.hears
 
 local server, proxy, folder, session, witness
-local told -- what the witness is told of the folder
+local told -- the lists told to the witness
 
 before_each(function()
     server, folder, witness = rig.begin(1)
@@ -17,7 +17,7 @@ before_each(function()
 end)
 after_each(rig.close_sessions)
 
--- Another client's commands; each %s is the folder.
+-- Another client's commands, in which %s is the folder.
 local function change(commands)
     server:foreign((commands:gsub("%%s", folder)))
 end
@@ -26,7 +26,7 @@ local function joins(data)
     return rig.join(session, folder, "a", data)
 end
 
--- A member of the witness's, so that the folder is there.
+-- A member of the witness, so that the folder exists.
 local function mark()
     rig.join(witness, folder, "mark")
     hears(told, "mark=")
@@ -43,7 +43,7 @@ describe("a join #session:join", function()
         ["cut-after getData 1"] = "join", ["drop-reply setData 1"] = "set",
         ["drop-request getData 1"] = "set",
     } do
-        it(("makes one node, which has the newest data, in spite of %s: %s"):format(loss, during),
+        it(("a join makes one node with the newest data in spite of %s: %s"):format(loss, during),
            function()
             if during == "join" then proxy:command(loss) end
             local member = joins("1")
@@ -61,7 +61,7 @@ describe("a join #session:join", function()
         end)
     end
 
-    it("leaves nothing when the reply to its removal is lost", function()
+    it("a leave without a reply leaves nothing", function()
         local member = joins()
         hears(told, "a=")
         proxy:command "drop-reply delete 1"
@@ -73,7 +73,7 @@ describe("a join #session:join", function()
         assert.equal("", told[#told])
     end)
 
-    it("that left may join again while the removal is lost, with other data", function()
+    it("a member that left may join again with other data while the removal is lost", function()
         local first = joins("1")
         hears(told, "a=1")
         proxy:command "drop-request delete 1"
@@ -87,9 +87,9 @@ describe("a join #session:join", function()
         hears(told, "")
     end)
 
-    it("that is given up, and begun and given up again, leaves nothing", function()
+    it("a join that is given up twice leaves nothing", function()
         mark()
-        proxy:command("drop-reply getData 1") -- the create's reply is had
+        proxy:command("drop-reply getData 1") -- the create was answered
         proxy:command("refuse")
         fails_to_join(0.3)
         hears(told, "a= mark=")
@@ -99,7 +99,7 @@ describe("a join #session:join", function()
         rig.counts(session, { watches = 0 })
     end)
 
-    it("looks for a create that may come late, a session timeout after it left #slow", function()
+    it("a failed join looks for a late create after a session timeout #slow", function()
         session = rig.session(proxy.hosts, { timeout = 2 })
         mark()
         local gets = session:stats().gets
@@ -112,7 +112,7 @@ describe("a join #session:join", function()
         assert.equal("mark=", told[#told])
     end)
 
-    it("hears at once that its node was removed while it had no connection", function()
+    it("a member makes its node again when it was removed during an outage", function()
         local member = joins("x")
         hears(told, "a=x")
         fault.suspend(proxy, session)
@@ -128,7 +128,7 @@ end)
 describe("members #session:members", function()
     for _, loss in ipairs{ "drop-request getChildren 1", "drop-reply exists 1",
                            "drop-reply getData 2", "cut-after getChildren 2" } do
-        it("goes on in spite of " .. loss, function()
+        it("members goes on in spite of " .. loss, function()
             proxy:command(loss)
             local own = rig.followed(session, folder)
             hears(own, "")
@@ -152,7 +152,7 @@ describe("members #session:members", function()
         ["a member that goes"] = { "delete %s/a", "b=1" },
         ["other data"] = { "set %s/b 2", "a=1 b=2" },
     } do
-        it("hears of what happens during a round: " .. what, function()
+        it("members hears during a round of " .. what, function()
             change("create %s '' create %s/a 1 create %s/b 1")
             proxy:command("hold getData 2")
             local own = rig.followed(session, folder)
@@ -170,7 +170,7 @@ end)
 
 
 describe("a server that loses its data #session:members", function()
-    it("has the members again when it is back, and tells of them #slow", function()
+    it("the members join again after the server's loss of data, and are told #slow", function()
         server = rig.server_for_test()
         session = rig.session(server.hosts, { timeout = 1 })
         local member = joins("x")

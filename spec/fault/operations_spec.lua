@@ -1,5 +1,5 @@
 --- [lua asan tsan] Servers that do not know an operation, and close the connection at it, as
--- ClickHouse Keeper does. A proxy cuts in the place of forwarding (rig/proxy.c).
+-- ClickHouse Keeper does. A proxy cuts instead of forwarding (rig/proxy.c).
 
 local fault = require "spec.fault.fault"
 local rig = require "spec.rig"
@@ -7,7 +7,7 @@ local zklock = require "zklock"
 
 local server = rig.shared()
 
-describe("a server that does not know #failures", function()
+describe("a server that lacks operations #failures", function()
     local session, proxy, events
 
     before_each(function()
@@ -19,7 +19,8 @@ describe("a server that does not know #failures", function()
     end)
     after_each(rig.close_sessions)
 
-    it("containers gets persistent parents, and stats() and on_event say so", function()
+    it("a server without containers gets persistent parents, and stats() and on_event tell that",
+       function()
         assert.is_true(session:stats().containers)
         proxy:command("lack createContainer")
         assert(session:mutex(rig.path() .. "/lock"):acquire(20)):release{ wait = 20 }
@@ -28,7 +29,7 @@ describe("a server that does not know #failures", function()
         assert.equal(0, proxy:counts().createContainer)
     end)
 
-    it("containers is asked for them again by the next session", function()
+    it("a server without containers is asked for them again by the next session", function()
         proxy:command("lack createContainer")
         assert(session:mutex(rig.path() .. "/lock"):acquire(20))
         local other, link = rig.behind_proxy(server.hosts)
@@ -36,7 +37,8 @@ describe("a server that does not know #failures", function()
         assert.is_true(link:counts().createContainer > 0)
     end)
 
-    it("create2 is told as unsupported, by name, long before the deadline", function()
+    it("a server without create2 makes acquire return unsupported, with the name, before the " ..
+       "deadline", function()
         proxy:command("lack create2")
         local seconds, lease, message, code = rig.timed(function()
             return session:mutex(rig.path()):acquire(60)
@@ -46,7 +48,8 @@ describe("a server that does not know #failures", function()
         assert.is_true(seconds < 30, seconds)
     end)
 
-    it("multi keeps no lock when a writer becomes a reader, and guards nothing", function()
+    it("a server without multi keeps a writer's lease when it refuses downgrade and guard",
+       function()
         local path, other = rig.path(), rig.path()
         local lease = assert(session:rwlock(path):write():acquire(20))
         proxy:command("lack multi")
@@ -59,7 +62,8 @@ describe("a server that does not know #failures", function()
         assert.same({}, session:rwlock(path):write():queue())
     end)
 
-    it("removeWatches keeps the connection that each removal would have ended", function()
+    it("a server without removeWatches gets no more removals, each of which would cut the " ..
+       "connection", function()
         local path = rig.path()
         assert(rig.session(server.hosts):mutex(path):acquire(20))
         proxy:command("lack removeWatches")
@@ -73,7 +77,8 @@ describe("a server that does not know #failures", function()
         assert.equal("connected", session:state())
     end)
 
-    it("its sessions after a cut takes the leases at once, and its gaps are remembered", function()
+    it("a server that renews a cut session ends its leases at once, and its gaps are remembered",
+       function()
         -- https://github.com/ClickHouse/ClickHouse/issues/116690
         proxy:command("renew")
         proxy:command("lack createContainer")
@@ -92,12 +97,12 @@ describe("a server that does not know #failures", function()
         assert.equal(expiries + 1, session:stats().expiries)
     end)
 
-    it("nothing, though two connections ended at an operation, is found to know it", function()
+    it("an operation at which two connections ended is not believed missing", function()
         for n = 1, 2 do proxy:command("drop-request create2 %d", n) end
         assert(session:mutex(rig.path()):acquire(20))
     end)
 
-    it("an operation any more that it has answered is waited for", function()
+    it("an operation that the server once answered is waited for", function()
         local lock = session:mutex(rig.path())
         assert(lock:acquire(20)):release{ wait = 20 }
         proxy:command("lack create2")

@@ -138,8 +138,8 @@ describe("a lost reply #lock:acquire", function()
 
     -- A waiter that queues in spite of the fault is granted in its turn.
     for what, loss in pairs{
-        ["a waiter keeps its place when a create's reply is lost (PIT-08)"] = "drop-reply create2 1",
-        ["a waiter keeps its place when a watch's reply is lost (Q-05)"] = "drop-reply getData 1",
+        ["a waiter keeps its place without a create's reply (PIT-08)"] = "drop-reply create2 1",
+        ["a waiter keeps its place without a watch's reply (Q-05)"] = "drop-reply getData 1",
     } do
         it(what, function()
             local lease = rig.held_by_another(server, lock.path)

@@ -1,16 +1,16 @@
---- [lua asan tsan] A process that may have no more threads: a container's limit of processes, or of
--- its memory. libzookeeper starts two for each handle, and aborts when it cannot.
+--- [lua asan tsan] A process with a limit of threads, as in a container. libzookeeper starts two
+-- threads for each handle, and aborts when it cannot.
 
 local program = require "spec.fault.program"
 local rig = require "spec.rig"
 
--- ThreadSanitizer starts a thread of its own with the first of ours.
+-- ThreadSanitizer starts a thread of its own with our first.
 local OWN = program.sanitizer == "tsan" and 1 or 0
 
 local WHY = "Resource temporarily unavailable" -- EAGAIN
 
 
-describe("when no thread is to be had #zklock.connect", function()
+describe("a process with a limit of threads #zklock.connect", function()
     local library, limit
 
     setup(function() library = program.library("threads") end)
@@ -25,7 +25,7 @@ describe("when no thread is to be had #zklock.connect", function()
     end)
 
     local PRELUDE = [[
-        -- Only so many threads more may live; nil: any number.
+        -- Allows so many more threads, or any number for nil.
         local function allow(count)
             if not count then return os.remove(os.getenv("THREADS")) end
             local file = assert(io.open(os.getenv("THREADS"), "w"))
@@ -41,7 +41,8 @@ describe("when no thread is to be had #zklock.connect", function()
 
     -- The keeper's, the worker's, and libzookeeper's two.
     for count = 0, 3 do
-        it(("but %d, connect says connection and why, and works with more #slow"):format(count),
+        it(("connect with %d threads returns connection and the reason, and works later " ..
+            "#slow"):format(count),
            function()
             local child = start(rig.shared().hosts, ([[
                 allow(%d)
@@ -61,7 +62,7 @@ describe("when no thread is to be had #zklock.connect", function()
         end)
     end
 
-    it("but 4, connect is content", function()
+    it("connect with 4 threads works", function()
         local child = start(rig.shared().hosts, ([[
             allow(%d)
             local session = assert(zklock.connect(HOSTS))
@@ -74,7 +75,8 @@ describe("when no thread is to be had #zklock.connect", function()
     end)
 
     for count = 0, 2 do
-        it(("but %d, an expired session is opened anew when there are more #slow"):format(count),
+        it(("an expired session with %d threads is opened anew when there are more " ..
+            "#slow"):format(count),
            function()
             local fake = rig.servant("perl spec/fault/fake.pl")
             finally(function() fake:stop() end)

@@ -1,5 +1,5 @@
 --- [lua asan tsan] session:watch() when connections, replies, sessions and servers are lost: the
--- last change is told, once, and what did not change is not told again. See members_spec.lua, too.
+-- last change is told once, and no unchanged state is told again. See also members_spec.lua.
 local fault = require "spec.fault.fault"
 local rig = require "spec.rig"
 local zklock = require "zklock"
@@ -15,12 +15,12 @@ before_each(function()
 end)
 after_each(rig.close_sessions)
 
--- Another client's commands; each %s is the path.
+-- Another client's commands, in which %s is the path.
 local function change(commands)
     server:foreign((commands:gsub("%%s", path)))
 end
 
--- Everything that is under way has come, and these were all calls.
+-- Waits for all answers, and checks that these were all calls.
 local function told(calls, ...)
     local expected = { ... }
     hears(calls, expected[#expected], #expected)
@@ -46,7 +46,7 @@ describe("a watch #session:watch", function()
                                told = "old" },
         ["was made"] = { "create %s new", told = "new" },
         ["was made and changed"] = { "create %s x", "set %s new", told = "new" },
-        -- Of these nothing is told.
+        -- No call tells of these.
         ["was made and deleted again"] = { "create %s x", "delete %s" },
         ["was left as it was"] = { before = "create %s old" },
     }
@@ -54,7 +54,9 @@ describe("a watch #session:watch", function()
     for name, outage in pairs(outages) do
         for what, each in pairs(changes) do
             local count = each.told and "once that" or "nothing when"
-            it(("tells %s the node %s meanwhile: %s #slow"):format(count, what, name), function()
+            it(("a watch tells %s the node %s during an outage by %s " ..
+                "#slow"):format(count, what, name),
+               function()
                 if each.before then change(each.before) end
                 local news = { each.before and "old" or "none" }
                 local calls = watched(session, path)
@@ -74,7 +76,8 @@ describe("a watch #session:watch", function()
         end
     end
 
-    it("that is begun without a connection tells when there is one; it may stop so, too", function()
+    it("a watch begun without a connection tells after the reconnect, and may stop during an " ..
+       "outage", function()
         change("create %s here")
         local before = server:watches()
         fault.suspend(proxy, session)
@@ -92,10 +95,10 @@ describe("a watch #session:watch", function()
         server:wait_for_watches(before)
     end)
 
-    -- The first look, and the one after a change.
+    -- The first look, and the look after a change.
     for _, loss in ipairs{ "drop-request exists 1", "drop-reply getData 1", "cut-after exists 2",
                            "drop-reply exists 2", "drop-request getData 2" } do
-        it("goes on when a look is lost: " .. loss, function()
+        it("a watch goes on when a look is lost: " .. loss, function()
             change("create %s old")
             proxy:command(loss)
             local calls = watched(session, path)
@@ -114,7 +117,7 @@ describe("a watch #session:watch", function()
         ["a change"] = { "set %s between", told = "between", after = "set %s after" },
         ["a deletion"] = { "delete %s", told = "none", after = "create %s after" },
     } do
-        it(("hears of %s between the two requests of a look"):format(what), function()
+        it(("a watch hears of %s between the two requests of a look"):format(what), function()
             change("create %s old")
             proxy:command("hold getData 1")
             local calls = watched(session, path)
@@ -137,7 +140,8 @@ for what, each in pairs{
     describe(what, function()
         before_each(function() change("create %s 0 create %s/a 0") end)
 
-        it("tells the last of many changes while the connection is cut again and again", function()
+        it("the last of many changes is told while the connection is cut again and again",
+           function()
             local calls = each.look(session, path)
             hears(calls, each.first)
             for n = 1, 15 do
@@ -152,7 +156,7 @@ for what, each in pairs{
         end)
 
         for _, operation in ipairs{ each.operation, "getData" } do
-            it("leaves no watch, and tells nothing, when stopped in its " .. operation, function()
+            it("a stop leaves no watch, and tells nothing, during its " .. operation, function()
                 local before = server:watches()
                 proxy:command("hold %s 1", operation)
                 local calls, stop = each.look(session, path)
@@ -173,7 +177,7 @@ end
 describe("a watch of a session that expires #session:watch", function()
     before_each(function() session = rig.session(proxy.hosts, { timeout = 3 }) end)
 
-    it("tells in the next session what changed, and no more, and goes on #slow", function()
+    it("a watch tells in the next session only changes, and goes on #slow", function()
         change("create %s old create %s-same x")
         local calls, stop = watched(session, path)
         local same, absent = watched(session, path .. "-same"), watched(session, path .. "-none")
@@ -194,12 +198,13 @@ describe("a watch of a session that expires #session:watch", function()
         server:wait_for_watches(before - 1)
     end)
 
-    it("tells the end of a session that is not opened anew; another is refused #slow", function()
+    it("a watch tells the end of a session without reopen, which refuses another watch #slow",
+       function()
         session = rig.session(proxy.hosts, { timeout = 3, reopen = false })
         local calls, stop = watched(session, path)
         told(calls, "none")
         rig.hold(session:mutex(path .. "-lock"))
-        rig.counts(session, { watches = 2 }) -- its node's, too
+        rig.counts(session, { watches = 2 }) -- one is the lock node's
         fault.expire(proxy, session, function() change("create %s new") end)
         fault.fails("expired", session:watch(path, print))
         hears(calls, "expired", 2)
@@ -210,10 +215,10 @@ end)
 
 
 describe("a watch of a server that stops #session:watch", function()
-    it("tells what is there when it is back without its data, also by the same zxid #slow",
+    it("a watch tells the state after the server's loss of data, also with the same zxid #slow",
        function()
         server, path = rig.server_for_test(), "/config"
-        -- Each time the node is the first thing that is made, in a session that is the first.
+        -- The node is always the first node of the first session.
         local function begin(data)
             fault.wipe(server)
             change("create %s " .. data)

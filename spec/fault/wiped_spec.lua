@@ -1,6 +1,6 @@
---- [lua asan tsan] A server that comes back without its data, or another one in its place: it hangs
--- up on the old session for ever, and never says that it expired. And outages that look alike, and
--- in which nothing may be given up.
+--- [lua asan tsan] A server that comes back without its data, or another server in its place, hangs
+-- up on the old session for ever, and never says that it expired. Other outages look alike, and
+-- must not end the session.
 
 local fault = require "spec.fault.fault"
 local program = require "spec.fault.program"
@@ -10,7 +10,7 @@ local zklock = require "zklock"
 local fails = fault.fails
 
 
--- How many sessions a server, or the leader, has.
+-- The number of sessions of a server, or of the leader.
 local function sessions(server, n)
     return tonumber(server:ask("dump", n):match("Session Sets %(%d+%)/%((%d+)%)"))
 end
@@ -56,8 +56,7 @@ describe("a server that comes back without its data #session:state", function()
         return session
     end
 
-    it("ends the session: what is held is lost, what waits is told expired, and all goes on #slow",
-       function()
+    it("the session loses its leases, ends its waits with expired, and goes on #slow", function()
         local states = {}
         local session = open{
             timeout = 3, on_state = function(state) states[#states + 1] = state end,
@@ -75,7 +74,7 @@ describe("a server that comes back without its data #session:state", function()
         rig.becomes(waiter, "connected")
         session:dispatch()
         assert.equal("lost", lost[#lost])
-        -- a busy machine may have been late before that, and suspended it for a moment
+        -- A busy machine may have been late before, and suspended the session for a moment.
         assert.matches("^connected .*suspended expired connecting connected",
             table.concat(states, " "))
         local again = rig.hold(lock)
@@ -84,7 +83,7 @@ describe("a server that comes back without its data #session:state", function()
         assert.equal(2, sessions(server), "nothing else is left")
     end)
 
-    it("ends the session for good with reopen = false #slow", function()
+    it("the session ends for good with reopen = false #slow", function()
         local session = open{ reopen = false }
         wipe()
         rig.becomes(session, "expired")
@@ -92,7 +91,7 @@ describe("a server that comes back without its data #session:state", function()
         has_sessions(server, 0)
     end)
 
-    it("once more, while the session is doubted, ends it #slow", function()
+    it("a second loss of data during the doubt ends the session #slow", function()
         local session = open{ timeout = 4 }
         wipe()
         has_sessions(server, 1) -- a probe
@@ -104,7 +103,7 @@ describe("a server that comes back without its data #session:state", function()
         has_sessions(server, 1)
     end)
 
-    it("has the session's credentials given to the next one #slow", function()
+    it("the next session gets the credentials #slow", function()
         local session = open{ auth = "digest:ann:a", acl = "creator" }
         local path = "/ann-" .. session:id() .. "/lock"
         wipe()
@@ -114,7 +113,7 @@ describe("a server that comes back without its data #session:state", function()
         fails("auth", bob:mutex(path):acquire(20))
     end)
 
-    -- The server has a session, the probe's; ours is suspended. So it is for a session timeout.
+    -- The server has only the probe's session for a session timeout, and ours is suspended.
     local function is_probing(session)
         wipe()
         has_sessions(server, 1)
@@ -126,7 +125,7 @@ describe("a server that comes back without its data #session:state", function()
         rig.wait_for("all threads end", function() return threads() <= before end)
     end
 
-    -- In `least` to less than `most` seconds.
+    -- Closes in `least` to less than `most` seconds.
     local function closes(least, most, prepare)
         local before, session = threads(), open{ timeout = 6 }
         if prepare then prepare(session) end
@@ -135,14 +134,14 @@ describe("a server that comes back without its data #session:state", function()
         nothing_is_left(before)
     end
 
-    it("does not delay close, which leaves nothing #slow", function() closes(0, 4) end)
+    it("close is not delayed, and leaves nothing #slow", function() closes(0, 4) end)
 
-    -- Half of the time of close() is for a connection, in which the nodes would be deleted.
-    it("has close wait for a session that has nodes, within its bound #slow", function()
+    -- close() spends half of its time on a connection, to delete the nodes.
+    it("close waits for a session with nodes, within its bound #slow", function()
         closes(2, 12, function(session) rig.hold(session:mutex("/held/lock")) end)
     end)
 
-    it("leaves nothing of a session that is collected meanwhile #slow", function()
+    it("a session collected during the doubt leaves nothing #slow", function()
         local before = threads()
         local session = assert(zklock.connect(server.hosts, { timeout = 6 }))
         use(session)
@@ -153,7 +152,7 @@ describe("a server that comes back without its data #session:state", function()
         nothing_is_left(before)
     end)
 
-    it("does not let the probe leak into programs that are started #slow", function()
+    it("the probe does not leak into programs that are started #slow", function()
         server:ask("ruok")
         local before = fault.inherited()
         is_probing(open{ timeout = 6 })
@@ -175,7 +174,7 @@ describe("a server that comes back without its data #session:state", function()
     }
 
     for name, ending in pairs(ENDS) do
-        it("does no harm by " .. name .. " while there is a probe #slow", function()
+        it("a probe is not harmed by " .. name .. " while there is a probe #slow", function()
             local child = program.start(server.hosts, [[
                 local system = require "spec.fault.program".system()
                 local session = assert(zklock.connect(HOSTS, { timeout = 6 }))
@@ -198,11 +197,11 @@ describe("a server that comes back without its data #session:state", function()
 end)
 
 
--- A server that is back gives each session its timeout anew: in that the client has to come.
+-- A server that is back gives each session its timeout anew, for the client to come.
 describe("an outage of several session timeouts #lock:acquire", function()
     after_each(rig.close_sessions)
 
-    -- A waiter that waits through it, and is granted after.
+    -- A waiter waits through the outage, and is granted after.
     local function is_waited_through(server, timeout, outage)
         local holder = rig.session(server.hosts, { timeout = 40 })
         local session = rig.session(server.hosts, { timeout = timeout })
@@ -218,7 +217,7 @@ describe("an outage of several session timeouts #lock:acquire", function()
         assert.equal(0, session:stats().expiries)
     end
 
-    it("of a single server that is down ends no waiter, and leaves no probe #slow", function()
+    it("a single server's outage ends no waiter, and leaves no probe #slow", function()
         local server = rig.server()
         finally(function() server:stop() end)
         is_waited_through(server, 8, function()
@@ -229,7 +228,7 @@ describe("an outage of several session timeouts #lock:acquire", function()
         has_sessions(server, 2)
     end)
 
-    it("of an ensemble without a quorum ends no waiter, and leaves no probe #slow", function()
+    it("an ensemble's loss of its quorum ends no waiter, and leaves no probe #slow", function()
         local ensemble = rig.server{ n = 3 }
         finally(function() ensemble:stop() end)
         is_waited_through(ensemble, 8, function()

@@ -9,7 +9,7 @@ local server = rig.shared()
 
 if not found then
     describe("the driver of a library that is not installed", function()
-        it("says so, and changes nothing", function()
+        it("the driver is refused with the reason, and nothing changes", function()
             local ok, message, code = zklock.driver("copas")
             assert.is_nil(ok)
             assert.equal("unsupported", code)
@@ -28,7 +28,7 @@ describe("copas #zklock.driver", function() promises(loop, it, before_each, afte
 describe("in copas #zklock.driver", function()
     after_each(rig.close_sessions)
 
-    it("a descriptor that select() cannot take is refused: context", function()
+    it("a descriptor that select() cannot take is refused with context", function()
         local child = program.start(server.hosts, ([[
             local copas = require "copas"
             local files = {}
@@ -46,7 +46,7 @@ describe("in copas #zklock.driver", function()
         assert.equal(0, status)
     end)
 
-    it("more may wait than select() takes descriptors, and end together", function()
+    it("1200 waits, more than select() takes descriptors, end together", function()
         local session, path, closed = rig.session(server.hosts), rig.path(), 0
         rig.hold(rig.session(server.hosts):mutex(path))
         local waits = {}

@@ -48,7 +48,7 @@ describe("in cqueues #zklock.driver", function()
 
     for how, drop in pairs{ dropped = function() end,
                             closed = function(controller) controller:close() end } do
-        it("a controller that is " .. how .. " leaves nothing of those who wait in it", function()
+        it("a controller that is " .. how .. " leaves nothing of its waits", function()
             local results = {}
             coroutine.wrap(function() drop(waiting(10, results)) end)() -- on a stack that goes
             forgotten()
@@ -56,7 +56,8 @@ describe("in cqueues #zklock.driver", function()
         end)
     end
 
-    it("a session waits in one controller at a time: context; then in another", function()
+    it("a session that waits in one controller is refused with context in another, until the " ..
+       "wait ends", function()
         local results, message, code = {}, nil, nil
         local first = waiting(1, results)
         loop.run(function() message, code = select(2, lock:acquire{ timeout = 5, owner = 2 }) end)
@@ -68,7 +69,7 @@ describe("in cqueues #zklock.driver", function()
         loop.run(function() rig.used(lock) end)
     end)
 
-    it("a wait of the top level goes between the steps of a controller", function()
+    it("a wait of the top level runs between the steps of a controller", function()
         local results = {}
         local controller = waiting(1, results)
         assert.equal("timeout", rig.code_of(lock, 0.05))
@@ -77,7 +78,7 @@ describe("in cqueues #zklock.driver", function()
         assert.equal("held", results[1]:state())
     end)
 
-    it("a coroutine inside a coroutine waits, too, started as cqueues says", function()
+    it("a coroutine inside a coroutine waits, too, if started with cqueues's wrap", function()
         local wrap, had = require("cqueues.auxlib").wrap, nil
         loop.run(function()
             had = wrap(function() return lock:acquire(20) end)()
@@ -88,7 +89,7 @@ describe("in cqueues #zklock.driver", function()
         assert.equal("held", had:state())
     end)
 
-    it("the number of a closed session's descriptor is free for others", function()
+    it("the number of a closed session's descriptor is free for other uses", function()
         local socket = require "cqueues.socket"
         loop.run(function()
             local number

@@ -1,5 +1,5 @@
---- [lua luajit memory] The examples of docs/loops.md run as they are written, but for the address
--- and the path.
+--- [lua luajit memory] The examples of docs/loops.md run as written, but for the address and the
+-- path.
 local program = require "spec.fault.program"
 local rig = require "spec.rig"
 
@@ -16,10 +16,10 @@ if jit then said.copas = { "sold" } end -- luacheck: globals jit
 
 describe("docs/loops.md", function()
     for name, lines in pairs(said) do
-        it("has an example that runs: " .. name, function()
+        it("each example of docs/loops.md runs: " .. name, function()
             local source, replaced = examples[name]:gsub("127%.0%.0%.1:2181", server.hosts)
             assert.equal(1, replaced)
-            source, replaced = source:gsub("/locks/sku%-42", rig.path()) -- one may be killed
+            source, replaced = source:gsub("/locks/sku%-42", rig.path()) -- as one may be killed
             assert.equal(1, replaced)
             local child = program.start(server.hosts, "io.stdout:setvbuf('line')\n" .. source)
             local got = {}

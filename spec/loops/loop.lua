@@ -1,7 +1,6 @@
---- The loops of other libraries, each with the same few verbs for the specs:
--- name; library; run(fn, ...), which runs each function as a coroutine of the loop, until all
--- have ended and the loop with them; and inside of it sleep(seconds), by the loop's own timer,
--- and echo(rounds), a conversation over two of the loop's own sockets.
+--- Event loops of other libraries, with the same fields for the specs: name, library, run(fn, ...),
+-- which runs each function as a coroutine of the loop until all have ended, and inside of it
+-- sleep(seconds), by the loop's own timer, and echo(rounds), a conversation over two sockets.
 
 local core = require "zklock.core"
 
@@ -9,7 +8,7 @@ local Loop = {}
 Loop.__index = Loop
 
 
--- Runs the functions by start(body), then the loop by go(); raises the first error of one.
+-- Starts the functions by start(body), and the loop by go(). Raises the first error of a function.
 local function run_all(start, go, ...)
     local problem
     local state = { live = select("#", ...) }
@@ -28,7 +27,7 @@ local function run_all(start, go, ...)
 end
 
 
---- Waits inside the loop until condition() gives something true, 60 s at most.
+--- Waits inside the loop until condition() returns a true value, 60 s at most.
 function Loop:wait_for(what, condition)
     local deadline = core.now() + 60
     while true do
@@ -40,15 +39,14 @@ function Loop:wait_for(what, condition)
 end
 
 
---- Collects garbage; what LuaJIT has compiled refers to the functions in it.
+--- Collects garbage, also the compiled code of LuaJIT, which refers to functions.
 function Loop.collect()
     if jit then jit.flush() end -- luacheck: globals jit
     collectgarbage()
 end
 
 
---- How often, in a second, a coroutine that sleeps 10 ms again and again does so while the
--- functions run.
+--- The number of ticks in a second, of 10 ms each, while the functions run.
 function Loop:ticks_while(...)
     local fns, ticks, live = { ... }, 0, select("#", ...)
     local began = core.now()
@@ -102,7 +100,7 @@ end
 function loops.luv(uv)
     local self = {}
 
-    -- Not before the loop runs: only then it can be known.
+    -- Known only while the loop runs.
     function self.run(...)
         local bodies, timer = {}, uv.new_timer()
         timer:start(0, 0, function()
@@ -146,7 +144,7 @@ function loops.luv(uv)
 end
 
 
--- Copas 1.2 has no timers: its user calls copas.step(timeout) and does by himself what is due.
+-- Copas 1.2 has no timers. Its user calls copas.step(timeout), and runs due timers himself.
 function loops.copas(copas)
     local socket = require "socket"
     local self, sleepers = {}, {}

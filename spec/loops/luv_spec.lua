@@ -26,7 +26,7 @@ describe("in luv #zklock.driver", function()
         loop:wait_for(count .. " nodes", function() return #server:nodes(path) == count end)
     end
 
-    it("a callback has to start a coroutine: context", function()
+    it("a wait in a callback without a coroutine is refused with context", function()
         local message, code
         local timer = uv.new_timer()
         timer:start(0, 0, function()
@@ -60,7 +60,7 @@ describe("in luv #zklock.driver", function()
         end)
     end
 
-    it("closing all handles forgets those who wait", function()
+    it("closing all handles forgets the waits", function()
         local ended = false
         local function wait()
             lock:acquire()
@@ -82,7 +82,7 @@ describe("in luv #zklock.driver", function()
         loop.run(function() rig.used(lock) end)
     end)
 
-    it("a descriptor that the user polls himself is polled once", function()
+    it("a descriptor that the user also polls is polled once", function()
         local had
         local poll = uv.new_poll(session:fd())
         poll:start("r", function() session:dispatch() end)
@@ -97,7 +97,7 @@ describe("in luv #zklock.driver", function()
         assert.equal("held", had:state())
     end)
 
-    it("a coroutine resumed by something else goes on waiting", function()
+    it("a coroutine that is resumed by mistake goes on waiting", function()
         local had
         loop.run(function()
             local thread = coroutine.create(function() had = lock:acquire(20) end)
@@ -109,7 +109,7 @@ describe("in luv #zklock.driver", function()
         assert.equal("held", had:state())
     end)
 
-    it("an error after a wait ends the program as an error of a callback does", function()
+    it("an error after a wait ends the program like an error of a callback", function()
         local child = program.start(server.hosts, ([[
             local uv = require "luv"
             local lock = assert(zklock.connect(HOSTS, { timeout = 8 })):mutex(%q)
@@ -127,7 +127,7 @@ describe("in luv #zklock.driver", function()
         assert.equal(255, status)
     end)
 
-    it("a session that waits in another loop is refused: context", function()
+    it("a session that waits in another loop is refused with context", function()
         local cqueues = require "cqueues"
         local controller, code = cqueues.new(), nil
         controller:wrap(function() lock:acquire() end)

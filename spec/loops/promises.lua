@@ -1,5 +1,5 @@
---- What holds in every loop: promises(loop, it, before_each, after_each) describes it for one
--- (see loop.lua), with busted's own, which it gives to spec files alone.
+--- Promises that hold in every loop. promises(loop, it, before_each, after_each) describes them for
+-- a loop (see loop.lua) with busted's functions, which only spec files have.
 
 local assert = require "luassert"
 local core = require "zklock.core"
@@ -40,7 +40,7 @@ return function(loop, it, before_each, after_each)
         end)
     end
 
-    --- 50 coroutines wait for the lock until fn() ends that; all are told the code.
+    --- 50 coroutines wait for the lock until fn() ends the waits. All get the code.
     local function all_told(expected, of, fn)
         local codes = {}
         run(times(50, function()
@@ -54,7 +54,7 @@ return function(loop, it, before_each, after_each)
         for n = 1, 50 do assert.equal(expected, codes[n]) end
     end
 
-    --- A lease of another lock that is lost; what its callback was told.
+    --- A lease of another lock that will be lost. Returns the states of its callback.
     local function to_be_lost(fn)
         local states, lost = {}, rig.hold(session:mutex(rig.path()))
         lost:on_lost(function(_, state)
@@ -64,7 +64,7 @@ return function(loop, it, before_each, after_each)
         return states, function() rig.delete_node(server, lost.path) end
     end
 
-    --- Outside of the loop.
+    --- Waits outside of the loop.
     local function nothing_left()
         rig.wait_for("nothing left", function()
             session:dispatch()
@@ -74,8 +74,8 @@ return function(loop, it, before_each, after_each)
         assert.equal(0, session:stats().watches)
     end
 
-    it("lets 1000 coroutines have the lock, once each, in order of arrival, but those who " ..
-       "gave up or were interrupted", function()
+    it("1000 coroutines get the lock once each, in order of arrival, but for timeouts and " ..
+       "interrupts", function()
         local holder, order, expected, codes = held_by_another(), {}, {}, {}
         local arrived, counter = 0, 0
         local function hold(place)
@@ -112,7 +112,7 @@ return function(loop, it, before_each, after_each)
         nothing_left()
     end)
 
-    it("goes on with its timers and sockets while many wait", function()
+    it("the loop's timers and sockets go on while many coroutines wait", function()
         local holder, served, had = held_by_another(), false, 0
         local function wait()
             lock:with(30, function()
@@ -131,8 +131,8 @@ return function(loop, it, before_each, after_each)
         nothing_left()
     end)
 
-    -- Again, if the machine was busier than before.
-    it("ticks about as often as without us, while hundreds hand over the lock", function()
+    -- Repeated while the machine is busier than before.
+    it("the loop ticks about as often while hundreds hand over the lock", function()
         local function hand_over()
             for _ = 1, 5 do lock:with(60, function() sleep(0.002) end) end
         end
@@ -149,7 +149,8 @@ return function(loop, it, before_each, after_each)
         end)
     end)
 
-    it("is chosen by itself: a session of the top level works inside, and after", function()
+    it("the driver is chosen by itself, and a session of the top level works inside and after",
+       function()
         local lease = assert(lock:acquire(20))
         run(function()
             assert(session:state() == "connected")
@@ -164,7 +165,7 @@ return function(loop, it, before_each, after_each)
         nothing_left()
     end)
 
-    it("is suspended by every call that waits, connect included", function()
+    it("every call that waits, also connect, suspends its coroutine", function()
         local holder, mine = held_by_another(), rig.path()
         run(function()
             local own = assert(zklock.connect(server.hosts))
@@ -185,7 +186,7 @@ return function(loop, it, before_each, after_each)
         end, function() for _ = 1, 5 do sleep(0.01) end end)
     end)
 
-    it("drives sessions side by side", function()
+    it("sessions work side by side", function()
         local inside, had, locks = 0, 0, {}
         for n = 1, 6 do locks[n] = rig.session(server.hosts):mutex(path) end
         run(times(6, function()
@@ -199,8 +200,7 @@ return function(loop, it, before_each, after_each)
         assert.equal(6, had)
     end)
 
-    it("calls callbacks inside a wait; one of them that waits itself is told not to #slow",
-       function()
+    it("callbacks run inside a wait, and a wait of a callback is refused #slow", function()
         local holder, positions, code = held_by_another(), {}, nil
         local states, lose = to_be_lost(function()
             code = code or select(3, lock:acquire(1))
@@ -222,13 +222,13 @@ return function(loop, it, before_each, after_each)
         assert.equal(0, session:stats().callback_errors)
     end)
 
-    it("goes on when somebody else dispatches", function()
+    it("a wait goes on when another call dispatches", function()
         local holder, had = held_by_another(), nil
         run(function() had = assert(lock:acquire(20)) end, function()
             wait_for_waits(1)
             local before = session:stats().grants
             holder:release()
-            rig.wait_apart("the grant", function() -- blocks the loop: nobody else can
+            rig.wait_apart("the grant", function() -- blocks the loop
                 return session:stats().grants > before
             end)
             assert(session:dispatch() > 0)
@@ -238,7 +238,7 @@ return function(loop, it, before_each, after_each)
         nothing_left()
     end)
 
-    it("is blocked by zklock.sleep and zklock.run; callbacks come, and waiters go on #slow",
+    it("zklock.sleep and zklock.run block the loop, but callbacks run, and waits go on #slow",
        function()
         for _, block in ipairs{ zklock.sleep, function(seconds)
             zklock.run(function() zklock.sleep(seconds) end)
@@ -259,14 +259,15 @@ return function(loop, it, before_each, after_each)
         end
     end)
 
-    it('tells all waiters when the session is closed: "closed"', function()
+    it('all waits return "closed" when the session is closed', function()
         local holder = held_by_another()
         all_told("closed", lock, function() session:close() end)
         assert.equal("held", holder:state())
         assert.equal(1, #server:nodes(path))
     end)
 
-    it('tells all waiters when the session expires: "expired"; later calls go on #slow', function()
+    it('all waits return "expired" when the session expires, and later calls go on #slow',
+       function()
         local fragile = rig.fragile(server, { timeout = 3 })
         local short, holder = fragile.session:mutex(path), held_by_another()
         all_told("expired", short, function(all_are)
@@ -281,7 +282,8 @@ return function(loop, it, before_each, after_each)
         nothing_left()
     end)
 
-    it("combines what its coroutines want; each is told by its deadline #slow", function()
+    it("combine serves the loop's coroutines in batches, and each returns by its deadline #slow",
+       function()
         local holder, over, arrived, sizes, late = held_by_another(), false, 0, {}, nil
         local submit = lock:combine(function(_, items)
             sizes[#sizes + 1] = #items
@@ -306,7 +308,7 @@ return function(loop, it, before_each, after_each)
         nothing_left()
     end)
 
-    it("leaves nothing when a coroutine that holds a lock ends by an error", function()
+    it("a coroutine that ends by an error while it holds a lock leaves nothing", function()
         local holder, other = held_by_another(), session:mutex(rig.path())
         local ended = pcall(run, function()
             assert(other:with(5, function()
@@ -319,7 +321,7 @@ return function(loop, it, before_each, after_each)
         nothing_left()
     end)
 
-    it("may be named; outside of it a wait is refused and says what to do: context", function()
+    it("a named driver refuses a wait outside of its loop with context and advice", function()
         assert.is_true(zklock.driver(loop.name))
         local lease, message, code = lock:acquire(20)
         assert.is_nil(lease)
@@ -331,8 +333,8 @@ return function(loop, it, before_each, after_each)
         nothing_left()
     end)
 
-    it("in a forked child refuses the parent's session, and leaves it alone", function()
-        if program.sanitizer == "tsan" then return end -- it allows no thread after a fork
+    it("a forked child is refused the parent's session, which stays alone", function()
+        if program.sanitizer == "tsan" then return end -- no thread after a fork
         local system = program.system()
         local lease = rig.hold(lock)
         local submit = lock:combine(print)

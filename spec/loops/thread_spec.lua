@@ -4,7 +4,8 @@ local rig = require "spec.rig"
 
 
 describe("a session in a second thread #context", function()
-    it("refuses dispatch(), and waits: context; in its own it goes on", function()
+    it("dispatch() and waits are refused with context, and go on in the session's own thread",
+       function()
         local system = program.system()
         local session = rig.session(rig.shared().hosts)
         local lock = session:mutex(rig.path())
