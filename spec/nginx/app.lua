@@ -1,11 +1,11 @@
---- What the throwaway nginx of the specs serves: /NAME runs app.NAME. It runs in nginx.
+--- The application of the throwaway nginx, in nginx: /NAME runs app.NAME.
 
 local zklock = require "zklock"
 
 local app = {}
 local session
 local kept = {} -- leases that no request ends
-local news = {} -- what callbacks told
+local news = {} -- calls of callbacks
 local refused = {} -- by phase
 
 
@@ -33,7 +33,7 @@ local function connect()
 end
 
 
---- The worker's session, opened by whoever needs it first.
+--- The worker's session, opened at its first use.
 function app.open()
     if session then return session end
     local opened = assert(connect())
@@ -76,7 +76,7 @@ function app.connect()
 end
 
 
---- What other clients know: the session's id and state; and its claims.
+--- The session's id and state, and its claims.
 function app.session()
     local ours = app.open()
     return app.answer(ours:id() or "none", ours:state(), "claims=" .. ours:stats().claims)
@@ -100,7 +100,7 @@ function app.with()
 end
 
 
---- The same, and tells when another holder is inside.
+--- Holds the lock, and tells whether another holder is inside.
 function app.alone()
     local inside = ngx.shared.inside
     return say(select(2, assert(app.lock():with(function()
@@ -112,7 +112,8 @@ function app.alone()
 end
 
 
---- Holds it until /drop, or until another client asks for it; then it takes another lock first.
+--- Holds the lock until /drop, or until another client asks for it; then it takes another lock
+-- first.
 function app.keep()
     local lease, message, code = app.lock():acquire{ timeout = tonumber(arg("timeout")) }
     if not lease then return failed(nil, message, code) end
@@ -140,7 +141,7 @@ function app.state()
 end
 
 
---- What the callbacks told.
+--- The calls of callbacks.
 function app.news()
     return say(table.concat(news, " "))
 end
@@ -153,7 +154,7 @@ function app.collect()
 end
 
 
--- --- what waits until it is told to go on ---------------------------------------------------
+-- --- waits until /let_go ----------------------------------------------------------------
 
 local gone = {} -- by path
 
@@ -164,7 +165,7 @@ function app.go()
 end
 
 
---- A request that is open until /let_go, also that of another worker.
+--- A request that is open until /let_go, also from another worker.
 function app.stay()
     news[#news + 1] = "stays"
     while not ngx.shared.gone:get(arg("path")) do ngx.sleep(0.01) end
@@ -180,7 +181,7 @@ end
 
 -- --- members ------------------------------------------------------------------------------
 
-local members = {} -- by name: each, or why there is none
+local members = {} -- the member, or the reason that there is none, by name
 
 --- Joins, in a timer.
 function app.join()
@@ -212,8 +213,8 @@ end
 -- --- combining ----------------------------------------------------------------------------
 
 local combined = {} -- submit(), by path
-local submitters = {} -- how many have come, by path
-local batches = {} -- their sizes, in order
+local submitters = {} -- the number of submitters, by path
+local batches = {} -- the sizes of batches, in order
 
 local function carry_out(_, items)
     batches[#batches + 1] = #items
@@ -226,7 +227,7 @@ local function carry_out(_, items)
 end
 
 
---- Submits the `number` of the request; with `waits` its part of a batch goes on until /go.
+--- Submits the `number` of the request. With `waits` its part of a batch lasts until /go.
 function app.combine()
     local path = arg("path")
     combined[path] = combined[path] or app.lock():combine(carry_out)
@@ -244,9 +245,9 @@ function app.submitters()
 end
 
 
-local ended = {} -- by number: in log_by_lua
+local ended = {} -- by number, in log_by_lua
 
---- The request is over, also because its client has gone.
+--- Notes the request's end, also if its client has gone.
 function app.note_end()
     ended[arg("number", "")] = true
 end
@@ -274,7 +275,7 @@ local function wait_for_lock(path)
 end
 
 
--- Until `after` seconds have passed; without it until /go.
+-- Waits for `after` seconds, or else until /go.
 local function wait_for_go()
     local after, path = arg("after"), arg("path")
     if after then return ngx.sleep(tonumber(after)) end
@@ -282,7 +283,7 @@ local function wait_for_go()
 end
 
 
---- Another light thread ends the request, while this one waits or holds.
+--- Ends the request from another light thread, while this thread waits or holds.
 function app.sibling_exits()
     ngx.thread.spawn(wait_for_lock, arg("path"))
     wait_for_go()
@@ -326,7 +327,7 @@ function app.refused()
 end
 
 
---- For a later phase to release.
+--- Acquires for a later phase to release.
 function app.hand_over()
     ngx.ctx.lease = assert(app.lock():acquire(20))
     ngx.say("acquired")
@@ -339,14 +340,14 @@ function app.release_here()
 end
 
 
---- A timer that runs for that long.
+--- A timer that runs for so many seconds.
 function app.long_timer()
     ngx.timer.at(0, function(_, seconds) ngx.sleep(seconds) end, tonumber(arg("seconds")))
     return say("runs")
 end
 
 
---- A timer that waits for the lock, as who wants to be leader does.
+--- A timer that waits for the lock, as a candidate for leader does.
 function app.timer_waits()
     local ours = app.lock()
     ngx.timer.at(0, function()

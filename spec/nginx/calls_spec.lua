@@ -27,7 +27,7 @@ describe("a callback in nginx #nginx #callbacks", function()
         end
     end
 
-    -- Something happens that each kind of callback tells.
+    -- An event for each kind of callback.
     local function stir()
         local others = rig.session(server.hosts)
         server:foreign("create %s/data x", path)
@@ -41,7 +41,8 @@ describe("a callback in nginx #nginx #callbacks", function()
         news("lost lost", "event lost")
     end
 
-    it("of each kind comes in the dispatcher's timer when others run out #slow", function()
+    it("callbacks of each kind run in the dispatcher's timer when other timers run out #slow",
+       function()
         start("lua_max_running_timers 6;")
         local queue = rig.hold(rig.session(server.hosts):mutex(path .. "/queue"))
         host:get("/open")
@@ -54,7 +55,7 @@ describe("a callback in nginx #nginx #callbacks", function()
         rig.released(queue)
     end)
 
-    it("comes although no timer may wait for it", function()
+    it("a callback runs although no timer may wait for it", function()
         start("lua_max_pending_timers 8;")
         host:get("/open")
         host:get("/listen?path=" .. path)
@@ -63,7 +64,8 @@ describe("a callback in nginx #nginx #callbacks", function()
         news("watch x")
     end)
 
-    it("comes when timers run again, if its session got none from the start #slow", function()
+    it("a callback runs when timers run again, if its session had none from the start #slow",
+       function()
         start("lua_max_running_timers 2;")
         host:get("/fill?count=8&path=" .. path)
         assert.equal("open", host:get("/open").body)
@@ -72,7 +74,7 @@ describe("a callback in nginx #nginx #callbacks", function()
         news("connected")
     end)
 
-    it("is counted by stats until it begins, and only the newest is made", function()
+    it("pending callbacks are counted by stats, and only the newest is called", function()
         start()
         host:get("/open")
         server:foreign("create %s 0", path)

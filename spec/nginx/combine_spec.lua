@@ -1,5 +1,5 @@
---- lock:combine in nginx: the requests of a worker are carried out together, in a timer of their
--- own, whatever becomes of their clients.
+--- lock:combine in nginx serves the requests of a worker together, in a timer of its own, whatever
+-- becomes of their clients.
 
 local files = require "spec.files"
 local nginx = require "spec.nginx.nginx"
@@ -26,7 +26,7 @@ describe("combine in nginx #nginx #lock:combine", function()
 
     local function held_elsewhere() return rig.held_by_another(server, path) end
 
-    -- How many items each batch had.
+    -- The sizes of the batches.
     local function batches()
         local sizes = {}
         for size in host:get("/batches").body:gmatch("%d+") do
@@ -53,7 +53,7 @@ describe("combine in nginx #nginx #lock:combine", function()
         return host:begin(unpack(requests))
     end
 
-    -- All of them are answered, each with its own number.
+    -- Checks that each request was answered with its own number.
     local function all_done(begun, count)
         local answers = nginx.finish(begun)
         assert.equal(count, #answers)
@@ -62,12 +62,12 @@ describe("combine in nginx #nginx #lock:combine", function()
         end
     end
 
-    it("carries out what many requests want in one hold, and answers each its own", function()
+    it("combine serves many requests in one hold, and answers each its own number", function()
         start()
         local lease = held_elsewhere()
         local begun = begin(60)
         requests_wait(60)
-        contenders(2) -- of which one is the worker's
+        contenders(2) -- one is the worker's
         lease:release()
         all_done(begun, 60)
         assert.same({ 60 }, batches())
@@ -89,7 +89,7 @@ describe("combine in nginx #nginx #lock:combine", function()
         end
     end
 
-    it("goes on when a client goes: of those that were taken, and of those that wait", function()
+    it("a batch goes on when the client of a taken or a waiting item goes", function()
         start{ location = "lua_check_client_abort on; log_by_lua_block { " ..
             'local app = require("spec.nginx.app") app.release_all() app.note_end() }' }
         local lease = held_elsewhere()
@@ -106,11 +106,11 @@ describe("combine in nginx #nginx #lock:combine", function()
         host:get("/go?path=" .. path)
         all_done(others, 10)
         assert.equal("done 0", host:get(request(0)).body)
-        assert.same({ 11, 1 }, batches()) -- without the one that went before it was taken
+        assert.same({ 11, 1 }, batches()) -- without the item that went before it was taken
         contenders(0)
     end)
 
-    it("refuses a submit of the function's own light threads", function()
+    it("a submit of the function's own light thread is refused", function()
         host = nginx.start{ server = nginx.code [[
             local submit
             submit = lock:combine(function()
@@ -123,7 +123,7 @@ describe("combine in nginx #nginx #lock:combine", function()
         assert.equal("would_deadlock", host:get("/code?path=" .. path).body)
     end)
 
-    it("carries out each alone while no timer is to be had", function()
+    it("items are carried out one by one while there is no timer", function()
         start{ http = "lua_max_pending_timers 1;" ..
             "init_worker_by_lua_block { ngx.timer.at(86400, function() end) }" }
         local lease = held_elsewhere()
@@ -134,7 +134,7 @@ describe("combine in nginx #nginx #lock:combine", function()
         assert.same({ 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 }, batches())
     end)
 
-    it("goes on when nginx did not run its timer, with those that wait #slow", function()
+    it("waiting items go on when nginx did not run their timer #slow", function()
         start{ http = "lua_max_running_timers 2;",
                expected = "lua_max_running_timers are not enough" }
         host:get("/long_timer?seconds=3")
@@ -146,7 +146,7 @@ describe("combine in nginx #nginx #lock:combine", function()
         all_done(begun, 10)
     end)
 
-    it("answers every request when the worker is to go", function()
+    it("every request is answered when the worker is told to go", function()
         start()
         local lease = held_elsewhere()
         local begun = begin(40)

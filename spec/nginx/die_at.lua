@@ -1,10 +1,10 @@
---- In nginx: this worker is killed at the n-th line that it runs from now on, of the programs in
--- its folder. With nil it lives.
+--- In nginx, kills this worker at the n-th line that it runs from now on, of the programs in its
+-- folder. With nil it lives.
 
 local ffi = require "ffi"
 local jit = require "jit"
 
-pcall(ffi.cdef, "int kill(int pid, int signal);") -- another module may have it
+pcall(ffi.cdef, "int kill(int pid, int signal);") -- another module may have declared it
 
 local KILL = 9
 

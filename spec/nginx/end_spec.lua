@@ -1,5 +1,5 @@
---- Ends in nginx that run nothing more of a request: clients that go, light threads that are
--- killed, ngx.exit, workers that leave or crash. No lock stays held, nothing is left.
+--- Ends in nginx that run nothing more of a request, by clients that go, killed light threads,
+-- ngx.exit, and workers that leave or crash. No lock stays held, and nothing is left.
 
 local nginx = require "spec.nginx.nginx"
 local rig = require "spec.rig"
@@ -9,7 +9,7 @@ local server, host, path, lock
 
 local function contenders(count) server:wait_for_nodes(path, count) end
 
--- Who comes from elsewhere gets the lock, though no session ends.
+-- Another client gets the lock, though no session ends.
 local function is_free()
     rig.released((assert(lock:acquire(20), "still held")))
 end
@@ -35,20 +35,20 @@ describe("an end in nginx #nginx #session:close", function()
         return host:get(("/%s?path=%s%s"):format(request, path, more or "")).body
     end
 
-    -- Tells the master; its workers go.
+    -- Tells the master, and waits until its workers are gone.
     local function leaves(signal)
         local old = host:workers()
         host:signal(signal)
         for _, pid in ipairs(old) do assert(nginx.gone(pid), "it stays") end
     end
 
-    describe("of a light thread that waits", function()
+    describe("the end of a waiting light thread", function()
         local ways = {
-            ["its client goes #slow"] = "-a 4 /with?path=",
-            ["another one exits"] = "/sibling_exits?path=",
-            ["another one kills it"] = "/killed?path=",
+            ["a client's end #slow"] = "-a 4 /with?path=",
+            ["an exit of its sibling"] = "/sibling_exits?path=",
+            ["a kill"] = "/killed?path=",
         }
-        -- A request that waits behind the lease, and ends so.
+        -- Ends a request that waits behind the lease.
         local function ends(request)
             local lease = rig.hold(lock)
             local begun = host:begin(request .. path)
@@ -59,7 +59,7 @@ describe("an end in nginx #nginx #session:close", function()
         end
 
         for name, request in pairs(ways) do
-            it("gives up what is granted to it at once: " .. name, function()
+            it("a grant after the end is given up at once, after " .. name, function()
                 start{ location = "lua_check_client_abort on;" }
                 local lease = ends(request)
                 rig.wait_for("the end of both", function() return host:ended(path) == 2 end)
@@ -69,31 +69,31 @@ describe("an end in nginx #nginx #session:close", function()
                 contenders(0)
             end)
 
-            it("leaves the line with release_all in log_by_lua: " .. name, function()
+            it("release_all in log_by_lua leaves the line at once, after " .. name, function()
                 start{ location = "lua_check_client_abort on;" .. RELEASE }
                 ends(request)
                 contenders(1)
             end)
         end
 
-        it("in a request that goes on, too #slow", function()
+        it("a grant to a killed thread is given up also while its request goes on #slow", function()
             start()
             local lease = rig.hold(lock)
             local begun = host:begin("/killed?stay=8&path=" .. path)
             contenders(2)
             get "go"
-            local asked = 1 -- so far
+            local asked = 1 -- until now
             rig.wait_for("the end of the light thread", function()
                 asked = asked + 1
                 return get "is_killed" == "yes"
             end)
             lease:release()
             is_free()
-            assert.equal(asked, host:ended(path)) -- not the one that stays
+            assert.equal(asked, host:ended(path)) -- without the request that stays
             nginx.finish(begun)
         end)
 
-        it("at the moment when it is woken, or holds #slow", function()
+        it("a kill at the moment of a grant, or of a hold, leaves the lock free #slow", function()
             start{ location = RELEASE }
             for _ = 1, 20 do
                 local lease = rig.hold(lock)
@@ -106,14 +106,14 @@ describe("an end in nginx #nginx #session:close", function()
         end)
     end)
 
-    describe("by ngx.exit inside `with`", function()
-        it("is a release with release_all in log_by_lua", function()
+    describe("ngx.exit inside `with`", function()
+        it("release_all in log_by_lua releases the lock", function()
             start{ location = RELEASE }
             assert.equal("exit", get "exit_inside")
             is_free()
         end)
 
-        it("without that, when the lease is collected", function()
+        it("the collection of the lease releases the lock", function()
             start()
             assert.equal("exit", get "exit_inside")
             get "collect"
@@ -121,14 +121,13 @@ describe("an end in nginx #nginx #session:close", function()
         end)
     end)
 
-    describe("of a worker", function()
-        it("is nginx's matter: close_on_signal says so", function()
+    describe("the end of a worker", function()
+        it("close_on_signal is unsupported, because nginx handles signals", function()
             start{ server = nginx.code 'return select(3, zklock.close_on_signal("TERM"))' }
             assert.equal("unsupported", get "code")
         end)
 
-        -- Many requests for the lock, none of which has it until the lease ends; then each holds
-        -- it for a millisecond.
+        -- Many requests that wait behind a lease; then each holds for a millisecond.
         local function load(count, more)
             local lease = rig.hold(lock)
             local begun = host:begin(("%d /with?path=%s%s"):format(count, path, more))
@@ -136,7 +135,7 @@ describe("an end in nginx #nginx #session:close", function()
             return lease, begun
         end
 
-        it("by reload: idle, it leaves at once", function()
+        it("an idle worker leaves at once on reload", function()
             start{ workers = 2, http = 'init_by_lua_block { require "zklock" }' }
             nginx.finish(host:begin("20 /with?path=" .. path))
             for _ = 1, 3 do
@@ -145,8 +144,9 @@ describe("an end in nginx #nginx #session:close", function()
             end
         end)
 
-        -- On a busy machine some have not got it half a second later, and are told so.
-        it("by reload under load: it leaves soon, and every request is answered", function()
+        -- On a busy machine some requests have not been granted half a second later, and are told
+        -- so.
+        it("a worker under load leaves soon on reload, and every request is answered", function()
             start{ workers = 2 }
             for _ = 1, 3 do
                 local lease, begun = load(40, "&session_timeout=30")
@@ -162,7 +162,7 @@ describe("an end in nginx #nginx #session:close", function()
             is_free()
         end)
 
-        it("by reload: who waits for long is told that the worker goes", function()
+        it("a reload interrupts long waits", function()
             start()
             rig.hold(lock)
             local begun = host:begin("10 /with?path=" .. path)
@@ -177,7 +177,7 @@ describe("an end in nginx #nginx #session:close", function()
             contenders(1)
         end)
 
-        it("by worker_shutdown_timeout: the locks of requests that it cuts off are free", function()
+        it("worker_shutdown_timeout frees the locks of requests that it cuts off", function()
             start{ main = "worker_shutdown_timeout 1s;" }
             local begun = host:begin("/with?session_timeout=60&hold=600&path=" .. path)
             contenders(1)
@@ -186,7 +186,7 @@ describe("an end in nginx #nginx #session:close", function()
             nginx.finish(begun)
         end)
 
-        it("by quit: nothing is left, before the session could expire", function()
+        it("quit leaves nothing, before the session could expire", function()
             start()
             get("keep", "&session_timeout=60")
             contenders(1)
@@ -194,7 +194,7 @@ describe("an end in nginx #nginx #session:close", function()
             contenders(0)
         end)
 
-        -- A worker is killed under load: another one has the lock, after how many seconds.
+        -- Kills a worker under load. Returns the seconds until another worker holds the lock.
         local function crash(count, more)
             start{ expected = "exited on signal 9" }
             local lease, begun = load(count, more)
@@ -208,12 +208,13 @@ describe("an end in nginx #nginx #session:close", function()
             return answer.seconds
         end
 
-        it("by a crash under load: others go on within the session timeout #slow", function()
+        it("a crash under load lets other workers go on within the session timeout #slow",
+           function()
             crash(40, "&session_timeout=3")
             contenders(0)
         end)
 
-        it("by a crash with recover: others go on at once", function()
+        it("a crash with recover lets other workers go on at once", function()
             local folder = rig.shell("mktemp -d /dev/shm/zklock-XXXXXX"):match("%S+")
             local seconds = crash(200, "&session_timeout=40&recover=" .. folder)
             assert.is_true(seconds < 20, seconds)

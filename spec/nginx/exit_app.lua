@@ -1,10 +1,10 @@
---- The application of exit_spec and calls_spec, in nginx. /NAME runs app.NAME.
+--- The application of exit_spec and calls_spec, in nginx: /NAME runs app.NAME.
 
 local zklock = require "zklock"
 
 local app = {}
 local session
-local told = {} -- by callbacks, in order
+local told = {} -- calls of callbacks, in order
 local kept -- a lease that no request ends
 
 
@@ -16,7 +16,7 @@ end
 local function note(...) ngx.log(ngx.NOTICE, ...) end
 
 
--- Runs fn(...) in a timer, after so many seconds or when the worker is to exit.
+-- Runs fn(...) in a timer after so many seconds, or at the worker's exit.
 local function in_timer(seconds, fn, ...)
     ngx.timer.at(seconds, function(_, ...) fn(...) end, ...)
     ngx.say("started")
@@ -41,8 +41,8 @@ end
 
 -- --- timers -------------------------------------------------------------------------------
 
---- Runs fn(session, path) in a timer; `seconds`: in the one that nginx runs because the worker is
--- to exit. What fn gives is noted.
+--- Runs fn(session, path) in a timer, or after `seconds` in the timer that nginx runs at the
+-- worker's exit. Notes the result.
 function app.start(fn, seconds)
     in_timer(seconds or 0, function(path)
         note("it ended: ", fn(session, path))
@@ -50,7 +50,7 @@ function app.start(fn, seconds)
 end
 
 
--- --- what waits until it may go -----------------------------------------------------------
+-- --- waits until the path may go ---------------------------------------------------------
 
 --- Waits until the path may go.
 function app.wait_for_go(path)
@@ -64,7 +64,7 @@ function app.let_go()
 end
 
 
---- A request that holds the lock until it may go; then asks the server, and waits for another lock.
+--- A request that holds the lock until it may go, then asks the server, and waits for another lock.
 function app.hold()
     local path = arg("path")
     local lease = assert(session:mutex(path):acquire())
@@ -74,13 +74,13 @@ function app.hold()
 end
 
 
---- Uses up all timers that may run, until they may go.
+--- Uses up all running timers until they may go.
 function app.fill()
     for _ = 1, tonumber(arg("count")) do in_timer(0, app.wait_for_go, arg("path")) end
 end
 
 
---- A request that sleeps, and says how that ended.
+--- A request that sleeps, and answers with the result.
 function app.sleep()
     local ok, _, code = zklock.sleep(60)
     ngx.say(ok and "slept" or code)
@@ -92,7 +92,7 @@ function app.turns() ngx.say(ngx.shared.turns:get(arg("path")) or 0) end
 
 -- --- callbacks ----------------------------------------------------------------------------
 
---- Uses up all timers that may wait.
+--- Uses up all pending timers.
 function app.fill_pending()
     while ngx.timer.at(3600, function() end) do end
     ngx.say("filled")

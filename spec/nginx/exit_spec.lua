@@ -13,7 +13,7 @@ local WHILE_HELD = "while lease:held() do zklock.sleep(60) end "
 
 -- Loops of timers, by name.
 local loops = {
-    -- docs/reference/election.md, but for the result of sleep.
+    -- docs/reference/election.md, without the result of sleep.
     leader = [[
         session:election(path):lead(function(lease)
             local state
@@ -23,13 +23,13 @@ local loops = {
                 state = lease:state()
             until state == "lost" or state == "released"
         end)]],
-    -- It would lead again at once.
+    -- This loop would lead again at once.
     quick = [[
         session:election(path):lead(function(lease)
             while lease:held() do ngx.sleep(0.001) end
         end)]],
     held = "local lease = assert(session:mutex(path):acquire()) " .. WHILE_HELD,
-    -- It asks neither the lease nor zklock.sleep.
+    -- This loop asks neither the lease nor zklock.sleep.
     on_lost = [[
         local lost = false
         local lease = assert(session:mutex(path):acquire())
@@ -49,13 +49,13 @@ local loops = {
         local lock = session:mutex(path)
         lock:condition("never"):wait(assert(lock:acquire()))]],
     once = [[
-        package.loaded.join = require "docs.members.join" -- as the page's programs name it
+        package.loaded.join = require "docs.members.join" -- as in the page's programs
         require "docs.members.once"(session, path, "here", 60, function() end)]],
-    -- The name is taken, and stays so.
+    -- The name stays taken.
     joins = [[
         assert(session:join(path, { name = "here" }))
         require "docs.members.join"(session, path, "here")]],
-    -- It ignores all but the session's state.
+    -- This loop asks only for the session's state.
     deaf = [[
         assert(session:mutex(path):acquire())
         repeat zklock.sleep(60) until session:state() == "closed"]],
@@ -67,7 +67,7 @@ local loops = {
         while zklock.sleep(60) do end]],
 }
 
--- Nothing ends it. It counts its turns.
+-- An endless loop, which counts its turns.
 local ENDLESS = [[
     session:mutex(path):acquire()
     while true do
@@ -89,7 +89,7 @@ describe("a worker that is told to exit #nginx #session:close", function()
         nginx.stop_all(host)
     end)
 
-    -- A location /NAME runs the code in a timer, in that of the worker's end if `late` is set.
+    -- A location /NAME that runs the code in a timer, or at the worker's end if `late` is set.
     local function location(name, code, late)
         return ([[location = /%s { content_by_lua_block {
             local app, zklock = require "spec.nginx.exit_app", require "zklock"
@@ -97,7 +97,7 @@ describe("a worker that is told to exit #nginx #session:close", function()
         } }]]):format(name, code, late and 3600 or 0)
     end
 
-    -- Starts a server of that code and of the loops; with a query it has a session.
+    -- Starts a server of that code and of the loops. With a query it has a session.
     local function start(options)
         options = options or {}
         local locations = location("code", options.code or "", options.late)
@@ -110,7 +110,7 @@ describe("a worker that is told to exit #nginx #session:close", function()
         if query ~= "" then assert.equal("open", host:get("/open?" .. query).body) end
     end
 
-    -- Begins the loop of a timer, which then has a node of the lock.
+    -- Begins a timer's loop, and waits for its node of the lock.
     local function begin(loop, of)
         host:get(("/%s?path=%s"):format(loop, of or path))
         server:wait_for_nodes(of or path, 1)
@@ -122,7 +122,7 @@ describe("a worker that is told to exit #nginx #session:close", function()
         assert.truthy(host:log():find(text, 1, true), text .. " is not in " .. host:log())
     end
 
-    -- The old worker, which was just told.
+    -- Tells the worker to exit. Returns its pid.
     local function told(signal)
         local old = host:workers()[1]
         host:signal(signal or "HUP")
@@ -133,11 +133,11 @@ describe("a worker that is told to exit #nginx #session:close", function()
         assert(nginx.gone(old, seconds), "it stays")
     end
 
-    -- How many nodes of the lock, or of a member, are there once the loop has begun.
+    -- The nodes of the lock, or of a member, once the loop has begun.
     local begun = { waits = 2, condition = 0 }
 
     for name in pairs(loops) do
-        it("ends the loop of a timer: " .. name, function()
+        it("a worker's exit ends the loop of a timer: " .. name, function()
             start()
             host:get(("/%s?path=%s"):format(name, path))
             if name == "condition" then server:wait_for_nodes(path .. "-condition-never", 1) end
@@ -149,14 +149,14 @@ describe("a worker that is told to exit #nginx #session:close", function()
     end
 
     for _, signal in ipairs{ "HUP", "QUIT" } do
-        it("exits within its drain and a second: " .. signal .. " #clock", function()
+        it("a worker exits within its drain and a second: " .. signal .. " #clock", function()
             start{ query = "drain=0.5" }
             begin "leader"
             goes(told(signal), 0.5 + PROMISE)
         end)
     end
 
-    it("lets the work of timers end first, as long as its drain lasts", function()
+    it("the work of timers ends first, within the drain", function()
         start{ query = "drain=60", code = [[
             local lease = assert(session:mutex(path):acquire())
             app.wait_for_go(path)
@@ -171,7 +171,7 @@ describe("a worker that is told to exit #nginx #session:close", function()
         says("it ended: held true")
     end)
 
-    it("ends the loop of a timer that requests outlive, and leaves them their locks", function()
+    it("the loop of a timer ends before requests do, and requests keep their locks", function()
         start()
         local request = path .. "-request"
         local open = host:begin("/hold?path=" .. request, "/sleep?path=" .. request)
@@ -187,7 +187,7 @@ describe("a worker that is told to exit #nginx #session:close", function()
         server:wait_for_nodes(request, 0)
     end)
 
-    it("with recover leaves no file behind", function()
+    it("a worker with recover leaves no file behind", function()
         local folder = rig.shell("mktemp -d /dev/shm/zklock-exit-XXXXXX"):match("[^\n]+")
         start{ query = "drain=0.1&recover=" .. folder }
         begin "leader"
@@ -196,7 +196,7 @@ describe("a worker that is told to exit #nginx #session:close", function()
         rig.shell("rm -r %s", folder)
     end)
 
-    it("ends the loops of timers when it may run no other timer", function()
+    it("the loops of timers end without a timer for that", function()
         local FEW = "lua_max_running_timers are not enough"
         start{ http = "lua_max_running_timers 3;", expected = FEW } -- two, and the dispatcher's
         begin "held"
@@ -205,16 +205,17 @@ describe("a worker that is told to exit #nginx #session:close", function()
         says(FEW)
     end)
 
-    -- In a worker without a session, but for the last one.
+    -- Workers without a session, but for the last case.
     for name, options in pairs{
-        ["ends a connect that nobody answers"] = { query = "", code = [[
+        ["a worker's exit ends a connect without an answer"] = { query = "", code = [[
             local opened, _, code
             repeat
                 opened, _, code = zklock.connect("127.0.0.1:1", { connect_timeout = 60 })
             until opened or not zklock.sleep(60)
             return code ]] },
-        ["ends a sleep"] = { query = "", code = "return select(3, zklock.sleep(60))" },
-        ["refuses to open a session"] = {
+        ["a worker's exit ends a sleep"] = {
+            query = "", code = "return select(3, zklock.sleep(60))" },
+        ["a worker in its exit opens no session"] = {
             late = true, code = 'return select(3, zklock.connect(os.getenv "ZK_HOSTS"))' },
     } do
         it(name, function()
@@ -225,7 +226,7 @@ describe("a worker that is told to exit #nginx #session:close", function()
         end)
     end
 
-    it("serves its requests beside a loop that ignores everything #slow", function()
+    it("requests are served beside a loop that ignores everything #slow", function()
         start{ expected = "exited on signal 9", code = ENDLESS }
         local request = path .. "-request"
         local open = host:begin("/hold?path=" .. request)

@@ -1,4 +1,4 @@
---- The laboratory in nginx: it refuses every sale.
+--- The laboratory refuses every sale in nginx.
 
 local nginx = require "spec.nginx.nginx"
 
@@ -28,7 +28,8 @@ describe("the laboratory, in nginx #nginx", function()
     end)
     teardown(function() nginx.stop_all(host) end)
 
-    it("says context for sales, comparisons and explorations, real and simulated", function()
+    it("sales, comparisons and explorations, real and simulated, are refused with context",
+       function()
         assert.equal("context" .. (" context"):rep(4), host:get("/sell").body)
         assert.same({}, host:troubles())
     end)

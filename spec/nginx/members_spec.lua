@@ -1,4 +1,5 @@
---- Members in nginx: two hosts share a rate limit (docs/members.md), are killed, started, reloaded.
+--- Members in nginx. Two hosts share a rate limit (docs/members.md), and are killed, started and
+-- reloaded.
 
 local nginx = require "spec.nginx.nginx"
 local rig = require "spec.rig"
@@ -9,7 +10,7 @@ local server
 
 
 describe("a rate limit of two hosts #nginx #session:members", function()
-    local counts -- of hosts, as a client of ZooKeeper was told
+    local counts -- of hosts, as told to a client of ZooKeeper
 
     local function count(list)
         local seen, number = {}, 0
@@ -50,7 +51,7 @@ describe("a rate limit of two hosts #nginx #session:members", function()
         }
     end
 
-    -- Its workers, whichever answers, let that share through.
+    -- Waits until any worker of the host lets that share through.
     local function shares(host, share)
         rig.wait_for(share .. " of " .. TOTAL, function()
             local bodies = nginx.bodies(nginx.finish(host:begin("20 /share")))
@@ -64,7 +65,7 @@ describe("a rate limit of two hosts #nginx #session:members", function()
         end, 60)
     end
 
-    -- Two hosts, each of which has half of it.
+    -- Two hosts, each with half of the limit.
     local function two_hosts(options)
         local first, second = start("one:80", options), start "two:80"
         shares(first, TOTAL / 2)
@@ -73,7 +74,7 @@ describe("a rate limit of two hosts #nginx #session:members", function()
         return first, second
     end
 
-    -- How many workers of the host have, but for the old ones.
+    -- The number of the host's workers that joined, without the old ones.
     local function joined(name, old)
         local number = 0
         for _, node in ipairs(server:nodes(FOLDER)) do
@@ -97,8 +98,8 @@ describe("a rate limit of two hosts #nginx #session:members", function()
         nginx.stop_all()
     end)
 
-    it("is halved; when one is killed the other has all of it, until that is started again #slow",
-       function()
+    it("the limit is halved, is whole while one host is down, and is halved after its restart " ..
+       "#slow", function()
         local first, second = two_hosts()
         second:kill()
         shares(first, TOTAL)
@@ -110,7 +111,8 @@ describe("a rate limit of two hosts #nginx #session:members", function()
         assert.same({}, first:troubles())
     end)
 
-    it("is as it was when one is started again before its session has expired #slow", function()
+    it("the limit stays halved when a host starts again before its session has expired #slow",
+       function()
         local first, second = two_hosts()
         second:kill()
         second:start_again()
@@ -120,7 +122,7 @@ describe("a rate limit of two hosts #nginx #session:members", function()
         for _, number in ipairs(counts) do assert.is_true(number <= 2) end
     end)
 
-    it("lets its share through, and no more", function()
+    it("a host lets its share through, and no more", function()
         local host = start("one:80", { total = 2 })
         local through, refused = {}, false -- by second
         rig.wait_for("one that is refused", function()
@@ -135,8 +137,8 @@ describe("a rate limit of two hosts #nginx #session:members", function()
         for _, count_of in pairs(through) do assert.is_true(count_of <= 2) end
     end)
 
-    it("counts each host once over reloads, also while an old worker serves a request", function()
-        local first, second = two_hosts{ drain = 5 } -- by then new workers have joined
+    it("each host counts once over reloads, also while an old worker serves a request", function()
+        local first, second = two_hosts{ drain = 5 } -- new workers have joined by then
         rig.wait_for("both", function() return counts[#counts] == 2 end)
         local told = #counts
         local begun = first:begin("10 /stay?path=it")
@@ -172,7 +174,7 @@ describe("a member in nginx #nginx #session:join", function()
         nginx.stop_all()
     end)
 
-    -- Joins in the worker, the new one after a reload.
+    -- Joins in the worker, or in the new worker after a reload.
     local function join()
         host:get("/join?name=a&path=" .. path)
         rig.wait_for("the member", function()
@@ -180,8 +182,8 @@ describe("a member in nginx #nginx #session:join", function()
         end, 60)
     end
 
-    -- The worker is told to exit while a request is open, and the member leaves; gives the worker,
-    -- and a function that ends the request, and with it the worker.
+    -- Tells the worker to exit while a request is open, so that the member leaves. Returns the
+    -- worker, and a function that ends the request, and with it the worker.
     local function told_to_exit()
         local begun, worker = host:begin("/stay?path=" .. path), host:workers()[1]
         rig.wait_for("the request", function() return host:get("/news").body:find "stays" end)
@@ -194,7 +196,8 @@ describe("a member in nginx #nginx #session:join", function()
         end
     end
 
-    it("leaves by itself when its worker is told to exit, though a request is open", function()
+    it("a member leaves by itself when its worker is told to exit, though a request is open",
+       function()
         join()
         local _, finish = told_to_exit()
         join()
@@ -202,7 +205,7 @@ describe("a member in nginx #nginx #session:join", function()
         assert.same({ path .. "/a" }, server:nodes(path))
     end)
 
-    it("leaves when its worker is told to go, though a request is open", function()
+    it("leave_when_told leaves when its worker is told to go, though a request is open", function()
         join()
         host:get "/leave_when_told?name=a"
         local worker, finish = told_to_exit()

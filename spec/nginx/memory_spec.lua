@@ -5,7 +5,7 @@ local rig = require "spec.rig"
 
 
 describe("a server in memory, in nginx #nginx #zklock.memory", function()
-    local host, about -- about: of each request, the server and the lock
+    local host, about -- each request's server and lock
 
     before_each(function()
         about = "hosts=memory:shop&path=" .. rig.path()
@@ -25,7 +25,7 @@ describe("a server in memory, in nginx #nginx #zklock.memory", function()
         return begun
     end
 
-    it("does not block the worker while requests wait", function()
+    it("requests that wait do not block the worker", function()
         host = nginx.start()
         local begun = ten_wait()
         assert.equal("pong", host:get("/ping").body)
@@ -34,7 +34,7 @@ describe("a server in memory, in nginx #nginx #zklock.memory", function()
         assert.same({ held = 10 }, nginx.bodies(nginx.finish(begun)))
     end)
 
-    it("is each worker's own: it excludes nobody in another", function()
+    it("each worker has a server of its own, and excludes no other worker", function()
         host = nginx.start{ workers = 2 }
         local held = 0
         local function keep()
@@ -48,7 +48,7 @@ describe("a server in memory, in nginx #nginx #zklock.memory", function()
     end)
 
     for _, signal in ipairs{ "HUP", "QUIT" } do
-        it("does not keep a worker that is to go: " .. signal, function()
+        it("a worker leaves on " .. signal, function()
             host = nginx.start()
             local begun = ten_wait()
             local worker = host:workers()[1]

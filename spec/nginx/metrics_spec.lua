@@ -1,4 +1,4 @@
---- The example's /metrics: those of all workers, as Prometheus reads them.
+--- The example's /metrics of all workers, as read by Prometheus.
 
 local http = require "socket.http"
 local json = require "dkjson"
@@ -9,7 +9,7 @@ local rig = require "spec.rig"
 local host, prometheus
 
 
--- Debian's Prometheus, which scrapes the host each second. It ends with this process.
+-- Debian's Prometheus, which scrapes the host each second, and ends with this process.
 local function start_prometheus()
     local dir, port = rig.shell("mktemp -d"):match("[^\n]+"), nginx.free_port()
     nginx.write(dir .. "/config.yml", ([[
@@ -34,7 +34,7 @@ local function stop_prometheus()
 end
 
 
--- What a query gives: { metric = labels, value = { time, text } } each; nothing: no answer.
+-- The result of a query as a list of { metric = labels, value = { time, text } }, or nothing.
 local function query(text)
     local answer = http.request(("http://127.0.0.1:%d/api/v1/query?query=%s"):format(
         prometheus.port, url.escape(text)))
@@ -50,7 +50,7 @@ describe("the metrics of an nginx #nginx #zklock.metrics", function()
         nginx.stop_all()
     end)
 
-    it("are those of all workers, in one text that promtool takes", function()
+    it("the metrics of all workers are one text that promtool takes", function()
         host = nginx.example()
         for _ = 1, 4 do -- a worker may have no session yet
             rig.wait_for("a sale", function() return host:get("/buy?sku=a").status == 200 end)
@@ -71,7 +71,7 @@ describe("the metrics of an nginx #nginx #zklock.metrics", function()
                                          host.dir))
     end)
 
-    it("are read by Prometheus, which tells quantiles and rates of them #slow", function()
+    it("Prometheus reads the metrics, with quantiles and rates #slow", function()
         host = nginx.example()
         start_prometheus()
         local function tells(text, expected)

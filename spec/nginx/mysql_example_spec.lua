@@ -1,6 +1,6 @@
---- The shop of docs/start.md, examples/nginx/mysql, as it stands: two nginx, which stand for two
--- hosts, and a MariaDB of its own. In place of lua-resty-mysql, which Debian does not have, it has
--- spec/nginx/stub; RESTY names a folder with the original, made as the page says.
+--- The shop of docs/start.md, examples/nginx/mysql, unchanged, with two nginx for two hosts, and a
+-- MariaDB. In place of lua-resty-mysql, which Debian does not have, it has spec/nginx/stub; RESTY
+-- names a folder with the original, made as on the page.
 
 local client = require "zklock.seckill.http.client"
 local core = require "zklock.core"
@@ -14,10 +14,10 @@ local waiting = require "spec.nginx.waiting"
 local FOLDER = "examples/nginx/mysql"
 local RESTY = os.getenv "RESTY" or "spec/nginx/stub"
 local NOT_READY = "ZooKeeper has not answered yet"
-local PATIENCE = 120 -- seconds that a buyer waits for an answer, or asks again
+local PATIENCE = 120 -- seconds for a buyer's answers
 
 local server, db
-local product = 100 -- each test has its own
+local product = 100 -- each test's own
 
 
 local function in_stock(number)
@@ -29,7 +29,7 @@ end
 local function lock_path() return "/locks/product-" .. product end
 
 
--- What is left, and how many purchases there are, both at one moment.
+-- Items left and purchases, both at one moment.
 local function books()
     local row = db:rows(([[SELECT stock, (SELECT count(*) FROM purchase WHERE product = %d)
         FROM product WHERE id = %d]]):format(product, product))[1]
@@ -37,8 +37,8 @@ local function books()
 end
 
 
--- In a task: one request for a purchase, by default the buyer's first order; its status, and what
--- it says.
+-- In a task, a request for a purchase, by default the buyer's first order. Returns its status and
+-- text.
 local function request(host, buyer, order)
     local path = ("/buy?id=%d&buyer=%s&order=%d"):format(product, buyer, order or 1)
     local status, said = client.request(host.port, "POST", path, PATIENCE)
@@ -46,7 +46,7 @@ local function request(host, buyer, order)
 end
 
 
--- The same; asks again while the worker has no session, or the lock comes too late.
+-- The request, repeated while the worker has no session, or the lock comes too late.
 local function ask(host, buyer, order)
     local status, said
     repeat status, said = request(host, buyer, order) until said ~= NOT_READY and said ~= "timeout"
@@ -54,7 +54,7 @@ local function ask(host, buyer, order)
 end
 
 
--- The same; asks again as long as nothing is sold because it cannot be sold now.
+-- The request, repeated while nothing can be sold.
 local function buy(host, buyer)
     local due = core.now() + PATIENCE
     local status, said
@@ -63,7 +63,7 @@ local function buy(host, buyer)
 end
 
 
--- Another client takes the lock away from its holder, who hears of it, and has it.
+-- Another client deletes the holder's node, and gets the lock.
 local function take_the_lock()
     local node = server:nodes(lock_path())[1]
     rig.wait_for("the holder's watch", function() return server:ask("wchp"):find(node, 1, true) end)
@@ -88,19 +88,19 @@ describe("the shop with MySQL #nginx", function()
         end
     end)
     after_each(function()
-        gate:close() -- and nothing waits for it any more
+        gate:close() -- ends all waits for it
         rig.close_sessions()
         nginx.stop_all()
     end)
 
-    -- What one buyer is told.
+    -- A buyer's status and text.
     local function told_one(way, order)
         local status, said
         client.run{ function() status, said = (way or ask)(hosts[1], "one", order) end }
         return { status, said }
     end
 
-    -- How many are told what, of so many buyers at both hosts.
+    -- The statuses of so many buyers at both hosts.
     local function told(count)
         local statuses, buyers = {}, {}
         for i = 1, count do
@@ -114,8 +114,8 @@ describe("the shop with MySQL #nginx", function()
         return statuses
     end
 
-    -- What a buyer at the first host is told, whose statement waits until the gate opens: a
-    -- connection that closes it by these statements. Meanwhile fn() is called, and after() later.
+    -- A buyer's answer whose statement waits for the gate, a connection that is closed by these
+    -- statements. Meanwhile fn() is called, and after() later.
     local function told_at_the_gate(close, statement, open, fn, after)
         local status, said
         gate:execute_all(close)
@@ -124,7 +124,7 @@ describe("the shop with MySQL #nginx", function()
             function()
                 local due = core.now() + PATIENCE
                 repeat
-                    client.request(hosts[2].port, "GET", "/buy") -- the other task goes on meanwhile
+                    client.request(hosts[2].port, "GET", "/buy") -- lets the other task go on
                     assert(core.now() < due, "it does not come to the gate")
                 until waiting(db, statement)[1]
                 fn()
@@ -135,7 +135,7 @@ describe("the shop with MySQL #nginx", function()
         return { status or false, said }
     end
 
-    it("sells over two hosts what there is, and no piece twice", function()
+    it("two hosts sell each item once", function()
         in_stock(30)
         assert.same({ [200] = 30, [409] = 30 }, told(60))
         assert.same({ left = 0, sold = 30 }, books())
@@ -145,7 +145,7 @@ describe("the shop with MySQL #nginx", function()
         assert.is_nil(hosts[1]:log():find("delayed events patch", 1, true))
     end)
 
-    it("carries out an order that is sent again once, and another one of the buyer, too", function()
+    it("a repeated order is carried out once, and the buyer's next order, too", function()
         in_stock(2)
         assert.same({ 200, "sold" }, told_one())
         assert.same({ 200, "sold" }, told_one())
@@ -160,7 +160,7 @@ describe("the shop with MySQL #nginx", function()
         end)
     end)
 
-    it("says what is no purchase", function()
+    it("a request that is no purchase is refused", function()
         local function status_of(method, query)
             return (client.once(hosts[1].port, method, "/buy" .. query))
         end
@@ -179,7 +179,7 @@ describe("the shop with MySQL #nginx", function()
         assert.same({ 404, "no such product" }, told_one())
     end)
 
-    it("sells nothing without the lock #slow", function()
+    it("the shop sells nothing without the lock #slow", function()
         in_stock(10)
         rig.hold(rig.session(server.hosts):mutex(lock_path()))
         local answer
@@ -188,7 +188,7 @@ describe("the shop with MySQL #nginx", function()
         assert.same({ left = 10, sold = 0 }, books())
     end)
 
-    it("refuses a holder when a later one has shown its token #slow", function()
+    it("a holder is refused after a later holder's token #slow", function()
         in_stock(10)
         local later
         local answer = told_at_the_gate({ "LOCK TABLES product WRITE" }, "UPDATE product SET token",
@@ -204,8 +204,7 @@ describe("the shop with MySQL #nginx", function()
         assert.same({ left = 9, sold = 1 }, books())
     end)
 
-    it("sells when the lock is lost after the token was shown: later holders see it #slow",
-       function()
+    it("a sale goes through if the lock is lost after its token was written #slow", function()
         in_stock(10)
         local later
         local answer = told_at_the_gate({ "LOCK TABLES purchase READ" }, "INSERT INTO purchase",
@@ -217,7 +216,7 @@ describe("the shop with MySQL #nginx", function()
         assert.same({ left = 8, sold = 2 }, books())
     end)
 
-    it("sells nothing when a statement fails, and closes its connection", function()
+    it("a failed statement sells nothing, and closes its connection", function()
         in_stock(10)
         db:execute "RENAME TABLE purchase TO elsewhere"
         local answer = told_one()
@@ -228,8 +227,7 @@ describe("the shop with MySQL #nginx", function()
         assert.same({ left = 9, sold = 1 }, books())
     end)
 
-    it("does not know whether it has sold when COMMIT is not answered: the same order tells",
-       function()
+    it("an unanswered COMMIT returns unknown, and the repeated order tells the outcome", function()
         in_stock(10)
         local answer = told_at_the_gate({ "BACKUP STAGE START", "BACKUP STAGE BLOCK_COMMIT" },
             "COMMIT", "BACKUP STAGE END", function()
@@ -243,7 +241,7 @@ describe("the shop with MySQL #nginx", function()
         assert.same({ left = 9, sold = 1 }, books())
     end)
 
-    it("sells nothing twice when a worker is killed in the middle of a sale #slow", function()
+    it("a worker killed in the middle of a sale sells nothing twice #slow", function()
         in_stock(10)
         local killed
         local answer = told_at_the_gate({ "LOCK TABLES purchase READ" }, "INSERT INTO purchase",
@@ -259,10 +257,10 @@ describe("the shop with MySQL #nginx", function()
         assert.same({ left = 0, sold = 10 }, books())
     end)
 
-    it("answers every order with a sale while both hosts are reloaded five times #slow", function()
+    it("every order is a sale while both hosts are reloaded five times #slow", function()
         in_stock(1000000)
         local answers, reloads, workers, due = {}, 0, {}, core.now() + PATIENCE
-        -- The next reload, once the workers before the last one are gone.
+        -- The next reload, once the workers before the last are gone.
         local function reload()
             for _, pid in ipairs(workers) do
                 if nginx.lives(pid) then return end
@@ -293,7 +291,7 @@ describe("the shop with MySQL #nginx", function()
         assert.same({ left = 1000000 - sold, sold = sold }, books())
     end)
 
-    it("sells on while a worker is stopped in the middle of a sale #slow", function()
+    it("the shop sells on while a worker is stopped in the middle of a sale #slow", function()
         in_stock(10)
         local pid
         local answer = told_at_the_gate({ "LOCK TABLES purchase READ" }, "INSERT INTO purchase",
@@ -310,7 +308,7 @@ describe("the shop with MySQL #nginx", function()
         assert.same({ left = 8, sold = 2 }, books())
     end)
 
-    it("is what docs/start.md shows of it", function()
+    it("docs/start.md shows the example's code", function()
         local page, store = files.read "docs/start.md", files.read(FOLDER .. "/store.lua")
         local code = page:match "\n## OpenResty[^\n]*\n.-\n```lua\n(.-)```\n"
         assert.truthy(store:find(code, 1, true), code)

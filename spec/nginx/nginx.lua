@@ -1,5 +1,5 @@
---- A throwaway nginx: its own folder, port and configuration, on 127.0.0.1. It ends with
--- this process, however that ends.
+--- A throwaway nginx with its own folder, port and configuration, on 127.0.0.1. It ends with this
+-- process, also after a kill.
 
 local files = require "spec.files"
 local rig = require "spec.rig"
@@ -9,7 +9,7 @@ nginx.__index = nginx
 
 local NGINX = os.getenv("NGINX") or "nginx"
 local MODULES = os.getenv("NGINX_MODULES") or "/usr/lib/nginx/modules"
--- Lua modules, such as resty.core, that come before those of the machine.
+-- Folders of Lua modules, such as resty.core, that come before the machine's.
 local LUA = os.getenv("NGINX_LUA") and os.getenv("NGINX_LUA") .. "/?.lua;" or ""
 local here = rig.shell("pwd"):match("[^\n]+")
 local started = {}
@@ -22,7 +22,7 @@ local function read(path) return files.read(path) or "" end
 nginx.read, nginx.write = read, write
 
 
--- Below the range of ephemeral ports, where there is room: no connection takes it meanwhile.
+-- A range below the ephemeral ports, in which no connection takes a port.
 local FREE_PORT = [[perl -MIO::Socket::INET -e '
     open my $range, "<", "/proc/sys/net/ipv4/ip_local_port_range";
     my ($first, $low) = (10000, split " ", $range ? <$range> : 0);
@@ -33,7 +33,7 @@ local FREE_PORT = [[perl -MIO::Socket::INET -e '
     }
     print $socket->sockport']]
 
---- A port that nobody listens on now.
+--- A port on which nobody listens now.
 function nginx.free_port() return tonumber(rig.shell("%s", FREE_PORT)) end
 
 
@@ -45,7 +45,7 @@ function nginx.two_ports()
 end
 
 
--- Where the Lua module is not compiled in it is loaded.
+-- Loads the Lua module where it is not compiled in.
 local function load_modules()
     local lines = {}
     for _, name in ipairs{ "ndk_http_module", "ngx_http_lua_module" } do
@@ -110,7 +110,7 @@ function nginx:configure(text)
 end
 
 
--- Without NGINX, in which nginx looks for the sockets that it inherits.
+-- Without NGINX, in which nginx looks for inherited sockets.
 local function launch(self, environment, path)
     local command = "exec env -u NGINX TMPDIR=%s/tmp %s setpriv --pdeathsig TERM %s -p %s -c conf "
         .. ">%s/output 2>&1"
@@ -124,9 +124,9 @@ local function launch(self, environment, path)
 end
 
 
---- Starts one: { workers, user, main, events, http, server, location: configuration;
--- code_cache = "off", app = module that it serves, environment = "NAME=value", expected = text of
--- the trouble that its log will tell of }.
+--- Starts an nginx with the options { workers, user, main, events, http, server, location,
+-- code_cache = "off", app = the module that it serves, environment = "NAME=value", expected = text
+-- of trouble in its log }.
 function nginx.start(options)
     local self = new()
     options = options or {}
@@ -139,8 +139,8 @@ function nginx.start(options)
 end
 
 
---- For `server`, a location /code: a request runs these lines of Lua, with the worker's session and
--- the lock of its path, and is answered with what they return.
+--- A location /code for `server`. A request runs these lines of Lua, with the worker's session and
+-- the lock of its path, and is answered with the results.
 function nginx.code(text)
     return [[location = /code { content_by_lua_block {
         local app, zklock = require "spec.nginx.app", require "zklock"
@@ -160,15 +160,15 @@ function nginx:kill()
 end
 
 
---- Starts one again that was killed.
+--- Starts a killed nginx again.
 function nginx:start_again()
     return launch(self, self.environment)
 end
 
 
 --- Starts an example of the documentation, on another port and with files of its own: { folder =
--- the example's, beside = folders whose modules it finds, environment = "NAME=value", edit = a
--- function that changes its configuration }.
+-- the example's, beside = folders of its modules, environment = "NAME=value", edit = a function
+-- that changes its configuration }.
 function nginx.example(options)
     options = options or {}
     local self, folder = new(), options.folder or "examples/nginx"
@@ -189,7 +189,7 @@ function nginx:master()
 end
 
 
---- The workers that live, as a list.
+--- The list of living workers.
 function nginx:workers()
     local pids = {}
     for pid in rig.shell("pgrep -P %d", self:master()):gmatch("%d+") do
@@ -204,7 +204,7 @@ function nginx:signal(name, pid)
 end
 
 
---- A process that its parent did not ask for yet is a zombie, and does not live.
+--- Whether the process lives. A zombie does not.
 function nginx.lives(pid)
     return read(("/proc/%d/stat"):format(pid)):find "%) [^ZX]" ~= nil
 end
@@ -221,14 +221,14 @@ function nginx:log()
 end
 
 
---- How many requests about a lock path have ended, however they did.
+--- The number of requests about a lock path that have ended.
 function nginx:ended(path)
     local pattern = path:gsub("%p", "%%%0")
     return select(2, read(self.dir .. "/access.log"):gsub(pattern .. "%f[^%w]", ""))
 end
 
 
---- Lines of the log that tell of trouble, but for the trouble that is expected.
+--- Lines of the log that tell of unexpected trouble.
 function nginx:troubles()
     local troubles = {}
     for line in self:log():gmatch("[^\n]+") do
@@ -241,7 +241,7 @@ function nginx:troubles()
 end
 
 
---- Temporary files that its processes have now.
+--- Temporary files of its processes.
 function nginx:temporary() return rig.shell("ls -A %s/tmp", self.dir) end
 
 
@@ -254,7 +254,7 @@ local function stop(self)
 end
 
 
---- Ends all; fails if one leaves a temporary file, or `host` tells of trouble.
+--- Ends every nginx. Fails if temporary files are left, or `host` tells of trouble.
 function nginx.stop_all(host)
     local troubles = host and host:troubles() or {}
     for _, each in ipairs(started) do troubles[#troubles + 1] = stop(each) end
@@ -271,8 +271,8 @@ local function answer_of(line)
 end
 
 
---- Begins requests, all at once: "PATH", or "COUNT PATH"; "-a SECONDS" first to hang up then.
--- finish(begun) gives the answers.
+--- Begins requests, all at once: "PATH", or "COUNT PATH", with "-a SECONDS" first to hang up then.
+-- finish(begun) returns the answers.
 function nginx:begin(...)
     local words = {}
     for i = 1, select("#", ...) do
@@ -291,13 +291,13 @@ function nginx.finish(begun)
 end
 
 
---- One request: { status, seconds, body }.
+--- A request's answer: { status, seconds, body }.
 function nginx:get(path)
     return nginx.finish(self:begin(path))[1]
 end
 
 
---- How many of the answers have each body.
+--- The number of answers for each body.
 function nginx.bodies(answers)
     local counts = {}
     for _, each in ipairs(answers) do counts[each.body] = (counts[each.body] or 0) + 1 end

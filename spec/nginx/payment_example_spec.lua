@@ -1,6 +1,6 @@
---- The shop that pays, examples/nginx/payment, as it stands, with a MariaDB and a payment provider
--- of its own: each order is paid once, and takes one item, whatever the provider does and wherever
--- a worker dies. With ZKLOCK_FIGURES it prints the sales per second that docs/start.md names.
+--- The shop that pays, examples/nginx/payment, unchanged, with a MariaDB and a payment provider of
+-- its own. Each order is paid once, and takes one item, whatever the provider does and wherever a
+-- worker dies. With ZKLOCK_FIGURES it prints the sales per second that docs/start.md names.
 
 local client = require "zklock.seckill.http.client"
 local core = require "zklock.core"
@@ -11,7 +11,7 @@ local shops = require "spec.nginx.shop"
 
 local FOLDER = "examples/nginx/payment"
 local BESIDE = { "examples/nginx/mysql", os.getenv "RESTY" or "spec/nginx/stub" }
-local PATIENCE = 120 -- seconds that a buyer waits for an answer, or asks again
+local PATIENCE = 120 -- seconds for a buyer's answers
 local here = rig.shell "pwd":match "%S+"
 
 -- Lets a request choose the line at which its worker dies.
@@ -31,7 +31,7 @@ describe("the shop that pays #nginx", function()
     teardown(function() shop:close() end)
     after_each(function() nginx.stop_all() end)
 
-    -- Starts the provider and the shop, with that in stock.
+    -- Starts the provider and the shop with so many items.
     local function open(stock, environment, edit)
         product = product + 1
         db:execute(("INSERT INTO product (id, stock) VALUES (%d, %d)"):format(product, stock))
@@ -41,14 +41,14 @@ describe("the shop that pays #nginx", function()
                                                                environment or "") }
     end
 
-    -- Sends an order once, in a task; gives its status and text.
+    -- Sends an order once, in a task. Returns its status and text.
     local function send(buyer, query)
         local path = ("/buy?id=%d&buyer=%s&order=1%s"):format(product, buyer, query or "")
         local status, said = client.request(host.port, "POST", path, PATIENCE)
         return status, said:match "^[^\n]*"
     end
 
-    -- The same; again until it is settled.
+    -- Sends an order until it is settled.
     local function buy(buyer, query)
         local due = core.now() + PATIENCE
         local status, said
@@ -59,7 +59,7 @@ describe("the shop that pays #nginx", function()
         return status, said
     end
 
-    -- Status and text for one buyer.
+    -- Status and text for a buyer.
     local function told(way, buyer, query)
         local status, said
         client.run{ function() status, said = way(buyer, query) end }
@@ -75,7 +75,7 @@ describe("the shop that pays #nginx", function()
             :format(product, state))
     end
 
-    -- The stock, the number of orders in each state, and of keys that were charged.
+    -- The stock, the number of orders in each state, and of charged keys.
     local function books()
         local _, charged = client.once(bank.port, "GET", "/charges")
         return { left = db:number("SELECT stock FROM product WHERE id = " .. product),
@@ -101,7 +101,7 @@ describe("the shop that pays #nginx", function()
         return statuses
     end
 
-    it("sells what there is, and charges for no other piece", function()
+    it("the shop sells each item once, and charges only for those items", function()
         open(20)
         assert.same({ [200] = 20, [409] = 20 }, told_all(40))
         assert.same(sold(20, 0), books())
@@ -111,7 +111,7 @@ describe("the shop that pays #nginx", function()
         end)())
     end)
 
-    it("gives the item back when the provider refuses, and repeats the refusal", function()
+    it("a refused charge gives the item back, and the refusal is repeated", function()
         open(1)
         next_charge "refuse=1"
         assert.same({ 402, "cancelled" }, told(send, "one"))
@@ -128,7 +128,8 @@ describe("the shop that pays #nginx", function()
         ["answers a refusal twice, the next one once"] = { "twice=1&refuse=1",
                                                            { 402, "cancelled" } },
     } do
-        it("charges an order once when the provider " .. name .. ", and sells on", function()
+        it("an order is charged once, and the shop sells on, when the provider " .. name,
+           function()
             open(2, case[3])
             next_charge(case[1])
             local first
@@ -148,7 +149,7 @@ describe("the shop that pays #nginx", function()
         end)
     end
 
-    it("settles an order once that is sent twice at once", function()
+    it("an order sent twice at once is settled once", function()
         for _, query in ipairs{ "delay=0.5", "delay=0.5&refuse=1" } do
             open(2)
             next_charge(query)
@@ -164,7 +165,7 @@ describe("the shop that pays #nginx", function()
         end
     end)
 
-    it("reserves an item while the provider is down, and pays when it is back", function()
+    it("an order while the provider is down is reserved, and paid later", function()
         open(1)
         bank:kill()
         assert.same({ 504, "reserved" }, told(send, "one"))
@@ -174,7 +175,7 @@ describe("the shop that pays #nginx", function()
         assert.same(sold(1, 0), books())
     end)
 
-    it("finishes by /sweep the orders whose clients did not come back", function()
+    it("/sweep finishes orders whose clients did not come back", function()
         open(2)
         bank:kill()
         assert.same({ 504, "reserved" }, told(send, "one"))
@@ -186,7 +187,7 @@ describe("the shop that pays #nginx", function()
         assert.same(sold(1, 1), books())
     end)
 
-    it("charges once and sells one item, at whichever line its worker dies #slow", function()
+    it("a worker's death at any line charges once and sells one item #slow", function()
         open(1000, nil, with_die)
         local line, status = 0
         repeat
@@ -199,7 +200,7 @@ describe("the shop that pays #nginx", function()
         assert.is_true(line > 60, "only so many lines: " .. line)
     end)
 
-    it("is what docs/start.md shows of it", function()
+    it("docs/start.md shows the example's code", function()
         local page = files.read "docs/start.md"
         local code = page:match "\n#### Where a payment[^\n]*\n.-\n```lua\n(.-)```\n"
         assert.truthy(files.read(FOLDER .. "/sale.lua"):find(code, 1, true), code)
@@ -210,7 +211,7 @@ describe("the shop that pays #nginx", function()
         ["holds the lock during the payment"] = { "HOLD=1", 4, 60 },
         ["holds the lock before and after the payment"] = { "HOLD=", 40, 600 },
     } do
-        it("sells all when it " .. shape .. " #slow", function()
+        it("the shop sells all when it " .. shape .. " #slow", function()
             local figures = os.getenv "ZKLOCK_FIGURES"
             local count, buyers, next_one = case[figures and 3 or 2], {}, 0
             open(count, case[1] == "HOLD=1" and "DELAY=0.25 HOLD=1" or "DELAY=0.25")

@@ -1,4 +1,4 @@
---- What the nginx of resty_lock_spec.lua runs. /NAME runs app.NAME.
+--- The application of resty_lock_spec.lua, in nginx: /NAME runs app.NAME.
 
 local files = require "spec.files"
 local resty_lock = require "zklock.resty_lock"
@@ -13,7 +13,7 @@ function app.ping()
 end
 
 
--- The one line of docs/resty-lock.md, with what is around it.
+-- The one line of docs/resty-lock.md, and its surroundings.
 local function open(premature)
     if premature then return end
     local message
@@ -37,14 +37,14 @@ function app.object(options)
 end
 
 
---- Words for what lock() gives: the time of a wait is nobody's.
+--- Words for the results of lock(), without the time of a wait.
 function app.shown(elapsed, why)
     if not elapsed then return why end
     return elapsed == 0 and "free" or "waited"
 end
 
 
---- Fills the cache, a file, if no other request did while it waited, once there is the file `go`.
+--- Fills the cache, a file, once the file `go` exists, if no other request did while it waited.
 function app.fill()
     local path, lock = ngx.var.arg_cache, app.object{ timeout = 30 }
     local elapsed = assert(lock:lock("a"))

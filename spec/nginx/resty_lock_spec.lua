@@ -65,12 +65,12 @@ describe("resty_lock in nginx #nginx #resty_lock:lock", function()
         server:wait_for_nodes(("/resty_lock/%s/a"):format(name), count)
     end
 
-    it("is closed until a session is used", function()
+    it("new() without a session returns closed", function()
         host = start{ http = "" }
         assert.equal("closed", ask "new")
     end)
 
-    it("is given up by another request, by a timer, and by a phase that cannot wait", function()
+    it("another request, a timer, or a phase without waits may release the lock", function()
         host = start{ server = "location = /log {" .. phase("content", pages.keep) ..
                                phase("log", "assert(app.lock:unlock() == 1)") .. "}" }
         assert.equal("free", ask "keep")
@@ -83,19 +83,19 @@ describe("resty_lock in nginx #nginx #resty_lock:lock", function()
         contenders(0)
     end)
 
-    it("says in which phases it can be waited for", function()
+    it("lock() names the phases in which it may wait", function()
         host = start{ server = "location = /here {" .. phase("content", 'ngx.say("here")') ..
             phase("header_filter", [[
                 local _, why = require("zklock.resty_lock"):new("some"):lock("foo")
                 ngx.header["X-Why"] = why]]) .. "}" }
-        ask "try" -- then there is a session
+        ask "try" -- opens a session
         local answer = rig.shell("perl -MIO::Socket::INET -e '"
             .. '$s = IO::Socket::INET->new("127.0.0.1:%d"); '
             .. 'print $s "GET /here HTTP/1.0\\r\\n\\r\\n"; print <$s>' .. "'", host.port)
         assert.matches('X%-Why: context: waiting in the phase "header_filter"', answer)
     end)
 
-    it("of a light thread that was killed is free when its object is collected", function()
+    it("the lock of a killed light thread is free after its object's collection", function()
         host = start{}
         ask "killed"
         rig.wait_for("the collector", function()
@@ -104,7 +104,7 @@ describe("resty_lock in nginx #nginx #resty_lock:lock", function()
         end)
     end)
 
-    it("is had by one of the workers of two servers", function()
+    it("one worker of two servers holds the lock", function()
         host = start{ workers = 2 }
         local other = start{ workers = 2 }
         assert.equal("free", ask "keep")
@@ -114,7 +114,7 @@ describe("resty_lock in nginx #nginx #resty_lock:lock", function()
         end
     end)
 
-    it("lets one request fill a cache, with 0, of forty on two servers", function()
+    it("one of forty requests on two servers fills a cache", function()
         host = start{ workers = 2 }
         local other = start{ workers = 2 }
         local cache, go = host.dir .. "/cache", host.dir .. "/go"

@@ -24,8 +24,8 @@ describe("a purchase over HTTP whose COMMIT is not answered #nginx", function()
     end)
     teardown(function() reaper:close() end)
 
-    -- Waits until a statement that begins so waits in the database; gives its connection's id. The
-    -- requests to a server let the test's other coroutine go on.
+    -- Waits for a statement with this beginning that waits in the database. Returns its
+    -- connection's id. The requests to a server let the test's other coroutine go on.
     local function await(db, statement, server)
         local due = core.now() + PATIENCE
         repeat
@@ -36,7 +36,7 @@ describe("a purchase over HTTP whose COMMIT is not answered #nginx", function()
         until false
     end
 
-    -- Its COMMIT waits for the gate, and its connection is cut meanwhile.
+    -- The COMMIT waits for the gate, and its connection is cut meanwhile.
     local function cut_off_at_commit(run)
         local gate, other = database.open(run.place.url), database.open(run.place.url)
         gate:execute "LOCK TABLES tb_order READ"
@@ -63,7 +63,7 @@ describe("a purchase over HTTP whose COMMIT is not answered #nginx", function()
     end
 
     for _, strategy in ipairs{ "zookeeper", "combined" } do
-        it("is answered with 504, for it may be sold: " .. strategy, function()
+        it("a purchase that may be sold is answered with 504: " .. strategy, function()
             local run = runs.open(strategy, {
                 ports = { nginx.two_ports() }, store = store, pause = 0, session = 20,
                 zookeeper = rig.shared().hosts,

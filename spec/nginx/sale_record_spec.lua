@@ -1,5 +1,4 @@
---- The record of the sale over HTTP: who had the lock when, as the servers wrote it down, and what
--- clients saw of that.
+--- The record of the sale over HTTP: holds as written by the servers, with the clients' answers.
 
 local client = require "zklock.seckill.http.client"
 local dkjson = require "dkjson"
@@ -32,7 +31,7 @@ describe("the record of a sale over HTTP #nginx", function()
         }, reaper)
     end
 
-    -- The sale that a scenario makes, and its record.
+    -- The sale of a scenario, and its record.
     local function play(id, options)
         open(options or {})
         for _, scenario in ipairs(sale.scenarios) do
@@ -43,7 +42,7 @@ describe("the record of a sale over HTTP #nginx", function()
         end
     end
 
-    -- How many of the purchases are as wanted.
+    -- The number of purchases for which is_wanted() is true.
     local function count(purchases, is_wanted)
         local n = 0
         for _, purchase in ipairs(purchases) do
@@ -52,7 +51,7 @@ describe("the record of a sale over HTTP #nginx", function()
         return n
     end
 
-    -- A purchase that was made: all that is known of it, in the order in which it happened.
+    -- Checks the fields and the order of a purchase that was made.
     local function check_sold(purchase)
         local last = 0
         for _, moment in ipairs{ "asked", "granted", "written", "released", "told" } do
@@ -63,7 +62,7 @@ describe("the record of a sale over HTTP #nginx", function()
         assert.is_number(purchase.left)
     end
 
-    it("has holds that do not overlap with zklock, on both servers, with growing tokens", function()
+    it("holds with zklock do not overlap on two servers, and their tokens grow", function()
         local made, told = play "HTTP-04"
         assert.same({ "right", "10 sold, 90 left" }, { told.verdict, told.finding })
         assert.same({ 10, 10, 0, 0 }, { told.buyers, told.sold, told.refused, told.failed })
@@ -85,7 +84,7 @@ describe("the record of a sale over HTTP #nginx", function()
         assert.equal(10, made.wait:count())
     end)
 
-    it("has holds that overlap without a lock", function()
+    it("holds without a lock overlap", function()
         local _, told = play("HTTP-01", { pause = 1 })
         assert.equal("wrong", told.verdict)
         assert.is_true(#told.overlaps >= 1)
@@ -93,7 +92,7 @@ describe("the record of a sale over HTTP #nginx", function()
         assert.equal(10, count(told.purchases, function(p) return p.granted and not p.token end))
     end)
 
-    it("has holds that overlap between two servers with a local lock, and on one do not", function()
+    it("holds with a local lock overlap between two servers, not on one", function()
         local _, told = play("HTTP-03", { pause = 0.2 })
         assert.is_true(#told.overlaps >= 1)
         for each = 1, 2 do
@@ -109,7 +108,7 @@ describe("the record of a sale over HTTP #nginx", function()
         end
     end)
 
-    it("has what a server held before it was killed, and when that was #slow", function()
+    it("a killed server's record has its holds, and the time of the kill #slow", function()
         local _, told = play("HTTP-05", { session = 4 })
         assert.same({}, told.overlaps)
         assert.equal(1, #told.faults)
@@ -128,7 +127,7 @@ describe("the record of a sale over HTTP #nginx", function()
         assert.equal(told.buyers, told.sold + told.refused + told.failed)
     end)
 
-    -- A purchase at the first server, which is killed when it has the lock; before that, fn().
+    -- A purchase at the first server, which is killed during the hold, after fn().
     local function buy_and_kill(fn)
         client.run{
             function() run:buy(1) end,
@@ -142,7 +141,7 @@ describe("the record of a sale over HTTP #nginx", function()
         }
     end
 
-    it("ends the hold of a server that is killed with it", function()
+    it("the hold of a killed server ends with the kill", function()
         open{ pause = 30, session = 3 }
         run:serve(1, { strategy = "zookeeper" })
         buy_and_kill()
@@ -157,7 +156,7 @@ describe("the record of a sale over HTTP #nginx", function()
         assert.equal(known.faults[1].at, purchase.ended)
     end)
 
-    it("has the server's word for an answer that is neither sold nor sold out", function()
+    it("an answer that is neither sold nor sold out is recorded as the server's word", function()
         open{ pause = 30 }
         run:serve(1, { strategy = "shared", timeout = 0.1 })
         buy_and_kill(function() run:buy(1) end)
@@ -167,7 +166,7 @@ describe("the record of a sale over HTTP #nginx", function()
         assert.is_true(second.told > second.asked)
     end)
 
-    it("has a hold for each batch when purchases are combined, and none overlap #slow", function()
+    it("combined purchases have a hold for each batch, without an overlap #slow", function()
         local _, told = play("HTTP-11", { session = 4 })
         assert.same({}, told.overlaps)
         assert.equal("right", told.verdict)
@@ -180,7 +179,7 @@ describe("the record of a sale over HTTP #nginx", function()
         end
     end)
 
-    it("has numbers of its own for who says none, and no two have the same #slow", function()
+    it("buyers without a number are given different numbers #slow", function()
         local _, told = play "HTTP-08"
         assert.same({}, told.overlaps)
         assert.equal(told.ordered[seed.PRODUCT], told.sold)

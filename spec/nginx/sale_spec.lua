@@ -1,5 +1,5 @@
---- The flash sale over HTTP: its servers are real, its requests too. With ZKLOCK_STORE=mysql
--- all of it on a throwaway MariaDB (make test-http-mysql).
+--- The flash sale over HTTP with real servers and requests. With ZKLOCK_STORE=mysql on a throwaway
+-- MariaDB (make test-http-mysql).
 
 local client = require "zklock.seckill.http.client"
 local database = require "zklock.seckill.database"
@@ -28,7 +28,7 @@ local ONE = of(1)
 local reaper, store, server
 
 
--- Runs the demo; gives its exit status, what it printed, its complaints.
+-- Runs the demo. Returns its exit status, output and complaints.
 local function demo(arguments, scenarios)
     local words = { "--ports", ("%d,%d"):format(nginx.two_ports()), "--store", store }
     for _, word in ipairs(arguments) do words[#words + 1] = word end
@@ -52,8 +52,8 @@ describe("the sale over HTTP #nginx", function()
         rig.close_sessions()
     end)
 
-    -- Servers that sell: { servers = 1, strategy, stock, pause, timeout, session, start = true:
-    -- it is not waited until they are ready }.
+    -- Starts servers: { servers = 1, strategy, stock, pause, timeout, session, start = true to
+    -- return before they are ready }.
     local function open(words)
         number = number + 1
         run = runs.open("spec" .. number, {
@@ -73,12 +73,12 @@ describe("the sale over HTTP #nginx", function()
     local function left() return run.store:stock(PRODUCT) end
     local function ordered() return run.store:ordered(PRODUCT) end
 
-    -- A client elsewhere that has the product's lock.
+    -- A client elsewhere that holds the product's lock.
     local function hold_the_lock()
         return rig.hold(rig.session(server.hosts):mutex(run.root .. LOCK))
     end
 
-    -- Master processes that take up their configuration anew; then all workers are new.
+    -- Reloads the servers. Returns a function that tells whether all workers of a server are new.
     local function reload(servers)
         local old = {}
         for _, each in ipairs(servers) do
@@ -96,8 +96,7 @@ describe("the sale over HTTP #nginx", function()
         end
     end
 
-    it("answers 200 or 409, nothing else, while both servers are reloaded five times #slow",
-       function()
+    it("the servers answer 200 or 409, nothing else, during five reloads #slow", function()
         open{ servers = 2, stock = 1000000, timeout = 15 }
         local statuses, ends, tasks = {}, false, {}
         for i = 1, 200 do
@@ -127,9 +126,9 @@ describe("the sale over HTTP #nginx", function()
         assert.equal(1000000 - ordered(), left())
     end)
 
-    describe("answers a purchase", function()
+    describe("the answer to a purchase", function()
         for _, strategy in ipairs{ "none", "shared", "zookeeper", "combined" } do
-            it("with what is left and writes an order: " .. strategy, function()
+            it("a sale returns the stock and writes an order: " .. strategy, function()
                 local one = open{ strategy = strategy }
                 local status, answer, head = request(one, of(3))
                 assert.equal(200, status)
@@ -142,7 +141,7 @@ describe("the sale over HTTP #nginx", function()
             end)
         end
 
-        it("with 409 when it is sold out, or less is left than wanted", function()
+        it("a purchase is answered with 409 when less is left than wanted", function()
             local one = open{ stock = 2 }
             local status, answer = request(one, of(3))
             assert.same({ 409, "not_enough", "3 wanted, 2 left" },
@@ -153,16 +152,16 @@ describe("the sale over HTTP #nginx", function()
             assert.same({ 0, 2 }, { left(), ordered() })
         end)
 
-        it("with 404 when there is no such product, and asks ZooKeeper for no lock", function()
+        it("an unknown product is answered with 404, without a request for a lock", function()
             local one = open{}
             local status, answer = request(one, PURCHASE .. "?commodityId=nonsense&number=1")
             assert.same({ 404, "unknown_commodity" }, { status, answer.error })
             assert.is_nil((rig.session(server.hosts):get(run.root .. "/lock/nonsense")))
-            assert.equal(200, (request(one, ONE))) -- and now there is one
+            assert.equal(200, (request(one, ONE))) -- now there is a folder
             assert.truthy(rig.session(server.hosts):get(run.root .. LOCK))
         end)
 
-        it("with 400 when it is none, and says what is wrong", function()
+        it("a malformed purchase is answered with 400 and the reason", function()
             local one = open{}
             local wrong = {
                 [""] = "commodityId is missing",
@@ -191,7 +190,7 @@ describe("the sale over HTTP #nginx", function()
             assert.same({ 100, 0 }, { left(), ordered() })
         end)
 
-        it("with 405 when it is no POST, with 404 on another page", function()
+        it("another method is answered with 405, another page with 404", function()
             local one = open{}
             for _, method in ipairs{ "GET", "PUT", "DELETE" } do
                 local status, answer, head = request(one, ONE, method)
@@ -202,7 +201,7 @@ describe("the sale over HTTP #nginx", function()
             assert.same({ 100, 0 }, { left(), ordered() })
         end)
 
-        it("with 503 when the lock is not to be had in time, and sells afterwards", function()
+        it("a purchase without the lock in time is answered with 503, and sold later", function()
             local one = open{ timeout = 0.3 }
             local lease = hold_the_lock()
             local status, answer = request(one, ONE)
@@ -212,7 +211,7 @@ describe("the sale over HTTP #nginx", function()
             assert.equal(200, (request(one, ONE)))
         end)
 
-        it("with 504 when it was taken and its time is over: it may be carried out #slow",
+        it("a taken purchase whose time is over is answered with 504, and may be sold #slow",
            function()
             local one = open{ strategy = "combined", timeout = 0.5, pause = 1.5 }
             local status, answer = request(one, ONE)
@@ -221,7 +220,7 @@ describe("the sale over HTTP #nginx", function()
             assert.equal(1, ordered())
         end)
 
-        it("of which many wait in one hold, in the order of their arrival", function()
+        it("waiting purchases are sold in one hold, in the order of their arrival", function()
             local one = open{ strategy = "combined", stock = 5 }
             local lease, buys, statuses = hold_the_lock(), {}, {}
             for i = 1, 8 do
@@ -243,7 +242,7 @@ describe("the sale over HTTP #nginx", function()
             assert.is_true(workers <= 2) -- one hold of each worker
         end)
 
-        it("with 503 as long as there is no ZooKeeper #slow", function()
+        it("a purchase without ZooKeeper is answered with 503 #slow", function()
             local one = open{ zookeeper = "127.0.0.1:1", start = true }
             local answer
             rig.wait_for("an answer", function()
@@ -256,13 +255,13 @@ describe("the sale over HTTP #nginx", function()
         end)
     end)
 
-    describe("loses nothing", function()
-        -- Tells a server's processes, the master first.
+    describe("a fault that loses nothing", function()
+        -- Signals a server's processes, the master first.
         local function signal(target, name)
             rig.shell("kill -%s %s %s", name, target.process.pid, table.concat(target.pids, " "))
         end
 
-        -- A purchase at a server, and fn() when it has the lock; what came of the purchase.
+        -- The answer to a purchase at a server, with fn() during its hold.
         local function meanwhile(target, fn)
             local status, body
             client.run{
@@ -277,7 +276,7 @@ describe("the sale over HTTP #nginx", function()
             return status, body
         end
 
-        it("when a server is killed that holds the lock, which is free then #slow", function()
+        it("a killed server's lock becomes free #slow", function()
             local one = open{ pause = 30, session = 3 }
             local status, problem = meanwhile(one, function() one:kill() end)
             assert.same({ nil, "lost" }, { status, problem })
@@ -285,8 +284,7 @@ describe("the sale over HTTP #nginx", function()
             assert.same({ 100, 0 }, { left(), ordered() })
         end)
 
-        it("when a server is killed in the middle of a batch: it is sold as a whole, or not #slow",
-            function()
+        it("a killed server's batch is sold as a whole, or not at all #slow", function()
                 local one = open{ strategy = "combined", pause = 30, session = 3 }
                 local status, problem = meanwhile(one, function() one:kill() end)
                 assert.same({ nil, "lost" }, { status, problem })
@@ -294,7 +292,7 @@ describe("the sale over HTTP #nginx", function()
                 assert.same({ 100, 0 }, { left(), ordered() })
             end)
 
-        it("when a ZooKeeper server is killed in the middle of a combined sale #slow", function()
+        it("a combined sale survives the kill of a ZooKeeper server #slow", function()
             local ensemble = rig.server{ n = 3 }
             local leader = rig.wait_for("a leader", function() return ensemble:leader() end)
             open{ strategy = "combined", servers = 2, pause = 0.005, session = 8,
@@ -306,7 +304,7 @@ describe("the sale over HTTP #nginx", function()
                     local status, body = run:buy(i)
                     if status == 200 then told.sold = told.sold + 1
                     elseif status ~= 409 then
-                        -- Not now, or nobody knows: the next one, elsewhere.
+                        -- Busy or unknown; the next try goes elsewhere.
                         assert(status == 503 or status == 504, body)
                         if status == 504 then told.lost = told.lost + 1 end
                     end
@@ -329,7 +327,7 @@ describe("the sale over HTTP #nginx", function()
             ensemble:stop()
         end)
 
-        -- Its session expires, or an operator deletes its node, as `zklock break` does.
+        -- The session expires, or an operator deletes its node, as `zklock break` does.
         local taken = {
             ["its session expires"] = function() end,
             ["its node is deleted"] = function()
@@ -337,14 +335,16 @@ describe("the sale over HTTP #nginx", function()
             end,
         }
 
-        -- The holder is stopped when it has read; the next one reads before it goes on, and writes
+        -- Stops the holder after its read. The next holder reads before it goes on, and writes
         -- after it (Q-01).
         for _, row in ipairs{
             { "zookeeper", "its session expires", 503 },
             { "zookeeper", "its node is deleted", 503 },
             { "combined", "its node is deleted", 504 },
         } do
-            it(("when a holder is stopped and %s: %s #slow"):format(row[2], row[1]), function()
+            it(("a stopped holder's late write is refused when %s: %s " ..
+                "#slow"):format(row[2], row[1]),
+               function()
                 local one = open{ strategy = row[1], pause = 5, session = 3, timeout = 30 }
                 local token, read
                 local status, body = meanwhile(one, function()
@@ -364,34 +364,34 @@ describe("the sale over HTTP #nginx", function()
         end
     end)
 
-    describe("comes to a verdict", function()
+    describe("the verdict of a sale", function()
         for _, row in ipairs{
-            { "wrong without a lock",
+            { "a sale without a lock is wrong",
                 "HTTP-01", "10 sold and 9%d left of 100 +wrong, as expected" },
-            { "right with a local lock on one server",
+            { "a sale with a local lock on one server is right",
                 "HTTP-02", "10 sold, 90 left +right" },
-            { "wrong with a local lock on two servers (PIT-11)",
+            { "a sale with a local lock on two servers is wrong (PIT-11)",
                 "HTTP-03", "10 sold and 9%d left of 100 +wrong, as expected" },
-            { "right with zklock on two servers",
+            { "a sale with zklock on two servers is right",
                 "HTTP-04", "10 sold, 90 left +right" },
-            { "right when a server is killed in the middle #slow",
+            { "a sale with a server killed in the middle is right #slow",
                 "HTTP-05", "100 sold, 0 left, %d+ answers lost +right" },
-            { "wrong for 200 connections without a lock",
+            { "a sale to 200 connections without a lock is wrong",
                 "HTTP-06", "%d+ sold and %-?%d+ left of 400 +wrong, as expected" },
-            { "wrong for 200 connections with a local lock #slow",
+            { "a sale to 200 connections with a local lock is wrong #slow",
                 "HTTP-07", "%d+ sold and %-?%d+ left of 400 +wrong, as expected" },
-            { "right for 200 connections with zklock: no more is sold than there is",
+            { "a sale to 200 connections with zklock is right",
                 "HTTP-08", "%d+ sold, %d+ left +right" },
-            { "right for 200 connections with zklock, the servers in turns #slow",
+            { "a sale to 200 connections with zklock in turns is right #slow",
                 "HTTP-09", "%d+ sold, %d+ left +right" },
-            { "right for 200 connections, combined: a hold is many purchases #slow",
+            { "a combined sale to 200 connections is right #slow",
                 "HTTP-10", "%d+ sold, %d+ left +right" },
-            { "right when a server is killed in the middle, combined #slow",
+            { "a combined sale with a server killed in the middle is right #slow",
                 "HTTP-11", "100 sold, 0 left, %d+ answers lost +right" },
         } do
             it(row[1], function()
                 local status, out = demo{ "--only", row[2] }
-                out = out:gsub(" %(try %d%)", "") -- a slow machine may need a second time
+                out = out:gsub(" %(try %d%)", "") -- a slow machine may need a second try
                 local id = row[2]:gsub("%-", "%%-") .. "\n"
                 assert.matches("\n[^\n]* " .. row[3] .. " +" .. id, out)
                 assert.equal(0, status)
@@ -399,7 +399,7 @@ describe("the sale over HTTP #nginx", function()
             end)
         end
 
-        it("and fails when what must be right is not", function()
+        it("the demo fails when a sale that must be right is wrong", function()
             local wrong = {}
             for key, value in pairs(sale.scenarios[1]) do wrong[key] = value end
             wrong.id, wrong.expect = "NONE", "right"
@@ -409,8 +409,8 @@ describe("the sale over HTTP #nginx", function()
         end)
     end)
 
-    describe("says before it begins", function()
-        it("that a port is taken", function()
+    describe("an error before the sale", function()
+        it("a taken port is named", function()
             local one = open{ strategy = "none" }
             local status, out, err = demo({ "--only", "HTTP-02", "--ports", one.port .. ",1" })
             assert.same({ 3, "" }, { status, out })
@@ -418,7 +418,7 @@ describe("the sale over HTTP #nginx", function()
                 :format(one.port), err)
         end)
 
-        it("which ports and stores there are", function()
+        it("bad ports and stores are refused with the allowed ones", function()
             for _, ports in ipairs{ "8080", "8080,8080", "a,b", "0,1", "1,65536", "1,2,3" } do
                 local status, _, err = demo{ "--ports", ports }
                 assert.equal(2, status)
@@ -430,8 +430,9 @@ describe("the sale over HTTP #nginx", function()
         end)
     end)
 
-    describe("leaves nothing behind", function()
-        -- The demo as a process of its own, in the middle of a sale; gives what is to go.
+    describe("the end of the demo", function()
+        -- Starts the demo as a process, and waits until it is in the middle of a sale. Returns its
+        -- pid, ports and folder.
         local function begin(variables)
             local first, second = nginx.two_ports()
             local folder = rig.shell("mktemp -d"):match("[^\n]+")
@@ -460,7 +461,7 @@ describe("the sale over HTTP #nginx", function()
             rig.shell("rm -r %s %s.out", folder, folder)
         end
 
-        -- In MariaDB, which goes on, a sale's database must go, too.
+        -- A MariaDB goes on, and the sale's database must be dropped.
         local function no_database_is_left()
             if store == "sqlite" then return end
             local admin = database.open(store)
@@ -470,7 +471,8 @@ describe("the sale over HTTP #nginx", function()
             admin:close()
         end
 
-        it("of NGINX in the environment of nginx, which would look for sockets there", function()
+        it("NGINX is not in the environment of nginx, which would look for sockets there",
+           function()
             local pid, ports, folder = begin "NGINX=nginx"
             local output = rig.shell("find %s -name output -exec cat {} +", folder)
             rig.shell("kill -INT %s", pid)
@@ -480,7 +482,7 @@ describe("the sale over HTTP #nginx", function()
         end)
 
         for _, name in ipairs{ "INT", "KILL" } do
-            it("after SIG" .. name .. " in the middle of a sale", function()
+            it("SIG" .. name .. " in the middle of a sale leaves nothing behind", function()
                 local pid, ports, folder = begin()
                 rig.shell("kill -%s %s", name, pid)
                 is_gone(ports, folder)

@@ -1,5 +1,5 @@
---- The servers of a shop of examples/nginx: a ZooKeeper and a MariaDB of its own, with the tables
--- of the example, and a folder for the sessions of its workers.
+--- The servers of a shop of examples/nginx: a ZooKeeper and a MariaDB, with the example's tables
+-- and a folder for the sessions of its workers.
 
 local database = require "zklock.seckill.database"
 local files = require "spec.files"
@@ -11,12 +11,12 @@ local shop = {}
 shop.__index = shop
 
 
---- Opens one for the example in that folder: { server, url and db: its database, environment: what
--- nginx is started with }.
+--- Opens the servers for the example in that folder. Returns { server, url and db of its database,
+-- environment for nginx }.
 function shop.open(example)
     local server, reaper = rig.server{ tick = 2000 }, reapers.open()
     local url = mariadb.start(reaper):gsub("/%?", "/shop?")
-    rig.shell("chmod 755 %s", reaper.folder) -- the workers are another user's
+    rig.shell("chmod 755 %s", reaper.folder) -- the workers run as another user
     local folder = rig.shell "mktemp -d /dev/shm/zklock-XXXXXX":match "%S+"
     rig.shell("chown nobody %s", folder)
     database.create(url)

@@ -1,4 +1,4 @@
---- What nginx runs in the handshakes of TLS in tls_phases_spec.lua. It runs in nginx.
+--- The application of tls_phases_spec.lua, in nginx, during handshakes of TLS.
 
 local files = require "spec.files"
 local ssl = require "ngx.ssl"
@@ -32,7 +32,7 @@ function app.wait(path, file)
 end
 
 
---- Notes in the file what a wait says in this phase.
+--- Notes in the file the message of a wait in this phase.
 function app.refused(path, file)
     local _, message, code
     if session then _, message, code = session:mutex(path):acquire(0)
@@ -49,7 +49,7 @@ function app.hold(path)
 end
 
 
---- What a try of the lock gives: a request reads through to the handshake's ngx.ctx.
+--- The result of a try. A request reads through to the handshake's ngx.ctx.
 function app.try()
     local lease, _, code = open():mutex(ngx.var.arg_path):acquire(0)
     kept[#kept + 1] = lease
@@ -59,7 +59,7 @@ end
 
 -- --- a certificate ---------------------------------------------------------------------------
 
--- As a client of ACME would; nobody waits for it but the handshake that found it due.
+-- Like a client of ACME, but only the handshake that found it due waits for it.
 local function renew(folder)
     ngx.sleep(0.2)
     append(folder .. "/renewals", "one\n")
@@ -68,8 +68,8 @@ local function renew(folder)
 end
 
 
---- Serves the current certificate. When it is due, one handshake of all hosts renews it; the
--- others serve the old one meanwhile.
+--- Serves the current certificate. When it is due, one handshake of all hosts renews it, and the
+-- other handshakes serve the old one meanwhile.
 function app.certificate(folder)
     if files.read(folder .. "/current") == "old" then
         open():mutex("/certificates/shop"):with(0, function()

@@ -1,5 +1,5 @@
---- Locks in the phases of nginx that are before a request: the handshakes of TLS, and
--- server_rewrite. Handshakes are real, of curl and openssl.
+--- Locks in the phases of nginx before a request, during handshakes of TLS and in server_rewrite.
+-- Handshakes are real, by curl and openssl.
 
 local nginx = require "spec.nginx.nginx"
 local rig = require "spec.rig"
@@ -28,7 +28,7 @@ describe("before the request, in nginx #nginx #context", function()
         rig.shell("rm -rf %s", folder)
     end)
 
-    -- Starts one with a server for TLS: the lines are for its http and its server.
+    -- Starts a host with a server for TLS, with lines for its http and its server.
     local function start(http, lines)
         local port = nginx.free_port()
         local started = nginx.start{ app = "spec.nginx.tls_app", environment = "ZK_HOSTS=" ..
@@ -67,9 +67,9 @@ describe("before the request, in nginx #nginx #context", function()
         end)
     end
 
-    -- Debian's nginx has not the patches after which a handshake goes on there.
-    it("nothing waits in ssl_client_hello and ssl_session_fetch: context, and no handshake hangs",
-       function()
+    -- Debian's nginx lacks the patches after which a handshake goes on there.
+    it("a wait in ssl_client_hello or ssl_session_fetch is refused with context, and no " ..
+       "handshake hangs", function()
         local line = ('_by_lua_block { %s.refused("%s", "%s/phases") }'):format(APP, path, folder)
         host = start("ssl_session_fetch" .. line, "ssl_client_hello" .. line)
         local session = folder .. "/session"
@@ -90,10 +90,10 @@ describe("before the request, in nginx #nginx #context", function()
             url(host, "/try?path=" .. path), url(host, "/try?path=" .. own),
             url(host, "/try?path=" .. own)))
         assert.equal("busy\nacquired\nbusy\n", said)
-        assert.equal(1, #server:nodes(path)) -- one handshake
+        assert.equal(1, #server:nodes(path)) -- one handshake's
     end)
 
-    it("a certificate is renewed once by two hosts, and the old one served meanwhile", function()
+    it("a certificate is renewed once by two hosts, which serve the old one meanwhile", function()
         local lines = ('ssl_certificate_by_lua_block { %s.certificate("%s") }'):format(APP, folder)
         host = start("", lines)
         local other = start("", lines)

@@ -1,4 +1,4 @@
---- Waits in nginx: where they can be, what goes on meanwhile, whose a lock is.
+--- Waits in nginx, with their phases, their neighbours, and the owners of locks.
 
 local nginx = require "spec.nginx.nginx"
 local fault = require "spec.fault.fault"
@@ -11,26 +11,26 @@ local server, host, path
 
 local function hold() return rig.hold(rig.session(server.hosts):mutex(path)) end
 
--- Nobody has it, sooner or later.
+-- Waits until nobody holds the lock.
 local function free() rig.released(hold()) end
 
 local function contenders(count) server:wait_for_nodes(path, count) end
 
 local function start(options) host = nginx.start(options) end
 
--- What a request about the path is answered, and after how many seconds.
+-- The answer to a request about the path, and its seconds.
 local function ask(request, more)
     local answer = host:get(("/%s?path=%s%s"):format(request, path, more or ""))
     return answer.body, answer.seconds
 end
 
--- The answer begins with the code; it is given.
+-- Checks that the answer begins with the code. Returns the answer.
 local function is_code(code, answer)
     assert.equal(code, answer:match("^%w+"), answer)
     return answer
 end
 
--- What so many requests for the lock are answered that begin behind its holder.
+-- The answers to so many requests that begin behind the lock's holder.
 local function answers_behind(lease, count, request)
     local begun = host:begin(count .. " " .. request .. "?path=" .. path)
     contenders(count + 1)
@@ -38,7 +38,7 @@ local function answers_behind(lease, count, request)
     return nginx.bodies(nginx.finish(begun))
 end
 
--- A request that runs the code is answered with what that returns.
+-- Checks the answer to a request that runs the code and returns its results.
 local function gives(expected, code)
     start{ server = nginx.code(code) }
     local body, seconds = ask "code"
@@ -47,7 +47,7 @@ local function gives(expected, code)
 end
 
 
-describe("in nginx #nginx #zklock.driver", function()
+describe("zklock in nginx #nginx #zklock.driver", function()
     setup(function() server = rig.shared() end)
     before_each(function() host, path = nil, rig.path() end)
     after_each(function()
@@ -56,7 +56,7 @@ describe("in nginx #nginx #zklock.driver", function()
         nginx.stop_all(host)
     end)
 
-    it("alone the driver works", function()
+    it("the driver works only in nginx", function()
         rig.is_refused("context", "nginx with the Lua module", zklock.driver("ngx"))
         start{ http = 'init_worker_by_lua_block { assert(require("zklock").driver("ngx")) }' }
         assert.equal("held", (ask "with"))
@@ -72,7 +72,7 @@ describe("in nginx #nginx #zklock.driver", function()
             end)
         end
 
-        it("is possible in a timer", function()
+        it("a wait is possible in a timer", function()
             gives("true", [[
                 local semaphore, result = require("ngx.semaphore").new(), nil
                 ngx.timer.at(0, function()
@@ -84,7 +84,7 @@ describe("in nginx #nginx #zklock.driver", function()
             ]])
         end)
 
-        it("ends at its deadline", function()
+        it("a wait ends at its deadline", function()
             start()
             local lease = hold()
             local answer, seconds = ask("with", "&timeout=0.3")
@@ -95,7 +95,8 @@ describe("in nginx #nginx #zklock.driver", function()
             assert.equal("held", (ask("with", "&timeout=0")))
         end)
 
-        it("suspends its light thread alone: others are served while 300 wait", function()
+        it("a wait suspends its light thread alone, and requests are served while 300 wait",
+           function()
             start()
             local lease = hold()
             local begun = host:begin("300 /with?hold=0.001&path=" .. path)
@@ -108,13 +109,13 @@ describe("in nginx #nginx #zklock.driver", function()
         end)
     end)
 
-    describe("where nothing can wait", function()
+    describe("a phase without waits", function()
         local function says(phase, text)
             local answer = is_code("context", (ask("refused", "&phase=" .. phase)))
             assert.truthy(answer:find(text, 1, true), answer)
         end
 
-        it("acquire and connect say so, and where they can", function()
+        it("acquire and connect are refused, and name the phases that can wait", function()
             local TRY = 'require("spec.nginx.app").try_here'
             local http, here = "", ""
             for _, phase in ipairs{ "init", "init_worker", "exit_worker" } do
@@ -127,7 +128,7 @@ describe("in nginx #nginx #zklock.driver", function()
             start{ http = http, server = "location = /here {" .. here .. "return 200 here; }" }
             says("init", "open the session in a request")
             says("init_worker", "ngx.timer.at(0")
-            host:get("/session") -- opens it: from now on they try to acquire
+            host:get("/session") -- opens it, so that later acquires are tried
             assert.equal(200, host:get("/here").status)
             for phase in pairs(phases) do says(phase, "rewrite, access and content") end
         end)
@@ -144,7 +145,7 @@ describe("in nginx #nginx #zklock.driver", function()
                 proxy = nil
                 while not result do collectgarbage() end]],
         } do
-            it("because the thread cannot yield acquire says that: " .. place, function()
+            it("acquire is refused where the thread cannot yield: " .. place, function()
                 start{ server = nginx.code("local result; " .. code .. " return result[2]") }
                 local answer = is_code("context", (ask "code"))
                 assert.truthy(answer:find("a finalizer, or a function that was given to table.sort",
@@ -152,7 +153,7 @@ describe("in nginx #nginx #zklock.driver", function()
             end)
         end
 
-        it("but in a metamethod acquire can", function()
+        it("acquire works in a metamethod", function()
             gives("held", [[
                 local leases = { __index = function() return lock:acquire(1) end }
                 return setmetatable({}, leases).first:state()
@@ -160,7 +161,7 @@ describe("in nginx #nginx #zklock.driver", function()
         end)
 
         for _, phase in ipairs{ "header_filter", "body_filter", "log" } do
-            it("a lease can be released: " .. phase, function()
+            it("a lease can be released in " .. phase, function()
                 start{ server = ([[location = /there {
                     content_by_lua_block { require("spec.nginx.app").hand_over() }
                     %s_by_lua_block { require("spec.nginx.app").release_here() } }]])
@@ -172,7 +173,7 @@ describe("in nginx #nginx #zklock.driver", function()
     end)
 
     describe("connect", function()
-        it("does not hold up the worker, nor do slow names #clock", function()
+        it("connect does not hold up the worker, nor do slow names #clock", function()
             local library = program.library("worker")
             start{ environment = "SLOW_NAMES=1 LD_PRELOAD=" .. library }
             local named = server.hosts:gsub("127.0.0.1", "localhost")
@@ -187,7 +188,7 @@ describe("in nginx #nginx #zklock.driver", function()
             os.remove(library)
         end)
 
-        it("fails in time when nobody answers, and leaves nothing", function()
+        it("connect fails in time when nobody answers, and leaves nothing", function()
             start()
             local answer, seconds = ask("connect", "&connect_timeout=0.3&hosts=127.0.0.1:1")
             is_code("connection", answer)
@@ -199,8 +200,8 @@ describe("in nginx #nginx #zklock.driver", function()
         end)
     end)
 
-    describe("an owner", function()
-        it("is the light thread: it enters again, another one waits", function()
+    describe("an owner in nginx", function()
+        it("a light thread is an owner, which enters again, while another thread waits", function()
             gives("true busy", [[
                 local first, second = assert(lock:acquire(20)), assert(lock:acquire(0))
                 local thread = ngx.thread.spawn(function() return select(3, lock:acquire(0)) end)
@@ -209,7 +210,7 @@ describe("in nginx #nginx #zklock.driver", function()
             ]])
         end)
 
-        it("is a coroutine, and a coroutine for which it waits gets would_deadlock", function()
+        it("a coroutine is an owner, and an inner coroutine gets would_deadlock", function()
             gives("would_deadlock", [[
                 assert(lock:acquire(20))
                 return coroutine.wrap(function()
@@ -218,7 +219,8 @@ describe("in nginx #nginx #zklock.driver", function()
             ]])
         end)
 
-        it("that waits for its own coroutine does not refuse another light thread's", function()
+        it("a holder that waits for its own coroutine does not refuse another light thread's",
+           function()
             gives("held", [[
                 local due, result = false, nil
                 local holder = ngx.thread.spawn(function()
@@ -238,8 +240,7 @@ describe("in nginx #nginx #zklock.driver", function()
             ]])
         end)
 
-        it("is named by its light thread: another one interrupts it, or gives up what it has",
-           function()
+        it("another light thread interrupts an owner, or gives up its leases", function()
             gives("1 interrupted released", [[
                 local lease = assert(lock:acquire(20))
                 local waiter = ngx.thread.spawn(function() return select(3, lock:acquire(20)) end)
@@ -257,7 +258,8 @@ describe("in nginx #nginx #zklock.driver", function()
             ]])
         end)
 
-        it("is of its request: the next one on the same coroutine is another", function()
+        it("the owner of a request differs from the next request's on the same coroutine",
+           function()
             start()
             local coroutine, again = ask "keep", false
             for _ = 1, 10 do -- until nginx uses it again
@@ -270,7 +272,7 @@ describe("in nginx #nginx #zklock.driver", function()
         end)
     end)
 
-    it("a callback may wait for a lock: whoever wakes waits does not call it", function()
+    it("a callback may wait for a lock, because another thread wakes waits", function()
         start()
         ask "keep"
         assert.equal(1, rig.session(server.hosts):mutex(path):revoke())
@@ -298,7 +300,7 @@ describe("in nginx #nginx #zklock.driver", function()
         assert.equal(1, tonumber(peers)) -- its end of the connection; the door is closed
     end)
 
-    it("without a socket it looks by itself, and says so once", function()
+    it("a worker without a socket looks by itself, and logs that once", function()
         local library = program.library("worker")
         start{ environment = "NO_FOLDER=1 LD_PRELOAD=" .. library, expected = "no socket in" }
         assert.same({ held = 30 }, answers_behind(hold(), 30, "/with"))
@@ -307,7 +309,7 @@ describe("in nginx #nginx #zklock.driver", function()
         os.remove(library)
     end)
 
-    it("without a timer to be had each wait looks by itself", function()
+    it("each wait looks by itself without a timer", function()
         start{ http = "lua_max_running_timers 1;",
                expected = "lua_max_running_timers are not enough" }
         local lease = hold()
@@ -315,10 +317,10 @@ describe("in nginx #nginx #zklock.driver", function()
         assert.same({ held = 30 }, answers_behind(lease, 30, "/with"))
     end)
 
-    it("lua_code_cache off fails, and says what to do", function()
+    it("lua_code_cache off fails with advice", function()
         for _, http in ipairs{ 'init_by_lua_block { require "zklock" }', "" } do
             start{ code_cache = "off", http = http, expected = "lua_code_cache is off" }
-            if http == "" then ask "connect" end -- the first one cannot know
+            if http == "" then ask "connect" end -- the first cannot know
             local answer = ask "connect"
             assert.truthy(answer:find("context: lua_code_cache off", 1, true), answer)
             assert.truthy(answer:find("lua_code_cache on", 1, true), answer)
@@ -357,7 +359,8 @@ describe("in nginx #nginx #zklock.driver", function()
         own:stop()
     end)
 
-    it("zklock.sleep goes on with others and lasts as long as asked, zklock.run refuses", function()
+    it("zklock.sleep lasts as long as asked while other threads run, and zklock.run is refused",
+       function()
         gives("true true context", [[
             local now = require("zklock.core").now
             local long, turns, asleep = true, 0, true
@@ -377,7 +380,7 @@ describe("in nginx #nginx #zklock.driver", function()
         ]])
     end)
 
-    it("a session that expires is opened anew; callbacks run, and may wait #slow", function()
+    it("an expired session is opened anew, and callbacks run, and may wait #slow", function()
         local proxy = rig.proxy_for_test(server.hosts)
         start{ environment = "ZK_HOSTS=" .. proxy.hosts }
         local function asks(what) return (ask(what, "&session_timeout=4")) end

@@ -1,4 +1,4 @@
---- The connections of a MariaDB that wait in a statement that begins so.
+--- The connections of a MariaDB that wait in a statement with this beginning.
 
 ---@param db table  a database of zklock.seckill.database, of another connection
 ---@param statement string

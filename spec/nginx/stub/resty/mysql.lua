@@ -1,9 +1,9 @@
---- The part of lua-resty-mysql's interface that examples/nginx/mysql uses, over LuaSQL, as Debian
--- has no package of it. It is as strict as the original, version 0.29: a connection has the same
--- states and messages, each worker has its pools, other light threads run between two statements,
--- and there are none where nginx has no cosockets. It differs in three things: a statement blocks
--- the worker while it runs, so that no timeout ends it; an error has no SQLSTATE; and a connection
--- that a request leaves open is closed by the collector.
+--- The part of lua-resty-mysql's interface that examples/nginx/mysql uses, over LuaSQL, because
+-- Debian has no package of it. It is as strict as the original, version 0.29: a connection has the
+-- same states and messages, each worker has its pools, other light threads run between two
+-- statements, and no connection works without cosockets. It differs in three things. A statement
+-- blocks the worker, so that no timeout ends it; an error has no SQLSTATE; and a connection left
+-- open by a request is closed by the collector.
 
 local luasql = require "luasql.mysql"
 
@@ -15,7 +15,7 @@ local EXACT = 11 -- the width of an INT: wider numbers stay text
 
 local _M = {}
 local mt = { __index = _M }
-local pools = {} -- idle connections, by the pool's name: { connection, reused = times }
+local pools = {} -- idle connections by the pool's name: { connection, reused = times }
 
 
 function _M.new()
@@ -36,8 +36,8 @@ local function open(options)
 end
 
 
--- It waits for the server, as a cosocket does: other light threads go on meanwhile. (nginx warns of
--- a sleep of 0.)
+-- Waits for the server like a cosocket, so that other light threads run. (nginx warns of a sleep of
+-- 0.)
 local function wait() ngx.sleep(0.001) end
 
 
@@ -67,7 +67,7 @@ function _M:get_reused_times()
 end
 
 
--- A column of numbers that a double has exactly is of numbers, and NULL is ngx.null.
+-- Numbers that a double holds exactly become numbers, and NULL becomes ngx.null.
 local function converted(value, kind)
     if value == nil then return ngx.null end
     local width = kind:match "^number%((%d+)%)$"
@@ -118,7 +118,7 @@ function _M:query(statement)
 end
 
 
---- How long it may stay there is not seen to: no spec lasts so long.
+--- The idle time is ignored, because no spec lasts so long.
 function _M:set_keepalive(_, size)
     if self.state ~= CONNECTED then
         return nil, "cannot be reused in the current connection state: " .. (self.state or "nil")
