@@ -1,5 +1,5 @@
---- [lua luajit asan tsan memory worlds] lock:combine(): what many want of a lock is carried out in
--- one hold, and each is told its own.
+--- [lua luajit asan tsan memory worlds] lock:combine() carries out the items of many submitters in
+-- one hold, and returns each its own result.
 local core = require "zklock.core"
 local rig = require "spec.rig"
 local zklock = require "zklock"
@@ -34,7 +34,7 @@ describe("combine #lock:combine", function()
 
     local function in_line(count) server:wait_for_nodes(path, count) end
 
-    -- Doubles numbers; keeps what each call was given: { items, tokens }.
+    -- Doubles numbers. Also returns the arguments of its calls: { items, tokens }.
     local function doubling(options, of)
         local calls = { items = {}, tokens = {} }
         return (of or lock):combine(function(lease, items)
@@ -47,7 +47,8 @@ describe("combine #lock:combine", function()
         end, options), calls
     end
 
-    -- Submits 1 to count, in that order, and then does fn(answers), which are a list each.
+    -- Submits 1 to count, in that order, and then runs fn(answers). Returns the answers, a list
+    -- each.
     local function submit_all(submit, count, fn, timeout)
         local answers = {}
         rig.run(count, function(n) answers[n] = { submit(n, timeout) } end, function()
@@ -56,7 +57,7 @@ describe("combine #lock:combine", function()
         return answers
     end
 
-    -- The same while another session has the lock, which it gives up behind fn.
+    -- Submits while another session holds the lock, and releases it after fn.
     local function submit_behind(submit, count, fn)
         local holder = held_by_another()
         return submit_all(submit, count, function(answers)
@@ -74,7 +75,8 @@ describe("combine #lock:combine", function()
     end
 
     describe("a batch", function()
-        it("is all that came while the lock was not free, in order of arrival #real", function()
+        it("a batch has all items that came while the lock was taken, in order of arrival #real",
+           function()
             local submit, calls = doubling()
             are_doubled(submit_behind(submit, 20), 20)
             local expected = {}
@@ -83,7 +85,7 @@ describe("combine #lock:combine", function()
             assert.equal(1, session:stats().grants)
         end)
 
-        it("has at most `most` items: 100, unless told otherwise", function()
+        it("a batch has at most `most` items, by default 100", function()
             for _, case in ipairs{ { { most = 7 }, 7, 7, 6 }, { { most = 1 }, 1, 1, 1 },
                                    { {}, 100, 20 }, { false, 100, 20 } } do
                 local submit, calls = doubling(case[1] or nil)
@@ -96,7 +98,7 @@ describe("combine #lock:combine", function()
             end
         end)
 
-        it("is a hold of its own: between two of them others have their turn", function()
+        it("a batch is a hold of its own, and other contenders hold between two batches", function()
             local holder, submit, calls = held_by_another(), doubling{ most = 1 }
             local other, token = rig.session(server.hosts):mutex(path), nil
             zklock.run(function() submit(1) end, function() submit(2) end, function()
@@ -109,7 +111,8 @@ describe("combine #lock:combine", function()
             assert.is_true(calls.tokens[1] < token and token < calls.tokens[2])
         end)
 
-        it("is of one item where nothing runs beside the caller, in its coroutine #real", function()
+        it("a batch has one item, in its caller's coroutine, where nothing runs beside it #real",
+           function()
             local thread
             local submit = lock:combine(function(_, items)
                 thread = coroutine.running()
@@ -123,7 +126,7 @@ describe("combine #lock:combine", function()
             end)())
         end)
 
-        it("gives each result as it is, false and tables, too", function()
+        it("combine returns each result as it is, also false and tables", function()
             local trouble = {}
             local submit = lock:combine(function(_, items) return items end)
             for _, item in ipairs{ false, trouble, "text", 0, print } do
@@ -132,7 +135,7 @@ describe("combine #lock:combine", function()
             end
         end)
 
-        it("may be asked of anything that can be called", function()
+        it("combine takes any value that can be called", function()
             local submit = lock:combine(setmetatable({}, { __call = function(_, lease, items)
                 return { lease.path .. items[1] }
             end }))
@@ -140,7 +143,7 @@ describe("combine #lock:combine", function()
         end)
     end)
 
-    describe("of any lock that is had alone", function()
+    describe("the locks that can combine", function()
         local function is_refused(shared)
             local problem = rig.raised(shared.combine, shared, print)
             assert.matches("needs an exclusive lock", problem)
@@ -148,7 +151,7 @@ describe("combine #lock:combine", function()
 
         local shared = { ["a read lock"] = true, ["a semaphore"] = true }
         for kind, make in pairs(rig.kinds) do
-            it((shared[kind] and "is refused: " or "combines: ") .. kind, function()
+            it(kind .. (shared[kind] and " is refused" or " combines"), function()
                 local made = make(session, path)
                 if shared[kind] then return is_refused(made) end
                 local submit, calls = doubling({ most = 15 }, made)
@@ -158,14 +161,15 @@ describe("combine #lock:combine", function()
             end)
         end
 
-        it("refuses several read locks", function()
+        it("several read locks are refused", function()
             is_refused(session:multi{ session:rwlock(path):read(),
                                       session:rwlock(path .. "-2"):read() })
         end)
     end)
 
-    describe("a deadline", function()
-        it("before the item was taken: timeout, and it is not carried out", function()
+    describe("a submit with a deadline", function()
+        it("an item whose time ends before it was taken gets timeout, and is not carried out",
+           function()
             local holder, submit, calls = held_by_another(), doubling()
             zklock.run(function()
                 rig.is_refused("timeout", nil, rig.takes(0.2, 60, submit, 1, 0.2))
@@ -175,7 +179,7 @@ describe("combine #lock:combine", function()
         end)
 
         for name, others in pairs{ ["alone"] = 0, ["beside others"] = 3 } do
-            it("while it is taken: unknown at once, it may have been carried out: " .. name ..
+            it("an item whose time ends while it is carried out gets unknown at once " .. name ..
                 " #real #slow", function()
                     local over, done, told = false, 0, nil
                     local submit = lock:combine(function(_, items)
@@ -185,14 +189,14 @@ describe("combine #lock:combine", function()
                     end)
                     rig.run(others, function(n) assert(submit(n) == n) end, function()
                         told = { submit("late", 2) }
-                        over = true -- it is told before fn returns
+                        over = true -- before fn returns
                     end)
                     assert.equal("unknown", told[3])
-                    assert.equal(1 + others, done) -- a run ends when the batch has
+                    assert.equal(1 + others, done) -- a run ends after its batch
                 end)
         end
 
-        it("of the last: nobody stands in line any more #slow", function()
+        it("the end of the last item's time takes the node out of line #slow", function()
             local holder, submit = held_by_another(), doubling()
             are_refused(submit_all(submit, 300, function() in_line(2) end, 4), 300, "timeout")
             in_line(1)
@@ -202,7 +206,7 @@ describe("combine #lock:combine", function()
             assert.equal(42, submit(21))
         end)
 
-        it("of one does not cost the others their place in line", function()
+        it("an item whose time ends leaves the place in line to the other items", function()
             local holder, order = held_by_another(), {}
             local other = rig.session(server.hosts):mutex(path)
             local submit = lock:combine(function(_, items)
@@ -220,13 +224,13 @@ describe("combine #lock:combine", function()
             assert.same({ "second", "other" }, order)
         end)
 
-        it("of 0 tries: the item is carried out at once, or not at all", function()
+        it("an item with a timeout of 0 is carried out at once, or not at all", function()
             local submit, calls = doubling()
             assert.equal(2, submit(1, 0))
             local holder = held_by_another()
             assert.equal("busy", select(3, submit(2, 0)))
             zklock.run(function() assert(submit(3) == 6) end, function()
-                assert(select(3, submit(4, 0)) == "busy") -- others wait already
+                assert(select(3, submit(4, 0)) == "busy") -- because other items wait
                 holder:release()
             end)
             assert.same({ { 1 }, { 3 } }, calls.items)
@@ -239,7 +243,7 @@ describe("combine #lock:combine", function()
             assert.matches("busy: .*%(as many wait as max_waiters allows%)$", message)
         end
 
-        it("is busy at once when so many items wait, which go on to wait #real", function()
+        it("submit is busy at once when max_waiters items wait, which go on #real", function()
             local submit, calls = doubling{ max_waiters = 2 }
             local answers = submit_behind(submit, 4, function(answers)
                 assert(not answers[1] and not answers[2])
@@ -249,7 +253,7 @@ describe("combine #lock:combine", function()
             assert.same({ { 1, 2 } }, calls.items)
         end)
 
-        it("does not count what is carried out, nor who gave up", function()
+        it("items that are carried out, or gave up, do not count", function()
             local over = false
             local submit = lock:combine(function(_, items)
                 repeat zklock.sleep(0.01) until over
@@ -269,7 +273,8 @@ describe("combine #lock:combine", function()
             assert.same({ 3 }, waited)
         end)
 
-        it("is busy when so many others wait for the lock, in a batch and alone", function()
+        it("submit is busy when max_waiters contenders wait for the lock, in a batch and alone",
+           function()
             local submit, answer = doubling{ max_waiters = 2 }, nil
             local holder, other = held_by_another(), rig.session(server.hosts):mutex(path)
             rig.line_up({ other, other }, function()
@@ -292,7 +297,7 @@ describe("combine #lock:combine", function()
         end)
     end)
 
-    it("has a timeout for those that do not give one themselves", function()
+    it("the option timeout is the default for each item", function()
         local holder, submit = held_by_another(), doubling{ timeout = 0.2 }
         local answers = {}
         zklock.run(function()
@@ -312,7 +317,7 @@ describe("combine #lock:combine", function()
     end)
 
     for how, run in pairs{ ["in a batch"] = zklock.run, alone = function(fn) fn() end } do
-        it("with max_hold ends each hold by itself: the outcome is unknown: " .. how, function()
+        it("max_hold ends each hold by itself, with an unknown outcome, " .. how, function()
             local other, token = rig.session(server.hosts):mutex(path), nil
             local submit = lock:combine(function(lease, items)
                 if items[1] == "next" then return items end
@@ -328,8 +333,8 @@ describe("combine #lock:combine", function()
         end)
     end
 
-    describe("an error", function()
-        -- The answers of three submitters of one batch, of pcall(); then a batch that is right.
+    describe("an error in combine", function()
+        -- The answers, of pcall(), of three submitters of one batch. A correct batch follows.
         local function answers_to(fn)
             local calls = 0
             local submit = lock:combine(function(...)
@@ -344,7 +349,7 @@ describe("combine #lock:combine", function()
             return answers
         end
 
-        it("of fn is raised in every submitter of the batch, unchanged", function()
+        it("an error of fn is raised in every submitter of the batch, unchanged", function()
             for _, value in ipairs{ {}, "text", 42, false, print } do
                 for _, answer in ipairs(answers_to(function() error(value, 0) end)) do
                     assert.equal(false, answer[1])
@@ -353,7 +358,7 @@ describe("combine #lock:combine", function()
             end
         end)
 
-        it("is a list of another length, or no list: it names the function", function()
+        it("a result that is no list of the right length raises, and names the function", function()
             for text, result in pairs{
                 ["list of 3 results, and result 3 is nil"] = { 1, 2 },
                 ["list of 3 results, and result 2 is nil"] = { 1, nil, 3 },
@@ -369,8 +374,8 @@ describe("combine #lock:combine", function()
         end)
     end)
 
-    describe("a lease that is not held at the end", function()
-        it("is lost: the outcome is unknown, and the next batch goes on #slow", function()
+    describe("a lease that is not held at the end of fn", function()
+        it("a lost or released lease gives lost, and the next batch goes on #slow", function()
             local cause
             local submit = lock:combine(function(lease, items)
                 if cause then cause(lease) end
@@ -395,7 +400,7 @@ describe("combine #lock:combine", function()
             end
         end)
 
-        it("is not one that is suspect: the server is asked #slow", function()
+        it("a suspect lease is confirmed by the server #slow", function()
             local fragile, returned = rig.fragile(server, { timeout = 20 }), false
             local submit = fragile.session:mutex(path):combine(function(lease, items)
                 fragile.cut()
@@ -411,7 +416,7 @@ describe("combine #lock:combine", function()
             assert.same({ "a" }, answer)
         end)
 
-        it("is lost when the session expired #slow", function()
+        it("a lease of an expired session gives lost #slow", function()
             local fragile = rig.fragile(server, { timeout = 3 })
             local submit = fragile.session:mutex(path):combine(function(lease, items)
                 if items[1] == "next" then return items end
@@ -427,8 +432,9 @@ describe("combine #lock:combine", function()
         end)
     end)
 
-    describe("submit inside its function", function()
-        it("is would_deadlock, alone, in a batch and in a coroutine that it resumes", function()
+    describe("a submit inside fn", function()
+        it("a submit of the same lock is would_deadlock, alone, in a batch and in a coroutine",
+           function()
             local submit, codes
             submit = lock:combine(function(_, items)
                 local function code() return (select(3, submit "inner")) end
@@ -441,7 +447,7 @@ describe("combine #lock:combine", function()
             end
         end)
 
-        it("may be of another lock, and beside it others go on to submit", function()
+        it("a submit of another lock works, and other submitters go on", function()
             local inner = session:mutex(path .. "-other"):combine(function(_, items)
                 return { items[1] .. "!" }
             end)
@@ -457,7 +463,7 @@ describe("combine #lock:combine", function()
             assert.same({ "a!", "b!" }, { a, b })
         end)
 
-        it("can enter the lock again: the function's coroutine holds it", function()
+        it("fn may acquire the lock again in its coroutine", function()
             local submit = lock:combine(function(lease)
                 return { select(2, assert(lock:with(0, function(again)
                     return again.token == lease.token
@@ -468,7 +474,7 @@ describe("combine #lock:combine", function()
     end)
 
     describe("a submitter that holds the lock", function()
-        it("enters it again, with its own item alone #real", function()
+        it("the holder's item is carried out alone, under its lease #real", function()
             local submit, calls = doubling()
             zklock.run(function()
                 lock:with(5, function(lease)
@@ -480,7 +486,7 @@ describe("combine #lock:combine", function()
             assert.same({ { 1 }, { 2 } }, calls.items)
         end)
 
-        it("is refused by a lock that is not re-entrant", function()
+        it("the holder of a lock that is not re-entrant is refused", function()
             lock = session:mutex(path, { reentrant = false })
             local submit = lock:combine(print)
             zklock.run(function()
@@ -489,15 +495,16 @@ describe("combine #lock:combine", function()
         end)
     end)
 
-    describe("every submitter is answered", function()
-        it('when the session is closed: "closed"', function()
+    describe("the answers when submitters are refused", function()
+        it('all submitters get "closed" when the session is closed', function()
             are_refused(submit_behind(doubling(), 30, function()
                 in_line(2)
                 session:close()
             end), 30, "closed")
         end)
 
-        it('when the session expires: "expired"; a later one goes on #slow', function()
+        it('all submitters get "expired" when the session expires, and a later submit works #slow',
+           function()
             local fragile, holder = rig.fragile(server, { timeout = 3 }), held_by_another()
             local submit = doubling(nil, fragile.session:mutex(path))
             are_refused(submit_all(submit, 30, function(answers)
@@ -511,13 +518,13 @@ describe("combine #lock:combine", function()
             end), 30, "expired")
         end)
 
-        it("by the code with which the lock is refused", function()
+        it("all submitters get the code with which the lock is refused", function()
             assert(session:semaphore(path, 2):with(function()
                 are_refused(submit_all(doubling(), 3), 3, "conflict")
             end))
         end)
 
-        it("and an owner that is interrupted alone #real", function()
+        it("an interrupt ends only its owner's submit #real", function()
             local holder, submit, thread, code = held_by_another(), doubling(), nil, nil
             zklock.run(function()
                 thread = coroutine.running()
@@ -531,9 +538,10 @@ describe("combine #lock:combine", function()
         end)
     end)
 
-    describe("a submitter that is dropped", function()
+    describe("a dropped submitter", function()
         if close then
-            it("takes its item along, and nobody else's #real", function()
+            it("a dropped submitter's item is not carried out, and all other items are #real",
+               function()
                 local holder, submit, calls = held_by_another(), doubling()
                 local thread
                 zklock.run(function()
@@ -547,7 +555,7 @@ describe("combine #lock:combine", function()
             end)
         end
 
-        it("with its run leaves nothing, and the next run goes on" .. (close and "" or " #real"),
+        it("a dropped run leaves nothing, and the next run works" .. (close and "" or " #real"),
            function()
             local holder, submit = held_by_another(), doubling()
             assert.equal("enough", rig.raised(zklock.run, function() submit(1) end, function()
@@ -560,7 +568,7 @@ describe("combine #lock:combine", function()
             assert.equal(8, submit(4))
         end)
 
-        it("with its run in the middle of a batch gives the lock up #real", function()
+        it("a run dropped in the middle of a batch gives the lock up #real", function()
             local inside = false
             local submit = lock:combine(function(_, items)
                 inside = true
@@ -578,7 +586,7 @@ describe("combine #lock:combine", function()
             zklock.run(function() assert(submit(2) == 2) end)
         end)
 
-        it("with a run inside of a task does not stop the others' batch", function()
+        it("a run dropped inside a task does not stop the outer run's batch", function()
             local holder, submit, came, answer = held_by_another(), doubling(), false, nil
             zklock.run(function()
                 rig.raised(zklock.run, function() submit(1) end, function()
@@ -595,8 +603,8 @@ describe("combine #lock:combine", function()
         end)
     end)
 
-    describe("a driver of the user's #real", function()
-        -- A loop of coroutines: whoever waits is resumed again and again.
+    describe("a user's driver with combine #real", function()
+        -- A loop that resumes all waiting coroutines, again and again.
         local function loop(spawns)
             local threads = {}
             local function spawn(fn) threads[#threads + 1] = coroutine.create(fn) end
@@ -619,7 +627,7 @@ describe("combine #lock:combine", function()
         end
 
         for _, spawns in ipairs{ true, false } do
-            it(spawns and "that has spawn combines" or "without spawn carries out each alone",
+            it(spawns and "a driver with spawn combines" or "a driver without spawn does not",
                 function()
                     local submit, calls = doubling()
                     local answers = {}

@@ -1,5 +1,4 @@
---- [lua luajit asan tsan worlds tls] Leases: what a holder knows, how early it learns of a loss,
--- and how it gives up.
+--- [lua luajit asan tsan worlds tls] Leases: certainty, news of a loss, and release.
 local core = require "zklock.core"
 local current = require "zklock.world.current"
 local rig = require "spec.rig"
@@ -14,8 +13,8 @@ local hold, code_of, told_of = rig.hold, rig.code_of, rig.told
 after_each(rig.close_sessions)
 
 
---- A lease of a session with these options, and what on_lost tells of it; and the proxy behind
--- which it is, if it is `far`.
+--- A lease of a session with these options, the states told to on_lost, and the proxy if it is
+-- `far`.
 local function leased(options, far)
     local proxy = far and rig.proxy_for_test(server.hosts)
     local lease = hold(rig.session((proxy or server).hosts, options):mutex(rig.path()))
@@ -23,7 +22,7 @@ local function leased(options, far)
 end
 
 
---- Somebody deletes its node, and it is told.
+--- Deletes the lease's node, and waits until it is lost.
 local function lose(lease)
     rig.delete_node(server, lease.path)
     assert.equal("lost", select(3, lease:check(20)))
@@ -33,7 +32,7 @@ end
 
 local function busy_until(condition)
     local deadline = core.now() + 10
-    while not condition() and core.now() < deadline do end -- delivers nothing
+    while not condition() and core.now() < deadline do end -- without a delivery
 end
 
 
@@ -43,7 +42,7 @@ describe("a token #lease.token #lease:token_string", function()
         session = rig.session(server.hosts)
         lock = session:mutex(rig.path())
     end)
-    it("grows with every grant, over all sessions and paths (Q-01, Q-03)", function()
+    it("a token grows with every grant, over all sessions and paths (Q-01, Q-03)", function()
         local last, other = 0, rig.session(server.hosts)
         for i = 1, 20 do
             local from = i % 2 == 0 and session or other
@@ -54,7 +53,7 @@ describe("a token #lease.token #lease:token_string", function()
         end
     end)
 
-    it("is an integer, the same in digits, and stays readable", function()
+    it("a token is an integer, the same in digits, and stays readable after the end", function()
         local lease = hold(lock)
         local token = lease.token
         assert.equal(0, token % 1)
@@ -69,12 +68,12 @@ end)
 
 
 describe("a lease #lease:state", function()
-    it("is not counted by the wall clock, which jumps (PIT-17) #real", function()
+    it("a lease's clock is not the wall clock, which jumps (PIT-17) #real", function()
         local YEAR = 365 * 24 * 3600
         assert.is_true(math.abs(os.time() - core.now()) > YEAR, core.now())
     end)
 
-    it("is held for certain for a part of the timeout, never more than margin #lease:held",
+    it("a lease is certain for a part of the timeout, never more than margin #lease:held",
        function()
         for _, margin in ipairs{ 0.5, 0.2, 0.01 } do
             local lease = leased{ timeout = 30, margin = margin }
@@ -88,11 +87,8 @@ describe("a lease #lease:state", function()
         end
     end)
 
-    it("counts down while others are looked at: reads prove nothing; a check winds up again" ..
-       " #lease:remaining #lease:check" ..
-       " #lease:remaining #lease:check" ..
-       " #lease:remaining #lease:check",
-       function()
+    it("a lease's certainty counts down in spite of reads, and a check renews it " ..
+       "#lease:remaining #lease:check", function()
         local lease = leased{ timeout = 30 }
         local lock, begin = lease.session:mutex(lease.path), runtime.now()
         local before = lease:remaining()
@@ -106,7 +102,7 @@ describe("a lease #lease:state", function()
         assert.is_true(now > before - (runtime.now() - begin), now) -- more than without the check
     end)
 
-    it("counts from when a check was asked for, not from its answer (Q-03) #lease:check", function()
+    it("a check renews from its request, not from its answer (Q-03) #lease:check", function()
         local DELAY = 0.4
         local lease, _, proxy = leased({ timeout = 20, margin = 0.2 }, true)
         proxy:command("delay %d", DELAY * 1000)
@@ -115,7 +111,8 @@ describe("a lease #lease:state", function()
         assert.is_true(remaining > 0 and remaining <= 20 * 0.2 - DELAY, remaining)
     end)
 
-    it("is renewed while the script is busy, without dispatch (REQ-16) #real #slow", function()
+    it("a lease is renewed while the script is busy, without dispatch (REQ-16) #real #slow",
+       function()
         local lease = leased{ timeout = 6 }
         local renewals, before = 0, lease:remaining()
         busy_until(function()
@@ -128,8 +125,8 @@ describe("a lease #lease:state", function()
         assert.is_true(lease:check(20))
     end)
 
-    -- On a machine that stands still for a second it may be: then another one is looked at.
-    it("is not suspect between two heartbeats #slow #the_session_timeout", function()
+    -- Repeated, because it may be suspect on a machine that stands still for a second.
+    it("a lease is not suspect between two heartbeats #slow #the_session_timeout", function()
         rig.wait_for("a lease that is held all the time", function()
             local lease, told = leased{ timeout = 3 }
             rig.wait_for("three heartbeats", function() return lease.session:stats().syncs >= 3 end)
@@ -137,14 +134,14 @@ describe("a lease #lease:state", function()
         end)
     end)
 
-    it("is suspect while the connection is gone, and held again after (PIT-09)", function()
+    it("a lease is suspect without a connection, and held again after (PIT-09)", function()
         local lease, told, proxy = leased({ timeout = 20 }, true)
         proxy:break_off(lease.session)
         assert.equal("suspect", lease:state())
         assert.is_false(lease:held())
         assert.equal(0, lease:remaining())
         rig.wait_for("told", function() return told[1] end)
-        assert.same({ "suspect" }, told_of(lease)) -- at once, if it is so already
+        assert.same({ "suspect" }, told_of(lease)) -- at once, for a lease that is suspect already
         rig.takes(0, 10, function() rig.is_refused("timeout", nil, lease:check(0.1)) end)
         proxy:command("accept")
         rig.becomes(lease, "held")
@@ -154,9 +151,9 @@ describe("a lease #lease:state", function()
         assert.same({ "suspect" }, told)
     end)
 
-    it("that is suspect again tells so again", function()
+    it("a lease that is suspect again tells that again", function()
         local lease, told, proxy = leased({ timeout = 20 }, true)
-        for _ = 1, 10 do -- what came and went between two dispatches is not told
+        for _ = 1, 10 do -- a state between two dispatches is not told
             proxy:break_off(lease.session)
             rig.wait_for("told", function() return told[1] end)
             proxy:command("accept")
@@ -167,10 +164,10 @@ describe("a lease #lease:state", function()
         assert.is_true(lease:release())
     end)
 
-    it("that the clock ended stays lost, though the session lives; its node goes (C recipe) " ..
-       "#server #slow", function()
+    it("a lease that the clock ended stays lost, though the session lives, and its node goes " ..
+       "(C recipe) #server #slow", function()
         local lease, told, proxy = leased({ timeout = 3 }, true)
-        proxy:command("halfopen") -- the server hears us, we hear nothing
+        proxy:command("halfopen") -- the server hears the session, not vice versa
         rig.wait_for("lost", function() return told[#told] == "lost" end)
         assert.same({ "suspect", "lost" }, told)
         rig.is_over(lease, "lost")
@@ -189,7 +186,7 @@ describe("a lease #lease:state", function()
         assert.is_true(next_lease:check(20))
     end)
 
-    it("is told lost while its function still handles suspect #server #real #slow", function()
+    it("on_lost hears lost while its function still handles suspect #server #real #slow", function()
         local session, proxy = rig.behind_proxy(server.hosts, { timeout = 3 })
         local lease, told = hold(session:mutex(rig.path())), {}
         lease:on_lost(function(_, state)
@@ -203,7 +200,7 @@ describe("a lease #lease:state", function()
         proxy:command("flow")
     end)
 
-    it("is lost when its node was deleted: check knows at once (PIT-07)", function()
+    it("a check after the deletion of its node returns lost at once (PIT-07)", function()
         local lease, told = leased{ timeout = 30 }
         rig.delete_node(server, lease.path)
         rig.is_refused("lost", lease.path, lease:check(20))
@@ -215,10 +212,7 @@ describe("a lease #lease:state", function()
         hold(lease.session:mutex(lease.path))
     end)
 
-    it("that was lost says so to the end: also released, of a closed session, and after with" ..
-       " #lease:expire" ..
-       " #lease:expire" ..
-       " #lease:expire",
+    it("a lost lease stays lost after a release, the session's close, and with #lease:expire",
        function()
         local session = rig.session(server.hosts)
         local lock, leases = session:mutex(rig.path()), {}
@@ -232,7 +226,7 @@ describe("a lease #lease:state", function()
         end)))
         leases[4] = hold(lock)
         lose(leases[4])
-        leases[5] = hold(lock) -- and this one is not
+        leases[5] = hold(lock) -- not lost
         rig.released(leases[5])
         local function judge()
             for i = 1, 4 do
@@ -252,7 +246,7 @@ describe("a lease #lease:state", function()
         judge()
     end)
 
-    it("is lost when its node was deleted: the holder is told, by its own watch", function()
+    it("a holder is told of the deletion of its node by its own watch", function()
         local lease, told = leased{ timeout = 3 }
         rig.delete_node(server, lease.path)
         rig.wait_for("told", function() return told[1] == "lost" or told[2] end)
@@ -270,7 +264,7 @@ describe("on_lost #lease:on_lost", function()
         lock = session:mutex(rig.path())
     end)
 
-    it("never tells of a normal release, by whichever way", function()
+    it("on_lost never tells of a release, by whichever way", function()
         local told, kept = {}, {}
         for owner = 1, 4 do
             kept[owner] = hold(session:mutex(rig.path()), { owner = owner })
@@ -286,7 +280,7 @@ describe("on_lost #lease:on_lost", function()
         assert.same({}, told)
     end)
 
-    it("never tells of a release, also when it was suspect just before", function()
+    it("on_lost never tells of a release of a lease that was just suspect", function()
         local lease, told, proxy = leased({ timeout = 20 }, true)
         lease.session:dispatch()
         proxy:break_off(lease.session)
@@ -297,7 +291,7 @@ describe("on_lost #lease:on_lost", function()
         assert.same({}, told)
     end)
 
-    it("never tells a handle that was released of the loss of another", function()
+    it("on_lost of a released handle does not tell of another handle's loss", function()
         local outer, inner = hold(lock), hold(lock)
         local told, never = told_of(outer), told_of(inner)
         assert.is_true(inner:release())
@@ -307,7 +301,8 @@ describe("on_lost #lease:on_lost", function()
         assert.equal("released", inner:state())
     end)
 
-    it("tells every callback of every handle, in spite of errors, and counts those", function()
+    it("on_lost calls every callback of every handle, in spite of errors, and counts those",
+       function()
         local outer, inner, trouble = hold(lock), hold(lock), {}
         local function fail() error(trouble) end
         outer:on_lost(fail)
@@ -320,22 +315,21 @@ describe("on_lost #lease:on_lost", function()
         assert.equal(2, session:stats().callback_errors)
     end)
 
-    it("may release, and acquire again, in its callback", function()
+    it("on_lost's function may release, and acquire again", function()
         local lease, code, again = hold(lock), nil, nil
         lease:on_lost(function(which)
             code = select(3, which:release())
             again = lock:acquire{ timeout = 5, owner = "again" }
         end)
         lose(lease)
-        if current.world() then -- there it is a coroutine that waits
+        if current.world() then -- a coroutine that waits in a world
             rig.wait_for("acquired again", function() return again end)
         end
         assert.equal("lost", code)
         assert.equal("held", again:state())
     end)
 
-    it("does not tell what was before, when a callback waited while it became lost #slow",
-       function()
+    it("on_lost leaves out suspect if the lease is lost by then #slow", function()
         local own, proxy = rig.behind_proxy(server.hosts, { timeout = 3 })
         local lease = hold(own:mutex(lock.path))
         lease:on_lost(function(_, state)
@@ -352,12 +346,12 @@ describe("on_lost #lease:on_lost", function()
 end)
 
 
--- Has the callbacks called, once.
+-- Makes the event of the callbacks, once.
 local makers = {
     on_lost = lose,
     on_revoke = function(lease)
         local session = lease.session
-        lease:on_revoke(function() lease.heard = true end) -- the last one: all were called
+        lease:on_revoke(function() lease.heard = true end) -- comes last, after all callbacks
         assert.equal(1, session:mutex(lease.path):revoke(20))
         rig.wait_for("the wish", function() return lease.heard end)
     end,
@@ -378,7 +372,7 @@ for name, make in pairs(makers) do
             return lease[name](lease, fn)
         end
 
-        it("calls in the order of registration, what was registered twice twice", function()
+        it("callbacks run in the order of registration, and twice if registered twice", function()
             local a, b = teller("a"), teller("b")
             local expected = {}
             for i, fn in ipairs{ b, a, teller("c"), a, teller("d"), b } do
@@ -388,11 +382,11 @@ for name, make in pairs(makers) do
             make(lease)
             assert.same(expected, told)
             register(a)
-            assert.equal("a", told[7]) -- at once, and the others are not called again
+            assert.equal("a", told[7]) -- at once, and only this function
             assert.equal(7, #told)
         end)
 
-        it("gives stop: that registration is not called any more, the others are", function()
+        it("stop ends one registration, and no other", function()
             local a = teller("a")
             local stops = { register(a), register(teller("b")), register(a), register(a) }
             stops[1]()
@@ -403,8 +397,7 @@ for name, make in pairs(makers) do
             for _, stop in ipairs(stops) do stop() end
         end)
 
-        it("may be stopped in a callback: of itself, and of what is still to be called",
-           function()
+        it("a callback may stop itself, and callbacks after it", function()
             local stops = {}
             stops[1] = register(function()
                 teller("first")()
@@ -417,7 +410,7 @@ for name, make in pairs(makers) do
             assert.same({ "first", "last" }, told)
         end)
 
-        it("calls what a callback registers, too, and each of the others once", function()
+        it("a callback's own registration is called, and no callback twice", function()
             register(function() register(teller("within")) end)
             register(teller("after"))
             make(lease)
@@ -428,7 +421,7 @@ end
 
 
 describe("release #lease:release", function()
-    it("does not wait for the server, unless asked", function()
+    it("release does not wait for the server, unless asked", function()
         local session, proxy = rig.behind_proxy(server.hosts, { timeout = 20 })
         local lock = session:mutex(rig.path())
         proxy:command("delay 200")
@@ -443,7 +436,7 @@ describe("release #lease:release", function()
         assert.same({}, server:nodes(lock.path))
     end)
 
-    it('with a wait that is too short gives "timeout", and goes on by itself', function()
+    it('a release whose wait is too short returns "timeout", and goes on by itself', function()
         local lease, _, proxy = leased({ timeout = 20 }, true)
         proxy:break_off(lease.session)
         assert.equal("timeout", select(3, rig.takes(0.1, 10, lease.release, lease, { wait = 0.1 })))

@@ -18,7 +18,8 @@ local function of_each_kind(make)
         lock = make(session, path)
     end)
 
-    it("that holds enters again: a new handle, the same token (REQ-04, Netflix-75)", function()
+    it("an owner that holds enters again with a new handle and the same token (REQ-04, Netflix-75)",
+       function()
         local first = hold(lock)
         local before = session:stats()
         local second, third = assert(lock:acquire(0)), assert(make(session, path):acquire())
@@ -30,7 +31,7 @@ local function of_each_kind(make)
         assert.same({ before.creates, before.grants }, { after.creates, after.grants })
     end)
 
-    it("gives up each handle once; the node goes with the last", function()
+    it("an owner releases each handle once, and the node goes with the last", function()
         local handles = {}
         for i = 1, 3 do handles[i] = assert(lock:acquire(20)) end
         for i = 1, 3 do
@@ -42,7 +43,7 @@ local function of_each_kind(make)
         end
     end)
 
-    it("with reentrant = false would wait for itself, and is told at once", function()
+    it("an owner with reentrant = false gets would_deadlock at once", function()
         local strict = make(session, path, false)
         local lease = hold(strict)
         for _, timeout in ipairs{ 0, 60 } do
@@ -50,13 +51,13 @@ local function of_each_kind(make)
             assert.equal("would_deadlock", code)
             assert.is_truthy(message:find(path, 1, true))
         end
-        assert.is_truthy(lock:acquire(0)) -- the re-entrant object of the same lock
+        assert.is_truthy(lock:acquire(0)) -- another object of the lock, which is re-entrant
         assert.is_true(lease:release())
     end)
 end
 
 for kind, make in pairs(rig.kinds) do
-    if kind ~= "a semaphore" and kind ~= "a multi-lock" then -- which nobody enters again
+    if kind ~= "a semaphore" and kind ~= "a multi-lock" then -- has no re-entry
         describe("an owner of " .. kind, function() of_each_kind(make) end)
     end
 end
@@ -66,7 +67,7 @@ describe("an owner #lock:acquire", function()
     local lock
     before_each(function() lock = session:mutex(rig.path()) end)
 
-    it("does not wait for the server to enter again #server", function()
+    it("an owner enters again without a request #server", function()
         local own, proxy = rig.behind_proxy(server.hosts, { timeout = 30 })
         local far = own:mutex(rig.path())
         local first = hold(far)
@@ -81,7 +82,7 @@ describe("an owner #lock:acquire", function()
         return hold(lock, { timeout = 5, owner = owner })
     end
 
-    it("may be any value; equal values are one owner, others are not", function()
+    it("an owner may be any value, and equal values are one owner", function()
         local key, thread = {}, coroutine.create(print)
         local owners = { "a", "", "a\0b", "a\0c", "1", "true", "nil", "main", "object 1", 1, 0, -1,
                          1.5, 2 ^ 60, 1 / 0, true, false, key, {}, print, thread, io.stdout }
@@ -97,7 +98,7 @@ describe("an owner #lock:acquire", function()
         end
     end)
 
-    it("is the same when it is the same number, however it is written", function()
+    it("equal numbers are one owner in any form", function()
         for one, other in pairs{ [1] = "1.0", [2 ^ 53] = "9007199254740992", [0] = "-0.0" } do
             local lease = acquires_as(one)
             assert(lock:acquire{ timeout = 0, owner = tonumber(other) }, other):release()
@@ -105,7 +106,7 @@ describe("an owner #lock:acquire", function()
         end
     end)
 
-    it("is the coroutine that runs, where none is given (REQ-01) #real", function()
+    it("the running coroutine is the default owner (REQ-01) #real", function()
         local mine, second = hold(lock), session:mutex(lock.path .. "/2")
         local code, inner
         local thread = coroutine.create(function()
@@ -121,7 +122,7 @@ describe("an owner #lock:acquire", function()
         assert.equal("held", inner:state())
     end)
 
-    it("given by value is one owner in every coroutine #real", function()
+    it("a value is one owner in every coroutine #real", function()
         local leases = {}
         for i = 1, 100 do
             coroutine.wrap(function()
@@ -133,7 +134,7 @@ describe("an owner #lock:acquire", function()
         assert.equal(10, #server:nodes(lock.path))
     end)
 
-    it("does not matter for release: a lease is a capability (CURATOR-347)", function()
+    it("any coroutine may release a lease, which is a capability (CURATOR-347)", function()
         local lease = acquires_as("a")
         coroutine.wrap(rig.released)(lease)
         assert.equal("released", lease:state())
@@ -162,17 +163,16 @@ end
 local function nothing() end
 
 
--- Calls fn in a coroutine inside a coroutine, and gives its results.
+-- The results of fn in a coroutine inside a coroutine.
 local function deep_inside(fn)
     return coroutine.wrap(function() return coroutine.wrap(fn)() end)()
 end
 
 
-describe("an owner that waits for a coroutine which it resumed #real #lock:acquire", function()
+describe("an owner that waits for its own coroutine #real #lock:acquire", function()
     local lock
     before_each(function() lock = session:mutex(rig.path()) end)
-    it("blocks that coroutine: its acquire gets would_deadlock at once, of each kind of lock",
-       function()
+    it("the coroutine's acquire gets would_deadlock at once, for each kind of lock", function()
         for kind, locks in pairs(pairs_of_locks()) do
             local lease = hold(locks[1])
             local code = rig.takes(0, 30, deep_inside, function() return code_of(locks[2], 60) end)
@@ -182,7 +182,7 @@ describe("an owner that waits for a coroutine which it resumed #real #lock:acqui
         end
     end)
 
-    it("blocks it by the permits of all such owners together", function()
+    it("the coroutine gets would_deadlock by the permits of all outer owners together", function()
         local gate = session:semaphore(rig.path(), 3)
         hold(gate)
         local code, left = coroutine.wrap(function()
@@ -195,7 +195,7 @@ describe("an owner that waits for a coroutine which it resumed #real #lock:acqui
         assert.equal("held", left:state())
     end)
 
-    it("blocks it also where it gives an owner, and where it combines", function()
+    it("the coroutine gets would_deadlock also as another owner, and in combine", function()
         local submit = lock:combine(function(_, items) return items end)
         local lease = hold(lock)
         deep_inside(function()
@@ -206,7 +206,7 @@ describe("an owner that waits for a coroutine which it resumed #real #lock:acqui
         assert.equal(1, deep_inside(function() return submit(1, 60) end))
     end)
 
-    it("leaves a try busy, and readers beside each other", function()
+    it("the coroutine's try is busy, and its read lock is granted beside a reader", function()
         local rw = session:rwlock(rig.path())
         hold(lock)
         hold(rw:read())
@@ -216,7 +216,7 @@ describe("an owner that waits for a coroutine which it resumed #real #lock:acqui
         end)
     end)
 
-    it("does not block it where max_hold ends the hold in time", function()
+    it("the coroutine waits if max_hold ends the hold in time", function()
         local lease = hold(lock, { timeout = 5, max_hold = 0.2 })
         assert.is_true(deep_inside(function() return lock:with(60, nothing) end))
         assert.equal("lost", lease:state())
@@ -224,21 +224,20 @@ describe("an owner that waits for a coroutine which it resumed #real #lock:acqui
         assert.equal("would_deadlock", deep_inside(function() return code_of(lock, 30) end))
     end)
 
-    it("does not block it in a condition, which gives the lock up", function()
+    it("the coroutine may wait in a condition, which gives the lock up", function()
         local lease = hold(lock)
         assert.equal("timeout", deep_inside(function()
             return select(3, lock:condition "news":wait(lease, 0.1))
         end))
     end)
 
-    it("does not block a coroutine of zklock.run, where another coroutine releases the lock",
-       function()
+    it("a coroutine of zklock.run waits, because another coroutine releases the lock", function()
         local lease = hold(lock)
         local got = rig.wait_while(lock, { timeout = 60 }, function() rig.released(lease) end)
         assert.equal("held", got:state())
     end)
 
-    it("is resumed when that coroutine waits in zklock.run, and may release the lock", function()
+    it("a coroutine that waits in zklock.run resumes its owner, which may release", function()
         local got
         zklock.run(function()
             local lease = hold(lock)
@@ -248,7 +247,7 @@ describe("an owner that waits for a coroutine which it resumed #real #lock:acqui
         assert.equal("held", got:state())
     end)
 
-    it("is not a holder that is suspended, and the acquire waits", function()
+    it("the coroutine waits for a holder that is suspended", function()
         local holder = coroutine.wrap(function()
             coroutine.yield()
             local lease = hold(lock)
@@ -273,7 +272,7 @@ describe("interrupt #session:interrupt", function()
         lease = rig.held_by_another(server, path)
     end)
 
-    it("ends every wait of that owner, of no other, and leaves nothing", function()
+    it("interrupt ends every wait of that owner, of no other, and leaves nothing", function()
         local codes, got, busy = {}, nil, rig.path()
         local second = rig.held_by_another(server, busy)
         local locks = { session:mutex(path), session:mutex(busy) }
@@ -296,7 +295,7 @@ describe("interrupt #session:interrupt", function()
         assert.equal("held", second:state())
     end)
 
-    it("finds a coroutine by itself", function()
+    it("interrupt takes a coroutine as owner", function()
         local thread, code, message
         zklock.run(function()
             thread = coroutine.running()
@@ -309,12 +308,12 @@ describe("interrupt #session:interrupt", function()
         assert.is_truthy(message:find(path, 1, true))
     end)
 
-    it("takes nothing from an owner that holds", function()
+    it("interrupt takes nothing from an owner that holds", function()
         assert.equal(0, lease.session:interrupt())
         assert.equal("held", lease:state())
     end)
 
-    it("ends a wait that is no acquire, too #server", function()
+    it("interrupt ends a wait that is no acquire, too #server", function()
         local far, proxy = rig.behind_proxy(server.hosts, { timeout = 10 })
         local thread, code
         proxy:command("blackhole")
@@ -333,7 +332,8 @@ end)
 
 
 describe("release_all #session:release_all", function()
-    it("gives up every lease of that owner, whatever handles there are, and no other", function()
+    it("release_all gives up every lease of that owner, whatever handles there are, and no other",
+       function()
         local locks, mine = { session:mutex(rig.path()), session:mutex(rig.path()) }, {}
         for n = 1, 4 do mine[n] = hold(locks[n % 2 + 1], { owner = "a" }) end
         local other = hold(session:mutex(rig.path()), { owner = "b" })
@@ -349,7 +349,7 @@ describe("release_all #session:release_all", function()
         end
     end)
 
-    it("leaves who waits, also who is handed what is given up", function()
+    it("release_all leaves waiters alone, also the heir of the lock", function()
         local path, got = rig.path(), {}
         local lock = session:mutex(path, { order = "turns" })
         local far = rig.held_by_another(server, path)
@@ -369,7 +369,7 @@ describe("release_all #session:release_all", function()
         rig.released(got[2])
     end)
 
-    it("means the running coroutine where none is given #real", function()
+    it("release_all without an owner means the running coroutine #real", function()
         local mine = assert(session:mutex(rig.path()):acquire(20))
         coroutine.wrap(function()
             local theirs = assert(session:mutex(rig.path()):acquire(20))

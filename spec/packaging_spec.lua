@@ -27,17 +27,17 @@ end
 describe("the rockspec", function()
     local scm = "rockspec/zklock-scm-1.rockspec"
 
-    it("admits each Lua that zklock works with", function()
+    it("the rockspec admits each Lua that zklock works with", function()
         local least, below = rockspec(scm).dependencies[1]:match("^lua >= ([%d.]+), < ([%d.]+)$")
         assert.equal("5.1", least)
         assert.equal("5.6", below)
     end)
 
-    it("has no warning of luarocks lint", function()
+    it("luarocks lint has no warning", function()
         assert.equal("", rig.shell("luarocks lint %s 2>&1", scm))
     end)
 
-    it("passes compiler, flags and folders on to make #slow", function()
+    it("the rockspec passes compiler, flags and folders on to make #slow", function()
         local folder = rig.shell("mktemp -d"):match "[^\n]+"
         finally(function() rig.shell("rm -rf %s", folder) end)
         write(folder .. "/cc", ([[
@@ -59,31 +59,31 @@ describe("the rockspec", function()
         end
     end)
 
-    it("has a version by semver, which the change log begins with", function()
+    it("the version is semver, and has a heading in the change log", function()
         assert.is_truthy(version:find("^%d+%.%d+%.%d+$"))
         local log = rig.shell("cat CHANGELOG.md")
         assert.equal("Unreleased", log:match("\n## %[([^%]]+)%]"))
         assert.is_truthy(log:find(("\n## [%s]"):format(version), 1, true))
     end)
 
-    it("carries the documents and the examples", function()
+    it("the rock carries the documents and the examples", function()
         assert.same({ "docs", "examples" }, rockspec(scm).build.copy_directories)
     end)
 end)
 
 
 describe("the asserts of the sources", function()
-    -- What make would run.
+    -- The commands that make would run.
     local function commands(target)
         return rig.shell("env -u MAKEFLAGS make -nB %s 2>&1", target)
     end
 
-    it("are not in what is installed", function()
+    it("installed modules have no asserts", function()
         local _, built = commands("install-files DESTDIR=/nowhere"):gsub("%-DNDEBUG", "")
         assert.equal(2, built)
     end)
 
-    it("are in all that is built for tests", function()
+    it("all builds for tests have asserts", function()
         local targets = { "all", "build/asan/zklock/core.so", "build/tsan/zklock/core.so",
                           "test-core", "test-core-asan", "build/sim/sim", "build/sim/sim-asan",
                           "build/fuzz/session_fuzz", "build/fuzz/reply_fuzz", "test-alloc",
@@ -98,7 +98,7 @@ end)
 
 
 describe("make install", function()
-    -- Installs with these variables in a folder that goes; returns the folder, and the output.
+    -- Installs with these variables in a temporary folder. Returns the folder and the output.
     local function install(variables)
         local folder = ("build/install-%d"):format(rig.pid)
         finally(function() rig.shell("rm -rf %s", folder) end)
@@ -107,7 +107,7 @@ describe("make install", function()
             .. "2>&1", folder, variables)
     end
 
-    it("installs below a relative DESTDIR and PREFIX, for LUA_VERSION, without a warning #slow",
+    it("make install takes a relative DESTDIR and PREFIX, and LUA_VERSION, without a warning #slow",
        function()
         local folder, printed = install "DESTDIR=FOLDER/ PREFIX=usr LUA_VERSION=5.3"
         assert.equal("", printed)
@@ -118,13 +118,12 @@ describe("make install", function()
         assert.equal("zklock.1\n", rig.shell("ls %s/usr/share/man/man1", folder))
         assert.equal(rig.shell "lua5.4 rig/types.lua",
                      rig.shell("cat %s/usr/share/zklock/types/zklock.lua", folder))
-        assert.equal("usr\n", rig.shell("ls %s", folder)) -- nothing is left where it was built
+        assert.equal("usr\n", rig.shell("ls %s", folder)) -- no build files
         local start = 'exec /usr/bin/lua5.3 "$(readlink -f "$0")" "$@"\n'
         assert.equal(start, rig.shell("sed -n 3p %s/usr/bin/zklock", folder))
     end)
 
-    it("writes a command that starts LuaJIT where LUA is plain Lua 5.1, also by a link #slow",
-       function()
+    it("the command starts LuaJIT where LUA is plain Lua 5.1, also by a link #slow", function()
         local folder = install("PREFIX=FOLDER LUA_VERSION=5.1 LUA=lua5.1 "
             .. "LUA_INCDIR=/usr/include/luajit-2.1")
         assert.matches("^exec /usr/bin/luajit ", rig.shell("sed -n 3p %s/bin/zklock", folder))
@@ -133,13 +132,14 @@ describe("make install", function()
             folder))
     end)
 
-    it("writes no command where no Lua loads the module, and says so #slow", function()
+    it("make install writes no command where no Lua loads the module, and tells that #slow",
+       function()
         local folder, printed = install("PREFIX=FOLDER LUA_VERSION=5.2 LUA=lua5.3")
         assert.matches("^zklock: no command, for none of these loads the module: lua5.3 ", printed)
         assert.equal("", rig.shell("ls %s/bin 2>/dev/null", folder))
     end)
 
-    it("does not fail by a warning, as what developers build does", function()
+    it("a warning does not fail make install, but developers' builds", function()
         local function is_strict(target)
             local text = rig.shell("env -u MAKEFLAGS make -nB %s 2>&1", target)
             assert.truthy(text:find("-Wall", 1, true), target)
@@ -153,7 +153,7 @@ end)
 
 describe("a module that was built for another Lua", function()
     for lua, other in pairs{ luajit = "lua5.1", ["lua5.1"] = "5.1" } do
-        it("says so when " .. lua .. " loads it, and how to build it", function()
+        it("its error in " .. lua .. " names the right build", function()
             local build = ("build/%s/zklock/core.so"):format(other)
             rig.shell("env -u MAKEFLAGS make -s %s", build)
             local text = rig.shell("LUA_CPATH='build/%s/?.so' %s -e 'require \"zklock.core\"' 2>&1",
@@ -166,7 +166,7 @@ end)
 
 
 describe("the packages of `rig/packages http mysql`", function()
-    it("have all that mariadb-install-db needs #slow", function()
+    it("the packages have all that mariadb-install-db needs #slow", function()
         local folder = rig.shell("mktemp -d"):match("[^\n]+")
         finally(function() rig.shell("rm -rf %s", folder) end)
         local output = rig.shell("mariadb-install-db --no-defaults --user=$(id -un) "
@@ -181,7 +181,7 @@ describe("the archive of make dist", function()
     setup(function() folder = rig.shell("mktemp -d"):match("[^\n]+") end)
     teardown(function() rig.shell("rm -rf %s", folder) end)
 
-    -- The archive that `make dist` leaves in `build`, and the files in it.
+    -- The archive that `make dist` leaves in `build`, and its list of files.
     local function dist(tree, build)
         rig.shell("cd %s && env -u MAKEFLAGS make -s dist OVERWEIGHT=1 BUILD=%s 2>&1", tree, build)
         local where = build:find("^/") and build or tree .. "/" .. build
@@ -189,7 +189,7 @@ describe("the archive of make dist", function()
         return archive, "\n" .. rig.shell("tar -tzf %s | grep -v '/$' | LC_ALL=C sort", archive)
     end
 
-    it("has the same files when it is made in git, and again from what was unpacked #slow",
+    it("the archive has the same files when made in git, and again from the unpacked archive #slow",
        function()
         local archive, listed = dist(".", folder .. "/first")
         for _, path in ipairs{ "Makefile", "README.md", "docs/reference/README.md",
@@ -199,13 +199,13 @@ describe("the archive of make dist", function()
         end
         assert.is_nil(listed:find("%.git\n"))
         rig.shell("tar -xzf %s -C %s", archive, folder)
-        for _ = 1, 2 do -- the second one finds the first one's
+        for _ = 1, 2 do -- the second finds the first's files
             local _, again = dist(folder .. "/" .. release, "build")
             assert.equal(listed, again)
         end
     end)
 
-    it("is what the rockspec beside it names", function()
+    it("the rockspec beside the archive names it", function()
         local archive = dist(".", folder .. "/first")
         local path = ("%s/first/%s-1.rockspec"):format(folder, release)
         local scm = rockspec "rockspec/zklock-scm-1.rockspec"
@@ -216,7 +216,7 @@ end)
 
 
 describe("make", function()
-    it("runs all in one locale, and with the servers of Debian", function()
+    it("make runs all in one locale, and with the servers of Debian", function()
         assert.equal("C.UTF-8 /usr/bin:/bin:/usr/sbin\n", rig.shell(
             "env -u MAKEFLAGS PATH=/usr/bin:/bin LC_ALL=de_DE.UTF-8 make -s "
             .. "--eval 'here: ; @echo $$LC_ALL $$PATH' here"))
@@ -225,7 +225,7 @@ end)
 
 
 describe("continuous integration", function()
-    -- What its lanes of that name run on real servers.
+    -- The specs that lanes of that name run on real servers.
     local function run_by(lanes)
         local specs = {}
         for lane in rig.shell("cat .ci/suite"):gmatch("test%-" .. lanes .. "%-%a+") do
@@ -244,19 +244,19 @@ describe("continuous integration", function()
         return specs
     end
 
-    it("runs each spec once on Lua 5.4, and its slow tests once", function()
+    it("the lanes run each spec once on Lua 5.4, and its slow tests once", function()
         assert.same(all_but "", run_by "quick")
         assert.same(all_but "", run_by "slow")
     end)
 
-    it("runs each spec once where its first line names LuaJIT or a sanitizer", function()
+    it("the lanes run each spec once where its first line names LuaJIT or a sanitizer", function()
         for place, also in pairs{ luajit = "-path 'docs/*'", asan = "-false", tsan = "-false" } do
             local said = "\\( %s -o -exec grep -q '^--- .lua .*%s.*] ' {} ';' \\) -print"
             assert.same(all_but(said:format(also, place)), run_by(place))
         end
     end)
 
-    it("knows each place that the first line of a spec names", function()
+    it("the first lines of specs name only known places", function()
         local known = { lua = true, luajit = true, asan = true, tsan = true, memory = true,
                         worlds = true, older = true, ["lua5.1"] = true, tls = true }
         for _, path in ipairs(all_but "! -path 'docs/*'") do
@@ -267,8 +267,8 @@ describe("continuous integration", function()
 end)
 
 
-describe("the matrix", function()
-    -- What spec/matrix/run prints at its end, and its status, where these cells end so.
+describe("the table of spec/matrix/run", function()
+    -- The final table of spec/matrix/run, and its status, for cells with these ends.
     local function table_of(cells)
         local folder = rig.shell("mktemp -d"):match "[^\n]+"
         local script, names = { "#!/bin/sh", "case $2 in" }, {}
@@ -289,18 +289,18 @@ describe("the matrix", function()
     local ENDED = "echo no spec ran; exit 2"
     local MISSED = "echo rig/unpack: sid cannot be had; exit 2"
 
-    it("tells what each cell ran with and showed", function()
+    it("the table has each cell's versions and results", function()
         assert.equal("own              server 1: 3 passed, 0 failed\n"
             .. "new              server 2: 1 passed, 2 failed\n"
             .. "4 passed, 2 failed\n1\n", table_of{ { "own", WELL }, { "new", ILL } })
     end)
 
-    it("has a failure where a cell ended without one", function()
+    it("a cell that ended at once is a failure", function()
         assert.equal("new              ended at once: 0 passed, 1 failed\n0 passed, 1 failed\n1\n",
                      table_of{ { "new", ENDED } })
     end)
 
-    it("says why packages are not to be had, which is no failure beside others", function()
+    it("missing packages are named, and are no failure beside other cells", function()
         local missed = "sid              not to be had: sid cannot be had\n"
         assert.equal("new              server 1: 3 passed, 0 failed\n" .. missed
             .. "3 passed, 0 failed\n0\n", table_of{ { "new", WELL }, { "sid", MISSED } })

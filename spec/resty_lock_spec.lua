@@ -1,5 +1,5 @@
---- [lua luajit asan tsan memory worlds] zklock.resty_lock behaves as lua-resty-lock's documentation
---- and tests say of resty.lock, but for what docs/resty-lock.md lists.
+--- [lua luajit asan tsan memory worlds] zklock.resty_lock behaves like resty.lock in
+-- lua-resty-lock's documentation and tests, but for the list of docs/resty-lock.md.
 
 local current = require "zklock.world.current"
 local resty_lock = require "zklock.resty_lock"
@@ -20,23 +20,23 @@ local function path_of(key) return ("/resty_lock/%s/%s"):format(name, key) end
 
 local function contenders(key, count) server:wait_for_nodes(path_of(key), count) end
 
--- Asserts that a call failed, and for which reason.
+-- Checks that a call failed for this reason.
 local function fails(why, ...) assert.same({ n = 2, nil, why }, { n = select("#", ...), ... }) end
 
--- Asserts that a call gave that value alone.
+-- Checks that a call returned only that value.
 local function gives(value, ...) assert.same({ n = 1, value }, { n = select("#", ...), ... }) end
 
--- Locks the key with an object of the session; gives the object.
+-- Locks the key with an object of the session. Returns the object.
 local function locked(session, key, opts)
     local lock = new(session, opts)
     gives(0, lock:lock(key))
     return lock
 end
 
--- A session cannot have it now.
+-- A session cannot lock it now.
 local function is_taken(session, key) fails("timeout", new(session, { timeout = 0 }):lock(key)) end
 
--- Others can have it, once its node is gone.
+-- Another session can lock it, once its node is gone.
 local function is_free(key)
     contenders(key, 0)
     locked(b, key)
@@ -50,7 +50,7 @@ after_each(rig.close_sessions)
 
 
 describe("resty_lock before use() #resty_lock.use", function() -- these come first
-    it("has new say that it is closed", function()
+    it('new returns "closed" before use()', function()
         fails("closed", resty_lock:new(name))
     end)
 end)
@@ -58,7 +58,7 @@ end)
 
 describe("resty_lock #resty_lock:lock", function()
     for _, opts in ipairs{ {}, { timeout = 0 } } do
-        it(("gives 0 for a free lock, and 1 for its end, again and again (timeout %s)"):format(
+        it(("lock returns 0 for a free lock, and unlock 1, again and again (timeout %s)"):format(
            opts.timeout or "by default"), function()
             for _, session in ipairs{ a, b, b, a } do
                 for _ = 1, 3 do gives(1, locked(session, "foo", opts):unlock()) end
@@ -68,7 +68,7 @@ describe("resty_lock #resty_lock:lock", function()
     end
 
     for _, timeout in ipairs{ 0.01, 0 } do
-        it("times out where another object has the lock: " .. timeout, function()
+        it("lock times out while another object holds the lock: " .. timeout, function()
             for _, other in ipairs{ a, b } do
                 local one, two = locked(a, "foo"), new(other, { timeout = timeout })
                 fails("timeout", two:lock("foo"))
@@ -79,7 +79,7 @@ describe("resty_lock #resty_lock:lock", function()
         end)
     end
 
-    it("gives the seconds that it waited, more than 0, while other light threads go on", function()
+    it("lock returns the seconds that it waited, while other light threads go on", function()
         zklock.run(function()
             local one, two = locked(a, "blah"), new(b)
             coroutine.wrap(function()
@@ -94,7 +94,7 @@ describe("resty_lock #resty_lock:lock", function()
         end)
     end)
 
-    it("gives more than 0 for a wait that was as short as may be", function()
+    it("lock returns more than 0 for the shortest wait", function()
         zklock.run(function()
             local one, two = locked(a, "blah"), new(a)
             coroutine.wrap(function()
@@ -105,7 +105,7 @@ describe("resty_lock #resty_lock:lock", function()
         end)
     end)
 
-    it("has different locks for different keys, and for different names", function()
+    it("different keys, and different names, are different locks", function()
         local held = {}
         for _, key in ipairs{ "a", "b", "a/b", "a%2Fb", ".", "%2E", "a b", "a:b", 3, -3 } do
             held[#held + 1] = locked(a, key)
@@ -117,7 +117,7 @@ describe("resty_lock #resty_lock:lock", function()
         for _, lock in ipairs(held) do gives(1, lock:unlock()) end
     end)
 
-    it("has one lock for a number, however it is written, and for one path of a mutex", function()
+    it("a number is one lock in any form, the same as the mutex of its path", function()
         local lock = locked(a, 3)
         is_taken(b, "3")
         is_taken(b, 3.0)
@@ -125,7 +125,7 @@ describe("resty_lock #resty_lock:lock", function()
         gives(1, lock:unlock())
     end)
 
-    it("says what is wrong with a key, as a shared dictionary does", function()
+    it("a bad key is refused with the messages of a shared dictionary", function()
         local lock = new(a)
         fails("nil key", lock:lock(nil))
         fails("nil key", lock:lock(false))
@@ -136,7 +136,7 @@ describe("resty_lock #resty_lock:lock", function()
         gives(1, lock:unlock())
     end)
 
-    it("has one lock an object, whatever the key, and says so", function()
+    it("an object locks one key at a time, and refuses each other key", function()
         local lock, other = locked(a, "a"), locked(b, "b")
         for _, key in ipairs{ "a", "b", "c" } do fails("locked", lock:lock(key)) end
         is_taken(b, "a")
@@ -146,7 +146,7 @@ describe("resty_lock #resty_lock:lock", function()
         gives(1, other:unlock())
     end)
 
-    it("has a lock also while it is not certain of it", function()
+    it("an object holds its lock also while the lease is suspect", function()
         local session, proxy = rig.behind_proxy(server.hosts)
         local lock = locked(session, "a")
         proxy:break_off(session)
@@ -156,7 +156,7 @@ describe("resty_lock #resty_lock:lock", function()
         gives(1, lock:unlock())
     end)
 
-    it("says unlocked where there is no lock", function()
+    it('unlock and expire without a lock return "unlocked"', function()
         local lock = new(a)
         fails("unlocked", lock:unlock())
         fails("unlocked", lock:expire())
@@ -167,14 +167,14 @@ describe("resty_lock #resty_lock:lock", function()
         fails("unlocked", lock:expire())
     end)
 
-    it("may be unlocked by any light thread", function()
+    it("any light thread may unlock", function()
         local lock = new(a)
         zklock.run(function() gives(0, lock:lock("foo")) end)
         zklock.run(function() gives(1, lock:unlock()) end)
         is_free("foo")
     end)
 
-    it("gives the message of any other failure", function()
+    it("another failure returns zklock's message", function()
         local lock = locked(a, "foo", { timeout = 20 })
         zklock.run(function()
             local waiter, result = new(a, { timeout = 20 }), nil
@@ -191,7 +191,7 @@ describe("resty_lock #resty_lock:lock", function()
         assert.matches("^closed: ", why)
     end)
 
-    it("shows itself", function()
+    it("tostring shows the path", function()
         local lock = new(a)
         assert.equal(("zklock.resty_lock (%s)"):format(path_of("")), tostring(lock))
         lock:lock("foo")
@@ -201,7 +201,7 @@ end)
 
 
 describe("two light threads with one object of resty_lock #resty_lock:lock", function()
-    it("have one lock: who is granted a second one is told, and has it not", function()
+    it("the second of two granted locks is refused, and given up", function()
         zklock.run(function()
             local holder, lock, result = locked(b, "a"), new(a), nil
             coroutine.wrap(function() result = { lock:lock("a") } end)()
@@ -216,7 +216,7 @@ describe("two light threads with one object of resty_lock #resty_lock:lock", fun
         end)
     end)
 
-    it("have one lock of one key, also before the first one was told", function()
+    it("the second lock of one key is refused, also before the first grant was told", function()
         zklock.run(function()
             local holder, lock, result = locked(a, "a"), new(a), nil
             coroutine.wrap(function() result = { lock:lock("a") } end)()
@@ -234,7 +234,7 @@ end)
 
 
 describe("the end of a lock of resty_lock #resty_lock:unlock #resty_lock:expire", function()
-    it("comes by itself, and what others have then stays theirs", function()
+    it("a lock ends after exptime, and the next holder keeps it", function()
         local one, two = locked(a, "blah", { exptime = 0.1 }), new(b, { timeout = 20 })
         assert.is_true(two:lock("blah") > 0)
         fails("unlocked", one:unlock())
@@ -243,14 +243,14 @@ describe("the end of a lock of resty_lock #resty_lock:unlock #resty_lock:expire"
         gives(1, two:unlock())
     end)
 
-    it("leaves an object that may lock again", function()
+    it("an object may lock again after exptime", function()
         local lock = locked(a, "blah", { exptime = 0.1 })
         wait_for("its end", function() return lock:lock("other") == 0 end)
         is_free("blah")
         gives(1, lock:unlock())
     end)
 
-    it("is moved by expire, to a time from now", function()
+    it("expire moves the end to a time from now", function()
         local one, two = locked(a, "foo", { exptime = 60 }), new(b, { timeout = 20 })
         gives(true, one:expire(0.1))
         assert.is_true(two:lock("foo") > 0)
@@ -258,7 +258,7 @@ describe("the end of a lock of resty_lock #resty_lock:unlock #resty_lock:expire"
         gives(1, two:unlock())
     end)
 
-    it("by a client that removes its node is told by unlock", function()
+    it("unlock tells that another client removed the lock's node", function()
         local quick = rig.session(server.hosts, { timeout = 3 })
         local lock = locked(quick, "foo")
         rig.delete_node(server, path_of("foo"))
@@ -266,7 +266,7 @@ describe("the end of a lock of resty_lock #resty_lock:unlock #resty_lock:expire"
         fails("unlocked", lock:unlock())
     end)
 
-    it("comes when its object is collected #real", function()
+    it("the collection of its object ends a lock #real", function()
         for _ = 1, 2 do
             gives(0, new(a):lock("foo"))
             wait_for("its end", function()
@@ -277,14 +277,14 @@ describe("the end of a lock of resty_lock #resty_lock:unlock #resty_lock:expire"
         is_free("foo")
     end)
 
-    it("does not come while a variable has its object #real", function()
+    it("a lock does not end while a variable refers to its object #real", function()
         local lock = locked(a, "foo")
         for _ = 1, 5 do collectgarbage() end
         is_taken(b, "foo")
         gives(1, lock:unlock())
     end)
 
-    it("leaves nothing of it, nor of a wait in vain #real", function()
+    it("objects, also after timeouts, are collected #real", function()
         local objects = setmetatable({}, { __mode = "k" })
         local function object(opts)
             local lock = new(a, opts)
@@ -307,10 +307,10 @@ describe("the end of a lock of resty_lock #resty_lock:unlock #resty_lock:expire"
 end)
 
 
--- lua-resty-lock 0.09 returns 0 for a free lock with each of these, and "timeout" for a taken lock.
--- Both ran side by side in nginx 1.22 with lua-resty-core 0.1.25.
-describe("resty_lock takes, as resty.lock does, the options #resty_lock:new", function()
-    for what, opts in pairs{
+-- lua-resty-lock 0.09 returns 0 for a free lock, and "timeout" for a taken lock, with each of
+-- these. Both ran side by side in nginx 1.22 with lua-resty-core 0.1.25.
+describe("resty_lock with options that resty.lock takes, too #resty_lock:new", function()
+    for shown, opts in pairs{
         ["false"] = false,
         ["timeout = -1"] = { timeout = -1 },
         ["timeout = 0"] = { timeout = 0 },
@@ -327,7 +327,7 @@ describe("resty_lock takes, as resty.lock does, the options #resty_lock:new", fu
         ["step, ratio and max_step = false"] =
             { timeout = 0.1, step = false, ratio = false, max_step = false },
     } do
-        it(what .. (opts and opts.timeout and "" or " #slow"), function()
+        it("new takes " .. shown .. (opts and opts.timeout and "" or " #slow"), function()
             local lock = locked(a, "foo", opts)
             fails("timeout", new(b, opts):lock("foo"))
             gives(true, lock:expire(math.huge))
@@ -341,7 +341,7 @@ end)
 describe("misuse of resty_lock #failures", function()
     local blames = rig.blames
 
-    it("is told, and blames the caller", function()
+    it("misuse blames the caller", function()
         resty_lock.use(a)
         blames("use takes a session, not nil", function() resty_lock.use() end)
         blames("the name must be a string, not nil", function() resty_lock:new() end)
@@ -370,8 +370,8 @@ end)
 
 if not current.world() then return end
 
-describe("in virtual time resty_lock #resty_lock:lock", function()
-    it("waits 5 s, and holds 30 s, unless told otherwise", function()
+describe("resty_lock in virtual time #resty_lock:lock", function()
+    it("lock waits 5 s, and holds 30 s, by default", function()
         local one, two = locked(a, "foo"), new(b)
         fails("timeout", rig.takes(5, 5.1, two.lock, two, "foo"))
         local elapsed = new(b, { timeout = 60, exptime = 60 }):lock("foo")
@@ -379,13 +379,13 @@ describe("in virtual time resty_lock #resty_lock:lock", function()
         fails("unlocked", one:unlock())
     end)
 
-    it("waits no longer than a lock is held", function()
+    it("lock waits no longer than exptime", function()
         local one, two = locked(a, "foo"), new(b, { timeout = 4, exptime = 1 })
         fails("timeout", rig.takes(1, 1.1, two.lock, two, "foo"))
         gives(1, one:unlock())
     end)
 
-    it("holds without an end where exptime is 0, or the time of expire", function()
+    it("a lock with exptime 0, or expire(0), lasts without an end", function()
         for _, opts in ipairs{ { exptime = 0 }, { exptime = 1 } } do
             local lock = locked(a, "foo", opts)
             gives(true, lock:expire(0))
@@ -396,7 +396,7 @@ describe("in virtual time resty_lock #resty_lock:lock", function()
         end
     end)
 
-    it("has its lock moved by expire as often as that is called, by default to exptime", function()
+    it("expire moves the end again and again, by default to exptime", function()
         for _, time in ipairs{ false, 0.2 } do
             local one = locked(a, "foo", { exptime = 0.1 })
             for _ = 1, 3 do
@@ -412,7 +412,7 @@ describe("in virtual time resty_lock #resty_lock:lock", function()
         end
     end)
 
-    it("has a session in each process of a world", function()
+    it("each process of a world has a session of its own", function()
         local function process(hosts)
             return function()
                 local session = assert(zklock.connect(hosts))

@@ -1,5 +1,5 @@
---- [lua luajit asan tsan memory worlds] zklock.run, zklock.sleep and zklock.driver: many waits at
--- once.
+--- [lua luajit asan tsan memory worlds] zklock.run, zklock.sleep and zklock.driver, with many waits
+-- at once.
 local core = require "zklock.core"
 local rig = require "spec.rig"
 local zklock = require "zklock"
@@ -25,7 +25,7 @@ end
 
 describe("run #zklock.run", function()
     for where, count in pairs{ ["a path that was used"] = 1000, ["a new path"] = 500 } do
-        it(("gives %d coroutines the lock, once each, in order of arrival (REQ-06), on %s #real")
+        it(("%d coroutines get the lock once each, in order of arrival (REQ-06), on %s #real")
            :format(count, where), function()
             local order, expected, alone = {}, {}, rig.alone()
             if where == "a path that was used" then rig.used(lock) end
@@ -42,7 +42,7 @@ describe("run #zklock.run", function()
         end)
     end
 
-    it("gives what the first function gives, nils too, when all have ended", function()
+    it("run returns the first function's results, nils too, when all have ended", function()
         local last
         local function give(...) return select("#", ...), ... end
         assert.same({ 3, 1, nil, nil }, { give(zklock.run(
@@ -52,7 +52,7 @@ describe("run #zklock.run", function()
         assert.equal(0, (give(zklock.run(function() end))))
     end)
 
-    it("hands arguments that are not all functions to the one function, in a task, too", function()
+    it("run with arguments that are not all functions hands them to its one function", function()
         local function pack(...) return { n = select("#", ...), ... } end
         local function check()
             assert.same({ n = 3, 1, print, nil }, zklock.run(pack, 1, print, nil))
@@ -63,9 +63,8 @@ describe("run #zklock.run", function()
         assert.equal(4, (zklock.run(check)))
     end)
 
-    -- Of 1000 that wait for their turns: stacks, and what there is for each wait.
-    it("has less than 3 kB of Lua for one that waits, its coroutine too; 2 in LuaJIT #real",
-       function()
+    -- With 1000 waiters in turns, the stacks and the state of each wait.
+    it("a waiter takes less than 3 kB of Lua with its coroutine, in LuaJIT 2 #real", function()
         local COUNT, MOST = 1000, rawget(_G, "jit") and 2 or 3
         local turns = session:mutex(rig.path(), { order = "turns" })
         local other = rig.hold(rig.session(server.hosts):mutex(turns.path, { order = "turns" }))
@@ -88,7 +87,7 @@ describe("run #zklock.run", function()
         assert.is_true(grown < MOST, ("%.2f kB each"):format(grown))
     end)
 
-    it("looks at no session without news, however often others have some #real", function()
+    it("run looks only at sessions with news #real", function()
         local idle, looks = rig.session(server.hosts), 0
         local handle = idle.handle
         idle:dispatch()
@@ -108,7 +107,7 @@ describe("run #zklock.run", function()
         idle.handle = handle
     end)
 
-    it("goes on with others while one sleeps or waits", function()
+    it("other tasks go on while a task sleeps or waits", function()
         local events = {}
         local function note(what) events[#events + 1] = what end
         local lease = assert(lock:acquire(20))
@@ -119,7 +118,7 @@ describe("run #zklock.run", function()
         assert.same({ "first", "second", "third" }, events)
     end)
 
-    it("drives coroutines that a task starts itself", function()
+    it("run drives coroutines that a task starts itself", function()
         local results = {}
         local holder = held_by_another()
         zklock.run(function()
@@ -139,7 +138,8 @@ describe("run #zklock.run", function()
         assert.same({ 1, 2, 3, 4, 5 }, results)
     end)
 
-    it("inside a task lets the outer tasks go on: one gives up what an inner one wants", function()
+    it("an inner run lets the outer tasks go on, of which one releases the lock that it needs",
+       function()
         local events = {}
         local function note(what) events[#events + 1] = what end
         local seconds = rig.timed(zklock.run,
@@ -165,7 +165,7 @@ describe("run #zklock.run", function()
         assert.is_true(seconds < 10, seconds)
     end)
 
-    it("inside a task may be nested deeper, and side by side", function()
+    it("inner runs nest deeper, and side by side", function()
         local sum = 0
         local function nest(depth)
             zklock.sleep(0.001)
@@ -180,7 +180,8 @@ describe("run #zklock.run", function()
         assert.equal(48, sum)
     end)
 
-    -- A task raises when its others wait, sleep, hold, and run tasks of their own: they end.
+    -- A task raises while other tasks wait, sleep, hold, and run tasks of their own. All of them
+    -- end.
     local function raise_among_others()
         local own, after, trouble, holder = rig.path(), {}, {}, held_by_another()
         local function nodes_are(count, others)
@@ -205,7 +206,7 @@ describe("run #zklock.run", function()
             after[4] = true
         end)
         rig.wait_for("nothing left", function()
-            collectgarbage() -- Lua 5.1 cannot close a coroutine
+            collectgarbage() -- because Lua 5.1 cannot close a coroutine
             session:dispatch()
             return nodes_are(1, 0)
         end)
@@ -215,13 +216,13 @@ describe("run #zklock.run", function()
         assert.equal("held", holder:state())
     end
 
-    it("raises an error of one unchanged, and ends the others" .. COLLECTED,
+    it("a task's error is raised unchanged, and ends all other tasks" .. COLLECTED,
        function()
         local seconds = rig.timed(raise_among_others)
         assert.is_true(seconds < 50, seconds)
     end)
 
-    it("inside a task raises an error there, unchanged: its others end, no outer one" .. COLLECTED,
+    it("an inner run raises a task's error unchanged, and no outer task ends" .. COLLECTED,
        function()
         local over, ended
         zklock.run(function()
@@ -236,7 +237,7 @@ describe("run #zklock.run", function()
         assert.equal("held", ended)
     end)
 
-    it("inside a coroutine that a task started is a run inside the task", function()
+    it("run inside a coroutine that a task started is an inner run", function()
         local other, inner = 0, nil
         zklock.run(function()
             coroutine.wrap(function()
@@ -253,7 +254,7 @@ describe("run #zklock.run", function()
     end)
 
     if coroutine.close then -- luacheck: globals coroutine.close
-        it("ends also when a task closes others, and they give up what they had", function()
+        it("run ends when a task closes all other tasks, which give their locks up", function()
             local threads, own, after = {}, rig.path(), {}
             local function run()
                 return zklock.run(
@@ -293,7 +294,7 @@ describe("run #zklock.run", function()
             assert.equal("held", holder:state())
         end)
 
-        it("inside a task ends with the task when that is closed", function()
+        it("an inner run ends with its closed task", function()
             local outer, after
             zklock.run(function()
                 outer = coroutine.running()
@@ -309,7 +310,7 @@ describe("run #zklock.run", function()
         end)
     end
 
-    it("may be called again, also after an error and in any coroutine #real", function()
+    it("run may be called again, also after an error and in any coroutine #real", function()
         for _ = 1, 3 do
             assert.is_false(pcall(zklock.run, function() zklock.sleep(0) error("x") end))
             local inside = coroutine.wrap(function()
@@ -324,7 +325,7 @@ describe("run #zklock.run", function()
         end
     end)
 
-    it("raises an error that a started coroutine meets later, too", function()
+    it("run raises a later error of a started coroutine, too", function()
         local trouble = {}
         assert.equal(trouble, rig.raised(zklock.run, function()
             coroutine.wrap(function() zklock.sleep(0.01) error(trouble) end)()
@@ -335,7 +336,7 @@ end)
 
 
 describe("sleep #zklock.sleep", function()
-    it("sleeps as long as asked, outside of run and inside", function()
+    it("sleep lasts as long as asked, outside of run and inside", function()
         assert.is_true(rig.timed(zklock.sleep, 0.05) >= 0.05)
         assert.is_true(rig.timed(zklock.run, function() zklock.sleep(0.05) end) >= 0.05)
         assert.is_true(rig.timed(zklock.sleep, 0) < 10)
@@ -343,7 +344,7 @@ describe("sleep #zklock.sleep", function()
         assert.is_true(zklock.run(zklock.sleep, 0))
     end)
 
-    it("wakes in the order of the times", function()
+    it("sleepers wake in the order of their times", function()
         local order, times = {}, { 3, 1, 5, 2, 4 }
         local seconds = rig.timed(rig.run, 5, function(n)
             zklock.sleep(times[n] * 0.03)
@@ -353,7 +354,7 @@ describe("sleep #zklock.sleep", function()
         assert.is_true(seconds >= 0.15 and seconds < 10, seconds)
     end)
 
-    it("of 0 lets the others go on", function()
+    it("sleep(0) lets other tasks go on", function()
         local turns, other = 0, nil
         zklock.run(
             function()
@@ -367,7 +368,7 @@ describe("sleep #zklock.sleep", function()
         assert.is_true(turns < 1000, turns)
     end)
 
-    it("has the time for as many as one likes", function()
+    it("2000 tasks sleep at once", function()
         local woken = 0
         local seconds = rig.timed(rig.run, 2000, function(n)
             zklock.sleep(n % 7 * 0.01)
@@ -400,7 +401,7 @@ describe("callbacks during sleep #callbacks", function()
 
     for name, run in pairs{ ["outside of run"] = plain, ["in run"] = in_run,
                             ["in run alone"] = in_task } do
-        it("are called " .. name .. ", of sessions in which nobody waits #server #slow", function()
+        it("callbacks of sessions without a wait run " .. name .. " #server #slow", function()
             local proxy, heard = rig.proxy_for_test(server.hosts), {}
             local cut = rig.session(proxy.hosts, {
                 timeout = 10, on_state = function(state) heard[state] = true end })
@@ -422,7 +423,7 @@ describe("callbacks during sleep #callbacks", function()
         end)
     end
 
-    it("do not shorten the sleep, and do not end it when they fail #slow", function()
+    it("a callback, also with an error, does not shorten the sleep #slow", function()
         local lease, calls = rig.hold(lock), 0
         lease:on_lost(function()
             calls = calls + 1
@@ -435,7 +436,7 @@ describe("callbacks during sleep #callbacks", function()
     end)
 
     for _, which in ipairs{ "the session", "another session" } do
-        it("come in a wait of " .. which .. ", too, without a dispatch by hand #slow", function()
+        it("callbacks run in a wait of " .. which .. ", too #slow", function()
             local lease, states = rig.hold(lock), {}
             lease:on_lost(function(_, state) states[#states + 1] = state end)
             local waiting = which == "the session" and session or rig.session(server.hosts)
@@ -452,13 +453,13 @@ describe("callbacks during sleep #callbacks", function()
 end)
 
 
-describe("a driver of one's own #real #zklock.driver", function()
+describe("a user's driver #real #zklock.driver", function()
     local function nothing_left()
         rig.wait_for("nothing left", function() return session:stats().claims == 0 end)
         assert.same({}, server:nodes(path))
     end
 
-    it("waits with request:done(), and is told session, request and deadline", function()
+    it("a driver gets session, request and deadline, and waits for request:done()", function()
         local holder = held_by_another()
         local given, before = {}, core.now()
         assert.is_true(zklock.driver{ wait = function(...)
@@ -476,7 +477,7 @@ describe("a driver of one's own #real #zklock.driver", function()
         nothing_left()
     end)
 
-    it("is told by request:on_done(fn): once, with the request, in dispatch", function()
+    it("request:on_done(fn) calls fn once, with the request, in dispatch", function()
         local holder = held_by_another()
         local calls, asked = {}, nil
         zklock.driver{ wait = function(of, request)
@@ -497,7 +498,7 @@ describe("a driver of one's own #real #zklock.driver", function()
         assert.equal("held", lease:state())
     end)
 
-    it("is told by on_done also when it asks late", function()
+    it("a late on_done is called, too", function()
         local holder = held_by_another()
         local told = 0
         zklock.driver{ wait = function(of, request)
@@ -516,7 +517,8 @@ describe("a driver of one's own #real #zklock.driver", function()
         assert.equal(1, told)
     end)
 
-    it('that returns early ends the wait: "interrupted", after the deadline "timeout"', function()
+    it('a driver that returns early ends the wait with "interrupted", or "timeout" after the ' ..
+       "deadline", function()
         local holder = held_by_another()
         local count, deadline
         zklock.driver{ wait = function(...) count, deadline = select("#", ...), select(3, ...) end }
@@ -531,7 +533,7 @@ describe("a driver of one's own #real #zklock.driver", function()
         nothing_left()
     end)
 
-    -- acquire and with raise `trouble`, unchanged; prepare() runs before each.
+    -- Checks that acquire and with raise `trouble`, unchanged; prepare() runs before each.
     local function both_raise(of, trouble, prepare)
         for _, call in ipairs{ of.acquire, of.with } do
             if prepare then prepare() end
@@ -540,7 +542,7 @@ describe("a driver of one's own #real #zklock.driver", function()
         zklock.driver(nil)
     end
 
-    it("that raises ends the wait: the error passes unchanged, nothing is left", function()
+    it("a driver that raises ends the wait, and its error passes unchanged", function()
         local holder, trouble = held_by_another(), {}
         zklock.driver{ wait = function() error(trouble) end }
         both_raise(lock, trouble)
@@ -548,11 +550,11 @@ describe("a driver of one's own #real #zklock.driver", function()
         nothing_left()
     end)
 
-    it("that raises when the lock is had already gives it back #server", function()
+    it("a driver that raises after the grant releases the lock #server", function()
         local proxy = rig.proxy_for_test(server.hosts)
         local held_up, trouble = rig.used(rig.session(proxy.hosts):mutex(path)), {}
         zklock.driver{ wait = function(of, request)
-            proxy:command("flow") -- not before: what is had at once needs no wait
+            proxy:command("flow") -- later, because an immediate grant needs no wait
             while not request:done() do of:dispatch() end
             error(trouble)
         end }
@@ -561,7 +563,7 @@ describe("a driver of one's own #real #zklock.driver", function()
         nothing_left()
     end)
 
-    it("is used by connect, too, and by every wait until another is chosen", function()
+    it("connect and every wait use the driver until another is chosen", function()
         local waits = 0
         zklock.driver{ wait = function(of, request)
             waits = waits + 1
@@ -572,7 +574,7 @@ describe("a driver of one's own #real #zklock.driver", function()
         assert.equal(1, waits)
         local mine = rig.session(server.hosts):mutex(path)
         local lease = assert(mine:acquire{ timeout = 5, owner = "other" })
-        local before = waits -- an answer may be there before anybody waits
+        local before = waits -- an answer may be there before the wait
         assert.equal("timeout", select(3, mine:acquire(0.05)))
         assert.equal(before + 1, waits)
         for _, name in ipairs{ "block", "none" } do

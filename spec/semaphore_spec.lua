@@ -1,5 +1,5 @@
---- [lua luajit asan tsan memory worlds] The semaphore: how many hold together, all or none, in
--- order of arrival, who is told. The cost of its requests, and what happens when they get lost.
+--- [lua luajit asan tsan memory worlds] The semaphore with its permits, its order of arrival, the
+-- cost of its requests, and lost requests.
 
 local fault = require "spec.fault.fault"
 local program = require "spec.fault.program"
@@ -22,7 +22,7 @@ describe("a semaphore #session:semaphore", function()
     local one, other
     before_each(function() one, other = a:semaphore(path, 3), b:semaphore(path, 3) end)
 
-    it("shares its permits over all processes, and no more than there are", function()
+    it("all processes share the permits", function()
         local leases = { hold(one), hold(other), hold(other, { owner = "x" }) }
         for _, lease in ipairs(leases) do assert.is_true(lease:held()) end
         for _, gate in ipairs{ one, other } do
@@ -34,7 +34,7 @@ describe("a semaphore #session:semaphore", function()
         assert.equal("busy", refused(other, { timeout = 0, owner = "z" }))
     end)
 
-    it("gives all that is asked for or none, and what is refused is left to others", function()
+    it("an acquire gets all its permits or none, and leaves the rest to other sessions", function()
         local two = hold(one, { permits = 2, timeout = 5 })
         assert.equal("busy", refused(other, { permits = 2, timeout = 0 }))
         assert.equal("timeout", refused(other, { permits = 2, timeout = 0.1 }))
@@ -45,7 +45,7 @@ describe("a semaphore #session:semaphore", function()
         assert.equal("held", third:state())
     end)
 
-    it("is fair: a small request behind a big one waits, though it would fit", function()
+    it("a small request behind a big one waits, though it would fit", function()
         local first = hold(one)
         local order = rig.line_up({ { other, permits = 3 }, one, other }, function(order)
             assert.equal("busy", refused(one, { timeout = 0, owner = "try" }))
@@ -58,7 +58,7 @@ describe("a semaphore #session:semaphore", function()
         assert.same({ 1, 2, 3 }, order)
     end)
 
-    it("lets in at once whom one release makes room for, one tells the next", function()
+    it("one release lets in every waiter that fits, each told by the one before", function()
         local all = hold(one, { permits = 3, timeout = 5 })
         local order = rig.line_up({ other, one, other, one, other }, function(order)
             all:release()
@@ -71,14 +71,14 @@ describe("a semaphore #session:semaphore", function()
         nodes_are(0)
     end)
 
-    it("goes on behind a big waiter that gives up, or that is interrupted #slow", function()
+    it("waiters go on behind a big waiter that gives up, or is interrupted #slow", function()
         for code, timeout in pairs{ timeout = 4, interrupted = 30 } do
             local first = hold(one)
             local wishes = { { other, permits = 3, timeout = timeout }, one }
             local order = rig.line_up(wishes, function()
                 if code == "interrupted" then assert.equal(1, b:interrupt(1)) end
             end)
-            local ended = {} -- both at once
+            local ended = {} -- both end at once
             for _, each in ipairs(order) do ended[each] = true end
             assert.same({ [code] = true, [2] = true }, ended)
             released(first)
@@ -86,12 +86,12 @@ describe("a semaphore #session:semaphore", function()
         nodes_are(0)
     end)
 
-    it("does not deadlock two clients that each want all, again and again", function()
+    it("two clients that each want all permits do not deadlock", function()
         rig.never_two({ { one, permits = 3 }, { other, permits = 3 } }, 40)
         nodes_are(0)
     end)
 
-    it("runs a function with so many permits, and gives its results", function()
+    it("with() runs a function with its permits, and returns its results", function()
         local function work(lease, x, y)
             assert.equal(2, one:queue()[1].permits)
             assert.equal("held", lease:state())
@@ -101,7 +101,7 @@ describe("a semaphore #session:semaphore", function()
         nodes_are(0)
     end)
 
-    it("shows who has how many, who waits, and what for", function()
+    it("the queue shows holders and waiters with their permits", function()
         local gate = a:semaphore(path, 3, { data = "export" })
         local lease = hold(gate, { permits = 2, timeout = 5 })
         rig.wait_while(other, { permits = 2, timeout = 30 }, function()
@@ -118,11 +118,11 @@ describe("a semaphore #session:semaphore", function()
         end)
     end)
 
-    it("has a name of its own", function()
+    it("tostring shows the path and the limit", function()
         assert.equal(("zklock.semaphore (%s, 3)"):format(path), tostring(one))
     end)
 
-    it("is in order at the end of the counter, by czxid (Q-02) #server", function()
+    it("waiters at the end of the counter are in order, by czxid (Q-02) #server", function()
         local own, granted = rig.server_for_test("/gate", 2147483645), 0
         local gate = rig.session(own.hosts):semaphore("/gate", 2)
         local all, wishes = hold(gate, { permits = 2, timeout = 5 }), {}
@@ -142,7 +142,7 @@ describe("an owner of permits #session:semaphore", function()
     local gate
     before_each(function() gate = a:semaphore(path, 3) end)
 
-    it("that takes more has another lease, with a token of its own", function()
+    it("a second acquire gets another lease, with a token of its own", function()
         local first, second = hold(gate), hold(gate, { permits = 2, timeout = 5 })
         assert.is_true(second.token > first.token)
         nodes_are(2)
@@ -152,7 +152,7 @@ describe("an owner of permits #session:semaphore", function()
         assert.equal("held", hold(gate, 0):state())
     end)
 
-    it("gets would_deadlock for what can never be, as long as it holds", function()
+    it("a wish that its own permits block gets would_deadlock", function()
         local first = hold(gate, { permits = 2, timeout = 5 })
         for _, timeout in ipairs{ 0, 60 } do
             local wish = { permits = 2, timeout = timeout }
@@ -165,7 +165,7 @@ describe("an owner of permits #session:semaphore", function()
         assert.equal("held", hold(gate, { permits = 2, timeout = 5 }):state())
     end)
 
-    it("gives them all up with release_all", function()
+    it("release_all gives up all permits", function()
         hold(gate)
         hold(gate, { permits = 2, timeout = 5 })
         assert.equal(2, a:release_all())
@@ -174,15 +174,14 @@ describe("an owner of permits #session:semaphore", function()
 end)
 
 
-describe("permits that somebody else takes for something else #session:semaphore", function()
+describe("a semaphore's path in use as another lock #session:semaphore", function()
     local function conflict(gate, text)
         for _, timeout in ipairs{ 0, 5 } do
             rig.is_refused("conflict", text, gate:acquire(timeout))
         end
     end
 
-    it("are a conflict with another limit, a mutex or a read-write lock, and no node is left",
-       function()
+    it("another limit, a mutex or a read-write lock is a conflict, and no node is left", function()
         for used, lock in pairs{ ["a semaphore of 10 permits"] = a:semaphore(path, 10),
                                  ["a mutex"] = a:mutex(path),
                                  ["a read-write lock"] = a:rwlock(path):read() } do
@@ -195,7 +194,7 @@ describe("permits that somebody else takes for something else #session:semaphore
         assert.equal("held", hold(b:semaphore(path, 5), 0):state())
     end)
 
-    it("keep a mutex and a read-write lock of other sessions out until they are back", function()
+    it("permits keep mutexes and read-write locks of other sessions out", function()
         local lease = hold(a:semaphore(path, 3))
         for _, lock in ipairs{ b:mutex(path), b:rwlock(path):read(), b:rwlock(path):write() } do
             assert.equal("busy", refused(lock, 0))
@@ -208,30 +207,30 @@ describe("permits that somebody else takes for something else #session:semaphore
 end)
 
 
-describe("bad input to a semaphore #session:semaphore", function()
+describe("a semaphore's wrong arguments #session:semaphore", function()
     local says = rig.blames
 
     for _, limit in ipairs{ 0, -1, 1.5, 2147483648, math.huge, 0 / 0 } do
-        it("is a limit of " .. tostring(limit), function()
+        it("a limit of " .. tostring(limit) .. " raises", function()
             says("the limit of a semaphore must be a whole number, 1 to 2147483647",
                  function() a:semaphore(path, limit) end)
         end)
     end
 
-    it("is a limit that is no number, or none", function()
+    it("a limit that is missing, or no number, raises", function()
         for _, limit in ipairs{ "3", false } do
             says("the limit of a semaphore must be a number",
                  function() a:semaphore(path, limit or nil) end)
         end
     end)
 
-    it("is reentrant: each acquire is a grant of its own", function()
+    it("the option reentrant raises, because each acquire is a grant of its own", function()
         says('unknown option "reentrant" in the options of semaphore; known: data',
              function() a:semaphore(path, 3, { reentrant = false }) end)
     end)
 
     for _, permits in ipairs{ 0, -1, 4, 1.5, math.huge } do
-        it("is a wish for " .. tostring(permits) .. " of 3", function()
+        it("a wish for " .. tostring(permits) .. " of 3 permits raises", function()
             local gate = a:semaphore(path, 3)
             for _, method in ipairs{ "acquire", "with" } do
                 says("permits must be a whole number, 1 to 3",
@@ -240,14 +239,14 @@ describe("bad input to a semaphore #session:semaphore", function()
         end)
     end
 
-    it("is a wish that is no number; and for permits of a lock that has none", function()
+    it("a wish that is no number, or for permits of a mutex, raises", function()
         local gate, mutex = a:semaphore(path, 3), a:mutex(path)
         says("permits must be a number", function() gate:acquire{ permits = "2" } end)
         says("seconds", function() gate:acquire("2") end)
         says('unknown option "permits"', function() mutex:acquire{ permits = 1 } end)
     end)
 
-    it("is none at the bounds", function()
+    it("the largest limit and wish are accepted", function()
         local most = a:semaphore(path, 2147483647)
         local lease = hold(most, { permits = 2147483647, timeout = 5 })
         assert.equal("busy", refused(most, { timeout = 0, owner = "x" }))
@@ -259,8 +258,8 @@ end)
 describe("the requests of a semaphore #server #session:semaphore", function()
     local proxy, session, gate, holder
 
-    -- Replies take a while: what a client sends meanwhile is one flight. A session whose first
-    -- heartbeat is far away, and a path that was used before.
+    -- Replies are slow, so that all requests meanwhile are one flight. The session's first
+    -- heartbeat is far away, and the path was used before.
     before_each(function()
         session, proxy = rig.behind_proxy(server.hosts, { timeout = 60 })
         holder = rig.session(server.hosts, { timeout = 60 }):semaphore(path, 3)
@@ -270,7 +269,7 @@ describe("the requests of a semaphore #server #session:semaphore", function()
         proxy:reset()
     end)
 
-    -- As expected, and still so after a while: more may be on their way.
+    -- Checks the counts, again after a while, because more requests may be on their way.
     local function assert_counts(expected)
         rig.eventually(function()
             for name, count in pairs(expected) do
@@ -280,11 +279,11 @@ describe("the requests of a semaphore #server #session:semaphore", function()
         end)
         zklock.sleep(0.3)
         local seen = proxy:seen()
-        if not expected.flights then seen.flights = nil end -- how they join is a matter of chance
+        if not expected.flights then seen.flights = nil end -- varies by chance
         assert.same(expected, seen)
     end
 
-    it("are one create and one list for free permits, and one delete for their end", function()
+    it("free permits cost a create and a list, and their release a delete", function()
         hold(holder)
         local lease = hold(gate, { permits = 2, timeout = 5 })
         assert_counts{ create2 = 1, getChildren = 1, flights = 1 }
@@ -293,13 +292,13 @@ describe("the requests of a semaphore #server #session:semaphore", function()
         assert_counts{ delete = 1, flights = 1 }
     end)
 
-    it("are one list, and no write, for a try that fails", function()
+    it("a failed try costs a list, and no write", function()
         hold(holder, { permits = 2, timeout = 5 })
         assert.equal("busy", refused(gate, { permits = 2, timeout = 0 }))
         assert_counts{ getChildren = 1, flights = 1 }
     end)
 
-    it("are none for who is told that it would deadlock", function()
+    it("would_deadlock costs no request", function()
         local lease = hold(gate, { permits = 2, timeout = 5 })
         proxy:reset()
         assert.equal("would_deadlock", refused(gate, { permits = 2, timeout = 5 }))
@@ -307,8 +306,7 @@ describe("the requests of a semaphore #server #session:semaphore", function()
         released(lease)
     end)
 
-    it("are a watch on each holder for the first that does not fit, and none when it is granted",
-        function()
+    it("the first waiter watches each holder, and its grant costs no watch", function()
             local leases = { hold(holder), hold(holder, { owner = "x" }) }
             rig.wait_while(gate, { permits = 2, timeout = 15 }, function()
                 rig.settled(session)
@@ -316,11 +314,11 @@ describe("the requests of a semaphore #server #session:semaphore", function()
                 proxy:reset()
                 leases[1]:release()
             end)
-            -- The mark, which nobody awaits; and its own node is watched again after it.
+            -- The mark, for which nobody waits, and the watch of the own node after it.
             assert_counts{ events = 2, setData = 1, getData = 1 }
         end)
 
-    it("are a watch on one for who is behind that one, whoever holds", function()
+    it("a waiter behind another waiter watches only that waiter", function()
         local leases = { hold(holder), hold(holder, { owner = "x" }) }
         rig.line_up({ { holder, permits = 3 }, gate }, function()
             rig.settled(session)
@@ -329,7 +327,7 @@ describe("the requests of a semaphore #server #session:semaphore", function()
         end)
     end)
 
-    it("are for one of 40 waiters, and the next behind it, when one is released #slow", function()
+    it("a release reaches the first of 40 waiters, and the next behind it #slow", function()
         local all, gates = {}, {}
         local sessions = rig.sessions(40, proxy.hosts, { timeout = 60 })
         for n = 1, 3 do all[n] = hold(holder, { owner = n }) end
@@ -339,8 +337,9 @@ describe("the requests of a semaphore #server #session:semaphore", function()
             proxy:reset()
             all[1]:release()
             rig.wait_for("one", function() return #order == 1 end)
-            -- It is told, marks, and watches its own node again. The next is told by the mark,
-            -- lists, and watches the three who hold now. The other 38 hear of nothing.
+            -- The first waiter hears of the release, marks its node, and watches it again. The mark
+            -- tells the next waiter, which lists, and watches the three holders. The other 38 hear
+            -- of nothing.
             assert_counts{ events = 3, setData = 1, getChildren = 1, getData = 4 }
             assert.equal(1, #order)
             for n = 2, 3 do all[n]:release() end
@@ -351,7 +350,7 @@ describe("the requests of a semaphore #server #session:semaphore", function()
 end)
 
 
-describe("permits, when something fails, #server #session:semaphore", function()
+describe("permits when something fails #server #session:semaphore", function()
     local proxy, session, gate, holder
 
     before_each(function()
@@ -364,7 +363,7 @@ describe("permits, when something fails, #server #session:semaphore", function()
 
     for _, loss in ipairs{ "drop-reply getData 1", "drop-reply getData 2", "drop-reply getData 3",
                            "drop-request getData 2" } do
-        it("are had by who heads, after a lost watch: " .. loss, function()
+        it("the first waiter is granted in spite of a lost watch: " .. loss, function()
             local leases = { hold(holder), hold(holder, { owner = "x" }) }
             proxy:command(loss)
             released(rig.wait_while(gate, { permits = 2, timeout = 30 }, function()
@@ -376,9 +375,9 @@ describe("permits, when something fails, #server #session:semaphore", function()
         end)
     end
 
-    -- A waiter behind another: the first is granted by a release, and its mark gets lost.
+    -- A release grants a waiter with another waiter behind it, and its mark gets lost.
     for _, loss in ipairs{ "drop-request", "drop-reply", "cut-after" } do
-        it("are told of to the next, though the mark is lost: " .. loss, function()
+        it("the next waiter is granted in spite of a lost mark: " .. loss, function()
             local all, first = hold(holder, { permits = 3, timeout = 5 }), nil
             zklock.run(function() first = keep(gate:acquire{ timeout = 30 }) end, function()
                 nodes_are(2)
@@ -398,7 +397,7 @@ describe("permits, when something fails, #server #session:semaphore", function()
         end)
     end
 
-    it("keep their node's data when they mark it", function()
+    it("a mark keeps the node's data", function()
         local all = hold(holder, { permits = 3, timeout = 5 })
         local exports = session:semaphore(path, 3, { data = "export" })
         rig.wait_while(exports, { timeout = 30 }, function()
@@ -412,10 +411,10 @@ describe("permits, when something fails, #server #session:semaphore", function()
         assert.is_truthy(entry.identity:find(":", 1, true))
     end)
 
-    it("are told of to the next when the mark is late, and came before its watch", function()
+    it("the next waiter is granted by a mark that is late, and older than its watch", function()
         local all, granted = hold(holder, { permits = 3, timeout = 5 }), 0
         local late, watcher = rig.behind_proxy(server.hosts)
-        -- Its gets stay on the way until the one before has marked.
+        -- The gets stay on the way until the waiter before has marked its node.
         watcher:command("hold getData 1")
         rig.line_up({ gate, late:semaphore(path, 3) }, function()
             nodes_are(3)
@@ -429,7 +428,7 @@ describe("permits, when something fails, #server #session:semaphore", function()
         end)
     end)
 
-    it("come back, and those behind go on, when a holder or a waiter is killed #slow", function()
+    it("waiters go on when a holder or a waiter is killed #slow", function()
         local child = program.start(server.hosts, ([[
             local session = assert(zklock.connect(HOSTS, { timeout = 3 }))
             local gate = session:semaphore(%q, 3)
@@ -446,13 +445,13 @@ describe("permits, when something fails, #server #session:semaphore", function()
         nodes_are(0)
     end)
 
-    it("are those of the first in line when somebody deletes a waiter's node", function()
+    it("a waiter whose node is deleted queues again, and is granted", function()
         local all = hold(holder, { permits = 3, timeout = 5 })
         local lease = rig.wait_while(gate, { permits = 2, timeout = 30 }, function()
             for _, node in ipairs(server:nodes(path)) do
                 if node:find("permit-2", 1, true) then server:foreign("delete %s", node) end
             end
-            nodes_are(2) -- it queues again
+            nodes_are(2) -- queues again
             assert.equal("held", all:state())
             released(all)
         end)

@@ -20,9 +20,7 @@ end
 
 describe("a session #zklock.connect", function()
     it("a session tells its state, id and timeout when open and, without a server, when closed " ..
-       "#server #clock #session:state #session:id #session:timeout #session:state #session:id " ..
-       "#session:timeout #session:state #session:id #session:timeout",
-       function()
+       "#server #clock #session:state #session:id #session:timeout", function()
         local proxy = rig.proxy(server.hosts)
         local session = rig.session(proxy.hosts, { timeout = 2 })
         assert.equal("connected", session:state())

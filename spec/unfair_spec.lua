@@ -1,5 +1,5 @@
---- [lua luajit asan tsan memory worlds] The mutex without an order: one node of a fixed name, and
--- whoever is quickest has it. Seeds S1, ALG-05, PIT-01, BUG-03, DEMO-17.
+--- [lua luajit asan tsan memory worlds] The mutex without an order has one node of a fixed name,
+-- for the quickest contender. Seeds S1, ALG-05, PIT-01, BUG-03, DEMO-17.
 
 local now = require("zklock.waiting.runtime").now
 local fault = require "spec.fault.fault"
@@ -7,7 +7,7 @@ local program = require "spec.fault.program"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
-local LONG = 60 -- seconds; a session whose first heartbeat is 10 s away
+local LONG = 60 -- seconds, so that a session's first heartbeat is 10 s away
 local UNFAIR = { order = "none" }
 
 local server, path, a, b
@@ -26,7 +26,7 @@ describe("an unfair mutex #order_none", function()
     local one, other
     before_each(function() one, other = a:mutex(path, UNFAIR), b:mutex(path, UNFAIR) end)
 
-    it("is one node of a fixed name (ALG-05) #server", function()
+    it("the lock is one node of a fixed name (ALG-05) #server", function()
         local lease = hold(one)
         assert.same({ path .. "/lock" }, server:nodes(path))
         assert.equal(fault.czxid(server, path .. "/lock"), lease:token_string())
@@ -36,13 +36,13 @@ describe("an unfair mutex #order_none", function()
         no_node()
     end)
 
-    it("tells who waits that it does, and nobody is ahead of anybody: position 2", function()
+    it("on_queued tells each waiter position 2, because nobody is ahead of anybody", function()
         local lease = hold(one)
         local _, told = rig.line_up({ other, other, one }, function() lease:release() end)
         assert.same({ { 2 }, { 2 }, { 2 } }, told)
     end)
 
-    it("shows its one node, of a mutex", function()
+    it("the queue shows the one node as a mutex", function()
         assert.same({}, one:queue())
         local lease = hold(b:mutex(path, { order = "none", data = "order-service" }))
         local queue = one:queue()
@@ -56,7 +56,8 @@ describe("an unfair mutex #order_none", function()
         assert.same({}, one:queue())
     end)
 
-    it("ends a wait at its deadline, or when it is interrupted, and goes to the next", function()
+    it("a wait ends at its deadline, or by an interrupt, and the next waiter gets the lock",
+       function()
         local lease = hold(one)
         local order = rig.line_up({ { other, timeout = 0.3 }, other, other }, function(order)
             assert.equal(1, b:interrupt(2))
@@ -68,7 +69,7 @@ describe("an unfair mutex #order_none", function()
         assert.same({ "interrupted", "timeout" }, order)
     end)
 
-    it("is in use as one kind of lock at a time in a session", function()
+    it("a path in use as another kind of lock is a conflict in one session", function()
         local lease = hold(one)
         assert.equal("conflict", code_of(a:mutex(path), 0))
         assert.equal("conflict", code_of(a:rwlock(path):read(), { timeout = 1, owner = "x" }))
@@ -82,7 +83,7 @@ describe("an unfair mutex #order_none", function()
         assert.equal("held", hold(one, 0):state())
     end)
 
-    it("and one in order of arrival do not see each other: a path has one use", function()
+    it("it and a mutex in order of arrival do not exclude each other in two sessions", function()
         local lease = hold(one)
         local fifo = hold(b:mutex(path), 1)
         assert.equal("held", lease:state())
@@ -90,7 +91,7 @@ describe("an unfair mutex #order_none", function()
         released(fifo)
     end)
 
-    it("whose node somebody deleted is lost, also if it is made again by another #server",
+    it("a lock whose node somebody deleted is lost, also if another session makes it again #server",
        function()
         for _, again in ipairs{ false, true } do
             local lease = hold(one)
@@ -103,22 +104,22 @@ describe("an unfair mutex #order_none", function()
             assert.equal("lost", select(3, lease:release()))
             if again then
                 at_rest(a)
-                assert.is_true(next_lease:check(20)) -- it was not removed with the lost one
+                assert.is_true(next_lease:check(20)) -- not removed with the lost lease
                 released(next_lease)
             end
         end
     end)
 
-    it("whose node somebody wrote to stays held #server", function()
+    it("a lock whose node somebody wrote to stays held #server", function()
         local lease = hold(one)
         server:foreign("set %s/lock x", path)
         assert.is_true(lease:check(20))
         assert.equal("held", lease:state())
     end)
 
-    it("waits for a node of the name that another program made #server", function()
+    it("an acquire waits for a node of the name by another program #server", function()
         used(one)
-        server:foreign("create %s/lock ''", path) -- persistent, nobody's
+        server:foreign("create %s/lock ''", path) -- persistent, of no session
         assert.equal("busy", code_of(one, 0))
         local lease = wait_while(one, { timeout = 10 }, function()
             server:foreign("delete %s/lock", path)
@@ -126,7 +127,7 @@ describe("an unfair mutex #order_none", function()
         assert.equal("held", lease:state())
     end)
 
-    it("is refused with options that do not belong to it", function()
+    it("options of other orders are refused", function()
         local refused = rig.blames
         refused('belongs to order = "none"', function() a:mutex(path, { jitter = 1 }) end)
         refused('"turns"', function() a:mutex(path, { jitter = 1, order = "turns" }) end)
@@ -136,8 +137,7 @@ describe("an unfair mutex #order_none", function()
         refused('"turns"', function() a:mutex(path, { order = "none", batch = 2 }) end)
     end)
 
-    it("is known to be lost when its holder wakes that was stopped (DEMO-17) #server #slow",
-       function()
+    it("a stopped holder knows the loss when it wakes (DEMO-17) #server #slow", function()
         local holder = program.start(server.hosts, ("local PATH = %q\n"):format(path) .. [[
             local session = assert(zklock.connect(HOSTS, { timeout = 3 }))
             local lease = assert(session:mutex(PATH, { order = "none" }):acquire(20))
@@ -169,7 +169,7 @@ describe("the requests of an unfair mutex #server #order_none", function()
         proxy:reset()
     end)
 
-    -- The server has answered what was sent before; nothing follows by itself.
+    -- Waits until the server has answered all requests, and checks their counts.
     local function assert_counts(expected)
         rig.settled(session)
         local seen = proxy:seen()
@@ -177,7 +177,7 @@ describe("the requests of an unfair mutex #server #order_none", function()
         assert.same(expected, seen)
     end
 
-    it("are one create to take it, and one delete to release it", function()
+    it("an acquire costs a create, and a release a delete", function()
         local lease = hold(lock)
         assert_counts{ create2 = 1, flights = 1 }
         proxy:reset()
@@ -185,7 +185,7 @@ describe("the requests of an unfair mutex #server #order_none", function()
         assert_counts{ delete = 1, flights = 1 }
     end)
 
-    it("are one create for a try, had or not", function()
+    it("a try costs a create, granted or not", function()
         released(hold(lock, 0))
         local holder = hold(a:mutex(path, UNFAIR))
         proxy:reset()
@@ -194,7 +194,7 @@ describe("the requests of an unfair mutex #server #order_none", function()
         released(holder)
     end)
 
-    it("are a create and a get to wait, and one create more when it is free", function()
+    it("a wait costs a create and a get, and another create when the lock is free", function()
         local holder = hold(a:mutex(path, UNFAIR))
         local lease = wait_while(lock, { timeout = 10 }, function()
             assert_counts{ create2 = 1, getData = 1, flights = 2 }
@@ -205,7 +205,7 @@ describe("the requests of an unfair mutex #server #order_none", function()
         released(lease)
     end)
 
-    it("are those of one, however many of a session wait", function()
+    it("all waiters of a session cost the requests of one", function()
         local holder = hold(a:mutex(path, UNFAIR))
         rig.run(4, function(n)
             assert(lock:acquire{ timeout = 20, owner = n }):release()
@@ -219,7 +219,7 @@ describe("the requests of an unfair mutex #server #order_none", function()
         assert.same({ 5, 4, 1 }, { counts.create2, counts.delete, counts.getData })
     end)
 
-    it("of a release and the next acquire are in one flight", function()
+    it("a release and the next acquire are in one flight", function()
         proxy:command("delay 200")
         local lease = hold(lock)
         proxy:reset()
@@ -249,10 +249,10 @@ describe("a lost reply of an unfair mutex #server #order_none", function()
     end
 
     for how, case in pairs{
-        ["was carried out: that node is held"] = { "drop-reply create2 1", 1 },
-        ["never arrived: another is made"] = { "drop-request create2 1", 2 },
+        ["was carried out leaves a node, which is held"] = { "drop-reply create2 1", 1 },
+        ["never arrived is repeated"] = { "drop-request create2 1", 2 },
     } do
-        it("to a create that " .. how, function()
+        it("a create without a reply that " .. how, function()
             local before, creates = cut(case[1]), session:stats().creates
             local lease = hold(lock)
             was_cut(before)
@@ -265,7 +265,7 @@ describe("a lost reply of an unfair mutex #server #order_none", function()
         end)
     end
 
-    it("to a create that was carried out: a revocation ahead of the look is heard", function()
+    it("a revocation ahead of the look after a lost reply is heard", function()
         local lease, heard
         cut("drop-reply create2 1")
         proxy:command("refuse")
@@ -279,7 +279,7 @@ describe("a lost reply of an unfair mutex #server #order_none", function()
         released(lease)
     end)
 
-    -- Between the cut and the look another client has the lock.
+    -- Another client holds the lock between the cut and the look.
     local function taken_meanwhile(loss, begin)
         local theirs, mine
         cut(loss)
@@ -296,7 +296,7 @@ describe("a lost reply of an unfair mutex #server #order_none", function()
         return theirs, mine
     end
 
-    it("to a create that never arrived: who took the lock meanwhile is waited for", function()
+    it("a create that never arrived waits for the client that took the lock meanwhile", function()
         local theirs, mine = taken_meanwhile("drop-request create2 1", function()
             return hold(lock, 20)
         end)
@@ -306,7 +306,7 @@ describe("a lost reply of an unfair mutex #server #order_none", function()
         at_rest(session)
     end)
 
-    it("to a delete that was carried out: the next one's node is left alone", function()
+    it("a delete that was carried out leaves the next holder's node alone", function()
         local lease = hold(lock)
         local deletes = session:stats().deletes
         local theirs = taken_meanwhile("drop-reply delete 1", function()
@@ -317,8 +317,7 @@ describe("a lost reply of an unfair mutex #server #order_none", function()
         at_rest(session)
     end)
 
-    it("to a delete that never arrived: it is made again, once it is known whose node it is",
-       function()
+    it("a delete that never arrived is repeated once the node's owner is known", function()
         local lease = hold(lock)
         local deletes = session:stats().deletes
         local before = cut("drop-request delete 1")
@@ -329,7 +328,7 @@ describe("a lost reply of an unfair mutex #server #order_none", function()
         at_rest(session)
     end)
 
-    it("does not outlast the deadline, and the node is removed", function()
+    it("a wait without a reply ends at its deadline, and the node is removed", function()
         cut("drop-reply create2 1")
         proxy:command("refuse")
         assert.equal("timeout", code_of(lock, 0.5))
@@ -338,9 +337,9 @@ describe("a lost reply of an unfair mutex #server #order_none", function()
         at_rest(session)
     end)
 
-    -- A create of the session that nobody knows of.
+    -- A create of the session that it does not know of.
     local function land(who)
-        proxy:command("refuse") -- or it would reconnect at once, and end the other connection
+        proxy:command("refuse") -- else it would reconnect at once, and end the other connection
         local host = server:host(1) .. "@" .. who:id()
         local answer = rig.foreign(host, "ephemeral %s/lock ''", path)
         proxy:command("accept")
@@ -348,7 +347,7 @@ describe("a lost reply of an unfair mutex #server #order_none", function()
         fault.reconnected(who, 1)
     end
 
-    it("to a create that landed late: who comes next removes that node, and has its own", function()
+    it("a create that landed late is removed by the next acquire, which makes its own", function()
         land(session)
         local stray = fault.czxid(server, path .. "/lock")
         local lease = hold(lock)
@@ -359,7 +358,8 @@ describe("a lost reply of an unfair mutex #server #order_none", function()
         at_rest(session)
     end)
 
-    it("to a create is looked after once more, a session timeout later #slow", function()
+    it("a create without a reply is looked after once more, a session timeout later #slow",
+       function()
         local brief = rig.session(proxy.hosts, { timeout = 4 })
         proxy:command("drop-reply create2 1")
         released(hold(brief:mutex(path, UNFAIR)))
@@ -371,14 +371,14 @@ describe("a lost reply of an unfair mutex #server #order_none", function()
         at_rest(brief)
     end)
 
-    it("that left another session's node is no reason to remove it", function()
+    it("another session's unknown node is not removed", function()
         land(rig.session(proxy.hosts))
         assert.equal("timeout", code_of(lock, 0.3))
         assert.equal(0, session:stats().orphans)
         assert.equal(1, #server:nodes(path))
     end)
 
-    it("to the get of who waits: it is asked again", function()
+    it("a waiter's get without a reply is repeated", function()
         local lease = hold(others)
         local before = cut("drop-reply getData 1")
         local mine = wait_while(lock, { timeout = 20 }, function()
@@ -393,8 +393,8 @@ end)
 
 describe("many sessions with an unfair mutex #order_none", function()
     for name, options in pairs{
-        ["exclude each other"] = UNFAIR,
-        ["exclude each other also with pauses"] = { order = "none", jitter = 0.01 },
+        ["many sessions exclude each other"] = UNFAIR,
+        ["many sessions exclude each other also with pauses"] = { order = "none", jitter = 0.01 },
     } do
         it(name, function()
             rig.never_two({ a:mutex(path, options), b:mutex(path, options) }, 20)
@@ -403,7 +403,7 @@ describe("many sessions with an unfair mutex #order_none", function()
         end)
     end
 
-    -- Counts what `count` waiting sessions send when the lock is released, until one has it.
+    -- Counts the requests of `count` waiting sessions from the release of the lock until a grant.
     local function herd(count, options)
         local sessions, first = rig.sessions(count, server.hosts, { timeout = LONG }), nil
         local holder = hold(a:mutex(path, UNFAIR))
@@ -434,18 +434,18 @@ describe("many sessions with an unfair mutex #order_none", function()
         return creates, seconds
     end
 
-    it("all come when it is free: the herd (PIT-01)", function()
+    it("all waiters come when it is free, as a herd (PIT-01)", function()
         assert.equal(8, (herd(8, UNFAIR)))
     end)
 
-    it("come one after the other with jitter #slow", function()
-        -- The first of eight pauses of up to 4 s: 0.5 s in the mean, and never none of them.
+    it("waiters with jitter come one after the other #slow", function()
+        -- The first of eight pauses of up to 4 s, on average 0.5 s.
         local creates, seconds = herd(8, { order = "none", jitter = 4 })
         assert.equal(8, creates)
         assert.is_true(seconds < 15, ("took %.2f s"):format(seconds))
     end)
 
-    it("pause before they come, for any part of the jitter #slow", function()
+    it("waiters pause for any part of the jitter #slow", function()
         local other = a:mutex(path, UNFAIR)
         local lock = b:mutex(path, { order = "none", jitter = 1 })
         local shortest, longest = math.huge, 0
@@ -459,8 +459,8 @@ describe("many sessions with an unfair mutex #order_none", function()
             shortest, longest = math.min(shortest, pause), math.max(longest, pause)
             released(mine)
         end
-        -- Six of 0 to 1 s: that all are shorter than a tenth, or longer than nine, is one
-        -- chance in a million.
+        -- The chance that six pauses of 0 to 1 s are all shorter than a tenth, or all longer than
+        -- nine tenths, is one in a million.
         assert.is_true(longest > 0.1, "nobody paused")
         assert.is_true(shortest < 0.9 and longest < 10,
                        ("%.2f to %.2f s"):format(shortest, longest))
